@@ -1,0 +1,2 @@
+//! cargo-cutegen
+fn main() {}

@@ -1,0 +1,2 @@
+//! example
+fn main() {}
