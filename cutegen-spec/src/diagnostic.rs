@@ -1,0 +1,107 @@
+//! [`Diagnostic`]: one thing wrong with a spec, with the place in its file. Rendering with carets is the build
+//! crate's; this is the data.
+
+use std::ops::Range;
+
+/// A stable diagnostic code. The number never changes meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code(pub u16);
+
+/// The TOML itself does not parse.
+pub const TOML: Code = Code(1);
+/// A key is unknown, missing or of the wrong type.
+pub const SCHEMA: Code = Code(2);
+/// A name breaks the naming rule, repeats or shadows.
+pub const NAME: Code = Code(3);
+/// An axis declaration is wrong.
+pub const AXIS: Code = Code(4);
+/// A tensor declaration is wrong.
+pub const TENSOR: Code = Code(5);
+/// A target, workload or setting is wrong.
+pub const SETTING: Code = Code(6);
+/// The math does not parse.
+pub const SYNTAX: Code = Code(10);
+/// The math names something that is not declared.
+pub const UNDECLARED: Code = Code(11);
+/// An access does not fit its tensor, or may leave it.
+pub const ACCESS: Code = Code(12);
+/// An assignment is missing, doubled or of the wrong shape.
+pub const ASSIGN: Code = Code(13);
+/// A word of edition 1's grammar that this version reserves but does not compute yet.
+pub const RESERVED: Code = Code(14);
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CG{:03}", self.0)
+    }
+}
+
+/// One error of a spec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Which rule is broken.
+    pub code: Code,
+    /// What is wrong, in one lower-case line.
+    pub message: String,
+    /// Byte range in the file.
+    pub span: Range<usize>,
+    /// What stands beside the caret: usually what was expected.
+    pub label: String,
+    /// How to mend it, when known.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A diagnostic without help.
+    #[must_use]
+    pub fn new(code: Code, span: Range<usize>, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { code, message: message.into(), span, label: label.into(), help: None }
+    }
+
+    /// Adds how to mend it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The candidate nearest to `word` by edit distance, if one is near enough to be a slip of the pen.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = 1 + word.chars().count() / 4;
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(word, candidate), candidate))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance over characters.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn suggests_only_near_misses() {
+        let words = ["gelu_tanh", "tanh", "silu"];
+        assert_eq!(nearest("gelu_tahn", words), Some("gelu_tanh"));
+        assert_eq!(nearest("sillu", words), Some("silu"));
+        assert_eq!(nearest("convolve", words), None);
+    }
+}

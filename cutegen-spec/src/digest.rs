@@ -1,0 +1,105 @@
+//! The two identities: [`CacheKey`] says what was asked, [`ArtifactDigest`] says which bytes answered.
+
+use std::fmt;
+
+/// Blake3 of a canonical question (see [`crate::key`]). Written as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CacheKey([u8; 32]);
+
+/// SHA-256 of bytes, checkable with `sha256sum`. Written as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArtifactDigest([u8; 32]);
+
+impl CacheKey {
+    /// The key of already canonical bytes; only [`crate::key`] calls this.
+    pub(crate) fn of(canonical: &[u8]) -> Self {
+        Self(*blake3::hash(canonical).as_bytes())
+    }
+
+    /// Reads 64 hex digits.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        unhex(text).map(Self)
+    }
+
+    /// The first 16 hex digits: what symbols carry.
+    #[must_use]
+    pub fn short(&self) -> String {
+        hex(&self.0)[..16].to_owned()
+    }
+}
+
+impl ArtifactDigest {
+    /// SHA-256 of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        use sha2::Digest as _;
+        Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// Reads 64 hex digits.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        unhex(text).map(Self)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|b| [b >> 4, b & 15]).map(|n| char::from(DIGITS[usize::from(n)])).collect()
+}
+
+fn unhex(text: &str) -> Result<[u8; 32], String> {
+    let digits = text.as_bytes();
+    let lower_hex = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
+    if digits.len() != 64 || !digits.iter().all(lower_hex) {
+        return Err(format!("`{text}` is not 64 lower-case hex digits"));
+    }
+    let mut out = [0; 32];
+    for (byte, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
+        let nibble = |b: u8| if b.is_ascii_digit() { b - b'0' } else { b - b'a' + 10 };
+        *byte = nibble(pair[0]) << 4 | nibble(pair[1]);
+    }
+    Ok(out)
+}
+
+macro_rules! text_form {
+    ($type:ty) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&hex(&self.0))
+            }
+        }
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+text_form!(CacheKey);
+text_form!(ArtifactDigest);
+
+#[cfg(test)]
+mod tests {
+    use super::ArtifactDigest;
+
+    #[test]
+    fn sha256_matches_the_published_vector() {
+        // FIPS 180-4 example: SHA-256("abc")
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(ArtifactDigest::of(b"abc").to_string(), abc);
+        assert_eq!(ArtifactDigest::parse(abc), Ok(ArtifactDigest::of(b"abc")));
+        assert!(ArtifactDigest::parse(&abc.to_uppercase()).is_err());
+        assert!(ArtifactDigest::parse(&abc[1..]).is_err());
+    }
+}

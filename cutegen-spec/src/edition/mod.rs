@@ -1,0 +1,189 @@
+//! Spec sources to [`KernelSpec`]s: the three places a kernel may be declared, one schema.
+//!
+//! 1. `[package.metadata.kernels.NAME]` in Cargo.toml, the recommended inline form;
+//! 2. `[kernels.NAME]` in a spec file whose first line is `edition = 1`;
+//! 3. `[kernels.NAME]` at the top of Cargo.toml, with a warning: cargo drops it when packaging.
+//!
+//! All bad kernels of a text are reported together. Older editions will convert here to the one internal form.
+
+mod fields;
+mod tensors;
+mod v1;
+mod value;
+
+use crate::diagnostic::{Diagnostic, SCHEMA, SETTING, TOML};
+use crate::settings::{Mode, Settings};
+use crate::spec::KernelSpec;
+use crate::target::Target;
+use value::{Table, Value};
+
+/// What a text declares.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// The package's name and version, in a manifest.
+    pub package: Option<Package>,
+    /// `[package.metadata.cutegen]`, or the defaults.
+    pub settings: Settings,
+    /// The kernels that are right.
+    pub kernels: Vec<KernelSpec>,
+    /// What stops the build.
+    pub errors: Vec<Diagnostic>,
+    /// What does not.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A package's identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// `package.name`
+    pub name: String,
+    /// `package.version`; empty when inherited from a workspace.
+    pub version: String,
+}
+
+/// Reads a spec file: `edition = 1`, then `[kernels.NAME]` tables.
+#[must_use]
+pub fn spec_file(text: &str, settings: &Settings) -> Document {
+    let mut document = Document { settings: settings.clone(), ..Document::default() };
+    let Some(root) = parse(text, &mut document) else { return document };
+    match root.get("edition").map(|(_, value)| (value.integer(), value.span())) {
+        Some((Some(1), _)) => {}
+        Some((_, span)) => {
+            let error = Diagnostic::new(SCHEMA, span, "unknown edition", "expected `edition = 1`");
+            document.errors.push(error);
+            return document;
+        }
+        None => {
+            let error = Diagnostic::new(
+                SCHEMA,
+                0..text.len().min(1),
+                "the file names no edition",
+                "expected before this",
+            )
+            .help("write `edition = 1` as the first line");
+            document.errors.push(error);
+            return document;
+        }
+    }
+    root.only(&["edition", "kernels"], &mut document.errors);
+    kernels(&root, &mut document);
+    document
+}
+
+/// Reads a Cargo.toml: its settings and the kernels declared in it.
+#[must_use]
+pub fn manifest(text: &str) -> Document {
+    let mut document = Document::default();
+    let Some(root) = parse(text, &mut document) else { return document };
+    let package = root.get("package").and_then(|(_, value)| value.table());
+    let string = |key: &str| {
+        let (_, value) = package.as_ref()?.get(key)?;
+        value.string().map(str::to_owned)
+    };
+    document.package =
+        string("name").map(|name| Package { name, version: string("version").unwrap_or_default() });
+    let metadata = package.and_then(|table| table.get("metadata")).and_then(|(_, value)| value.table());
+    if let Some(table) = metadata.as_ref().and_then(|m| m.get("cutegen")).and_then(|(_, value)| value.table())
+    {
+        document.settings = settings(&table, &mut document.errors);
+    }
+    if let Some(metadata) = &metadata {
+        kernels(metadata, &mut document);
+    }
+    if let Some((key, _)) = root.get("kernels") {
+        let message = "`[kernels]` at the top of Cargo.toml is dropped when the crate is packaged";
+        let warning = Diagnostic::new(SCHEMA, key.span(), message, "cargo calls this key unused")
+            .help("declare it as `[package.metadata.kernels.NAME]`, or in a file under `specs`");
+        document.warnings.push(warning);
+        kernels(&root, &mut document);
+    }
+    document
+}
+
+fn parse<'a>(text: &'a str, document: &mut Document) -> Option<Table<'a>> {
+    match Table::parse(text) {
+        Ok(table) => Some(table),
+        Err((message, span)) => {
+            document.errors.push(Diagnostic::new(TOML, span, message, "not TOML"));
+            None
+        }
+    }
+}
+
+fn kernels(parent: &Table<'_>, document: &mut Document) {
+    let Some((_, value)) = parent.get("kernels") else { return };
+    let Some(table) = value.table() else {
+        document.errors.push(value.expected("a table of kernels"));
+        return;
+    };
+    for (key, value) in table.entries() {
+        match v1::kernel(&key, &value, &document.settings.targets, &mut document.errors) {
+            Some(spec) if document.kernels.iter().any(|k| k.name == spec.name) => {
+                let message = format!("kernel `{}` is declared twice", spec.name);
+                document.errors.push(Diagnostic::new(
+                    crate::diagnostic::NAME,
+                    key.span(),
+                    message,
+                    "again here",
+                ));
+            }
+            Some(spec) => document.kernels.push(spec),
+            None => {}
+        }
+    }
+}
+
+fn settings(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Settings {
+    table.only(&["targets", "specs", "store", "mode", "min-gate"], errors);
+    let mut settings = Settings::default();
+    if let Some((_, value)) = table.get("targets") {
+        settings.targets = targets(&value, errors);
+    }
+    let mut path = |key: &str| {
+        let (_, value) = table.get(key)?;
+        let inside =
+            |p: &&str| !p.is_empty() && !p.starts_with('/') && !p.split('/').any(|part| part == "..");
+        let path = value.string().filter(inside);
+        if path.is_none() {
+            errors.push(value.expected("a path inside the package, relative to its Cargo.toml"));
+        }
+        path.map(str::to_owned)
+    };
+    settings.specs = path("specs");
+    settings.store = path("store").unwrap_or(settings.store);
+    if let Some((_, value)) = table.get("mode") {
+        match value.string().map(Mode::parse) {
+            Some(Ok(mode)) => settings.mode = mode,
+            Some(Err(message)) => {
+                errors.push(Diagnostic::new(SETTING, value.span(), message, "no such mode"))
+            }
+            None => errors.push(value.expected("a mode: `locked`, `search` or `stub`")),
+        }
+    }
+    settings
+}
+
+/// Reads a list of targets; an empty list is an error.
+fn targets(value: &Value<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Target> {
+    let Some(items) = value.array() else {
+        errors.push(value.expected("a list of targets such as `[\"host\", \"sm_90a\"]`"));
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for item in &items {
+        match item.string().map(Target::parse) {
+            Some(Ok(target)) => found.push(target),
+            Some(Err(message)) => {
+                errors.push(Diagnostic::new(SETTING, item.span(), message, "no such target"))
+            }
+            None => errors.push(item.expected("a target")),
+        }
+    }
+    if items.is_empty() {
+        errors.push(value.expected("at least one target"));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

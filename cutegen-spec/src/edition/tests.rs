@@ -1,0 +1,80 @@
+//! Edition 1 end to end: the three places, and errors with their place.
+
+use super::{manifest, spec_file};
+use crate::settings::Settings;
+
+const LINEAR: &str = r#"
+axes    = { m = "1..=8192", n = 64, k = 32 }
+inputs  = { x = "bf16[m, k]", w = { type = "bf16[n, k]", constant = true }, b = "bf16[n]" }
+outputs = { y = "bf16[m, n]" }
+math    = "y[m, n] = gelu_tanh(sum(k, x[m, k] * w[n, k]) + b[n])"
+"#;
+
+fn errors(text: &str) -> Vec<String> {
+    let document = spec_file(text, &Settings::default());
+    document
+        .errors
+        .iter()
+        .map(|e| format!("{} {} @ {}", e.code, e.message, text.get(e.span.clone()).unwrap_or("?")))
+        .collect()
+}
+
+#[test]
+fn the_three_places_mean_the_same() {
+    let file = spec_file(&format!("edition = 1\n[kernels.linear]{LINEAR}"), &Settings::default());
+    let metadata = manifest(&format!("[package]\nname = 'a'\n[package.metadata.kernels.linear]{LINEAR}"));
+    let top = manifest(&format!("[package]\nname = 'a'\n[kernels.linear]{LINEAR}"));
+    assert_eq!(file.errors, []);
+    assert_eq!(file.kernels, metadata.kernels);
+    assert_eq!(file.kernels, top.kernels);
+    assert_eq!(file.kernels[0].tensors.len(), 4);
+    assert_eq!(top.warnings.len(), 1);
+    assert!(metadata.warnings.is_empty());
+}
+
+#[test]
+fn several_errors_with_their_places() {
+    let text = format!(
+        "edition = 1\n[kernels.a]{}\n[kernels.b]{}\n[kernels.Bad]{LINEAR}",
+        LINEAR.replace("gelu_tanh", "gelu_tahn"),
+        LINEAR.replace("x[m, k] *", "x[k, m] *"),
+    );
+    let found = errors(&text);
+    assert_eq!(found[0], "CG011 `gelu_tahn` is no function @ gelu_tahn");
+    assert_eq!(found[1], "CG012 axis `k` may leave a dimension of `x` @ x[k, m]");
+    assert!(found[2].starts_with("CG003 `Bad` cannot name a kernel"), "{found:?}");
+    assert_eq!(found.len(), 3);
+}
+
+#[test]
+fn schema_errors_say_what_was_expected() {
+    let of = |from: &str, to: &str| errors(&format!("edition = 1\n[kernels.a]{}", LINEAR.replace(from, to)));
+    assert_eq!(
+        of("math    =", "maths ="),
+        ["CG002 unknown key `maths` @ maths", "CG002 kernel `a` has no `math` @ a",]
+    );
+    assert!(of("bf16[n]", "bf17[n]")[0].starts_with("CG005 unknown dtype `bf17`"));
+    assert!(of("bf16[n]", "i8[n]")[0].starts_with("CG014 dtype `i8` is reserved"));
+    assert!(of("sum(k", "sum(n")[0].contains("already bound"));
+    assert!(of("w[n, k]) ", "w[k, n]) ")[0].starts_with("CG012"));
+    assert!(of("+ b[n]", "")[0].starts_with("CG013 `b` is never read"));
+    assert!(of("1..=8192", "9..=1")[0].starts_with("CG004"));
+    assert!(errors("kernels = 1")[0].contains("names no edition"));
+    assert!(errors("edition = 1\n[kernels")[0].starts_with("CG001"));
+}
+
+#[test]
+fn prelude_equals_the_written_out_form() {
+    let head = "edition = 1\n[kernels.a]\naxes = { m = 4, d = 8 }\ninputs = { x = 'f32[m, d]' }\n\
+                outputs = { y = 'f32[m, d]' }\nscalars = { eps = 'f32' }\nmath = ";
+    let canonical = |math: &str| {
+        let document = spec_file(&format!("{head}'{math}'"), &Settings::default());
+        assert_eq!(document.errors, []);
+        document.kernels[0].math.canonical()
+    };
+    assert_eq!(
+        canonical("y[m, d] = rms_norm(d, x[m, d], eps)"),
+        "t1[v0:a0, v1:a1] = mul(t0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(t0[v0:a0, v2:a1], \
+         t0[v0:a0, v2:a1])), len(a1)), s0)))\n"
+    );
+}

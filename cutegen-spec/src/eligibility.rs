@@ -1,0 +1,136 @@
+//! [`Eligibility`]: the launches for which a variant is right. Re-checked at run time before every launch.
+
+use std::fmt;
+
+use crate::int_expr::{IntExpr, positional_text};
+
+/// Conditions that all must hold; none means always eligible.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Eligibility(pub Vec<Condition>);
+
+/// One condition of an eligibility.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// `expr % by == 0`
+    Divides {
+        /// The divided expression.
+        expr: IntExpr,
+        /// The divisor.
+        by: i64,
+    },
+    /// `expr >= bound`
+    AtLeast {
+        /// The compared expression.
+        expr: IntExpr,
+        /// The smallest allowed value.
+        bound: i64,
+    },
+    /// `expr <= bound`
+    AtMost {
+        /// The compared expression.
+        expr: IntExpr,
+        /// The largest allowed value.
+        bound: i64,
+    },
+    /// The base address of the tensor at this position is a multiple of `bytes`.
+    Aligned {
+        /// Position of the tensor.
+        tensor: usize,
+        /// Required alignment in bytes, a power of two.
+        bytes: u64,
+    },
+}
+
+impl Eligibility {
+    /// Whether it holds for axis extents and tensor base addresses (both by position).
+    #[must_use]
+    pub fn holds(&self, axes: &[i64], addresses: &[u64]) -> bool {
+        self.0.iter().all(|condition| condition.holds(axes, addresses))
+    }
+
+    /// Parses `true` or conditions joined by ` and `.
+    pub fn parse_positional(text: &str) -> Result<Self, String> {
+        if text.trim() == "true" {
+            return Ok(Self::default());
+        }
+        text.split(" and ").map(Condition::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl Condition {
+    fn holds(&self, axes: &[i64], addresses: &[u64]) -> bool {
+        match self {
+            Condition::Divides { expr, by } => expr.eval_axes(axes).is_some_and(|v| v.rem_euclid(*by) == 0),
+            Condition::AtLeast { expr, bound } => expr.eval_axes(axes).is_some_and(|v| v >= *bound),
+            Condition::AtMost { expr, bound } => expr.eval_axes(axes).is_some_and(|v| v <= *bound),
+            Condition::Aligned { tensor, bytes } => addresses.get(*tensor).is_some_and(|a| a % bytes == 0),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.trim().parse::<i64>().map_err(|_| format!("`{text}` is no integer"));
+        if let Some((expr, bound)) = text.split_once(">=") {
+            return Ok(Self::AtLeast { expr: IntExpr::parse_positional(expr)?, bound: number(bound)? });
+        }
+        if let Some((expr, bound)) = text.split_once("<=") {
+            return Ok(Self::AtMost { expr: IntExpr::parse_positional(expr)?, bound: number(bound)? });
+        }
+        if let Some((tensor, bytes)) = text.split_once("aligned") {
+            let tensor = tensor.trim().strip_prefix('t').ok_or_else(|| format!("`{tensor}` is no tensor"))?;
+            let bytes = u64::try_from(number(bytes)?).ok().filter(|b| b.is_power_of_two());
+            let bytes = bytes.ok_or_else(|| format!("`{text}` needs a power of two"))?;
+            return Ok(Self::Aligned { tensor: number(tensor)?.unsigned_abs() as usize, bytes });
+        }
+        let (left, zero) = text.split_once("==").ok_or_else(|| format!("`{text}` is no condition"))?;
+        let (expr, by) = left.rsplit_once('%').ok_or_else(|| format!("`{text}` is no divisibility"))?;
+        match (number(zero)?, number(by)?) {
+            (0, by) if by > 0 => Ok(Self::Divides { expr: IntExpr::parse_positional(expr)?, by }),
+            _ => Err(format!("`{text}` must read `EXPR % N == 0` with positive N")),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Condition::Divides { expr, by } => write!(f, "{expr} % {by} == 0"),
+            Condition::AtLeast { expr, bound } => write!(f, "{expr} >= {bound}"),
+            Condition::AtMost { expr, bound } => write!(f, "{expr} <= {bound}"),
+            Condition::Aligned { tensor, bytes } => write!(f, "t{tensor} aligned {bytes}"),
+        }
+    }
+}
+
+impl fmt::Display for Eligibility {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("true");
+        }
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&texts.join(" and "))
+    }
+}
+
+positional_text!(Eligibility);
+
+#[cfg(test)]
+mod tests {
+    use super::Eligibility;
+
+    #[test]
+    fn round_trips_and_judges() {
+        let text = "a0 % 8 == 0 and (a0 * a1) >= 64 and a1 <= 512 and t1 aligned 16";
+        let eligibility = Eligibility::parse_positional(text).expect("parses");
+        assert_eq!(eligibility.to_string(), text);
+        assert!(eligibility.holds(&[16, 4], &[1, 32]));
+        for (axes, addresses) in
+            [([12, 8], [0, 32]), ([8, 4], [0, 32]), ([16, 513], [0, 32]), ([16, 4], [0, 8])]
+        {
+            assert!(!eligibility.holds(&axes, &addresses), "{axes:?} {addresses:?}");
+        }
+        assert!(Eligibility::parse_positional("true").is_ok_and(|e| e.holds(&[], &[])));
+        for bad in ["", "a0", "a0 % 0 == 0", "a0 % 8 == 1", "t0 aligned 3"] {
+            assert!(Eligibility::parse_positional(bad).is_err(), "{bad}");
+        }
+    }
+}

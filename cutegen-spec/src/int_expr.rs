@@ -1,0 +1,311 @@
+//! [`IntExpr`]: integer expressions over axes and device properties. Derived axes, strides, launch grids and
+//! eligibility all speak it. Axes enter by position, printed `a0`, `a1`, so that renaming an axis changes nothing.
+
+use std::fmt;
+
+/// What a launch may ask of the device it runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceProp {
+    /// Streaming multiprocessors of the device.
+    SmCount,
+    /// Clusters of the step's shape that fit at once.
+    MaxActiveClusters,
+    /// Blocks of the step's shape that fit on one multiprocessor.
+    MaxBlocksPerSm,
+    /// Opt-in shared memory per block, in bytes.
+    DeviceSmem,
+}
+
+impl DeviceProp {
+    const ALL: [DeviceProp; 4] = [
+        DeviceProp::SmCount,
+        DeviceProp::MaxActiveClusters,
+        DeviceProp::MaxBlocksPerSm,
+        DeviceProp::DeviceSmem,
+    ];
+
+    /// The word a contract uses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            DeviceProp::SmCount => "sm_count",
+            DeviceProp::MaxActiveClusters => "max_active_clusters",
+            DeviceProp::MaxBlocksPerSm => "max_blocks_per_sm",
+            DeviceProp::DeviceSmem => "device_smem",
+        }
+    }
+}
+
+/// A binary operation. Division floors; the remainder is never negative; both need a positive divisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IntOp {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`, floored.
+    Div,
+    /// `a % b`, non-negative.
+    Rem,
+    /// `ceil_div(a, b)`
+    CeilDiv,
+    /// `min(a, b)`
+    Min,
+    /// `max(a, b)`
+    Max,
+}
+
+/// An integer expression.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IntExpr {
+    /// A literal.
+    Const(i64),
+    /// The extent of the axis at this position.
+    Axis(usize),
+    /// A property of the device.
+    Device(DeviceProp),
+    /// An operation on two expressions.
+    Op(IntOp, Box<IntExpr>, Box<IntExpr>),
+}
+
+impl IntExpr {
+    /// `op(a, b)`.
+    #[must_use]
+    pub fn op(op: IntOp, a: IntExpr, b: IntExpr) -> IntExpr {
+        IntExpr::Op(op, Box::new(a), Box::new(b))
+    }
+
+    /// The value under `axes` (extents by position) and `device`; `None` on overflow, a non-positive divisor,
+    /// an unknown axis or a property that `device` does not know.
+    pub fn eval(&self, axes: &[i64], device: &dyn Fn(DeviceProp) -> Option<i64>) -> Option<i64> {
+        match self {
+            IntExpr::Const(value) => Some(*value),
+            IntExpr::Axis(axis) => axes.get(*axis).copied(),
+            IntExpr::Device(prop) => device(*prop),
+            IntExpr::Op(op, a, b) => apply(*op, a.eval(axes, device)?, b.eval(axes, device)?),
+        }
+    }
+
+    /// The value under `axes` alone.
+    #[must_use]
+    pub fn eval_axes(&self, axes: &[i64]) -> Option<i64> {
+        self.eval(axes, &|_| None)
+    }
+
+    /// Parses `text`; `axis` resolves a name to an axis position.
+    pub fn parse(text: &str, axis: &dyn Fn(&str) -> Option<usize>) -> Result<IntExpr, String> {
+        let mut parser = Parser { rest: text, axis, depth: 0 };
+        let expr = parser.sum()?;
+        match parser.peek() {
+            None => Ok(expr),
+            Some(c) => Err(format!("unexpected `{c}` in integer expression `{text}`")),
+        }
+    }
+
+    /// Parses the positional form that [`fmt::Display`] prints.
+    pub fn parse_positional(text: &str) -> Result<IntExpr, String> {
+        Self::parse(text, &|name| name.strip_prefix('a')?.parse().ok())
+    }
+}
+
+fn apply(op: IntOp, a: i64, b: i64) -> Option<i64> {
+    match op {
+        IntOp::Add => a.checked_add(b),
+        IntOp::Sub => a.checked_sub(b),
+        IntOp::Mul => a.checked_mul(b),
+        IntOp::Div => (b > 0).then(|| a.div_euclid(b)),
+        IntOp::Rem => (b > 0).then(|| a.rem_euclid(b)),
+        IntOp::CeilDiv => (b > 0).then(|| a.checked_add(b - 1).map(|s| s.div_euclid(b))).flatten(),
+        IntOp::Min => Some(a.min(b)),
+        IntOp::Max => Some(a.max(b)),
+    }
+}
+
+impl fmt::Display for IntExpr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IntExpr::Const(value) => write!(f, "{value}"),
+            IntExpr::Axis(axis) => write!(f, "a{axis}"),
+            IntExpr::Device(prop) => f.write_str(prop.name()),
+            IntExpr::Op(op, a, b) => match op {
+                IntOp::Add => write!(f, "({a} + {b})"),
+                IntOp::Sub => write!(f, "({a} - {b})"),
+                IntOp::Mul => write!(f, "({a} * {b})"),
+                IntOp::Div => write!(f, "({a} / {b})"),
+                IntOp::Rem => write!(f, "({a} % {b})"),
+                IntOp::CeilDiv => write!(f, "ceil_div({a}, {b})"),
+                IntOp::Min => write!(f, "min({a}, {b})"),
+                IntOp::Max => write!(f, "max({a}, {b})"),
+            },
+        }
+    }
+}
+
+/// Recursive descent over `+ -`, `* / %`, atoms; at most 64 levels deep.
+struct Parser<'a> {
+    rest: &'a str,
+    axis: &'a dyn Fn(&str) -> Option<usize>,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&mut self) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        self.rest.chars().next()
+    }
+
+    fn eat(&mut self, wanted: char) -> bool {
+        let found = self.peek() == Some(wanted);
+        if found {
+            self.rest = &self.rest[wanted.len_utf8()..];
+        }
+        found
+    }
+
+    fn expect(&mut self, wanted: char) -> Result<(), String> {
+        if self.eat(wanted) { Ok(()) } else { Err(format!("expected `{wanted}` before `{}`", self.rest)) }
+    }
+
+    fn sum(&mut self) -> Result<IntExpr, String> {
+        self.depth += 1;
+        if self.depth > 64 {
+            return Err("integer expression nests deeper than 64 levels".to_owned());
+        }
+        let mut left = self.product()?;
+        loop {
+            let op = match self.peek() {
+                Some('+') => IntOp::Add,
+                Some('-') => IntOp::Sub,
+                _ => break,
+            };
+            self.rest = &self.rest[1..];
+            left = IntExpr::op(op, left, self.product()?);
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<IntExpr, String> {
+        let mut left = self.atom()?;
+        loop {
+            let op = match self.peek() {
+                Some('*') => IntOp::Mul,
+                Some('/') => IntOp::Div,
+                Some('%') => IntOp::Rem,
+                _ => return Ok(left),
+            };
+            self.rest = &self.rest[1..];
+            left = IntExpr::op(op, left, self.atom()?);
+        }
+    }
+
+    fn atom(&mut self) -> Result<IntExpr, String> {
+        if self.eat('(') {
+            let inner = self.sum()?;
+            self.expect(')')?;
+            return Ok(inner);
+        }
+        match self.peek() {
+            Some(c) if c.is_ascii_digit() => self.number(),
+            Some('-') => {
+                self.rest = &self.rest[1..];
+                Ok(match self.atom()? {
+                    IntExpr::Const(value) => IntExpr::Const(-value),
+                    other => IntExpr::op(IntOp::Sub, IntExpr::Const(0), other),
+                })
+            }
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => self.word(),
+            Some(c) => Err(format!("expected a number, an axis or `(`, found `{c}`")),
+            None => Err("expected a number, an axis or `(`, found the end".to_owned()),
+        }
+    }
+
+    fn take(&mut self, keep: impl Fn(char) -> bool) -> &str {
+        let end = self.rest.find(|c| !keep(c)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    fn number(&mut self) -> Result<IntExpr, String> {
+        let digits = self.take(|c| c.is_ascii_digit() || c == '_').replace('_', "");
+        digits.parse().map(IntExpr::Const).map_err(|_| format!("`{digits}` does not fit an i64"))
+    }
+
+    fn word(&mut self) -> Result<IntExpr, String> {
+        let word = self.take(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
+        let call = match word.as_str() {
+            "ceil_div" => Some(IntOp::CeilDiv),
+            "min" => Some(IntOp::Min),
+            "max" => Some(IntOp::Max),
+            _ => None,
+        };
+        if let (Some(op), Some('(')) = (call, self.peek()) {
+            self.expect('(')?;
+            let a = self.sum()?;
+            self.expect(',')?;
+            let b = self.sum()?;
+            self.expect(')')?;
+            return Ok(IntExpr::op(op, a, b));
+        }
+        if let Some(axis) = (self.axis)(&word) {
+            return Ok(IntExpr::Axis(axis));
+        }
+        DeviceProp::ALL
+            .into_iter()
+            .find(|prop| prop.name() == word)
+            .map(IntExpr::Device)
+            .ok_or_else(|| format!("`{word}` is neither an axis nor a device property"))
+    }
+}
+
+macro_rules! positional_text {
+    ($type:ty) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Self::parse_positional(&text).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+positional_text!(IntExpr);
+pub(crate) use positional_text;
+
+#[cfg(test)]
+mod tests {
+    use super::IntExpr;
+
+    fn eval(text: &str) -> Option<i64> {
+        IntExpr::parse_positional(text).ok()?.eval_axes(&[10, 3])
+    }
+
+    #[test]
+    fn evaluates_by_its_own_rules() {
+        assert_eq!(eval("a0 / a1 * 2 + 1"), Some(7));
+        assert_eq!(eval("(a0 + 4 - 11) / 4 + 1"), Some(1));
+        assert_eq!(eval("(0 - a0) / 4"), Some(-3));
+        assert_eq!(eval("(0 - a0) % 4"), Some(2));
+        assert_eq!(eval("ceil_div(a0, a1)"), Some(4));
+        assert_eq!(eval("min(a0, 4) + max(a1, 7)"), Some(11));
+        assert_eq!(eval("a0 / 0"), None);
+        assert_eq!(eval("a0 * 9223372036854775807"), None);
+        assert_eq!(eval("a2"), None);
+    }
+
+    #[test]
+    fn prints_what_it_parses_and_refuses_nonsense() {
+        let text = "ceil_div((a0 * 4), sm_count)";
+        assert_eq!(IntExpr::parse_positional(text).map(|e| e.to_string()), Ok(text.to_owned()));
+        for bad in ["", "1 +", "a0 a1", "foo", "(1", "99999999999999999999", &"(".repeat(999)] {
+            assert!(IntExpr::parse_positional(bad).is_err(), "{bad}");
+        }
+    }
+}

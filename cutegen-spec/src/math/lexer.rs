@@ -1,0 +1,106 @@
+//! Text to tokens. Newlines and `;` separate assignments, except inside brackets.
+
+use std::ops::Range;
+
+use crate::diagnostic::{Diagnostic, SYNTAX};
+
+/// Longest math that is read: far above any kernel, low enough that nothing blows up.
+pub const MAX_BYTES: usize = 64 * 1024;
+
+/// What a token is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// A name or keyword.
+    Word(String),
+    /// A literal.
+    Number(f64),
+    /// Punctuation or an operator.
+    Sign(&'static str),
+    /// A newline or `;` outside brackets.
+    Separator,
+    /// After the last character.
+    End,
+}
+
+/// A token and its byte range in the math.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Token {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it is.
+    pub span: Range<usize>,
+}
+
+const SIGNS: [&str; 19] =
+    ["<=", ">=", "==", "!=", "<", ">", "=", "+", "-", "*", "/", "%", "(", ")", "[", "]", ",", "{", "}"];
+
+/// Splits `text`; the last token is [`Kind::End`].
+pub fn lex(text: &str) -> Result<Vec<Token>, Diagnostic> {
+    if text.len() > MAX_BYTES {
+        return Err(Diagnostic::new(SYNTAX, 0..1, "math is longer than 64 KiB", "starts here"));
+    }
+    let (mut tokens, mut at, mut depth) = (Vec::new(), 0, 0_usize);
+    while let Some(c) = text[at..].chars().next() {
+        let start = at;
+        let kind = match c {
+            '\n' | ';' if depth == 0 => advance(&mut at, 1, Kind::Separator),
+            ';' => return Err(unexpected(c, start)),
+            _ if c.is_whitespace() => {
+                at += c.len_utf8();
+                continue;
+            }
+            _ if c.is_ascii_digit() || c == '.' => number(text, &mut at)?,
+            _ if c.is_ascii_alphabetic() || c == '_' => {
+                let end = end_of(text, at, |c| c.is_ascii_alphanumeric() || c == '_');
+                advance(&mut at, end - start, Kind::Word(text[start..end].to_owned()))
+            }
+            _ => sign(text, &mut at).ok_or_else(|| unexpected(c, start))?,
+        };
+        match kind {
+            Kind::Sign("(" | "[") => depth += 1,
+            Kind::Sign(")" | "]") => depth = depth.saturating_sub(1),
+            Kind::Sign(_) | Kind::Word(_) | Kind::Number(_) | Kind::Separator | Kind::End => {}
+        }
+        tokens.push(Token { kind, span: start..at });
+    }
+    tokens.push(Token { kind: Kind::End, span: text.len()..text.len() });
+    Ok(tokens)
+}
+
+fn advance(at: &mut usize, by: usize, kind: Kind) -> Kind {
+    *at += by;
+    kind
+}
+
+fn end_of(text: &str, from: usize, keep: impl Fn(char) -> bool) -> usize {
+    text[from..].find(|c| !keep(c)).map_or(text.len(), |n| from + n)
+}
+
+fn sign(text: &str, at: &mut usize) -> Option<Kind> {
+    let found = SIGNS.into_iter().find(|sign| text[*at..].starts_with(sign))?;
+    *at += found.len();
+    Some(Kind::Sign(found))
+}
+
+/// Digits, an optional fraction, an optional exponent.
+fn number(text: &str, at: &mut usize) -> Result<Kind, Diagnostic> {
+    let start = *at;
+    let digits = |from| end_of(text, from, |c: char| c.is_ascii_digit() || c == '_');
+    *at = digits(*at);
+    if text[*at..].starts_with('.') {
+        *at = digits(*at + 1);
+    }
+    if text[*at..].starts_with(['e', 'E']) {
+        let sign = usize::from(text[*at + 1..].starts_with(['+', '-']));
+        *at = digits(*at + 1 + sign);
+    }
+    let literal = text[start..*at].replace('_', "");
+    literal.parse().map(Kind::Number).map_err(|_| {
+        Diagnostic::new(SYNTAX, start..*at, format!("`{literal}` is no number"), "expected a decimal literal")
+    })
+}
+
+fn unexpected(c: char, at: usize) -> Diagnostic {
+    let message = format!("unexpected character `{c}` in math");
+    Diagnostic::new(SYNTAX, at..at + c.len_utf8(), message, "not part of the language")
+}

@@ -1,0 +1,235 @@
+//! Tokens to a tree with spans: the whole grammar of edition 1, including what this version only reserves.
+//!
+//! `assignment = name [ "[" exprs "]" ] "=" expr`; precedence from loose to tight: `or`, `and`, `not`, comparison,
+//! `+ -`, `* / %`, sign. Nothing here knows which names exist.
+
+use std::ops::Range;
+
+use super::lexer::{Kind, Token, lex};
+use crate::diagnostic::{Diagnostic, SYNTAX};
+
+/// Deepest nesting that is read.
+const MAX_DEPTH: usize = 96;
+
+/// `target[indices] = value`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// The assigned name.
+    pub target: Name,
+    /// The expressions in brackets; empty for a value without axes.
+    pub indices: Vec<Node>,
+    /// The right side.
+    pub value: Node,
+}
+
+/// A name and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    /// The text.
+    pub text: String,
+    /// The place.
+    pub span: Range<usize>,
+}
+
+/// An expression and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it is.
+    pub kind: NodeKind,
+    /// The place.
+    pub span: Range<usize>,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    /// A literal.
+    Number(f64),
+    /// A name alone.
+    Name(String),
+    /// `name[indices]`
+    Access(Name, Vec<Node>),
+    /// `name(arguments)`
+    Call(Name, Vec<Node>),
+    /// `-x` or `not x`
+    Prefix(&'static str, Box<Node>),
+    /// `a op b`
+    Infix(&'static str, Box<Node>, Box<Node>),
+    /// `(a, b, ...)`: the axes of a reduction over several.
+    Tuple(Vec<Node>),
+}
+
+/// Parses the assignments of `text`.
+pub fn parse(text: &str) -> Result<Vec<Statement>, Diagnostic> {
+    let mut parser = Parser { tokens: lex(text)?, at: 0, depth: 0 };
+    let mut statements = Vec::new();
+    loop {
+        while parser.eat(&Kind::Separator) {}
+        if parser.peek().kind == Kind::End {
+            break;
+        }
+        statements.push(parser.statement()?);
+        if !matches!(parser.peek().kind, Kind::Separator | Kind::End) {
+            return Err(parser.expected("an operator, or a newline or `;` before the next assignment"));
+        }
+    }
+    if statements.is_empty() {
+        return Err(Diagnostic::new(
+            SYNTAX,
+            0..text.len(),
+            "math is empty",
+            "expected `name[axes] = expression`",
+        ));
+    }
+    Ok(statements)
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.at]
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn eat(&mut self, kind: &Kind) -> bool {
+        let found = self.peek().kind == *kind;
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    fn expect(&mut self, sign: &'static str) -> Result<Range<usize>, Diagnostic> {
+        let span = self.peek().span.clone();
+        if self.eat(&Kind::Sign(sign)) { Ok(span) } else { Err(self.expected(&format!("`{sign}`"))) }
+    }
+
+    fn expected(&self, what: &str) -> Diagnostic {
+        let token = self.peek();
+        let found = match &token.kind {
+            Kind::Word(word) => format!("`{word}`"),
+            Kind::Number(value) => format!("`{value}`"),
+            Kind::Sign(sign) => format!("`{sign}`"),
+            Kind::Separator => "the end of the assignment".to_owned(),
+            Kind::End => "the end of the math".to_owned(),
+        };
+        let span = token.span.start..token.span.end.max(token.span.start + 1);
+        Diagnostic::new(SYNTAX, span, format!("found {found}"), format!("expected {what}"))
+    }
+
+    fn statement(&mut self) -> Result<Statement, Diagnostic> {
+        let target = self.name()?;
+        let indices = if self.eat(&Kind::Sign("[")) { self.list("]")?.0 } else { Vec::new() };
+        self.expect("=")?;
+        Ok(Statement { target, indices, value: self.expression()? })
+    }
+
+    fn name(&mut self) -> Result<Name, Diagnostic> {
+        match self.peek().kind.clone() {
+            Kind::Word(text) => Ok(Name { text, span: self.next().span }),
+            Kind::Number(_) | Kind::Sign(_) | Kind::Separator | Kind::End => Err(self.expected("a name")),
+        }
+    }
+
+    /// Comma-separated expressions up to `close`; an empty list is allowed.
+    fn list(&mut self, close: &'static str) -> Result<(Vec<Node>, Range<usize>), Diagnostic> {
+        let mut nodes = Vec::new();
+        if self.peek().kind != Kind::Sign(close) {
+            nodes.push(self.expression()?);
+            while self.eat(&Kind::Sign(",")) {
+                nodes.push(self.expression()?);
+            }
+        }
+        let end = self.expect(close)?;
+        Ok((nodes, end))
+    }
+
+    fn expression(&mut self) -> Result<Node, Diagnostic> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            let span = self.peek().span.clone();
+            return Err(Diagnostic::new(SYNTAX, span, "math nests deeper than 96 levels", "too deep here"));
+        }
+        let node = self.infix(0);
+        self.depth -= 1;
+        node
+    }
+
+    /// Binary operators by level, left-associative.
+    fn infix(&mut self, level: usize) -> Result<Node, Diagnostic> {
+        const LEVELS: [&[&str]; 5] =
+            [&["or"], &["and"], &["<=", ">=", "==", "!=", "<", ">"], &["+", "-"], &["*", "/", "%"]];
+        let Some(operators) = LEVELS.get(level) else { return self.prefix() };
+        let mut left = self.infix(level + 1)?;
+        while let Some(op) = operators.iter().find(|op| self.is_operator(op)) {
+            self.next();
+            let right = self.infix(level + 1)?;
+            let span = left.span.start..right.span.end;
+            left = Node { kind: NodeKind::Infix(op, Box::new(left), Box::new(right)), span };
+        }
+        Ok(left)
+    }
+
+    fn is_operator(&self, op: &str) -> bool {
+        match &self.peek().kind {
+            Kind::Sign(sign) => *sign == op,
+            Kind::Word(word) => word == op,
+            Kind::Number(_) | Kind::Separator | Kind::End => false,
+        }
+    }
+
+    fn prefix(&mut self) -> Result<Node, Diagnostic> {
+        let Some(op) = ["-", "not"].into_iter().find(|op| self.is_operator(op)) else { return self.atom() };
+        let start = self.next().span.start;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.expected("fewer signs in a row"));
+        }
+        let operand = self.prefix()?;
+        self.depth -= 1;
+        let span = start..operand.span.end;
+        Ok(Node { kind: NodeKind::Prefix(op, Box::new(operand)), span })
+    }
+
+    fn atom(&mut self) -> Result<Node, Diagnostic> {
+        match self.peek().kind.clone() {
+            Kind::Number(value) => Ok(Node { kind: NodeKind::Number(value), span: self.next().span }),
+            Kind::Word(_) => self.word(),
+            Kind::Sign("(") => {
+                let start = self.next().span.start;
+                let (mut nodes, end) = self.list(")")?;
+                let span = start..end.end;
+                match nodes.len() {
+                    1 => Ok(Node { kind: nodes.remove(0).kind, span }),
+                    0 => Err(Diagnostic::new(SYNTAX, span, "empty parentheses", "expected an expression")),
+                    _ => Ok(Node { kind: NodeKind::Tuple(nodes), span }),
+                }
+            }
+            Kind::Sign(_) | Kind::Separator | Kind::End => Err(self.expected("a number, a name or `(`")),
+        }
+    }
+
+    fn word(&mut self) -> Result<Node, Diagnostic> {
+        let name = self.name()?;
+        let start = name.span.start;
+        if self.eat(&Kind::Sign("[")) {
+            let (indices, end) = self.list("]")?;
+            return Ok(Node { kind: NodeKind::Access(name, indices), span: start..end.end });
+        }
+        if self.eat(&Kind::Sign("(")) {
+            let (arguments, end) = self.list(")")?;
+            return Ok(Node { kind: NodeKind::Call(name, arguments), span: start..end.end });
+        }
+        Ok(Node { kind: NodeKind::Name(name.text), span: name.span })
+    }
+}

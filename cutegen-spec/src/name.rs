@@ -1,0 +1,57 @@
+//! [`KernelName`]: the one name a kernel has, from which every other name derives (see [`crate::symbol`]).
+
+use std::fmt;
+
+/// A kernel's name: `[a-z][a-z0-9_]*`, at most 64 bytes. It is also the emitted Rust function's name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KernelName(String);
+
+impl KernelName {
+    /// Checks `text` against the rule above; the error teaches the rule.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let mut chars = text.chars();
+        let head = chars.next().is_some_and(|c| c.is_ascii_lowercase());
+        let tail = chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if head && tail && text.len() <= 64 && !is_keyword(text) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(format!(
+            "`{text}` cannot name a kernel: names match [a-z][a-z0-9_]*, have at most 64 bytes and are no Rust \
+             keyword, because the name is also the emitted function's"
+        ))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KernelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether `text` is a word that Rust keeps for itself, in any edition so far.
+#[must_use]
+pub fn is_keyword(text: &str) -> bool {
+    const WORDS: &str = "as async await become box break const continue crate do dyn else enum extern false final fn \
+                         for gen if impl in let loop macro match mod move mut override priv pub ref return self \
+                         static struct super trait true try type typeof unsafe unsized use virtual where while yield";
+    WORDS.split_whitespace().any(|word| word == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KernelName;
+
+    #[test]
+    fn accepts_and_teaches() {
+        assert!(KernelName::new("linear_gelu2").is_ok());
+        for bad in ["", "Linear", "2x", "a-b", "fn", "é", &"a".repeat(65)] {
+            assert!(KernelName::new(bad).is_err(), "{bad}");
+        }
+    }
+}

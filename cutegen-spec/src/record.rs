@@ -1,0 +1,198 @@
+//! [`Record`]: the answer to a question, as stored in `record.toml` of an entry: the variants in the order in which
+//! the runtime tries them, each with its contract, digests and evidence. The last one is always eligible.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::Contract;
+use crate::digest::{ArtifactDigest, CacheKey};
+use crate::eligibility::Eligibility;
+use crate::key::Question;
+
+/// Version of the record's layout.
+pub const VERSION: u32 = 1;
+
+/// File name of a record inside its entry.
+pub const FILE: &str = "record.toml";
+
+/// An entry's record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Record {
+    /// [`VERSION`] when it was written.
+    pub version: u32,
+    /// The question's key.
+    pub key: CacheKey,
+    /// The key's pre-image.
+    pub question: Question,
+    /// Variants in dispatch order; the last is the naive kernel.
+    pub variants: Vec<Variant>,
+}
+
+/// One kernel of an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Variant {
+    /// Unique in the entry; file names derive from it.
+    pub name: String,
+    /// Tuned or naive.
+    pub kind: Kind,
+    /// Launches for which it is right.
+    pub eligibility: Eligibility,
+    /// Launches for which it is preferred when eligible.
+    pub prefer: Eligibility,
+    /// Who proposed it, and with which parameters.
+    pub origin: String,
+    /// What compiled it.
+    pub toolchain: String,
+    /// Oldest driver branch that loads it, for a cubin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_driver: Option<u32>,
+    /// The compiled bytes.
+    pub artifact: Artifact,
+    /// The flattened source they were compiled from.
+    pub source: Source,
+    /// How it is launched.
+    pub contract: Contract,
+    /// What was run to accept it; none for an `untuned` variant that no device has judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+}
+
+/// What a variant is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Found by search.
+    Tuned,
+    /// Printed from the math.
+    Naive,
+}
+
+/// Compiled bytes, as judged and as stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Artifact {
+    /// File in the entry: `NAME.cubin.zst` or `NAME.o`.
+    pub file: String,
+    /// SHA-256 of the uncompressed bytes: what was judged.
+    pub artifact: ArtifactDigest,
+    /// SHA-256 of the file: what replay checks and links.
+    pub stored: ArtifactDigest,
+    /// Length of the uncompressed bytes.
+    pub bytes: u64,
+}
+
+/// A stored source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Source {
+    /// File in the entry: `NAME.cu` or `NAME.cpp`.
+    pub file: String,
+    /// SHA-256 of the file.
+    pub digest: ArtifactDigest,
+}
+
+/// What was run to accept a variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Evidence {
+    /// Revision of the gate that judged it.
+    pub gate: u32,
+    /// Device and, for a GPU, driver that it was judged on.
+    pub device: String,
+    /// Seed of every drawn input.
+    pub seed: u64,
+    /// Shapes judged, as axis extents.
+    pub shapes: Vec<String>,
+    /// Distributions judged.
+    pub distributions: Vec<String>,
+    /// Elements compared.
+    pub elements: u64,
+    /// Largest error as a share of the bound.
+    pub worst_share: f64,
+    /// Bit-equal repeats.
+    pub repeats: u32,
+    /// Outcome of compute-sanitizer: `clean`, or `not run: REASON`.
+    pub sanitizer: String,
+    /// Isolation that the system did not give the workers; empty when all was enforced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_enforced: Vec<String>,
+    /// Timings per workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timings: Vec<Timing>,
+}
+
+/// One workload's timing, interleaved with the incumbent in one process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Timing {
+    /// Axis extents.
+    pub workload: BTreeMap<String, i64>,
+    /// Median time of a launch, microseconds.
+    pub micros: f64,
+    /// The incumbent's name.
+    pub incumbent: String,
+    /// Median ratio, incumbent over candidate.
+    pub speedup: f64,
+    /// Lower end of the 95 % bootstrap interval of the ratio.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+    /// Paired samples.
+    pub samples: u32,
+}
+
+impl Record {
+    /// Reads a record; a foreign version, a wrong key or a list without a last resort is an error.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let probe: Probe = toml::from_str(text).map_err(|error| error.to_string())?;
+        if probe.version != VERSION {
+            return Err(format!("record version {} is not {VERSION}", probe.version));
+        }
+        let record: Record = toml::from_str(text).map_err(|error| error.to_string())?;
+        record.check()?;
+        Ok(record)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.question.key() != self.key {
+            return Err(format!(
+                "the question's key is {}, the record says {}",
+                self.question.key(),
+                self.key
+            ));
+        }
+        match self.variants.last() {
+            Some(last) if last.kind == Kind::Naive && last.eligibility.0.is_empty() => {}
+            _ => return Err("the last variant is not an always eligible naive kernel".to_owned()),
+        }
+        let plain = |name: &str| {
+            let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            !name.is_empty() && name.len() < 128 && !name.starts_with('.') && name.chars().all(safe)
+        };
+        for v in &self.variants {
+            if ![&v.name, &v.artifact.file, &v.source.file].into_iter().all(|name| plain(name)) {
+                return Err(format!("variant `{}` names a file outside its entry", v.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of `record.toml`.
+    pub fn to_toml(&self) -> Result<String, String> {
+        toml::to_string(self).map_err(|error| error.to_string())
+    }
+
+    /// Whether any variant was found by search.
+    #[must_use]
+    pub fn is_tuned(&self) -> bool {
+        self.variants.iter().any(|v| v.kind == Kind::Tuned)
+    }
+}
+
+#[derive(Deserialize)]
+struct Probe {
+    version: u32,
+}

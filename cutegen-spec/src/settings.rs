@@ -1,0 +1,51 @@
+//! [`Settings`]: the table `[package.metadata.cutegen]`, and the [`Mode`] of a build.
+
+use crate::target::Target;
+
+/// What a build may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Replay accepted kernels only; a miss is an error. The default.
+    #[default]
+    Locked,
+    /// Run the loop on a miss; needs the feature `search`.
+    Search,
+    /// Emit wrappers without payload, for docs.rs.
+    Stub,
+}
+
+impl Mode {
+    /// Reads the word of `CUTEGEN_MODE` or of the metadata key `mode`.
+    pub fn parse(word: &str) -> Result<Mode, String> {
+        match word {
+            "locked" => Ok(Mode::Locked),
+            "search" => Ok(Mode::Search),
+            "stub" => Ok(Mode::Stub),
+            _ => Err(format!("unknown mode `{word}`: expected `locked`, `search` or `stub`")),
+        }
+    }
+}
+
+/// Package-wide settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Targets of every kernel that names none itself.
+    pub targets: Vec<Target>,
+    /// Folder of spec files, relative to the package; none when kernels are inline only.
+    pub specs: Option<String>,
+    /// Folder of the store, relative to the package.
+    pub store: String,
+    /// The mode when `CUTEGEN_MODE` is not set.
+    pub mode: Mode,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            targets: vec![Target::host()],
+            specs: None,
+            store: "cutegen-store".to_owned(),
+            mode: Mode::Locked,
+        }
+    }
+}
