@@ -1,1 +1,3 @@
 //! cutegen-build
+pub mod plan;
+pub mod print;
