@@ -1,0 +1,114 @@
+//! Discover: where a project's kernels are declared, and where its lock and store lie. Reads files, judges nothing:
+//! every bad spec of a project is reported in one run.
+
+use std::path::{Path, PathBuf};
+
+use cutegen_spec::edition::{self, Document, Package};
+use cutegen_spec::lock;
+use cutegen_spec::settings::Settings;
+use cutegen_spec::spec::KernelSpec;
+
+use crate::error::Error;
+use crate::render;
+
+/// A package, or a library of specs with a store of its own.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// The folder that everything below is relative to.
+    pub root: PathBuf,
+    /// Name and version; none for a library of specs.
+    pub package: Option<Package>,
+    /// Settings of the package.
+    pub settings: Settings,
+    /// Every kernel, Cargo.toml's first, then spec files by path.
+    pub specs: Vec<KernelSpec>,
+    /// The lock file.
+    pub lock: PathBuf,
+    /// The store.
+    pub store: PathBuf,
+    /// Files and folders that the specs were read from.
+    pub sources: Vec<PathBuf>,
+    /// Rendered warnings.
+    pub warnings: Vec<String>,
+}
+
+impl Project {
+    /// The package whose Cargo.toml lies in `root`.
+    pub fn package(root: &Path) -> Result<Self, Error> {
+        let manifest = root.join("Cargo.toml");
+        let mut reader = Reader { root, errors: Vec::new(), warnings: Vec::new(), sources: Vec::new() };
+        let document = reader.file(&manifest, edition::manifest)?;
+        let mut specs = document.kernels;
+        if let Some(folder) = &document.settings.specs {
+            specs.extend(reader.folder(&root.join(folder), &document.settings)?);
+        }
+        let store = root.join(&document.settings.store);
+        reader.finish(document.package, document.settings, specs, root.join(lock::FILE), store)
+    }
+
+    /// The library of spec files under `specs`, with lock and store in `cache`.
+    pub fn library(specs: &Path, cache: &Path) -> Result<Self, Error> {
+        let settings = Settings::default();
+        let mut reader = Reader { root: specs, errors: Vec::new(), warnings: Vec::new(), sources: Vec::new() };
+        let kernels = reader.folder(specs, &settings)?;
+        reader.finish(None, settings, kernels, cache.join(lock::FILE), cache.to_path_buf())
+    }
+
+    /// How messages name this project.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.package.as_ref().map_or_else(|| self.root.display().to_string(), |package| package.name.clone())
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Path,
+    errors: Vec<String>,
+    warnings: Vec<String>,
+    sources: Vec<PathBuf>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, path: &Path, parse: impl Fn(&str) -> Document) -> Result<Document, Error> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
+        let document = parse(&text);
+        let shown = path.strip_prefix(self.root).unwrap_or(path);
+        self.errors.extend(document.errors.iter().map(|error| render::error(shown, &text, error)));
+        self.warnings.extend(document.warnings.iter().map(|warning| render::warning(shown, &text, warning)));
+        self.sources.push(path.to_path_buf());
+        Ok(document)
+    }
+
+    /// Every `*.toml` under `folder`, by path.
+    fn folder(&mut self, folder: &Path, settings: &Settings) -> Result<Vec<KernelSpec>, Error> {
+        let mut specs = Vec::new();
+        self.sources.push(folder.to_path_buf());
+        for item in walkdir::WalkDir::new(folder).sort_by_file_name() {
+            let item = item.map_err(|error| Error::read(folder, error.into()))?;
+            if item.file_type().is_file() && item.path().extension().is_some_and(|e| e == "toml") {
+                specs.extend(self.file(item.path(), |text| edition::spec_file(text, settings))?.kernels);
+            }
+        }
+        Ok(specs)
+    }
+
+    fn finish(
+        self,
+        package: Option<Package>,
+        settings: Settings,
+        specs: Vec<KernelSpec>,
+        lock: PathBuf,
+        store: PathBuf,
+    ) -> Result<Project, Error> {
+        let mut errors = self.errors;
+        let mut names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).filter(|pair| pair[0] == pair[1]);
+        errors.extend(twice.map(|pair| format!("error: kernel `{}` is declared in two files", pair[0])));
+        if !errors.is_empty() {
+            return Err(Error::Specs(errors));
+        }
+        let root = self.root.to_path_buf();
+        Ok(Project { root, package, settings, specs, lock, store, sources: self.sources, warnings: self.warnings })
+    }
+}

@@ -1,0 +1,54 @@
+//! Generate: who proposes candidates. A candidate is one source text with its launch contract; configuration is
+//! source text, never a compiler flag. Generators don't know whether a candidate is right or fast: the judge does.
+
+pub mod naive;
+pub mod template;
+
+use cutegen_spec::contract::Contract;
+use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::record::Kind;
+
+use crate::plan::Plan;
+use crate::refine::Feedback;
+
+/// A proposed kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Unique within the search; file names derive from it.
+    pub name: String,
+    /// Tuned or naive.
+    pub kind: Kind,
+    /// Who proposed it, with which parameters.
+    pub origin: String,
+    /// The whole source: only CuTe, CUDA and standard headers remain included.
+    pub source: String,
+    /// How it is launched.
+    pub contract: Contract,
+    /// Launches for which it claims to be right.
+    pub eligibility: Eligibility,
+    /// Tile extents per axis position, for choosing shapes around them.
+    pub tiles: Vec<(usize, i64)>,
+}
+
+/// Proposes candidates for a plan, given what is known so far.
+pub trait Generator {
+    /// The next candidates; empty when it has no more ideas.
+    fn propose(&mut self, plan: &Plan, feedback: &Feedback) -> Vec<Candidate>;
+}
+
+/// The placeholder for the entry symbol in printed and template sources.
+pub const ENTRY: &str = "@ENTRY@";
+
+/// Puts the entry symbol in place of [`ENTRY`]. It is derived from the source and the compiler, so equal symbols in
+/// two linked objects mean equal bytes.
+#[must_use]
+pub fn name_entry(source: &str, contract: &Contract, toolchain: &str) -> (String, Contract) {
+    let identity = format!("{}\n{toolchain}\n{source}", source.len());
+    let symbol = format!("cutegen_{}", &ArtifactDigest::of(identity.as_bytes()).to_string()[..16]);
+    let mut contract = contract.clone();
+    for step in &mut contract.steps {
+        step.entry = step.entry.replace(ENTRY, &symbol);
+    }
+    (source.replace(ENTRY, &symbol), contract)
+}
