@@ -28,6 +28,8 @@
 //! `cuda` needs no CUDA toolkit to build; a machine without a driver gets [`Error::DriverMissing`].
 
 pub mod check;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod dispatch;
 pub mod element;
 mod error;
