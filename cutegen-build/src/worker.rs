@@ -1,0 +1,16 @@
+//! The hidden door of worker processes. Workers are this very program re-executed with `CUTEGEN_WORKER` set: the
+//! command, or a build script whose `main` calls `cutegen_build::build()` first.
+
+use crate::{compile, evaluate};
+
+/// Becomes the worker that `CUTEGEN_WORKER` names and never returns, or does nothing.
+///
+/// A program that starts searches must call this before anything else in its `main`.
+pub fn become_worker_if_asked() {
+    let Some(kind) = crate::cargo::variable(compile::WORKER_VAR) else { return };
+    let code = match kind.as_str() {
+        "run" => evaluate::runner::main(),
+        kind => compile::worker_main(kind),
+    };
+    std::process::exit(code);
+}
