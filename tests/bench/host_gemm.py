@@ -1,0 +1,247 @@
+"""Checks and times the host gemm template against NumPy (independent reference; OpenBLAS on one thread as the incumbent).
+
+    python3 tests/bench/host_gemm.py --headers DIR [--check] [--bench] [--sweep]
+
+DIR is where `pip install --no-deps --target DIR` put the pinned CUTLASS and CUDA headers. Blocks of one source are filled in
+here as the Rust generator fills them; see cutegen-build/src/generate/template/host/README.md.
+"""
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import argparse
+import ctypes
+import math
+import pathlib
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+
+BUILD = pathlib.Path(__file__).resolve().parents[2] / "cutegen-build"
+TEMPLATES = BUILD / "src/generate/template/host"
+FLAGS = ("-std=c++17 -O3 -march=x86-64-v3 -fPIC -fno-exceptions -fno-rtti -ffp-contract=fast -DNDEBUG "
+         "-fno-math-errno -fno-trapping-math -fvisibility=hidden").split()
+ALLOWED = re.compile(r"^(mem(cpy|set|move)|(exp|log|sin|cos|pow|erf|tanh|log2|log1p|exp2|expm1|floor|ceil|rint)f?)$")
+CTYPE = {"bf16": "bf16", "f32": "float"}
+
+TILED = {"MR": 6, "NR": 16, "KC": 256, "MC": 96, "NC": 512, "KU": 4, "PACK_B": "true"}
+THIN = {"MR": 1, "NR": 64, "KC": 256, "MC": 8, "NC": 512, "KU": 1, "PACK_B": "false"}
+
+
+def fill(template, blocks, lanes=8):
+    text = (TEMPLATES / template).read_text()
+    blocks = {"HEADER": "// " + template, "ENTRY": "entry", **blocks}
+    blocks["PRELUDE"] = (TEMPLATES / "prelude.hpp.in").read_text()
+    text = re.sub(r"@([A-Z]+)@", lambda m: blocks[m[1]] if m[1] in blocks else m[0], text)
+    text = text.replace("@LANES@", str(lanes))
+    assert "@" not in text, re.findall(r"@\w*", text)
+    return text
+
+
+def config(values):
+    return "\n".join(f"constexpr {'bool' if isinstance(v, str) else 'int'} {k} = {v};" for k, v in values.items())
+
+
+def compile_source(text, headers, folder, name, flags=FLAGS):
+    """Returns (library, seconds) after holding the object to the rules: one global function, nothing run at load."""
+    src, obj, lib = (pathlib.Path(folder) / f"{name}{ext}" for ext in (".cpp", ".o", ".so"))
+    src.write_text(text)
+    include = [f"-I{BUILD / 'shim'}", *(f"-isystem{p}" for p in headers)]
+    start = time.perf_counter()
+    subprocess.run(["c++", *flags, *include, "-c", src, "-o", obj], check=True)
+    seconds = time.perf_counter() - start
+    symbols = [line.split() for line in subprocess.check_output(["nm", obj], text=True).splitlines()]
+    undefined = [s[-1] for s in symbols if s[-2] == "U" and s[-1] != "_GLOBAL_OFFSET_TABLE_"]
+    defined = [s[-1] for s in symbols if s[-2].isupper() and s[-2] != "U" or s[-2] in "vwu"]
+    sections = subprocess.check_output(["readelf", "-SW", obj], text=True)
+    assert defined == ["entry"], defined
+    assert all(map(ALLOWED.match, undefined)), undefined
+    assert ".init_array" not in sections and ".ctors" not in sections and ".tdata" not in sections
+    subprocess.run(["c++", "-shared", "-nostdlib", obj, "-o", lib, "-lm", "-lc"], check=True)
+    return ctypes.CDLL(str(lib)), seconds
+
+
+def call(library, *values):
+    """The kernel ABI: an array of pointers to argument values."""
+    cells = []
+    for v in values:
+        if isinstance(v, np.ndarray):
+            cells.append(ctypes.c_void_p(v.ctypes.data))
+        else:
+            cells.append(ctypes.c_float(v) if isinstance(v, float) else ctypes.c_int64(v))
+    params = (ctypes.c_void_p * len(cells))(*(ctypes.addressof(c) for c in cells))
+    entry = library.entry
+    entry.restype, entry.argtypes = None, [ctypes.c_void_p]
+    return lambda: (entry(params), cells)
+
+
+def gemm_source(cfg, dtype="f32", nt=True, out="f32", epilogue="acc0", gated=False, extra="", lanes=8):
+    """y[m, n] = epilogue(x w (, x w2), t2..): t0 = x, t1 = w, t2 = w2 when gated, then extra, y, workspace, m, n, k."""
+    t, o = CTYPE[dtype], CTYPE[out]
+    tensors = [t, t] + ([t] if gated else []) + ([extra] if extra else [])
+    params = [f"const {c}* const t{i} = *reinterpret_cast<const {c}* const*>(params[{i}]);" for i, c in enumerate(tensors)]
+    y = len(tensors)
+    params.append(f"{o}* const t{y} = *reinterpret_cast<{o}* const*>(params[{y}]);")
+    params.append(f"void* const workspace = *reinterpret_cast<void* const*>(params[{y + 1}]);")
+    params += [f"const int64_t a{i} = *reinterpret_cast<const int64_t*>(params[{y + 2 + i}]);" for i in range(3)]
+    operands = (f"const int64_t L = 1, M = a0, N = a1, K = a2, lda = a2, ldb = {'a2' if nt else 'a1'}, batch_a = 0, batch_b = 0;\n"
+                f"{t} const *const A = t0, *const B = t1, *const B2 = {'t2' if gated else 't1'};")
+    types = f"using TA = {t};\nusing TB = {t};\nconstexpr bool B_NT = {str(nt).lower()};\nconstexpr bool GATED = {str(gated).lower()};"
+    return fill("gemm.cpp.in", {
+        "TYPES": types, "CONFIG": config(cfg), "PARAMS": "\n".join(params), "OPERANDS": operands,
+        "EPILOGUE": f"t{y}[m * a1 + n] = from_f32<{o}>({epilogue});"}, lanes)
+
+
+def workspace_bytes(cfg, nt, k, gated=False):
+    sums, packed = 1 + gated, cfg["PACK_B"] == "true"
+    row = cfg["KC"] + 16 if packed else -(-k // 16) * 16 + 16
+    strip = (cfg["NC"] if packed else 0 if nt else cfg["NR"]) * k
+    return 4 * (cfg["MC"] * row + sums * (cfg["MC"] * cfg["NC"] + strip)) + 64
+
+
+def to_bf16(x):
+    u = x.astype(np.float32).view(np.uint32)
+    return ((u + 0x7FFF + ((u >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(x):
+    return (x.astype(np.uint32) << 16).view(np.float32)
+
+
+def stored(x, dtype):
+    return to_bf16(x) if dtype == "bf16" else x.astype(np.float32)
+
+
+def real(x, dtype):
+    return (from_bf16(x) if dtype == "bf16" else x).astype(np.float64)
+
+
+def guarded(shape, dtype, fill_byte=0x7F):
+    """An array that ends where a page of poison begins (ends at the mapping's edge, so that a read past it would fault)."""
+    import mmap
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    pages = -(-size // 4096) + 1
+    area = mmap.mmap(-1, pages * 4096)
+    libc = ctypes.CDLL(None)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    libc.mprotect(ctypes.c_void_p(base + (pages - 1) * 4096), 4096, 0)
+    flat = np.frombuffer(area, np.uint8, size, (pages - 1) * 4096 - size)
+    flat[:] = fill_byte
+    array = flat.view(dtype).reshape(shape)
+    guarded.alive.append(area)
+    return array
+
+
+guarded.alive = []
+
+
+def check_gemm(headers, folder):
+    rng = np.random.default_rng(1)
+    cases = [
+        ("f32 nt", TILED, dict(), "acc0"),
+        ("f32 nn", TILED, dict(nt=False), "acc0"),
+        ("bf16 nt gelu bias", TILED, dict(dtype="bf16", out="bf16", extra="bf16"), "cg_gelu_tanh(acc0 + to_f32(t2[n]))"),
+        ("bf16 nn residual", TILED | {"KC": 48, "MC": 12, "NC": 32}, dict(dtype="bf16", nt=False, extra="float"), "acc0 + t2[m * a1 + n]"),
+        ("bf16 gated", TILED | {"NC": 48}, dict(dtype="bf16", gated=True), "cg_silu(acc0) * acc1"),
+        ("4x24", TILED | {"MR": 4, "NR": 24, "NC": 480}, dict(), "acc0"),
+        ("thin f32 nt", THIN, dict(), "acc0"),
+        ("thin bf16 nt gated", THIN | {"MR": 4, "NR": 24, "NC": 48}, dict(dtype="bf16", gated=True, out="bf16"), "cg_silu(acc0) * acc1"),
+        ("thin f32 nn", THIN, dict(nt=False), "acc0"),
+        ("thin bf16 nn gated", THIN | {"MR": 4, "NR": 24, "NC": 48}, dict(dtype="bf16", nt=False, gated=True), "cg_silu(acc0) * acc1"),
+    ]
+    shapes = [(1, 1, 1), (1, 17, 3), (5, 15, 7), (6, 16, 8), (7, 17, 257), (13, 31, 255), (97, 65, 129), (96, 512, 256), (101, 521, 263), (3, 1, 600)]
+    for i, (name, cfg, kind, epilogue) in enumerate(cases):
+        dtype, nt, out, gated = kind.get("dtype", "f32"), kind.get("nt", True), kind.get("out", "f32"), kind.get("gated", False)
+        library, seconds = compile_source(gemm_source(cfg, epilogue=epilogue, **kind), headers, folder, f"c{i}")
+        worst = 0.0
+        for m, n, k in shapes:
+            def tensor(shape, d):
+                a = guarded(shape, np.uint16 if d == "bf16" else np.float32)
+                a[...] = stored(rng.standard_normal(shape), d)
+                return a
+            x, w = tensor((m, k), dtype), tensor((n, k) if nt else (k, n), dtype)
+            w2 = [tensor(w.shape, dtype)] if gated else []
+            product = lambda b: real(x, dtype) @ (real(b, dtype).T if nt else real(b, dtype))
+            bound = lambda b: np.abs(real(x, dtype)) @ np.abs(real(b, dtype).T if nt else real(b, dtype))
+            acc, size, more = product(w), bound(w), []
+            if "gelu" in epilogue:
+                more = [tensor((n,), "bf16")]
+                v = acc + real(more[0], "bf16")
+                acc = 0.5 * v * (1 + np.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))
+            elif "t2" in epilogue:
+                more = [tensor((m, n), "f32")]
+                acc = acc + more[0]
+            elif gated:
+                gate, acc = acc, product(w2[0])
+                size = size * (1.2 * np.abs(acc) + 1) + bound(w2[0]) * np.abs(gate)
+                acc = acc * gate / (1 + np.exp(-gate))
+            y = guarded((m, n), np.uint16 if out == "bf16" else np.float32)
+            ws = guarded((workspace_bytes(cfg, nt, k, gated),), np.uint8)
+            call(library, x, w, *w2, *more, y, ws, m, n, k)()
+            limit = (2 * math.sqrt(k) + k / 8 + 4) * 2.0**-24 * (size + 1) + (2.0**-8 if out == "bf16" else 2.0**-23) * np.abs(acc) + 1e-30
+            error = np.abs(real(y, out) - acc) / limit
+            assert np.all(error <= 1), (name, m, n, k, error.max())
+            worst = max(worst, error.max())
+        print(f"check {name:22} worst error / bound {worst:.3f}  compile {seconds:.1f} s", flush=True)
+
+
+def ratio(ours, theirs, rounds=31):
+    """Interleaved ABBA; the median ratio of times theirs / ours and its quartiles."""
+    ratios, mine, other = [], [], []
+    for i in range(rounds + 2):
+        order = (ours, theirs) if i % 2 else (theirs, ours)
+        took = {}
+        for f in order:
+            start = time.perf_counter()
+            f()
+            took[f] = time.perf_counter() - start
+        if i >= 2:
+            ratios.append(took[theirs] / took[ours])
+            mine.append(took[ours])
+            other.append(took[theirs])
+    q = statistics.quantiles(ratios, n=4)
+    return statistics.median(ratios), q[0], q[2], statistics.median(mine), statistics.median(other)
+
+
+def bench_gemm(headers, folder, configs, shapes, kinds=("f32", "bf16")):
+    rng = np.random.default_rng(2)
+    for ci, cfg in enumerate(configs):
+        for dtype in kinds:
+            library, seconds = compile_source(gemm_source(cfg, dtype), headers, folder, f"b{ci}{dtype}")
+            for m, n, k in shapes:
+                x, w = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((n, k)).astype(np.float32)
+                y, ws, ref = np.empty((m, n), np.float32), np.empty(workspace_bytes(cfg, True, k), np.uint8), np.empty((m, n), np.float32)
+                run = call(library, stored(x, dtype), stored(w, dtype), y, ws, m, n, k)
+                med, lo, hi, ours, theirs = ratio(run, lambda: np.matmul(x, w.T, out=ref))
+                flops = 2 * m * n * k
+                print(f"{dtype:4} {m}x{n}x{k} MR {cfg['MR']} NR {cfg['NR']} KC {cfg['KC']} MC {cfg['MC']} NC {cfg['NC']} KU {cfg['KU']} pack {cfg['PACK_B']}: "
+                      f"{med:.3f}x NumPy [{lo:.3f} {hi:.3f}]  {flops / ours / 1e9:.0f} / {flops / theirs / 1e9:.0f} GFLOP/s  compile {seconds:.1f} s", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--headers", required=True)
+    for flag in ("check", "bench", "sweep"):
+        parser.add_argument("--" + flag, action="store_true")
+    args = parser.parse_args()
+    root = pathlib.Path(args.headers)
+    headers = [root / "cutlass_library/source/include", root / "nvidia/cu13/include", root / "nvidia/cu13/include/cccl"]
+    with tempfile.TemporaryDirectory() as folder:
+        if args.check:
+            check_gemm(headers, folder)
+        if args.bench:
+            bench_gemm(headers, folder, [TILED], [(512, 512, 512), (1024, 1024, 1024), (128, 2048, 1024)])
+            bench_gemm(headers, folder, [THIN], [(1, 4096, 4096), (1, 1024, 1024)])
+        if args.sweep:
+            tiles = [(6, 16), (4, 24), (5, 16), (3, 32), (14, 8)]
+            bench_gemm(headers, folder, [TILED | {"MR": a, "NR": b, "MC": 96 // a * a, "NC": 480 if b == 24 else 512, "KU": u} for a, b in tiles for u in (1, 4)],
+                       [(512, 512, 512)], ("f32",))
+
+
+if __name__ == "__main__":
+    main()
