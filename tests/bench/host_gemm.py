@@ -77,7 +77,7 @@ def call(library, *values):
     params = (ctypes.c_void_p * len(cells))(*(ctypes.addressof(c) for c in cells))
     entry = library.entry
     entry.restype, entry.argtypes = None, [ctypes.c_void_p]
-    return lambda: (entry(params), cells)
+    return lambda: (entry(params), cells, values)  # keeps both alive
 
 
 def gemm_source(cfg, dtype="f32", nt=True, out="f32", epilogue="acc0", gated=False, extra="", lanes=8):
@@ -236,7 +236,8 @@ def main():
             check_gemm(headers, folder)
         if args.bench:
             bench_gemm(headers, folder, [TILED], [(512, 512, 512), (1024, 1024, 1024), (128, 2048, 1024)])
-            bench_gemm(headers, folder, [THIN], [(1, 4096, 4096), (1, 1024, 1024)])
+            bench_gemm(headers, folder, [THIN, THIN | {"KU": 2}], [(1, 4096, 4096), (1, 1024, 1024)])
+            bench_gemm(headers, folder, [THIN | {"MR": 4, "NR": 24, "NC": 480}], [(4, 4096, 4096), (8, 4096, 4096)])
         if args.sweep:
             tiles = [(6, 16), (4, 24), (5, 16), (3, 32), (14, 8)]
             bench_gemm(headers, folder, [TILED | {"MR": a, "NR": b, "MC": 96 // a * a, "NC": 480 if b == 24 else 512, "KU": u} for a, b in tiles for u in (1, 4)],
