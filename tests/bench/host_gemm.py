@@ -47,8 +47,9 @@ def config(values):
     return "\n".join(f"constexpr {'bool' if isinstance(v, str) else 'int'} {k} = {v};" for k, v in values.items())
 
 
-def compile_source(text, headers, folder, name, flags=FLAGS):
+def compile_source(text, headers, folder, flags=FLAGS):
     """Returns (library, seconds) after holding the object to the rules: one global function, nothing run at load."""
+    name = f"c{len(os.listdir(folder))}"  # never a loaded library's name again
     src, obj, lib = (pathlib.Path(folder) / f"{name}{ext}" for ext in (".cpp", ".o", ".so"))
     src.write_text(text)
     include = [f"-I{BUILD / 'shim'}", *(f"-isystem{p}" for p in headers)]
@@ -155,9 +156,9 @@ def check_gemm(headers, folder):
         ("thin bf16 nn gated", THIN | {"MR": 4, "NR": 24, "NC": 48}, dict(dtype="bf16", nt=False, gated=True), "cg_silu(acc0) * acc1"),
     ]
     shapes = [(1, 1, 1), (1, 17, 3), (5, 15, 7), (6, 16, 8), (7, 17, 257), (13, 31, 255), (97, 65, 129), (96, 512, 256), (101, 521, 263), (3, 1, 600)]
-    for i, (name, cfg, kind, epilogue) in enumerate(cases):
+    for name, cfg, kind, epilogue in cases:
         dtype, nt, out, gated = kind.get("dtype", "f32"), kind.get("nt", True), kind.get("out", "f32"), kind.get("gated", False)
-        library, seconds = compile_source(gemm_source(cfg, epilogue=epilogue, **kind), headers, folder, f"c{i}")
+        library, seconds = compile_source(gemm_source(cfg, epilogue=epilogue, **kind), headers, folder)
         worst = 0.0
         for m, n, k in shapes:
             def tensor(shape, d):
@@ -210,9 +211,9 @@ def ratio(ours, theirs, rounds=31):
 
 def bench_gemm(headers, folder, configs, shapes, kinds=("f32", "bf16")):
     rng = np.random.default_rng(2)
-    for ci, cfg in enumerate(configs):
+    for cfg in configs:
         for dtype in kinds:
-            library, seconds = compile_source(gemm_source(cfg, dtype), headers, folder, f"b{ci}{dtype}")
+            library, seconds = compile_source(gemm_source(cfg, dtype), headers, folder)
             for m, n, k in shapes:
                 x, w = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((n, k)).astype(np.float32)
                 y, ws, ref = np.empty((m, n), np.float32), np.empty(workspace_bytes(cfg, True, k), np.uint8), np.empty((m, n), np.float32)
