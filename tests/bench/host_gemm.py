@@ -26,7 +26,7 @@ BUILD = pathlib.Path(__file__).resolve().parents[2] / "cutegen-build"
 TEMPLATES = BUILD / "src/generate/template/host"
 FLAGS = ("-std=c++17 -O3 -march=x86-64-v3 -fPIC -fno-exceptions -fno-rtti -ffp-contract=fast -DNDEBUG "
          "-fno-math-errno -fno-trapping-math -fvisibility=hidden").split()
-ALLOWED = re.compile(r"^(mem(cpy|set|move)|(exp|log|sin|cos|pow|erf|tanh|log2|log1p|exp2|expm1|floor|ceil|rint)f?)$")
+ALLOWED = re.compile(r"^(mem(cpy|set|move)|(exp|log|sin|cos|pow|erf|erfc|tanh|log2|log1p|exp2|expm1|floor|ceil|rint)f?)$")
 CTYPE = {"bf16": "bf16", "f32": "float"}
 
 TILED = {"MR": 6, "NR": 16, "KC": 256, "MC": 96, "NC": 512, "KU": 4, "PACK_B": "true"}
@@ -85,17 +85,18 @@ def gemm_source(cfg, dtype="f32", nt=True, out="f32", epilogue="acc0", gated=Fal
     """y[m, n] = epilogue(x w (, x w2), t2..): t0 = x, t1 = w, t2 = w2 when gated, then extra, y, workspace, m, n, k."""
     t, o = CTYPE[dtype], CTYPE[out]
     tensors = [t, t] + ([t] if gated else []) + ([extra] if extra else [])
-    params = [f"const {c}* const t{i} = *reinterpret_cast<const {c}* const*>(params[{i}]);" for i, c in enumerate(tensors)]
     y = len(tensors)
-    params.append(f"{o}* const t{y} = *reinterpret_cast<{o}* const*>(params[{y}]);")
-    params.append(f"void* const workspace = *reinterpret_cast<void* const*>(params[{y + 1}]);")
-    params += [f"const int64_t a{i} = *reinterpret_cast<const int64_t*>(params[{y + 2 + i}]);" for i in range(3)]
+    k_n = "make_shape(a1, a2)" if nt else "make_shape(a2, a1)"
+    extents = ["make_shape(a0, a2)", k_n] + [k_n] * gated + (["make_shape(a1)" if extra == "bf16" else "make_shape(a0, a1)"] if extra else [])
+    params = [f"const int64_t a{i} = value<int64_t>(params[{y + 2 + i}]);" for i in range(3)]
+    params += [f"const auto t{i} = view<const {c}>(params[{i}], {e});" for i, (c, e) in enumerate(zip(tensors, extents))]
+    params += [f"const auto t{y} = view<{o}>(params[{y}], make_shape(a0, a1));", f"void* const workspace = value<void*>(params[{y + 1}]);"]
     operands = (f"const int64_t L = 1, M = a0, N = a1, K = a2, lda = a2, ldb = {'a2' if nt else 'a1'}, batch_a = 0, batch_b = 0;\n"
-                f"{t} const *const A = t0, *const B = t1, *const B2 = {'t2' if gated else 't1'};")
+                f"{t} const *const A = t0.data(), *const B = t1.data(), *const B2 = {'t2' if gated else 't1'}.data();")
     types = f"using TA = {t};\nusing TB = {t};\nconstexpr bool B_NT = {str(nt).lower()};\nconstexpr bool GATED = {str(gated).lower()};"
     return fill("gemm.cpp.in", {
         "TYPES": types, "CONFIG": config(cfg), "PARAMS": "\n".join(params), "OPERANDS": operands,
-        "EPILOGUE": f"t{y}[m * a1 + n] = from_f32<{o}>({epilogue});"}, lanes)
+        "EPILOGUE": f"t{y}(m, n) = from_f32<{o}>({epilogue});"}, lanes)
 
 
 def workspace_bytes(cfg, nt, k, gated=False):
@@ -146,8 +147,8 @@ def check_gemm(headers, folder):
     cases = [
         ("f32 nt", TILED, dict(), "acc0"),
         ("f32 nn", TILED, dict(nt=False), "acc0"),
-        ("bf16 nt gelu bias", TILED, dict(dtype="bf16", out="bf16", extra="bf16"), "cg_gelu_tanh(acc0 + to_f32(t2[n]))"),
-        ("bf16 nn residual", TILED | {"KC": 48, "MC": 12, "NC": 32}, dict(dtype="bf16", nt=False, extra="float"), "acc0 + t2[m * a1 + n]"),
+        ("bf16 nt gelu bias", TILED, dict(dtype="bf16", out="bf16", extra="bf16"), "cg_gelu_tanh(acc0 + to_f32(t2(n)))"),
+        ("bf16 nn residual", TILED | {"KC": 48, "MC": 12, "NC": 32}, dict(dtype="bf16", nt=False, extra="float"), "acc0 + t2(m, n)"),
         ("bf16 gated", TILED | {"NC": 48}, dict(dtype="bf16", gated=True), "cg_silu(acc0) * acc1"),
         ("4x24", TILED | {"MR": 4, "NR": 24, "NC": 480}, dict(), "acc0"),
         ("thin f32 nt", THIN, dict(), "acc0"),
@@ -189,6 +190,76 @@ def check_gemm(headers, folder):
             assert np.all(error <= 1), (name, m, n, k, error.max())
             worst = max(worst, error.max())
         print(f"check {name:22} worst error / bound {worst:.3f}  compile {seconds:.1f} s", flush=True)
+
+
+def rows_source(template, cfg, tensors, body, more=()):
+    """Tensors are (type, extents) in spec order, the output last, then the workspace, then a0 (rows) and a1 (columns)."""
+    y = len(tensors) - 1
+    params = [f"const int64_t a{i} = value<int64_t>(params[{y + 2 + i}]);" for i in range(2)]
+    params += [f"const auto t{i} = view<{'' if i == y else 'const '}{c}>(params[{i}], make_shape({e}));" for i, (c, e) in enumerate(tensors)]
+    params += ["[[maybe_unused]] void* const workspace = value<void*>(params[%d]);" % (y + 1), *more]
+    return fill(template, {"CONFIG": config(cfg), "PARAMS": "\n".join(params), "SHAPE": "const int64_t rows = a0, cols = a1;", "BODY": body})
+
+
+RMS = """const auto r0 = reduce<Sum>(n, cols, [&](int q, int64_t j) { const float v = to_f32(t0(first + q, j)); return v * v; });
+each(n, cols, [&](int q, int64_t j) {
+  t2(first + q, j) = from_f32<bf16>(to_f32(t0(first + q, j)) * cg_rsqrt(r0[q] / float(a1) + 1e-5f) * to_f32(t1(j)));
+});"""
+SOFTMAX = """const auto r0 = reduce<Max>(n, cols, [&](int q, int64_t j) { return to_f32(t0(first + q, j)); });
+const Keep e1 = keep(workspace, cols);
+const auto r1 = reduce<Sum>(n, cols, [&](int q, int64_t j) { return cg_exp(to_f32(t0(first + q, j)) - r0[q]); }, e1);
+each(n, cols, [&](int q, int64_t j) { t1(first + q, j) = from_f32<float>(e1(q, j) / r1[q]); });"""
+SILU_MUL = "t2(i, j) = from_f32<float>(cg_silu(to_f32(t0(i, j))) * to_f32(t1(i, j)));"
+
+
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def rms(x, w):
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + type(x.flat[0])(1e-5)) * w
+
+
+ROW_CASES = {
+    "rms_norm bf16": ("rowwise.cpp.in", [("bf16", "a0, a1"), ("bf16", "a1"), ("bf16", "a0, a1")], RMS, rms),
+    "softmax f32": ("rowwise.cpp.in", [("float", "a0, a1"), ("float", "a0, a1")], SOFTMAX, softmax),
+    "silu_mul f32": ("elementwise.cpp.in", [("float", "a0, a1")] * 3, SILU_MUL, lambda a, b: silu(a) * b),
+}
+ROW_CONFIGS = {"rowwise.cpp.in": [{"UNROLL": u, "ROWS": r} for u, r in ((4, 1), (8, 1), (16, 1), (4, 2), (8, 2), (4, 4))],
+               "elementwise.cpp.in": [{"VEC": v} for v in (1, 2, 4, 8, 16, 32)]}
+
+
+def check_rows(headers, folder, time_shape=None):
+    rng = np.random.default_rng(3)
+    for name, (template, tensors, body, reference) in ROW_CASES.items():
+        for cfg in ROW_CONFIGS[template] if time_shape else ROW_CONFIGS[template][3:4]:
+            library, seconds = compile_source(rows_source(template, cfg, tensors, body), headers, folder)
+            kind = ["bf16" if c == "bf16" else "f32" for c, _ in tensors]
+            worst, note = 0.0, ""
+            for m, n in [time_shape] if time_shape else [(1, 1), (3, 7), (5, 63), (2, 64), (7, 65), (4, 1021)]:
+                arrays = []
+                for k, (_, extents) in zip(kind, tensors):
+                    arrays.append(guarded((n,) if extents == "a1" else (m, n), np.uint16 if k == "bf16" else np.float32))
+                for k, a in zip(kind[:-1], arrays):
+                    a[...] = stored(rng.standard_normal(a.shape) * 3, k)
+                ws = guarded((4 * cfg.get("ROWS", 1) * (n + 2048) + 64,), np.uint8)
+                run = call(library, *arrays, ws, m, n)
+                run()
+                want = reference(*(real(a, k) for k, a in zip(kind[:-1], arrays)))
+                error = np.abs(real(arrays[-1], kind[-1]) - want) / ((2.0**-8 if kind[-1] == "bf16" else 32 * 2.0**-24) * np.abs(want) + 1e-35)
+                assert np.all(error < 1.1), (name, m, n, error.max())
+                worst = max(worst, error.max())
+                if time_shape:
+                    floats = [real(a, k).astype(np.float32) for k, a in zip(kind[:-1], arrays)]
+                    med, lo, hi, ours, _ = ratio(run, lambda: reference(*floats))
+                    size = sum(a.nbytes for a in arrays)
+                    note = f"{med:.2f}x NumPy [{lo:.2f} {hi:.2f}]  {size / ours / 1e9:.1f} GB/s"
+            print(f"{name:14} {cfg} worst error {worst:.2f} of 16 ulp (f32), 1/2 ulp (bf16)  compile {seconds:.1f} s  {note}", flush=True)
 
 
 def ratio(ours, theirs, rounds=31):
@@ -235,10 +306,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         if args.check:
             check_gemm(headers, folder)
+            check_rows(headers, folder)
         if args.bench:
             bench_gemm(headers, folder, [TILED], [(512, 512, 512), (1024, 1024, 1024), (128, 2048, 1024)])
             bench_gemm(headers, folder, [THIN, THIN | {"KU": 2}], [(1, 4096, 4096), (1, 1024, 1024)])
             bench_gemm(headers, folder, [THIN | {"MR": 4, "NR": 24, "NC": 480}], [(4, 4096, 4096), (8, 4096, 4096)])
+            check_rows(headers, folder, (512, 4096))
         if args.sweep:
             tiles = [(6, 16), (4, 24), (5, 16), (3, 32), (14, 8)]
             bench_gemm(headers, folder, [TILED | {"MR": a, "NR": b, "MC": 96 // a * a, "NC": 480 if b == 24 else 512, "KU": u} for a, b in tiles for u in (1, 4)],
