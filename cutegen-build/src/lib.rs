@@ -1,1 +1,2 @@
 //! cutegen-build
+pub mod store;
