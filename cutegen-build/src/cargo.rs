@@ -32,6 +32,12 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// A variable of the environment, when set.
+#[must_use]
+pub fn variable_os(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
 impl Build {
     /// Reads what cargo tells a build script.
     pub fn from_env() -> Result<Self, Error> {

@@ -1,0 +1,146 @@
+//! Candidates to artifacts: which compiler a target means, and many candidates at once.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cutegen_spec::target::{Arch, Target};
+
+use super::error::SearchError;
+use crate::compile::{Artifact, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile};
+use crate::evaluate::{self, Outcome};
+use crate::generate::Candidate;
+use crate::plan::Plan;
+use crate::print;
+
+/// A candidate with its bytes, also as a file that runners can open.
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    pub(super) candidate: Candidate,
+    pub(super) artifact: Artifact,
+}
+
+impl Compiled {
+    /// As the gate takes it, its artifact written into `folder`.
+    pub(super) fn for_gate(&self, folder: &Path) -> Result<evaluate::Candidate, SearchError> {
+        let path = folder.join(format!("{}.artifact", self.candidate.name));
+        std::fs::write(&path, &self.artifact.bytes).map_err(|error| SearchError::File(path.clone(), error))?;
+        Ok(evaluate::Candidate {
+            artifact: path,
+            contract: self.candidate.contract.clone(),
+            eligibility: self.candidate.eligibility.clone(),
+            prefer: Default::default(),
+        })
+    }
+}
+
+/// The compiler that a target means.
+pub(super) fn compile_for(target: &Target) -> CompileFor {
+    match target {
+        Target::Cuda { arch, .. } => CompileFor::Cuda { arch: arch.name().to_owned() },
+        Target::Host { triple, level } => {
+            CompileFor::Host { triple: triple.clone(), level: level.name().to_owned() }
+        }
+    }
+}
+
+/// What will compile for `target`, in words.
+pub(super) fn fingerprint(setup: &CompileSetup, target: &Target) -> Result<String, SearchError> {
+    Ok(match target {
+        Target::Cuda { .. } => setup.toolchain.cuda_fingerprint()?,
+        Target::Host { .. } => setup.toolchain.host_fingerprint()?,
+    })
+}
+
+/// The device that kernels for `arch` are judged on here.
+pub(super) fn cuda_device(arch: Arch) -> Result<cutegen_runtime::cuda::Device, String> {
+    let context = cutegen_runtime::cuda::context(0).map_err(|error| error.to_string())?;
+    let device = cutegen_runtime::cuda::Device::of(&context).map_err(|error| error.to_string())?;
+    let (major, minor) = arch.compute_capability();
+    if (device.capability.0.cast_signed(), device.capability.1.cast_signed()) == (major, minor) {
+        return Ok(device);
+    }
+    Err(format!("{} is no {}: kernels are judged on the architecture they are for", device.name, arch.name()))
+}
+
+/// Compiles one candidate.
+pub(super) fn one(
+    setup: &CompileSetup,
+    plan: &Plan,
+    candidate: Candidate,
+) -> Result<Result<Compiled, (Candidate, Outcome)>, SearchError> {
+    let job = CompileJob {
+        source: candidate.source.clone(),
+        entries: candidate.contract.steps.iter().map(|step| step.entry.clone()).collect(),
+        compile_for: compile_for(&plan.target),
+    };
+    Ok(match compile(&job, setup)? {
+        CompileOutcome::Compiled(artifact) => match layout(&candidate, &artifact) {
+            Ok(()) => Ok(Compiled { candidate, artifact: *artifact }),
+            Err(reason) => Err((candidate, Outcome::Blocked(reason))),
+        },
+        CompileOutcome::Failed(failure) => Err((candidate, Outcome::CompileFailed(failure.to_string()))),
+    })
+}
+
+/// A cubin's own parameter layout must be the contract's.
+fn layout(candidate: &Candidate, artifact: &Artifact) -> Result<(), String> {
+    match &artifact.inspected {
+        Inspected::Object(_) => Ok(()),
+        Inspected::Cubin(info) => {
+            let kernels: Vec<(String, Vec<(u32, u32)>)> =
+                info.kernels.iter().map(|kernel| (kernel.name.clone(), kernel.params.clone())).collect();
+            evaluate::runner::resolve::check_layout(&candidate.contract, &kernels)
+        }
+    }
+}
+
+/// Compiles a candidate of ours that has to compile.
+pub(super) fn must_compile(setup: &CompileSetup, plan: &Plan, candidate: Candidate) -> Result<Compiled, SearchError> {
+    let ours = |detail| SearchError::Ours { kernel: plan.title(), what: "naive kernel", detail };
+    one(setup, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
+}
+
+/// Compiles candidates on all cores, in order.
+pub(super) fn many(
+    setup: &CompileSetup,
+    plan: &Plan,
+    candidates: Vec<Candidate>,
+) -> Result<Vec<Result<Compiled, (Candidate, Outcome)>>, SearchError> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut results = Vec::with_capacity(candidates.len());
+    for chunk in candidates.chunks(threads) {
+        let compiled = std::thread::scope(|scope| {
+            let spawn = |candidate: &Candidate| {
+                let candidate = candidate.clone();
+                scope.spawn(move || one(setup, plan, candidate))
+            };
+            let handles: Vec<_> = chunk.iter().map(spawn).collect();
+            handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
+        });
+        for result in compiled {
+            results.push(result.map_err(|_| SearchError::Ours {
+                kernel: plan.title(),
+                what: "compile thread",
+                detail: "it panicked".to_owned(),
+            })??);
+        }
+    }
+    Ok(results)
+}
+
+/// The f64 reference as a shared object in `folder`. It is our own text: it runs in the judge's process.
+pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<PathBuf, SearchError> {
+    let cxx = setup.toolchain.need_cxx()?;
+    let (source, shared) = (folder.join("reference.cpp"), folder.join("reference.so"));
+    std::fs::write(&source, print::reference::print(plan)).map_err(|e| SearchError::File(source.clone(), e))?;
+    let mut command = Command::new(&cxx.program);
+    command.args(["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-o"]);
+    let output = command.arg(&shared).arg(&source).arg("-lm").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| SearchError::File(cxx.program.clone(), error))?;
+    if output.status.success() {
+        return Ok(shared);
+    }
+    let detail = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(SearchError::Ours { kernel: plan.title(), what: "reference", detail })
+}
