@@ -17,27 +17,28 @@ const CRATES: &[(&str, &[&str])] = &[
 /// Dependencies that a package has only under a feature, so that the light build stays light.
 const OPTIONAL: &[(&str, &str)] = &[("cutegen-build", "cutegen-runtime")];
 
-/// Modules of cutegen-build that any stage may name; they name each other only.
-const FOUNDATION: &[&str] = &["error", "event", "files", "settings"];
+/// Modules of cutegen-build that any other may name. `error` gathers each stage's own error, so it sees them all.
+const FOUNDATION: &[&str] = &["error", "event"];
 
-/// Modules of cutegen-build that see the whole pipeline.
-const WHOLE: &[&str] = &["lib", "pipeline"];
+/// Modules of cutegen-build that see the whole pipeline. `worker` is the door by which a child enters a stage.
+const WHOLE: &[&str] = &["lib", "error", "pipeline", "search", "worker"];
 
 /// Modules of cutegen-build in the order that data flows. A row names what its module may import besides
 /// [`FOUNDATION`], always rows above it.
 const STAGES: &[(&str, &[&str])] = &[
     ("cargo", &[]),
-    ("toolchain", &[]),
-    ("discover", &["cargo"]),
-    ("schedule", &[]),
-    ("plan", &["discover", "schedule"]),
-    ("generate", &["toolchain", "schedule", "plan"]),
-    ("compile", &["toolchain", "plan", "generate"]),
-    ("evaluate", &["toolchain", "schedule", "plan", "generate", "compile"]),
+    ("toolchain", &["cargo"]),
+    ("render", &[]),
+    ("discover", &["cargo", "render"]),
+    ("plan", &[]),
+    ("print", &["plan"]),
+    ("generate", &["toolchain", "plan", "print"]),
+    ("compile", &["cargo", "toolchain", "plan", "generate"]),
+    ("evaluate", &["cargo", "toolchain", "plan", "print", "generate", "compile"]),
     ("refine", &["plan", "generate", "compile", "evaluate"]),
     ("accept", &["plan", "generate", "compile", "evaluate", "refine"]),
     ("store", &["plan", "accept"]),
-    ("emit", &["schedule", "plan", "store"]),
+    ("emit", &["plan", "print", "store"]),
 ];
 
 /// A manifest depends only on crates of its row, and optionally where [`OPTIONAL`] says so.
@@ -199,7 +200,7 @@ mod tests {
             [Finding::new(1, "`generate` must not know `evaluate`")]
         );
         assert_eq!(stages("cutegen-build/src/refine/mod.rs", ahead), []);
-        assert_eq!(stages("cutegen-build/src/error.rs", "fn f() -> crate::plan::Plan {}").len(), 1);
+        assert_eq!(stages("cutegen-build/src/event.rs", "fn f() -> crate::plan::Plan {}").len(), 1);
         assert_eq!(stages("cutegen-build/src/pipeline.rs", ahead), []);
     }
 

@@ -56,15 +56,16 @@ const EFFECTS: &[Effect] = &[
         name: "the end of the process",
         words: &["process::exit", "process::abort"],
         // commands, and workers that are the running binary re-executed
-        owners: &["cargo-cutegen/src/main.rs", "cutegen-build/src/compile/", "cutegen-build/src/evaluate/"],
+        owners: &["cargo-cutegen/src/main.rs", "cutegen-build/src/worker.rs"],
     },
 ];
 
 /// Modules that turn values into values.
 const PURE: &[&str] = &[
     "cutegen-spec/src/",
-    "cutegen-build/src/schedule",
     "cutegen-build/src/plan",
+    "cutegen-build/src/print",
+    "cutegen-build/src/render",
     "cutegen-build/src/refine",
     "cutegen-build/src/accept",
 ];
