@@ -120,8 +120,8 @@ pub(crate) enum ToolchainAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct Pack {
-    /// The bundle's folder
-    #[arg(long, value_name = "DIR", default_value = "pack")]
+    /// The bundle, a .tar.gz
+    #[arg(long, value_name = "FILE", default_value = "cutegen-pack.tar.gz")]
     pub(crate) out: PathBuf,
     /// Take NVRTC along, for nodes without one
     #[arg(long)]

@@ -2,16 +2,7 @@
 //! generator. `sweep` is the strategy of this version: every proposal once, then the fastest.
 
 use crate::evaluate::Outcome;
-use crate::generate::Candidate;
-
-/// What a generator may learn from what was tried.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Feedback {
-    /// Rounds finished.
-    pub round: usize,
-    /// Each trial so far: the candidate's name and its outcome in words.
-    pub tried: Vec<(String, String)>,
-}
+use crate::generate::{Candidate, Feedback};
 
 /// One line of a search's history.
 #[derive(Clone, Debug)]

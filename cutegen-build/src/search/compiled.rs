@@ -144,3 +144,27 @@ pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Res
     let detail = String::from_utf8_lossy(&output.stderr).into_owned();
     Err(SearchError::Ours { kernel: plan.title(), what: "reference", detail })
 }
+
+impl Compiled {
+    /// The oldest driver branch that loads the cubin, from its ELF's ABI version.
+    pub(super) fn min_driver(&self) -> Option<u32> {
+        match &self.artifact.inspected {
+            Inspected::Object(_) => None,
+            Inspected::Cubin(info) => Some(if info.abi_version >= 8 { 580 } else { 525 }),
+        }
+    }
+}
+
+/// Runner processes for the plan's target.
+pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> Result<evaluate::Workers, SearchError> {
+    let backend = match plan.target {
+        Target::Host { .. } => evaluate::protocol::Backend::Host,
+        Target::Cuda { .. } => evaluate::protocol::Backend::Cuda,
+    };
+    Ok(evaluate::Workers {
+        exe: setup.workers.exe.clone(),
+        args: setup.workers.args.clone(),
+        env: Vec::new(),
+        backend,
+    })
+}

@@ -10,10 +10,10 @@ use crate::compile::CompileSetup;
 use crate::evaluate::{Comparison, Correctness, Judge, Outcome, Question, Settings};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
-use crate::generate::{self, Generator};
+use crate::generate::{self, Feedback, Generator};
 use crate::plan::Plan;
 use crate::plan::schedule::Value;
-use crate::refine::{Feedback, Next, Trial, geomean, sweep};
+use crate::refine::{Next, Trial, geomean, sweep};
 
 /// What the gate saw of a variant: correctness, and a comparison with the naive kernel per workload.
 pub(super) type Judged = (Correctness, Vec<Comparison>);

@@ -4,9 +4,8 @@
 mod fill;
 mod host;
 
-use crate::generate::{Candidate, Generator};
+use crate::generate::{Candidate, Feedback, Generator};
 use crate::plan::Plan;
-use crate::refine::Feedback;
 use cutegen_spec::target::Target;
 
 /// Proposes every point of the templates that fit a plan, once.
