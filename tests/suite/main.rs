@@ -2,3 +2,4 @@
 //! `tidy` fails when one is not.
 
 mod tidy;
+mod user_crate;
