@@ -1,1 +1,3 @@
 //! Helpers shared by the suite.
+
+pub mod store_sample;
