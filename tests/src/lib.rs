@@ -1,5 +1,7 @@
 //! Helpers shared by the suite: where the workspace is, the command under test, crates made on the spot.
 
+pub mod store_sample;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;

@@ -13,8 +13,8 @@ use std::time::Duration;
 pub(super) const FILE: &str = ".lock";
 
 const PAUSE: Duration = Duration::from_millis(2);
-/// A commit takes milliseconds; after these two seconds its holder is stuck.
-const TRIES: u32 = 1000;
+/// A commit takes milliseconds; after one second its holder is stuck.
+const TRIES: u32 = 500;
 
 /// Waits until no writer commits; `None` when nobody ever wrote here, so that there was nothing to wait for.
 pub(super) fn wait_for_writers(root: &Path) -> Option<File> {
@@ -36,5 +36,46 @@ fn patiently(try_lock: impl Fn() -> Result<(), TryLockError>) {
             Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
             Ok(()) | Err(TryLockError::Error(_)) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use crate::store::read::{self, Depth};
+    use crate::store::{Lookup, Put, Store, sample};
+
+    /// A writer replaces without pause: a reader that does not look again behind the guard finds nothing, or a mix.
+    #[test]
+    fn without_the_guard_a_reader_would_miss() {
+        let store = Store::new(sample::folder());
+        let key = sample::entry(1).0.key;
+        let put = |salt| {
+            let (record, files) = sample::entry(salt);
+            store.put(&record, &sample::borrowed(&files)).expect("put")
+        };
+        put(1);
+        let stop = AtomicBool::new(false);
+        let (mut unguarded, mut guarded) = (0_u32, 0_u32);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let salts = (0..u8::MAX).cycle().take_while(|_| !stop.load(Ordering::Relaxed));
+                salts.for_each(|salt| assert_ne!(put(salt), Put::Lost));
+            });
+            let (start, dir) = (Instant::now(), store.entry_dir(&key));
+            while unguarded < 5 && start.elapsed() < Duration::from_secs(30) {
+                unguarded += u32::from(!matches!(read::entry(&dir, &key, Depth::Artifacts), Lookup::Hit(_)));
+                guarded += u32::from(!matches!(store.get(&key), Lookup::Hit(_)));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(
+            (unguarded, guarded),
+            (5, 0),
+            "reads that found no whole entry, without and with the guard"
+        );
     }
 }

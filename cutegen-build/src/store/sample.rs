@@ -1,5 +1,6 @@
 //! Sample entries for the store's unit tests.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 use std::process;
@@ -50,14 +51,25 @@ pub(super) fn borrowed(files: &Files) -> Vec<(&str, &[u8])> {
     files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect()
 }
 
-/// A new empty folder under the system's temporary one.
+/// A new empty folder, removed when the test's thread ends.
 pub(super) fn folder() -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
+    thread_local!(static MINE: RefCell<Folders> = const { RefCell::new(Folders(Vec::new())) });
     let n = COUNTER.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("cutegen-store-unit-{}-{n}", process::id()));
-    let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).expect("made");
+    MINE.with_borrow_mut(|mine| mine.0.push(path.clone()));
     path
+}
+
+struct Folders(Vec<PathBuf>);
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
 }
 
 fn variant(name: &str, kind: Kind, salt: u8, files: &mut Files) -> Variant {

@@ -119,6 +119,7 @@ impl Store {
     /// Removes what killed writers left anywhere in the store; best effort.
     fn sweep(&self, now: &TempDir) {
         let layout = self.root().join(LAYOUT);
+        temp::sweep(self.root(), now);
         for prefix in super::names_in(&layout).unwrap_or_default() {
             temp::sweep(&layout.join(prefix), now);
         }
