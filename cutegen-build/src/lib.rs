@@ -1,1 +1,3 @@
 //! cutegen-build
+#[cfg(feature = "search")]
+pub mod toolchain;
