@@ -1,3 +1,5 @@
 //! cutegen-build
 #[cfg(feature = "search")]
+pub mod compile;
+#[cfg(feature = "search")]
 pub mod toolchain;
