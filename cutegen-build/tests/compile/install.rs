@@ -46,7 +46,7 @@ fn two_installers_agree() {
     );
 }
 
-/// The pruned set, unpacked elsewhere and without NVRTC, gives the same bytes.
+/// The pruned set, unpacked elsewhere and with NVRTC borrowed from the machine, gives the same bytes.
 fn packed_headers_suffice() {
     let installed = setup::toolchain();
     let dir = tempfile::tempdir().expect("a temp dir");
@@ -54,9 +54,12 @@ fn packed_headers_suffice() {
     installed.stamp.without_nvrtc().write(dir.path()).expect("writable");
     println!("  {count} headers, {gz} bytes as gzip");
     assert!(gz < 6 << 20, "{gz} bytes");
-    let places = Places { explicit: Some(dir.path().to_owned()), ..setup::places() };
-    let mut bundle = locate(&places).expect("a bundle");
-    bundle.nvrtc = installed.nvrtc.clone();
+    let nvrtc = installed.nvrtc.clone().expect("main checked that there is one");
+    let cuda_libs = nvrtc.library.parent().map(Path::to_owned).into_iter().collect();
+    let places = Places { explicit: Some(dir.path().to_owned()), cuda_libs, ..setup::places() };
+    let bundle = locate(&places).expect("a bundle");
+    let borrowed = bundle.nvrtc.as_ref().expect("the machine's NVRTC is the pinned one");
+    assert_eq!((&borrowed.version, &borrowed.sha256), (&nvrtc.version, &nvrtc.sha256));
     let limits = cutegen_build::compile::Limits::default();
     for job in [
         cuda(crate::cuda::SCALE, &["scale"]),
