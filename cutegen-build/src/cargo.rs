@@ -20,6 +20,8 @@ pub struct Build {
     pub package: String,
     /// The package's version.
     pub version: String,
+    /// The triple that cargo builds for.
+    pub triple: String,
     /// `CUTEGEN_MODE`, when set.
     pub mode: Option<Mode>,
     /// Whether docs.rs is building.
@@ -51,6 +53,7 @@ impl Build {
             out_dir: required("OUT_DIR")?.into(),
             package: required("CARGO_PKG_NAME")?,
             version: required("CARGO_PKG_VERSION")?,
+            triple: required("TARGET")?,
             mode,
             docs_rs: variable("DOCS_RS").is_some(),
         })
@@ -73,10 +76,13 @@ pub fn print_reruns(paths: &[PathBuf]) {
     }
 }
 
-/// Links the emitted archive.
-pub fn print_link(folder: &Path, library: &str) {
+/// Links the emitted archive, and after it what it needs of the system.
+pub fn print_link(folder: &Path, library: &str, system: &[String]) {
     println!("cargo::rustc-link-search=native={}", folder.display());
     println!("cargo::rustc-link-lib=static={library}");
+    for library in system {
+        println!("cargo::rustc-link-lib={library}");
+    }
 }
 
 /// Each line of `text` as an error.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::emit::EmitError;
+use crate::emit;
 use crate::store::StoreError;
 use crate::store::lock_file::LockError;
 use crate::store::replay::ReplayError;
@@ -37,7 +37,7 @@ pub enum Error {
     /// The store cannot be written.
     Store(StoreError),
     /// The library cannot be written.
-    Emit(EmitError),
+    Emit(emit::Error),
     /// The loop broke down.
     #[cfg(feature = "search")]
     Search(crate::search::SearchError),
@@ -87,6 +87,6 @@ macro_rules! from {
         }
     )* };
 }
-from!(Lock(LockError), Replay(ReplayError), Store(StoreError), Emit(EmitError));
+from!(Lock(LockError), Replay(ReplayError), Store(StoreError), Emit(emit::Error));
 #[cfg(feature = "search")]
 from!(Search(crate::search::SearchError));

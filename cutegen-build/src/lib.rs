@@ -64,8 +64,8 @@ fn report(build: &cargo::Build, result: Result<pipeline::Built, Vec<error::Error
             let mut read = built.project.sources.clone();
             read.extend([built.project.lock, built.project.store, build.manifest_dir.join("build.rs")]);
             cargo::print_reruns(&read);
-            if let Some(archive) = &built.emitted.archive {
-                cargo::print_link(&archive.folder, &archive.library);
+            if let Some(library) = &built.emitted.lib_name {
+                cargo::print_link(&built.emitted.lib_dir, library, &built.emitted.system_libs);
             }
         }
         Err(errors) => errors.iter().for_each(|error| cargo::print_error(&error.to_string())),

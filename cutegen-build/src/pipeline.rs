@@ -7,7 +7,7 @@ use cutegen_spec::settings::Mode;
 
 use crate::cargo::Build;
 use crate::discover::Project;
-use crate::emit::{self, EmitKernel, Emitted};
+use crate::emit::{self, EmitKernel, Emitted, Package};
 use crate::error::Error;
 use crate::event::Reporter;
 use crate::plan::Plan;
@@ -31,13 +31,21 @@ pub fn run(build: &Build, events: &mut dyn Reporter) -> Result<Built, Vec<Error>
         Mode::Stub => Vec::new(),
         mode @ (Mode::Locked | Mode::Search) => answers(&plans, &project, mode, events)?,
     };
-    let kernels: Vec<EmitKernel<'_>> = plans.iter().zip(&entries).map(EmitKernel::from).collect();
-    let library = emit::Library { package: &build.package, version: &build.version, out_dir: &build.out_dir };
+    let package = Package { name: &build.package, version: &build.version, triple: &build.triple };
     let emitted = match mode(build, &project) {
-        Mode::Stub => emit::stub(&library, &plans),
-        Mode::Locked | Mode::Search => emit::emit(&library, &kernels),
+        Mode::Stub => emit::stub(&package, &plans, &build.out_dir),
+        Mode::Locked | Mode::Search => emit::emit(&package, &kernels(&plans, &entries), &build.out_dir),
     };
     Ok(Built { emitted: emitted.map_err(|error| vec![error.into()])?, project })
+}
+
+fn kernels<'a>(plans: &'a [Plan], entries: &'a [Entry]) -> Vec<EmitKernel<'a>> {
+    let pair = |(plan, entry): (&'a Plan, &'a Entry)| EmitKernel {
+        plan,
+        record: &entry.record,
+        artifacts: &entry.artifacts,
+    };
+    plans.iter().zip(entries).map(pair).collect()
 }
 
 /// docs.rs first, then the environment, then the metadata.

@@ -8,9 +8,12 @@ use crate::{compile, evaluate};
 /// A program that starts searches must call this before anything else in its `main`.
 pub fn become_worker_if_asked() {
     let Some(kind) = crate::cargo::variable(compile::WORKER_VAR) else { return };
-    let code = match kind.as_str() {
-        "run" => evaluate::runner::main(),
-        kind => compile::worker_main(kind),
-    };
-    std::process::exit(code);
+    match kind.as_str() {
+        compile::WORKER_KIND => compile::worker_main(),
+        evaluate::RUN => evaluate::runner::main(),
+        kind => {
+            crate::cargo::print_error(&format!("{} = {kind} names no worker", compile::WORKER_VAR));
+            std::process::exit(70);
+        }
+    }
 }

@@ -7,7 +7,10 @@ use std::process::{Command, Stdio};
 use cutegen_spec::target::{Arch, Target};
 
 use super::error::SearchError;
-use crate::compile::{Artifact, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile};
+use crate::compile::cubin_check::Param;
+use crate::compile::{
+    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
+};
 use crate::evaluate::{self, Outcome};
 use crate::generate::Candidate;
 use crate::plan::Plan;
@@ -79,8 +82,18 @@ pub(super) fn one(
             Ok(()) => Ok(Compiled { candidate, artifact: *artifact }),
             Err(reason) => Err((candidate, Outcome::Blocked(reason))),
         },
-        CompileOutcome::Failed(failure) => Err((candidate, Outcome::CompileFailed(failure.to_string()))),
+        CompileOutcome::Failed(failure) => Err((candidate, Outcome::CompileFailed(words(&failure)))),
     })
+}
+
+fn pairs(params: &[Param]) -> Vec<(u32, u32)> {
+    params.iter().map(|param| (param.offset, param.size)).collect()
+}
+
+/// A failure in words: the reason, and the first few things that the compiler said of the candidate.
+pub(super) fn words(failure: &CompileFailure) -> String {
+    let said = failure.diagnostics.iter().take(3).map(|d| format!("; line {}: {}", d.line, d.message));
+    format!("{:?}{}", failure.reason, said.collect::<String>())
 }
 
 /// A cubin's own parameter layout must be the contract's.
@@ -89,7 +102,7 @@ fn layout(candidate: &Candidate, artifact: &Artifact) -> Result<(), String> {
         Inspected::Object(_) => Ok(()),
         Inspected::Cubin(info) => {
             let kernels: Vec<(String, Vec<(u32, u32)>)> =
-                info.kernels.iter().map(|kernel| (kernel.name.clone(), kernel.params.clone())).collect();
+                info.kernels.iter().map(|kernel| (kernel.name.clone(), pairs(&kernel.params))).collect();
             evaluate::runner::resolve::check_layout(&candidate.contract, &kernels)
         }
     }
@@ -156,15 +169,16 @@ impl Compiled {
 }
 
 /// Runner processes for the plan's target.
-pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> Result<evaluate::Workers, SearchError> {
+pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Workers {
     let backend = match plan.target {
         Target::Host { .. } => evaluate::protocol::Backend::Host,
         Target::Cuda { .. } => evaluate::protocol::Backend::Cuda,
     };
-    Ok(evaluate::Workers {
+    evaluate::Workers {
         exe: setup.workers.exe.clone(),
         args: setup.workers.args.clone(),
         env: Vec::new(),
         backend,
-    })
+        limits: evaluate::protocol::Limits::default(),
+    }
 }

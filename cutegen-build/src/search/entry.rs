@@ -75,7 +75,8 @@ fn variant(
     })
 }
 
-fn evidence(plan: &Plan, kind: Kind, (correctness, timings): &Judged) -> Evidence {
+fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
+    let correctness = &judged.correctness;
     let incumbent = match kind {
         Kind::Tuned => "naive",
         Kind::Naive => "none",
@@ -92,7 +93,7 @@ fn evidence(plan: &Plan, kind: Kind, (correctness, timings): &Judged) -> Evidenc
     Evidence {
         gate: GATE,
         device: correctness.device.clone(),
-        seed: correctness.seed,
+        seed: judged.seed,
         shapes: correctness.shapes.iter().map(|axes| shape(plan, axes)).collect(),
         distributions: correctness.distributions.iter().map(ToString::to_string).collect(),
         elements: correctness.elements,
@@ -100,7 +101,7 @@ fn evidence(plan: &Plan, kind: Kind, (correctness, timings): &Judged) -> Evidenc
         repeats: correctness.repeats,
         sanitizer: correctness.sanitizer.clone(),
         not_enforced: correctness.not_enforced.clone(),
-        timings: plan.spec.workloads.iter().zip(timings).map(timing).collect(),
+        timings: plan.spec.workloads.iter().zip(&judged.timings).map(timing).collect(),
     }
 }
 

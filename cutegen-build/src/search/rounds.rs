@@ -7,7 +7,7 @@ use cutegen_spec::math::ReduceOp;
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
 use crate::compile::CompileSetup;
-use crate::evaluate::{Comparison, Correctness, Judge, Outcome, Question, Settings};
+use crate::evaluate::{Comparison, Correctness, Judge, Outcome, Question, ScalarChoice, Settings};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
@@ -15,8 +15,22 @@ use crate::plan::Plan;
 use crate::plan::schedule::Value;
 use crate::refine::{Next, Trial, geomean, sweep};
 
-/// What the gate saw of a variant: correctness, and a comparison with the naive kernel per workload.
-pub(super) type Judged = (Correctness, Vec<Comparison>);
+/// What the gate saw of a variant.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    /// What was run and compared.
+    pub(super) correctness: Correctness,
+    /// A comparison with the naive kernel per workload.
+    pub(super) timings: Vec<Comparison>,
+    /// Seed of everything drawn.
+    pub(super) seed: u64,
+}
+
+impl Judged {
+    fn speedup(&self) -> f64 {
+        geomean(&self.timings.iter().map(|t| t.speedup).collect::<Vec<_>>())
+    }
+}
 
 /// What a search found: variants in dispatch order, the naive kernel last; without evidence where nothing judged it.
 pub(super) struct Found {
@@ -27,8 +41,7 @@ impl Found {
     /// Name of the first variant and the geometric mean of its speed-ups over the naive kernel.
     pub(super) fn headline(&self) -> (String, f64) {
         let Some((first, judged)) = self.variants.first() else { return (String::new(), 1.0) };
-        let speedups: Vec<f64> = judged.iter().flat_map(|(_, timings)| timings).map(|t| t.speedup).collect();
-        (first.candidate.name.clone(), geomean(&speedups))
+        (first.candidate.name.clone(), judged.as_ref().map_or(1.0, Judged::speedup))
     }
 }
 
@@ -40,6 +53,7 @@ struct Search<'a> {
     judge: Judge,
     naive: Compiled,
     workloads: Vec<Vec<i64>>,
+    seed: u64,
 }
 
 /// Runs a whole search.
@@ -50,9 +64,10 @@ pub(super) fn run(setup: &CompileSetup, plan: &Plan, events: &mut dyn Reporter) 
     let mut generator = Templates { toolchain };
     let proposals = generator.propose(plan, &Feedback::default());
     let tiles = proposals.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
-    let judge = judge(setup, plan, folder.path(), tiles.collect())?;
+    let seed = fresh_seed();
+    let judge = judge(setup, plan, folder.path(), tiles.collect(), seed)?;
     let workloads = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
-    let mut search = Search { setup, plan, folder: folder.path(), judge, naive, workloads };
+    let mut search = Search { setup, plan, folder: folder.path(), judge, naive, workloads, seed };
     events.report(&Event::SearchStarted {
         kernel: plan.title(),
         key: plan.key.to_string(),
@@ -67,6 +82,7 @@ pub(super) fn judge(
     plan: &Plan,
     folder: &Path,
     mut tiles: Vec<i64>,
+    seed: u64,
 ) -> Result<Judge, SearchError> {
     tiles.sort_unstable();
     tiles.dedup();
@@ -80,10 +96,17 @@ pub(super) fn judge(
         exact_integers: sums_are_exact(plan),
         cost: Box::new(cost),
         tiles,
-        scalar: Default::default(),
+        scalar: ScalarChoice::default(),
     };
-    let workers = compiled::run_workers(setup, plan)?;
-    Ok(Judge::new(question, Settings::new(workers))?)
+    let workers = compiled::run_workers(setup, plan);
+    let settings = Settings { linker: setup.toolchain.need_cxx()?.program.clone(), ..Settings::new(workers, seed) };
+    Ok(Judge::new(question, settings)?)
+}
+
+/// A seed that no candidate can have been made for; it is recorded.
+pub(super) fn fresh_seed() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one("cutegen seed")
 }
 
 /// Whether integers stay integers up to the last rounding: sums of products of inputs, and nothing after them.
@@ -145,16 +168,19 @@ impl Search<'_> {
     }
 
     fn trial(&mut self, compiled: &Compiled) -> Result<Trial, SearchError> {
-        let gate = compiled.for_gate(self.folder)?;
+        let (candidate, gate) = (compiled.candidate.clone(), compiled.for_gate(self.folder)?);
         let naive = self.naive.for_gate(self.folder)?;
         let outcome = self.judge.screen(&gate)?;
         let mut speedups = Vec::new();
         if let Outcome::Passed { .. } = outcome {
             for axes in &self.workloads {
-                speedups.push(self.judge.compare(&gate, &naive, axes)?.speedup);
+                match self.judge.compare(&gate, &naive, axes)? {
+                    Ok(comparison) => speedups.push(comparison.speedup),
+                    Err(outcome) => return Ok(Trial { candidate, outcome, speedups: Vec::new() }),
+                }
             }
         }
-        Ok(Trial { candidate: compiled.candidate.clone(), outcome, speedups })
+        Ok(Trial { candidate, outcome, speedups })
     }
 
     /// The whole gate for the finalists, best first; the fastest that passes, timed again, is the answer.
@@ -172,19 +198,24 @@ impl Search<'_> {
             match self.whole_gate(&[gate.clone(), naive_gate.clone()])? {
                 Err(outcome) => events.report(&judged(self.plan, finalist, outcome.to_string())),
                 Ok(correctness) => {
-                    let timings = self.time(&gate, &naive_gate)?;
-                    let speed = geomean(&timings.iter().map(|t| t.speedup).collect::<Vec<_>>());
+                    let found = match self.time(&gate, &naive_gate)? {
+                        Ok(timings) => Judged { correctness, timings, seed: self.seed },
+                        Err(outcome) => {
+                            events.report(&judged(self.plan, finalist, outcome.to_string()));
+                            continue;
+                        }
+                    };
+                    let speed = found.speedup();
                     events.report(&judged(self.plan, finalist, format!("passed, {speed:.2}x naive")));
-                    let faster = best.as_ref().is_none_or(|(_, (_, other))| {
-                        speed > geomean(&other.iter().map(|t| t.speedup).collect::<Vec<_>>())
-                    });
-                    if faster && self.wins(&timings) {
-                        best = Some((finalist.clone(), (correctness, timings)));
+                    let faster = best.as_ref().is_none_or(|(_, other)| speed > other.speedup());
+                    if faster && self.wins(&found.timings) {
+                        best = Some((finalist.clone(), found));
                     }
                 }
             }
         }
-        let naive = (self.naive.clone(), Some((naive_judged, Vec::new())));
+        let judged = Judged { correctness: naive_judged, timings: Vec::new(), seed: self.seed };
+        let naive = (self.naive.clone(), Some(judged));
         let best = best.map(|(compiled, judged)| (compiled, Some(judged)));
         Ok(Found { variants: best.into_iter().chain([naive]).collect() })
     }
@@ -204,9 +235,15 @@ impl Search<'_> {
         &mut self,
         gate: &crate::evaluate::Candidate,
         naive: &crate::evaluate::Candidate,
-    ) -> Result<Vec<Comparison>, SearchError> {
-        let workloads = self.workloads.clone();
-        Ok(workloads.iter().map(|axes| self.judge.compare(gate, naive, axes)).collect::<Result<_, _>>()?)
+    ) -> Result<Result<Vec<Comparison>, Outcome>, SearchError> {
+        let mut timings = Vec::new();
+        for axes in &self.workloads {
+            match self.judge.compare(gate, naive, axes)? {
+                Ok(comparison) => timings.push(comparison),
+                Err(outcome) => return Ok(Err(outcome)),
+            }
+        }
+        Ok(Ok(timings))
     }
 
     /// A win needs the lower ends of the intervals, together, to clear the spec's margin.

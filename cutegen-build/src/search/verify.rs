@@ -46,7 +46,7 @@ pub type Verdict = Outcome;
 /// Judges the entry's variants as one list.
 pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
-    let mut judge = rounds::judge(setup, plan, folder.path(), Vec::new())?;
+    let mut judge = rounds::judge(setup, plan, folder.path(), Vec::new(), rounds::fresh_seed())?;
     let mut list = Vec::new();
     for (variant, stored) in entry.record.variants.iter().zip(&entry.artifacts) {
         let path = folder.path().join(format!("{}.artifact", variant.name));
@@ -101,7 +101,7 @@ fn one(
         compile_for: compiled::compile_for(&plan.target),
     };
     Ok(match compile(&job, setup)? {
-        CompileOutcome::Failed(failure) => Rebuilt::Differs { variant: name, detail: failure.to_string() },
+        CompileOutcome::Failed(failure) => Rebuilt::Differs { variant: name, detail: compiled::words(&failure) },
         CompileOutcome::Compiled(artifact) => {
             let found = ArtifactDigest::of(&artifact.bytes);
             if found == variant.artifact.artifact {
