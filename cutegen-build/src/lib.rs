@@ -1,1 +1,4 @@
 //! cutegen-build
+
+#[cfg(feature = "search")]
+pub mod evaluate;
