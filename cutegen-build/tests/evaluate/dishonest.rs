@@ -74,19 +74,25 @@ fn constant_output() {
     bench.falls_to(&bench.candidate("for (int64_t i = 0; i < SIZE; ++i) Y[i] = 0;"), Check::Values);
 }
 
-/// Computes once for each size and serves that ever after.
+/// Computes once for each size and serves that as long as its memory lasts. Artifacts are loaded afresh for each case,
+/// so it can only serve the case that it computed: right, and no faster for it. A memory that outlives the reload
+/// (here an environment variable of the runner) serves the last case's answer, and is caught by fresh inputs.
 fn stale_output() {
     let bench = Bench::new(&SILU_MUL);
-    let body = "static bf16 kept[1 << 16]; static int64_t size = 0;
-      if (SIZE != size) { size = SIZE; for (int64_t i = 0; i < SIZE; ++i) kept[i] = one(X[i], G[i]); }
-      memcpy(Y, kept, 2 * SIZE);";
-    let candidate = bench.candidate(body);
-    let outcome = bench.full(&candidate, Checks::default());
-    println!("    reloaded for each case: {outcome}");
-    // a reload before each case takes its memory away, so it must compute again: it gains nothing and is right
-    assert!(matches!(outcome, Outcome::Passed { .. }), "{outcome:?}");
-    let persistent = format!("volatile bf16 sink; sink = X[0]; {HONEST_SILU}");
-    bench.passes(&bench.candidate(&persistent), Checks::default());
+    let compute = "for (int64_t i = 0; i < SIZE; ++i) kept[i] = one(X[i], G[i]);";
+    let serve = "memcpy(Y, kept, 2 * SIZE);";
+    let short = format!(
+        "static bf16 kept[1 << 16]; static int64_t size = 0; if (SIZE != size) {{ size = SIZE; {compute} }} {serve}"
+    );
+    bench.passes(&bench.candidate(&short), Checks::default());
+    let long = format!(
+        "char name[64]; snprintf(name, 64, \"KEPT%ld\", long(SIZE)); bf16* kept; const char* at = getenv(name);
+         if (at) kept = (bf16*)strtoull(at, 0, 16);
+         else {{ kept = (bf16*)malloc(2 * SIZE); {compute}
+           char text[64]; snprintf(text, 64, \"%llx\", (unsigned long long)kept); setenv(name, text, 1); }}
+         {serve}"
+    );
+    bench.falls_to(&bench.candidate(&long), Check::Values);
 }
 
 fn edits_an_input() {
@@ -115,7 +121,7 @@ fn drops_last_k() {
     bench.falls_to(&bench.candidate(body), Check::Values);
 }
 
-/// Over 2048 terms the bound forgives inputs of TF32; one-term sums do not.
+/// Over 8192 terms the bound forgives inputs of TF32. One-term sums do not, nor do inputs that all round the same way.
 fn tf32_inputs() {
     let bench = Bench::new(&GEMM_F32);
     let body =
@@ -127,7 +133,8 @@ fn tf32_inputs() {
     assert_eq!(caught(&outcome), Check::Values);
     assert!(matches!(&outcome, Outcome::Incorrect(f) if f.place().distribution == Distribution::OneHotLast));
     let dense = off(Check::Distribution(Distribution::OneHotLast));
-    bench.passes(&candidate, dense.without(Check::Distribution(Distribution::OneHotFirst)));
+    let dense = dense.without(Check::Distribution(Distribution::OneHotFirst));
+    bench.passes(&candidate, dense.without(Check::Distribution(Distribution::LargeMean)));
 }
 
 fn unstable_variance() {

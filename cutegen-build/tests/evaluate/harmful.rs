@@ -75,7 +75,7 @@ fn forged_replies() {
     let bench = Bench::new(&SILU_MUL);
     let forge = |line: &str| {
         let body = format!(
-            "const char* s = {line:?}; for (int fd = 0; fd < 200; ++fd) write(fd, s, strlen(s)); for (;;) pause();"
+            "const char* s = {line:?}; for (int fd = 100; fd < 200; ++fd) write(fd, s, strlen(s)); for (;;) pause();"
         );
         let source = format!("#include <unistd.h>\nextern \"C\" void candidate(void** p) {{ {body} }}");
         bench.full(&bench.whole(&source, "ptr(t2)"), Checks::default())

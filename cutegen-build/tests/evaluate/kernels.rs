@@ -18,6 +18,7 @@ pub(crate) struct Kernel {
 pub(crate) const PRELUDE: &str = r#"
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 typedef uint16_t bf16;
@@ -140,7 +141,7 @@ const F32: &str = "typedef float T;\n#define UP\n";
 
 const fn gemm(reference: &'static str, arguments: &'static str, spec: &'static str) -> Kernel {
     let args = "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) axis(a2)";
-    Kernel { spec, reference, arguments, args, exact_integers: true, cost_cap: 200_000 }
+    Kernel { spec, reference, arguments, args, exact_integers: true, cost_cap: 400_000 }
 }
 
 /// `y = x w^T`, bf16 in, f32 out.
@@ -163,7 +164,7 @@ pub(crate) static GEMM_F32: std::sync::LazyLock<Kernel> = std::sync::LazyLock::n
         leak(F32, GEMM_REFERENCE),
         leak(F32, GEMM_ARGUMENTS),
         r#"
-axes = { m = "1..=512", n = "1..=512", k = 2048 }
+axes = { m = "1..=512", n = "1..=512", k = 8192 }
 inputs = { x = "f32[m, k]", w = "f32[n, k]" }
 outputs = { y = "f32[m, n]" }
 math = "y[m, n] = sum(k, x[m, k] * w[n, k])"
@@ -183,7 +184,7 @@ extern "C" void cutegen_reference(void** p) {
   const float* x = PTR(float, 0);
   int64_t m = VAL(int64_t, 1), n = VAL(int64_t, 2);
   double *v = PTR(double, 3), *b = PTR(double, 4);
-  double u = (2 * sqrt(n) + n / 8.0 + 2) * U32;
+  double u = (n + 2) * U32; // equal terms round alike: the statistical n / 8 would reject an honest sum in sequence
   for (int64_t i = 0; i < m; ++i) {
     double sum = 0, size = 0, var = 0, error = 0;
     for (int64_t j = 0; j < n; ++j) { sum += x[i * n + j]; size += fabs(x[i * n + j]); }

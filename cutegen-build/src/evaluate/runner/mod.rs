@@ -51,6 +51,8 @@ pub fn main() -> ExitCode {
 fn serve() -> Result<(), String> {
     let mut channel = Channel::claim_stdio()?;
     let Some(Request::Start(start)) = channel.receive()? else { return Err("no start".to_owned()) };
+    let [requests, replies] = channel.fds();
+    limits::close_leaked(vec![requests, replies, start.arena_fd])?;
     let (mut device, mut arena) = match open(&start) {
         Ok((device, arena, ready)) => {
             channel.send(&Reply::Ready(ready))?;
