@@ -16,7 +16,7 @@ pub type Cost = Box<dyn Fn(&[i64]) -> u64>;
 pub struct Question {
     /// The spec.
     pub spec: KernelSpec,
-    /// The shared object with its compiled f64 reference, see [`Reference`].
+    /// The shared object with its compiled f64 reference, see [`Reference`](super::Reference).
     pub reference: PathBuf,
     /// Whether sums over the `Integers` distribution are exact, so that their bound has no summation term.
     pub exact_integers: bool,

@@ -117,7 +117,7 @@ impl Judge {
     fn rotation(&self, variants: &[Loadable], axes: &[i64]) -> Result<Rotation, Halt> {
         let seed = mix(self.settings.seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));
         let count = self.slots(axes)?;
-        let mut plan = Layout::default();
+        let mut plan = Placing::default();
         let slots: Vec<Vec<Vec<usize>>> =
             (0..count).map(|_| self.slot(&mut plan, axes)).collect::<Result<_, _>>()?;
         let mut spaces = Vec::new();
@@ -162,7 +162,7 @@ impl Judge {
     }
 
     /// Places one slot's tensors: inputs for both programs, all else for each; their numbers by program and tensor.
-    fn slot(&self, plan: &mut Layout, axes: &[i64]) -> Result<Vec<Vec<usize>>, Error> {
+    fn slot(&self, plan: &mut Placing, axes: &[i64]) -> Result<Vec<Vec<usize>>, Error> {
         let mut ids = vec![Vec::new(); 2];
         for tensor in &self.spec.tensors {
             let bytes = (elements(tensor, axes)? * tensor.dtype.bytes()) as u64;
@@ -179,11 +179,11 @@ impl Judge {
 
 /// Extents in the order in which they are placed.
 #[derive(Default)]
-struct Layout {
+struct Placing {
     extents: Vec<(Extent, Alignment)>,
 }
 
-impl Layout {
+impl Placing {
     fn add(&mut self, bytes: u64) -> usize {
         self.extents.push((Extent { bytes, element: 1 }, Alignment::Allocator));
         self.extents.len() - 1

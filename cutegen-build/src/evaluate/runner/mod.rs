@@ -1,5 +1,5 @@
 //! The runner: the process that loads and launches candidates. It reads requests, does what they say and replies;
-//! it decides nothing. A [`Device`] per backend does the work.
+//! it decides nothing. A `Device` per backend does the work.
 //!
 //! It must not know: seeds, distributions, references, bounds, verdicts.
 
