@@ -22,6 +22,8 @@ pub struct Build {
     pub version: String,
     /// The triple that cargo builds for.
     pub triple: String,
+    /// The triple that cargo runs on.
+    pub host: String,
     /// `CUTEGEN_MODE`, when set.
     pub mode: Option<Mode>,
     /// Whether docs.rs is building.
@@ -54,6 +56,7 @@ impl Build {
             package: required("CARGO_PKG_NAME")?,
             version: required("CARGO_PKG_VERSION")?,
             triple: required("TARGET")?,
+            host: required("HOST")?,
             mode,
             docs_rs: variable("DOCS_RS").is_some(),
         })

@@ -10,7 +10,7 @@ pub fn become_worker_if_asked() {
     let Some(kind) = crate::cargo::variable(compile::WORKER_VAR) else { return };
     match kind.as_str() {
         compile::WORKER_KIND => compile::worker_main(),
-        evaluate::RUN => evaluate::runner::main(),
+        evaluate::RUN => std::process::exit(evaluate::runner::main()),
         kind => {
             crate::cargo::print_error(&format!("{} = {kind} names no worker", compile::WORKER_VAR));
             std::process::exit(70);

@@ -128,6 +128,7 @@ impl Judge {
         };
         self.launches(variant, &case, &image, repeats, passed)?;
         passed.not_enforced = self.not_enforced();
+        passed.device = self.device();
         let loose = case.loose.iter().map(|t| self.spec.tensors[*t].name.clone());
         if alignment == Alignment::Allocator {
             passed.not_counted.extend(loose.map(|output| NotCounted {

@@ -31,6 +31,9 @@ pub mod stats;
 mod timing;
 mod worker;
 
+/// Revision of the gate: a change to what it checks or how it times makes older evidence older.
+pub const GATE: u32 = 1;
+
 pub use candidate::{Candidate, dispatch};
 pub use case::ScalarChoice;
 pub use error::Error;

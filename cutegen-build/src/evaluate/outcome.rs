@@ -61,6 +61,8 @@ pub struct Correctness {
     pub not_counted: Vec<NotCounted>,
     /// Isolation that the system did not give the runners.
     pub not_enforced: Vec<String>,
+    /// The device that it was judged on.
+    pub device: String,
 }
 
 /// A case that tells nothing of an output.

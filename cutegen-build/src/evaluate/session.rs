@@ -44,6 +44,11 @@ impl Judge {
         running(&mut self.worker, &self.settings.workers)
     }
 
+    /// The device that the present runner works on, in words.
+    pub(super) fn device(&self) -> String {
+        self.worker.as_ref().map(|w| w.ready.device.clone()).unwrap_or_default()
+    }
+
     /// Isolation that the present runner does not have.
     pub(super) fn not_enforced(&self) -> Vec<String> {
         self.worker.as_ref().map(|w| w.ready.not_enforced.clone()).unwrap_or_default()

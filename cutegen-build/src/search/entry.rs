@@ -99,7 +99,7 @@ fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
         elements: correctness.elements,
         worst_share: correctness.worst_share,
         repeats: correctness.repeats,
-        sanitizer: correctness.sanitizer.clone(),
+        sanitizer: judged.sanitizer.clone(),
         not_enforced: correctness.not_enforced.clone(),
         timings: plan.spec.workloads.iter().zip(&judged.timings).map(timing).collect(),
     }

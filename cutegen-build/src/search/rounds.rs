@@ -7,7 +7,7 @@ use cutegen_spec::math::ReduceOp;
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
 use crate::compile::CompileSetup;
-use crate::evaluate::{Comparison, Correctness, Judge, Outcome, Question, ScalarChoice, Settings};
+use crate::evaluate::{Comparison, Correctness, Judge, Outcome, Question, Settings};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
@@ -24,6 +24,8 @@ pub(super) struct Judged {
     pub(super) timings: Vec<Comparison>,
     /// Seed of everything drawn.
     pub(super) seed: u64,
+    /// Outcome of compute-sanitizer, or why it did not run.
+    pub(super) sanitizer: String,
 }
 
 impl Judged {
@@ -96,7 +98,7 @@ pub(super) fn judge(
         exact_integers: sums_are_exact(plan),
         cost: Box::new(cost),
         tiles,
-        scalar: ScalarChoice::default(),
+        scalar: None,
     };
     let workers = compiled::run_workers(setup, plan);
     let settings = Settings { linker: setup.toolchain.need_cxx()?.program.clone(), ..Settings::new(workers, seed) };
@@ -199,7 +201,7 @@ impl Search<'_> {
                 Err(outcome) => events.report(&judged(self.plan, finalist, outcome.to_string())),
                 Ok(correctness) => {
                     let found = match self.time(&gate, &naive_gate)? {
-                        Ok(timings) => Judged { correctness, timings, seed: self.seed },
+                        Ok(timings) => self.judged(correctness, timings, &gate)?,
                         Err(outcome) => {
                             events.report(&judged(self.plan, finalist, outcome.to_string()));
                             continue;
@@ -214,10 +216,20 @@ impl Search<'_> {
                 }
             }
         }
-        let judged = Judged { correctness: naive_judged, timings: Vec::new(), seed: self.seed };
+        let judged = self.judged(naive_judged, Vec::new(), &naive_gate)?;
         let naive = (self.naive.clone(), Some(judged));
         let best = best.map(|(compiled, judged)| (compiled, Some(judged)));
         Ok(Found { variants: best.into_iter().chain([naive]).collect() })
+    }
+
+    fn judged(
+        &self,
+        correctness: Correctness,
+        timings: Vec<Comparison>,
+        gate: &crate::evaluate::Candidate,
+    ) -> Result<Judged, SearchError> {
+        let sanitizer = compiled::sanitizer(self.setup, self.plan, gate)?;
+        Ok(Judged { correctness, timings, seed: self.seed, sanitizer })
     }
 
     fn whole_gate(&mut self, list: &[crate::evaluate::Candidate]) -> Result<Result<Correctness, Outcome>, SearchError> {

@@ -16,7 +16,7 @@ type Test = (&'static str, fn());
 
 fn main() -> ExitCode {
     if std::env::var(cutegen_build::evaluate::VARIABLE).is_ok_and(|v| v == cutegen_build::evaluate::RUN) {
-        return cutegen_build::evaluate::runner::main();
+        std::process::exit(cutegen_build::evaluate::runner::main());
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();

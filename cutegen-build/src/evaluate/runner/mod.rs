@@ -8,7 +8,6 @@ mod host;
 mod limits;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
-use std::process::ExitCode;
 
 use super::memory::SharedMemory;
 use super::protocol::{Action, Backend, Done, Job, Ready, Reply, Request, Run, Start, TimePlan, Timed};
@@ -41,10 +40,10 @@ pub(crate) enum Stop {
 /// The body of a worker process: serves requests until its input closes. Call it before anything else when the
 /// worker variable says `run`.
 #[must_use]
-pub fn main() -> ExitCode {
+pub fn main() -> i32 {
     match serve() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(70),
+        Ok(()) => 0,
+        Err(_) => 70,
     }
 }
 

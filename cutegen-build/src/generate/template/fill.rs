@@ -8,23 +8,23 @@ use crate::print::c::{self, Dialect, literal};
 
 /// A template's text with every placeholder replaced. A placeholder without a block stays, for the next filling.
 #[must_use]
-pub fn fill(template: &str, blocks: &[(&str, &str)]) -> String {
+pub(super) fn fill(template: &str, blocks: &[(&str, &str)]) -> String {
     blocks.iter().fold(template.to_owned(), |text, (name, block)| text.replace(&format!("@{name}@"), block))
 }
 
 /// How template code names what the math names.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub(super) struct Names {
     /// The index text of each loop variable.
-    pub vars: BTreeMap<usize, String>,
+    pub(super) vars: BTreeMap<usize, String>,
     /// The value text of each temporary: an accumulator or a row's reduction.
-    pub temps: BTreeMap<usize, String>,
+    pub(super) temps: BTreeMap<usize, String>,
 }
 
 impl Names {
     /// `expr` as an expression of `float`.
     #[must_use]
-    pub fn expr(&self, expr: &Expr) -> String {
+    pub(super) fn expr(&self, expr: &Expr) -> String {
         c::expr(expr, self)
     }
 
@@ -57,7 +57,7 @@ impl Dialect for Names {
 
 /// `constexpr` lines of a configuration.
 #[must_use]
-pub fn config(values: &[(&str, i64)], flags: &[(&str, bool)]) -> String {
+pub(super) fn config(values: &[(&str, i64)], flags: &[(&str, bool)]) -> String {
     let values = values.iter().map(|(name, value)| format!("constexpr int {name} = {value};"));
     let flags = flags.iter().map(|(name, value)| format!("constexpr bool {name} = {value};"));
     values.chain(flags).collect::<Vec<_>>().join("\n")
