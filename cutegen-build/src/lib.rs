@@ -1,3 +1,4 @@
 //! cutegen-build
+pub mod emit;
 pub mod plan;
 pub mod print;
