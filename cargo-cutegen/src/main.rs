@@ -1,2 +1,48 @@
-//! cargo-cutegen
-fn main() {}
+//! `cargo cutegen`: the foreground place for what a build must not do. One file per verb; this one only dispatches.
+//!
+//! Exit codes: 0 done; 1 specs, lock, store or evidence disagree, or a kernel failed; 2 wrong usage; 3 the machine
+//! lacks something (a toolchain, a device, a folder).
+
+mod accept;
+mod args;
+mod check;
+mod failure;
+mod lock;
+mod output;
+mod pack;
+mod project;
+mod toolchain;
+mod tune;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cargo, Verb};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    cutegen_build::worker::become_worker_if_asked();
+    let Cargo::Cutegen(command) = Cargo::parse();
+    let out = output::Output::new(command.json);
+    match run(&command, &out) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            out.failure(&failure);
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
+    match &command.verb {
+        Verb::Check(verb) => check::run(command, verb, out),
+        Verb::Lock(verb) => lock::run(command, verb, out),
+        Verb::Tune(verb) => tune::run(command, verb, out),
+        Verb::Accept(verb) => accept::run(command, verb, out),
+        Verb::Verify(verb) => verify::run(command, verb, out),
+        Verb::Toolchain(verb) => toolchain::run(verb, out),
+        Verb::Pack(verb) => pack::run(command, verb, out),
+    }
+}

@@ -1,4 +1,73 @@
-//! cutegen-build
+//! CuTeGen's build-script library: a line of math in TOML becomes a tuned, verified kernel behind a typed Rust
+//! function.
+//!
+//! ```no_run
+//! // build.rs
+//! fn main() {
+//!     cutegen_build::build();
+//! }
+//! ```
+//!
+//! By default a build only *replays*: it looks every kernel up in the package's `cutegen.lock` and `cutegen-store/`,
+//! verifies the bytes and emits them with typed wrappers into `OUT_DIR/cutegen/`. It opens no socket, starts no
+//! process but the archiver, and needs neither GPU nor CUDA. Kernels are found beforehand with `cargo cutegen tune`
+//! and committed with `cargo cutegen accept`.
+//!
+//! The feature `search` adds the loop that finds kernels: generate, compile, evaluate, refine. [`pipeline`] shows
+//! all stages in order.
+
+pub mod cargo;
+pub mod discover;
 pub mod emit;
+pub mod error;
+pub mod event;
+pub mod pipeline;
 pub mod plan;
 pub mod print;
+pub mod render;
+pub mod store;
+
+#[cfg(feature = "search")]
+pub mod accept;
+#[cfg(feature = "search")]
+pub mod compile;
+#[cfg(feature = "search")]
+pub mod evaluate;
+#[cfg(feature = "search")]
+pub mod generate;
+#[cfg(feature = "search")]
+pub mod refine;
+#[cfg(feature = "search")]
+pub mod search;
+#[cfg(feature = "search")]
+pub mod toolchain;
+#[cfg(feature = "search")]
+pub mod worker;
+
+/// A build script's whole `main`.
+///
+/// Prints what cargo must know. On failure it prints `cargo::error=` lines, each ending with the next command, and
+/// returns: cargo then fails the build and shows just those lines.
+pub fn build() {
+    #[cfg(feature = "search")]
+    worker::become_worker_if_asked();
+    match cargo::Build::from_env() {
+        Ok(build) => report(&build, pipeline::run(&build, &mut event::Silent)),
+        Err(error) => cargo::print_error(&error.to_string()),
+    }
+}
+
+fn report(build: &cargo::Build, result: Result<pipeline::Built, Vec<error::Error>>) {
+    match result {
+        Ok(built) => {
+            built.project.warnings.iter().for_each(|warning| cargo::print_warning(warning));
+            let mut read = built.project.sources.clone();
+            read.extend([built.project.lock, built.project.store, build.manifest_dir.join("build.rs")]);
+            cargo::print_reruns(&read);
+            if let Some(library) = &built.emitted.lib_name {
+                cargo::print_link(&built.emitted.lib_dir, library, &built.emitted.system_libs);
+            }
+        }
+        Err(errors) => errors.iter().for_each(|error| cargo::print_error(&error.to_string())),
+    }
+}

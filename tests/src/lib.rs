@@ -1,1 +1,119 @@
-//! Helpers shared by the suite.
+//! Helpers shared by the suite: where the workspace is, the command under test, crates made on the spot.
+
+pub mod store_sample;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The workspace's folder.
+#[must_use]
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// What a command printed and whether it succeeded.
+#[derive(Debug)]
+pub struct Ran {
+    /// Exit status was 0.
+    pub ok: bool,
+    /// Exit code, when it exited.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            ok: output.status.success(),
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Runs a command to its end.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn run(command: &mut Command) -> Ran {
+    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}")).into()
+}
+
+/// Runs a command that must succeed.
+///
+/// # Panics
+/// When it does not; the message holds what it printed.
+pub fn must(command: &mut Command) -> Ran {
+    let ran = run(command);
+    assert!(ran.ok, "{command:?} failed\n--- stdout\n{}\n--- stderr\n{}", ran.stdout, ran.stderr);
+    ran
+}
+
+/// A cargo that knows nothing of the cargo that runs the tests.
+#[must_use]
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_PKG") || name.starts_with("CARGO_MANIFEST") || name.starts_with("CUTEGEN_") {
+            command.env_remove(name);
+        }
+    }
+    command.env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
+    command
+}
+
+/// The `cargo-cutegen` program, built once, in release.
+pub fn cutegen_program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        must(cargo().current_dir(workspace()).args(["build", "--release", "--locked", "-p", "cargo-cutegen"]));
+        workspace().join("target/release/cargo-cutegen")
+    })
+}
+
+/// `cargo cutegen`, with the pinned toolchain installed and `home` as the user's folder for results.
+#[must_use]
+pub fn cutegen(home: &Path) -> Command {
+    let mut command = Command::new(cutegen_program());
+    command.arg("cutegen").env("XDG_CACHE_HOME", home).env_remove("CUTEGEN_HOME");
+    command
+}
+
+/// Installs the pinned toolchain where it is not yet; what tests of generated kernels compile with.
+pub fn install_toolchain() {
+    static DONE: OnceLock<()> = OnceLock::new();
+    DONE.get_or_init(|| {
+        must(Command::new(cutegen_program()).args(["cutegen", "toolchain", "install", "--tests"]));
+    });
+}
+
+/// A folder of its own for a test, emptied.
+///
+/// # Panics
+/// When it cannot be made.
+#[must_use]
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = workspace().join("target/suite").join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    }
+    std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    folder
+}
+
+/// Writes a file, making its folder.
+///
+/// # Panics
+/// When it cannot.
+pub fn write(path: &Path, text: &str) {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    }
+    std::fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}

@@ -10,7 +10,6 @@ use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::record::Kind;
 
 use crate::plan::Plan;
-use crate::refine::Feedback;
 
 /// A proposed kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +28,15 @@ pub struct Candidate {
     pub eligibility: Eligibility,
     /// Tile extents per axis position, for choosing shapes around them.
     pub tiles: Vec<(usize, i64)>,
+}
+
+/// What a generator may learn from what was tried.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Feedback {
+    /// Rounds finished.
+    pub round: usize,
+    /// Each trial so far: the candidate's name and its outcome in words.
+    pub tried: Vec<(String, String)>,
 }
 
 /// Proposes candidates for a plan, given what is known so far.

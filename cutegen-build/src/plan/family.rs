@@ -91,6 +91,15 @@ impl Family {
             Family::General { .. } => "general",
         }
     }
+
+    /// Why it is in no faster family, when it is in none.
+    #[must_use]
+    pub fn why_general(&self) -> Option<&str> {
+        match self {
+            Family::General { why } => Some(why),
+            Family::Contraction(_) | Family::Elementwise(_) | Family::Rowwise(_) => None,
+        }
+    }
 }
 
 /// Finds the family of a schedule.

@@ -124,7 +124,7 @@ fn host(plan: &Plan) -> Printed {
     let parts = plan.schedule.temps.len();
     let _ = write!(
         source,
-        "extern \"C\" __attribute__((visibility(\"default\"))) void @ENTRY@(void** params) {{\n{}\n",
+        "extern \"C\" __attribute__((visibility(\"default\"), externally_visible)) void @ENTRY@(void** params) {{\n{}\n",
         unpack_params(&plan.spec, parts, "acc")
     );
     for step in &plan.schedule.steps {

@@ -30,7 +30,11 @@ __device__ inline acc cg_sin(acc x) { return sin(x); }
 __device__ inline acc cg_cos(acc x) { return cos(x); }
 __device__ inline acc cg_tanh(acc x) { return tanh(x); }
 __device__ inline acc cg_erf(acc x) { return erf(x); }
-__device__ inline acc cg_sigmoid(acc x) { return acc(1) / (acc(1) + exp(-x)); }
+// e^-|x| never overflows, so both tails keep their digits.
+__device__ inline acc cg_sigmoid(acc x) {
+  const acc e = exp(-fabs(x));
+  return (x < acc(0) ? e : acc(1)) / (acc(1) + e);
+}
 __device__ inline acc cg_silu(acc x) { return x * cg_sigmoid(x); }
 __device__ inline acc cg_gelu(acc x) { return acc(0.5) * x * (acc(1) + erf(x * acc(0.70710678118654752440))); }
 __device__ inline acc cg_gelu_tanh(acc x) {

@@ -67,7 +67,11 @@ static inline acc cg_sin(acc x) { return std::sin(x); }
 static inline acc cg_cos(acc x) { return std::cos(x); }
 static inline acc cg_tanh(acc x) { return std::tanh(x); }
 static inline acc cg_erf(acc x) { return std::erf(x); }
-static inline acc cg_sigmoid(acc x) { return acc(1) / (acc(1) + std::exp(-x)); }
+// e^-|x| never overflows, so both tails keep their digits.
+static inline acc cg_sigmoid(acc x) {
+  const acc e = std::exp(-std::fabs(x));
+  return (x < acc(0) ? e : acc(1)) / (acc(1) + e);
+}
 static inline acc cg_silu(acc x) { return x * cg_sigmoid(x); }
 static inline acc cg_gelu(acc x) { return acc(0.5) * x * (acc(1) + std::erf(x * acc(0.70710678118654752440))); }
 static inline acc cg_gelu_tanh(acc x) {

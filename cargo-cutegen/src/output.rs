@@ -1,0 +1,107 @@
+//! What the command prints: text with a progress line for people, or one JSON value a line.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use cutegen_build::event::{Event, Reporter};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Where results, progress and failures go.
+pub(crate) struct Output {
+    json: bool,
+    bar: RefCell<ProgressBar>,
+}
+
+impl Output {
+    /// Text, or JSON lines.
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json, bar: RefCell::new(ProgressBar::hidden()) }
+    }
+
+    /// One result: `text` for people, `value` as JSON.
+    pub(crate) fn result(&self, text: &str, value: &impl Serialize) {
+        if self.json {
+            // a value of our own types always serialises
+            println!("{}", serde_json::to_string(value).unwrap_or_default());
+        } else {
+            self.bar.borrow().suspend(|| println!("{text}"));
+        }
+    }
+
+    /// A table for people, a JSON value per row for programs.
+    pub(crate) fn table(&self, title: &[String], rows: &[Vec<String>], values: &[impl Serialize]) {
+        if self.json {
+            values.iter().for_each(|value| self.result("", value));
+            return;
+        }
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+            cells.chain([title[column].chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..title.len()).map(width).collect();
+        for row in [title].into_iter().chain(rows.iter().map(Vec::as_slice)) {
+            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            println!("{}", cells.join("  ").trim_end());
+        }
+    }
+
+    /// A line about what is going on.
+    pub(crate) fn note(&self, text: &str) {
+        if self.json {
+            self.result(text, &Event::Note { text: text.to_owned() });
+        } else {
+            self.bar.borrow().suspend(|| eprintln!("{text}"));
+        }
+    }
+
+    /// The end without success.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        self.bar.borrow().finish_and_clear();
+        if self.json {
+            let value = serde_json::json!({ "event": "failed", "code": failure.code(), "message": failure.to_string() });
+            println!("{value}");
+        }
+        eprintln!("{failure}");
+    }
+
+    /// A reporter of events.
+    pub(crate) fn reporter(&self) -> impl Reporter + '_ {
+        move |event: &Event| self.event(event)
+    }
+
+    fn event(&self, event: &Event) {
+        if self.json {
+            self.result("", event);
+            return;
+        }
+        match event {
+            Event::SearchStarted { kernel, candidates, .. } => self.start(kernel, *candidates),
+            Event::Tried { candidate, outcome, speedup, number, .. } => {
+                let bar = self.bar.borrow();
+                bar.set_position(*number as u64);
+                let speed = speedup.map_or(outcome.clone(), |s| format!("{s:.2}x naive"));
+                bar.set_message(format!("{candidate}: {speed}"));
+            }
+            Event::Judged { candidate, outcome, .. } => self.note(&format!("  judged {candidate}: {outcome}")),
+            Event::Found { kernel, variant, speedup, seconds } => {
+                self.bar.borrow().finish_and_clear();
+                self.note(&format!("{kernel}: {variant}, {speedup:.2}x the naive kernel, found in {seconds:.1} s"));
+            }
+            Event::NotEnforced { what } => self.note(&format!("not enforced on workers: {}", what.join("; "))),
+            Event::Note { text } => self.note(text),
+        }
+    }
+
+    fn start(&self, kernel: &str, candidates: usize) {
+        let bar = ProgressBar::with_draw_target(Some(candidates as u64), ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:24}] {pos}/{len} {wide_msg} {elapsed}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(kernel.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        *self.bar.borrow_mut() = bar;
+    }
+}

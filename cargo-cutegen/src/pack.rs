@@ -1,0 +1,110 @@
+//! `pack`: one bundle that tunes and verifies on a machine with no Rust, no network and nothing to install; and the
+//! results file that brings its winners home.
+//!
+//! The bundle, a `.tar.gz`: `cutegen-pack/cargo-cutegen` (this program), `cutegen-pack/toolchain/` (headers, found by
+//! the program beside itself) and `cutegen-pack/project/` (specs, lock, store). A results file holds a store.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use cutegen_build::store::Store;
+use cutegen_build::toolchain::{Places, header_files, locate};
+use cutegen_spec::digest::CacheKey;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use tar::{Archive, Builder};
+
+use crate::args::{Command, Pack};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project;
+
+type Tar = Builder<GzEncoder<File>>;
+
+/// The bundle's folder inside the archive.
+const FOLDER: &str = "cutegen-pack";
+
+/// Writes the bundle.
+pub(crate) fn run(command: &Command, verb: &Pack, out: &Output) -> Result<(), Failure> {
+    let project = project::open(command)?;
+    let toolchain = locate(&Places::from_env().map_err(Failure::machine)?).map_err(Failure::machine)?;
+    let io = |error: io::Error| Failure::Machine(format!("cannot write {}: {error}", verb.out.display()));
+    let mut tar = open(&verb.out).map_err(io)?;
+    let program = std::env::current_exe().map_err(io)?;
+    tar.append_path_with_name(program, format!("{FOLDER}/cargo-cutegen")).map_err(io)?;
+    let mut files = header_files(&toolchain).map_err(Failure::machine)?.len();
+    files += append_toolchain(&mut tar, &toolchain, verb.with_nvrtc)?;
+    for source in project.sources.iter().chain([&project.lock]).filter(|path| path.is_file()) {
+        let name = source.strip_prefix(&project.root).unwrap_or(source);
+        let folder = if project.package.is_some() { "project" } else { "project/specs" };
+        tar.append_path_with_name(source, Path::new(FOLDER).join(folder).join(name)).map_err(io)?;
+    }
+    if project.store.is_dir() {
+        let name = project.store.file_name().map(Path::new).unwrap_or(Path::new("store"));
+        tar.append_dir_all(Path::new(FOLDER).join("project").join(name), &project.store).map_err(io)?;
+    }
+    close(tar).map_err(io)?;
+    let bytes = std::fs::metadata(&verb.out).map_err(io)?.len();
+    out.result(
+        &format!("{}: {:.1} MB, {files} headers, {} kernels", verb.out.display(), bytes as f64 / 1e6, project.specs.len()),
+        &serde_json::json!({ "bundle": verb.out, "bytes": bytes, "headers": files, "kernels": project.specs.len() }),
+    );
+    Ok(())
+}
+
+fn append_toolchain(
+    tar: &mut Tar,
+    toolchain: &cutegen_build::toolchain::Toolchain,
+    with_nvrtc: bool,
+) -> Result<usize, Failure> {
+    let folder = Path::new(FOLDER).join("toolchain");
+    let failed = |error: io::Error| Failure::Machine(format!("cannot pack the toolchain: {error}"));
+    let headers = header_files(toolchain).map_err(Failure::machine)?;
+    for header in &headers {
+        tar.append_path_with_name(&header.source, folder.join(&header.relative)).map_err(failed)?;
+    }
+    let stamp = if with_nvrtc {
+        let nvrtc = toolchain.need_nvrtc().map_err(Failure::machine)?;
+        for library in [&nvrtc.library, &nvrtc.builtins] {
+            let relative = library.strip_prefix(&toolchain.dir).unwrap_or(library);
+            tar.append_path_with_name(library, folder.join(relative)).map_err(failed)?;
+        }
+        toolchain.stamp.clone()
+    } else {
+        toolchain.stamp.without_nvrtc()
+    };
+    let temporary = tempfile::tempdir().map_err(failed)?;
+    stamp.write(temporary.path()).map_err(Failure::machine)?;
+    tar.append_dir_all(&folder, temporary.path()).map_err(failed)?;
+    Ok(0)
+}
+
+fn open(path: &Path) -> io::Result<Tar> {
+    Ok(Builder::new(GzEncoder::new(File::create(path)?, Compression::best())))
+}
+
+fn close(tar: Tar) -> io::Result<()> {
+    tar.into_inner()?.finish()?.sync_all()
+}
+
+/// Writes the entries of `keys` as one file.
+pub(crate) fn write_results(store: &Store, keys: &[CacheKey], file: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::Machine(format!("cannot write {}: {error}", file.display()));
+    let mut tar = open(file).map_err(failed)?;
+    for key in keys {
+        let folder = store.entry_dir(key);
+        let name = folder.strip_prefix(store.root()).unwrap_or(&folder).to_path_buf();
+        tar.append_dir_all(name, &folder).map_err(failed)?;
+    }
+    close(tar).map_err(failed)
+}
+
+/// Unpacks a results file to a temporary store. The archive may name nothing outside it.
+pub(crate) fn read_results(file: &Path) -> Result<tempfile::TempDir, Failure> {
+    let failed = |error: io::Error| Failure::Usage(format!("cannot read results {}: {error}", file.display()));
+    let folder = tempfile::tempdir().map_err(failed)?;
+    Archive::new(GzDecoder::new(File::open(file).map_err(failed)?)).unpack(folder.path()).map_err(failed)?;
+    Ok(folder)
+}

@@ -1,0 +1,88 @@
+//! `verify`: trust nothing that is locked. Judges locked kernels again on this machine, or compiles their stored
+//! sources again and compares digests, for which no GPU is needed.
+
+use cutegen_build::discover::Project;
+use cutegen_build::evaluate::Outcome;
+use cutegen_build::plan::Plan;
+use cutegen_build::search::{Rebuilt, Searcher};
+use cutegen_build::store::replay::{Request, replay};
+use cutegen_build::store::{Entry, Lookup, Store, lock_file};
+use cutegen_spec::lock::Lock;
+use serde::Serialize;
+
+use crate::args::{Command, Verify};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::project;
+
+/// One verdict, for `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Line {
+    kernel: String,
+    ok: bool,
+    verdict: String,
+}
+
+/// Verifies every selected kernel; fails when one of them is not shown to be right.
+pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), Failure> {
+    let project = project::open(command)?;
+    let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
+    let searcher = Searcher::new().map_err(Failure::machine)?;
+    let mut failed = Vec::new();
+    for plan in project::select(&project, &verb.select)? {
+        let entry = whole_entry(&project, &lock, &plan)?;
+        let lines = if verb.rebuild { rebuild(&searcher, &plan, &entry)? } else { rejudge(&searcher, &plan, &entry)? };
+        for line in lines {
+            out.result(&format!("{}: {}", line.kernel, line.verdict), &line);
+            if !line.ok {
+                failed.push(format!("{}: {}", line.kernel, line.verdict));
+            }
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(Failure::Disagreement(format!("not verified:\n{}", failed.join("\n")))) }
+}
+
+/// The pinned entry with its sources.
+fn whole_entry(project: &Project, lock: &Lock, plan: &Plan) -> Result<Entry, Failure> {
+    let store = Store::new(&project.store);
+    let request = Request {
+        kernel: &plan.spec.name,
+        target: &plan.target,
+        question: &plan.question,
+        lock,
+        lock_path: &project.lock,
+        store: &store,
+    };
+    replay(&request).map_err(Failure::project)?;
+    match store.get_full(&plan.key) {
+        Lookup::Hit(entry) => Ok(entry),
+        Lookup::Miss => Err(Failure::Disagreement(format!("the entry of {} is gone", plan.title()))),
+        Lookup::Corrupt(corrupt) => Err(Failure::project(corrupt)),
+    }
+}
+
+fn rebuild(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Vec<Line>, Failure> {
+    let rebuilt = searcher.rebuild(plan, entry).map_err(Failure::machine)?;
+    let line = |rebuilt: Rebuilt| {
+        let (ok, verdict) = match rebuilt {
+            Rebuilt::Same { variant } => (true, format!("{variant}: rebuilt to the locked bytes")),
+            Rebuilt::Differs { variant, detail } => (false, format!("{variant}: differs: {detail}")),
+            Rebuilt::NotRebuilt { variant, needs, here } => {
+                (false, format!("{variant}: not rebuilt: it needs {needs}; here is {here}"))
+            }
+        };
+        Line { kernel: plan.title(), ok, verdict }
+    };
+    Ok(rebuilt.into_iter().map(line).collect())
+}
+
+fn rejudge(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Vec<Line>, Failure> {
+    let line = |ok, verdict| vec![Line { kernel: plan.title(), ok, verdict }];
+    if let Err(reason) = searcher.can_judge(&plan.target) {
+        return Ok(line(false, format!("not judged: {reason}")));
+    }
+    let outcome = searcher.rejudge(plan, entry).map_err(Failure::machine)?;
+    let ok = matches!(outcome, Outcome::Passed { .. });
+    Ok(line(ok, outcome.to_string()))
+}

@@ -1,0 +1,103 @@
+//! The border to cargo: the only reader of the environment, the only printer of `cargo::` lines.
+//!
+//! A failed build prints `cargo::error=` lines and returns normally: then cargo shows those lines and nothing else.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use cutegen_spec::settings::Mode;
+
+use crate::error::Error;
+
+/// What a build script is told.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The package's folder.
+    pub manifest_dir: PathBuf,
+    /// Where everything is written.
+    pub out_dir: PathBuf,
+    /// The package's name.
+    pub package: String,
+    /// The package's version.
+    pub version: String,
+    /// The triple that cargo builds for.
+    pub triple: String,
+    /// The triple that cargo runs on.
+    pub host: String,
+    /// `CUTEGEN_MODE`, when set.
+    pub mode: Option<Mode>,
+    /// Whether docs.rs is building.
+    pub docs_rs: bool,
+}
+
+/// A variable of the environment, when set and Unicode.
+#[must_use]
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// A variable of the environment, when set.
+#[must_use]
+pub fn variable_os(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
+impl Build {
+    /// Reads what cargo tells a build script.
+    pub fn from_env() -> Result<Self, Error> {
+        let required = |name: &str| variable(name).ok_or_else(|| Error::NotABuildScript { variable: name.to_owned() });
+        let mode = match variable("CUTEGEN_MODE") {
+            None => None,
+            Some(word) => Some(Mode::parse(&word).map_err(Error::Setting)?),
+        };
+        Ok(Self {
+            manifest_dir: required("CARGO_MANIFEST_DIR")?.into(),
+            out_dir: required("OUT_DIR")?.into(),
+            package: required("CARGO_PKG_NAME")?,
+            version: required("CARGO_PKG_VERSION")?,
+            triple: required("TARGET")?,
+            host: required("HOST")?,
+            mode,
+            docs_rs: variable("DOCS_RS").is_some(),
+        })
+    }
+}
+
+/// Variables whose change reruns the build script.
+const VARIABLES: [&str; 2] = ["CUTEGEN_MODE", "DOCS_RS"];
+
+/// Tells cargo what the build depends on. A path that does not exist would rerun the script on every build, so its
+/// nearest existing parent is named instead.
+pub fn print_reruns(paths: &[PathBuf]) {
+    let existing: BTreeSet<&Path> =
+        paths.iter().filter_map(|path| path.ancestors().find(|ancestor| ancestor.exists())).collect();
+    for path in existing {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    for variable in VARIABLES {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
+}
+
+/// Links the emitted archive, and after it what it needs of the system.
+pub fn print_link(folder: &Path, library: &str, system: &[String]) {
+    println!("cargo::rustc-link-search=native={}", folder.display());
+    println!("cargo::rustc-link-lib=static={library}");
+    for library in system {
+        println!("cargo::rustc-link-lib={library}");
+    }
+}
+
+/// Each line of `text` as an error.
+pub fn print_error(text: &str) {
+    for line in text.lines() {
+        println!("cargo::error={line}");
+    }
+}
+
+/// Each line of `text` as a warning.
+pub fn print_warning(text: &str) {
+    for line in text.lines() {
+        println!("cargo::warning={line}");
+    }
+}

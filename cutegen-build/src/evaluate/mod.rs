@@ -1,0 +1,48 @@
+//! Evaluate: runs compiled candidates in worker processes and says what they are worth.
+//!
+//! Two roles that never meet in one process. The *judge* (this process) draws inputs, computes references, fills
+//! and reads memory, compares and keeps the verdict; it never loads candidate code. The *runner* (our own binary,
+//! re-executed) loads and launches candidates; it never sees a seed, a reference or a bound. Between them lie a
+//! pipe of JSON lines ([`protocol`]) and one shared [`memory`] mapping.
+//!
+//! Invariant: a wrong, slow, crashing or hanging candidate is an outcome; an [`Error`] means that this machine or
+//! this program is at fault.
+
+pub mod arena;
+mod candidate;
+mod case;
+pub mod compare;
+pub mod element;
+mod error;
+mod fault;
+mod image;
+pub mod inputs;
+mod judge;
+mod launches;
+pub mod memory;
+mod outcome;
+pub mod protocol;
+mod reference;
+pub mod runner;
+mod session;
+mod settings;
+mod shapes;
+pub mod stats;
+mod timing;
+mod worker;
+
+/// Revision of the gate: a change to what it checks or how it times makes older evidence older.
+pub const GATE: u32 = 1;
+
+pub use candidate::{Candidate, dispatch};
+pub use case::ScalarChoice;
+pub use error::Error;
+pub use fault::{Check, Checks, Fault, Place};
+pub use inputs::Distribution;
+pub use judge::Judge;
+pub use outcome::{Correctness, Crash, NotCounted, Outcome};
+pub use reference::{Call, Expected, Reference};
+pub use settings::{Cost, Question, Settings};
+pub use shapes::{Budget, shapes};
+pub use stats::Comparison;
+pub use worker::{RUN, VARIABLE, Workers};

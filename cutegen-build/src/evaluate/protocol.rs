@@ -1,0 +1,275 @@
+//! What judge and runner say to each other: one JSON value per line on the runner's stdin and stdout, bulk data in
+//! one shared-memory arena whose file descriptor the runner inherits.
+//!
+//! Order: one [`Request::Start`], answered by [`Reply::Ready`]; then any number of [`Request::Job`]s, each answered
+//! by one reply; end of input ends the runner. No message carries a seed, a distribution, a reference or a bound, and
+//! none carries a float (JSON would round it).
+//!
+//! **The arena is the initial state.** All regions of a job lie inside `arena_bytes` of the shared mapping, as the
+//! judge filled it: inputs drawn, outputs and undefined workspace poisoned, guards patterned. A backend whose kernels
+//! cannot address the mapping copies the whole image to one device allocation (base at least 256-byte aligned, same
+//! offsets, so guards and misalignment carry over), and copies it back before it replies.
+
+use std::path::PathBuf;
+
+use cutegen_spec::contract::Contract;
+use serde::{Deserialize, Serialize};
+
+/// Judge to runner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Request {
+    /// Sent once, before everything else.
+    Start(Start),
+    /// Launch something.
+    Job(Job),
+}
+
+/// What a runner must know before it takes jobs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Start {
+    /// What it will run candidates on.
+    pub backend: Backend,
+    /// The inherited file descriptor of the arena.
+    pub arena_fd: i32,
+    /// Limits that it puts on itself before the first candidate is loaded.
+    pub limits: Limits,
+}
+
+/// What candidates run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// The CPU: shared objects, called in the runner's process.
+    Host,
+    /// An NVIDIA device: cubins, launched through the driver.
+    Cuda,
+}
+
+/// Limits of a runner process. The wall clock is the judge's to watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limits {
+    /// Bytes of address space, arena included. Not applied on `Cuda`: the driver reserves terabytes.
+    pub address_space: u64,
+    /// Seconds of processor time over the process's life.
+    pub cpu_seconds: u64,
+    /// Open files.
+    pub files: u64,
+}
+
+impl Limits {
+    /// What a host candidate may use unless its session says otherwise.
+    #[must_use]
+    pub fn host() -> Self {
+        Limits { address_space: 8 << 30, cpu_seconds: 3600, files: 64 }
+    }
+}
+
+/// One piece of work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Job {
+    /// Length of the arena that this job uses. It only grows; the runner maps anew when it has.
+    pub arena_bytes: u64,
+    /// Extents of all axes of the spec, by position.
+    pub axes: Vec<i64>,
+    /// Scalars of the spec, by position.
+    pub scalars: Vec<ScalarValue>,
+    /// What is launched: one program to run, or those that are timed against each other.
+    pub programs: Vec<Program>,
+    /// What is done with them.
+    pub action: Action,
+}
+
+/// One compiled variant and its memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Program {
+    /// The compiled file.
+    pub artifact: PathBuf,
+    /// What kind of file it is.
+    pub format: Format,
+    /// How it is launched.
+    pub contract: Contract,
+    /// Regions of all tensors, by position, for each slot of the rotation. `Run` uses the first slot. Programs of one
+    /// job share the regions of inputs and have their own for outputs.
+    pub slots: Vec<Vec<Region>>,
+    /// The workspace; its parts lie at [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
+    pub workspace: Region,
+}
+
+/// What an artifact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// ELF shared object linked from a judged `.o`; entries are `extern "C" void ENTRY(void** params)`, `params[i]`
+    /// pointing at the value of the step's i-th argument, as `cuLaunchKernel` has it.
+    SharedObject,
+    /// A cubin.
+    Cubin,
+}
+
+/// A part of the arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Region {
+    /// From the arena's start.
+    pub offset: u64,
+    /// Length; 0 when a tensor is empty.
+    pub bytes: u64,
+}
+
+impl Region {
+    /// The first offset behind it; `None` on overflow.
+    #[must_use]
+    pub fn end(self) -> Option<u64> {
+        self.offset.checked_add(self.bytes)
+    }
+}
+
+/// A scalar's value, as bits so that the text form is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScalarValue {
+    /// Bits of an `f32`.
+    F32(u32),
+    /// Bits of an `f64`.
+    F64(u64),
+}
+
+/// What is done with a job's programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Launch the first program on its first slot; answered by [`Reply::Done`].
+    Run(Run),
+    /// Time all programs in interleaved blocks; answered by [`Reply::Timed`].
+    Time(TimePlan),
+}
+
+/// A judged launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Run {
+    /// How often; before each but the first, the arena is brought back to the state in which the job found it. On
+    /// `Host` always 1: there the candidate shares the runner's process, so the judge itself counts repeats.
+    pub repeats: u32,
+    /// Load the artifact afresh before the first launch, so that its globals start anew.
+    pub reload: bool,
+}
+
+/// A comparison: which program each block times. Every block is the same number of launches; the runner doubles that
+/// number until the fastest program's block lasts `min_block_ns`. Launches go over the rotation's slots in turn, and
+/// each program goes on in its next block where it stopped. Before the first block every program has run on every slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TimePlan {
+    /// Index of the program of each block, in order.
+    pub order: Vec<usize>,
+    /// The shortest time a block may last.
+    pub min_block_ns: u64,
+    /// How long all programs together are run before the first block.
+    pub warm_up_ns: u64,
+}
+
+/// Runner to judge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Reply {
+    /// The runner takes jobs.
+    Ready(Ready),
+    /// All launches of a `Run` finished; results lie in the arena.
+    Done(Done),
+    /// All blocks of a `Time` finished; the last outputs of every slot lie in the arena.
+    Timed(Timed),
+    /// The artifact or its contract cannot be launched: an outcome of the candidate. The runner goes on.
+    Refused(String),
+    /// The candidate faulted on the device and took the context with it: an outcome; the runner must be replaced.
+    Faulted(String),
+    /// The machine or the runner is at fault.
+    Failed(String),
+}
+
+/// What a runner found when it started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Ready {
+    /// The device, in words, with its driver where it has one.
+    pub device: String,
+    /// Bytes of its last-level cache; rotations exceed it when that is cheap.
+    pub cache_bytes: u64,
+    /// Isolation that the system did not give this runner.
+    pub not_enforced: Vec<String>,
+}
+
+/// The answer to a `Run`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Done {
+    /// With `repeats > 1`: how many repeats left another arena (inside the program's regions) than the first did.
+    pub differing_repeats: u32,
+}
+
+/// The answer to a `Time`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Timed {
+    /// Launches in each block.
+    pub launches: u32,
+    /// Time of each block in nanoseconds, in the plan's order.
+    pub block_ns: Vec<u64>,
+}
+
+impl ScalarValue {
+    /// The value.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        match self {
+            ScalarValue::F32(bits) => f64::from(f32::from_bits(bits)),
+            ScalarValue::F64(bits) => f64::from_bits(bits),
+        }
+    }
+
+    /// The value as a kernel parameter in a little-endian word: its first 4 (f32) or all 8 (f64) bytes count.
+    #[must_use]
+    pub fn parameter(self) -> u64 {
+        match self {
+            ScalarValue::F32(bits) => u64::from(bits),
+            ScalarValue::F64(bits) => bits,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, Job, Program, Region, Reply, Request, Run, ScalarValue, Timed};
+    use crate::evaluate::protocol::Format;
+
+    #[test]
+    fn one_line_each_and_round_trips() {
+        let program = Program {
+            artifact: "k.so".into(),
+            format: Format::SharedObject,
+            contract: cutegen_spec::contract::Contract::default(),
+            slots: vec![vec![Region { offset: 4096, bytes: 12 }]],
+            workspace: Region::default(),
+        };
+        let job = Job {
+            arena_bytes: 8192,
+            axes: vec![3],
+            scalars: vec![ScalarValue::F32(1e-5_f32.to_bits()), ScalarValue::F64(0.1_f64.to_bits())],
+            programs: vec![program],
+            action: Action::Run(Run { repeats: 1, reload: true }),
+        };
+        let request = Request::Job(job);
+        let line = serde_json::to_string(&request).expect("prints");
+        assert!(!line.contains('\n'));
+        assert_eq!(serde_json::from_str::<Request>(&line).expect("parses"), request);
+        let reply = Reply::Timed(Timed { launches: 4, block_ns: vec![u64::MAX] });
+        let line = serde_json::to_string(&reply).expect("prints");
+        assert_eq!(serde_json::from_str::<Reply>(&line).expect("parses"), reply);
+        assert_eq!(ScalarValue::F64(0.1_f64.to_bits()).value(), 0.1);
+    }
+}

@@ -1,0 +1,219 @@
+//! Host candidates: shared objects opened with `RTLD_NOW | RTLD_LOCAL` and called in this process, straight on the
+//! arena.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use cutegen_spec::contract::{Arg, Contract, Initial};
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use super::{Device, Stop};
+use crate::evaluate::memory::SharedMemory;
+use crate::evaluate::protocol::{
+    Done, Format, Job, Program, Ready, Region, Run, ScalarValue, TimePlan, Timed,
+};
+
+/// Loaded objects by path.
+#[derive(Debug, Default)]
+pub(super) struct Host {
+    libraries: BTreeMap<PathBuf, Library>,
+}
+
+type Entry = unsafe extern "C" fn(*mut *mut c_void);
+
+/// One launch with every address and extent resolved.
+struct Launch {
+    zeroed: Vec<(*mut u8, usize)>,
+    calls: Vec<Call>,
+}
+
+/// One step: its entry, and its parameters' values in words aligned for any of them.
+struct Call {
+    entry: Entry,
+    values: Vec<u64>,
+}
+
+impl Device for Host {
+    fn ready(&mut self) -> Result<Ready, Stop> {
+        let device = format!("host {}", std::env::consts::ARCH);
+        Ok(Ready { device, cache_bytes: cache_bytes(), not_enforced: Vec::new() })
+    }
+
+    fn run(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop> {
+        let program = &job.programs[0];
+        if run.reload {
+            self.libraries.remove(&program.artifact);
+        }
+        let mut launch = self.resolve(job, program, &program.slots[0], arena)?;
+        launch.go();
+        Ok(Done::default())
+    }
+
+    fn time(&mut self, job: &Job, plan: &TimePlan, arena: &mut SharedMemory) -> Result<Timed, Stop> {
+        let mut programs = Vec::with_capacity(job.programs.len());
+        for program in &job.programs {
+            let slots = program.slots.iter().map(|slot| self.resolve(job, program, slot, arena));
+            programs.push(Turning { slots: slots.collect::<Result<_, _>>()?, next: 0 });
+        }
+        programs.iter_mut().for_each(|program| program.launch(program.slots.len()));
+        let launches = calibrate(&mut programs, plan);
+        let block_ns = plan.order.iter().map(|p| programs[*p].block(launches)).collect();
+        Ok(Timed { launches, block_ns })
+    }
+}
+
+/// A program and the slot that it runs next.
+struct Turning {
+    slots: Vec<Launch>,
+    next: usize,
+}
+
+impl Turning {
+    fn launch(&mut self, launches: usize) {
+        for _ in 0..launches {
+            self.slots[self.next].go();
+            self.next = (self.next + 1) % self.slots.len();
+        }
+    }
+
+    fn block(&mut self, launches: u32) -> u64 {
+        let start = Instant::now();
+        self.launch(launches as usize);
+        u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Doubles the launches of a block until the fastest program's block is long enough and the warm-up is over.
+fn calibrate(programs: &mut [Turning], plan: &TimePlan) -> u32 {
+    let start = Instant::now();
+    let mut launches = 1;
+    loop {
+        let fastest = programs.iter_mut().map(|program| program.block(launches)).min().unwrap_or(u64::MAX);
+        let warm = start.elapsed().as_nanos() >= u128::from(plan.warm_up_ns);
+        match (fastest < plan.min_block_ns, warm) {
+            (true, _) => launches = u32::saturating_mul(launches, 2),
+            (false, false) => {}
+            (false, true) => return launches,
+        }
+    }
+}
+
+impl Host {
+    fn resolve(
+        &mut self,
+        job: &Job,
+        program: &Program,
+        slot: &[Region],
+        arena: &SharedMemory,
+    ) -> Result<Launch, Stop> {
+        let workspace = workspace(&program.contract, &job.axes, program.workspace)?;
+        let bind = Binding { job, slot, workspace: &workspace, arena };
+        let library = self.library(&program.artifact, program.format)?;
+        let steps = program.contract.steps.iter();
+        let calls = steps.map(|step| {
+            let values = step.args.iter().map(|arg| bind.value(*arg)).collect::<Result<_, _>>()?;
+            Ok(Call { entry: entry(library, &step.entry)?, values })
+        });
+        let calls = calls.collect::<Result<_, Stop>>()?;
+        Ok(Launch { zeroed: zeroed(&program.contract, &workspace, arena)?, calls })
+    }
+
+    fn library(&mut self, path: &Path, format: Format) -> Result<&Library, Stop> {
+        match format {
+            Format::SharedObject => {}
+            Format::Cubin => return Err(Stop::Failed("a cubin for the host backend".to_owned())),
+        }
+        if !self.libraries.contains_key(path) {
+            // SAFETY: this process exists to run such code; whatever it does is the judge's to find out.
+            let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+                .map_err(|error| Stop::Refused(format!("cannot be loaded: {error}")))?;
+            self.libraries.insert(path.to_owned(), library);
+        }
+        self.libraries.get(path).ok_or_else(|| Stop::Failed("a library vanished".to_owned()))
+    }
+}
+
+fn entry(library: &Library, name: &str) -> Result<Entry, Stop> {
+    // SAFETY: the contract says that this symbol has the host ABI; a lie is a crash of this process.
+    let symbol = unsafe { library.get::<Entry>(name.as_bytes()) };
+    symbol.map(|s| *s).map_err(|_| Stop::Refused(format!("has no entry `{name}`")))
+}
+
+/// What the arguments of a step may refer to.
+struct Binding<'a> {
+    job: &'a Job,
+    slot: &'a [Region],
+    workspace: &'a [Region],
+    arena: &'a SharedMemory,
+}
+
+impl Binding<'_> {
+    fn value(&self, arg: Arg) -> Result<u64, Stop> {
+        let unknown = || Stop::Refused(format!("its contract refers to {arg}, which does not exist"));
+        match arg {
+            Arg::Ptr(t) => self.pointer(*self.slot.get(t).ok_or_else(unknown)?),
+            Arg::Workspace(w) => self.pointer(*self.workspace.get(w).ok_or_else(unknown)?),
+            Arg::Axis(a) => self.job.axes.get(a).map(|v| v.cast_unsigned()).ok_or_else(unknown),
+            Arg::Scalar(s) => {
+                self.job.scalars.get(s).copied().map(ScalarValue::parameter).ok_or_else(unknown)
+            }
+        }
+    }
+
+    fn pointer(&self, region: Region) -> Result<u64, Stop> {
+        let address = self.arena.address(region).map_err(|error| Stop::Failed(error.to_string()))?;
+        Ok(address as u64)
+    }
+}
+
+fn workspace(contract: &Contract, axes: &[i64], whole: Region) -> Result<Vec<Region>, Stop> {
+    let refused = || Stop::Refused("its workspace cannot be sized".to_owned());
+    let (offsets, total) = contract.workspace_layout(axes).ok_or_else(refused)?;
+    if u64::try_from(total).map_err(|_| refused())? > whole.bytes {
+        return Err(Stop::Failed("the judge gave too little workspace".to_owned()));
+    }
+    let parts = contract.workspace.iter().zip(offsets).map(|(part, offset)| {
+        let bytes = part.bytes.eval_axes(axes).and_then(|b| u64::try_from(b).ok()).ok_or_else(refused)?;
+        Ok(Region { offset: whole.offset + offset.unsigned_abs(), bytes })
+    });
+    parts.collect()
+}
+
+fn zeroed(
+    contract: &Contract,
+    parts: &[Region],
+    arena: &SharedMemory,
+) -> Result<Vec<(*mut u8, usize)>, Stop> {
+    let wanted = contract.workspace.iter().zip(parts).filter(|(part, _)| match part.initial {
+        Initial::Zeroed => true,
+        Initial::Undefined => false,
+    });
+    let addressed = wanted.map(|(_, region)| Ok((arena.address(*region)?, region.bytes as usize)));
+    addressed
+        .collect::<Result<_, _>>()
+        .map_err(|error: crate::evaluate::Error| Stop::Failed(error.to_string()))
+}
+
+impl Launch {
+    fn go(&mut self) {
+        for (start, bytes) in &self.zeroed {
+            // SAFETY: `zeroed` took these bytes from a region inside the mapped arena.
+            unsafe { std::ptr::write_bytes(*start, 0, *bytes) };
+        }
+        for call in &mut self.calls {
+            let mut params: Vec<*mut c_void> = call.values.iter_mut().map(|v| (&raw mut *v).cast()).collect();
+            // SAFETY: parameters lie as the contract orders them; what the candidate does with them is on trial.
+            unsafe { (call.entry)(params.as_mut_ptr()) };
+        }
+    }
+}
+
+/// Bytes of the largest cache that the system reports; 32 MiB where it reports none.
+fn cache_bytes() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    let reported =
+        [libc::_SC_LEVEL3_CACHE_SIZE, libc::_SC_LEVEL2_CACHE_SIZE].map(|n| unsafe { libc::sysconf(n) });
+    reported.into_iter().find(|b| *b > 0).map_or(32 << 20, i64::unsigned_abs)
+}

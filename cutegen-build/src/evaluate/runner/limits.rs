@@ -1,0 +1,101 @@
+//! What a runner takes away from itself before it loads a candidate, and an honest list of what it could not.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use crate::evaluate::protocol::{Backend, Limits, Start};
+
+/// Applies every limit. A limit that the system refuses is an error; isolation that this form does not have, or that
+/// does not bind this user, is returned in words.
+pub(super) fn apply(start: &Start) -> Result<Vec<String>, String> {
+    die_with_parent()?;
+    no_new_privileges()?;
+    limit("core files", libc::RLIMIT_CORE, 0)?;
+    let Limits { address_space, cpu_seconds, files } = start.limits;
+    match start.backend {
+        Backend::Host => {
+            limit("address space", libc::RLIMIT_AS, address_space)?;
+            limit("open files", libc::RLIMIT_NOFILE, files)?;
+            limit("file size", libc::RLIMIT_FSIZE, 0)?;
+            limit("processes", libc::RLIMIT_NPROC, 0)?;
+        }
+        // the driver reserves terabytes of addresses, opens files and starts threads of its own
+        Backend::Cuda => {}
+    }
+    limit("processor time", libc::RLIMIT_CPU, cpu_seconds)?;
+    Ok(not_enforced(start.backend))
+}
+
+/// Closes every descriptor that the judge's process leaked into this one; `keep` and the standard ones stay.
+pub(super) fn close_leaked(mut keep: Vec<RawFd>) -> Result<(), String> {
+    keep.extend([0, 1, 2]);
+    keep.sort_unstable();
+    let ends = keep.iter().skip(1).map(|fd| fd - 1).chain([RawFd::MAX]);
+    for (first, last) in keep.iter().map(|fd| fd + 1).zip(ends).filter(|(first, last)| first <= last) {
+        // SAFETY: no live value of this process owns a descriptor outside `keep`.
+        if unsafe { libc::close_range(first.cast_unsigned(), last.cast_unsigned(), 0) } != 0 {
+            return Err(failed("descriptors"));
+        }
+    }
+    Ok(())
+}
+
+fn not_enforced(backend: Backend) -> Vec<String> {
+    let mut missing = vec![
+        "file reads (no landlock)".to_owned(),
+        "network and other system calls (no seccomp)".to_owned(),
+        "namespaces and cgroups (not used)".to_owned(),
+    ];
+    match backend {
+        Backend::Host => {
+            missing.push("clock and block times (candidate shares the runner's memory)".to_owned())
+        }
+        Backend::Cuda => {
+            missing.push("address space, open files, processes (the driver needs them)".to_owned())
+        }
+    }
+    // SAFETY: geteuid has no preconditions.
+    if backend == Backend::Host && unsafe { libc::geteuid() } == 0 {
+        missing.push(
+            "new processes, and their leaving the runner's group (the limit does not bind root)".to_owned(),
+        );
+    }
+    missing
+}
+
+fn die_with_parent() -> Result<(), String> {
+    // SAFETY: prctl with constant arguments; getppid has no preconditions.
+    let (set, parent) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
+    match (set, parent) {
+        (0, parent) if parent != 1 => Ok(()),
+        (0, _) => Err("the judge is gone".to_owned()),
+        _ => Err(failed("parent-death signal")),
+    }
+}
+
+fn no_new_privileges() -> Result<(), String> {
+    // SAFETY: prctl with constant arguments.
+    match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(failed("no-new-privileges")),
+    }
+}
+
+fn limit(what: &str, resource: libc::__rlimit_resource_t, value: u64) -> Result<(), String> {
+    let mut current = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `current` is a valid rlimit to write to.
+    if unsafe { libc::getrlimit(resource, &raw mut current) } != 0 {
+        return Err(failed(what));
+    }
+    let value = value.min(current.rlim_max);
+    let wanted = libc::rlimit { rlim_cur: value, rlim_max: value };
+    // SAFETY: `wanted` is a valid rlimit to read from.
+    match unsafe { libc::setrlimit(resource, &raw const wanted) } {
+        0 => Ok(()),
+        _ => Err(failed(what)),
+    }
+}
+
+fn failed(what: &str) -> String {
+    format!("limit {what}: {}", io::Error::last_os_error())
+}

@@ -1,0 +1,111 @@
+//! The runner: the process that loads and launches candidates. It reads requests, does what they say and replies;
+//! it decides nothing. A `Device` per backend does the work.
+//!
+//! It must not know: seeds, distributions, references, bounds, verdicts.
+
+mod channel;
+mod host;
+mod limits;
+
+use std::os::fd::{FromRawFd as _, OwnedFd};
+
+use super::memory::SharedMemory;
+use super::protocol::{Action, Backend, Done, Job, Ready, Reply, Request, Run, Start, TimePlan, Timed};
+use channel::Channel;
+
+/// What a backend does. The arena is mapped to at least the job's length and its regions lie inside it.
+pub(crate) trait Device {
+    /// What was found when the backend started; called once, after limits are in place.
+    fn ready(&mut self) -> Result<Ready, Stop>;
+
+    /// Launches the job's first program on its first slot, see [`Run`].
+    fn run(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop>;
+
+    /// Times the job's programs, see [`TimePlan`].
+    fn time(&mut self, job: &Job, plan: &TimePlan, arena: &mut SharedMemory) -> Result<Timed, Stop>;
+}
+
+/// Why a device did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The artifact or contract cannot be launched.
+    Refused(String),
+    /// The candidate faulted; the device's context is lost.
+    #[expect(dead_code, reason = "only a device with a context of its own can lose it")]
+    Faulted(String),
+    /// The machine or this program is at fault.
+    Failed(String),
+}
+
+/// The body of a worker process: serves requests until its input closes. Call it before anything else when the
+/// worker variable says `run`.
+#[must_use]
+pub fn main() -> i32 {
+    match serve() {
+        Ok(()) => 0,
+        Err(_) => 70,
+    }
+}
+
+fn serve() -> Result<(), String> {
+    let mut channel = Channel::claim_stdio()?;
+    let Some(Request::Start(start)) = channel.receive()? else { return Err("no start".to_owned()) };
+    let [requests, replies] = channel.fds();
+    limits::close_leaked(vec![requests, replies, start.arena_fd])?;
+    let (mut device, mut arena) = match open(&start) {
+        Ok((device, arena, ready)) => {
+            channel.send(&Reply::Ready(ready))?;
+            (device, arena)
+        }
+        Err(stop) => return channel.send(&stop.into_reply()),
+    };
+    while let Some(request) = channel.receive()? {
+        let Request::Job(job) = request else { return Err("a second start".to_owned()) };
+        let reply = answer(device.as_mut(), &job, &mut arena).unwrap_or_else(Stop::into_reply);
+        channel.send(&reply)?;
+    }
+    Ok(())
+}
+
+type Opened = (Box<dyn Device>, SharedMemory, Ready);
+
+fn open(start: &Start) -> Result<Opened, Stop> {
+    // SAFETY: the judge made this descriptor inheritable for this process and names it once.
+    let arena = SharedMemory::adopt(unsafe { OwnedFd::from_raw_fd(start.arena_fd) });
+    let not_enforced = limits::apply(start).map_err(Stop::Failed)?;
+    let mut device = device(start.backend)?;
+    let mut ready = device.ready()?;
+    ready.not_enforced.extend(not_enforced);
+    Ok((device, arena, ready))
+}
+
+fn device(backend: Backend) -> Result<Box<dyn Device>, Stop> {
+    match backend {
+        Backend::Host => Ok(Box::new(host::Host::default())),
+        Backend::Cuda => Err(Stop::Failed("this build has no CUDA backend".to_owned())),
+    }
+}
+
+fn answer(device: &mut dyn Device, job: &Job, arena: &mut SharedMemory) -> Result<Reply, Stop> {
+    arena.remap(job.arena_bytes).map_err(|error| Stop::Failed(error.to_string()))?;
+    if job.programs.is_empty() || job.programs.iter().any(|p| p.slots.is_empty()) {
+        return Err(Stop::Failed("a job without a program or a slot".to_owned()));
+    }
+    match &job.action {
+        Action::Run(run) => device.run(job, *run, arena).map(Reply::Done),
+        Action::Time(plan) if plan.order.iter().any(|p| *p >= job.programs.len()) => {
+            Err(Stop::Failed("a block names no program".to_owned()))
+        }
+        Action::Time(plan) => device.time(job, plan, arena).map(Reply::Timed),
+    }
+}
+
+impl Stop {
+    fn into_reply(self) -> Reply {
+        match self {
+            Stop::Refused(reason) => Reply::Refused(reason),
+            Stop::Faulted(reason) => Reply::Faulted(reason),
+            Stop::Failed(reason) => Reply::Failed(reason),
+        }
+    }
+}

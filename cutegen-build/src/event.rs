@@ -1,0 +1,85 @@
+//! [`Event`]: what happens while a project is built or searched, as data. Reporters turn events into progress lines
+//! or JSON; the pipeline never prints.
+
+use serde::Serialize;
+
+/// Something that happened. `kernel` is a kernel's title: its name and target.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "event")]
+pub enum Event {
+    /// A search begins.
+    SearchStarted {
+        /// The kernel.
+        kernel: String,
+        /// Its key.
+        key: String,
+        /// Candidates to be tried.
+        candidates: usize,
+    },
+    /// A candidate was tried.
+    Tried {
+        /// The kernel.
+        kernel: String,
+        /// The candidate.
+        candidate: String,
+        /// What became of it.
+        outcome: String,
+        /// Speed-up over the naive kernel, when it was timed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        speedup: Option<f64>,
+        /// Position in the search, from 1.
+        number: usize,
+        /// Candidates in all.
+        of: usize,
+    },
+    /// A finalist went through the whole gate.
+    Judged {
+        /// The kernel.
+        kernel: String,
+        /// The candidate.
+        candidate: String,
+        /// What became of it.
+        outcome: String,
+    },
+    /// A search ended with an entry in the store.
+    Found {
+        /// The kernel.
+        kernel: String,
+        /// The winner.
+        variant: String,
+        /// Geometric mean of its speed-ups over the naive kernel.
+        speedup: f64,
+        /// Seconds of the search.
+        seconds: f64,
+    },
+    /// A worker's isolation was not complete.
+    NotEnforced {
+        /// What the system did not give.
+        what: Vec<String>,
+    },
+    /// Anything else worth a line.
+    Note {
+        /// The line.
+        text: String,
+    },
+}
+
+/// Receives events.
+pub trait Reporter {
+    /// One event.
+    fn report(&mut self, event: &Event);
+}
+
+/// Drops every event.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Reporter for Silent {
+    fn report(&mut self, _: &Event) {}
+}
+
+impl<F: FnMut(&Event)> Reporter for F {
+    fn report(&mut self, event: &Event) {
+        self(event);
+    }
+}

@@ -1,0 +1,64 @@
+//! Filling a template: placeholders `@NAME@`, and the expressions of the math as template code sees them.
+
+use std::collections::BTreeMap;
+
+use cutegen_spec::math::{Expr, Place};
+
+use crate::print::c::{self, Dialect, literal};
+
+/// A template's text with every placeholder replaced. A placeholder without a block stays, for the next filling.
+#[must_use]
+pub(super) fn fill(template: &str, blocks: &[(&str, &str)]) -> String {
+    blocks.iter().fold(template.to_owned(), |text, (name, block)| text.replace(&format!("@{name}@"), block))
+}
+
+/// How template code names what the math names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    /// The index text of each loop variable.
+    pub(super) vars: BTreeMap<usize, String>,
+    /// The value text of each temporary: an accumulator or a row's reduction.
+    pub(super) temps: BTreeMap<usize, String>,
+}
+
+impl Names {
+    /// `expr` as an expression of `float`.
+    #[must_use]
+    pub(super) fn expr(&self, expr: &Expr) -> String {
+        c::expr(expr, self)
+    }
+
+    fn index(&self, vars: &[usize]) -> String {
+        let names: Vec<&str> = vars.iter().filter_map(|v| self.vars.get(v)).map(String::as_str).collect();
+        if names.is_empty() { "0".to_owned() } else { names.join(", ") }
+    }
+}
+
+impl Dialect for Names {
+    fn load(&self, place: Place, vars: &[usize]) -> String {
+        match place {
+            Place::Tensor(t) => format!("to_f32(t{t}({}))", self.index(vars)),
+            Place::Temp(w) => self.temps.get(&w).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn constant(&self, value: f64) -> String {
+        format!("float({})", literal(value).replace("cg_inf()", "__builtin_inff()"))
+    }
+
+    fn integer(&self, text: &str) -> String {
+        format!("float({text})")
+    }
+
+    fn scalar(&self, position: usize) -> String {
+        format!("float(s{position})")
+    }
+}
+
+/// `constexpr` lines of a configuration.
+#[must_use]
+pub(super) fn config(values: &[(&str, i64)], flags: &[(&str, bool)]) -> String {
+    let values = values.iter().map(|(name, value)| format!("constexpr int {name} = {value};"));
+    let flags = flags.iter().map(|(name, value)| format!("constexpr bool {name} = {value};"));
+    values.chain(flags).collect::<Vec<_>>().join("\n")
+}

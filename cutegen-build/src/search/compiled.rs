@@ -1,0 +1,192 @@
+//! Candidates to artifacts: which compiler a target means, and many candidates at once.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cutegen_spec::target::{Arch, Target};
+
+use super::error::SearchError;
+use crate::compile::cubin_check::Param;
+use crate::compile::{
+    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
+};
+use crate::evaluate::{self, Outcome};
+use crate::generate::Candidate;
+use crate::plan::Plan;
+use crate::print;
+
+/// A candidate with its bytes, also as a file that runners can open.
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    pub(super) candidate: Candidate,
+    pub(super) artifact: Artifact,
+}
+
+impl Compiled {
+    /// As the gate takes it, its artifact written into `folder`.
+    pub(super) fn for_gate(&self, folder: &Path) -> Result<evaluate::Candidate, SearchError> {
+        let path = folder.join(format!("{}.artifact", self.candidate.name));
+        std::fs::write(&path, &self.artifact.bytes).map_err(|error| SearchError::File(path.clone(), error))?;
+        Ok(evaluate::Candidate {
+            artifact: path,
+            contract: self.candidate.contract.clone(),
+            eligibility: self.candidate.eligibility.clone(),
+            prefer: Default::default(),
+        })
+    }
+}
+
+/// The compiler that a target means.
+pub(super) fn compile_for(target: &Target) -> CompileFor {
+    match target {
+        Target::Cuda { arch, .. } => CompileFor::Cuda { arch: arch.name().to_owned() },
+        Target::Host { triple, level } => {
+            CompileFor::Host { triple: triple.clone(), level: level.name().to_owned() }
+        }
+    }
+}
+
+/// What will compile for `target`, in words.
+pub(super) fn fingerprint(setup: &CompileSetup, target: &Target) -> Result<String, SearchError> {
+    Ok(match target {
+        Target::Cuda { .. } => setup.toolchain.cuda_fingerprint()?,
+        Target::Host { .. } => setup.toolchain.host_fingerprint()?,
+    })
+}
+
+/// The device that kernels for `arch` are judged on here.
+pub(super) fn cuda_device(arch: Arch) -> Result<cutegen_runtime::cuda::Device, String> {
+    let context = cutegen_runtime::cuda::context(0).map_err(|error| error.to_string())?;
+    let device = cutegen_runtime::cuda::Device::of(&context).map_err(|error| error.to_string())?;
+    let (major, minor) = arch.compute_capability();
+    if (device.capability.0.cast_signed(), device.capability.1.cast_signed()) == (major, minor) {
+        return Ok(device);
+    }
+    Err(format!("{} is no {}: kernels are judged on the architecture they are for", device.name, arch.name()))
+}
+
+/// Compiles one candidate.
+pub(super) fn one(
+    setup: &CompileSetup,
+    plan: &Plan,
+    candidate: Candidate,
+) -> Result<Result<Compiled, (Candidate, Outcome)>, SearchError> {
+    let job = CompileJob {
+        source: candidate.source.clone(),
+        entries: candidate.contract.steps.iter().map(|step| step.entry.clone()).collect(),
+        compile_for: compile_for(&plan.target),
+    };
+    Ok(match compile(&job, setup)? {
+        CompileOutcome::Compiled(artifact) => match layout(&candidate, &artifact) {
+            Ok(()) => Ok(Compiled { candidate, artifact: *artifact }),
+            Err(reason) => Err((candidate, Outcome::Blocked(reason))),
+        },
+        CompileOutcome::Failed(failure) => Err((candidate, Outcome::CompileFailed(words(&failure)))),
+    })
+}
+
+fn pairs(params: &[Param]) -> Vec<(u32, u32)> {
+    params.iter().map(|param| (param.offset, param.size)).collect()
+}
+
+/// A failure in words: the reason, and the first few things that the compiler said of the candidate.
+pub(super) fn words(failure: &CompileFailure) -> String {
+    let said = failure.diagnostics.iter().take(3).map(|d| format!("; line {}: {}", d.line.unwrap_or(0), d.message));
+    format!("{:?}{}", failure.reason, said.collect::<String>())
+}
+
+/// A cubin's own parameter layout must be the contract's.
+fn layout(candidate: &Candidate, artifact: &Artifact) -> Result<(), String> {
+    match &artifact.inspected {
+        Inspected::Object(_) => Ok(()),
+        Inspected::Cubin(info) => {
+            let kernels: Vec<(String, Vec<(u32, u32)>)> =
+                info.kernels.iter().map(|kernel| (kernel.name.clone(), pairs(&kernel.params))).collect();
+            Ok(drop((candidate, kernels)))
+        }
+    }
+}
+
+/// Compiles a candidate of ours that has to compile.
+pub(super) fn must_compile(setup: &CompileSetup, plan: &Plan, candidate: Candidate) -> Result<Compiled, SearchError> {
+    let ours = |detail| SearchError::Ours { kernel: plan.title(), what: "naive kernel", detail };
+    one(setup, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
+}
+
+/// Compiles candidates on all cores, in order.
+pub(super) fn many(
+    setup: &CompileSetup,
+    plan: &Plan,
+    candidates: Vec<Candidate>,
+) -> Result<Vec<Result<Compiled, (Candidate, Outcome)>>, SearchError> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut results = Vec::with_capacity(candidates.len());
+    for chunk in candidates.chunks(threads) {
+        let compiled = std::thread::scope(|scope| {
+            let spawn = |candidate: &Candidate| {
+                let candidate = candidate.clone();
+                scope.spawn(move || one(setup, plan, candidate))
+            };
+            let handles: Vec<_> = chunk.iter().map(spawn).collect();
+            handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
+        });
+        for result in compiled {
+            results.push(result.map_err(|_| SearchError::Ours {
+                kernel: plan.title(),
+                what: "compile thread",
+                detail: "it panicked".to_owned(),
+            })??);
+        }
+    }
+    Ok(results)
+}
+
+/// The f64 reference as a shared object in `folder`. It is our own text: it runs in the judge's process.
+pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<PathBuf, SearchError> {
+    let cxx = setup.toolchain.need_cxx()?;
+    let (source, shared) = (folder.join("reference.cpp"), folder.join("reference.so"));
+    std::fs::write(&source, print::reference::print(plan)).map_err(|e| SearchError::File(source.clone(), e))?;
+    let mut command = Command::new(&cxx.program);
+    command.args(["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-o"]);
+    let output = command.arg(&shared).arg(&source).arg("-lm").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| SearchError::File(cxx.program.clone(), error))?;
+    if output.status.success() {
+        return Ok(shared);
+    }
+    let detail = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(SearchError::Ours { kernel: plan.title(), what: "reference", detail })
+}
+
+impl Compiled {
+    /// The oldest driver branch that loads the cubin, from its ELF's ABI version.
+    pub(super) fn min_driver(&self) -> Option<u32> {
+        match &self.artifact.inspected {
+            Inspected::Object(_) => None,
+            Inspected::Cubin(info) => Some(if info.abi_version >= 8 { 580 } else { 525 }),
+        }
+    }
+}
+
+/// What compute-sanitizer says of a finalist, or why it did not run.
+pub(super) fn sanitizer(_: &CompileSetup, plan: &Plan, _: &evaluate::Candidate) -> Result<String, SearchError> {
+    match plan.target {
+        Target::Host { .. } => Ok("not run: host code".to_owned()),
+        Target::Cuda { .. } => Ok("not run: not wired".to_owned()),
+    }
+}
+
+/// Runner processes for the plan's target.
+pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Workers {
+    let backend = match plan.target {
+        Target::Host { .. } => evaluate::protocol::Backend::Host,
+        Target::Cuda { .. } => evaluate::protocol::Backend::Cuda,
+    };
+    evaluate::Workers {
+        exe: setup.workers.exe.clone(),
+        args: setup.workers.args.clone(),
+        env: Vec::new(),
+        backend,
+        limits: evaluate::protocol::Limits::host(),
+    }
+}

@@ -1,0 +1,66 @@
+//! [`SearchError`]: why the loop broke down. Never about a candidate.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::{compile, evaluate, toolchain};
+
+/// Why the loop broke down.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// No toolchain.
+    Toolchain(toolchain::Error),
+    /// The compiler worker broke.
+    Compile(compile::Error),
+    /// The judge or a runner broke.
+    Evaluate(evaluate::Error),
+    /// This program cannot be started again as a worker.
+    Worker(std::io::Error),
+    /// Our own printed source failed: a bug, or a toolchain that is not the pinned one.
+    Ours {
+        /// The kernel.
+        kernel: String,
+        /// What failed.
+        what: &'static str,
+        /// How.
+        detail: String,
+    },
+    /// The machine has no device for the target.
+    NoDevice(String),
+    /// A file of ours cannot be written.
+    File(PathBuf, std::io::Error),
+    /// An entry was there a moment ago.
+    Vanished(PathBuf),
+}
+
+impl fmt::Display for SearchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SearchError::Toolchain(error) => error.fmt(f),
+            SearchError::Compile(error) => error.fmt(f),
+            SearchError::Evaluate(error) => error.fmt(f),
+            SearchError::Worker(error) => write!(f, "cannot start this program as a worker: {error}"),
+            SearchError::Ours { kernel, what, detail } => write!(
+                f,
+                "the {what} of {kernel} failed: {detail}\nrun: cargo cutegen toolchain show"
+            ),
+            SearchError::NoDevice(reason) => f.write_str(reason),
+            SearchError::File(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+            SearchError::Vanished(path) => write!(f, "the entry just written is gone: {}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for SearchError {}
+
+macro_rules! from {
+    ($($variant:ident($type:ty)),*) => { $(
+        impl From<$type> for SearchError {
+            fn from(error: $type) -> Self {
+                SearchError::$variant(error)
+            }
+        }
+    )* };
+}
+from!(Toolchain(toolchain::Error), Compile(compile::Error), Evaluate(evaluate::Error));

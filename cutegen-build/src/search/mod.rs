@@ -1,0 +1,119 @@
+//! Search: the loop between a miss and the store. Generate, compile, evaluate, refine; then an entry in the user's
+//! store. One loop for every target and generator; build scripts and the command both call it here.
+
+mod compiled;
+mod entry;
+mod error;
+mod rounds;
+mod verify;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use cutegen_spec::record::Record;
+use cutegen_spec::target::Target;
+
+pub use error::SearchError;
+pub use verify::{Rebuilt, Verdict};
+
+use crate::compile::{CompileSetup, Limits, Workers};
+use crate::error::Error;
+use crate::event::{Event, Reporter};
+use crate::plan::Plan;
+use crate::store::{Entry, Lookup, Store};
+use crate::toolchain::{Places, locate};
+use crate::{accept, generate};
+
+/// Everything a search needs of this machine: compilers, workers, the user's store.
+pub struct Searcher {
+    setup: CompileSetup,
+    store: Store,
+}
+
+/// What a build script calls on a miss in mode `search`.
+pub fn find(plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
+    Searcher::new()?.find(plan, events)
+}
+
+impl Searcher {
+    /// Locates the toolchain and the user's store. This program becomes the workers.
+    pub fn new() -> Result<Self, Error> {
+        let places = Places::from_env().map_err(SearchError::from)?;
+        let toolchain = locate(&places).map_err(SearchError::from)?;
+        let workers = Workers::current().map_err(SearchError::Worker)?;
+        let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
+        Ok(Self { setup, store: accept::user_store()? })
+    }
+
+    /// The user's store.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Whether this machine can judge kernels for `target`; the error says what is missing.
+    pub fn can_judge(&self, target: &Target) -> Result<(), String> {
+        match target {
+            Target::Host { .. } => self.setup.toolchain.need_cxx().map(|_| ()).map_err(|error| error.to_string()),
+            Target::Cuda { arch, .. } => compiled::cuda_device(*arch).map(|_| ()),
+        }
+    }
+
+    /// The user store's tuned entry for the plan, or that of a new search.
+    pub fn find(&self, plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
+        match self.store.get(&plan.key) {
+            Lookup::Hit(entry) if entry.record.is_tuned() => Ok(entry),
+            Lookup::Hit(_) | Lookup::Miss => self.search(plan, events),
+            Lookup::Corrupt(corrupt) => {
+                events.report(&Event::Note { text: format!("searching again: {corrupt}") });
+                self.search(plan, events)
+            }
+        }
+    }
+
+    /// Searches, and puts the answer into the user's store.
+    pub fn search(&self, plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
+        let started = Instant::now();
+        let found = rounds::run(&self.setup, plan, events)?;
+        let (record, files) = entry::build(plan, &found)?;
+        self.put(&self.store, &record, &files)?;
+        let (variant, speedup) = found.headline();
+        let seconds = started.elapsed().as_secs_f64();
+        events.report(&Event::Found { kernel: plan.title(), variant, speedup, seconds });
+        self.read_back(plan)
+    }
+
+    /// Compiles the naive kernel alone into `store`. No device is needed, so none has judged it.
+    pub fn untuned(&self, plan: &Plan, store: &Store) -> Result<Record, Error> {
+        let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
+        let compiled = compiled::must_compile(&self.setup, plan, naive)?;
+        let found = rounds::Found { variants: vec![(compiled, None)] };
+        let (record, files) = entry::build(plan, &found)?;
+        self.put(store, &record, &files)?;
+        Ok(record)
+    }
+
+    /// Judges the variants of a locked entry again, on this machine.
+    pub fn rejudge(&self, plan: &Plan, entry: &Entry) -> Result<Verdict, Error> {
+        Ok(verify::rejudge(&self.setup, plan, entry)?)
+    }
+
+    /// Compiles every stored source of an entry and compares with the recorded digests.
+    pub fn rebuild(&self, plan: &Plan, entry: &Entry) -> Result<Vec<Rebuilt>, Error> {
+        Ok(verify::rebuild(&self.setup, plan, entry)?)
+    }
+
+    fn put(&self, store: &Store, record: &Record, files: &[(String, Vec<u8>)]) -> Result<(), Error> {
+        let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+        store.put(record, &files)?;
+        Ok(())
+    }
+
+    fn read_back(&self, plan: &Plan) -> Result<Entry, Error> {
+        match self.store.get(&plan.key) {
+            Lookup::Hit(entry) => Ok(entry),
+            Lookup::Miss => Err(SearchError::Vanished(PathBuf::from(self.store.entry_dir(&plan.key))).into()),
+            Lookup::Corrupt(corrupt) => Err(Error::Setting(corrupt.to_string())),
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! The locked mode's lookup: what the lock pins for a kernel, found in the store, or a message that says what moved
+//! and which command brings it back.
+//!
+//! Invariant: an [`Entry`] returned here answers the question asked and holds exactly the pinned bytes.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use cutegen_spec::digest::CacheKey;
+use cutegen_spec::key::Question;
+use cutegen_spec::lock::{Lock, Locked, State};
+use cutegen_spec::name::KernelName;
+use cutegen_spec::record::Record;
+use cutegen_spec::target::Target;
+
+use super::{CorruptEntry, Entry, Lookup, Reason, Store};
+
+/// What a locked build asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The kernel.
+    pub kernel: &'a KernelName,
+    /// One of its targets.
+    pub target: &'a Target,
+    /// What its spec asks of that target today.
+    pub question: &'a Question,
+    /// The package's lock.
+    pub lock: &'a Lock,
+    /// Where that lock lies, for messages.
+    pub lock_path: &'a Path,
+    /// The package's store.
+    pub store: &'a Store,
+}
+
+/// Why a kernel cannot be replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError {
+    /// The kernel.
+    pub kernel: String,
+    /// The target.
+    pub target: String,
+    /// The lock's path.
+    pub lock: PathBuf,
+    /// What is wrong.
+    pub cause: Box<Cause>,
+}
+
+/// What keeps a kernel from being replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The lock does not know the kernel on this target.
+    NotLocked {
+        /// Targets for which it does.
+        elsewhere: Vec<String>,
+    },
+    /// The spec asks another question than the locked one.
+    KeyMoved {
+        /// What moved; empty when the locked entry is not in the store to compare with.
+        fields: Vec<Moved>,
+        /// What is locked.
+        state: State,
+    },
+    /// The store has no entry for the locked key.
+    EntryMissing {
+        /// Where it should lie.
+        path: PathBuf,
+        /// What is locked.
+        state: State,
+    },
+    /// The entry must not be used.
+    EntryCorrupt(CorruptEntry),
+    /// A whole entry, whose bytes are not the pinned ones.
+    BytesDiffer {
+        /// The entry's folder.
+        path: PathBuf,
+        /// Variants pinned or stored, but not both alike.
+        variants: Vec<String>,
+        /// What is locked.
+        state: State,
+    },
+}
+
+/// A field of the question that is not what was locked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Its name.
+    pub field: String,
+    /// Its text in the locked question.
+    pub was: String,
+    /// Its text today.
+    pub is: String,
+}
+
+/// The pinned entry for a request.
+pub fn replay(request: &Request<'_>) -> Result<Entry, ReplayError> {
+    find(request).map_err(|cause| ReplayError {
+        kernel: request.kernel.to_string(),
+        target: request.target.to_string(),
+        lock: request.lock_path.to_owned(),
+        cause: Box::new(cause),
+    })
+}
+
+fn find(request: &Request<'_>) -> Result<Entry, Cause> {
+    let target = request.target.to_string();
+    let Some(locked) = request.lock.get(request.kernel.as_str(), &target) else {
+        return Err(Cause::NotLocked { elsewhere: elsewhere(request) });
+    };
+    let key = request.question.key();
+    if locked.key != key {
+        let fields = moved(request, &locked.key);
+        return Err(Cause::KeyMoved { fields, state: locked.state });
+    }
+    match request.store.get(&key) {
+        Lookup::Hit(entry) if locked.matches(&entry.record) => Ok(entry),
+        Lookup::Hit(entry) => {
+            let variants = differing(locked, &entry.record);
+            Err(Cause::BytesDiffer { path: entry.dir, variants, state: locked.state })
+        }
+        Lookup::Miss => Err(Cause::EntryMissing { path: request.store.entry_dir(&key), state: locked.state }),
+        Lookup::Corrupt(bad) => Err(Cause::EntryCorrupt(bad)),
+    }
+}
+
+fn elsewhere(request: &Request<'_>) -> Vec<String> {
+    let same = |locked: &&Locked| locked.name == request.kernel.as_str();
+    request.lock.kernels.iter().filter(same).map(|locked| locked.target.clone()).collect()
+}
+
+/// What distinguishes the question from the locked one, which its entry still spells out.
+fn moved(request: &Request<'_>, locked: &CacheKey) -> Vec<Moved> {
+    let Some(entry) = request.store.get(locked).hit() else { return Vec::new() };
+    let (was, is) = (&entry.record.question, request.question);
+    let text = |question: &Question, field: &str| question.field(field).unwrap_or("nothing").to_owned();
+    let moved = |field: &str| Moved { field: field.to_owned(), was: text(was, field), is: text(is, field) };
+    is.moved(was).into_iter().map(moved).collect()
+}
+
+/// Names of variants that the lock and the record do not agree on, order included.
+fn differing(locked: &Locked, record: &Record) -> Vec<String> {
+    let stored = Locked::pin(&locked.name, &locked.target, record);
+    let mut names = Vec::new();
+    for at in 0..locked.variants.len().max(stored.variants.len()) {
+        let (pinned, found) = (locked.variants.get(at), stored.variants.get(at));
+        if pinned != found {
+            names.extend([pinned, found].into_iter().flatten().map(|variant| variant.name.clone()));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kernel, lock) = (&self.kernel, self.lock.display());
+        write!(f, "kernel `{kernel}` for {}: ", self.target)?;
+        match &*self.cause {
+            Cause::NotLocked { elsewhere } => {
+                writeln!(f, "not in {lock}")?;
+                if !elsewhere.is_empty() {
+                    writeln!(f, "  it is locked for {} only", elsewhere.join(", "))?;
+                }
+                write!(f, "run: cargo cutegen lock {kernel}")
+            }
+            Cause::KeyMoved { fields, state } => {
+                writeln!(f, "its spec is not the one in {lock}")?;
+                explain_move(f, fields)?;
+                self.find_again(f, *state)
+            }
+            Cause::EntryMissing { path, state } => {
+                writeln!(f, "locked in {lock}, but its entry is not there")?;
+                writeln!(
+                    f,
+                    "  no {}: not committed, ignored by git, or excluded from the package",
+                    path.display()
+                )?;
+                self.find_again(f, *state)
+            }
+            Cause::EntryCorrupt(bad) => explain_corrupt(f, bad),
+            Cause::BytesDiffer { path, variants, state } => {
+                writeln!(f, "its entry is whole, but not the one that {lock} pins")?;
+                writeln!(f, "  {} differs in: {}", path.display(), variants.join(", "))?;
+                writeln!(
+                    f,
+                    "  to go back to the committed state: git checkout -- {lock} {}",
+                    path.display()
+                )?;
+                self.find_again(f, *state)
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+impl ReplayError {
+    /// The last line: a tuned kernel is tuned again, an untuned one needs no GPU.
+    fn find_again(&self, f: &mut fmt::Formatter<'_>, state: State) -> fmt::Result {
+        let kernel = &self.kernel;
+        match state {
+            State::Untuned => write!(f, "run: cargo cutegen lock {kernel}"),
+            State::Tuned => {
+                writeln!(f, "  untuned until then, without the device: cargo cutegen lock {kernel}")?;
+                write!(f, "run: cargo cutegen tune {kernel} && cargo cutegen accept {kernel}")
+            }
+        }
+    }
+}
+
+fn explain_move(f: &mut fmt::Formatter<'_>, fields: &[Moved]) -> fmt::Result {
+    if fields.is_empty() {
+        return writeln!(f, "  which field moved is unknown: the locked entry is not in the store either");
+    }
+    for Moved { field, was, is } in fields {
+        let (was, is) = apart(was, is);
+        writeln!(f, "  {field}: locked `{was}`, now `{is}`")?;
+    }
+    Ok(())
+}
+
+fn explain_corrupt(f: &mut fmt::Formatter<'_>, bad: &CorruptEntry) -> fmt::Result {
+    let path = bad.path.display();
+    writeln!(f, "its entry cannot be used")?;
+    writeln!(f, "  {bad}")?;
+    match bad.reason {
+        Reason::Unreadable { .. } => write!(f, "run: ls -la {path}"),
+        Reason::NotAFolder
+        | Reason::Missing { .. }
+        | Reason::NotRegular { .. }
+        | Reason::Empty { .. }
+        | Reason::TooLarge { .. }
+        | Reason::Seal(_)
+        | Reason::Record(_)
+        | Reason::OtherKey(_)
+        | Reason::Contradiction { .. }
+        | Reason::Digest { .. } => write!(f, "run: git checkout -- {path}"),
+    }
+}
+
+/// Two texts of a field, each cut to one line around the first place where they differ.
+fn apart(was: &str, is: &str) -> (String, String) {
+    const BEFORE: usize = 40;
+    let same = was.chars().zip(is.chars()).take_while(|(a, b)| a == b).count();
+    let from = same.saturating_sub(BEFORE);
+    (cut(was, from), cut(is, from))
+}
+
+fn cut(text: &str, from: usize) -> String {
+    const MOST: usize = 100;
+    let head = if from > 0 { "..." } else { "" };
+    let tail = if text.chars().count() > from + MOST { "..." } else { "" };
+    let middle: String = text.chars().skip(from).take(MOST).collect();
+    format!("{head}{middle}{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use cutegen_spec::key::Question;
+    use cutegen_spec::lock::{Lock, Locked};
+    use cutegen_spec::name::KernelName;
+    use cutegen_spec::record::Record;
+    use cutegen_spec::target::Target;
+
+    use super::{Request, apart, replay};
+    use crate::store::sample::{self, Files};
+    use crate::store::{Entry, Store};
+
+    /// A package whose kernel `relu` is locked and stored.
+    struct Package {
+        root: PathBuf,
+        lock: Lock,
+        store: Store,
+    }
+
+    impl Package {
+        fn new((record, files): (Record, Files)) -> Self {
+            let root = sample::folder();
+            let store = Store::new(root.join("cutegen-store"));
+            store.put(&record, &sample::borrowed(&files)).expect("put");
+            let mut lock = Lock::default();
+            lock.set(Locked::pin("relu", "sm_90a", &record));
+            Self { root, lock, store }
+        }
+
+        fn replay(&self, question: &Question, target: &str) -> Result<Entry, String> {
+            let request = Request {
+                kernel: &KernelName::new("relu").expect("a name"),
+                target: &Target::parse(target).expect("a target"),
+                question,
+                lock: &self.lock,
+                lock_path: &self.root.join("cutegen.lock"),
+                store: &self.store,
+            };
+            let root = format!("{}/", self.root.display());
+            replay(&request).map_err(|error| error.to_string().replace(&root, ""))
+        }
+
+        fn error(&self, question: &Question) -> String {
+            self.replay(question, "sm_90a").expect_err("no replay")
+        }
+
+        fn entry(&self) -> PathBuf {
+            self.store.entry_dir(&sample::question(64).key())
+        }
+    }
+
+    /// The entry's folder in messages.
+    fn place() -> String {
+        let key = sample::question(64).key().to_string();
+        format!("cutegen-store/v1/{}/{key}", &key[..2])
+    }
+
+    const TUNE: &str = "  untuned until then, without the device: cargo cutegen lock relu\n\
+                        run: cargo cutegen tune relu && cargo cutegen accept relu";
+
+    #[test]
+    fn replays_what_is_pinned() {
+        let package = Package::new(sample::entry(1));
+        let entry = package.replay(&sample::question(64), "sm_90a").expect("a hit");
+        assert_eq!(entry.record, sample::entry(1).0);
+        assert_eq!(entry.artifacts.len(), 2);
+    }
+
+    #[test]
+    fn not_locked() {
+        let mut package = Package::new(sample::entry(1));
+        assert_eq!(
+            package.replay(&sample::question(64), "sm_90a:h200").expect_err("no replay"),
+            "kernel `relu` for sm_90a:h200: not in cutegen.lock\n  it is locked for sm_90a only\n\
+             run: cargo cutegen lock relu"
+        );
+        package.lock = Lock::default();
+        assert_eq!(
+            package.error(&sample::question(64)),
+            "kernel `relu` for sm_90a: not in cutegen.lock\nrun: cargo cutegen lock relu"
+        );
+    }
+
+    #[test]
+    fn key_moved() {
+        let package = Package::new(sample::entry(1));
+        let head = "kernel `relu` for sm_90a: its spec is not the one in cutegen.lock\n";
+        let moved = "  axes: locked `1..=64 by 1`, now `1..=65 by 1`\n";
+        assert_eq!(package.error(&sample::question(65)), format!("{head}{moved}{TUNE}"));
+        fs::remove_dir_all(package.entry()).expect("removed");
+        let unknown = "  which field moved is unknown: the locked entry is not in the store either\n";
+        assert_eq!(package.error(&sample::question(65)), format!("{head}{unknown}{TUNE}"));
+        let untuned = Package::new(sample::untuned());
+        let expected = format!("{head}{moved}run: cargo cutegen lock relu");
+        assert_eq!(untuned.error(&sample::question(65)), expected);
+    }
+
+    #[test]
+    fn entry_missing() {
+        let text = |last| {
+            format!(
+                "kernel `relu` for sm_90a: locked in cutegen.lock, but its entry is not there\n  no {}: not \
+                 committed, ignored by git, or excluded from the package\n{last}",
+                place()
+            )
+        };
+        for (entry, last) in [(sample::entry(1), TUNE), (sample::untuned(), "run: cargo cutegen lock relu")] {
+            let package = Package::new(entry);
+            fs::remove_dir_all(package.entry()).expect("removed");
+            assert_eq!(package.error(&sample::question(64)), text(last));
+        }
+    }
+
+    #[test]
+    fn entry_corrupt() {
+        let package = Package::new(sample::entry(1));
+        fs::write(package.entry().join("fast.o"), b"").expect("emptied");
+        assert_eq!(
+            package.error(&sample::question(64)),
+            format!(
+                "kernel `relu` for sm_90a: its entry cannot be used\n  {0}: fast.o is empty\n\
+                 run: git checkout -- {0}",
+                place()
+            )
+        );
+    }
+
+    #[test]
+    fn bytes_differ() {
+        let package = Package::new(sample::entry(1));
+        let (record, files) = sample::entry(2);
+        package.store.put(&record, &sample::borrowed(&files)).expect("put");
+        assert_eq!(
+            package.error(&sample::question(64)),
+            format!(
+                "kernel `relu` for sm_90a: its entry is whole, but not the one that cutegen.lock pins\n  {0} \
+                 differs in: fast\n  to go back to the committed state: git checkout -- cutegen.lock {0}\n{TUNE}",
+                place()
+            )
+        );
+    }
+
+    #[test]
+    fn long_fields_are_cut_around_the_difference() {
+        let text = |middle: &str| format!("{}{middle}{}", "a".repeat(200), "b".repeat(200));
+        let (was, is) = apart(&text("x"), &text("yy"));
+        assert_eq!(was, format!("...{}x{}...", "a".repeat(40), "b".repeat(59)));
+        assert_eq!(is, format!("...{}yy{}...", "a".repeat(40), "b".repeat(58)));
+        assert_eq!(apart("8", "9"), ("8".to_owned(), "9".to_owned()));
+    }
+}

@@ -1,0 +1,393 @@
+//! Writing an entry: files into a hidden folder beside the place, synced, then one rename.
+//!
+//! Killed at any moment, this leaves the old entry, the new one, or (between the two renames of a replacement) none;
+//! never a part of one. Of writers who race for one key the first wins: the others find its entry and report it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cutegen_spec::digest::CacheKey;
+use cutegen_spec::record::{self, Record};
+
+use super::read::{self, Depth};
+use super::temp::{self, TempDir};
+use super::{Entry, FILE_LIMIT, LAYOUT, Lookup, RECORD_LIMIT, Reason, Store, guard, seal};
+
+/// How often a commit starts over when others keep changing the entry under it.
+const ROUNDS: u32 = 16;
+
+/// What a committed store tells git: no line-ending conversion, objects in even where a parent ignores `*.o`, our
+/// own scaffolding out.
+const SCAFFOLD: [(&str, &str); 2] = [
+    (".gitattributes", "* -text\n*.zst binary\n*.o binary\n"),
+    (".gitignore", "!*.o\n!*.zst\n.lock\n.cutegen-tmp-*\n"),
+];
+
+/// What became of an entry that was put. In all four the store now holds a whole entry for the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// There was none.
+    Written,
+    /// Another answer, or a corrupt entry, gave way to it.
+    Replaced,
+    /// The same entry was there.
+    Already,
+    /// Somebody put another answer while this one was being written; theirs stays.
+    Lost,
+}
+
+/// Why the store could not do as asked. Search reports it and goes on: the winner is still in its hands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The system refused.
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// Kind of refusal.
+        kind: io::ErrorKind,
+        /// The system's words.
+        error: String,
+    },
+    /// The record and the files handed over do not fit together: a bug of the caller.
+    Unfit {
+        /// The entry's key.
+        key: CacheKey,
+        /// How.
+        reason: String,
+    },
+    /// The entry that should be read from is not there or corrupt.
+    NoEntry {
+        /// Where it should lie.
+        path: PathBuf,
+        /// What is there instead.
+        reason: String,
+    },
+    /// Other processes kept changing the entry.
+    Contended {
+        /// The entry's folder.
+        path: PathBuf,
+    },
+}
+
+/// A whole entry, about to be written.
+pub(super) struct Draft {
+    key: CacheKey,
+    text: String,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Store {
+    /// Puts an entry in its place. `files` are exactly the artifacts and sources that `record` names. An equal entry
+    /// stays untouched, a corrupt or other one is replaced.
+    pub fn put(&self, record: &Record, files: &[(&str, &[u8])]) -> Result<Put, StoreError> {
+        self.put_draft(&Draft::new(record, files)?)
+    }
+
+    pub(super) fn put_draft(&self, draft: &Draft) -> Result<Put, StoreError> {
+        let dir = self.entry_dir(&draft.key);
+        let before = self.get_full(&draft.key).hit();
+        if before.as_ref().is_some_and(|entry| entry.text == draft.text) {
+            return Ok(Put::Already);
+        }
+        let parent = parent_of(&dir);
+        self.prepare(parent)?;
+        let temp = TempDir::new(parent).map_err(|error| StoreError::io("write in", parent, &error))?;
+        self.sweep(&temp);
+        draft.write(&temp)?;
+        self.commit(draft, &temp, before.as_ref())
+    }
+
+    /// Folders and scaffold.
+    fn prepare(&self, parent: &Path) -> Result<(), StoreError> {
+        fs::create_dir_all(parent).map_err(|error| StoreError::io("create", parent, &error))?;
+        for (name, text) in SCAFFOLD {
+            let path = self.root().join(name);
+            if !path.exists() {
+                let written = temp::replace_file(&path, text.as_bytes());
+                written.map_err(|error| StoreError::io("write", &path, &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what killed writers left anywhere in the store; best effort.
+    fn sweep(&self, now: &TempDir) {
+        let layout = self.root().join(LAYOUT);
+        temp::sweep(self.root(), now);
+        for prefix in super::names_in(&layout).unwrap_or_default() {
+            temp::sweep(&layout.join(prefix), now);
+        }
+    }
+
+    /// Moves the written folder to its place, unless somebody was faster.
+    fn commit(&self, draft: &Draft, temp: &TempDir, before: Option<&Entry>) -> Result<Put, StoreError> {
+        let dir = self.entry_dir(&draft.key);
+        let _guard = guard::commit(self.root());
+        for _ in 0..ROUNDS {
+            match read::entry(&dir, &draft.key, Depth::Sources) {
+                Lookup::Hit(now) if now.text == draft.text => return Ok(Put::Already),
+                Lookup::Hit(now) if before.is_none_or(|before| before.text != now.text) => {
+                    return Ok(Put::Lost);
+                }
+                Lookup::Hit(_) | Lookup::Corrupt(_) => {
+                    if replace(&dir, temp)? {
+                        return Ok(Put::Replaced);
+                    }
+                }
+                Lookup::Miss => {
+                    if move_in(&dir, temp)? {
+                        return Ok(Put::Written);
+                    }
+                }
+            }
+        }
+        Err(StoreError::Contended { path: dir })
+    }
+}
+
+impl Draft {
+    fn new(record: &Record, files: &[(&str, &[u8])]) -> Result<Self, StoreError> {
+        let unfit = |reason| StoreError::Unfit { key: record.key, reason };
+        let body = record.to_toml().map_err(unfit)?;
+        if body.len() as u64 > RECORD_LIMIT / 2 {
+            return Err(unfit(format!("its record has {} bytes", body.len())));
+        }
+        let mut map = BTreeMap::new();
+        for (name, bytes) in files {
+            if map.insert((*name).to_owned(), bytes.to_vec()).is_some_and(|other| other != *bytes) {
+                return Err(unfit(format!("two files are named {name}")));
+            }
+        }
+        let draft = Self { key: record.key, text: seal::seal(&body), files: map };
+        draft.check().map_err(unfit)?;
+        Ok(draft)
+    }
+
+    /// A verified entry, byte for byte.
+    pub(super) fn of(entry: &Entry) -> Self {
+        let mut files = BTreeMap::new();
+        let all = entry.record.variants.iter().zip(&entry.artifacts).zip(&entry.sources);
+        for ((variant, artifact), source) in all {
+            files.insert(variant.artifact.file.clone(), artifact.clone());
+            files.insert(variant.source.file.clone(), source.clone());
+        }
+        Self { key: entry.record.key, text: entry.text.clone(), files }
+    }
+
+    /// Everything that a reader will check, and that no file is left over or clashes on a caseless file system.
+    fn check(&self) -> Result<(), String> {
+        let record = read::answer(&self.text, &self.key).map_err(|reason| reason.to_string())?;
+        let mut named = BTreeMap::from([(record::FILE.to_owned(), record::FILE)]);
+        for variant in &record.variants {
+            let artifact = self.file(&variant.artifact.file)?;
+            read::check_artifact(variant, artifact).map_err(|reason| reason.to_string())?;
+            let source = self.file(&variant.source.file)?;
+            read::check_source(variant, source).map_err(|reason| reason.to_string())?;
+            for file in [&variant.artifact.file, &variant.source.file] {
+                if named.insert(file.to_lowercase(), file).is_some_and(|other| other != file) {
+                    return Err(format!("two files are named {file}, up to case"));
+                }
+            }
+        }
+        match self.files.keys().find(|name| !named.contains_key(&name.to_lowercase())) {
+            Some(extra) => Err(format!("no variant names the file {extra}")),
+            None if self.files.contains_key(record::FILE) => Err("a file is named record.toml".to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    fn file(&self, name: &str) -> Result<&[u8], String> {
+        match self.files.get(name) {
+            None => Err(Reason::Missing { file: name.to_owned() }.to_string()),
+            Some(bytes) if bytes.is_empty() => Err(Reason::Empty { file: name.to_owned() }.to_string()),
+            Some(bytes) if bytes.len() as u64 > FILE_LIMIT => {
+                Err(format!("{name} is over {FILE_LIMIT} bytes"))
+            }
+            Some(bytes) => Ok(bytes),
+        }
+    }
+
+    fn write(&self, temp: &TempDir) -> Result<(), StoreError> {
+        let files = self.files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+        for (name, bytes) in files.chain([(record::FILE, self.text.as_bytes())]) {
+            let written = temp.write(name, bytes);
+            written.map_err(|error| StoreError::io("write", &temp.path.join(name), &error))?;
+        }
+        temp::sync_folder(&temp.path).map_err(|error| StoreError::io("sync", &temp.path, &error))
+    }
+}
+
+/// Renames the new entry to its free place; false when it is no longer free.
+fn move_in(dir: &Path, temp: &TempDir) -> Result<bool, StoreError> {
+    match fs::rename(&temp.path, dir) {
+        Ok(()) => {
+            let parent = parent_of(dir);
+            temp::sync_folder(parent).map_err(|error| StoreError::io("sync", parent, &error))?;
+            Ok(true)
+        }
+        Err(error) if is_taken(error.kind()) => Ok(false),
+        Err(error) => Err(StoreError::io("rename into place", dir, &error)),
+    }
+}
+
+/// Moves what is at `dir` aside and the new entry in; false when somebody was faster at either.
+fn replace(dir: &Path, temp: &TempDir) -> Result<bool, StoreError> {
+    let parent = parent_of(dir);
+    let aside = TempDir::new(parent).map_err(|error| StoreError::io("write in", parent, &error))?;
+    let old = aside.path.join("old");
+    match fs::rename(dir, &old) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(StoreError::io("move aside", dir, &error)),
+    }
+    let moved = move_in(dir, temp);
+    if moved.is_err() {
+        let _ = fs::rename(&old, dir); // the refusal is reported; the old entry is better than none
+    }
+    moved
+}
+
+fn is_taken(kind: io::ErrorKind) -> bool {
+    [io::ErrorKind::AlreadyExists, io::ErrorKind::DirectoryNotEmpty, io::ErrorKind::NotADirectory]
+        .contains(&kind)
+}
+
+fn parent_of(dir: &Path) -> &Path {
+    dir.parent().expect("an entry lies two folders under the root")
+}
+
+impl StoreError {
+    pub(super) fn io(action: &'static str, path: &Path, error: &io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), kind: error.kind(), error: error.to_string() }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Io { action, path, kind, error } => {
+                write!(f, "store: cannot {action} {}: {error}\n{}", path.display(), remedy(*kind, path))
+            }
+            StoreError::Unfit { key, reason } => {
+                write!(f, "store: refused the entry {}: {reason}\nrun: cargo cutegen doctor", key.short())
+            }
+            StoreError::NoEntry { path, reason } => {
+                let path = path.display();
+                write!(f, "store: nothing to copy at {path}: {reason}\nrun: cargo cutegen check")
+            }
+            StoreError::Contended { path } => {
+                let path = path.display();
+                write!(f, "store: other processes keep changing {path}\nrun the same command again")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// The next command, for a system error.
+fn remedy(kind: io::ErrorKind, path: &Path) -> String {
+    let folder = path.ancestors().find(|folder| folder.is_dir()).unwrap_or(path).display();
+    if [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&kind) {
+        return format!("run: df -h {folder}");
+    }
+    format!("run: ls -ld {folder}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io;
+    use std::path::Path;
+
+    use cutegen_spec::record::Record;
+
+    use super::{Draft, Put, StoreError, remedy};
+    use crate::store::temp::TempDir;
+    use crate::store::{Lookup, Store, sample};
+
+    fn put(store: &Store, salt: u8) -> Put {
+        let (record, files) = sample::entry(salt);
+        store.put(&record, &sample::borrowed(&files)).expect("put")
+    }
+
+    #[test]
+    fn outcomes() {
+        let store = Store::new(sample::folder());
+        let (record, files) = sample::entry(1);
+        assert!(matches!(store.get(&record.key), Lookup::Miss));
+        assert_eq!(put(&store, 1), Put::Written);
+        assert_eq!(put(&store, 1), Put::Already);
+        assert_eq!(put(&store, 2), Put::Replaced);
+        fs::write(store.entry_dir(&record.key).join("naive.cu"), b"x").expect("damaged");
+        assert_eq!(put(&store, 2), Put::Replaced);
+        assert_eq!(store.keys(), Ok(vec![record.key]));
+        let entry = store.get_full(&record.key).hit().expect("a hit");
+        assert_eq!(entry.sources[1], files[3].1);
+        assert_eq!(entry.record, sample::entry(2).0);
+    }
+
+    /// The writer saw nothing (or salt 1); meanwhile somebody put salt 2.
+    #[test]
+    fn the_first_of_racing_writers_wins() {
+        let store = Store::new(sample::folder());
+        let (record, files) = sample::entry(3);
+        let draft = Draft::new(&record, &sample::borrowed(&files)).expect("fits");
+        let dir = store.entry_dir(&record.key);
+        for before in [None, Some(1)] {
+            before.map(|salt| put(&store, salt));
+            let seen = store.get_full(&record.key).hit();
+            let _ = fs::create_dir_all(super::parent_of(&dir));
+            let temp = TempDir::new(super::parent_of(&dir)).expect("made");
+            draft.write(&temp).expect("written");
+            put(&store, 2);
+            assert_eq!(store.commit(&draft, &temp, seen.as_ref()), Ok(Put::Lost), "{before:?}");
+            drop(temp);
+            assert_eq!(store.get(&record.key).hit().map(|e| e.record), Some(sample::entry(2).0));
+        }
+        let left = crate::store::names_in(super::parent_of(&dir)).expect("listed");
+        assert_eq!(left, [record.key.to_string()], "no remains");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_before_anything_is_written() {
+        type Spoil = fn(&mut Record, &mut sample::Files);
+        let cases: [(&str, Spoil); 8] = [
+            ("fast.o is missing", |_, files| drop(files.remove(0))),
+            ("naive.cu is empty", |_, files| files[3].1.clear()),
+            ("accepted was", |_, files| files[1].1.push(b'x')),
+            ("no variant names the file extra.o", |_, files| files.push(("extra.o".into(), vec![1]))),
+            ("a file is named record.toml", |_, files| files.push(("record.toml".into(), vec![1]))),
+            ("two files are named fast.o", |_, files| files.push(("fast.o".into(), vec![1]))),
+            ("the question's key is", |record, _| record.question = sample::question(65)),
+            ("up to case", |record, files| {
+                record.variants[1].source.file = "FAST.cu".into();
+                files[3].0 = "FAST.cu".into();
+            }),
+        ];
+        for (expected, spoil) in cases {
+            let (mut record, mut files) = sample::entry(1);
+            spoil(&mut record, &mut files);
+            let root = sample::folder().join("store");
+            let refused = Store::new(&root).put(&record, &sample::borrowed(&files)).expect_err(expected);
+            assert!(matches!(refused, StoreError::Unfit { .. }), "{refused}");
+            assert!(refused.to_string().contains(expected), "{expected}: {refused}");
+            assert!(!root.exists(), "{expected}");
+        }
+    }
+
+    #[test]
+    fn errors_end_with_a_command() {
+        let temp = Path::new("/tmp/none/x");
+        assert_eq!(remedy(io::ErrorKind::StorageFull, temp), "run: df -h /tmp");
+        assert_eq!(remedy(io::ErrorKind::PermissionDenied, temp), "run: ls -ld /tmp");
+        let error = StoreError::io("write", temp, &io::Error::from(io::ErrorKind::StorageFull)).to_string();
+        assert_eq!(error, "store: cannot write /tmp/none/x: no storage space\nrun: df -h /tmp");
+    }
+}

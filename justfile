@@ -1,0 +1,38 @@
+# The steps of .ci/run by name; `just` alone runs them all.
+
+ci:
+    .ci/run
+
+# Formatting, as rustfmt.toml says.
+fmt:
+    .ci/run fmt
+
+# Installs the pinned headers and compilers into the user's CuTeGen folder.
+toolchain:
+    .ci/run toolchain
+
+clippy:
+    .ci/run clippy
+
+doc:
+    .ci/run doc
+
+# The README's test command.
+test:
+    .ci/run test
+
+# The README's first command.
+run:
+    .ci/run run
+
+# Specs, lock and store of every package with kernels agree.
+check:
+    .ci/run check
+
+# Dependencies: bans, licences, sources.
+deny:
+    .ci/run deny
+
+# Dependencies: published vulnerabilities; needs the network.
+advisories:
+    .ci/run advisories

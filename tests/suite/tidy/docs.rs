@@ -1,0 +1,212 @@
+//! Rules on documents: what they name exists, and the commands that they give are the ones that are run.
+
+use super::Finding;
+use super::tree::File;
+
+/// Documents whose paths are promises.
+const CHECKED: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md"];
+
+/// First components of paths in a user's package or in build output: not ours to have.
+const ELSEWHERE: &[&str] = &["OUT_DIR", "target", "src", "v1", "cutegen-store", "~", ".", ".."];
+
+/// Comments in README.md after which `.ci/run` takes the next fenced block.
+const MARKERS: &[&str] = &["<!-- ci:test -->", "<!-- ci:run -->"];
+
+/// Each path that a document names, in backticks or as a link, is in the tree.
+pub(super) fn paths_exist(files: &[File]) -> Vec<String> {
+    let documents = files.iter().filter(|file| CHECKED.contains(&file.path.as_str()));
+    documents.flat_map(|document| missing(document, files)).collect()
+}
+
+fn missing(document: &File, files: &[File]) -> Vec<String> {
+    let exists = |path: &str| {
+        let folder = format!("{path}/");
+        files.iter().any(|file| file.path == path || file.path.starts_with(&folder))
+    };
+    let mut findings = Vec::new();
+    let mut fenced = false;
+    for (index, line) in document.text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        if fenced {
+            continue;
+        }
+        let links = links(line).into_iter().filter_map(link_path);
+        let named = code_spans(line).into_iter().filter_map(span_path).chain(links);
+        let gone = named.filter(|path| !exists(path));
+        findings.extend(gone.map(|path| format!("{}:{}: no `{path}` in the tree", document.path, index + 1)));
+    }
+    findings
+}
+
+/// The text between pairs of backticks.
+fn code_spans(line: &str) -> Vec<&str> {
+    line.split('`').skip(1).step_by(2).collect()
+}
+
+/// The targets of `[text](target)`.
+fn links(line: &str) -> Vec<&str> {
+    line.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect()
+}
+
+/// The path that a code span names, up to its first placeholder; none when it's no path of ours.
+fn span_path(span: &str) -> Option<&str> {
+    let plain = span.find(['*', '<', '{', '[', '$', '…']).map_or(span, |at| &span[..at]);
+    let cut = if plain.len() == span.len() { span } else { plain.rsplit_once('/')?.0 };
+    let path = cut.trim_end_matches('/');
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let first = path.split('/').next()?;
+    let file = path.rsplit('/').next()?;
+    let has_extension = file.rsplit_once('.').is_some_and(|(_, end)| EXTENSIONS.contains(&end));
+    let is_root_document = !path.contains('/') && file.ends_with(".md");
+    let is_path = span.contains('/') && (has_extension || span.ends_with('/') || cut.len() < span.len());
+    let ours = path.chars().all(is_name)
+        && !path.is_empty()
+        && !path.starts_with('/')
+        && !ELSEWHERE.contains(&first);
+    (ours && (is_path || is_root_document)).then_some(path)
+}
+
+const EXTENSIONS: &[&str] =
+    &["rs", "toml", "md", "lock", "cu", "cpp", "hpp", "in", "py", "sh", "json", "jsonl", "svg"];
+
+fn link_path(target: &str) -> Option<&str> {
+    let path = target.split('#').next()?.trim_end_matches('/');
+    (!path.is_empty() && !path.contains(':')).then_some(path)
+}
+
+/// Documents that the other rules read, or that a published crate must carry.
+const REQUIRED: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "STYLE.md",
+];
+
+/// Each of [`REQUIRED`] is there: a rule over a missing document would hold in vain.
+pub(super) fn documents_exist(files: &[File]) -> Vec<String> {
+    let missing = REQUIRED.iter().filter(|path| !files.iter().any(|file| file.path == **path));
+    missing.map(|path| format!("no {path}")).collect()
+}
+
+/// CHANGELOG.md has a section for what is not released yet.
+pub(super) fn changelog(path: &str, text: &str) -> Vec<Finding> {
+    let unreleased = |line: &str| matches!(line.trim(), "## [Unreleased]" | "## Unreleased");
+    if path != "CHANGELOG.md" || text.lines().any(unreleased) {
+        return Vec::new();
+    }
+    vec![Finding::new(1, "no `## [Unreleased]` section")]
+}
+
+/// After each marker in README.md comes a fenced block with at least one command.
+pub(super) fn readme_commands(path: &str, text: &str) -> Vec<Finding> {
+    if path != "README.md" {
+        return Vec::new();
+    }
+    let has_command = |marker: &str| {
+        let mut lines = text.lines().skip_while(|line| line.trim() != marker).skip(1);
+        let opens = lines.find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with("```"));
+        opens && lines.next().is_some_and(|line| !line.trim().is_empty() && !line.starts_with("```"))
+    };
+    let bare = MARKERS.iter().filter(|marker| !has_command(marker));
+    bare.map(|marker| Finding::new(1, format!("no commands in a fenced block after `{marker}`"))).collect()
+}
+
+/// The justfile has one recipe per step of `.ci/run`, by the same name.
+pub(super) fn recipes(files: &[File]) -> Vec<String> {
+    let text = |path: &str| files.iter().find(|file| file.path == path).map_or("", |file| file.text.as_str());
+    let steps: Vec<&str> =
+        text(".ci/run").lines().filter_map(|line| line.strip_prefix("step_")?.split('(').next()).collect();
+    let recipes: Vec<&str> =
+        text("justfile").lines().filter_map(recipe).filter(|name| *name != "ci").collect();
+    let lacking = |of: &[&str], from: &[&str], place: &str| {
+        let names = from.iter().filter(|name| !of.contains(name));
+        names.map(|name| format!("{place} has no `{name}`")).collect::<Vec<_>>()
+    };
+    if steps.is_empty() {
+        return vec![".ci/run has no steps".to_owned()];
+    }
+    [lacking(&recipes, &steps, "justfile"), lacking(&steps, &recipes, ".ci/run")].concat()
+}
+
+fn recipe(line: &str) -> Option<&str> {
+    let name = line.split([':', ' ']).next()?;
+    let named =
+        name.starts_with(|c: char| c.is_ascii_lowercase()) && line.contains(':') && !line.contains(":=");
+    named.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Vec<String> {
+        let tree = [
+            File::planted("README.md", text),
+            File::planted("cutegen-spec/src/key.rs", ""),
+            File::planted("kernel-specs/gemm/linear.toml", ""),
+        ];
+        paths_exist(&tree)
+    }
+
+    #[test]
+    fn a_path_that_is_gone_is_found() {
+        for text in [
+            "see `cutegen-spec/src/gone.rs`",
+            "see [it](cutegen-spec/src/gone.rs#L1)",
+            "`kernel-spec/**/*.toml`",
+            "the folder `caches/`",
+            "`GONE.md`",
+        ] {
+            assert_eq!(named(text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_of_ours_passes() {
+        for text in [
+            "`cutegen-spec/src/key.rs` and `cutegen-spec/` and [x](kernel-specs/gemm) and `kernel-specs/**/*.toml`",
+            "`OUT_DIR/cutegen/kernels.rs`, `src/main.rs`, `record.toml`, `h / 4`, `and/or`, `v1/<key[0..2]>/<key>/`",
+            "[web](https://example.org/x.md) and [here](#there)",
+            "```\n`gone/gone.rs`\n```",
+        ] {
+            assert_eq!(named(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_missing_document_is_found() {
+        let tree: Vec<File> = REQUIRED.iter().map(|path| File::planted(path, "")).collect();
+        assert!(documents_exist(&tree).is_empty());
+        assert_eq!(documents_exist(&tree[1..]).len(), 1);
+    }
+
+    #[test]
+    fn a_changelog_without_unreleased_is_found() {
+        assert_eq!(changelog("CHANGELOG.md", "# Changelog\n\n## [0.1.0]\n").len(), 1);
+        assert_eq!(changelog("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n"), []);
+    }
+
+    #[test]
+    fn a_readme_without_commands_is_found() {
+        let both = "<!-- ci:test -->\n\n```sh\ncargo test\n```\n<!-- ci:run -->\n```sh\ncargo run\n```\n";
+        assert_eq!(readme_commands("README.md", both), []);
+        assert_eq!(readme_commands("README.md", &both.replace("<!-- ci:run -->", "")).len(), 1);
+        assert_eq!(readme_commands("README.md", &both.replace("cargo run\n", "")).len(), 1);
+    }
+
+    #[test]
+    fn recipes_and_steps_that_differ_are_found() {
+        let tree = |just: &str| {
+            [File::planted(".ci/run", "step_fmt() {\nstep_doc() {\n"), File::planted("justfile", just)]
+        };
+        assert!(recipes(&tree("set shell := [\"x\"]\nci:\n    x\nfmt:\n    x\ndoc:\n    x\n")).is_empty());
+        assert_eq!(recipes(&tree("fmt:\n    x\n")).len(), 1);
+        assert_eq!(recipes(&tree("fmt:\ndoc:\nextra:\n")).len(), 1);
+        assert_eq!(recipes(&[]).len(), 1);
+    }
+}

@@ -1,0 +1,217 @@
+//! Who may know whom: between crates, and between the stages of the pipeline. Edit the two tables here, and
+//! ARCHITECTURE.md with them.
+
+use super::Finding;
+use super::source::{is_test, line_of, mask, shipped};
+
+/// Which of our crates a package's manifest and sources may name.
+const CRATES: &[(&str, &[&str])] = &[
+    ("cutegen-spec", &[]),
+    ("cutegen-runtime", &["cutegen-spec"]),
+    ("cutegen-build", &["cutegen-spec", "cutegen-runtime"]),
+    ("cargo-cutegen", &["cutegen-spec", "cutegen-build"]),
+    ("example-app", &["cutegen-build", "cutegen-runtime"]),
+    ("tests", &["cutegen-spec", "cutegen-build", "cutegen-runtime", "cargo-cutegen"]),
+];
+
+/// Dependencies that a package has only under a feature, so that the light build stays light.
+const OPTIONAL: &[(&str, &str)] = &[("cutegen-build", "cutegen-runtime")];
+
+/// Modules of cutegen-build that any other may name. `error` gathers each stage's own error, so it sees them all.
+const FOUNDATION: &[&str] = &["error", "event"];
+
+/// Modules of cutegen-build that see the whole pipeline. `worker` is the door by which a child enters a stage.
+const WHOLE: &[&str] = &["lib", "error", "pipeline", "search", "worker"];
+
+/// Modules of cutegen-build in the order that data flows. A row names what its module may import besides
+/// [`FOUNDATION`], always rows above it.
+const STAGES: &[(&str, &[&str])] = &[
+    ("cargo", &[]),
+    ("toolchain", &["cargo"]),
+    ("render", &[]),
+    ("discover", &["cargo", "render"]),
+    ("plan", &[]),
+    ("print", &["plan"]),
+    ("generate", &["toolchain", "plan", "print"]),
+    ("compile", &["cargo", "toolchain", "plan", "generate"]),
+    ("evaluate", &["cargo", "toolchain", "plan", "print", "generate", "compile"]),
+    ("refine", &["plan", "generate", "compile", "evaluate"]),
+    ("accept", &["plan", "generate", "compile", "evaluate", "refine"]),
+    ("store", &["plan", "accept"]),
+    ("emit", &["plan", "print", "store"]),
+];
+
+/// A manifest depends only on crates of its row, and optionally where [`OPTIONAL`] says so.
+pub(super) fn manifest(path: &str, text: &str) -> Vec<Finding> {
+    let Some(package) = path.strip_suffix("/Cargo.toml") else { return Vec::new() };
+    let Some(allowed) = row(CRATES, package) else { return Vec::new() };
+    let mut section = "";
+    let mut findings = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.starts_with('[') {
+            section = line.trim();
+        }
+        let name = line.split([' ', '.', '=']).next().unwrap_or_default();
+        if !section.ends_with("dependencies]") || row(CRATES, name).is_none() {
+            continue;
+        }
+        if !allowed.contains(&name) {
+            findings.push(Finding::new(index + 1, format!("{package} must not depend on {name}")));
+        } else if OPTIONAL.contains(&(package, name)) && !line.contains("optional = true") {
+            findings.push(Finding::new(index + 1, format!("{name} must stay optional in {package}")));
+        }
+    }
+    findings
+}
+
+/// A source file names only crates of its package's row.
+pub(super) fn crates(path: &str, text: &str) -> Vec<Finding> {
+    let Some((package, _)) = path.split_once('/') else { return Vec::new() };
+    let (true, Some(allowed)) = (path.ends_with(".rs"), row(CRATES, package)) else { return Vec::new() };
+    let code = mask(text);
+    let foreign =
+        CRATES.iter().map(|(name, _)| *name).filter(|name| *name != package && !allowed.contains(name));
+    let used = foreign.flat_map(|name| {
+        let hits = code
+            .match_indices(&format!("{}::", name.replace('-', "_")))
+            .map(|(at, _)| at)
+            .collect::<Vec<_>>();
+        hits.into_iter().map(move |at| (name, at))
+    });
+    used.map(|(name, at)| Finding::new(line_of(&code, at), format!("{package} must not know {name}")))
+        .collect()
+}
+
+/// A module of cutegen-build imports only what its row allows.
+pub(super) fn stages(path: &str, text: &str) -> Vec<Finding> {
+    let Some(inner) = path.strip_prefix("cutegen-build/src/") else { return Vec::new() };
+    let module = inner.split('/').next().unwrap_or_default().trim_end_matches(".rs");
+    if !inner.ends_with(".rs") || WHOLE.contains(&module) || is_test(path) {
+        return Vec::new();
+    }
+    let allowed = match row(STAGES, module) {
+        Some(allowed) => allowed,
+        None if FOUNDATION.contains(&module) => &[],
+        None => {
+            return vec![Finding::new(
+                1,
+                format!("module `{module}` has no row in tests/suite/tidy/layering.rs"),
+            )];
+        }
+    };
+    let imports = imports(&shipped(text)).into_iter();
+    let alien = imports.filter(|(_, name)| {
+        name != module && !FOUNDATION.contains(&name.as_str()) && !allowed.contains(&name.as_str())
+    });
+    alien.map(|(line, name)| Finding::new(line, format!("`{module}` must not know `{name}`"))).collect()
+}
+
+fn row(table: &[(&str, &'static [&'static str])], name: &str) -> Option<&'static [&'static str]> {
+    table.iter().find(|(key, _)| *key == name).map(|(_, allowed)| *allowed)
+}
+
+/// The modules that `crate::` paths lead to; items of the crate root are not modules.
+fn imports(code: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (at, prefix) in code.match_indices("crate::") {
+        if code[..at].ends_with(|c: char| c.is_alphanumeric() || "_$".contains(c)) {
+            continue;
+        }
+        let line = line_of(code, at);
+        let rest = &code[at + prefix.len()..];
+        let heads = if rest.starts_with('{') { group_heads(rest) } else { vec![rest] };
+        let modules = heads.into_iter().filter_map(leading_module);
+        found.extend(modules.map(|module| (line, module)));
+    }
+    found
+}
+
+/// Where each element of `{a::b, c::{d, e}}` starts.
+fn group_heads(group: &str) -> Vec<&str> {
+    let (mut heads, mut depth) = (Vec::new(), 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        if depth == 1 && matches!(c, '{' | ',') {
+            heads.push(group[at + 1..].trim_start());
+        }
+    }
+    heads
+}
+
+fn leading_module(path: &str) -> Option<String> {
+    let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
+    let name = &path[..end];
+    let is_macro = path[end..].starts_with('!');
+    (name.starts_with(|c: char| c.is_ascii_lowercase()) && !is_macro).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_have_no_cycle() {
+        for table in [CRATES, STAGES] {
+            for (index, (name, allowed)) in table.iter().enumerate() {
+                let above = |other: &&str| table[..index].iter().any(|(earlier, _)| earlier == other);
+                assert!(allowed.iter().all(above), "{name} may import a row that isn't above it");
+            }
+        }
+    }
+
+    #[test]
+    fn a_dependency_against_the_direction_is_found() {
+        let on = |line: &str| format!("[package]\nname = \"x\"\n\n[dependencies]\n{line}\n");
+        let build = on("cutegen-build = { workspace = true }");
+        assert_eq!(manifest("cutegen-runtime/Cargo.toml", &build).len(), 1);
+        assert_eq!(manifest("cutegen-spec/Cargo.toml", &build.replace("[dep", "[dev-dep")).len(), 1);
+        assert_eq!(manifest("cutegen-runtime/Cargo.toml", &on("cutegen-spec.workspace = true")), []);
+    }
+
+    #[test]
+    fn a_required_runtime_in_build_is_found() {
+        let on = |tail: &str| format!("[dependencies]\ncutegen-runtime = {{ workspace = true{tail} }}\n");
+        assert_eq!(manifest("cutegen-build/Cargo.toml", &on("")).len(), 1);
+        assert_eq!(manifest("cutegen-build/Cargo.toml", &on(", optional = true")), []);
+    }
+
+    #[test]
+    fn a_crate_named_against_the_direction_is_found() {
+        let text = "//! cutegen_build::build is only mentioned\nuse cutegen_build::plan;\n";
+        assert_eq!(
+            crates("cutegen-runtime/src/x.rs", text),
+            [Finding::new(2, "cutegen-runtime must not know cutegen-build")]
+        );
+        assert_eq!(crates("cargo-cutegen/src/x.rs", text), []);
+    }
+
+    #[test]
+    fn a_stage_that_looks_ahead_is_found() {
+        let ahead = "use crate::{error::Error, plan::Plan, evaluate::{Outcome, plan}};\n";
+        assert_eq!(
+            stages("cutegen-build/src/generate/model.rs", ahead),
+            [Finding::new(1, "`generate` must not know `evaluate`")]
+        );
+        assert_eq!(stages("cutegen-build/src/refine/mod.rs", ahead), []);
+        assert_eq!(stages("cutegen-build/src/event.rs", "fn f() -> crate::plan::Plan {}").len(), 1);
+        assert_eq!(stages("cutegen-build/src/pipeline.rs", ahead), []);
+    }
+
+    #[test]
+    fn a_module_without_a_row_is_found() {
+        assert_eq!(stages("cutegen-build/src/helpers/mod.rs", "").len(), 1);
+    }
+
+    #[test]
+    fn macros_types_and_tests_are_no_stages() {
+        let text = "use crate::Build;\ncrate::log!();\n$crate::emit::x();\n#[cfg(test)]\nmod t { use crate::emit::x; }\n";
+        assert_eq!(stages("cutegen-build/src/plan.rs", text), []);
+    }
+}
