@@ -1,6 +1,7 @@
 //! What a wrapper checks before a launch. Pure: numbers in, a named error out.
 
 use crate::error::Error;
+use crate::int::Int;
 use crate::layout::{Fault, Layout};
 
 /// Blocks along x, and along y and z, that a grid may have.
@@ -179,6 +180,32 @@ impl Check {
         Ok(blocks.map(|count| count as u32))
     }
 
+    /// A grid, block or cluster as a contract computes it, in the type that launches take.
+    ///
+    /// # Errors
+    /// [`Error::GridTooLarge`], also where a count is negative or overflows.
+    pub fn blocks(self, counts: [Int; 3]) -> Result<[u32; 3], Error> {
+        self.grid(counts.map(Int::bytes))
+    }
+
+    /// An extent or a number of bytes as a contract computes it.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn count(self, what: &'static str, value: Int) -> Result<usize, Error> {
+        let count = value.value().and_then(|value| usize::try_from(value).ok());
+        count.ok_or(Error::Overflow { kernel: self.kernel, what })
+    }
+
+    /// Dynamic shared memory as a contract computes it.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn smem(self, bytes: Int) -> Result<u32, Error> {
+        let count = bytes.value().and_then(|value| u32::try_from(value).ok());
+        count.ok_or(Error::Overflow { kernel: self.kernel, what: "shared memory" })
+    }
+
     /// Blocks that wait for each other are all resident at once.
     ///
     /// # Errors
@@ -273,6 +300,16 @@ mod tests {
         assert!(CHECK.grid([1, 65_536, 1]).is_err());
         assert!(message(CHECK.co_resident([133, 1, 1], 1, 132)).contains("133 blocks must be resident"));
         assert_eq!(message(CHECK.co_resident([132, 2, 1], 2, 132)), "");
+    }
+
+    #[test]
+    fn contract_numbers_that_make_no_sense_are_named() {
+        assert_eq!(CHECK.blocks([Int::new(7), Int::new(1), Int::new(1)]).ok(), Some([7, 1, 1]));
+        assert!(CHECK.blocks([Int::new(1), Int::new(-1), Int::new(1)]).is_err());
+        assert_eq!((CHECK.count("p", Int::new(3)).ok(), CHECK.smem(Int::new(9)).ok()), (Some(3), Some(9)));
+        let error = CHECK.count("p", Int::new(1) - 2).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|text| text.starts_with("k: `p` comes out negative or overflows")));
+        assert!(CHECK.smem(Int::unknown()).is_err());
     }
 
     #[test]

@@ -62,6 +62,13 @@ pub enum Error {
         /// What must divide it.
         multiple_of: usize,
     },
+    /// A derived axis, or a number of a launch contract, is negative or overflows for these axes.
+    Overflow {
+        /// The kernel called.
+        kernel: &'static str,
+        /// The axis or number.
+        what: &'static str,
+    },
     /// A stride isn't the one that the kernel was built for.
     NotContiguous {
         /// The kernel called.
@@ -247,6 +254,11 @@ impl fmt::Display for Error {
                 f,
                 "{kernel}: axis `{axis}` is {found}, no multiple of the declared {multiple_of}; \
                  pad it, or drop `multiple-of` in the spec and run `cargo cutegen tune {kernel}`"
+            ),
+            Self::Overflow { kernel, what } => write!(
+                f,
+                "{kernel}: `{what}` comes out negative or overflows for these axes; \
+                 narrow the axes in the spec and run `cargo cutegen tune {kernel}`"
             ),
             Self::NotContiguous { kernel, argument, dimension, expected, found } => write!(
                 f,

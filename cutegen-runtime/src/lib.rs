@@ -35,12 +35,14 @@ pub mod element;
 mod error;
 pub mod fallback;
 pub mod host;
+mod int;
 pub mod layout;
 pub mod view;
 
 pub use element::{DType, Element};
 pub use error::Error;
 pub use half;
+pub use int::Int;
 pub use layout::Layout;
 pub use view::{AsView, AsViewMut, View, ViewMut};
 
@@ -59,6 +61,27 @@ macro_rules! include_kernels {
         $visibility mod $name {
             include!(concat!(env!("OUT_DIR"), "/cutegen/kernels.rs"));
         }
+    };
+}
+
+/// Holds the emitted CUDA wrappers. Without the feature `cuda` they don't compile, and this says why, once.
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! cuda_module {
+    ($($module:tt)*) => { $($module)* };
+}
+
+/// Says what is missing.
+#[cfg(not(feature = "cuda"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! cuda_module {
+    ($($module:tt)*) => {
+        ::core::compile_error!(
+            "this package's kernels target CUDA, which cutegen-runtime serves with its feature `cuda`: \
+             in Cargo.toml write `cutegen-runtime = { version = \"0.1\", features = [\"cuda\"] }`"
+        );
     };
 }
 

@@ -185,6 +185,16 @@ impl Record {
         toml::to_string(self).map_err(|error| error.to_string())
     }
 
+    /// The variant that a launch gets: the first that is eligible and preferred, else the first that is eligible.
+    /// Judging, explaining and emitted dispatch all mean this.
+    #[must_use]
+    pub fn choose(&self, axes: &[i64], addresses: &[u64]) -> Option<usize> {
+        let eligible = |v: &&Variant| v.eligibility.holds(axes, addresses);
+        let preferred = |v: &Variant| eligible(&v) && v.prefer.holds(axes, addresses);
+        let first = self.variants.iter().position(preferred);
+        first.or_else(|| self.variants.iter().position(|v| eligible(&v)))
+    }
+
     /// Whether any variant was found by search.
     #[must_use]
     pub fn is_tuned(&self) -> bool {

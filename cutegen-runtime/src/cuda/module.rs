@@ -53,7 +53,7 @@ pub struct VariantEntry {
 /// The variants for one target, in dispatch order.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetEntry {
-    /// The architecture, as in `sm_90a`.
+    /// The architecture, as in `sm_90a`; narrowed to devices of a name, as in `sm_90a:h200`.
     pub arch: &'static str,
     /// The variants.
     pub variants: &'static [VariantEntry],
@@ -159,7 +159,7 @@ impl LoadedKernel {
         self.device.context.bind_to_thread().map_err(self.failed("cuCtxSetCurrent"))
     }
 
-    /// Launches a step of a variant.
+    /// Launches a step of a variant. An empty grid has nothing to do, and the driver would refuse it.
     ///
     /// # Errors
     /// [`Error::Cuda`] with the kernel's name.
@@ -174,6 +174,9 @@ impl LoadedKernel {
         config: &LaunchConfig,
         params: &mut [*mut c_void],
     ) -> Result<(), Error> {
+        if config.grid.contains(&0) {
+            return Ok(());
+        }
         let function = self.modules[variant].functions[step];
         // SAFETY: the function lives as long as `self`; the rest is the caller's promise.
         unsafe { launch::launch(function, stream, config, params) }.map_err(self.failed("cuLaunchKernelEx"))
@@ -192,6 +195,9 @@ impl LoadedKernel {
         address: launch::CUdeviceptr,
         bytes: usize,
     ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
         // SAFETY: the caller's promise.
         unsafe { launch::memset_d8_async(address, 0, bytes, stream) }.map_err(self.failed("cuMemsetD8Async"))
     }
@@ -273,12 +279,19 @@ impl Error {
 }
 
 fn select(device: &Device, entry: &'static KernelEntry) -> Result<&'static TargetEntry, Error> {
-    entry.targets.iter().find(|target| arch_runs_on(target.arch, device.capability)).ok_or_else(|| {
+    let fits = |target: &&TargetEntry| runs_on(target.arch, &device.name, device.capability);
+    entry.targets.iter().find(fits).ok_or_else(|| {
         let targets: Vec<_> = entry.targets.iter().map(|target| target.arch).collect();
         let targets = if targets.is_empty() { "none".to_owned() } else { targets.join(", ") };
         let (kernel, arch) = (entry.kernel, device.arch());
         Error::NoEntryForDevice { kernel, device: device.name.clone(), arch, targets }
     })
+}
+
+/// Whether a target's cubins run on, and are meant for, a device.
+fn runs_on(target: &str, name: &str, capability: (u32, u32)) -> bool {
+    let (arch, device) = target.split_once(':').unwrap_or((target, ""));
+    arch_runs_on(arch, capability) && name.to_lowercase().contains(&device.to_lowercase())
 }
 
 impl Module {
@@ -383,6 +396,12 @@ mod tests {
         assert!(message(torn).contains("don't inflate"));
         let stub = Artifact { stored: &[], ..good };
         assert!(message(stub).contains("CUTEGEN_MODE=stub"));
+    }
+
+    #[test]
+    fn a_narrowed_target_asks_for_the_device_too() {
+        assert!(runs_on("sm_90a", "NVIDIA H200", (9, 0)) && runs_on("sm_90a:h200", "NVIDIA H200", (9, 0)));
+        assert!(!runs_on("sm_90a:h200", "NVIDIA H100 80GB HBM3", (9, 0)));
     }
 
     #[test]

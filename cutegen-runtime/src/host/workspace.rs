@@ -1,13 +1,13 @@
 //! Scratch memory for host kernels, owned by the caller and reused from call to call.
 
-/// Alignment of a workspace: a cache line, and a vector register of any level.
-const ALIGN: usize = 64;
+/// Alignment of a workspace: what launch contracts align its parts to.
+const ALIGN: usize = 256;
 
 #[derive(Clone, Copy)]
-#[repr(align(64))]
+#[repr(align(256))]
 struct Line(#[expect(dead_code, reason = "only its size and alignment count")] [u8; ALIGN]);
 
-/// Scratch memory, aligned to 64 bytes. Every host wrapper takes one, whether or not today's variants use it.
+/// Scratch memory, aligned to 256 bytes. Every host wrapper takes one, whether or not today's variants use it.
 #[derive(Default)]
 pub struct Workspace {
     lines: Vec<Line>,
@@ -59,10 +59,10 @@ mod tests {
     fn grows_and_stays_aligned() {
         let mut workspace = Workspace::new();
         assert_eq!(workspace.bytes(), 0);
-        let pointer = workspace.reserve(65);
-        assert_eq!((pointer as usize % ALIGN, workspace.bytes()), (0, 128));
+        let pointer = workspace.reserve(257);
+        assert_eq!((pointer as usize % ALIGN, workspace.bytes()), (0, 512));
         workspace.reserve(1);
-        assert_eq!(workspace.bytes(), 128);
-        assert_eq!(Workspace::with_bytes(64).bytes(), 64);
+        assert_eq!(workspace.bytes(), 512);
+        assert_eq!(Workspace::with_bytes(64).bytes(), 256);
     }
 }

@@ -33,6 +33,8 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
             "cutegen-build/src/generate/command.rs",
+            // the archiver
+            "cutegen-build/src/emit/archive.rs",
         ],
     },
     Effect {

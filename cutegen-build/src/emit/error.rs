@@ -1,0 +1,106 @@
+//! What emitting can report.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Why nothing, or not all, was emitted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bytes are missing for a variant, or the record answers another question.
+    Incomplete {
+        /// The kernel and target.
+        kernel: String,
+        /// Variants of the record.
+        variants: usize,
+        /// Artifacts given.
+        artifacts: usize,
+    },
+    /// A kernel's name gives an emitted item a name that is taken.
+    NameTaken {
+        /// The kernel.
+        kernel: String,
+        /// The item.
+        item: String,
+        /// Who has it.
+        by: String,
+    },
+    /// Two different artifacts want one symbol.
+    SymbolTaken {
+        /// The symbol.
+        symbol: String,
+    },
+    /// A contract can't be printed.
+    Contract {
+        /// The kernel and variant.
+        kernel: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The build's triple takes no object that this version writes.
+    Triple(String),
+    /// A file can't be read or written.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The archiver can't be run, or failed.
+    Archiver(String),
+    /// Text that this module printed doesn't parse: a bug here.
+    Internal(String),
+}
+
+impl Error {
+    pub(super) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::File { path: path.to_path_buf(), source }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File { source, .. } => Some(source),
+            Self::Incomplete { .. }
+            | Self::NameTaken { .. }
+            | Self::SymbolTaken { .. }
+            | Self::Contract { .. }
+            | Self::Triple(_)
+            | Self::Archiver(_)
+            | Self::Internal(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Incomplete { kernel, variants, artifacts } => write!(
+                f,
+                "{kernel}: a record of {variants} variants with {artifacts} artifacts doesn't answer this kernel; \
+                 run `cargo cutegen check`"
+            ),
+            Self::NameTaken { kernel, item, by } => {
+                write!(f, "kernel `{kernel}` would emit `{item}`, a name that {by} has; rename the kernel")
+            }
+            Self::SymbolTaken { symbol } => write!(
+                f,
+                "two different artifacts are called `{symbol}`; rename one of the variants in its record"
+            ),
+            Self::Contract { kernel, why } => {
+                write!(f, "{kernel}: the launch contract can't be emitted: {why}; run `cargo cutegen check`")
+            }
+            Self::Triple(triple) => write!(
+                f,
+                "kernels can't be linked for `{triple}`: only ELF targets on x86-64 and AArch64 are supported; \
+                 build with CUTEGEN_MODE=stub"
+            ),
+            Self::File { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Archiver(why) => {
+                write!(f, "the archiver failed: {why}; install binutils or name another archiver in `AR`")
+            }
+            Self::Internal(why) => write!(f, "emitted text doesn't parse, a bug in cutegen: {why}"),
+        }
+    }
+}

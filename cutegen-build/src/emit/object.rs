@@ -1,0 +1,78 @@
+//! What the archive holds: one relocatable object with every stored cubin as read-only data under the symbol that
+//! the wrappers name, and the host kernels' own objects, byte for byte. Pure: values in, bytes out.
+
+use std::collections::BTreeMap;
+
+use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::symbol;
+use object::write::{Object, Symbol, SymbolSection};
+use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
+
+use super::{EmitKernel, Error, Package};
+
+/// Enough for the driver, and for copies by whole vectors.
+const ALIGN: u64 = 16;
+
+/// What is to be archived.
+#[derive(Debug, Default)]
+pub(super) struct Content<'a> {
+    /// Cubins by symbol.
+    pub(super) blobs: BTreeMap<String, &'a [u8]>,
+    /// Host objects by digest of their stored bytes, which is also their judged form.
+    pub(super) objects: BTreeMap<String, &'a [u8]>,
+}
+
+/// Sorts the artifacts of `kernels`; two kernels with one key share theirs.
+pub(super) fn collect<'a>(package: &Package<'_>, kernels: &[EmitKernel<'a>]) -> Result<Content<'a>, Error> {
+    let mut content = Content::default();
+    for kernel in kernels {
+        for (variant, bytes) in kernel.record.variants.iter().zip(kernel.artifacts) {
+            if kernel.plan.target.is_host() {
+                content.objects.insert(ArtifactDigest::of(bytes).to_string(), bytes);
+                continue;
+            }
+            let symbol = symbol::blob(package.name, package.version, &kernel.record.key, &variant.name);
+            match content.blobs.insert(symbol.clone(), bytes) {
+                Some(other) if other != bytes => return Err(Error::SymbolTaken { symbol }),
+                Some(_) | None => {}
+            }
+        }
+    }
+    Ok(content)
+}
+
+/// The object that holds `blobs`, for a triple.
+pub(super) fn write(triple: &str, blobs: &BTreeMap<String, &[u8]>) -> Result<Vec<u8>, Error> {
+    let mut object = Object::new(BinaryFormat::Elf, architecture(triple)?, Endianness::Little);
+    for (symbol, bytes) in blobs {
+        add(&mut object, symbol, bytes);
+    }
+    // Without this section a linker takes the object for one that needs an executable stack.
+    object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
+    object.write().map_err(|error| Error::Internal(error.to_string()))
+}
+
+fn add<'a>(object: &mut Object<'a>, symbol: &str, bytes: &'a [u8]) {
+    let name = format!(".rodata.{symbol}").into_bytes();
+    let section = object.add_section(Vec::new(), name, SectionKind::ReadOnlyData);
+    object.set_section_data(section, bytes, ALIGN);
+    object.add_symbol(Symbol {
+        name: symbol.as_bytes().to_vec(),
+        value: 0,
+        size: bytes.len() as u64,
+        kind: SymbolKind::Data,
+        scope: SymbolScope::Linkage,
+        weak: false,
+        section: SymbolSection::Section(section),
+        flags: SymbolFlags::None,
+    });
+}
+
+fn architecture(triple: &str) -> Result<Architecture, Error> {
+    let elf = !["apple", "windows", "wasm", "uefi"].iter().any(|word| triple.contains(word));
+    match triple.split('-').next() {
+        Some("x86_64") if elf => Ok(Architecture::X86_64),
+        Some("aarch64") if elf => Ok(Architecture::Aarch64),
+        _ => Err(Error::Triple(triple.to_owned())),
+    }
+}

@@ -1,0 +1,115 @@
+//! The statics that list what is linked: for CUDA the cubins with all that loading needs to know of them, for the
+//! CPU what `explain` says.
+
+use cutegen_spec::contract::Step;
+use cutegen_spec::int_expr::{DeviceProp, IntExpr};
+use cutegen_spec::record::{Kind, Variant};
+use cutegen_spec::spec::KernelSpec;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::args::doc;
+use super::expr::{eligibility_text, number};
+use super::kernel::{Answer, Kernel, ident, short_target};
+
+/// Opt-in shared memory of a block at compute capability 9.0 (CUDA C++ Programming Guide, table of technical
+/// specifications), for functions that may ask for all there is.
+const SMEM_MAX: i64 = 227 * 1024;
+/// Blocks that a portable cluster has at most.
+const CLUSTER_PORTABLE: i64 = 8;
+
+/// `static NAME: KernelEntry`.
+pub(super) fn kernel_entry(kernel: &Kernel<'_>) -> TokenStream {
+    let (entry, title) = (&kernel.names.entry, kernel.spec.name.as_str());
+    let targets = kernel.cuda.answers().iter().map(|answer| target(kernel.spec, answer));
+    quote! {
+        static #entry: KernelEntry = KernelEntry { kernel: #title, targets: &[#(#targets),*] };
+    }
+}
+
+/// What `explain` says of a variant.
+pub(super) fn about(spec: &KernelSpec, variant: &Variant) -> TokenStream {
+    let name = &variant.name;
+    let origin = ident(match variant.kind {
+        Kind::Tuned => "Tuned",
+        Kind::Naive => "Untuned",
+    });
+    let eligible = eligibility_text(&variant.eligibility, spec);
+    let preferred = eligibility_text(&variant.prefer, spec);
+    let tuned_on = tuned_on(variant);
+    quote! {
+        Variant {
+            name: #name, origin: Origin::#origin, eligible: #eligible, preferred: #preferred, tuned_on: #tuned_on,
+        }
+    }
+}
+
+/// The device's name, as a device gives it; evidence adds the driver after a comma.
+fn tuned_on(variant: &Variant) -> &str {
+    match (variant.kind, &variant.evidence) {
+        (Kind::Tuned, Some(evidence)) => evidence.device.split(',').next().unwrap_or("").trim(),
+        (Kind::Tuned, None) | (Kind::Naive, _) => "",
+    }
+}
+
+fn target(spec: &KernelSpec, answer: &Answer<'_>) -> TokenStream {
+    let arch = short_target(answer.target);
+    let variants = answer.variants().map(|(i, variant)| variant_entry(spec, answer, (i, variant)));
+    quote!(TargetEntry { arch: #arch, variants: &[#(#variants),*] })
+}
+
+fn variant_entry(
+    spec: &KernelSpec,
+    answer: &Answer<'_>,
+    (position, variant): (usize, &Variant),
+) -> TokenStream {
+    let about = about(spec, variant);
+    let symbol = ident(&answer.symbols[position]);
+    let compressed = variant.artifact.file.ends_with(".zst");
+    let (sha256, len) = (variant.artifact.artifact.to_string(), number(variant.artifact.bytes as i64));
+    let min_driver = number(i64::from(variant.min_driver.unwrap_or(0)));
+    let steps = variant.contract.steps.iter().map(|s| step(spec, s));
+    let safety = doc(&["SAFETY: linked from this package's archive, constant, of this length."]);
+    quote! {
+        VariantEntry {
+            about: #about,
+            artifact: Artifact {
+                #safety
+                stored: unsafe { &#symbol },
+                compressed: #compressed,
+                sha256: #sha256,
+                len: #len,
+            },
+            min_driver: #min_driver,
+            steps: &[#(#steps),*],
+        }
+    }
+}
+
+fn step(spec: &KernelSpec, step: &Step) -> TokenStream {
+    let entry = &step.entry;
+    let smem = number(largest(spec, &step.smem).unwrap_or(SMEM_MAX).clamp(0, SMEM_MAX));
+    let blocks = step.cluster.iter().map(|count| largest(spec, count).unwrap_or(i64::MAX));
+    let nonportable = blocks.fold(1_i64, i64::saturating_mul) > CLUSTER_PORTABLE;
+    quote!(Step { entry: #entry, dynamic_smem_max: #smem, nonportable_cluster: #nonportable })
+}
+
+/// The larger of the values at both ends of the domain.
+fn largest(spec: &KernelSpec, expr: &IntExpr) -> Option<i64> {
+    use cutegen_spec::axis::{Extent, resolve};
+    let device = |prop| (prop == DeviceProp::DeviceSmem).then_some(SMEM_MAX);
+    let at = |upper: bool| {
+        let bind = |position: usize| match spec.axes[position].extent {
+            Extent::Range { lo, hi, .. } => {
+                if upper {
+                    hi
+                } else {
+                    lo
+                }
+            }
+            Extent::Const(_) | Extent::Derived(_) => 0,
+        };
+        expr.eval(&resolve(&spec.axes, &bind)?, &device)
+    };
+    at(true).max(at(false))
+}

@@ -1,0 +1,215 @@
+//! The module `host`: checked calls over slices. Each runs a linked kernel where the CPU has its level and a variant
+//! is eligible, and the math itself where not.
+
+use std::collections::BTreeSet;
+
+use cutegen_spec::target::{CpuLevel, Target};
+use cutegen_spec::tensor::Role;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::args::{self, Module, doc, math};
+use super::cuda::arms;
+use super::dispatch::{self, Ahead};
+use super::expr::number;
+use super::kernel::{Answer, Kernel, Name, Side, ident};
+use super::{entry, fallback, launch, stub};
+use crate::emit::Error;
+
+/// What all kernels share: imports, their workspace, what is linked.
+pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
+    let elements = args::element_imports(kernels);
+    let imports = quote! {
+        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        #elements
+        use ::cutegen_runtime::host::{Workspace, call, cpu};
+        use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    };
+    if kernels.iter().any(|kernel| matches!(kernel.host, Side::Stub)) {
+        let body = stub::host_shared();
+        return quote!(#imports #body);
+    }
+    let (docs, bytes) = workspace(kernels);
+    let explained = kernels.iter().map(|kernel| explained(kernel));
+    let entries = entries(kernels);
+    quote! {
+        #imports
+
+        #docs
+        pub fn workspace() -> Workspace { Workspace::with_bytes(#bytes) }
+
+        /// What is linked, and in which order it is tried.
+        pub fn explain() -> Vec<Explain> { vec![#(#explained),*] }
+
+        #entries
+    }
+}
+
+/// One kernel's arguments, call, variants and fallback.
+pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
+    let arguments = args::argument_struct(kernel, Module::Host, kernel.spec.name.as_str());
+    if matches!(kernel.host, Side::Stub) {
+        let body = stub::host_kernel(kernel);
+        return Ok(quote!(#arguments #body));
+    }
+    let (call, choice) = (call(kernel), variant(kernel));
+    let variants = launch::host_variants(kernel)?;
+    let fallback = fallback::function(kernel)?;
+    let listed = listed(kernel);
+    Ok(quote!(#arguments #call #choice #variants #fallback #listed))
+}
+
+fn workspace(kernels: &[&Kernel<'_>]) -> (TokenStream, TokenStream) {
+    let answers =
+        kernels.iter().flat_map(|k| k.host.answers().iter().map(|a| dispatch::ahead(a.record, k.spec)));
+    match answers.fold(Ahead::Bytes(0), Ahead::and) {
+        Ahead::Bytes(bytes) => (
+            doc(&[&format!(
+                "Workspace for every call of every kernel: none needs more than these {bytes} bytes."
+            )]),
+            number(bytes),
+        ),
+        Ahead::Grows => {
+            (doc(&["Workspace for every call of every kernel. It grows when a call needs it."]), number(0))
+        }
+    }
+}
+
+/// Entry points of the linked objects; equal names are equal code.
+fn entries(kernels: &[&Kernel<'_>]) -> TokenStream {
+    let variants = kernels.iter().flat_map(|k| k.host.answers()).flat_map(|answer| &answer.record.variants);
+    let names: BTreeSet<&str> =
+        variants.flat_map(|v| v.contract.steps.iter().map(|step| step.entry.as_str())).collect();
+    if names.is_empty() {
+        return TokenStream::new();
+    }
+    let functions = names.into_iter().map(|name| {
+        let name = ident(name);
+        quote!(fn #name(params: *mut *mut ::core::ffi::c_void);)
+    });
+    quote!(unsafe extern "C" { #(#functions)* })
+}
+
+fn level(answer: &Answer<'_>) -> Option<CpuLevel> {
+    match answer.target {
+        Target::Host { level, .. } => Some(*level),
+        Target::Cuda { .. } => None,
+    }
+}
+
+/// The kernel's line of `explain`.
+fn explained(kernel: &Kernel<'_>) -> TokenStream {
+    let (title, listed) = (kernel.spec.name.as_str(), &kernel.names.entry);
+    let answer = kernel.host.answers().first();
+    let target = answer.and_then(level).map_or("math", CpuLevel::name);
+    let linked = number(answer.map_or(0, |answer| answer.record.variants.len()) as i64);
+    let variants = match answer {
+        Some(_) => {
+            quote!(if cpu::supports(#target) { #listed.to_vec() } else { #listed[#linked..].to_vec() })
+        }
+        None => quote!(#listed.to_vec()),
+    };
+    quote!(Explain { kernel: #title, target: #target, device: cpu::level().to_owned(), variants: #variants })
+}
+
+/// `static NAME: [Variant; N]`, the fallback last.
+fn listed(kernel: &Kernel<'_>) -> TokenStream {
+    let name = &kernel.names.entry;
+    let variants: Vec<TokenStream> = kernel
+        .host
+        .answers()
+        .iter()
+        .take(1)
+        .flat_map(|answer| &answer.record.variants)
+        .map(|variant| entry::about(kernel.spec, variant))
+        .collect();
+    let count = variants.len() + 1;
+    quote! {
+        static #name: [Variant; #count] = [
+            #(#variants,)*
+            Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
+        ];
+    }
+}
+
+/// The checked call.
+fn call(kernel: &Kernel<'_>) -> TokenStream {
+    let (spec, names) = (kernel.spec, &kernel.names);
+    let (function, arguments) = (&names.function, &names.arguments);
+    let docs = doc(&[&math(spec), "", "Returns when done. Nothing is done where no output has an element."]);
+    let checks = args::checks(kernel);
+    let extents = (0..spec.axes.len()).map(|i| {
+        let local = &names.local_axes[i];
+        let known = args::scope(kernel).constant(&cutegen_spec::int_expr::IntExpr::Axis(i));
+        known.map_or_else(|| quote!(#local), number)
+    });
+    let fallback = format_ident!("fallback_{function}");
+    let by_math = quote! { #fallback(&mut args, [#(#extents),*]); };
+    let body = match kernel.host.answers().first() {
+        None => quote!(#by_math Ok(())),
+        Some(answer) => linked(kernel, answer, &by_math),
+    };
+    quote! {
+        #docs
+        pub fn #function(workspace: &mut Workspace, mut args: #arguments<'_>) -> Result<(), Error> {
+            #checks
+            #body
+        }
+    }
+}
+
+fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> TokenStream {
+    let (spec, names) = (kernel.spec, &kernel.names);
+    let choose = format_ident!("{}_variant", names.function);
+    let pointers =
+        spec.tensors.iter().zip(&names.tensors).zip(&names.local_tensors).map(|((tensor, field), local)| {
+            match tensor.role {
+                Role::Input => quote!(let #local = args.#field.as_ptr();),
+                Role::Inout | Role::Output => quote!(let #local = args.#field.as_mut_ptr();),
+            }
+        });
+    let scope = args::scope(kernel);
+    let open: Vec<&Name> = kernel.open_axes().map(|i| &names.local_axes[i]).collect();
+    let (tensors, scalars) = (&names.local_tensors, &names.scalars);
+    let safety = doc(&[
+        "SAFETY: axes, shapes, strides and the CPU's level are checked; borrows keep memory, and outputs apart.",
+    ]);
+    let bodies = answer.variants().map(|(i, variant)| {
+        let run = &answer.functions[i];
+        let bytes = match dispatch::workspace(&variant.contract, &scope) {
+            Some(bytes) => quote!(check.count("workspace", #bytes)?),
+            None => quote!(0),
+        };
+        quote! {{
+            let scratch = workspace.reserve(#bytes);
+            #safety
+            unsafe { #run(scratch, #(#open,)* #(#tensors,)* #(args.#scalars,)*) }
+        }}
+    });
+    let arms = arms(bodies.chain([quote!({ #by_math Ok(()) })]).collect::<Vec<_>>().into_iter());
+    quote! {
+        #(#pointers)*
+        match #choose(#(#open,)* #(#tensors.addr() as u64,)*) { #arms }
+    }
+}
+
+/// The choice of a variant; one past the last is the math.
+fn variant(kernel: &Kernel<'_>) -> TokenStream {
+    let Some(answer) = kernel.host.answers().first() else { return TokenStream::new() };
+    let names = &kernel.names;
+    let name = format_ident!("{}_variant", names.function);
+    let level = level(answer).map_or("", CpuLevel::name);
+    let otherwise = answer.record.variants.len();
+    let position = number(otherwise as i64);
+    let choice = dispatch::choose(answer.record, &args::scope(kernel), 0, otherwise);
+    let open = kernel.open_axes().map(|i| &names.local_axes[i]);
+    let tensors = &names.local_tensors;
+    quote! {
+        /// The variant that these arguments get; one past the last is the math.
+        fn #name(#(#open: usize,)* #(#tensors: u64,)*) -> usize {
+            if !cpu::supports(#level) { return #position; }
+            #choice
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! A variant's launch contract as plain Rust: the same steps, numbers and arguments that the launcher interprets
+//! while searching. One function for each variant; what differs between CUDA and the CPU is said side by side.
+
+use std::collections::BTreeSet;
+
+use cutegen_spec::contract::{Arg, Contract, Initial, Step};
+use cutegen_spec::int_expr::{DeviceProp, IntExpr};
+use cutegen_spec::record::Variant;
+use cutegen_spec::tensor::Role;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::args::{Module, doc, element, scope};
+use super::cuda::scalar_params;
+use super::expr::{Scope, number};
+use super::kernel::{Answer, Kernel, ident, short_target};
+use crate::emit::Error;
+
+/// The functions of every variant for CUDA.
+pub(super) fn cuda_variants(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
+    let mut tokens = TokenStream::new();
+    for answer in kernel.cuda.answers() {
+        for (position, variant) in answer.variants() {
+            tokens.extend(function(kernel, answer, (position, variant), Module::Cuda)?);
+        }
+    }
+    Ok(tokens)
+}
+
+/// The functions of every variant for the CPU.
+pub(super) fn host_variants(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
+    let mut tokens = TokenStream::new();
+    for answer in kernel.host.answers() {
+        for (position, variant) in answer.variants() {
+            tokens.extend(function(kernel, answer, (position, variant), Module::Host)?);
+        }
+    }
+    Ok(tokens)
+}
+
+fn function(
+    kernel: &Kernel<'_>,
+    answer: &Answer<'_>,
+    (position, variant): (usize, &Variant),
+    module: Module,
+) -> Result<TokenStream, Error> {
+    check(kernel, variant)?;
+    let names = &kernel.names;
+    let (name, title) = (&answer.functions[position], kernel.spec.name.as_str());
+    let target = short_target(answer.target);
+    let docs = doc(&[&format!("Launch contract of variant {position} for `{target}`, `{}`.", variant.name)]);
+    let axes = kernel.open_axes().map(|i| &names.local_axes[i]);
+    let scalars = scalar_params(kernel);
+    let opening = match module {
+        Module::Cuda => quote!(&self, stream: CUstream, workspace: CUdeviceptr,),
+        Module::Host => quote!(workspace: *mut u8,),
+    };
+    let addresses = kernel.spec.tensors.iter().zip(&names.local_tensors).map(|(tensor, name)| {
+        let element = element(tensor.dtype);
+        match (module, tensor.role) {
+            (Module::Cuda, _) => quote!(#name: CUdeviceptr,),
+            (Module::Host, Role::Input) => quote!(#name: *const #element,),
+            (Module::Host, Role::Inout | Role::Output) => quote!(#name: *mut #element,),
+        }
+    });
+    let params = axis_params(kernel, &variant.contract);
+    let parts = parts(kernel, &variant.contract, module);
+    let steps = variant.contract.steps.iter().enumerate().map(|(i, step)| match module {
+        Module::Cuda => cuda_step(kernel, (position, i), step),
+        Module::Host => host_step(kernel, step),
+    });
+    let device = device_properties(kernel, &variant.contract);
+    Ok(quote! {
+        #docs
+        unsafe fn #name(#opening #(#axes: usize,)* #(#addresses)* #scalars) -> Result<(), Error> {
+            let check = Check::new(#title);
+            #device #params #parts #(#steps)*
+            Ok(())
+        }
+    })
+}
+
+fn device_properties(kernel: &Kernel<'_>, contract: &Contract) -> TokenStream {
+    let function = &kernel.names.function;
+    let used = |prop| contract.steps.iter().any(|step| numbers(step).any(|expr| uses(expr, prop)));
+    let mut tokens = TokenStream::new();
+    if used(DeviceProp::SmCount) {
+        tokens.extend(quote!(let sm_count = Int::from(self.#function.device().sm_count);));
+    }
+    if used(DeviceProp::DeviceSmem) {
+        tokens.extend(quote!(let device_smem = Int::from(self.#function.device().smem_max);));
+    }
+    tokens
+}
+
+/// Axes that are passed to a kernel, as the 64-bit integers that they are there.
+fn axis_params(kernel: &Kernel<'_>, contract: &Contract) -> TokenStream {
+    let args = contract.steps.iter().flat_map(|step| &step.args);
+    let axes: BTreeSet<usize> =
+        args.filter_map(|arg| if let Arg::Axis(axis) = arg { Some(*axis) } else { None }).collect();
+    let scope = scope(kernel);
+    let lets = axes.into_iter().map(|axis| {
+        let (name, local) = (param_name(kernel, axis), &kernel.names.local_axes[axis]);
+        match scope.constant(&IntExpr::Axis(axis)) {
+            Some(value) => {
+                let value = number(value);
+                quote!(let #name: i64 = #value;)
+            }
+            None => quote!(let #name = #local as i64;),
+        }
+    });
+    quote!(#(#lets)*)
+}
+
+fn param_name(kernel: &Kernel<'_>, axis: usize) -> Ident {
+    format_ident!("param_{}", kernel.spec.axes[axis].name)
+}
+
+/// Addresses of the workspace parts that are used, and the zeroing of those that begin as zeros.
+fn parts(kernel: &Kernel<'_>, contract: &Contract, module: Module) -> TokenStream {
+    let function = &kernel.names.function;
+    let scope = scope(kernel);
+    let mut offset: Option<TokenStream> = None;
+    let mut tokens = TokenStream::new();
+    for (i, part) in contract.workspace.iter().enumerate() {
+        let name = format_ident!("part_{i}");
+        tokens.extend(match (&offset, module) {
+            (None, Module::Cuda) => quote!(let #name = workspace;),
+            (None, Module::Host) => quote!(let #name = workspace;),
+            (Some(offset), Module::Cuda) => {
+                quote!(let #name = workspace + check.count("workspace", #offset)? as u64;)
+            }
+            (Some(offset), Module::Host) => {
+                quote!(let #name = workspace.wrapping_add(check.count("workspace", #offset)?);)
+            }
+        });
+        let bytes = scope.int(&part.bytes);
+        if part.initial == Initial::Zeroed {
+            let safety = doc(&["SAFETY: the part lies in the workspace, which nothing else uses now."]);
+            let zero = match module {
+                Module::Cuda => {
+                    quote!(self.#function.zero(stream, #name, check.count("workspace", #bytes)?)?)
+                }
+                Module::Host => quote!(#name.write_bytes(0, check.count("workspace", #bytes)?)),
+            };
+            tokens.extend(quote!(#safety unsafe { #zero };));
+        }
+        let size = quote!(Int::padded(#bytes));
+        offset = Some(offset.map_or_else(|| size.clone(), |before| quote!(#before + #size)));
+    }
+    tokens
+}
+
+fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &Step) -> TokenStream {
+    let function = &kernel.names.function;
+    let scope = scope(kernel);
+    let (variant, position) = (number(variant as i64), number(position as i64));
+    let (grid, block) = (blocks(&scope, &step.grid), blocks(&scope, &step.block));
+    let mut fields = quote!(block: #block,);
+    if step.cluster != cutegen_spec::contract::ones() {
+        let cluster = blocks(&scope, &step.cluster);
+        fields.extend(quote!(cluster: #cluster,));
+    }
+    match scope.constant(&step.smem) {
+        Some(0) => {}
+        Some(bytes) if u32::try_from(bytes).is_ok() => {
+            let bytes = number(bytes);
+            fields.extend(quote!(dynamic_smem: #bytes,));
+        }
+        Some(_) | None => {
+            let bytes = scope.int(&step.smem);
+            fields.extend(quote!(dynamic_smem: check.smem(#bytes)?,));
+        }
+    }
+    for (asked, name) in [(step.pdl, "pdl"), (step.co_resident, "cooperative")] {
+        let name = ident(name);
+        fields.extend(asked.then(|| quote!(#name: true,)));
+    }
+    let occupancy = occupancy(kernel, &variant, &position, step);
+    let config = if occupancy.is_empty() && !step.co_resident {
+        quote!(let config = LaunchConfig { grid: #grid, #fields ..LaunchConfig::default() };)
+    } else {
+        quote! {
+            let mut config = LaunchConfig { #fields ..LaunchConfig::default() };
+            #occupancy
+            config.grid = #grid;
+        }
+    };
+    let resident = step.co_resident.then(|| {
+        quote! {
+            let resident = self.#function.max_blocks_per_sm(#variant, #position, &config)?;
+            check.co_resident(config.grid, resident, self.#function.device().sm_count)?;
+        }
+    });
+    let args = step.args.iter().map(|arg| argument(kernel, *arg));
+    let safety = doc(&[
+        "SAFETY: the parameters are the contract's, which was checked against the cubin's own layout.",
+    ]);
+    quote! {
+        #config
+        #resident
+        let mut params = params![#(#args),*];
+        #safety
+        unsafe { self.#function.launch(#variant, #position, stream, &config, &mut params)? };
+    }
+}
+
+/// Locals for what only the occupancy of this launch tells.
+fn occupancy(kernel: &Kernel<'_>, variant: &TokenStream, position: &TokenStream, step: &Step) -> TokenStream {
+    let function = &kernel.names.function;
+    let used = |prop| step.grid.iter().any(|expr| uses(expr, prop));
+    let mut tokens = TokenStream::new();
+    for prop in [DeviceProp::MaxActiveClusters, DeviceProp::MaxBlocksPerSm] {
+        if used(prop) {
+            let name = ident(prop.name());
+            tokens
+                .extend(quote!(let #name = Int::from(self.#function.#name(#variant, #position, &config)?);));
+        }
+    }
+    tokens
+}
+
+fn host_step(kernel: &Kernel<'_>, step: &Step) -> TokenStream {
+    let entry = ident(&step.entry);
+    let args = step.args.iter().map(|arg| argument(kernel, *arg));
+    let safety =
+        doc(&["SAFETY: the parameters are the contract's; the caller vouches for what they point at."]);
+    quote! {
+        #safety
+        unsafe { call(#entry, &mut params![#(#args),*]) };
+    }
+}
+
+fn argument(kernel: &Kernel<'_>, arg: Arg) -> Ident {
+    match arg {
+        Arg::Ptr(tensor) => format_ident!("{}", kernel.names.local_tensors[tensor]),
+        Arg::Axis(axis) => param_name(kernel, axis),
+        Arg::Scalar(scalar) => format_ident!("{}", kernel.names.local_scalars[scalar]),
+        Arg::Workspace(part) => format_ident!("part_{part}"),
+    }
+}
+
+/// `[256, 1, 1]` where all three are known, else what computes and checks them.
+fn blocks(scope: &Scope<'_>, counts: &[IntExpr; 3]) -> TokenStream {
+    let known = counts.each_ref().map(|count| scope.constant(count).filter(|c| (0..=0xffff).contains(c)));
+    if let [Some(x), Some(y), Some(z)] = known {
+        let [x, y, z] = [number(x), number(y), number(z)];
+        return quote!([#x, #y, #z]);
+    }
+    let [x, y, z] = counts.each_ref().map(|count| scope.int(count));
+    quote!(check.blocks([#x, #y, #z])?)
+}
+
+fn numbers(step: &Step) -> impl Iterator<Item = &IntExpr> {
+    step.grid.iter().chain(fixed(step))
+}
+
+/// Numbers that occupancy depends on, and that can't depend on it.
+fn fixed(step: &Step) -> impl Iterator<Item = &IntExpr> {
+    step.block.iter().chain(&step.cluster).chain([&step.smem])
+}
+
+fn uses(expr: &IntExpr, prop: DeviceProp) -> bool {
+    match expr {
+        IntExpr::Device(other) => *other == prop,
+        IntExpr::Const(_) | IntExpr::Axis(_) => false,
+        IntExpr::Op(_, a, b) => uses(a, prop) || uses(b, prop),
+    }
+}
+
+fn highest_axis(expr: &IntExpr) -> Option<usize> {
+    match expr {
+        IntExpr::Axis(axis) => Some(*axis),
+        IntExpr::Const(_) | IntExpr::Device(_) => None,
+        IntExpr::Op(_, a, b) => highest_axis(a).max(highest_axis(b)),
+    }
+}
+
+/// What can't be printed: positions that aren't there, and a circle through occupancy.
+fn check(kernel: &Kernel<'_>, variant: &Variant) -> Result<(), Error> {
+    let (spec, contract) = (kernel.spec, &variant.contract);
+    let refuse = |why: String| Error::Contract { kernel: format!("{}/{}", spec.name, variant.name), why };
+    for step in &contract.steps {
+        for arg in &step.args {
+            let (position, count) = match arg {
+                Arg::Ptr(i) => (*i, spec.tensors.len()),
+                Arg::Axis(i) => (*i, spec.axes.len()),
+                Arg::Scalar(i) => (*i, spec.scalars.len()),
+                Arg::Workspace(i) => (*i, contract.workspace.len()),
+            };
+            if position >= count {
+                return Err(refuse(format!("there is no {arg}")));
+            }
+        }
+        let circular = [DeviceProp::MaxActiveClusters, DeviceProp::MaxBlocksPerSm];
+        if fixed(step).any(|expr| circular.iter().any(|prop| uses(expr, *prop))) {
+            return Err(refuse(
+                "block, cluster or shared memory asks for the occupancy it decides".to_owned(),
+            ));
+        }
+    }
+    let properties = [
+        DeviceProp::SmCount,
+        DeviceProp::DeviceSmem,
+        DeviceProp::MaxActiveClusters,
+        DeviceProp::MaxBlocksPerSm,
+    ];
+    if contract.workspace.iter().any(|part| properties.iter().any(|prop| uses(&part.bytes, *prop))) {
+        return Err(refuse("a workspace part asks for the device, which is sized without one".to_owned()));
+    }
+    let expressions =
+        contract.steps.iter().flat_map(numbers).chain(contract.workspace.iter().map(|p| &p.bytes));
+    match expressions.filter_map(highest_axis).max() {
+        Some(axis) if axis >= spec.axes.len() => Err(refuse(format!("there is no axis a{axis}"))),
+        Some(_) | None => Ok(()),
+    }
+}
