@@ -1,0 +1,284 @@
+//! What a wrapper checks before a launch. Pure: numbers in, a named error out.
+
+use crate::error::Error;
+use crate::layout::{Fault, Layout};
+
+/// Blocks along x, and along y and z, that a grid may have.
+const GRID_MAX: [usize; 3] = [i32::MAX as usize, 65_535, 65_535];
+
+/// The checks of one kernel's wrapper.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    kernel: &'static str,
+}
+
+/// The bytes that an argument may touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The first address.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+}
+
+impl Extent {
+    /// Of a tensor at `address` whose elements take `element_bytes`.
+    #[must_use]
+    pub fn of<const R: usize>(address: u64, layout: &Layout<R>, element_bytes: usize) -> Self {
+        let bytes = (layout.reach() as u64).saturating_mul(element_bytes as u64);
+        Self { start: address, end: address.saturating_add(bytes) }
+    }
+
+    /// Whether both touch a byte.
+    #[must_use]
+    pub const fn overlaps(&self, other: &Self) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+}
+
+impl Check {
+    /// Checks that report this kernel's name.
+    #[must_use]
+    pub const fn new(kernel: &'static str) -> Self {
+        Self { kernel }
+    }
+
+    /// An axis lies in its declared range.
+    ///
+    /// # Errors
+    /// [`Error::AxisOutOfRange`], [`Error::AxisNotMultiple`].
+    pub fn axis(
+        self,
+        axis: &'static str,
+        found: usize,
+        lo: usize,
+        hi: usize,
+        multiple_of: usize,
+    ) -> Result<(), Error> {
+        let kernel = self.kernel;
+        if found < lo || found > hi {
+            return Err(Error::AxisOutOfRange { kernel, axis, found, lo, hi });
+        }
+        if multiple_of > 1 && !found.is_multiple_of(multiple_of) {
+            return Err(Error::AxisNotMultiple { kernel, axis, found, multiple_of });
+        }
+        Ok(())
+    }
+
+    /// A view fits its memory and has the extents that the axes give.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`], and [`Error::ViewLength`] or [`Error::ViewTooLarge`] for a view that
+    /// never fitted its memory.
+    pub fn shape<const R: usize>(
+        self,
+        argument: &'static str,
+        layout: &Layout<R>,
+        expected: [usize; R],
+    ) -> Result<(), Error> {
+        let kernel = self.kernel;
+        match layout.fault() {
+            Some(Fault::Length { expected, found } | Fault::OutOfBounds { expected, found }) => {
+                return Err(Error::ViewLength { kernel, argument, expected, found });
+            }
+            Some(Fault::TooLarge) => return Err(Error::ViewTooLarge { kernel, argument }),
+            None => {}
+        }
+        let found = layout.shape();
+        match (0..R).find(|&d| found[d] != expected[d]) {
+            Some(dimension) => Err(Error::ShapeMismatch {
+                kernel,
+                argument,
+                dimension,
+                expected: expected[dimension],
+                found: found[dimension],
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// A view is dense and row-major.
+    ///
+    /// # Errors
+    /// [`Error::NotContiguous`].
+    pub fn row_major<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
+        self.strides(argument, layout, layout.row_major_strides())
+    }
+
+    /// A view has exactly these strides, wherever an extent is above 1.
+    ///
+    /// # Errors
+    /// [`Error::NotContiguous`].
+    pub fn strides<const R: usize>(
+        self,
+        argument: &'static str,
+        layout: &Layout<R>,
+        expected: [usize; R],
+    ) -> Result<(), Error> {
+        match layout.first_other_stride(&expected) {
+            Some(dimension) => Err(Error::NotContiguous {
+                kernel: self.kernel,
+                argument,
+                dimension,
+                expected: expected[dimension],
+                found: layout.strides()[dimension],
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// No two indices of an output share an element. Only strided outputs can fail.
+    ///
+    /// # Errors
+    /// [`Error::Overlap`] of the output with itself.
+    pub fn injective<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
+        if layout.is_injective() {
+            return Ok(());
+        }
+        Err(Error::Overlap { kernel: self.kernel, argument, other: argument })
+    }
+
+    /// A pointer is aligned. For a variant's eligibility, use [`all_aligned`] and fall through instead.
+    ///
+    /// # Errors
+    /// [`Error::Misaligned`].
+    pub fn aligned(self, argument: &'static str, address: u64, needed: usize) -> Result<(), Error> {
+        if all_aligned(needed, &[address]) {
+            return Ok(());
+        }
+        Err(Error::Misaligned { kernel: self.kernel, argument, needed, address })
+    }
+
+    /// No output shares a byte with another output or with an input. Address ranges are compared, so
+    /// interleaved tensors count as overlapping.
+    ///
+    /// # Errors
+    /// [`Error::Overlap`].
+    pub fn disjoint(
+        self,
+        outputs: &[(&'static str, Extent)],
+        inputs: &[(&'static str, Extent)],
+    ) -> Result<(), Error> {
+        for (i, (argument, extent)) in outputs.iter().enumerate() {
+            let others = outputs[i + 1..].iter().chain(inputs);
+            if let Some((other, _)) = others.into_iter().find(|(_, other)| extent.overlaps(other)) {
+                return Err(Error::Overlap { kernel: self.kernel, argument, other });
+            }
+        }
+        Ok(())
+    }
+
+    /// A grid in the type that launches take.
+    ///
+    /// # Errors
+    /// [`Error::GridTooLarge`].
+    pub fn grid(self, blocks: [usize; 3]) -> Result<[u32; 3], Error> {
+        if (0..3).any(|d| blocks[d] > GRID_MAX[d]) {
+            return Err(Error::GridTooLarge { kernel: self.kernel, blocks });
+        }
+        Ok(blocks.map(|count| count as u32))
+    }
+
+    /// Blocks that wait for each other are all resident at once.
+    ///
+    /// # Errors
+    /// [`Error::NotCoResident`].
+    pub fn co_resident(self, grid: [u32; 3], blocks_per_sm: u32, sm_count: u32) -> Result<(), Error> {
+        let needed = grid.into_iter().map(|count| count as usize).product();
+        let found = blocks_per_sm as usize * sm_count as usize;
+        if needed > found {
+            return Err(Error::NotCoResident { kernel: self.kernel, needed, found });
+        }
+        Ok(())
+    }
+}
+
+/// True where an axis is empty: the wrapper has nothing to do and returns `Ok`.
+#[must_use]
+pub const fn any_zero(axes: &[usize]) -> bool {
+    let mut i = 0;
+    while i < axes.len() {
+        if axes[i] == 0 {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Whether all addresses are multiples of `bytes`.
+#[must_use]
+pub fn all_aligned(bytes: usize, addresses: &[u64]) -> bool {
+    addresses.iter().all(|address| address.is_multiple_of(bytes as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHECK: Check = Check::new("k");
+
+    fn message(result: Result<(), Error>) -> String {
+        result.map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn axes_are_bounded_and_divided() {
+        assert_eq!(message(CHECK.axis("m", 8192, 1, 8192, 1)), "");
+        assert!(
+            message(CHECK.axis("m", 0, 1, 8192, 1)).contains("axis `m` is 0, outside the declared 1..=8192")
+        );
+        assert!(message(CHECK.axis("m", 8193, 1, 8192, 1)).contains("is 8193"));
+        assert_eq!(message(CHECK.axis("m", 24, 1, 64, 8)), "");
+        assert!(message(CHECK.axis("m", 20, 1, 64, 8)).contains("no multiple of the declared 8"));
+    }
+
+    #[test]
+    fn shapes_name_the_first_dimension_that_differs() {
+        assert_eq!(message(CHECK.shape("x", &Layout::row_major([2, 3], 6), [2, 3])), "");
+        let error = message(CHECK.shape("x", &Layout::row_major([2, 3], 6), [2, 4]));
+        assert!(error.starts_with("k: dimension 1 of argument `x` is 3 where the axes give 4;"), "{error}");
+        let error = message(CHECK.shape("x", &Layout::row_major([2, 4], 6), [2, 4]));
+        assert!(error.starts_with("k: argument `x` has 6 elements where its view needs 8;"), "{error}");
+    }
+
+    #[test]
+    fn strides_are_compared_where_they_matter() {
+        let padded = Layout::strided([2, 3], [8, 1], 16);
+        let error = message(CHECK.row_major("x", &padded));
+        assert!(error.contains("stride 8 in dimension 0 where the kernel was built for 3"), "{error}");
+        assert_eq!(message(CHECK.strides("x", &padded, [8, 1])), "");
+        assert!(message(CHECK.injective("y", &Layout::strided([2, 3], [0, 1], 3))).contains("two indices"));
+    }
+
+    #[test]
+    fn overlap_is_by_bytes_touched() {
+        let at = |address, layout: &Layout<1>| Extent::of(address, layout, 2);
+        let eight = Layout::row_major([8], 8);
+        let (x, y) = (at(0x100, &eight), at(0x110, &eight));
+        assert_eq!(message(CHECK.disjoint(&[("y", y)], &[("x", x)])), "");
+        assert!(
+            message(CHECK.disjoint(&[("y", at(0x10e, &eight))], &[("x", x)]))
+                .contains("`y` shares memory with `x`")
+        );
+        assert!(message(CHECK.disjoint(&[("y", y), ("z", y)], &[])).contains("`z`"));
+        assert_eq!(message(CHECK.disjoint(&[("y", y)], &[("x", x), ("w", x)])), ""); // inputs may share
+        let spread = at(0x100, &Layout::strided([2], [64], 65));
+        assert_eq!(spread.end, 0x100 + 65 * 2);
+    }
+
+    #[test]
+    fn grids_have_limits() {
+        assert_eq!(CHECK.grid([7, 1, 1]).ok(), Some([7, 1, 1]));
+        assert!(CHECK.grid([1, 65_536, 1]).is_err());
+        assert!(message(CHECK.co_resident([133, 1, 1], 1, 132)).contains("133 blocks must be resident"));
+        assert_eq!(message(CHECK.co_resident([132, 2, 1], 2, 132)), "");
+    }
+
+    #[test]
+    fn alignment_and_empty_axes() {
+        assert!(message(CHECK.aligned("x", 0x108, 16)).contains("at 0x108 isn't aligned to 16"));
+        assert!(all_aligned(16, &[0x100, 0x110]));
+        assert!(any_zero(&[4, 0]) && !any_zero(&[4, 1]) && !any_zero(&[]));
+    }
+}

@@ -1,0 +1,317 @@
+//! The one audited module that calls cudarc's raw driver interface (`driver::sys`): launches with attributes,
+//! which cudarc's safe layer lacks, and what goes with them. Plain functions over raw handles, so that
+//! emitted wrappers, raw entries and the search's own launcher share every line.
+//!
+//! All functions need the driver library ([`super::context`] has looked for it) and, unless they say
+//! otherwise, the context of their handles to be current on this thread.
+
+use cudarc::driver::{DriverError, result, sys};
+use std::ffi::{c_int, c_void};
+
+use super::tma::{TensorMap, TiledTensor};
+
+/// A driver stream; null is the legacy default stream.
+pub type CUstream = sys::CUstream;
+/// An address in device memory.
+pub type CUdeviceptr = sys::CUdeviceptr;
+/// A driver function; valid while its module is loaded.
+pub type CUfunction = sys::CUfunction;
+
+/// The shape and attributes of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchConfig {
+    /// Blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y and z.
+    pub block: [u32; 3],
+    /// Blocks of a cluster; all ones for none.
+    pub cluster: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub dynamic_smem: u32,
+    /// Programmatic dependent launch: the kernel may begin before its predecessor in the stream ends.
+    pub pdl: bool,
+    /// All blocks must be resident together, and may synchronise as one grid.
+    pub cooperative: bool,
+}
+
+impl Default for LaunchConfig {
+    /// One block of one thread, no attributes.
+    fn default() -> Self {
+        let one = [1; 3];
+        Self { grid: one, block: one, cluster: one, dynamic_smem: 0, pdl: false, cooperative: false }
+    }
+}
+
+impl LaunchConfig {
+    /// Threads of a block.
+    #[must_use]
+    pub const fn threads(&self) -> u32 {
+        self.block[0] * self.block[1] * self.block[2]
+    }
+}
+
+/// Attributes of one launch, in place: a launch allocates nothing.
+struct Attributes {
+    list: [sys::CUlaunchAttribute; 3],
+    count: u32,
+}
+
+impl Attributes {
+    fn of(config: &LaunchConfig) -> Self {
+        use sys::CUlaunchAttributeID_enum as Id;
+        let unset = attribute(Id::CU_LAUNCH_ATTRIBUTE_IGNORE, |_| {});
+        let mut attributes = Self { list: [unset; 3], count: 0 };
+        if config.cluster != [1; 3] {
+            let [x, y, z] = config.cluster;
+            attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, |value| {
+                value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+            }));
+        }
+        if config.pdl {
+            attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, |value| {
+                value.programmaticStreamSerializationAllowed = 1;
+            }));
+        }
+        if config.cooperative {
+            attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, |value| value.cooperative = 1));
+        }
+        attributes
+    }
+
+    fn push(&mut self, attribute: sys::CUlaunchAttribute) {
+        self.list[self.count as usize] = attribute;
+        self.count += 1;
+    }
+
+    fn config(&mut self, config: &LaunchConfig, stream: CUstream) -> sys::CUlaunchConfig {
+        sys::CUlaunchConfig {
+            gridDimX: config.grid[0],
+            gridDimY: config.grid[1],
+            gridDimZ: config.grid[2],
+            blockDimX: config.block[0],
+            blockDimY: config.block[1],
+            blockDimZ: config.block[2],
+            sharedMemBytes: config.dynamic_smem,
+            hStream: stream,
+            attrs: self.list.as_mut_ptr(),
+            numAttrs: self.count,
+        }
+    }
+}
+
+fn attribute(
+    id: sys::CUlaunchAttributeID,
+    set: impl FnOnce(&mut sys::CUlaunchAttributeValue),
+) -> sys::CUlaunchAttribute {
+    let mut value = sys::CUlaunchAttributeValue { pad: [0; 64] };
+    set(&mut value);
+    sys::CUlaunchAttribute { id, pad: [0; 4], value }
+}
+
+/// Launches a kernel. Asynchronous: what goes wrong on the device is reported by a later call.
+///
+/// # Errors
+/// The driver's: a shape or attribute that the device or the function doesn't take, or an earlier failure.
+///
+/// # Safety
+/// `function` and `stream` are live and of the current context. `params[i]` points at a value of the type of
+/// the kernel's i-th parameter, and there is one for each. Memory that the kernel touches through them stays
+/// allocated until it ends, and nothing else uses it in a conflicting way.
+pub unsafe fn launch(
+    function: CUfunction,
+    stream: CUstream,
+    config: &LaunchConfig,
+    params: &mut [*mut c_void],
+) -> Result<(), DriverError> {
+    let mut attributes = Attributes::of(config);
+    let config = attributes.config(config, stream);
+    // SAFETY: the caller vouches for handles and parameters; the driver copies configuration, attributes and
+    // parameter values before it returns.
+    unsafe { sys::cuLaunchKernelEx(&raw const config, function, params.as_mut_ptr(), std::ptr::null_mut()) }
+        .result()
+}
+
+/// Fills device memory with a byte, in stream order; capturable.
+///
+/// # Errors
+/// The driver's.
+///
+/// # Safety
+/// `stream` is live and of the current context; `bytes` bytes at `address` are allocated and not in
+/// conflicting use.
+pub unsafe fn memset_d8_async(
+    address: CUdeviceptr,
+    value: u8,
+    bytes: usize,
+    stream: CUstream,
+) -> Result<(), DriverError> {
+    // SAFETY: as the caller promises.
+    unsafe { result::memset_d8_async(address, value, bytes, stream) }
+}
+
+/// Lets a function use this much dynamic shared memory, which above 48 KiB it must ask for; with
+/// `nonportable_cluster`, also clusters of more than 8 blocks. Once, after loading.
+///
+/// # Errors
+/// The driver's: more than the device has.
+///
+/// # Safety
+/// `function` is live and of the current context.
+pub unsafe fn prepare(
+    function: CUfunction,
+    dynamic_smem_max: u32,
+    nonportable_cluster: bool,
+) -> Result<(), DriverError> {
+    use sys::CUfunction_attribute_enum as Attribute;
+    let set = |attribute, value| {
+        // SAFETY: as the caller promises.
+        unsafe { result::function::set_function_attribute(function, attribute, value) }
+    };
+    if dynamic_smem_max > 48 * 1024 {
+        let bytes = c_int::try_from(dynamic_smem_max).unwrap_or(c_int::MAX);
+        set(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)?;
+    }
+    if nonportable_cluster {
+        set(Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
+    }
+    Ok(())
+}
+
+/// Blocks of this launch's size and shared memory that one multiprocessor holds at once.
+///
+/// # Errors
+/// The driver's.
+///
+/// # Safety
+/// `function` is live and of the current context.
+pub unsafe fn max_blocks_per_sm(function: CUfunction, config: &LaunchConfig) -> Result<u32, DriverError> {
+    let mut blocks: c_int = 0;
+    // SAFETY: as the caller promises; `blocks` outlives the call.
+    unsafe {
+        sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &raw mut blocks,
+            function,
+            c_int::try_from(config.threads()).unwrap_or(c_int::MAX),
+            config.dynamic_smem as usize,
+        )
+    }
+    .result()?;
+    Ok(u32::try_from(blocks).unwrap_or(0))
+}
+
+/// Clusters of this launch that the device holds at once.
+///
+/// # Errors
+/// The driver's.
+///
+/// # Safety
+/// `function` is live and of the current context.
+pub unsafe fn max_active_clusters(function: CUfunction, config: &LaunchConfig) -> Result<u32, DriverError> {
+    let mut clusters: c_int = 0;
+    let mut attributes = Attributes::of(config);
+    let config = attributes.config(config, std::ptr::null_mut());
+    // SAFETY: as the caller promises; all that is pointed at outlives the call.
+    unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, function, &raw const config) }.result()?;
+    Ok(u32::try_from(clusters).unwrap_or(0))
+}
+
+/// The CUDA version of the driver, as in 13000 for 13.0. Needs no context and no initialisation.
+///
+/// # Errors
+/// The driver's.
+///
+/// # Panics
+/// When there is no driver library.
+pub fn driver_cuda_version() -> Result<u32, DriverError> {
+    let mut version: c_int = 0;
+    // SAFETY: `version` outlives the call, which has no other precondition.
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
+    Ok(u32::try_from(version).unwrap_or(0))
+}
+
+/// Whether work put on this stream goes into a graph instead of to the device.
+///
+/// # Errors
+/// The driver's, also when the capture has been invalidated.
+///
+/// # Safety
+/// `stream` is live and of the current context.
+pub unsafe fn is_capturing(stream: CUstream) -> Result<bool, DriverError> {
+    use sys::CUstreamCaptureStatus_enum as Status;
+    // SAFETY: as the caller promises.
+    let status = unsafe { result::stream::is_capturing(stream) }?;
+    Ok(status != Status::CU_STREAM_CAPTURE_STATUS_NONE)
+}
+
+/// Multiprocessors of a context's device.
+///
+/// # Errors
+/// The driver's.
+pub fn sm_count(context: &super::CudaContext) -> Result<u32, DriverError> {
+    let count = context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    Ok(u32::try_from(count).unwrap_or(0))
+}
+
+/// Bytes of shared memory that a block may ask for.
+///
+/// # Errors
+/// The driver's.
+pub fn smem_per_block_max(context: &super::CudaContext) -> Result<u32, DriverError> {
+    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    Ok(u32::try_from(context.attribute(attribute)?).unwrap_or(0))
+}
+
+/// Encodes a TMA descriptor. The device isn't touched; the descriptor is passed as a kernel parameter by
+/// value, so nothing outlives the launch.
+///
+/// # Errors
+/// The driver's: an address, stride or box that TMA doesn't take.
+pub fn encode_tiled<const R: usize>(tensor: &TiledTensor<R>) -> Result<TensorMap, DriverError> {
+    let mut map = TensorMap(sys::CUtensorMap { opaque: [0; 16] });
+    // TMA counts dimensions from the innermost, and leaves out the innermost stride, which is 1.
+    let inward = |d: usize| R - 1 - d;
+    let extents: [u64; R] = std::array::from_fn(|d| tensor.shape[inward(d)] as u64);
+    let bytes: [u64; R] =
+        std::array::from_fn(|d| (tensor.strides[inward(d)] * tensor.dtype.bits() / 8) as u64);
+    let tile: [u32; R] = std::array::from_fn(|d| tensor.tile[inward(d)]);
+    let every = [1_u32; R];
+    // SAFETY: the arrays have R elements each (R - 1 strides are read) and outlive the call, which writes
+    // `map` and nothing else; the address is encoded, not read.
+    unsafe {
+        sys::cuTensorMapEncodeTiled(
+            &raw mut map.0,
+            tensor.data_type(),
+            R as u32,
+            tensor.address as *mut c_void,
+            extents.as_ptr(),
+            bytes[1..].as_ptr(),
+            tile.as_ptr(),
+            every.as_ptr(),
+            sys::CUtensorMapInterleave_enum::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            tensor.swizzle.raw(),
+            tensor.promotion.raw(),
+            tensor.fill.raw(),
+        )
+    }
+    .result()?;
+    Ok(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_hold_what_is_asked_and_no_more() {
+        let plain = LaunchConfig { grid: [4, 1, 1], block: [8, 4, 1], ..LaunchConfig::default() };
+        assert_eq!((Attributes::of(&plain).count, plain.threads()), (0, 32));
+        let all = LaunchConfig { cluster: [2, 1, 1], pdl: true, cooperative: true, ..plain };
+        let mut attributes = Attributes::of(&all);
+        assert_eq!(attributes.count, 3);
+        // SAFETY: the first attribute is the cluster's.
+        let cluster = unsafe { attributes.list[0].value.clusterDim };
+        assert_eq!((cluster.x, cluster.y, cluster.z), (2, 1, 1));
+        let raw = attributes.config(&all, std::ptr::null_mut());
+        assert_eq!((raw.gridDimX, raw.blockDimY, raw.numAttrs), (4, 4, 3));
+    }
+}

@@ -1,0 +1,106 @@
+//! What `explain()` says: which variants of a kernel there are, in the order in which dispatch tries them.
+//! Data and its print-out; the choice itself is plain Rust in the emitted file.
+
+use std::fmt;
+
+/// How a variant came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Won a search, judged and timed.
+    Tuned,
+    /// Compiled from the math as it stands, correct on the whole domain.
+    Untuned,
+    /// Scalar Rust printed from the math; `host` only.
+    Fallback,
+}
+
+/// One variant, as the record describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// Its name in the record.
+    pub name: &'static str,
+    /// How it came to be.
+    pub origin: Origin,
+    /// Where it may run, as a condition on axes and alignment; empty for everywhere.
+    pub eligible: &'static str,
+    /// Where it is tried first; empty for everywhere it is eligible.
+    pub preferred: &'static str,
+    /// The device that its time was measured on; empty for none.
+    pub tuned_on: &'static str,
+}
+
+/// A kernel's variants on one device, in dispatch order. Prints as a short table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explain {
+    /// The kernel.
+    pub kernel: &'static str,
+    /// The target dispatched to.
+    pub target: &'static str,
+    /// The device or CPU at hand.
+    pub device: String,
+    /// Variants, first tried first.
+    pub variants: Vec<Variant>,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Tuned => "tuned",
+            Self::Untuned => "untuned",
+            Self::Fallback => "fallback",
+        })
+    }
+}
+
+impl fmt::Display for Explain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} for {} on {}", self.kernel, self.target, self.device)?;
+        let width = self.variants.iter().map(|variant| variant.name.len()).max().unwrap_or(0);
+        for (i, variant) in self.variants.iter().enumerate() {
+            write!(f, "  {}. {:width$}  {:8}  ", i + 1, variant.name, variant.origin)?;
+            match (variant.eligible, variant.preferred) {
+                ("", "") => f.write_str("always")?,
+                (eligible, "") => write!(f, "where {eligible}")?,
+                ("", preferred) => write!(f, "preferred for {preferred}")?,
+                (eligible, preferred) => write!(f, "preferred for {preferred}, where {eligible}")?,
+            }
+            match variant.tuned_on {
+                "" => writeln!(f)?,
+                device if device == self.device => writeln!(f, "; tuned on this device")?,
+                device => writeln!(f, "; tuned on {device}, not on this one")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn explains_in_dispatch_order() {
+        let naive =
+            Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" };
+        let vector = Variant {
+            name: "vector8",
+            origin: Origin::Tuned,
+            eligible: "n % 8 == 0",
+            preferred: "n >= 4096",
+            tuned_on: "NVIDIA H200",
+        };
+        let explain = |device: &str| Explain {
+            kernel: "silu_mul",
+            target: "sm_90a",
+            device: device.to_owned(),
+            variants: vec![vector, naive],
+        };
+        assert_eq!(
+            explain("NVIDIA H200").to_string(),
+            "silu_mul for sm_90a on NVIDIA H200\n\
+             \x20 1. vector8  tuned     preferred for n >= 4096, where n % 8 == 0; tuned on this device\n\
+             \x20 2. naive    untuned   always\n"
+        );
+        assert!(explain("NVIDIA H100").to_string().contains("tuned on NVIDIA H200, not on this one"));
+    }
+}

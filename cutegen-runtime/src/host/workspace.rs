@@ -1,0 +1,68 @@
+//! Scratch memory for host kernels, owned by the caller and reused from call to call.
+
+/// Alignment of a workspace: a cache line, and a vector register of any level.
+const ALIGN: usize = 64;
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[expect(dead_code, reason = "only its size and alignment count")] [u8; ALIGN]);
+
+/// Scratch memory, aligned to 64 bytes. Every host wrapper takes one, whether or not today's variants use it.
+#[derive(Default)]
+pub struct Workspace {
+    lines: Vec<Line>,
+}
+
+impl std::fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workspace").field("bytes", &self.bytes()).finish()
+    }
+}
+
+impl Workspace {
+    /// An empty workspace; the first call that needs more grows it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { lines: Vec::new() }
+    }
+
+    /// A workspace of at least this many bytes.
+    #[must_use]
+    pub fn with_bytes(bytes: usize) -> Self {
+        let mut workspace = Self::new();
+        workspace.reserve(bytes);
+        workspace
+    }
+
+    /// Bytes there.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.lines.len() * ALIGN
+    }
+
+    /// At least this many bytes. Contents are not kept apart from initialised: parts that a contract calls
+    /// zeroed are zeroed by the wrapper.
+    pub fn reserve(&mut self, bytes: usize) -> *mut u8 {
+        let lines = bytes.div_ceil(ALIGN);
+        if lines > self.lines.len() {
+            self.lines.resize(lines, Line([0; ALIGN]));
+        }
+        self.lines.as_mut_ptr().cast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grows_and_stays_aligned() {
+        let mut workspace = Workspace::new();
+        assert_eq!(workspace.bytes(), 0);
+        let pointer = workspace.reserve(65);
+        assert_eq!((pointer as usize % ALIGN, workspace.bytes()), (0, 128));
+        workspace.reserve(1);
+        assert_eq!(workspace.bytes(), 128);
+        assert_eq!(Workspace::with_bytes(64).bytes(), 64);
+    }
+}

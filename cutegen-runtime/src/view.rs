@@ -1,0 +1,170 @@
+//! Ranked views over host slices, and the traits that make views of any kind of memory. A view cannot fail to
+//! be made: a misfit is kept in its [`Layout`] and reported by the wrapper it is given to.
+
+use crate::element::Element;
+use crate::layout::Layout;
+
+/// Memory that can be looked at as a tensor: slices, vectors, and with `cuda` cudarc's device slices.
+pub trait AsView {
+    /// The view made.
+    type View<'a, const R: usize>
+    where
+        Self: 'a;
+
+    /// A dense row-major view that covers all of the memory.
+    fn view<const R: usize>(&self, shape: [usize; R]) -> Self::View<'_, R>;
+}
+
+/// Memory that can be written as a tensor.
+pub trait AsViewMut {
+    /// The view made.
+    type ViewMut<'a, const R: usize>
+    where
+        Self: 'a;
+
+    /// A dense row-major view that covers all of the memory.
+    fn view_mut<const R: usize>(&mut self, shape: [usize; R]) -> Self::ViewMut<'_, R>;
+}
+
+/// A tensor of rank `R` in a slice.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, T, const R: usize> {
+    memory: &'a [T],
+    layout: Layout<R>,
+}
+
+/// A tensor of rank `R` in a slice, to be written.
+#[derive(Debug)]
+pub struct ViewMut<'a, T, const R: usize> {
+    memory: &'a mut [T],
+    layout: Layout<R>,
+}
+
+impl<T: Element> AsView for [T] {
+    type View<'a, const R: usize> = View<'a, T, R>;
+
+    fn view<const R: usize>(&self, shape: [usize; R]) -> View<'_, T, R> {
+        View { memory: self, layout: Layout::row_major(shape, self.len()) }
+    }
+}
+
+impl<T: Element> AsViewMut for [T] {
+    type ViewMut<'a, const R: usize> = ViewMut<'a, T, R>;
+
+    fn view_mut<const R: usize>(&mut self, shape: [usize; R]) -> ViewMut<'_, T, R> {
+        let layout = Layout::row_major(shape, self.len());
+        ViewMut { memory: self, layout }
+    }
+}
+
+impl<T: Element> AsView for Vec<T> {
+    type View<'a, const R: usize> = View<'a, T, R>;
+
+    fn view<const R: usize>(&self, shape: [usize; R]) -> View<'_, T, R> {
+        self.as_slice().view(shape)
+    }
+}
+
+impl<T: Element> AsViewMut for Vec<T> {
+    type ViewMut<'a, const R: usize> = ViewMut<'a, T, R>;
+
+    fn view_mut<const R: usize>(&mut self, shape: [usize; R]) -> ViewMut<'_, T, R> {
+        self.as_mut_slice().view_mut(shape)
+    }
+}
+
+impl<T: Element, const R: usize> View<'_, T, R> {
+    /// The same shape with these strides, in elements; the memory may be longer than what they reach.
+    ///
+    /// ```
+    /// use cutegen_runtime::AsView;
+    /// let x: Vec<i32> = (0..12).collect();
+    /// let left_half = x.view([3, 2]).with_strides([4, 1]);
+    /// assert_eq!(left_half.at([2, 1]), 9);
+    /// ```
+    #[must_use]
+    pub fn with_strides(self, strides: [usize; R]) -> Self {
+        Self { layout: Layout::strided(self.layout.shape(), strides, self.memory.len()), ..self }
+    }
+
+    /// Shape and strides.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout<R> {
+        &self.layout
+    }
+
+    /// The first element.
+    #[must_use]
+    pub const fn as_ptr(&self) -> *const T {
+        self.memory.as_ptr()
+    }
+
+    /// One element.
+    ///
+    /// # Panics
+    /// When the index is out of range. Wrappers check shapes before the first access.
+    #[must_use]
+    pub fn at(&self, index: [usize; R]) -> T {
+        self.memory[self.layout.offset(index)]
+    }
+}
+
+impl<T: Element, const R: usize> ViewMut<'_, T, R> {
+    /// The same shape with these strides, in elements; the memory may be longer than what they reach.
+    #[must_use]
+    pub fn with_strides(self, strides: [usize; R]) -> Self {
+        Self { layout: Layout::strided(self.layout.shape(), strides, self.memory.len()), ..self }
+    }
+
+    /// Shape and strides.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout<R> {
+        &self.layout
+    }
+
+    /// The first element.
+    #[must_use]
+    pub const fn as_mut_ptr(&mut self) -> *mut T {
+        self.memory.as_mut_ptr()
+    }
+
+    /// One element.
+    ///
+    /// # Panics
+    /// When the index is out of range. Wrappers check shapes before the first access.
+    #[must_use]
+    pub fn at(&self, index: [usize; R]) -> T {
+        self.memory[self.layout.offset(index)]
+    }
+
+    /// Writes one element.
+    ///
+    /// # Panics
+    /// When the index is out of range. Wrappers check shapes before the first access.
+    pub fn put(&mut self, index: [usize; R], value: T) {
+        self.memory[self.layout.offset(index)] = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Fault;
+
+    #[test]
+    fn views_index_row_major_and_strided() {
+        let mut y = vec![0_i32; 12];
+        let mut view = y.view_mut([3, 2]).with_strides([4, 1]);
+        view.put([2, 1], 7);
+        assert_eq!((view.at([2, 1]), view.layout().fault()), (7, None));
+        assert_eq!(y[9], 7);
+        assert_eq!(y.view([3, 4]).at([2, 1]), 7);
+        assert_eq!(y[..4].view([2, 2]).layout().strides(), [2, 1]);
+    }
+
+    #[test]
+    fn a_misfit_waits_for_the_launch() {
+        let x = [0_f32; 6];
+        assert_eq!(x.view([2, 4]).layout().fault(), Some(Fault::Length { expected: 8, found: 6 }));
+    }
+}
