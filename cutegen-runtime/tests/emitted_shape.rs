@@ -19,7 +19,14 @@ pub mod kernels {
     /// CUDA kernels for `sm_90a`.
     #[cfg(feature = "cuda")]
     #[allow(clippy::all, clippy::pedantic, reason = "emitted code")]
-    #[allow(unused, non_camel_case_types, reason = "emitted code")]
+    #[allow(
+        missing_docs,
+        non_upper_case_globals,
+        unreachable_pub,
+        unsafe_code,
+        unused,
+        reason = "emitted code"
+    )]
     pub mod cuda {
         use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
         use ::cutegen_runtime::cuda::{
@@ -254,7 +261,14 @@ pub mod kernels {
 
     /// Host kernels for `x86_64-unknown-linux-gnu` at `x86-64-v3`, over CPU fallbacks from the math.
     #[allow(clippy::all, clippy::pedantic, reason = "emitted code")]
-    #[allow(unused, non_camel_case_types, reason = "emitted code")]
+    #[allow(
+        missing_docs,
+        non_upper_case_globals,
+        unreachable_pub,
+        unsafe_code,
+        unused,
+        reason = "emitted code"
+    )]
     pub mod host {
         use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
         use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
