@@ -8,9 +8,38 @@
 //! Invariant: a wrong, slow, crashing or hanging candidate is an outcome; an [`Error`] means that this machine or
 //! this program is at fault.
 
+pub mod arena;
+mod candidate;
+mod case;
+pub mod compare;
+pub mod element;
 mod error;
+mod fault;
+mod image;
+pub mod inputs;
+mod judge;
+mod launches;
 pub mod memory;
+mod outcome;
 pub mod protocol;
+mod reference;
 pub mod runner;
+mod session;
+mod settings;
+mod shapes;
+pub mod stats;
+mod timing;
+mod worker;
 
+pub use candidate::{Candidate, dispatch};
+pub use case::ScalarChoice;
 pub use error::Error;
+pub use fault::{Check, Checks, Fault, Place};
+pub use inputs::Distribution;
+pub use judge::Judge;
+pub use outcome::{Correctness, Crash, NotCounted, Outcome};
+pub use reference::{Call, Expected, Reference};
+pub use settings::{Cost, Question, Settings};
+pub use shapes::{Budget, shapes};
+pub use stats::Comparison;
+pub use worker::{RUN, VARIABLE, Workers};

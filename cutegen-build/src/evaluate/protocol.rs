@@ -59,6 +59,14 @@ pub struct Limits {
     pub files: u64,
 }
 
+impl Limits {
+    /// What a host candidate may use unless its session says otherwise.
+    #[must_use]
+    pub fn host() -> Self {
+        Limits { address_space: 8 << 30, cpu_seconds: 3600, files: 64 }
+    }
+}
+
 /// One piece of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -152,8 +160,9 @@ pub struct Run {
     pub reload: bool,
 }
 
-/// A comparison: which program each block times. Every block is the same number of launches over the rotation's
-/// slots in turn; the runner doubles that number until the fastest program's block lasts `min_block_ns`.
+/// A comparison: which program each block times. Every block is the same number of launches; the runner doubles that
+/// number until the fastest program's block lasts `min_block_ns`. Launches go over the rotation's slots in turn, and
+/// each program goes on in its next block where it stopped. Before the first block every program has run on every slot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TimePlan {

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
 use crate::evaluate::protocol::{Reply, Request};
 
@@ -20,6 +20,11 @@ impl Channel {
         let null = File::options().read(true).write(true).open("/dev/null").map_err(|e| e.to_string())?;
         let requests = BufReader::new(take(0, &null)?);
         Ok(Self { requests, replies: take(1, &null)? })
+    }
+
+    /// Its own descriptors.
+    pub(super) fn fds(&self) -> [RawFd; 2] {
+        [self.requests.get_ref().as_raw_fd(), self.replies.as_raw_fd()]
     }
 
     /// The next request; `None` at the end of input.
@@ -41,7 +46,6 @@ impl Channel {
 }
 
 fn take(fd: i32, null: &File) -> Result<File, String> {
-    use std::os::fd::AsRawFd as _;
     // SAFETY: duplicates a standard descriptor of this process; the result is checked before it is owned.
     let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 100) };
     // SAFETY: replaces a standard descriptor of this process by /dev/null.

@@ -55,20 +55,42 @@ impl Device for Host {
         let mut programs = Vec::with_capacity(job.programs.len());
         for program in &job.programs {
             let slots = program.slots.iter().map(|slot| self.resolve(job, program, slot, arena));
-            programs.push(slots.collect::<Result<Vec<_>, _>>()?);
+            programs.push(Turning { slots: slots.collect::<Result<_, _>>()?, next: 0 });
         }
+        programs.iter_mut().for_each(|program| program.launch(program.slots.len()));
         let launches = calibrate(&mut programs, plan);
-        let block_ns = plan.order.iter().map(|p| block(&mut programs[*p], launches)).collect();
+        let block_ns = plan.order.iter().map(|p| programs[*p].block(launches)).collect();
         Ok(Timed { launches, block_ns })
     }
 }
 
+/// A program and the slot that it runs next.
+struct Turning {
+    slots: Vec<Launch>,
+    next: usize,
+}
+
+impl Turning {
+    fn launch(&mut self, launches: usize) {
+        for _ in 0..launches {
+            self.slots[self.next].go();
+            self.next = (self.next + 1) % self.slots.len();
+        }
+    }
+
+    fn block(&mut self, launches: u32) -> u64 {
+        let start = Instant::now();
+        self.launch(launches as usize);
+        u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
 /// Doubles the launches of a block until the fastest program's block is long enough and the warm-up is over.
-fn calibrate(programs: &mut [Vec<Launch>], plan: &TimePlan) -> u32 {
+fn calibrate(programs: &mut [Turning], plan: &TimePlan) -> u32 {
     let start = Instant::now();
     let mut launches = 1;
     loop {
-        let fastest = programs.iter_mut().map(|slots| block(slots, launches)).min().unwrap_or(u64::MAX);
+        let fastest = programs.iter_mut().map(|program| program.block(launches)).min().unwrap_or(u64::MAX);
         let warm = start.elapsed().as_nanos() >= u128::from(plan.warm_up_ns);
         match (fastest < plan.min_block_ns, warm) {
             (true, _) => launches = u32::saturating_mul(launches, 2),
@@ -76,15 +98,6 @@ fn calibrate(programs: &mut [Vec<Launch>], plan: &TimePlan) -> u32 {
             (false, true) => return launches,
         }
     }
-}
-
-fn block(slots: &mut [Launch], launches: u32) -> u64 {
-    let count = slots.len();
-    let start = Instant::now();
-    for i in 0..launches as usize {
-        slots[i % count].go();
-    }
-    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Host {

@@ -1,6 +1,7 @@
 //! What a runner takes away from itself before it loads a candidate, and an honest list of what it could not.
 
 use std::io;
+use std::os::fd::RawFd;
 
 use crate::evaluate::protocol::{Backend, Limits, Start};
 
@@ -25,6 +26,20 @@ pub(super) fn apply(start: &Start) -> Result<Vec<String>, String> {
     Ok(not_enforced(start.backend))
 }
 
+/// Closes every descriptor that the judge's process leaked into this one; `keep` and the standard ones stay.
+pub(super) fn close_leaked(mut keep: Vec<RawFd>) -> Result<(), String> {
+    keep.extend([0, 1, 2]);
+    keep.sort_unstable();
+    let ends = keep.iter().skip(1).map(|fd| fd - 1).chain([RawFd::MAX]);
+    for (first, last) in keep.iter().map(|fd| fd + 1).zip(ends).filter(|(first, last)| first <= last) {
+        // SAFETY: no live value of this process owns a descriptor outside `keep`.
+        if unsafe { libc::close_range(first.cast_unsigned(), last.cast_unsigned(), 0) } != 0 {
+            return Err(failed("descriptors"));
+        }
+    }
+    Ok(())
+}
+
 fn not_enforced(backend: Backend) -> Vec<String> {
     let mut missing = vec![
         "file reads (no landlock)".to_owned(),
@@ -41,7 +56,9 @@ fn not_enforced(backend: Backend) -> Vec<String> {
     }
     // SAFETY: geteuid has no preconditions.
     if backend == Backend::Host && unsafe { libc::geteuid() } == 0 {
-        missing.push("number of processes (the limit does not bind root)".to_owned());
+        missing.push(
+            "new processes, and their leaving the runner's group (the limit does not bind root)".to_owned(),
+        );
     }
     missing
 }

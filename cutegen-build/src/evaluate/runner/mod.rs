@@ -64,6 +64,11 @@ fn run_as(placement: Placement) -> ExitCode {
 fn serve(placement: Placement) -> Result<(), String> {
     let mut channel = Channel::claim_stdio()?;
     let Some(Request::Start(start)) = channel.receive()? else { return Err("no start".to_owned()) };
+    if placement == Placement::Together {
+        // under the sanitizer some belong to it
+        let [requests, replies] = channel.fds();
+        limits::close_leaked(vec![requests, replies, start.arena_fd])?;
+    }
     let (mut device, mut arena) = match open(&start, placement) {
         Ok((device, arena, ready)) => {
             channel.send(&Reply::Ready(ready))?;

@@ -1,0 +1,130 @@
+//! The arena's layout: where tensors and workspace lie, guards between them, and the patterns that say whether a
+//! candidate wrote where it must not, or did not write where it must. Pure byte work.
+
+use super::protocol::Region;
+
+/// Length of every guard, in bytes.
+pub const GUARD: u64 = 4096;
+
+/// Fills outputs before the judged launch: NaN in every float type.
+pub const POISON: u8 = 0xff;
+
+/// Fills outputs before the second launch, so that an element which still holds both poisons was never written.
+pub const SECOND_POISON: u8 = 0xa5;
+
+/// How tensors' bases are aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Alignment {
+    /// To 256 bytes, as allocators give.
+    Allocator,
+    /// To one element and no more, as a view into a larger tensor may be.
+    Element,
+}
+
+/// What is to be laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Its length.
+    pub bytes: u64,
+    /// Length of one element.
+    pub element: u64,
+}
+
+/// Where everything lies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// One region per extent, in order.
+    pub regions: Vec<Region>,
+    /// All that lies between and around the regions.
+    pub guards: Vec<Region>,
+    /// Length of the arena.
+    pub bytes: u64,
+}
+
+/// Lays `extents` out, each between guards; `None` when the lengths overflow.
+#[must_use]
+pub fn layout(extents: &[(Extent, Alignment)]) -> Option<Layout> {
+    let mut layout = Layout::default();
+    for (extent, alignment) in extents {
+        let base = layout.bytes.checked_add(GUARD)?.checked_next_multiple_of(256)?;
+        let offset = match alignment {
+            Alignment::Allocator => base,
+            Alignment::Element => base.checked_add(extent.element)?,
+        };
+        layout.guards.push(Region { offset: layout.bytes, bytes: offset - layout.bytes });
+        layout.regions.push(Region { offset, bytes: extent.bytes });
+        layout.bytes = offset.checked_add(extent.bytes)?;
+    }
+    let end = layout.bytes.checked_add(GUARD)?.checked_next_multiple_of(4096)?;
+    layout.guards.push(Region { offset: layout.bytes, bytes: end - layout.bytes });
+    layout.bytes = end;
+    Some(layout)
+}
+
+/// Fills a guard: 16-bit words `0x7ff1..=0x7fff` that depend on their place, NaN in every float type, so that what is
+/// read out of bounds poisons what is computed from it.
+pub fn fill_guard(bytes: &mut [u8]) {
+    let pattern = pattern();
+    for chunk in bytes.chunks_mut(pattern.len()) {
+        chunk.copy_from_slice(&pattern[..chunk.len()]);
+    }
+}
+
+/// The first byte of a guard that was written.
+#[must_use]
+pub fn damage(bytes: &[u8]) -> Option<usize> {
+    let pattern = pattern();
+    let mut chunks = bytes.chunks(pattern.len()).enumerate();
+    chunks.find_map(|(i, chunk)| {
+        let differs = || chunk.iter().zip(&pattern).position(|(found, left)| found != left);
+        if *chunk == pattern[..chunk.len()] { None } else { differs().map(|at| i * pattern.len() + at) }
+    })
+}
+
+fn pattern() -> [u8; 480] {
+    let mut pattern = [0; 480];
+    for (i, word) in pattern.chunks_exact_mut(2).enumerate() {
+        word.copy_from_slice(&(0x7ff0_u16 + 1 + (i % 15) as u16).to_le_bytes());
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Alignment, Extent, GUARD, damage, fill_guard, layout};
+
+    #[test]
+    fn every_byte_is_in_one_region_or_guard() {
+        let extent = |bytes, element| Extent { bytes, element };
+        let extents = [
+            (extent(10, 2), Alignment::Allocator),
+            (extent(0, 4), Alignment::Element),
+            (extent(8, 4), Alignment::Element),
+        ];
+        let layout = layout(&extents).expect("fits");
+        let mut all: Vec<_> = layout.regions.iter().chain(&layout.guards).copied().collect();
+        all.sort_by_key(|r| (r.offset, r.bytes));
+        let mut end = 0;
+        for region in all {
+            assert_eq!(region.offset, end);
+            end = region.offset + region.bytes;
+        }
+        assert_eq!(end, layout.bytes);
+        assert!(layout.guards.iter().all(|g| g.bytes >= GUARD));
+        assert_eq!(layout.regions[0].offset % 256, 0);
+        assert_eq!(layout.regions[2].offset % 256, 4);
+    }
+
+    #[test]
+    fn any_written_byte_shows() {
+        let mut guard = vec![0; 5000];
+        fill_guard(&mut guard);
+        assert_eq!(damage(&guard), None);
+        for at in [0, 479, 480, 4999] {
+            let mut hurt = guard.clone();
+            hurt[at] ^= 1;
+            assert_eq!(damage(&hurt), Some(at));
+        }
+        assert!(f32::from_le_bytes([guard[0], guard[1], guard[2], guard[3]]).is_nan());
+    }
+}

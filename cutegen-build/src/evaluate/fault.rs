@@ -1,0 +1,181 @@
+//! [`Fault`]: the one check that a wrong candidate fell to, and where. [`Check`]s can be switched off one at a time
+//! by the gate's own tests, which show that each of them catches something that all others let pass.
+
+use std::fmt;
+
+use super::compare::Wrong;
+use super::inputs::Distribution;
+
+/// What the gate looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Check {
+    /// Every element lies within its bound of the reference.
+    Values,
+    /// Outputs are poisoned before launches, and must not keep it.
+    Poison,
+    /// Guards and pads keep their pattern.
+    Guards,
+    /// Inputs keep their contents.
+    Inputs,
+    /// Undefined workspace is poisoned before launches (else it is zero).
+    WorkspacePoison,
+    /// Repeats are bit-equal.
+    Repeats,
+    /// Bases are also aligned to no more than an element.
+    Misalignment,
+    /// One distribution of inputs.
+    Distribution(Distribution),
+}
+
+/// The checks that are on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    off: Vec<Check>,
+}
+
+impl Checks {
+    /// All but one; for the gate's own tests only.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without(mut self, check: Check) -> Self {
+        self.off.push(check);
+        self
+    }
+
+    /// Whether `check` is on.
+    #[must_use]
+    pub fn has(&self, check: Check) -> bool {
+        !self.off.contains(&check)
+    }
+}
+
+/// Where a fault was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Extents of all axes.
+    pub axes: Vec<i64>,
+    /// How inputs were drawn.
+    pub distribution: Distribution,
+    /// Name of the tensor.
+    pub tensor: String,
+    /// Index in the tensor, one number per dimension.
+    pub index: Vec<i64>,
+}
+
+/// Why a candidate is incorrect.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// A finite element is further from the reference than its bound.
+    Value {
+        /// Where.
+        place: Place,
+        /// What the candidate wrote.
+        found: f64,
+        /// The reference.
+        expected: f64,
+        /// The largest error allowed.
+        bound: f64,
+    },
+    /// NaN or infinity where the reference has a number, or the reverse, or the wrong infinity.
+    NonFinite {
+        /// Where.
+        place: Place,
+        /// What the candidate wrote.
+        found: f64,
+        /// The reference.
+        expected: f64,
+    },
+    /// An element still holds the poison of two launches.
+    Unwritten {
+        /// The first of them.
+        place: Place,
+        /// How many.
+        elements: u64,
+    },
+    /// A byte outside of every tensor was written.
+    OutOfBounds {
+        /// The nearest tensor, and the element that the byte would belong to.
+        place: Place,
+    },
+    /// An input was written.
+    InputWritten {
+        /// Where.
+        place: Place,
+    },
+    /// The same inputs gave other bits.
+    NotRepeatable {
+        /// The first difference.
+        place: Place,
+        /// In which repeat.
+        repeat: u32,
+        /// The element of the first launch.
+        first: f64,
+        /// The element of this one.
+        found: f64,
+    },
+}
+
+impl Fault {
+    /// The fault of a wrong element.
+    #[must_use]
+    pub fn of(wrong: Wrong, place: Place) -> Self {
+        let Wrong { found, expected, bound, .. } = wrong;
+        match found.is_finite() && expected.is_finite() {
+            true => Fault::Value { place, found, expected, bound },
+            false => Fault::NonFinite { place, found, expected },
+        }
+    }
+
+    /// The check that it fell to.
+    #[must_use]
+    pub fn check(&self) -> Check {
+        match self {
+            Fault::Value { .. } | Fault::NonFinite { .. } => Check::Values,
+            Fault::Unwritten { .. } => Check::Poison,
+            Fault::OutOfBounds { .. } => Check::Guards,
+            Fault::InputWritten { .. } => Check::Inputs,
+            Fault::NotRepeatable { .. } => Check::Repeats,
+        }
+    }
+
+    /// Where it was seen.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        match self {
+            Fault::Value { place, .. }
+            | Fault::NonFinite { place, .. }
+            | Fault::Unwritten { place, .. }
+            | Fault::OutOfBounds { place }
+            | Fault::InputWritten { place }
+            | Fault::NotRepeatable { place, .. } => place,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { axes, distribution, tensor, index } = self;
+        write!(f, "{tensor}{index:?} at extents {axes:?}, {distribution} inputs")
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Value { place, found, expected, bound } => {
+                write!(f, "wrong value: {place}: found {found:e}, expected {expected:e} +- {bound:.2e}")
+            }
+            Fault::NonFinite { place, found, expected } => {
+                write!(f, "wrong special value: {place}: found {found:e}, expected {expected:e}")
+            }
+            Fault::Unwritten { place, elements } => {
+                write!(f, "not written: {place}, {elements} elements in all")
+            }
+            Fault::OutOfBounds { place } => write!(f, "written out of bounds: {place}"),
+            Fault::InputWritten { place } => write!(f, "input written: {place}"),
+            Fault::NotRepeatable { place, repeat, first, found } => {
+                write!(f, "not repeatable: {place}: {first:e} became {found:e} in repeat {repeat}")
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! [`Image`]: where one launch's tensors and workspace lie in the arena; filling it before a launch, and reading off
+//! it afterwards what was written that must not be.
+
+use cutegen_spec::contract::{Contract, Initial};
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::tensor::Role;
+
+use super::arena::{Alignment, Extent, Layout, damage, fill_guard, layout};
+use super::case::{Case, elements};
+use super::error::Error;
+use super::fault::{Check, Checks, Fault, Place};
+use super::memory::SharedMemory;
+use super::protocol::Region;
+
+/// The arena of one launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
+    /// One region per tensor, by position.
+    pub(crate) tensors: Vec<Region>,
+    /// The whole workspace.
+    pub(crate) workspace: Region,
+    /// Length of the arena.
+    pub(crate) bytes: u64,
+    parts: Vec<Region>,
+    guards: Vec<Region>,
+}
+
+/// Lays a launch out; `Ok(None)` when the contract's workspace has no size at these extents.
+pub(crate) fn image(
+    spec: &KernelSpec,
+    contract: &Contract,
+    axes: &[i64],
+    alignment: Alignment,
+) -> Result<Option<Image>, Error> {
+    let Some((parts, total)) = workspace(contract, axes) else { return Ok(None) };
+    let mut extents = Vec::with_capacity(spec.tensors.len() + 1);
+    for tensor in &spec.tensors {
+        let element = tensor.dtype.bytes() as u64;
+        let bytes = elements(tensor, axes)? as u64 * element;
+        extents.push((Extent { bytes, element }, alignment));
+    }
+    extents.push((Extent { bytes: total, element: 1 }, Alignment::Allocator));
+    let Some(mut layout) = layout(&extents) else {
+        return Err(Error::Shape(format!("the tensors at {axes:?} fit no arena")));
+    };
+    let workspace = layout.regions.pop().unwrap_or_default();
+    let placed = |part: &Region| Region { offset: workspace.offset + part.offset, bytes: part.bytes };
+    let parts: Vec<Region> = parts.iter().map(placed).collect();
+    layout.guards.extend(pads(&parts, workspace));
+    let Layout { regions, guards, bytes } = layout;
+    Ok(Some(Image { tensors: regions, workspace, bytes, parts, guards }))
+}
+
+impl Image {
+    /// Brings the arena to the state that a launch finds: inputs, poison, patterns.
+    pub(crate) fn fill(
+        &self,
+        arena: &mut SharedMemory,
+        case: &Case,
+        contract: &Contract,
+        poison: u8,
+        checks: &Checks,
+    ) -> Result<(), Error> {
+        for guard in &self.guards {
+            fill_guard(arena.slice_mut(*guard)?);
+        }
+        for (region, contents) in self.tensors.iter().zip(&case.contents) {
+            match contents {
+                Some(contents) => arena.slice_mut(*region)?.copy_from_slice(contents),
+                None if checks.has(Check::Poison) => arena.slice_mut(*region)?.fill(poison),
+                None => {}
+            }
+        }
+        for (region, part) in self.parts.iter().zip(&contract.workspace) {
+            let clean = part.initial == Initial::Undefined && !checks.has(Check::WorkspacePoison);
+            arena.slice_mut(*region)?.fill(if clean { 0 } else { poison });
+        }
+        Ok(())
+    }
+
+    /// The first thing written that must not be.
+    pub(crate) fn trespass(
+        &self,
+        arena: &SharedMemory,
+        spec: &KernelSpec,
+        case: &Case,
+        checks: &Checks,
+    ) -> Result<Option<Fault>, Error> {
+        for guard in self.guards.iter().filter(|_| checks.has(Check::Guards)) {
+            if let Some(at) = damage(arena.slice(*guard)?) {
+                return Ok(Some(Fault::OutOfBounds {
+                    place: self.nearest(spec, case, guard.offset + at as u64),
+                }));
+            }
+        }
+        let inputs = spec.tensors.iter().enumerate().filter(|(_, t)| t.role == Role::Input);
+        for (t, tensor) in inputs.filter(|_| checks.has(Check::Inputs)) {
+            let (found, Some(given)) = (arena.slice(self.tensors[t])?, &case.contents[t]) else { continue };
+            if let Some(byte) = (found != given).then(|| first_difference(found, given)).flatten() {
+                let place = place(spec, case, t, byte / tensor.dtype.bytes());
+                return Ok(Some(Fault::InputWritten { place }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The element, of the tensor closest to it, that `offset` would belong to.
+    fn nearest(&self, spec: &KernelSpec, case: &Case, offset: u64) -> Place {
+        let distance = |r: &Region| match offset {
+            o if o < r.offset => r.offset - o,
+            o => o - (r.offset + r.bytes).min(o),
+        };
+        let workspace = (self.workspace, "workspace", 1);
+        let tensors = self.tensors.iter().zip(&spec.tensors);
+        let all = tensors.map(|(r, t)| (*r, t.name.as_str(), t.dtype.bytes() as i64)).chain([workspace]);
+        let near = all.filter(|(r, ..)| r.bytes > 0).min_by_key(|(r, ..)| distance(r)).unwrap_or(workspace);
+        let bytes = offset.cast_signed() - near.0.offset.cast_signed();
+        let (axes, index) = (case.axes.clone(), vec![bytes.div_euclid(near.2)]);
+        Place { axes, distribution: case.distribution, tensor: near.1.to_owned(), index }
+    }
+}
+
+/// An element of a tensor, by its row-major number.
+pub(crate) fn place(spec: &KernelSpec, case: &Case, tensor: usize, element: usize) -> Place {
+    let tensor = &spec.tensors[tensor];
+    let mut rest = element as i64;
+    let mut index = vec![0; tensor.dims.len()];
+    for (slot, dim) in index.iter_mut().zip(&tensor.dims).rev() {
+        let extent = dim.eval_axes(&case.axes).unwrap_or(1).max(1);
+        (*slot, rest) = (rest % extent, rest / extent);
+    }
+    let (axes, distribution) = (case.axes.clone(), case.distribution);
+    Place { axes, distribution, tensor: tensor.name.clone(), index }
+}
+
+/// The first byte in which two contents differ.
+pub(crate) fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
+    a.iter().zip(b).position(|(a, b)| a != b)
+}
+
+/// Regions of the workspace's parts from its start, and its length.
+pub(crate) fn workspace(contract: &Contract, axes: &[i64]) -> Option<(Vec<Region>, u64)> {
+    let (offsets, total) = contract.workspace_layout(axes)?;
+    let region = |(part, offset): (&cutegen_spec::contract::WorkspacePart, i64)| {
+        let bytes = u64::try_from(part.bytes.eval_axes(axes)?).ok()?;
+        Some(Region { offset: offset.unsigned_abs(), bytes })
+    };
+    let parts: Option<Vec<Region>> = contract.workspace.iter().zip(offsets).map(region).collect();
+    Some((parts?, u64::try_from(total).ok()?))
+}
+
+/// What lies between the parts of a workspace.
+fn pads(parts: &[Region], workspace: Region) -> Vec<Region> {
+    let starts = parts.iter().skip(1).map(|p| p.offset).chain([workspace.offset + workspace.bytes]);
+    let pad = |(part, next): (&Region, u64)| {
+        let offset = part.offset + part.bytes;
+        Region { offset, bytes: next - offset }
+    };
+    parts.iter().zip(starts).map(pad).collect()
+}

@@ -1,0 +1,288 @@
+//! Seeded inputs: what each [`Distribution`] puts into a tensor. Pure; the same (seed, position, distribution) gives
+//! the same bytes on every machine, so a failure can be replayed from its seed.
+
+use std::fmt;
+
+use cutegen_spec::dtype::DType;
+use cutegen_spec::tensor::Scalar;
+
+use super::element;
+use super::protocol::ScalarValue;
+
+/// How inputs are drawn. Each catches what the others let pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Distribution {
+    /// Standard normal, cut at 3.5 deviations.
+    Normal,
+    /// Uniform in `[0, 1)`: same-sign sums show drift.
+    Uniform,
+    /// Normal, scaled by 1e-3: absolute tolerances go blind.
+    Small,
+    /// Normal, scaled by 64 (4 for f16): intermediate overflow.
+    Large,
+    /// Neighbours in a row nearly cancel.
+    Cancelling,
+    /// Rows of the first input hold one value, at their first index: one-term sums show input precision.
+    OneHotFirst,
+    /// The same at the last index: dropped tails.
+    OneHotLast,
+    /// Integers up to 4 (2 for f16): sums are exact.
+    Integers,
+    /// Normal around a mean that costs half of the significand: unstable variance formulas.
+    LargeMean,
+    /// Normal, one NaN, infinity, subnormal or -0 planted per row of one input.
+    Specials,
+}
+
+impl Distribution {
+    /// All, in the order in which they are judged.
+    pub const ALL: [Distribution; 10] = [
+        Distribution::Normal,
+        Distribution::OneHotLast,
+        Distribution::Integers,
+        Distribution::Specials,
+        Distribution::LargeMean,
+        Distribution::Uniform,
+        Distribution::Small,
+        Distribution::Large,
+        Distribution::Cancelling,
+        Distribution::OneHotFirst,
+    ];
+
+    /// The word that evidence uses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Distribution::Normal => "normal",
+            Distribution::Uniform => "uniform",
+            Distribution::Small => "small",
+            Distribution::Large => "large",
+            Distribution::Cancelling => "cancelling",
+            Distribution::OneHotFirst => "one-hot-first",
+            Distribution::OneHotLast => "one-hot-last",
+            Distribution::Integers => "integers",
+            Distribution::LargeMean => "large-mean",
+            Distribution::Specials => "specials",
+        }
+    }
+}
+
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is drawn: one input of a spec at some shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Seed of the case; differs between shapes.
+    pub seed: u64,
+    /// Position of the input among the spec's inputs.
+    pub position: usize,
+    /// Number of inputs, of which `Specials` picks one.
+    pub inputs: usize,
+    /// Element type.
+    pub dtype: DType,
+    /// Number of elements.
+    pub elements: usize,
+    /// Extent of the last dimension.
+    pub row: usize,
+}
+
+/// The bytes of a drawn input.
+#[must_use]
+pub fn draw(distribution: Distribution, request: Request) -> Vec<u8> {
+    let Request { seed, position, dtype, elements, row, .. } = request;
+    let mut random = Random::new(seed, position as u64, distribution as u64);
+    let mut bytes = vec![0; elements * dtype.bytes()];
+    let row = row.max(1);
+    let mut previous = 0.0;
+    for index in 0..elements {
+        let column = index % row;
+        let value = match distribution {
+            Distribution::Normal | Distribution::Specials => random.normal(),
+            Distribution::Uniform => random.unit(),
+            Distribution::Small => random.normal() * 1e-3,
+            Distribution::Large => random.normal() * large(dtype),
+            Distribution::Cancelling => pair(&mut random, position, column, previous),
+            Distribution::OneHotFirst => one_hot(&mut random, position, column == 0),
+            Distribution::OneHotLast => one_hot(&mut random, position, column == row - 1),
+            Distribution::Integers => random.integer(integers(dtype)),
+            Distribution::LargeMean => random.normal() + mean(dtype),
+        };
+        previous = value;
+        element::write(dtype, &mut bytes, index, if dtype.is_float() { value } else { whole(dtype, value) });
+    }
+    if distribution == Distribution::Specials
+        && dtype.is_float()
+        && position as u64 == seed % request.inputs as u64
+    {
+        plant(&mut random, dtype, &mut bytes, row, elements);
+    }
+    bytes
+}
+
+/// A drawn scalar: log-uniform in 1e-6..1e-2, where epsilons live.
+#[must_use]
+pub fn draw_scalar(seed: u64, position: usize, scalar: &Scalar) -> ScalarValue {
+    let exponent = -6.0 + 4.0 * Random::new(seed, position as u64, u64::MAX).unit();
+    scalar_value(scalar.dtype, 10.0_f64.powf(exponent))
+}
+
+/// `value` as a scalar of `dtype`.
+#[must_use]
+pub fn scalar_value(dtype: DType, value: f64) -> ScalarValue {
+    if dtype == DType::F64 {
+        ScalarValue::F64(value.to_bits())
+    } else {
+        ScalarValue::F32((value as f32).to_bits())
+    }
+}
+
+fn large(dtype: DType) -> f64 {
+    if dtype == DType::F16 { 4.0 } else { 64.0 }
+}
+
+fn integers(dtype: DType) -> i64 {
+    if dtype == DType::F16 { 2 } else { 4 }
+}
+
+fn mean(dtype: DType) -> f64 {
+    2.0_f64.powi(dtype.significand_bits().unwrap_or(0) as i32 / 2)
+}
+
+/// Integer tensors take small whole numbers, not negative where they cannot be.
+fn whole(dtype: DType, value: f64) -> f64 {
+    match dtype {
+        DType::U8 | DType::U4 | DType::Bool => value.round().abs(),
+        DType::F64 | DType::F32 | DType::F16 | DType::Bf16 | DType::F8e4m3 | DType::F8e5m2 => value,
+        DType::I8 | DType::I32 | DType::I64 | DType::I4 => value.round(),
+    }
+}
+
+/// In even inputs neighbours have opposite signs and differ by up to an eighth; in odd ones they are equal, so that
+/// products cancel as well.
+fn pair(random: &mut Random, position: usize, column: usize, previous: f64) -> f64 {
+    match (column % 2, position % 2) {
+        (0, _) => random.normal(),
+        (_, 0) => -previous * (1.0 + (random.unit() - 0.5) / 4.0),
+        _ => previous,
+    }
+}
+
+fn one_hot(random: &mut Random, position: usize, hot: bool) -> f64 {
+    let value = random.normal();
+    if hot || position > 0 { value } else { 0.0 }
+}
+
+fn plant(random: &mut Random, dtype: DType, bytes: &mut [u8], row: usize, elements: usize) {
+    let subnormal = dtype.underflow() * 8.0;
+    let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, subnormal, -0.0];
+    let first = random.next() as usize;
+    for start in (0..elements).step_by(row) {
+        let value = values[first.wrapping_add(start / row) % values.len()];
+        let column = (random.next() % row as u64) as usize;
+        element::write(dtype, bytes, start + column, value);
+    }
+}
+
+/// xorshift64* over a splitmix64-mixed seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64, position: u64, stream: u64) -> Self {
+        let mixed = mix(mix(mix(seed) ^ position) ^ stream);
+        Self(mixed.max(1))
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Uniform in `[0, 1)`.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 * 2.0_f64.powi(-53)
+    }
+
+    /// Uniform in `-most..=most`.
+    fn integer(&mut self, most: i64) -> f64 {
+        let span = 2 * most.unsigned_abs() + 1;
+        ((self.next() >> 32) % span) as f64 - most as f64
+    }
+
+    /// The sum of four uniforms, scaled to variance 1: a normal without tails, at the price of one draw.
+    fn normal(&mut self) -> f64 {
+        let word = self.next();
+        let sum: u64 = (0..4).map(|i| (word >> (16 * i)) & 0xffff).sum();
+        ((sum as f64 + 2.0) / 65536.0 - 2.0) * 3.0_f64.sqrt()
+    }
+}
+
+/// The finaliser of splitmix64.
+pub(crate) fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Distribution, Request, draw};
+    use crate::evaluate::element;
+    use cutegen_spec::dtype::DType;
+
+    fn values(distribution: Distribution, seed: u64, position: usize, dtype: DType) -> Vec<f64> {
+        let request = Request { seed, position, inputs: 2, dtype, elements: 4000, row: 40 };
+        let bytes = draw(distribution, request);
+        (0..4000).map(|i| element::read(dtype, &bytes, i)).collect()
+    }
+
+    fn moments(values: &[f64]) -> (f64, f64) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (mean, values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64)
+    }
+
+    #[test]
+    fn repeats_from_its_seed_and_differs_otherwise() {
+        for distribution in Distribution::ALL {
+            let bits = |seed, position| {
+                let drawn = values(distribution, seed, position, DType::F32);
+                drawn.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+            };
+            assert_eq!(bits(7, 0), bits(7, 0));
+            assert_ne!(bits(7, 0), bits(8, 0), "{distribution}");
+            assert_ne!(bits(7, 0), bits(7, 1), "{distribution}");
+        }
+    }
+
+    #[test]
+    fn each_distribution_is_what_it_says() {
+        let (mean, variance) = moments(&values(Distribution::Normal, 1, 0, DType::F32));
+        assert!(mean.abs() < 0.06 && (variance - 1.0).abs() < 0.06, "{mean} {variance}");
+        let (mean, variance) = moments(&values(Distribution::LargeMean, 1, 0, DType::F32));
+        assert!((mean - 4096.0).abs() < 0.1 && (variance - 1.0).abs() < 0.1, "{mean} {variance}");
+        assert!(values(Distribution::Uniform, 1, 0, DType::Bf16).iter().all(|v| (0.0..=1.0).contains(v)));
+        let integers = values(Distribution::Integers, 1, 0, DType::F16);
+        assert!(integers.iter().all(|v| v.fract() == 0.0 && v.abs() <= 2.0));
+        let hot = values(Distribution::OneHotLast, 1, 0, DType::F32);
+        assert!(hot.iter().enumerate().all(|(i, v)| i % 40 == 39 || *v == 0.0));
+        let row = &values(Distribution::Cancelling, 1, 0, DType::F64)[..40];
+        let sum: f64 = row.iter().sum();
+        assert!(sum.abs() < 0.1 * row.iter().map(|v| v.abs()).sum::<f64>() && sum != 0.0);
+    }
+
+    #[test]
+    fn one_special_per_row_of_one_input() {
+        let planted = values(Distribution::Specials, 4, 0, DType::Bf16);
+        let odd = |v: &f64| !v.is_finite();
+        assert_eq!(planted.iter().filter(|v| odd(v)).count(), 60, "three of five specials are not finite");
+        assert_eq!(values(Distribution::Specials, 4, 1, DType::Bf16).iter().filter(|v| odd(v)).count(), 0);
+        assert!(planted.iter().any(|v| v.is_subnormal() || (*v != 0.0 && v.abs() < 1e-37)));
+    }
+}

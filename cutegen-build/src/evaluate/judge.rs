@@ -1,0 +1,190 @@
+//! [`Judge`]: a session that judges many candidates for one spec. It holds the reference and the drawn cases, fills
+//! arenas, has runners launch candidates on them, and compares every element. It never loads candidate code.
+
+use std::collections::BTreeMap;
+
+use cutegen_spec::contract::Contract;
+use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::tensor::Role;
+
+use super::arena::Alignment;
+use super::candidate::{Candidate, Loadable, dispatch};
+use super::case::Cases;
+use super::error::Error;
+use super::fault::Check;
+use super::image::{Image, image};
+use super::inputs::Distribution;
+use super::outcome::{Correctness, NotCounted, Outcome};
+use super::reference::Reference;
+use super::session::Halt;
+use super::settings::{Question, Settings};
+use super::shapes::{Budget, shapes};
+use super::worker::Worker;
+
+/// A judging session. Bound to the thread that made it, as its runners are.
+pub struct Judge {
+    pub(super) spec: KernelSpec,
+    pub(super) settings: Settings,
+    pub(super) cases: Cases,
+    shapes: Vec<Vec<i64>>,
+    pub(super) worker: Option<Worker>,
+    pub(super) folder: tempfile::TempDir,
+    pub(super) linked: u64,
+}
+
+/// How much of the domain a pass covers.
+struct Scope {
+    shapes: usize,
+    distributions: Vec<Distribution>,
+    repeats: u32,
+}
+
+impl Judge {
+    /// A session for `question`.
+    pub fn new(question: Question, settings: Settings) -> Result<Self, Error> {
+        let Question { spec, reference, exact_integers, cost, tiles, scalar } = question;
+        let (cap, most) = (settings.cost_cap, settings.shapes_most);
+        let shapes = shapes(&spec, &Budget { cost: &cost, cap, most, tiles: &tiles });
+        if shapes.is_empty() {
+            return Err(Error::Shape(format!("kernel `{}` has no shape", spec.name)));
+        }
+        let reference = Reference::load(&reference)?;
+        let cases = Cases::new(reference, settings.seed, exact_integers, scalar, settings.keep_bytes);
+        let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
+        Ok(Self { spec, settings, cases, shapes, worker: None, folder, linked: 0 })
+    }
+
+    /// The shapes that a full pass judges.
+    #[must_use]
+    pub fn shapes(&self) -> &[Vec<i64>] {
+        &self.shapes
+    }
+
+    /// Judges one candidate where it is eligible, on few shapes and distributions.
+    pub fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
+        let (shapes, count) = self.settings.screening;
+        let distributions = self.distributions().take(count).collect();
+        let scope = Scope { shapes, distributions, repeats: self.settings.repeats.0 };
+        self.judge(std::slice::from_ref(candidate), &scope)
+    }
+
+    /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
+    pub fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
+        let distributions = self.distributions().collect();
+        let scope = Scope { shapes: self.shapes.len(), distributions, repeats: self.settings.repeats.1 };
+        let outcome = self.judge(variants, &scope)?;
+        if let Outcome::Passed { correctness, .. } = &outcome {
+            self.check_telling(correctness)?;
+        }
+        Ok(outcome)
+    }
+
+    fn distributions(&self) -> impl Iterator<Item = Distribution> {
+        let checks = self.settings.checks.clone();
+        Distribution::ALL.into_iter().filter(move |d| checks.has(Check::Distribution(*d)))
+    }
+
+    fn judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Outcome, Error> {
+        match self.try_judge(variants, scope) {
+            Ok(correctness) => Ok(Outcome::Passed { correctness, performance: None }),
+            Err(Halt::Outcome(outcome)) => Ok(*outcome),
+            Err(Halt::Error(error)) => Err(error),
+        }
+    }
+
+    fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
+        let variants = self.load(variants)?;
+        let mut passed = Correctness { repeats: scope.repeats, ..Correctness::default() };
+        for shape in 0..scope.shapes.min(self.shapes.len()) {
+            for distribution in &scope.distributions {
+                self.judge_case(&variants, (shape, *distribution, Alignment::Allocator), scope, &mut passed)?;
+            }
+            if self.settings.checks.has(Check::Misalignment) {
+                let case = (shape, Distribution::Normal, Alignment::Element);
+                self.judge_case(&variants, case, scope, &mut passed)?;
+            }
+        }
+        if passed.shapes.is_empty() {
+            return Err(Outcome::Blocked("is eligible for none of the test shapes".to_owned()).into());
+        }
+        Ok(passed)
+    }
+
+    fn judge_case(
+        &mut self,
+        variants: &[Loadable],
+        (shape, distribution, alignment): (usize, Distribution, Alignment),
+        scope: &Scope,
+        passed: &mut Correctness,
+    ) -> Result<(), Halt> {
+        let axes = self.shapes[shape].clone();
+        let Some((variant, image)) = self.dispatch(variants, &axes, alignment)? else { return Ok(()) };
+        let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
+        let repeats = match distribution {
+            Distribution::Normal if shape < self.settings.screening.0 => scope.repeats,
+            Distribution::Normal => scope.repeats.min(self.settings.repeats.0),
+            _ => 2,
+        };
+        self.launches(variant, &case, &image, repeats, passed)?;
+        passed.not_enforced = self.not_enforced();
+        let loose = case.loose.iter().map(|t| self.spec.tensors[*t].name.clone());
+        if alignment == Alignment::Allocator {
+            passed.not_counted.extend(loose.map(|output| NotCounted {
+                axes: axes.clone(),
+                distribution,
+                output,
+            }));
+        }
+        if !passed.shapes.contains(&axes) {
+            passed.shapes.push(axes);
+        }
+        if !passed.distributions.contains(&distribution) {
+            passed.distributions.push(distribution);
+        }
+        Ok(())
+    }
+
+    /// The variant that the runtime would launch, and its arena; none when none is eligible.
+    fn dispatch<'a>(
+        &self,
+        variants: &'a [Loadable],
+        axes: &[i64],
+        alignment: Alignment,
+    ) -> Result<Option<(&'a Loadable, Image)>, Halt> {
+        let claims: Vec<(&Eligibility, &Eligibility)> =
+            variants.iter().map(|v| (&v.candidate.eligibility, &v.candidate.prefer)).collect();
+        // tensors lie first, so their addresses do not depend on a variant's workspace
+        let bare = image(&self.spec, &Contract::default(), axes, alignment)?;
+        let addresses: Vec<u64> = bare.iter().flat_map(|i| &i.tensors).map(|r| r.offset).collect();
+        let Some(chosen) = dispatch(&claims, axes, &addresses) else { return Ok(None) };
+        let variant = &variants[chosen];
+        match image(&self.spec, &variant.candidate.contract, axes, alignment)? {
+            Some(image) => Ok(Some((variant, image))),
+            None => Err(Outcome::Blocked(format!("its workspace has no size at {axes:?}")).into()),
+        }
+    }
+
+    /// Every output must have been told right from wrong by at least three distributions.
+    fn check_telling(&self, passed: &Correctness) -> Result<(), Error> {
+        let mut loose: BTreeMap<(&str, Distribution), usize> = BTreeMap::new();
+        for case in &passed.not_counted {
+            *loose.entry((&case.output, case.distribution)).or_default() += 1;
+        }
+        for tensor in self.spec.tensors.iter().filter(|t| t.role != Role::Input) {
+            let tells = |d: &&Distribution| {
+                let counted =
+                    loose.get(&(tensor.name.as_str(), **d)).copied().unwrap_or(0) < passed.shapes.len();
+                counted && **d != Distribution::Specials
+            };
+            let count = passed.distributions.iter().filter(tells).count();
+            if count < 3 {
+                let name = &tensor.name;
+                return Err(Error::Shape(format!(
+                    "only {count} distributions tell a right `{name}` from a wrong one"
+                )));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! [`Outcome`]: what became of a candidate. Only [`Outcome::Passed`] can hold a time.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::fault::Fault;
+use super::inputs::Distribution;
+use super::stats::Comparison;
+
+/// The verdict on a candidate or a list of variants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Right wherever it was judged.
+    Passed {
+        /// What was judged.
+        correctness: Correctness,
+        /// How fast it is, when that was measured.
+        performance: Option<Comparison>,
+    },
+    /// A check caught it.
+    Incorrect(Fault),
+    /// It does not compile or link; the tool's log.
+    CompileFailed(String),
+    /// It cannot be launched, or must not be.
+    Blocked(String),
+    /// It ended its runner.
+    Crashed(Crash),
+    /// It did not end in this time.
+    TimedOut(Duration),
+}
+
+/// How a candidate ended its runner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Crash {
+    /// By this signal.
+    Signal(i32),
+    /// By exiting with this status.
+    Exit(i32),
+    /// By a fault on the device.
+    Device(String),
+    /// By speaking on the runner's behalf.
+    Protocol(String),
+}
+
+/// What was judged of a candidate that passed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Correctness {
+    /// Shapes judged, as extents of all axes.
+    pub shapes: Vec<Vec<i64>>,
+    /// Distributions judged.
+    pub distributions: Vec<Distribution>,
+    /// Elements compared.
+    pub elements: u64,
+    /// Elements without a usable bound.
+    pub not_judged: u64,
+    /// Largest error as a share of the bound.
+    pub worst_share: f64,
+    /// Bit-equal launches of one case, at least.
+    pub repeats: u32,
+    /// Cases whose bound was too loose to count as a test.
+    pub not_counted: Vec<NotCounted>,
+    /// Isolation that the system did not give the runners.
+    pub not_enforced: Vec<String>,
+}
+
+/// A case that tells nothing of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotCounted {
+    /// Extents of all axes.
+    pub axes: Vec<i64>,
+    /// How inputs were drawn.
+    pub distribution: Distribution,
+    /// Name of the output.
+    pub output: String,
+}
+
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Crash::Signal(signal) => write!(f, "signal {signal}"),
+            Crash::Exit(status) => write!(f, "exit status {status}"),
+            Crash::Device(reason) => write!(f, "device fault: {reason}"),
+            Crash::Protocol(reason) => write!(f, "broke the protocol: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Passed { correctness, .. } => {
+                let (elements, shapes) = (correctness.elements, correctness.shapes.len());
+                write!(f, "passed: {elements} elements at {shapes} shapes")
+            }
+            Outcome::Incorrect(fault) => write!(f, "incorrect: {fault}"),
+            Outcome::CompileFailed(log) => write!(f, "does not compile: {log}"),
+            Outcome::Blocked(reason) => write!(f, "blocked: {reason}"),
+            Outcome::Crashed(crash) => write!(f, "crashed: {crash}"),
+            Outcome::TimedOut(after) => write!(f, "did not end in {after:?}"),
+        }
+    }
+}

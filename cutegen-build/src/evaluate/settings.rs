@@ -1,0 +1,79 @@
+//! What a judging session is told: the [`Question`] and how thoroughly to judge it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cutegen_spec::spec::KernelSpec;
+
+use super::case::ScalarChoice;
+use super::fault::Checks;
+use super::worker::Workers;
+
+/// Cost of judging a shape once.
+pub type Cost = Box<dyn Fn(&[i64]) -> u64>;
+
+/// What is asked of candidates, and what is known about it.
+pub struct Question {
+    /// The spec.
+    pub spec: KernelSpec,
+    /// The shared object with its compiled f64 reference, see [`Reference`].
+    pub reference: PathBuf,
+    /// Whether sums over the `Integers` distribution are exact, so that their bound has no summation term.
+    pub exact_integers: bool,
+    /// Cost of judging a shape once, in multiply-adds or elements.
+    pub cost: Cost,
+    /// Tile extents whose edges are probed.
+    pub tiles: Vec<i64>,
+    /// Values of scalars; log-uniform in 1e-6..1e-2 where there is none.
+    pub scalar: Option<ScalarChoice>,
+}
+
+/// How thoroughly is judged, and by what means.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How runners are started.
+    pub workers: Workers,
+    /// Links host objects: a C++ compiler driver.
+    pub linker: PathBuf,
+    /// Seed of every drawn input. Runners never see it.
+    pub seed: u64,
+    /// Shapes above this cost are not judged.
+    pub cost_cap: u64,
+    /// The largest number of shapes.
+    pub shapes_most: usize,
+    /// How many of the shapes, and of the distributions, screening takes.
+    pub screening: (usize, usize),
+    /// Launches of a case while screening, and of finalists, that must be bit-equal.
+    pub repeats: (u32, u32),
+    /// The longest a launch may take.
+    pub deadline: Duration,
+    /// Bytes of drawn cases to keep.
+    pub keep_bytes: usize,
+    /// Pairs of blocks in a comparison.
+    pub pairs: usize,
+    /// Bytes that the rotation of a comparison may grow to, to exceed the last-level cache.
+    pub rotation_bytes: u64,
+    /// Checks that are on: all of them, but for the gate's own tests.
+    pub checks: Checks,
+}
+
+impl Settings {
+    /// The defaults.
+    #[must_use]
+    pub fn new(workers: Workers, seed: u64) -> Self {
+        Self {
+            workers,
+            linker: PathBuf::from("c++"),
+            seed,
+            cost_cap: 1 << 26,
+            shapes_most: 14,
+            screening: (3, 5),
+            repeats: (20, 1000),
+            deadline: Duration::from_secs(10),
+            keep_bytes: 1 << 30,
+            pairs: 30,
+            rotation_bytes: 256 << 20,
+            checks: Checks::default(),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What block times say: ratios of neighbouring blocks, their median, and how far it can be trusted. Pure.
+
+use super::inputs::Random;
+
+/// A candidate timed against an incumbent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Median time of one launch of the candidate, microseconds.
+    pub candidate_us: f64,
+    /// Median time of one launch of the incumbent, microseconds.
+    pub incumbent_us: f64,
+    /// Median ratio, incumbent over candidate: above 1 the candidate is faster.
+    pub speedup: f64,
+    /// Lower end of the 95 % bootstrap interval of the ratio.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+    /// Paired samples.
+    pub samples: u32,
+}
+
+/// Position of the candidate among a comparison's programs.
+pub const CANDIDATE: usize = 0;
+
+/// Position of the incumbent.
+pub const INCUMBENT: usize = 1;
+
+const RESAMPLES: usize = 2000;
+
+/// Which program each block times: `pairs` pairs, in groups ABBA or BAAB as the seed has it, so that a drift of the
+/// machine's speed takes from both alike.
+#[must_use]
+pub fn interleave(pairs: usize, seed: u64) -> Vec<usize> {
+    let mut random = Random::new(seed, 0, 0);
+    let groups = pairs.div_ceil(2);
+    let order = |flip: bool| {
+        let (a, b) = if flip { (INCUMBENT, CANDIDATE) } else { (CANDIDATE, INCUMBENT) };
+        [a, b, b, a]
+    };
+    (0..groups).flat_map(|_| order(random.unit() < 0.5)).collect()
+}
+
+/// Reads the block times of an [`interleave`]d run; `None` when they do not form pairs.
+#[must_use]
+pub fn compare(order: &[usize], launches: u32, block_ns: &[u64], seed: u64) -> Option<Comparison> {
+    if order.len() != block_ns.len() || order.is_empty() || launches == 0 {
+        return None;
+    }
+    let blocks: Vec<(usize, f64)> = order.iter().copied().zip(block_ns.iter().map(|ns| *ns as f64)).collect();
+    let ratios = blocks.chunks(2).map(log_ratio).collect::<Option<Vec<f64>>>()?;
+    let (low, high) = interval(&ratios, seed)?;
+    let micros = |program: usize| {
+        let times = blocks.iter().filter(|(p, _)| *p == program).map(|(_, ns)| *ns).collect();
+        Some(median(times)? / f64::from(launches) / 1e3)
+    };
+    Some(Comparison {
+        candidate_us: micros(CANDIDATE)?,
+        incumbent_us: micros(INCUMBENT)?,
+        speedup: median(ratios.clone())?.exp(),
+        low: low.exp(),
+        high: high.exp(),
+        samples: u32::try_from(ratios.len()).ok()?,
+    })
+}
+
+/// The middle of `values`; `None` when there are none.
+#[must_use]
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get((values.len() - 1) / 2)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+fn log_ratio(pair: &[(usize, f64)]) -> Option<f64> {
+    let time = |program: usize| pair.iter().find(|(p, ns)| *p == program && *ns > 0.0).map(|(_, ns)| *ns);
+    Some((time(INCUMBENT)? / time(CANDIDATE)?).ln())
+}
+
+/// The central 95 % of the medians of seeded resamples.
+fn interval(ratios: &[f64], seed: u64) -> Option<(f64, f64)> {
+    let mut random = Random::new(seed, 1, 0);
+    let mut resample = || {
+        let pick = |_: &f64| ratios[(random.next() % ratios.len() as u64) as usize];
+        median(ratios.iter().map(pick).collect())
+    };
+    let mut medians = (0..RESAMPLES).map(|_| resample()).collect::<Option<Vec<f64>>>()?;
+    medians.sort_by(f64::total_cmp);
+    let at = |share: f64| medians.get((share * (RESAMPLES - 1) as f64).round() as usize).copied();
+    Some((at(0.025)?, at(0.975)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CANDIDATE, compare, interleave, median};
+
+    /// Block times of a machine that slows down steadily, with the noise of `jitter` and one outlier.
+    fn recorded(order: &[usize], candidate: f64, jitter: u64) -> Vec<u64> {
+        let block = |(i, program): (usize, &usize)| {
+            let base = if *program == CANDIDATE { candidate } else { 1.0 };
+            let drift = 1.0 + 0.01 * i as f64;
+            let noise = 1.0 + ((i as u64 * 7919 % 101) as f64 / 100.0 - 0.5) * jitter as f64 / 100.0;
+            let outlier = if i == 9 { 5.0 } else { 1.0 };
+            (300_000.0 * base * drift * noise * outlier) as u64
+        };
+        order.iter().enumerate().map(block).collect()
+    }
+
+    #[test]
+    fn drift_and_outliers_do_not_make_a_winner() {
+        let order = interleave(30, 5);
+        let times = recorded(&order, 1.0, 2);
+        let aa = compare(&order, 10, &times, 5).expect("pairs");
+        assert!(aa.low <= 1.0 && 1.0 <= aa.high && (aa.speedup - 1.0).abs() < 0.01, "{aa:?}");
+        assert_eq!(aa.samples, 30);
+        assert_eq!(compare(&order, 10, &times, 5), Some(aa), "the interval is seeded");
+    }
+
+    #[test]
+    fn a_planted_difference_is_found() {
+        let order = interleave(30, 6);
+        for (candidate, found) in [(0.8, 1.25), (1.25, 0.8), (0.95, 1.0526)] {
+            let c = compare(&order, 10, &recorded(&order, candidate, 2), 6).expect("pairs");
+            assert!((c.speedup / found - 1.0).abs() < 0.02 && (c.low > 1.0) == (found > 1.0), "{c:?}");
+            assert!((c.candidate_us / c.incumbent_us / candidate - 1.0).abs() < 0.05, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_forms_no_pairs() {
+        assert_eq!(compare(&[0, 1], 1, &[1], 0), None);
+        assert_eq!(compare(&[0, 0], 1, &[1, 1], 0), None);
+        assert_eq!(compare(&[0, 1], 1, &[0, 1], 0), None);
+        assert_eq!(median(Vec::new()), None);
+        assert_eq!(median(vec![3.0, 1.0, 2.0, 9.0]), Some(2.5));
+    }
+}

@@ -1,0 +1,150 @@
+//! A judging session over hand-written references and candidates, compiled with the system's C++ compiler.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use cutegen_build::evaluate::protocol::{Backend, Limits};
+use cutegen_build::evaluate::{Candidate, Check, Checks, Judge, Outcome, Question, Settings, Workers};
+use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::int_expr::IntExpr;
+use cutegen_spec::spec::KernelSpec;
+
+use crate::kernels::{Kernel, PRELUDE};
+
+/// A folder with compiled things, for one kernel.
+pub(crate) struct Bench {
+    kernel: &'static Kernel,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new(kernel: &'static Kernel) -> Self {
+        let bench = Self { kernel, folder: tempfile::tempdir().expect("a folder") };
+        bench.compile(kernel.reference, "reference.so", &["-shared"]);
+        bench
+    }
+
+    pub(crate) fn judge(&self, checks: Checks) -> Judge {
+        let question = Question {
+            spec: self.spec(),
+            reference: self.folder.path().join("reference.so"),
+            exact_integers: self.kernel.exact_integers,
+            cost: Box::new(|axes| axes.iter().product::<i64>().unsigned_abs()),
+            tiles: vec![16],
+            scalar: None,
+        };
+        let mut settings = Settings::new(workers(), 0x5eed);
+        settings.cost_cap = self.kernel.cost_cap;
+        settings.shapes_most = 6;
+        settings.repeats = (20, 20);
+        settings.deadline = Duration::from_secs(2);
+        settings.checks = checks;
+        Judge::new(question, settings).expect("a session")
+    }
+
+    /// A candidate from the body of `void candidate(void** p)`, with the kernel's usual contract.
+    pub(crate) fn candidate(&self, body: &str) -> Candidate {
+        self.with_args(body, self.kernel.args)
+    }
+
+    pub(crate) fn with_args(&self, body: &str, args: &str) -> Candidate {
+        let source =
+            format!("{}\nextern \"C\" void candidate(void** p) {{\n{body}\n}}\n", self.kernel.arguments);
+        self.whole(&source, args)
+    }
+
+    /// A candidate from a whole source.
+    pub(crate) fn whole(&self, source: &str, args: &str) -> Candidate {
+        let name = format!("{:016x}.o", fnv(&format!("{source}{args}")));
+        let artifact = self.compile(source, &name, &["-c"]);
+        Candidate { artifact, contract: contract(args), eligibility: always(), prefer: always() }
+    }
+
+    /// The verdict of a full pass.
+    pub(crate) fn full(&self, candidate: &Candidate, checks: Checks) -> Outcome {
+        self.judge(checks).full(std::slice::from_ref(candidate)).expect("the machine works")
+    }
+
+    /// Asserts that `candidate` is rejected by `check`, and passes when that check is off.
+    pub(crate) fn falls_to(&self, candidate: &Candidate, check: Check) {
+        let outcome = self.full(candidate, Checks::default());
+        println!("    {outcome}");
+        assert!(
+            matches!(&outcome, Outcome::Incorrect(fault) if fault.check() == check),
+            "{check:?}: {outcome:?}"
+        );
+        self.passes(candidate, Checks::default().without(check));
+    }
+
+    pub(crate) fn passes(&self, candidate: &Candidate, checks: Checks) {
+        let outcome = self.full(candidate, checks.clone());
+        assert!(matches!(outcome, Outcome::Passed { .. }), "{checks:?}: {outcome:?}");
+    }
+
+    fn spec(&self) -> KernelSpec {
+        let text = format!("edition = 1\n[kernels.k]\n{}", self.kernel.spec);
+        let mut document = spec_file(&text, &Default::default());
+        assert!(document.errors.is_empty(), "{:?}", document.errors);
+        document.kernels.remove(0)
+    }
+
+    fn compile(&self, source: &str, name: &str, flags: &[&str]) -> PathBuf {
+        let output = self.folder.path().join(name);
+        let text = output.with_extension("cpp");
+        std::fs::write(&text, format!("{PRELUDE}{source}")).expect("written");
+        run_compiler(&text, &output, flags);
+        output
+    }
+}
+
+fn run_compiler(source: &Path, output: &Path, flags: &[&str]) {
+    let mut command = Command::new("c++");
+    command.args(["-std=c++17", "-O2", "-fPIC", "-ffp-contract=off"]).args(flags);
+    let run = command.arg("-o").arg(output).arg(source).output().expect("c++ runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+pub(crate) fn workers() -> Workers {
+    Workers {
+        exe: std::env::current_exe().expect("this binary"),
+        args: Vec::new(),
+        env: Vec::new(),
+        backend: Backend::Host,
+        limits: Limits { address_space: 2 << 30, cpu_seconds: 120, files: 64 },
+    }
+}
+
+/// One step with these arguments; `wN:zeroed` or `wN:undefined` also declares a workspace part of 1 KiB.
+fn contract(args: &str) -> Contract {
+    let mut contract = Contract::default();
+    let mut parsed = Vec::new();
+    for arg in args.split_whitespace() {
+        let (arg, initial) = arg.split_once(':').unwrap_or((arg, ""));
+        parsed.push(format!("\"{arg}\""));
+        let initial = match initial {
+            "zeroed" => Initial::Zeroed,
+            "undefined" => Initial::Undefined,
+            _ => continue,
+        };
+        contract.workspace.push(WorkspacePart { bytes: IntExpr::Const(1000), initial });
+    }
+    let step = format!(
+        "entry = \"candidate\"\ngrid = [\"1\", \"1\", \"1\"]\nblock = [\"1\", \"1\", \"1\"]\nargs = [{}]",
+        parsed.join(",")
+    );
+    let step: Step = toml::from_str(&step).expect("a step");
+    assert_eq!(step.cluster, ones());
+    contract.steps.push(step);
+    contract
+}
+
+fn always() -> Eligibility {
+    Eligibility::default()
+}
+
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}

@@ -1,0 +1,130 @@
+//! What must pass: honest kernels in every summation order, and lists of variants as the runtime dispatches them.
+
+use cutegen_build::evaluate::{Checks, Outcome};
+use cutegen_spec::eligibility::Eligibility;
+
+use crate::Test;
+use crate::bench::Bench;
+use crate::kernels::{GEMM, GEMM_F32, RMS_NORM, SILU_MUL, VARIANCE};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("honest::silu_mul", silu_mul),
+    ("honest::rms_norm_in_three_orders", rms_norm),
+    ("honest::gemm_in_five_orders", gemm),
+    ("honest::two_pass_variance", variance),
+    ("honest::workspace_of_both_kinds", workspace),
+    ("honest::dispatched_list", list),
+    ("honest::screening_agrees", screening),
+];
+
+pub(crate) const HONEST_SILU: &str = "for (int64_t i = 0; i < SIZE; ++i) Y[i] = one(X[i], G[i]);";
+
+pub(crate) const HONEST_GEMM: &str =
+    "EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s += A(l) * B(l); OUT = s; }";
+
+pub(crate) const HONEST_VARIANCE: &str =
+    "for (int64_t i = 0; i < M; ++i) { const float* x = X + i * N; float s = 0, q = 0;
+  for (int64_t j = 0; j < N; ++j) s += x[j];
+  float mean = s / N;
+  for (int64_t j = 0; j < N; ++j) q += (x[j] - mean) * (x[j] - mean);
+  V[i] = q / N; }";
+
+fn silu_mul() {
+    let bench = Bench::new(&SILU_MUL);
+    report(&bench.full(&bench.candidate(HONEST_SILU), Checks::default()));
+}
+
+fn rms_norm() {
+    let bench = Bench::new(&RMS_NORM);
+    let forward = "for (int64_t j = 0; j < N; ++j) s += up(x[j]) * up(x[j]);";
+    let backward = "for (int64_t j = N; j-- > 0;) s += up(x[j]) * up(x[j]);";
+    let lanes = "float q[8] = {}; for (int64_t j = 0; j < N; ++j) q[j % 8] += up(x[j]) * up(x[j]);
+      for (int l = 0; l < 8; ++l) s += q[l];";
+    for order in [forward, backward, lanes] {
+        report(&bench.full(&bench.candidate(&rms_body(order)), Checks::default()));
+    }
+}
+
+fn rms_body(order: &str) -> String {
+    format!(
+        "for (int64_t i = 0; i < M; ++i) {{ const bf16* x = X + i * N; float s = 0; {order}
+          float r = 1 / sqrtf(s / N + EPS);
+          for (int64_t j = 0; j < N; ++j) Y[i * N + j] = down(up(x[j]) * r * up(W[j])); }}"
+    )
+}
+
+fn gemm() {
+    for kernel in [&*GEMM, &*GEMM_F32] {
+        let bench = Bench::new(kernel);
+        let orders = [
+            HONEST_GEMM,
+            "EACH { float s = 0; for (int64_t l = K; l-- > 0;) s += A(l) * B(l); OUT = s; }",
+            "EACH { float s[16] = {}, t = 0; for (int64_t l = 0; l < K; ++l) s[l % 16] += A(l) * B(l);
+               for (float v : s) t += v; OUT = t; }",
+            "EACH { float a = 0, b = 0; int64_t h = K / 2; for (int64_t l = 0; l < h; ++l) a += A(l) * B(l);
+               for (int64_t l = h; l < K; ++l) b += A(l) * B(l); OUT = a + b; }",
+            "EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s = fmaf(A(l), B(l), s); OUT = s; }",
+        ];
+        for order in orders {
+            report(&bench.full(&bench.candidate(order), Checks::default()));
+        }
+    }
+}
+
+fn variance() {
+    let bench = Bench::new(&VARIANCE);
+    report(&bench.full(&bench.candidate(HONEST_VARIANCE), Checks::default()));
+}
+
+fn workspace() {
+    let bench = Bench::new(&SILU_MUL);
+    let args = "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) workspace(w0):zeroed workspace(w1):undefined";
+    let body = "float* zero = PTR(float, 5); float* any = PTR(float, 6); any[0] = 1;
+      for (int64_t i = 0; i < SIZE; ++i) Y[i] = down(up(one(X[i], G[i])) * any[0] + zero[249] * 0 + zero[0]);
+      zero[0] = 5; any[249] = 3;";
+    // +0 from the workspace turns -0 into 0, which is within every bound
+    report(&bench.full(&bench.with_args(body, args), Checks::default()));
+}
+
+/// A fast variant for even sizes, wrong elsewhere, followed by one for all: right as a list, and the first alone is
+/// right where it is eligible. The other way round the list would be wrong.
+fn list() {
+    let bench = Bench::new(&SILU_MUL);
+    let even = "for (int64_t i = 0; i + 1 < SIZE; i += 2) { Y[i] = one(X[i], G[i]); Y[i + 1] = one(X[i + 1], G[i + 1]); }";
+    let mut fast = bench.candidate(even);
+    fast.eligibility = Eligibility::parse_positional("(a0 * a1) % 2 == 0").expect("parses");
+    let any = bench.candidate(HONEST_SILU);
+    bench.passes(&fast, Checks::default());
+    let outcome = bench.judge(Checks::default()).full(&[fast.clone(), any]).expect("works");
+    report(&outcome);
+    fast.eligibility = Eligibility::default();
+    assert!(matches!(bench.full(&fast, Checks::default()), Outcome::Incorrect(_)));
+}
+
+fn screening() {
+    let bench = Bench::new(&GEMM);
+    let mut judge = bench.judge(Checks::default());
+    let honest = bench.candidate(HONEST_GEMM);
+    let wrong = bench.candidate("EACH OUT = 0;");
+    for _ in 0..3 {
+        assert!(matches!(judge.screen(&honest), Ok(Outcome::Passed { .. })));
+        assert!(matches!(judge.screen(&wrong), Ok(Outcome::Incorrect(_))));
+    }
+}
+
+fn report(outcome: &Outcome) {
+    let Outcome::Passed { correctness, .. } = outcome else { panic!("{outcome}") };
+    let loose = correctness
+        .not_counted
+        .iter()
+        .map(|n| n.distribution.name())
+        .collect::<std::collections::BTreeSet<_>>();
+    println!(
+        "    {} elements at {} shapes x {} distributions, worst share {:.2}, not judged {}, loose somewhere {loose:?}",
+        correctness.elements,
+        correctness.shapes.len(),
+        correctness.distributions.len(),
+        correctness.worst_share,
+        correctness.not_judged,
+    );
+}

@@ -1,0 +1,40 @@
+//! The gate on real compiled C++: honest kernels pass, and each dishonest one falls to the check that is named beside
+//! it and to no other, which is shown by switching that check off.
+//!
+//! This test has its own `main`, because the runner is this binary, re-executed.
+
+mod bench;
+mod dishonest;
+mod harmful;
+mod honest;
+mod kernels;
+mod speed;
+
+use std::process::ExitCode;
+
+type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    if std::env::var(cutegen_build::evaluate::VARIABLE).is_ok_and(|v| v == cutegen_build::evaluate::RUN) {
+        return cutegen_build::evaluate::runner::main();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    let all = [honest::TESTS, dishonest::TESTS, harmful::TESTS, speed::TESTS].concat();
+    if arguments.iter().any(|a| a == "--list") {
+        all.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let chosen =
+        all.into_iter().filter(|(name, _)| filters.is_empty() || filters.iter().any(|f| name.contains(*f)));
+    let failed: Vec<&str> = chosen.filter(|test| !passes(test)).map(|(name, _)| name).collect();
+    println!("\ntest result: {} failed {failed:?}", failed.len());
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn passes((name, test): &Test) -> bool {
+    let start = std::time::Instant::now();
+    let passed = std::panic::catch_unwind(test).is_ok();
+    println!("test {name} ... {} ({:.1?})", if passed { "ok" } else { "FAILED" }, start.elapsed());
+    passed
+}
