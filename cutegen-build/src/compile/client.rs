@@ -1,0 +1,245 @@
+//! The client's side: guard, worker under a deadline, inspection. Safe to call from many threads at once.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use super::diagnostics::{self, Diagnostic, Severity};
+use super::error::Error;
+use super::job::{
+    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,
+    FailureReason, Forbidden, Inspected, Tool, WorkerJob, WorkerReply, WorkerResult,
+};
+use super::worker::{ARTIFACT, WORKER_KIND, WORKER_VAR};
+use super::{cubin_check, guard, object_check, tool_log};
+use crate::toolchain::CxxFamily;
+
+/// Bytes nobody has looked at.
+#[derive(Debug)]
+pub struct RawArtifact {
+    /// The cubin or object.
+    pub bytes: Vec<u8>,
+    /// What the compiler said about the candidate.
+    pub diagnostics: Vec<Diagnostic>,
+    /// From start to end of the worker.
+    pub wall_ms: u64,
+    /// Which walls stood around the compiler.
+    pub confinement: Confinement,
+}
+
+/// Guards, compiles and inspects one candidate.
+pub fn compile(job: &CompileJob, setup: &CompileSetup) -> Result<CompileOutcome, Error> {
+    let fingerprint = fingerprint(job, setup)?;
+    let violations = guard::check(&job.source, guard::Language::of(&job.compile_for));
+    if !violations.is_empty() {
+        return Ok(forbidden(violations.into_iter().map(Forbidden::Source).collect(), Vec::new()));
+    }
+    let raw = match compile_unguarded(job, setup)? {
+        Ok(raw) => raw,
+        Err(failure) => return Ok(CompileOutcome::Failed(failure)),
+    };
+    if raw.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Advisory) {
+        return Ok(failed(FailureReason::Diagnostics, raw.diagnostics));
+    }
+    Ok(match inspect(job, &raw.bytes) {
+        Ok(inspected) => compiled(raw, inspected, fingerprint),
+        Err(problems) => forbidden(problems.into_iter().map(Forbidden::Artifact).collect(), raw.diagnostics),
+    })
+}
+
+/// The worker alone: neither guard nor inspection. For tests that show what those two keep out.
+#[doc(hidden)]
+pub fn compile_unguarded(
+    job: &CompileJob,
+    setup: &CompileSetup,
+) -> Result<Result<RawArtifact, CompileFailure>, Error> {
+    let dir = tempfile::tempdir().map_err(Error::io("creating a folder in", &std::env::temp_dir()))?;
+    let started = Instant::now();
+    let status = run_worker(&worker_job(job, setup)?, setup, dir.path())?;
+    let wall_ms = started.elapsed().as_millis() as u64;
+    let Some(status) = status else { return Ok(Err(failure(FailureReason::TimedOut))) };
+    if let Some(signal) = status.signal() {
+        return Ok(Err(failure(death(signal, &stderr_of(dir.path())))));
+    }
+    let reply = reply(dir.path(), setup, status)?;
+    let found = diagnostics::parse(&reply.log, &setup.toolchain.header_roots);
+    match reply.result {
+        WorkerResult::Broken(reason) => Err(worker_error(setup, format!("stopped: {reason}"))),
+        WorkerResult::Failed(reason) => Ok(Err(CompileFailure { reason, diagnostics: found })),
+        WorkerResult::Compiled => Ok(artifact_of(dir.path(), setup)?.map(|bytes| RawArtifact {
+            bytes,
+            diagnostics: found,
+            wall_ms,
+            confinement: reply.confinement,
+        })),
+    }
+}
+
+fn inspect(job: &CompileJob, bytes: &[u8]) -> Result<Inspected, Vec<String>> {
+    match job.compile_for {
+        CompileFor::Cuda { .. } => cubin_check::check(bytes, &job.entries).map(Inspected::Cubin),
+        CompileFor::Host { .. } => object_check::check(bytes, &job.entries).map(Inspected::Object),
+    }
+}
+
+fn compiled(raw: RawArtifact, inspected: Inspected, fingerprint: String) -> CompileOutcome {
+    CompileOutcome::Compiled(Box::new(Artifact {
+        bytes: raw.bytes,
+        inspected,
+        log_warnings: raw.diagnostics,
+        wall_ms: raw.wall_ms,
+        fingerprint,
+        confinement: raw.confinement,
+    }))
+}
+
+fn fingerprint(job: &CompileJob, setup: &CompileSetup) -> Result<String, Error> {
+    Ok(match job.compile_for {
+        CompileFor::Cuda { .. } => setup.toolchain.cuda_fingerprint()?,
+        CompileFor::Host { .. } => setup.toolchain.host_fingerprint()?,
+    })
+}
+
+fn worker_job(job: &CompileJob, setup: &CompileSetup) -> Result<WorkerJob, Error> {
+    Ok(WorkerJob {
+        source: job.source.clone(),
+        tool: tool(job, setup)?,
+        header_roots: setup.toolchain.header_roots.clone(),
+        cpu_s: setup.limits.cpu.as_secs().max(1),
+        memory_bytes: setup.limits.memory_bytes,
+        output_bytes: setup.limits.output_bytes,
+        landlock: setup.limits.landlock,
+        parent_pid: std::process::id(),
+    })
+}
+
+/// Targets end up in a command line, so only the known forms pass.
+fn tool(job: &CompileJob, setup: &CompileSetup) -> Result<Tool, Error> {
+    match &job.compile_for {
+        CompileFor::Cuda { arch } => {
+            let digits = arch.strip_prefix("sm_").map(|rest| rest.trim_end_matches(['a', 'f']));
+            if !digits
+                .is_some_and(|digits| digits.len() >= 2 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+            {
+                return Err(Error::Target { target: arch.clone(), expected: "an arch such as sm_90a" });
+            }
+            let nvrtc = setup.toolchain.need_nvrtc()?;
+            Ok(Tool::Nvrtc {
+                library: nvrtc.library.clone(),
+                builtins: nvrtc.builtins.clone(),
+                arch: arch.clone(),
+            })
+        }
+        CompileFor::Host { triple, level } => {
+            if triple != "x86_64-unknown-linux-gnu" {
+                return Err(Error::Target { target: triple.clone(), expected: "x86_64-unknown-linux-gnu" });
+            }
+            if !["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"].contains(&level.as_str()) {
+                return Err(Error::Target { target: level.clone(), expected: "a level such as x86-64-v3" });
+            }
+            let cxx = setup.toolchain.need_cxx()?;
+            Ok(Tool::Cxx {
+                program: cxx.program.clone(),
+                clang: cxx.family == CxxFamily::Clang,
+                level: level.clone(),
+            })
+        }
+    }
+}
+
+/// `None` when the deadline passed. Files instead of pipes: nothing to drain, and the size limit holds for them.
+fn run_worker(job: &WorkerJob, setup: &CompileSetup, dir: &Path) -> Result<Option<ExitStatus>, Error> {
+    let (input, output, errors) = (dir.join("job.json"), dir.join("reply.json"), dir.join("stderr.txt"));
+    let text = serde_json::to_vec(job).expect("a job holds only strings, numbers and UTF-8 paths");
+    fs::write(&input, text).map_err(Error::io("writing", &input))?;
+    let exe = &setup.workers.exe;
+    let mut command = Command::new(exe);
+    command.args(&setup.workers.args).current_dir(dir).process_group(0);
+    command.env_clear().env(WORKER_VAR, WORKER_KIND).env("LC_ALL", "C").env("TMPDIR", dir);
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.stdin(File::open(&input).map_err(Error::io("reading", &input))?);
+    command.stdout(File::create(&output).map_err(Error::io("creating", &output))?);
+    command.stderr(File::create(&errors).map_err(Error::io("creating", &errors))?);
+    let mut child = command.spawn().map_err(Error::io("starting", exe))?;
+    let status = wait(&mut child, setup.limits.wall).map_err(Error::io("waiting for", exe));
+    kill_group(&child);
+    let _ = child.wait();
+    status
+}
+
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(4));
+    }
+}
+
+/// Also after an ordinary end: a compiler's child may have outlived it.
+fn kill_group(child: &Child) {
+    // SAFETY: the group was made for this child; no memory is touched
+    unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL) };
+}
+
+fn death(signal: i32, stderr: &str) -> FailureReason {
+    let memory = ["memory allocation of", "bad_alloc", "out of memory"];
+    if memory.iter().any(|word| stderr.contains(word)) {
+        return FailureReason::OverMemory;
+    }
+    tool_log::signal(signal)
+}
+
+fn reply(dir: &Path, setup: &CompileSetup, status: ExitStatus) -> Result<WorkerReply, Error> {
+    let text = read_capped(&dir.join("reply.json"), 8 << 20)?;
+    serde_json::from_slice(&text).map_err(|error| {
+        let stderr = stderr_of(dir);
+        worker_error(setup, format!("answered no reply ({status}, {error}): {}", stderr.trim()))
+    })
+}
+
+/// The worker is ours, but the compiler shared its folder: no links, no more bytes than allowed.
+fn artifact_of(dir: &Path, setup: &CompileSetup) -> Result<Result<Vec<u8>, CompileFailure>, Error> {
+    let path = dir.join(ARTIFACT);
+    let about = fs::symlink_metadata(&path).map_err(Error::io("reading", &path))?;
+    if !about.is_file() || about.len() > setup.limits.output_bytes {
+        return Ok(Err(failure(FailureReason::OutputTooLarge)));
+    }
+    Ok(Ok(read_capped(&path, setup.limits.output_bytes)?))
+}
+
+fn read_capped(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(Error::io("reading", path))?;
+    file.take(bytes_max).read_to_end(&mut bytes).map_err(Error::io("reading", path))?;
+    Ok(bytes)
+}
+
+fn stderr_of(dir: &Path) -> String {
+    read_capped(&dir.join("stderr.txt"), 1 << 12)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
+}
+
+fn worker_error(setup: &CompileSetup, reason: String) -> Error {
+    Error::Worker { exe: setup.workers.exe.clone(), reason }
+}
+
+fn failure(reason: FailureReason) -> CompileFailure {
+    CompileFailure { reason, diagnostics: Vec::new() }
+}
+
+fn failed(reason: FailureReason, diagnostics: Vec<Diagnostic>) -> CompileOutcome {
+    CompileOutcome::Failed(CompileFailure { reason, diagnostics })
+}
+
+fn forbidden(found: Vec<Forbidden>, diagnostics: Vec<Diagnostic>) -> CompileOutcome {
+    failed(FailureReason::Forbidden(found), diagnostics)
+}

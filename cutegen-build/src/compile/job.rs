@@ -1,0 +1,212 @@
+//! The words of compiling: job, limits, outcome; and the private protocol between client and worker.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::cubin_check::CubinInfo;
+use super::diagnostics::Diagnostic;
+use super::guard::GuardViolation;
+use super::object_check::ObjectInfo;
+use crate::toolchain::Toolchain;
+
+/// What the bytes are to run on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompileFor {
+    /// A GPU, by NVRTC.
+    Cuda {
+        /// Such as `sm_90a`.
+        arch: String,
+    },
+    /// A CPU, by the C++ compiler.
+    Host {
+        /// Such as `x86_64-unknown-linux-gnu`.
+        triple: String,
+        /// Such as `x86-64-v3`.
+        level: String,
+    },
+}
+
+/// One source to compile.
+#[derive(Debug, Clone)]
+pub struct CompileJob {
+    /// The whole source, flattened.
+    pub source: String,
+    /// The symbols it must define. A host object defines exactly one.
+    pub entries: Vec<String>,
+    /// For what.
+    pub compile_for: CompileFor,
+}
+
+/// With what to compile; the same for every job of a search.
+#[derive(Debug, Clone)]
+pub struct CompileSetup {
+    /// Compilers and headers.
+    pub toolchain: Toolchain,
+    /// How to start a worker.
+    pub workers: Workers,
+    /// What a worker may use.
+    pub limits: Limits,
+}
+
+/// A program whose `main` calls [`worker_main`](super::worker_main) when [`WORKER_VAR`](super::WORKER_VAR) is set.
+#[derive(Debug, Clone)]
+pub struct Workers {
+    /// The program: this one, usually.
+    pub exe: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+}
+
+/// What one compile may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Until the whole process group is killed.
+    pub wall: Duration,
+    /// CPU time per process.
+    pub cpu: Duration,
+    /// Address space per process. NVRTC maps far more than it touches.
+    pub memory_bytes: u64,
+    /// Largest file a process may write.
+    pub output_bytes: u64,
+    /// Whether to ask the kernel for Landlock. Off only in tests of what the other walls hold.
+    #[doc(hidden)]
+    pub landlock: bool,
+}
+
+/// What became of a candidate.
+#[derive(Debug)]
+pub enum CompileOutcome {
+    /// Bytes that passed inspection.
+    Compiled(Box<Artifact>),
+    /// Feedback for the generator.
+    Failed(CompileFailure),
+}
+
+/// Compiled bytes and their circumstances.
+#[derive(Debug, Clone)]
+pub struct Artifact {
+    /// The cubin or object.
+    pub bytes: Vec<u8>,
+    /// What inspection read in them.
+    pub inspected: Inspected,
+    /// The compiler's remarks about the candidate.
+    pub log_warnings: Vec<Diagnostic>,
+    /// From start to end of the worker.
+    pub wall_ms: u64,
+    /// What compiled them.
+    pub fingerprint: String,
+    /// Which walls stood around the compiler.
+    pub confinement: Confinement,
+}
+
+/// What is known of an artifact's inside.
+#[derive(Debug, Clone)]
+pub enum Inspected {
+    /// A GPU image.
+    Cubin(CubinInfo),
+    /// A host object.
+    Object(ObjectInfo),
+}
+
+/// Why there is no artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompileFailure {
+    /// In one word.
+    pub reason: FailureReason,
+    /// What the compiler said about the candidate.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The closed list of reasons.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureReason {
+    /// The source is wrong.
+    Diagnostics,
+    /// The wall or CPU limit was reached.
+    TimedOut,
+    /// The memory limit was reached.
+    OverMemory,
+    /// The output limit was reached.
+    OutputTooLarge,
+    /// A compiler process died of this signal.
+    Crashed(i32),
+    /// Guard or inspection refused it.
+    #[serde(skip)]
+    Forbidden(Vec<Forbidden>),
+}
+
+/// One thing that may not be in a candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forbidden {
+    /// In its source.
+    Source(GuardViolation),
+    /// In its bytes: a sentence for the generator.
+    Artifact(String),
+}
+
+/// Which of the walls that need kernel support were up. Reported, since an old kernel lacks them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Confinement {
+    /// Files outside the toolchain cannot be opened, nor TCP ports where the kernel knows how.
+    pub landlock: bool,
+    /// Sockets, tracing, namespaces and the like are refused.
+    pub seccomp: bool,
+}
+
+/// What the client tells the worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct WorkerJob {
+    pub(super) source: String,
+    pub(super) tool: Tool,
+    pub(super) header_roots: Vec<PathBuf>,
+    pub(super) cpu_s: u64,
+    pub(super) memory_bytes: u64,
+    pub(super) output_bytes: u64,
+    pub(super) landlock: bool,
+    pub(super) parent_pid: u32,
+}
+
+/// What compiles it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Tool {
+    Nvrtc { library: PathBuf, builtins: PathBuf, arch: String },
+    Cxx { program: PathBuf, clang: bool, level: String },
+}
+
+/// What the worker answers; the bytes are in its folder.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct WorkerReply {
+    pub(super) result: WorkerResult,
+    pub(super) log: String,
+    pub(super) confinement: Confinement,
+}
+
+/// How it went.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum WorkerResult {
+    Compiled,
+    Failed(FailureReason),
+    Broken(String),
+}
+
+impl Default for Limits {
+    /// Room for the largest known kernels: ten times what they need.
+    fn default() -> Limits {
+        Limits {
+            wall: Duration::from_secs(180),
+            cpu: Duration::from_secs(180),
+            memory_bytes: 16 << 30,
+            output_bytes: 64 << 20,
+            landlock: true,
+        }
+    }
+}
+
+impl Workers {
+    /// This very program, re-executed.
+    pub fn current() -> std::io::Result<Workers> {
+        Ok(Workers { exe: std::env::current_exe()?, args: Vec::new() })
+    }
+}

@@ -1,0 +1,30 @@
+//! A candidate's source becomes an artifact: guarded, compiled in another process, inspected.
+//!
+//! Owns the compiler worker and both ends of its protocol. Knows no spec, no GPU and no score. A source that does
+//! not compile is data ([`CompileFailure`]); an [`Error`] means that this machine cannot compile at all.
+//! Invariant: hostile text is read by a compiler only inside the worker, and only what passed [`guard`].
+
+pub mod cubin_check;
+pub mod diagnostics;
+pub mod guard;
+pub mod object_check;
+
+mod allowed;
+mod client;
+mod error;
+mod job;
+mod landlock;
+mod lexer;
+mod nv_info;
+mod sandbox;
+mod seccomp;
+mod tool_log;
+mod worker;
+
+pub use client::{RawArtifact, compile, compile_unguarded};
+pub use error::Error;
+pub use job::{
+    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,
+    FailureReason, Forbidden, Inspected, Limits, Workers,
+};
+pub use worker::{WORKER_KIND, WORKER_VAR, worker_main};

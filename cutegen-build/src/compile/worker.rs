@@ -1,0 +1,132 @@
+//! The worker's side: reads one job from stdin, walls itself in, compiles, answers on stdout.
+//!
+//! Runs in a temporary folder with a cleared environment. The bytes go to [`ARTIFACT`] there.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::job::{Confinement, FailureReason, Tool, WorkerJob, WorkerReply, WorkerResult};
+use super::{sandbox, tool_log};
+use crate::toolchain::{CxxFamily, Nvrtc, NvrtcFailure, VIRTUAL_NAME, cuda_options, host_flags, write_shim};
+
+/// Set in a worker's environment; says which kind of worker it is to be.
+pub const WORKER_VAR: &str = "CUTEGEN_WORKER";
+
+/// Its value for a compiler.
+pub const WORKER_KIND: &str = "compile";
+
+/// The file a worker leaves in its folder.
+pub(super) const ARTIFACT: &str = "artifact";
+
+const HOST_SOURCE: &str = "kernel.cpp";
+const HOST_LOG: &str = "cxx.log";
+const LOG_BYTES_MAX: usize = 1 << 18;
+
+/// The whole life of a compile worker. Call it first thing in `main`, before any thread exists.
+pub fn worker_main() -> ! {
+    let reply = read_job().map_or_else(|reason| broken(reason.to_string()), |job| run(&job));
+    let text = serde_json::to_vec(&reply).expect("a reply holds only strings and numbers");
+    let mut stdout = io::stdout().lock();
+    let status = match stdout.write_all(&text).and_then(|()| stdout.flush()) {
+        Ok(()) => 0,
+        Err(_) => 1,
+    };
+    // SAFETY: nothing is left to flush; the compiler's exit handlers are not wanted after hostile input
+    unsafe { libc::_exit(status) }
+}
+
+fn read_job() -> io::Result<WorkerJob> {
+    let mut text = Vec::new();
+    io::stdin().lock().read_to_end(&mut text)?;
+    serde_json::from_slice(&text).map_err(io::Error::from)
+}
+
+fn run(job: &WorkerJob) -> WorkerReply {
+    if let Err(error) = sandbox::limit(job) {
+        return broken(format!("cannot limit itself: {error}"));
+    }
+    match &job.tool {
+        Tool::Nvrtc { library, builtins, arch } => nvrtc(job, library, builtins, arch),
+        Tool::Cxx { program, clang, level } => {
+            let family = if *clang { CxxFamily::Clang } else { CxxFamily::Gcc };
+            cxx(job, program, family, level).unwrap_or_else(|error| broken(error.to_string()))
+        }
+    }
+}
+
+fn nvrtc(job: &WorkerJob, library: &Path, builtins: &Path, arch: &str) -> WorkerReply {
+    let nvrtc = match Nvrtc::open(library, builtins) {
+        Ok(nvrtc) => nvrtc,
+        Err(error) => return broken(error.to_string()),
+    };
+    let libraries = library.parent().map(Path::to_owned);
+    let readable: Vec<PathBuf> = job.header_roots.iter().cloned().chain(libraries).collect();
+    let confinement = sandbox::confine(job, &readable, &[PathBuf::from(".")]);
+    let (result, log) = match nvrtc.compile(&job.source, VIRTUAL_NAME, &cuda_options(arch, &job.header_roots))
+    {
+        Ok(output) => (store(&output.cubin, job), output.log),
+        Err(NvrtcFailure::Rejected { log }) => (WorkerResult::Failed(tool_log::reason(&log)), log),
+        Err(NvrtcFailure::OutOfMemory) => (WorkerResult::Failed(FailureReason::OverMemory), String::new()),
+        Err(NvrtcFailure::Broken(error)) => (WorkerResult::Broken(error.to_string()), String::new()),
+    };
+    WorkerReply { result, log: capped(log), confinement }
+}
+
+fn store(bytes: &[u8], job: &WorkerJob) -> WorkerResult {
+    if bytes.len() as u64 > job.output_bytes {
+        return WorkerResult::Failed(FailureReason::OutputTooLarge);
+    }
+    fs::write(ARTIFACT, bytes)
+        .map_or_else(|error| WorkerResult::Broken(error.to_string()), |()| WorkerResult::Compiled)
+}
+
+fn cxx(job: &WorkerJob, program: &Path, family: CxxFamily, level: &str) -> io::Result<WorkerReply> {
+    write_shim(Path::new(".")).map_err(io::Error::other)?;
+    fs::write(HOST_SOURCE, &job.source)?;
+    let log = fs::File::create(HOST_LOG)?;
+    let confinement = sandbox::confine(job, &host_readable(job, program), &[".".into(), "/dev/null".into()]);
+    let mut command = Command::new(program);
+    command.args(host_flags(family, level, &job.header_roots)).args(["-c", HOST_SOURCE, "-o", ARTIFACT]);
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).status()?;
+    let mut log = Vec::new();
+    fs::File::open(HOST_LOG)?.take(LOG_BYTES_MAX as u64).read_to_end(&mut log)?;
+    let log = String::from_utf8_lossy(&log).into_owned();
+    let result = if status.success() { WorkerResult::Compiled } else { host_failure(&log, status) };
+    Ok(WorkerReply { result, log, confinement })
+}
+
+fn host_failure(log: &str, status: std::process::ExitStatus) -> WorkerResult {
+    use std::os::unix::process::ExitStatusExt;
+    if let Some(reason) = tool_log::broken_compiler(log) {
+        return WorkerResult::Broken(reason);
+    }
+    WorkerResult::Failed(status.signal().map_or_else(|| tool_log::reason(log), tool_log::signal))
+}
+
+/// The system's compiler and headers; for one that lives elsewhere, its own folders but not their parent.
+fn host_readable(job: &WorkerJob, program: &Path) -> Vec<PathBuf> {
+    let system =
+        ["/usr", "/bin", "/lib", "/lib64", "/nix/store", "/etc/ld.so.cache", "/dev/null", "/dev/urandom"];
+    let prefix = program.parent().and_then(Path::parent).filter(|prefix| prefix.components().count() > 1);
+    let own = ["bin", "lib", "lib64", "libexec", "include"];
+    let own = prefix.into_iter().flat_map(|prefix| own.map(|folder| prefix.join(folder)));
+    system.map(PathBuf::from).into_iter().chain(own).chain(job.header_roots.iter().cloned()).collect()
+}
+
+fn broken(reason: String) -> WorkerReply {
+    WorkerReply {
+        result: WorkerResult::Broken(reason),
+        log: String::new(),
+        confinement: Confinement::default(),
+    }
+}
+
+fn capped(mut log: String) -> String {
+    if log.len() > LOG_BYTES_MAX {
+        let end = (0..=LOG_BYTES_MAX).rev().find(|at| log.is_char_boundary(*at)).unwrap_or(0);
+        log.truncate(end);
+    }
+    log
+}

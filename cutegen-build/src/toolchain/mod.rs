@@ -1,0 +1,25 @@
+//! The compilers and headers that turn a candidate into bytes: pinned, installed, found, named.
+//!
+//! Owns `toolchain.lock.toml` and the folder it installs into. Knows nothing of kernels, jobs or workers.
+//! Invariant: everything that can alter a compiled byte has a name in [`Toolchain::cuda_fingerprint`] or
+//! [`Toolchain::host_fingerprint`]; where a file lies is never part of it.
+
+mod cxx;
+mod error;
+mod headers;
+mod install;
+mod locate;
+mod lock;
+mod nvrtc;
+mod places;
+mod stamp;
+
+pub use cxx::{Cxx, CxxFamily, find_cxx, host_flags, write_shim};
+pub use error::Error;
+pub use headers::{HeaderFile, header_files};
+pub use install::{Installed, folder_of, install};
+pub use locate::{NvrtcLibrary, Toolchain, locate};
+pub use lock::{Group, Lock, Package, lock};
+pub use nvrtc::{Nvrtc, NvrtcFailure, NvrtcOutput, VIRTUAL_NAME, cuda_options};
+pub use places::Places;
+pub use stamp::{STAMP_FILE, Stamp};

@@ -1,0 +1,195 @@
+//! NVRTC, opened by explicit path. Only the compile worker calls [`Nvrtc::compile`]: it runs on hostile text.
+//!
+//! Bytes depend on source, options and library alone: the file name is virtual, and folders never enter a cubin.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+
+use libloading::{Library, Symbol};
+
+use super::error::Error;
+
+/// The name the compiler believes the source to have.
+pub const VIRTUAL_NAME: &str = "kernel.cu";
+
+type Program = *mut c_void;
+type Status = c_int;
+const SUCCESS: Status = 0;
+const OUT_OF_MEMORY: Status = 1;
+const COMPILATION: Status = 6;
+
+/// A loaded NVRTC.
+#[derive(Debug)]
+pub struct Nvrtc {
+    library: Library,
+    path: PathBuf,
+    _builtins: Library,
+}
+
+/// What a compile gave.
+#[derive(Debug)]
+pub struct NvrtcOutput {
+    /// The ELF image.
+    pub cubin: Vec<u8>,
+    /// Warnings and advisories.
+    pub log: String,
+}
+
+/// Why there is no cubin.
+#[derive(Debug)]
+pub enum NvrtcFailure {
+    /// The source is wrong.
+    Rejected {
+        /// NVRTC's log.
+        log: String,
+    },
+    /// NVRTC ran out of memory.
+    OutOfMemory,
+    /// NVRTC itself failed, or refused our options.
+    Broken(Error),
+}
+
+/// The options of every cubin we store. Configuration is source text, so there is no other.
+pub fn cuda_options(arch: &str, header_roots: &[PathBuf]) -> Vec<String> {
+    let fixed = ["-std=c++17", "-default-device", "-DNDEBUG"];
+    let mut options = vec![format!("--gpu-architecture={arch}")];
+    options.extend(fixed.map(str::to_owned));
+    options.extend(header_roots.iter().map(|root| format!("--include-path={}", root.display())));
+    options
+}
+
+impl Nvrtc {
+    /// Loads the builtins first, so that the library finds the ones beside it and no others.
+    pub fn open(library: &Path, builtins: &Path) -> Result<Nvrtc, Error> {
+        Ok(Nvrtc { _builtins: load(builtins)?, library: load(library)?, path: library.to_owned() })
+    }
+
+    /// Major and minor; NVRTC has no way to ask for the patch number.
+    pub fn version(&self) -> Result<(i32, i32), Error> {
+        type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status;
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: the signature is nvrtc.h's, and both pointers are valid for the call
+        let status = unsafe { self.function::<Version>(c"nvrtcVersion")?(&mut major, &mut minor) };
+        if status == SUCCESS { Ok((major, minor)) } else { Err(self.broken("nvrtcVersion", status)) }
+    }
+
+    /// Compiles one source to a cubin.
+    pub fn compile(
+        &self,
+        source: &str,
+        virtual_name: &str,
+        options: &[String],
+    ) -> Result<NvrtcOutput, NvrtcFailure> {
+        let program = OpenProgram::create(self, source, virtual_name)?;
+        let status = program.compile(options)?;
+        match status {
+            SUCCESS => Ok(NvrtcOutput {
+                cubin: program.bytes(c"nvrtcGetCUBINSize", c"nvrtcGetCUBIN")?,
+                log: program.log()?,
+            }),
+            OUT_OF_MEMORY => Err(NvrtcFailure::OutOfMemory),
+            COMPILATION => Err(NvrtcFailure::Rejected { log: program.log()? }),
+            other => Err(self.broken("nvrtcCompileProgram", other).into()),
+        }
+    }
+
+    fn function<T>(&self, name: &CStr) -> Result<Symbol<'_, T>, Error> {
+        // SAFETY: every T named in this file is the C signature of that function in nvrtc.h
+        unsafe { self.library.get(name) }
+            .map_err(|error| Error::Library { path: self.path.clone(), reason: error.to_string() })
+    }
+
+    fn broken(&self, function: &str, status: Status) -> Error {
+        Error::Library { path: self.path.clone(), reason: format!("{function} returned {status}") }
+    }
+}
+
+impl From<Error> for NvrtcFailure {
+    fn from(error: Error) -> NvrtcFailure {
+        NvrtcFailure::Broken(error)
+    }
+}
+
+/// A program handle that is destroyed with the value.
+struct OpenProgram<'a> {
+    nvrtc: &'a Nvrtc,
+    handle: Program,
+}
+
+impl<'a> OpenProgram<'a> {
+    fn create(nvrtc: &'a Nvrtc, source: &str, name: &str) -> Result<OpenProgram<'a>, NvrtcFailure> {
+        type Create = unsafe extern "C" fn(
+            *mut Program,
+            *const c_char,
+            *const c_char,
+            c_int,
+            *const *const c_char,
+            *const *const c_char,
+        ) -> Status;
+        let nul = |_| NvrtcFailure::Rejected {
+            log: format!("{VIRTUAL_NAME}(1): error: the source holds a NUL byte"),
+        };
+        let (source, name) = (CString::new(source).map_err(nul)?, CString::new(name).map_err(nul)?);
+        let create = nvrtc.function::<Create>(c"nvrtcCreateProgram")?;
+        let mut handle = std::ptr::null_mut();
+        let none = std::ptr::null();
+        // SAFETY: strings are NUL-terminated and outlive the call; NVRTC copies them
+        let status = unsafe { create(&mut handle, source.as_ptr(), name.as_ptr(), 0, none, none) };
+        match status {
+            SUCCESS => Ok(OpenProgram { nvrtc, handle }),
+            OUT_OF_MEMORY => Err(NvrtcFailure::OutOfMemory),
+            other => Err(nvrtc.broken("nvrtcCreateProgram", other).into()),
+        }
+    }
+
+    fn compile(&self, options: &[String]) -> Result<Status, Error> {
+        type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status;
+        let compile = self.nvrtc.function::<Compile>(c"nvrtcCompileProgram")?;
+        let owned: Vec<CString> =
+            options.iter().filter_map(|option| CString::new(option.as_str()).ok()).collect();
+        let pointers: Vec<*const c_char> = owned.iter().map(|option| option.as_ptr()).collect();
+        // SAFETY: the handle is live, and the option strings outlive the call
+        Ok(unsafe { compile(self.handle, pointers.len() as c_int, pointers.as_ptr()) })
+    }
+
+    fn log(&self) -> Result<String, Error> {
+        let bytes = self.bytes(c"nvrtcGetProgramLogSize", c"nvrtcGetProgramLog")?;
+        Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
+    }
+
+    fn bytes(&self, size_name: &CStr, get_name: &CStr) -> Result<Vec<u8>, Error> {
+        type Size = unsafe extern "C" fn(Program, *mut usize) -> Status;
+        type Get = unsafe extern "C" fn(Program, *mut c_char) -> Status;
+        let (size, get) = (self.nvrtc.function::<Size>(size_name)?, self.nvrtc.function::<Get>(get_name)?);
+        let mut length = 0;
+        // SAFETY: the handle is live and the out pointer valid
+        let status = unsafe { size(self.handle, &mut length) };
+        if status != SUCCESS {
+            return Err(self.nvrtc.broken(&size_name.to_string_lossy(), status));
+        }
+        let mut bytes = vec![0_u8; length];
+        // SAFETY: the buffer has the length NVRTC asked for
+        let status = unsafe { get(self.handle, bytes.as_mut_ptr().cast()) };
+        if status == SUCCESS {
+            Ok(bytes)
+        } else {
+            Err(self.nvrtc.broken(&get_name.to_string_lossy(), status))
+        }
+    }
+}
+
+impl Drop for OpenProgram<'_> {
+    fn drop(&mut self) {
+        type Destroy = unsafe extern "C" fn(*mut Program) -> Status;
+        if let Ok(destroy) = self.nvrtc.function::<Destroy>(c"nvrtcDestroyProgram") {
+            // SAFETY: the handle is live and not used again
+            unsafe { destroy(&mut self.handle) };
+        }
+    }
+}
+
+fn load(path: &Path) -> Result<Library, Error> {
+    // SAFETY: the initialisers that run are those of a library whose digest the fingerprint names
+    unsafe { Library::new(path) }
+        .map_err(|error| Error::Library { path: path.to_owned(), reason: error.to_string() })
+}

@@ -1,0 +1,56 @@
+//! Where on this machine a toolchain may lie. The toolchain's only reader of the environment.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use super::error::Error;
+
+/// Folders and programs to consider, resolved once.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// A folder named by the user (`CUTEGEN_TOOLCHAIN`): a bundle's, usually.
+    pub explicit: Option<PathBuf>,
+    /// The user's CuTeGen folder; toolchains are installed below it.
+    pub home: PathBuf,
+    /// Folders that may hold a CUDA installation's `libnvrtc`.
+    pub cuda_libs: Vec<PathBuf>,
+    /// C++ compilers to try, best first.
+    pub cxx: Vec<PathBuf>,
+}
+
+impl Places {
+    /// Reads `CUTEGEN_TOOLCHAIN`, `CUTEGEN_HOME`, `XDG_DATA_HOME`, `HOME`, `CUDA_HOME` and `CXX`.
+    pub fn from_env() -> Result<Places, Error> {
+        Ok(Places {
+            explicit: path_var("CUTEGEN_TOOLCHAIN"),
+            home: data_dir().ok_or(Error::NoHome)?,
+            cuda_libs: cuda_libs(path_var("CUDA_HOME")),
+            cxx: path_var("CXX").map_or_else(default_cxx, |program| vec![program]),
+        })
+    }
+
+    /// The folder that holds every installed toolchain.
+    pub fn toolchains(&self) -> PathBuf {
+        self.home.join("toolchain")
+    }
+}
+
+fn data_dir() -> Option<PathBuf> {
+    path_var("CUTEGEN_HOME")
+        .or_else(|| path_var("XDG_DATA_HOME").map(|dir| dir.join("cutegen")))
+        .or_else(|| path_var("HOME").map(|dir| dir.join(".local/share/cutegen")))
+}
+
+fn cuda_libs(cuda_home: Option<PathBuf>) -> Vec<PathBuf> {
+    let installations = cuda_home.into_iter().chain([PathBuf::from("/usr/local/cuda")]);
+    installations.flat_map(|root| [root.join("lib64"), root.join("targets/x86_64-linux/lib")]).collect()
+}
+
+fn default_cxx() -> Vec<PathBuf> {
+    ["g++", "c++"].map(|program| Path::new(program).to_owned()).into()
+}
+
+/// An empty variable counts as unset.
+fn path_var(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}

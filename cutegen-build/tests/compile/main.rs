@@ -1,0 +1,50 @@
+//! The compile worker in life: this binary is client and worker, so it brings its own `main`.
+//!
+//! Needs an installed toolchain (`cargo cutegen toolchain install`, or `CUTEGEN_TEST_INSTALL=1` here). Without one
+//! the tests are reported as skipped; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
+
+mod cuda;
+mod host;
+mod hostile;
+mod install;
+mod setup;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::Instant;
+
+type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    if std::env::var_os(cutegen_build::compile::WORKER_VAR).is_some() {
+        cutegen_build::compile::worker_main();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let tests: Vec<Test> = [install::TESTS, cuda::TESTS, host::TESTS, hostile::TESTS].concat();
+    let wanted =
+        |test: &Test| filters.is_empty() || filters.iter().any(|filter| test.0.contains(filter.as_str()));
+    let chosen: Vec<Test> = tests.into_iter().filter(wanted).collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        chosen.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    if !setup::is_available() {
+        println!("skipped {} tests: no toolchain is installed", chosen.len());
+        return if setup::is_required() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    }
+    let failed = chosen.iter().filter(|test| !passes(test)).count();
+    println!("\ntest result: {} passed; {failed} failed", chosen.len() - failed);
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn passes((name, test): &Test) -> bool {
+    let started = Instant::now();
+    let passed = catch_unwind(AssertUnwindSafe(test)).is_ok();
+    println!(
+        "test {name} ... {} ({:.1} s)",
+        if passed { "ok" } else { "FAILED" },
+        started.elapsed().as_secs_f32()
+    );
+    passed
+}

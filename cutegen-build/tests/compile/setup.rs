@@ -1,0 +1,83 @@
+//! What the tests share: a located toolchain, a worker that is this binary, jobs.
+
+use std::env;
+use std::time::Duration;
+
+use cutegen_build::compile::{
+    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile,
+};
+use cutegen_build::toolchain::{Group, Places, Toolchain, folder_of, install, locate};
+
+pub(crate) fn is_required() -> bool {
+    env::var_os("CUTEGEN_REQUIRE_TOOLCHAIN").is_some()
+}
+
+pub(crate) fn is_available() -> bool {
+    let places = places();
+    if env::var_os("CUTEGEN_TEST_INSTALL").is_some() && places.explicit.is_none() {
+        install(Group::Compile, &folder_of(Group::Compile, &places), &mut |line| println!("{line}"))
+            .expect("an index answers");
+    }
+    locate(&places).is_ok_and(|toolchain| toolchain.nvrtc.is_some() && toolchain.cxx.is_some())
+}
+
+pub(crate) fn places() -> Places {
+    Places::from_env().expect("a home folder")
+}
+
+pub(crate) fn toolchain() -> Toolchain {
+    locate(&places()).expect("main checked that there is one")
+}
+
+pub(crate) fn setup() -> CompileSetup {
+    setup_with(toolchain(), Limits::default())
+}
+
+pub(crate) fn setup_with(toolchain: Toolchain, limits: Limits) -> CompileSetup {
+    CompileSetup { toolchain, workers: Workers::current().expect("this program has a path"), limits }
+}
+
+/// Limits a hostile source reaches soon.
+pub(crate) fn tight() -> Limits {
+    Limits {
+        wall: Duration::from_secs(20),
+        cpu: Duration::from_secs(10),
+        memory_bytes: 3 << 30,
+        output_bytes: 4 << 20,
+        ..Limits::default()
+    }
+}
+
+pub(crate) fn cuda(source: &str, entries: &[&str]) -> CompileJob {
+    job(source, entries, CompileFor::Cuda { arch: "sm_90a".into() })
+}
+
+pub(crate) fn host(source: &str, entry: &str) -> CompileJob {
+    job(
+        source,
+        &[entry],
+        CompileFor::Host { triple: "x86_64-unknown-linux-gnu".into(), level: "x86-64-v3".into() },
+    )
+}
+
+fn job(source: &str, entries: &[&str], compile_for: CompileFor) -> CompileJob {
+    CompileJob {
+        source: source.into(),
+        entries: entries.iter().map(|&entry| entry.into()).collect(),
+        compile_for,
+    }
+}
+
+pub(crate) fn compiled(job: &CompileJob, setup: &CompileSetup) -> Artifact {
+    match compile(job, setup).expect("the machine can compile") {
+        CompileOutcome::Compiled(artifact) => *artifact,
+        CompileOutcome::Failed(failure) => panic!("{failure:#?}"),
+    }
+}
+
+pub(crate) fn failed(job: &CompileJob, setup: &CompileSetup) -> CompileFailure {
+    match compile(job, setup).expect("the machine can compile") {
+        CompileOutcome::Compiled(_) => panic!("it compiled"),
+        CompileOutcome::Failed(failure) => failure,
+    }
+}
