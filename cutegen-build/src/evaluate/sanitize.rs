@@ -116,7 +116,9 @@ impl Judge {
                 }
             }
             if looked == 0 {
-                return Ok(Sanitized::NotRun { reason: "is eligible for none of the test shapes".to_owned() });
+                return Ok(Sanitized::NotRun {
+                    reason: "is eligible for none of the test shapes".to_owned(),
+                });
             }
         }
         Ok(Sanitized::Clean { tools: tools.to_vec() })
@@ -139,6 +141,8 @@ impl Judge {
         };
         let case = self.cases.get(&self.spec, shape, &axes, Distribution::Normal)?;
         let log = self.folder.path().join(format!("{}.{shape}.log", tool.name()));
+        // a report of an earlier run must not speak for this one
+        let _ = std::fs::remove_file(&log);
         let mut worker = match under(&self.settings.workers, sanitizer, tool, &log).start_as(RUN_APART) {
             Ok(worker) => worker,
             Err(error) => return Ok(Some(not_run(&error))),
@@ -212,7 +216,8 @@ fn errors(report: &str) -> Option<u64> {
 fn shortened(report: &str) -> String {
     let lines = report.lines().map(|line| line.trim_start_matches('=').trim());
     let telling = lines.filter(|line| {
-        !line.is_empty() && !["COMPUTE-SANITIZER", "Host Frame", "Saved host", "in "].iter().any(|s| line.starts_with(s))
+        !line.is_empty()
+            && !["COMPUTE-SANITIZER", "Host Frame", "Saved host", "in "].iter().any(|s| line.starts_with(s))
     });
     telling.take(12).collect::<Vec<_>>().join("\n")
 }
@@ -231,10 +236,14 @@ mod tests {
     #[test]
     fn reports_are_read_strictly() {
         let memcheck = |status, answer, report: &str| verdict(Tool::Memcheck, status, answer, report);
-        let Sanitized::Errors { tool: Tool::Memcheck, summary } = memcheck(Some(86), Some("faulted"), FAULT) else {
+        let Sanitized::Errors { tool: Tool::Memcheck, summary } = memcheck(Some(86), Some("faulted"), FAULT)
+        else {
             panic!("an error");
         };
-        assert_eq!(summary, "Invalid __global__ write of size 2 bytes\nat candidate+0x100\nERROR SUMMARY: 1 error");
+        assert_eq!(
+            summary,
+            "Invalid __global__ write of size 2 bytes\nat candidate+0x100\nERROR SUMMARY: 1 error"
+        );
         assert!(matches!(memcheck(Some(0), None, FAULT), Sanitized::Errors { .. }));
         let clean = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
         assert_eq!(memcheck(Some(0), None, clean), Sanitized::Clean { tools: vec![Tool::Memcheck] });
@@ -243,7 +252,10 @@ mod tests {
         for (status, answer, report) in
             [(Some(0), None, ""), (None, None, clean), (Some(1), None, clean), (Some(0), Some("late"), clean)]
         {
-            assert!(matches!(memcheck(status, answer, report), Sanitized::NotRun { .. }), "{status:?} {answer:?}");
+            assert!(
+                matches!(memcheck(status, answer, report), Sanitized::NotRun { .. }),
+                "{status:?} {answer:?}"
+            );
         }
     }
 

@@ -159,7 +159,7 @@ impl Worker {
     pub(crate) fn finish(mut self, deadline: Duration) -> Result<Option<i32>, Error> {
         self.requests = None;
         let end = Instant::now() + deadline;
-        while !self.is_zombie() {
+        while !self.reaped && !self.is_zombie() {
             if Instant::now() > end {
                 return Ok(None);
             }

@@ -9,6 +9,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("faults::honest_passes_in_full", honest_passes_in_full),
     ("faults::each_gets_its_outcome", each_gets_its_outcome),
     ("faults::what_cannot_be_launched_is_blocked", what_cannot_be_launched_is_blocked),
+    ("faults::other_parameters_are_blocked", other_parameters_are_blocked),
 ];
 
 struct Planted {
@@ -92,7 +93,7 @@ impl Planted {
 
 pub(crate) fn sources() -> impl Iterator<Item = (String, Vec<&'static str>)> {
     let planted = PLANTED.iter().map(Planted::source);
-    planted.chain([format!("{PRELUDE}{HONEST}")]).map(|source| (source, vec!["candidate"]))
+    planted.chain([format!("{PRELUDE}{HONEST}"), narrow()]).map(|source| (source, vec!["candidate"]))
 }
 
 fn honest_passes_in_full() {
@@ -120,8 +121,11 @@ fn what_cannot_be_launched_is_blocked() {
         (STEP.replace("block = [\"256\"", "block = [\"2048\""), "threads of a block"),
         (STEP.replace("ceil_div(a0 * a1, 256)\", \"1\"", "1\", \"70000\""), "grid.y"),
         (format!("{STEP}smem = \"300000\"\n"), "dynamic shared memory"),
-        (format!("{STEP}cluster = [\"3\", \"1\", \"1\"]\n").replace("ceil_div(a0 * a1, 256)", "4"), "no multiple"),
-        (STEP.replace("\"candidate\"", "\"other\""), "its entry `other`"),
+        (
+            format!("{STEP}cluster = [\"3\", \"1\", \"1\"]\n").replace("ceil_div(a0 * a1, 256)", "4"),
+            "no multiple",
+        ),
+        (STEP.replace("\"candidate\"", "\"other\""), "no kernel `other`"),
         (STEP.replace("ptr(t1)", "ptr(t9)"), "ptr(t9)"),
         (
             format!("{STEP}co-resident = true\n").replace("ceil_div(a0 * a1, 256)", "1000000"),
@@ -135,5 +139,18 @@ fn what_cannot_be_launched_is_blocked() {
             other => panic!("{expected}: {other:?}"),
         }
         bench::passes(&mut judge, &bench::honest());
+    }
+}
+
+/// The honest kernel with axes as `int`: right by chance, as arguments are words.
+fn narrow() -> String {
+    format!("{PRELUDE}{HONEST}").replace("long long m, long long n", "int m, int n")
+}
+
+fn other_parameters_are_blocked() {
+    let candidate = bench::candidate(&narrow(), &["candidate"], STEP);
+    match bench::judge().screen(&candidate).expect("the machine works") {
+        Outcome::Blocked(reason) => assert!(reason.contains("parameter 3 has 4 bytes"), "{reason}"),
+        other => panic!("{other:?}"),
     }
 }

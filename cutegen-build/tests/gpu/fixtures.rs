@@ -4,19 +4,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use cutegen_build::compile::{CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile};
+use cutegen_build::compile::{
+    CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile,
+};
 use cutegen_build::toolchain::{Places, locate};
 
 /// Where compiled things lie: the given folder, else one that is removed at the end.
-static FOLDER: LazyLock<(PathBuf, Option<tempfile::TempDir>)> = LazyLock::new(|| {
-    match std::env::var_os("CUTEGEN_GPU_FIXTURES") {
+static FOLDER: LazyLock<(PathBuf, Option<tempfile::TempDir>)> =
+    LazyLock::new(|| match std::env::var_os("CUTEGEN_GPU_FIXTURES") {
         Some(folder) => (folder.into(), None),
         None => {
             let folder = tempfile::tempdir().expect("a folder");
             (folder.path().to_owned(), Some(folder))
         }
-    }
-});
+    });
 
 /// Why kernels can neither be found nor compiled.
 pub(crate) fn missing() -> Option<String> {
@@ -36,7 +37,8 @@ pub(crate) fn prepare(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder");
     let fresh = |path: PathBuf| println!("{}", path.display());
     fresh(reference_in(folder));
-    let sources = crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::template::sources());
+    let sources =
+        crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::template::sources());
     sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));
 }
 

@@ -3,7 +3,8 @@
 use crate::Test;
 use crate::bench;
 
-pub(crate) const TESTS: &[Test] = &[("speed::the_same_cubin_is_as_fast_as_itself", the_same_cubin_is_as_fast_as_itself)];
+pub(crate) const TESTS: &[Test] =
+    &[("speed::the_same_cubin_is_as_fast_as_itself", the_same_cubin_is_as_fast_as_itself)];
 
 fn the_same_cubin_is_as_fast_as_itself() {
     let mut judge = bench::judge();

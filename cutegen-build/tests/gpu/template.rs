@@ -76,9 +76,13 @@ fn speeds() {
     let mut judge = bench::judge();
     let bytes = 3.0 * 2.0 * LARGE.iter().product::<i64>() as f64;
     for config in CONFIGS {
-        let compared = judge.compare(&candidate(*config), &bench::honest(), &LARGE).expect("the machine works");
+        let compared =
+            judge.compare(&candidate(*config), &bench::honest(), &LARGE).expect("the machine works");
         let timed = compared.expect("both are timed");
         let rate = bytes / timed.candidate_us / 1e6;
-        println!("    {config:?}: {:.1} us, {rate:.2} TB/s, {:.3} of the plain kernel", timed.candidate_us, timed.speedup);
+        println!(
+            "    {config:?}: {:.1} us, {rate:.2} TB/s, {:.3} of the plain kernel",
+            timed.candidate_us, timed.speedup
+        );
     }
 }

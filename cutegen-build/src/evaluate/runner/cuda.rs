@@ -59,11 +59,11 @@ impl Cuda {
         self.arena.as_mut().ok_or_else(|| Stop::Failed("the device's arena vanished".to_owned()))
     }
 
-    fn load(&mut self, program: &Program, reload: bool) -> Result<(), Stop> {
+    fn load(&mut self, job: &Job, program: &Program, reload: bool) -> Result<(), Stop> {
         let known = self.loaded.get(&program.artifact).is_some_and(|l| l.serves(&program.contract));
         if reload || !known {
             self.loaded.remove(&program.artifact);
-            let loaded = Loaded::load(&self.session, program)?;
+            let loaded = Loaded::load(&self.session, job, program)?;
             self.loaded.insert(program.artifact.clone(), loaded);
         }
         Ok(())
@@ -95,7 +95,7 @@ impl Device for Cuda {
         }
         self.loaded.clear(); // every comparison starts from fresh modules
         for program in &job.programs {
-            self.load(program, false)?;
+            self.load(job, program, false)?;
         }
         self.place(job)?.upload(arena)?;
         let base = self.arena.as_ref().ok_or_else(|| Stop::Failed("no device arena".to_owned()))?;
@@ -120,7 +120,7 @@ impl Device for Cuda {
 impl Cuda {
     fn run_together(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop> {
         let program = &job.programs[0];
-        self.load(program, run.reload)?;
+        self.load(job, program, run.reload)?;
         self.place(job)?.upload(arena)?;
         let base = self.arena.as_ref().ok_or_else(|| Stop::Failed("no device arena".to_owned()))?;
         let launch = self.launch(job, program, &program.slots[0], base)?;
@@ -143,7 +143,7 @@ impl Cuda {
     /// One launch: the sanitizer looks at a kernel, not at its repeats.
     fn run_apart(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop> {
         let program = &job.programs[0];
-        self.load(program, run.reload)?;
+        self.load(job, program, run.reload)?;
         let parts = workspace_parts(&program.contract, &job.axes, program.workspace)?;
         let apart = memory::Apart::new(&self.session, &program.slots[0], &parts)?;
         apart.upload(arena)?;

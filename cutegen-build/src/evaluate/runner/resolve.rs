@@ -191,7 +191,13 @@ fn grid(
 
 type Eval<'a> = dyn Fn(&str, &IntExpr) -> Result<i64, String> + 'a;
 
-fn dims(what: &str, exprs: &[IntExpr; 3], max: [i64; 3], min: i64, eval: &Eval<'_>) -> Result<[u32; 3], String> {
+fn dims(
+    what: &str,
+    exprs: &[IntExpr; 3],
+    max: [i64; 3],
+    min: i64,
+    eval: &Eval<'_>,
+) -> Result<[u32; 3], String> {
     let mut values = [0_u32; 3];
     for d in 0..3 {
         let value = eval(what, &exprs[d])?;
@@ -224,7 +230,10 @@ fn product(dims: [u32; 3]) -> i64 {
 
 fn clusters_fit(config: &LaunchConfig) -> Result<(), String> {
     match (0..3).find(|d| !config.grid[*d].is_multiple_of(config.cluster[*d])) {
-        Some(d) => Err(format!("grid {:?} is no multiple of cluster {:?} (dimension {d})", config.grid, config.cluster)),
+        Some(d) => Err(format!(
+            "grid {:?} is no multiple of cluster {:?} (dimension {d})",
+            config.grid, config.cluster
+        )),
         None => Ok(()),
     }
 }

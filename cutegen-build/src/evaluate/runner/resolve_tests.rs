@@ -61,7 +61,10 @@ fn what_does_not_fit_is_told_in_words() {
         (format!("{one}\ncluster = [\"16\", \"2\", \"1\"]"), "blocks of a cluster: 32"),
         (r#"grid = ["a7", "1", "1"]"#.to_owned(), "`a7` cannot be computed"),
         (format!("{one}\nsmem = \"max_blocks_per_sm\""), "cannot be computed"),
-        ("grid = [\"2000\", \"1\", \"1\"]\nco-resident = true".to_owned(), "resident at once: 2000, but at most 1056"),
+        (
+            "grid = [\"2000\", \"1\", \"1\"]\nco-resident = true".to_owned(),
+            "resident at once: 2000, but at most 1056",
+        ),
     ];
     for (step, expected) in cases {
         let reason = steps(&step, &[]).expect_err(&step);

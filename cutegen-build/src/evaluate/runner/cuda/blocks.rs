@@ -160,7 +160,11 @@ mod tests {
         let split = |ns: u64, regime| bursts(&order, &[ns, ns], regime);
         assert_eq!(split(200_000, Regime::Burst), vec![0..16]);
         assert_eq!(split(6_000_000, Regime::Burst), vec![0..8, 8..16]);
-        assert_eq!(split(30_000_000, Regime::Burst), vec![0..4, 4..8, 8..12, 12..16], "never less than an ABBA");
+        assert_eq!(
+            split(30_000_000, Regime::Burst),
+            vec![0..4, 4..8, 8..12, 12..16],
+            "never less than an ABBA"
+        );
         assert_eq!(split(30_000_000, Regime::Sustained), vec![0..16]);
         assert_eq!(bursts(&[], &[], Regime::Burst), Vec::<std::ops::Range<usize>>::new());
     }

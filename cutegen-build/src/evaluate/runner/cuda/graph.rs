@@ -21,7 +21,8 @@ impl Graph {
     ) -> Result<Self, Stop> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the session's stream, on which nothing is being captured.
-        unsafe { result::stream::begin_capture(session.stream, mode) }.map_err(machine("beginning a capture"))?;
+        unsafe { result::stream::begin_capture(session.stream, mode) }
+            .map_err(machine("beginning a capture"))?;
         let recorded = record();
         // SAFETY: ends the capture that was just begun, whatever came of it.
         let graph = unsafe { result::stream::end_capture(session.stream) };
@@ -33,7 +34,8 @@ impl Graph {
             let _ = result::graph::destroy(graph);
             exec
         };
-        let graph = Self { session: Rc::clone(session), exec: exec.map_err(candidate("instantiating its graph"))? };
+        let graph =
+            Self { session: Rc::clone(session), exec: exec.map_err(candidate("instantiating its graph"))? };
         // SAFETY: graph and stream are live.
         unsafe { result::graph::upload(graph.exec, session.stream) }.map_err(machine("uploading a graph"))?;
         Ok(graph)

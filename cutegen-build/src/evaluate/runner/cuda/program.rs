@@ -10,9 +10,10 @@ use cutegen_spec::contract::{Contract, Initial};
 
 use super::memory::{Placed, workspace_parts};
 use super::session::{Session, candidate};
-use crate::evaluate::protocol::{Format, Job, Program, Region};
+use crate::compile::cubin_check;
+use crate::evaluate::protocol::{Format, Job, Program, Region, ScalarValue};
 use crate::evaluate::runner::Stop;
-use crate::evaluate::runner::resolve::{Bindings, DeviceFacts, resolve};
+use crate::evaluate::runner::resolve::{Bindings, DeviceFacts, check_layout, resolve};
 
 /// The ELF ABI that only drivers of this branch and later load.
 const ABI_8_DRIVER_MIN: u32 = 580;
@@ -27,9 +28,10 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Loads the program's artifact and finds its entries.
-    pub(super) fn load(session: &Rc<Session>, program: &Program) -> Result<Self, Stop> {
+    /// Loads the program's artifact and finds its entries, whose parameters are the contract's arguments.
+    pub(super) fn load(session: &Rc<Session>, job: &Job, program: &Program) -> Result<Self, Stop> {
         let image = image(session, program)?;
+        compare_parameters(&image, job, &program.contract).map_err(Stop::Refused)?;
         // SAFETY: the bytes are a whole file and outlive the call; a bad one is refused by the driver.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let module = module.map_err(candidate("loading it")).map_err(|stop| session.lose(stop))?;
@@ -59,7 +61,10 @@ impl Loaded {
         &self,
         entry: &str,
         config: &LaunchConfig,
-        ask: unsafe fn(CUfunction, &LaunchConfig) -> Result<u32, cutegen_runtime::cuda::cudarc::driver::DriverError>,
+        ask: unsafe fn(
+            CUfunction,
+            &LaunchConfig,
+        ) -> Result<u32, cutegen_runtime::cuda::cudarc::driver::DriverError>,
     ) -> Result<u32, String> {
         let function = self.function(entry)?;
         let told = |error| format!("occupancy: {error}");
@@ -95,9 +100,30 @@ fn image(session: &Session, program: &Program) -> Result<Vec<u8>, Stop> {
     }
     let branch = session.device.driver.branch();
     if bytes[8] >= 8 && branch < ABI_8_DRIVER_MIN {
-        return Err(Stop::Failed(format!("cubins of ABI {} need driver {ABI_8_DRIVER_MIN}, found {branch}", bytes[8])));
+        return Err(Stop::Failed(format!(
+            "cubins of ABI {} need driver {ABI_8_DRIVER_MIN}, found {branch}",
+            bytes[8]
+        )));
     }
     Ok(bytes)
+}
+
+/// Holds the parameters that were compiled against the contract's arguments.
+fn compare_parameters(image: &[u8], job: &Job, contract: &Contract) -> Result<(), String> {
+    let scalar_bytes: Vec<u32> = job
+        .scalars
+        .iter()
+        .map(|scalar| match scalar {
+            ScalarValue::F32(_) => 4,
+            ScalarValue::F64(_) => 8,
+        })
+        .collect();
+    let kernels = cubin_check::read(image)?.kernels.into_iter();
+    let kernels = kernels.map(|kernel| {
+        let params = kernel.params.iter().map(|param| (param.offset, param.size)).collect();
+        (kernel.name, params)
+    });
+    check_layout(contract, &scalar_bytes, &kernels.collect::<Vec<_>>())
 }
 
 impl Drop for Loaded {
@@ -190,8 +216,8 @@ impl Call {
     fn go(&self, session: &Session) -> Result<(), Stop> {
         let mut params: Vec<*mut c_void> =
             self.params.iter().map(|word| (&raw const *word).cast_mut().cast()).collect();
-        // SAFETY: function and stream are live. The judge has compared the compiled parameters with the contract's
-        // arguments, each of which lies in a word of 8 bytes; what the kernel does with them is on trial.
+        // SAFETY: function and stream are live. `load` has compared the compiled parameters with the contract's arguments,
+        // each of which lies in a word of 8 bytes; what the kernel does with them is on trial.
         unsafe { launch::launch(self.function, session.stream, &self.config, &mut params) }
             .map_err(candidate(&format!("launching `{}`", self.entry)))
             .map_err(|stop| session.lose(stop))
