@@ -147,7 +147,7 @@ impl Judge {
     }
 
     /// The variant that the runtime would launch, and its arena; none when none is eligible.
-    fn dispatch<'a>(
+    pub(super) fn dispatch<'a>(
         &self,
         variants: &'a [Loadable],
         axes: &[i64],

@@ -192,12 +192,13 @@ impl Search<'_> {
     /// The whole gate for the finalists, best first; the fastest that passes, timed again, is the answer.
     fn finish(&mut self, names: &[String], compiled: &[Compiled], events: &mut dyn Reporter) -> Result<Found, SearchError> {
         let naive_gate = self.naive.for_gate(self.folder)?;
-        let naive_judged = self.whole_gate(std::slice::from_ref(&naive_gate))?;
-        let naive_judged = naive_judged.map_err(|outcome| SearchError::Ours {
+        let ours = |outcome: Outcome| SearchError::Ours {
             kernel: self.plan.title(),
             what: "naive kernel",
             detail: outcome.to_string(),
-        })?;
+        };
+        let correctness = self.whole_gate(std::slice::from_ref(&naive_gate))?.map_err(ours)?;
+        let naive_judged = self.judged(correctness, Vec::new(), &naive_gate)?.map_err(ours)?;
         let mut best: Option<(Compiled, Judged)> = None;
         for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
             let gate = finalist.for_gate(self.folder)?;
@@ -206,6 +207,10 @@ impl Search<'_> {
                 Ok(correctness) => {
                     let found = match self.time(&gate, &naive_gate)? {
                         Ok(timings) => self.judged(correctness, timings, &gate)?,
+                        Err(outcome) => Err(outcome),
+                    };
+                    let found = match found {
+                        Ok(found) => found,
                         Err(outcome) => {
                             events.report(&judged(self.plan, finalist, outcome.to_string()));
                             continue;
@@ -220,20 +225,19 @@ impl Search<'_> {
                 }
             }
         }
-        let judged = self.judged(naive_judged, Vec::new(), &naive_gate)?;
-        let naive = (self.naive.clone(), Some(judged));
+        let naive = (self.naive.clone(), Some(naive_judged));
         let best = best.map(|(compiled, judged)| (compiled, Some(judged)));
         Ok(Found { variants: best.into_iter().chain([naive]).collect() })
     }
 
     fn judged(
-        &self,
+        &mut self,
         correctness: Correctness,
         timings: Vec<Comparison>,
         gate: &crate::evaluate::Candidate,
-    ) -> Result<Judged, SearchError> {
-        let sanitizer = compiled::sanitizer(self.setup, self.plan, gate)?;
-        Ok(Judged { correctness, timings, seed: self.seed, sanitizer })
+    ) -> Result<Result<Judged, Outcome>, SearchError> {
+        let sanitizer = compiled::sanitize(self.plan, &mut self.judge, gate)?;
+        Ok(sanitizer.map(|sanitizer| Judged { correctness, timings, seed: self.seed, sanitizer }))
     }
 
     fn whole_gate(&mut self, list: &[crate::evaluate::Candidate]) -> Result<Result<Correctness, Outcome>, SearchError> {
