@@ -32,10 +32,23 @@ pub(super) fn write(
     changed |= fs::read_to_string(&list_file).ok().as_ref() != Some(&list);
     if changed {
         let paths: Vec<&Path> = members.iter().map(|(path, _)| path.as_path()).collect();
+        sweep(&folder.join("objects"), &paths)?;
         run(package, &archive, &paths)?;
         write::if_changed(&list_file, list.as_bytes())?;
     }
     Ok(true)
+}
+
+/// Removes members of earlier builds.
+fn sweep(folder: &Path, members: &[&Path]) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::file(folder))? {
+        let path = entry.map_err(Error::file(folder))?.path();
+        let is_old = path.extension().is_some_and(|end| end == "o") && !members.contains(&path.as_path());
+        if is_old {
+            fs::remove_file(&path).map_err(Error::file(&path))?;
+        }
+    }
+    Ok(())
 }
 
 type Member<'a> = (PathBuf, std::borrow::Cow<'a, [u8]>);

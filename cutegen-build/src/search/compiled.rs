@@ -27,7 +27,8 @@ impl Compiled {
     /// As the gate takes it, its artifact written into `folder`.
     pub(super) fn for_gate(&self, folder: &Path) -> Result<evaluate::Candidate, SearchError> {
         let path = folder.join(format!("{}.artifact", self.candidate.name));
-        std::fs::write(&path, &self.artifact.bytes).map_err(|error| SearchError::File(path.clone(), error))?;
+        std::fs::write(&path, &self.artifact.bytes)
+            .map_err(|error| SearchError::File(path.clone(), error))?;
         Ok(evaluate::Candidate {
             artifact: path,
             contract: self.candidate.contract.clone(),
@@ -92,7 +93,8 @@ fn pairs(params: &[Param]) -> Vec<(u32, u32)> {
 
 /// A failure in words: the reason, and the first few things that the compiler said of the candidate.
 pub(super) fn words(failure: &CompileFailure) -> String {
-    let said = failure.diagnostics.iter().take(3).map(|d| format!("; line {}: {}", d.line.unwrap_or(0), d.message));
+    let said =
+        failure.diagnostics.iter().take(3).map(|d| format!("; line {}: {}", d.line.unwrap_or(0), d.message));
     format!("{:?}{}", failure.reason, said.collect::<String>())
 }
 
@@ -109,7 +111,11 @@ fn layout(candidate: &Candidate, artifact: &Artifact) -> Result<(), String> {
 }
 
 /// Compiles a candidate of ours that has to compile.
-pub(super) fn must_compile(setup: &CompileSetup, plan: &Plan, candidate: Candidate) -> Result<Compiled, SearchError> {
+pub(super) fn must_compile(
+    setup: &CompileSetup,
+    plan: &Plan,
+    candidate: Candidate,
+) -> Result<Compiled, SearchError> {
     let ours = |detail| SearchError::Ours { kernel: plan.title(), what: "naive kernel", detail };
     one(setup, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
 }
@@ -146,7 +152,8 @@ pub(super) fn many(
 pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<PathBuf, SearchError> {
     let cxx = setup.toolchain.need_cxx()?;
     let (source, shared) = (folder.join("reference.cpp"), folder.join("reference.so"));
-    std::fs::write(&source, print::reference::print(plan)).map_err(|e| SearchError::File(source.clone(), e))?;
+    std::fs::write(&source, print::reference::print(plan))
+        .map_err(|e| SearchError::File(source.clone(), e))?;
     let mut command = Command::new(&cxx.program);
     command.args(["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-o"]);
     let output = command.arg(&shared).arg(&source).arg("-lm").stdin(Stdio::null()).output();
@@ -169,7 +176,11 @@ impl Compiled {
 }
 
 /// What compute-sanitizer says of a finalist, or why it did not run.
-pub(super) fn sanitizer(_: &CompileSetup, plan: &Plan, _: &evaluate::Candidate) -> Result<String, SearchError> {
+pub(super) fn sanitizer(
+    _: &CompileSetup,
+    plan: &Plan,
+    _: &evaluate::Candidate,
+) -> Result<String, SearchError> {
     match plan.target {
         Target::Host { .. } => Ok("not run: host code".to_owned()),
         Target::Cuda { .. } => Ok("not run: not wired".to_owned()),

@@ -59,7 +59,11 @@ struct Search<'a> {
 }
 
 /// Runs a whole search.
-pub(super) fn run(setup: &CompileSetup, plan: &Plan, events: &mut dyn Reporter) -> Result<Found, SearchError> {
+pub(super) fn run(
+    setup: &CompileSetup,
+    plan: &Plan,
+    events: &mut dyn Reporter,
+) -> Result<Found, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
@@ -101,7 +105,8 @@ pub(super) fn judge(
         scalar: None,
     };
     let workers = compiled::run_workers(setup, plan);
-    let settings = Settings { linker: setup.toolchain.need_cxx()?.program.clone(), ..Settings::new(workers, seed) };
+    let settings =
+        Settings { linker: setup.toolchain.need_cxx()?.program.clone(), ..Settings::new(workers, seed) };
     Ok(Judge::new(question, settings)?)
 }
 
@@ -186,7 +191,12 @@ impl Search<'_> {
     }
 
     /// The whole gate for the finalists, best first; the fastest that passes, timed again, is the answer.
-    fn finish(&mut self, names: &[String], compiled: &[Compiled], events: &mut dyn Reporter) -> Result<Found, SearchError> {
+    fn finish(
+        &mut self,
+        names: &[String],
+        compiled: &[Compiled],
+        events: &mut dyn Reporter,
+    ) -> Result<Found, SearchError> {
         let naive_gate = self.naive.for_gate(self.folder)?;
         let naive_judged = self.whole_gate(std::slice::from_ref(&naive_gate))?;
         let naive_judged = naive_judged.map_err(|outcome| SearchError::Ours {
@@ -232,7 +242,10 @@ impl Search<'_> {
         Ok(Judged { correctness, timings, seed: self.seed, sanitizer })
     }
 
-    fn whole_gate(&mut self, list: &[crate::evaluate::Candidate]) -> Result<Result<Correctness, Outcome>, SearchError> {
+    fn whole_gate(
+        &mut self,
+        list: &[crate::evaluate::Candidate],
+    ) -> Result<Result<Correctness, Outcome>, SearchError> {
         Ok(match self.judge.full(list)? {
             Outcome::Passed { correctness, .. } => Ok(correctness),
             outcome @ (Outcome::Incorrect(_)

@@ -46,7 +46,7 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 
             /// What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
-                vec![#(self.#names.explain()),*]
+                Vec::from([#(self.#names.explain()),*])
             }
         }
 
@@ -153,9 +153,8 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let axes: Vec<&Name> = spec.run_time_axes().map(|i| &names.local_axes[i]).collect();
     let scalars = names.scalars.iter().map(|field| quote!(args.#field));
     let (raw, bytes) = (format_ident!("{function}_raw"), format_ident!("{function}_workspace_bytes"));
-    let safety = doc(&[
-        "SAFETY: axes, shapes, strides, devices and overlap are checked above, and what is bound keeps the memory, in stream order, past the launch.",
-    ]);
+    let safety =
+        doc(&["SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]);
     quote! {
         #docs
         pub fn #function(

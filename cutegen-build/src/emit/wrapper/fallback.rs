@@ -5,6 +5,7 @@ use cutegen_spec::tensor::Role;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::expr::number;
 use super::kernel::Kernel;
 use crate::emit::Error;
 use crate::print;
@@ -19,7 +20,7 @@ pub(super) fn function(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
         .map_err(|error| Error::Internal(format!("fallback of {}: {error}", spec.name)))?;
     let statements = block.stmts;
     let extents: Vec<_> = (0..spec.axes.len()).map(|i| format_ident!("a{i}")).collect();
-    let count = extents.len();
+    let count = number(extents.len() as i64);
     let tensors = spec.tensors.iter().zip(&names.tensors).enumerate().map(|(i, (tensor, field))| {
         let view = format_ident!("t{i}");
         match tensor.role {

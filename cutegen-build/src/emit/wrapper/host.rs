@@ -40,7 +40,7 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
         pub fn workspace() -> Workspace { Workspace::with_bytes(#bytes) }
 
         /// What is linked, and in which order it is tried.
-        pub fn explain() -> Vec<Explain> { vec![#(#explained),*] }
+        pub fn explain() -> Vec<Explain> { Vec::from([#(#explained),*]) }
 
         #entries
     }
@@ -124,7 +124,7 @@ fn listed(kernel: &Kernel<'_>) -> TokenStream {
         .flat_map(|answer| &answer.record.variants)
         .map(|variant| entry::about(kernel.spec, variant))
         .collect();
-    let count = variants.len() + 1;
+    let count = number(variants.len() as i64 + 1);
     quote! {
         static #name: [Variant; #count] = [
             #(#variants,)*
@@ -172,9 +172,7 @@ fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> To
     let scope = args::scope(kernel);
     let open: Vec<&Name> = kernel.open_axes().map(|i| &names.local_axes[i]).collect();
     let (tensors, scalars) = (&names.local_tensors, &names.scalars);
-    let safety = doc(&[
-        "SAFETY: axes, shapes, strides and the CPU's level are checked; borrows keep memory, and outputs apart.",
-    ]);
+    let safety = doc(&["SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart."]);
     let bodies = answer.variants().map(|(i, variant)| {
         let run = &answer.functions[i];
         let bytes = match dispatch::workspace(&variant.contract, &scope) {

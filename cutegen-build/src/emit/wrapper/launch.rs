@@ -193,9 +193,7 @@ fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &St
         }
     });
     let args = step.args.iter().map(|arg| argument(kernel, *arg));
-    let safety = doc(&[
-        "SAFETY: the parameters are the contract's, which was checked against the cubin's own layout.",
-    ]);
+    let safety = doc(&["SAFETY: the parameters are the contract's, checked against the cubin's own layout."]);
     quote! {
         #config
         #resident
@@ -223,8 +221,7 @@ fn occupancy(kernel: &Kernel<'_>, variant: &TokenStream, position: &TokenStream,
 fn host_step(kernel: &Kernel<'_>, step: &Step) -> TokenStream {
     let entry = ident(&step.entry);
     let args = step.args.iter().map(|arg| argument(kernel, *arg));
-    let safety =
-        doc(&["SAFETY: the parameters are the contract's; the caller vouches for what they point at."]);
+    let safety = doc(&["SAFETY: the parameters are the contract's; the caller vouches for the memory."]);
     quote! {
         #safety
         unsafe { call(#entry, &mut params![#(#args),*]) };

@@ -116,11 +116,36 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
     })
 }
 
-/// Formats items. Tokens can't hold comments, so safety comments travel as doc comments on statements.
+/// Formats items. Tokens can't hold comments, so safety comments travel as doc comments on statements; nor blank
+/// lines, which go between items.
 fn format(tokens: TokenStream) -> Result<String, Error> {
     let file: syn::File = syn::parse2(tokens).map_err(|error| Error::Internal(error.to_string()))?;
-    let text = prettyplease::unparse(&file);
-    Ok(text.replace("/// SAFETY: ", "// SAFETY: "))
+    let text = prettyplease::unparse(&file).replace("/// SAFETY: ", "// SAFETY: ");
+    let mut spaced = String::with_capacity(text.len() + text.len() / 16);
+    let mut before = "";
+    for line in text.lines() {
+        if ends_item(before) && begins_item(line) && depth(before) == depth(line) {
+            spaced.push('\n');
+        }
+        spaced.push_str(line);
+        spaced.push('\n');
+        before = line;
+    }
+    Ok(spaced)
+}
+
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// A closing brace, or the last of the imports.
+fn ends_item(line: &str) -> bool {
+    matches!(line.trim_start(), "}" | "};") || line.starts_with("use ")
+}
+
+fn begins_item(line: &str) -> bool {
+    const OPENINGS: [&str; 6] = ["///", "#[", "pub ", "impl ", "static ", "unsafe extern"];
+    OPENINGS.iter().any(|opening| line.trim_start().starts_with(opening))
 }
 
 fn indent(text: &str) -> String {
