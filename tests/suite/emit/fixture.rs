@@ -139,11 +139,12 @@ pub(super) fn compile(mut answered: Answered, folder: &Path) -> Answered {
 pub(super) struct Crates {
     pub(super) folder: PathBuf,
     members: Vec<String>,
+    excluded: Vec<String>,
 }
 
 impl Crates {
     pub(super) fn new(name: &str) -> Self {
-        Self { folder: scratch(&format!("emit-{name}")), members: Vec::new() }
+        Self { folder: scratch(&format!("emit-{name}")), members: Vec::new(), excluded: Vec::new() }
     }
 
     /// Adds a member. `dependencies` are lines of TOML; the build script puts `emitted` where `include_kernels!`
@@ -166,9 +167,18 @@ impl Crates {
         self.members.push(name.to_owned());
     }
 
+    /// Takes a member out of the workspace, which holds no two packages of one name.
+    pub(super) fn exclude(&mut self, name: &str) {
+        self.members.retain(|member| member != name);
+        self.excluded.push(name.to_owned());
+    }
+
     /// Cargo over the workspace, its manifest and lock written.
     pub(super) fn cargo(&self, args: &[&str]) -> Command {
-        let text = format!("[workspace]\nresolver = \"3\"\nmembers = {:?}\n", self.members);
+        let text = format!(
+            "[workspace]\nresolver = \"3\"\nmembers = {:?}\nexclude = {:?}\n",
+            self.members, self.excluded
+        );
         write(&self.folder.join("Cargo.toml"), &text);
         let lock = std::fs::read_to_string(workspace().join("Cargo.lock")).expect("a lock");
         write(&self.folder.join("Cargo.lock"), &lock);
