@@ -12,27 +12,22 @@
     pub mod cuda {
         use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
         use ::cutegen_runtime::cuda::{
-            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut,
-            Device, KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry,
-            VariantEntry, Workspace,
+            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
+            KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
         };
         use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
         use ::cutegen_runtime::half::bf16;
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`].
+        ///r" All kernels of this package, loaded into one context by [`load`].
         #[derive(Debug)]
-        pub struct Kernels {
-            everything: LoadedKernel,
-        }
+        pub struct Kernels { everything: LoadedKernel, }
 
-        /// Checks device, driver and digests, and loads every kernel.
+        ///r" Checks device, driver and digests, and loads every kernel.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
-            Ok(Kernels {
-                everything: LoadedKernel::load(&device, &EVERYTHING)?,
-            })
+            Ok(Kernels { everything: LoadedKernel::load(&device, &EVERYTHING)?, })
         }
 
         impl Kernels {
@@ -42,7 +37,7 @@
                 Workspace::with_bytes(stream, 8389632)
             }
 
-            /// What is loaded, and in which order it is tried.
+            ///r" What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::from([self.everything.explain()])
             }
@@ -50,7 +45,9 @@
 
         unsafe extern "C" {
             static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 4571];
+
             static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 4571];
+
             static cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2: [u8; 7];
         }
 
@@ -88,10 +85,7 @@
             ///
             /// Launches on `stream` and returns. Nothing is launched where no output has an element.
             pub fn everything(
-                &self,
-                stream: &Arc<CudaStream>,
-                workspace: &mut Workspace,
-                args: Everything<'_>,
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Everything<'_>,
             ) -> Result<(), Error> {
                 let check = Check::new("everything");
                 let m = args.m;
@@ -115,20 +109,18 @@
                 let bound_w = order.read("w", args.w)?;
                 let bound_y = order.write("y", args.y)?;
                 let bound_z = order.write("z", args.z)?;
-                check
-                    .disjoint(
-                        &[("y", bound_y.extent()), ("z", bound_z.extent())],
-                        &[("check", bound_check.extent()), ("w", bound_w.extent())],
-                    )?;
-                let bytes = self
-                    .everything_workspace_bytes(
-                        m,
-                        its_stream,
-                        bound_check.address(),
-                        bound_w.address(),
-                        bound_y.address(),
-                        bound_z.address(),
-                    );
+                check.disjoint(
+                    &[("y", bound_y.extent()), ("z", bound_z.extent())],
+                    &[("check", bound_check.extent()), ("w", bound_w.extent())],
+                )?;
+                let bytes = self.everything_workspace_bytes(
+                    m,
+                    its_stream,
+                    bound_check.address(),
+                    bound_w.address(),
+                    bound_y.address(),
+                    bound_z.address(),
+                );
                 let bound_workspace = order.workspace(workspace, bytes)?;
                 // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
                 let launched = unsafe {
@@ -174,55 +166,19 @@
                     return Ok(());
                 }
                 self.everything.bind()?;
-                let variant = self.everything_variant(m, its_stream, its_check, w, y, z);
+                let variant = self.everything_variant(m, its_stream, its_check, w, y, z,);
                 // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
                 unsafe {
                     match variant {
-                        0 => {
-                            self.everything_sm_90a_h200_split_2(
-                                stream,
-                                workspace,
-                                m,
-                                its_stream,
-                                twice,
-                                its_check,
-                                w,
-                                y,
-                                z,
-                                eps,
-                                its_args,
-                            )
-                        }
-                        1 => {
-                            self.everything_sm_90a_h200_naive(
-                                stream,
-                                workspace,
-                                m,
-                                its_stream,
-                                twice,
-                                its_check,
-                                w,
-                                y,
-                                z,
-                                eps,
-                                its_args,
-                            )
-                        }
-                        _ => {
-                            self.everything_sm_90a_naive(
-                                stream,
-                                workspace,
-                                m,
-                                its_stream,
-                                twice,
-                                its_check,
-                                w,
-                                y,
-                                z,
-                                eps,
-                                its_args,
-                            )
-                        }
+                        0 => self.everything_sm_90a_h200_split_2(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
+                        1 => self.everything_sm_90a_h200_naive(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
+                        _ => self.everything_sm_90a_naive(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
                     }
                 }
             }
@@ -238,7 +194,7 @@
                 z: CUdeviceptr,
             ) -> usize {
                 let twice = Int::bytes(Int::from(m) * 2);
-                let bytes = match self.everything_variant(m, its_stream, its_check, w, y, z) {
+                let bytes = match self.everything_variant(m, its_stream, its_check, w, y, z,) {
                     0 => Int::padded((Int::from(m) * 512) * 4) + Int::padded(Int::new(1024)),
                     1 => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
                     _ => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
@@ -246,7 +202,7 @@
                 Int::bytes(bytes)
             }
 
-            /// The variant that these arguments get, counted through all targets.
+            ///r" The variant that these arguments get, counted through all targets.
             fn everything_variant(
                 &self,
                 m: usize,
@@ -258,13 +214,14 @@
             ) -> usize {
                 let twice = Int::bytes(Int::from(m) * 2);
                 match self.everything.arch() {
-                    "sm_90a" => 2,
+                    "sm_90a" => {
+                        2
+                    }
                     _ => {
                         if Int::is_multiple_of(Int::from(m), 8) && all_aligned(16, &[its_check])
                             && all_aligned(16, &[w])
                             && Int::is_at_least(Int::from(m) * Int::from(its_stream), 1024)
-                            && Int::is_at_most(Int::from(its_stream), 64)
-                        {
+                            && Int::is_at_most(Int::from(its_stream), 64) {
                             return 0;
                         }
                         1
@@ -294,13 +251,11 @@
                 let param_k: i64 = 512;
                 let param_twice = twice as i64;
                 let part_0 = workspace;
-                let part_1 = workspace
-                    + check.count("workspace", Int::padded((Int::from(m) * 512) * 4))? as u64;
+                let part_1 = workspace + check.count(
+                    "workspace", Int::padded((Int::from(m) * 512) * 4),
+                )? as u64;
                 // SAFETY: the part lies in the workspace, which nothing else uses now.
-                unsafe {
-                    self.everything
-                        .zero(stream, part_1, check.count("workspace", Int::new(1024))?)?
-                };
+                unsafe { self.everything.zero(stream, part_1, check.count("workspace", Int::new(1024))?)? };
                 let mut config = LaunchConfig {
                     block: [384, 1, 1],
                     cluster: [2, 1, 1],
@@ -308,37 +263,22 @@
                     pdl: true,
                     ..LaunchConfig::default()
                 };
-                let max_active_clusters = Int::from(
-                    self.everything.max_active_clusters(0, 0, &config)?,
-                );
-                config.grid = check
-                    .blocks([
-                        Int::min(
-                            Int::ceil_div(Int::from(m), Int::new(128)),
-                            max_active_clusters * 2,
-                        ),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?;
-                let mut params = params![
-                    its_check, w, param_m, param_k, param_twice, eps, part_1
-                ];
+                let max_active_clusters = Int::from(self.everything.max_active_clusters(0, 0, &config)?);
+                config.grid = check.blocks([
+                    Int::min(Int::ceil_div(Int::from(m), Int::new(128)), max_active_clusters * 2),
+                    Int::new(1),
+                    Int::new(1),
+                ])?;
+                let mut params = params![its_check, w, param_m, param_k, param_twice, eps, part_1];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.everything.launch(0, 0, stream, &config, &mut params)? };
                 let mut config = LaunchConfig {
-                    block: [384, 1, 1],
-                    cooperative: true,
-                    ..LaunchConfig::default()
+                    block: [384, 1, 1], cooperative: true, ..LaunchConfig::default()
                 };
-                let max_blocks_per_sm = Int::from(
-                    self.everything.max_blocks_per_sm(0, 1, &config)?,
-                );
-                config.grid = check
-                    .blocks([
-                        sm_count * max_blocks_per_sm,
-                        (Int::from(its_stream) / 8) + 1,
-                        Int::new(1),
-                    ])?;
+                let max_blocks_per_sm = Int::from(self.everything.max_blocks_per_sm(0, 1, &config)?);
+                config.grid = check.blocks([
+                    sm_count * max_blocks_per_sm, (Int::from(its_stream) / 8) + 1, Int::new(1),
+                ])?;
                 let resident = self.everything.max_blocks_per_sm(0, 1, &config)?;
                 check.co_resident(config.grid, resident, self.everything.device().sm_count)?;
                 let mut params = params![part_0, part_1, its_args, y];
@@ -369,65 +309,50 @@
                 let param_twice = twice as i64;
                 let part_0 = workspace;
                 let config = LaunchConfig {
-                    grid: check
-                        .blocks([
-                            Int::min(
-                                Int::ceil_div(
-                                    Int::from(m) * Int::from(its_stream),
-                                    Int::new(256),
-                                ),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
+                    grid: check.blocks([
+                        Int::min(
+                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                            Int::new(1048576),
+                        ),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
                     block: [256, 1, 1],
                     ..LaunchConfig::default()
                 };
                 let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps,
-                    its_args, part_0
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
                 ];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.everything.launch(1, 0, stream, &config, &mut params)? };
                 let config = LaunchConfig {
-                    grid: check
-                        .blocks([
-                            Int::min(
-                                Int::ceil_div(
-                                    Int::from(m) * Int::from(its_stream),
-                                    Int::new(256),
-                                ),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
+                    grid: check.blocks([
+                        Int::min(
+                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                            Int::new(1048576),
+                        ),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
                     block: [256, 1, 1],
                     ..LaunchConfig::default()
                 };
                 let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps,
-                    its_args, part_0
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
                 ];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.everything.launch(1, 1, stream, &config, &mut params)? };
                 let config = LaunchConfig {
-                    grid: check
-                        .blocks([
-                            Int::min(
-                                Int::ceil_div(Int::from(twice), Int::new(256)),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
                     block: [256, 1, 1],
                     ..LaunchConfig::default()
                 };
                 let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps,
-                    its_args, part_0
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
                 ];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.everything.launch(1, 2, stream, &config, &mut params)? };
@@ -456,65 +381,50 @@
                 let param_twice = twice as i64;
                 let part_0 = workspace;
                 let config = LaunchConfig {
-                    grid: check
-                        .blocks([
-                            Int::min(
-                                Int::ceil_div(
-                                    Int::from(m) * Int::from(its_stream),
-                                    Int::new(256),
-                                ),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
+                    grid: check.blocks([
+                        Int::min(
+                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                            Int::new(1048576),
+                        ),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
                     block: [256, 1, 1],
                     ..LaunchConfig::default()
                 };
                 let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps,
-                    its_args, part_0
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
                 ];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.everything.launch(0, 0, stream, &config, &mut params)? };
                 let config = LaunchConfig {
-                    grid: check
-                        .blocks([
-                            Int::min(
-                                Int::ceil_div(
-                                    Int::from(m) * Int::from(its_stream),
-                                    Int::new(256),
-                                ),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
+                    grid: check.blocks([
+                        Int::min(
+                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                            Int::new(1048576),
+                        ),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
                     block: [256, 1, 1],
                     ..LaunchConfig::default()
                 };
                 let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps,
-                    its_args, part_0
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
                 ];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.everything.launch(0, 1, stream, &config, &mut params)? };
                 let config = LaunchConfig {
-                    grid: check
-                        .blocks([
-                            Int::min(
-                                Int::ceil_div(Int::from(twice), Int::new(256)),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
                     block: [256, 1, 1],
                     ..LaunchConfig::default()
                 };
                 let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps,
-                    its_args, part_0
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
                 ];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.everything.launch(0, 2, stream, &config, &mut params)? };
@@ -538,9 +448,7 @@
                             },
                             artifact: Artifact {
                                 // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe {
-                                    &cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2
-                                },
+                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2 },
                                 compressed: false,
                                 sha256: "7b665c7adbcd34311568ed0bb69413bca20d1988621a45fd7c2594a0d3a367aa",
                                 len: 7,
@@ -548,15 +456,9 @@
                             min_driver: 580,
                             steps: &[
                                 Step {
-                                    entry: "split_0",
-                                    dynamic_smem_max: 232448,
-                                    nonportable_cluster: false,
+                                    entry: "split_0", dynamic_smem_max: 232448, nonportable_cluster: false,
                                 },
-                                Step {
-                                    entry: "split_1",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
+                                Step { entry: "split_1", dynamic_smem_max: 0, nonportable_cluster: false },
                             ],
                         },
                         VariantEntry {
@@ -569,9 +471,7 @@
                             },
                             artifact: Artifact {
                                 // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe {
-                                    &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive
-                                },
+                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
                                 compressed: false,
                                 sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
                                 len: 4571,
@@ -599,44 +499,40 @@
                 },
                 TargetEntry {
                     arch: "sm_90a",
-                    variants: &[
-                        VariantEntry {
-                            about: Variant {
-                                name: "naive",
-                                origin: Origin::Untuned,
-                                eligible: "",
-                                preferred: "",
-                                tuned_on: "",
-                            },
-                            artifact: Artifact {
-                                // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe {
-                                    &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive
-                                },
-                                compressed: false,
-                                sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
-                                len: 4571,
-                            },
-                            min_driver: 580,
-                            steps: &[
-                                Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_0",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                                Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_1",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                                Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_2",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                            ],
+                    variants: &[VariantEntry {
+                        about: Variant {
+                            name: "naive",
+                            origin: Origin::Untuned,
+                            eligible: "",
+                            preferred: "",
+                            tuned_on: "",
                         },
-                    ],
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
+                            compressed: false,
+                            sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
+                            len: 4571,
+                        },
+                        min_driver: 580,
+                        steps: &[
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_0",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_1",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_2",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                        ],
+                    }],
                 },
             ],
         };
@@ -659,20 +555,18 @@ pub mod host {
         Workspace::with_bytes(2097152)
     }
 
-    /// What is linked, and in which order it is tried.
+    ///r" What is linked, and in which order it is tried.
     pub fn explain() -> Vec<Explain> {
-        Vec::from([
-            Explain {
-                kernel: "everything",
-                target: "x86-64-v3",
-                device: cpu::level().to_owned(),
-                variants: if cpu::supports("x86-64-v3") {
-                    EVERYTHING.to_vec()
-                } else {
-                    EVERYTHING[1..].to_vec()
-                },
+        Vec::from([Explain {
+            kernel: "everything",
+            target: "x86-64-v3",
+            device: cpu::level().to_owned(),
+            variants: if cpu::supports("x86-64-v3") {
+                EVERYTHING.to_vec()
+            } else {
+                EVERYTHING[1..].to_vec()
             },
-        ])
+        }])
     }
 
     unsafe extern "C" {
@@ -711,10 +605,7 @@ pub mod host {
     /// ```
     ///
     /// Returns when done. Nothing is done where no output has an element.
-    pub fn everything(
-        workspace: &mut Workspace,
-        mut args: Everything<'_>,
-    ) -> Result<(), Error> {
+    pub fn everything(workspace: &mut Workspace, mut args: Everything<'_>) -> Result<(), Error> {
         let check = Check::new("everything");
         let m = args.m;
         let its_stream = args.stream;
@@ -746,29 +637,15 @@ pub mod host {
             z.addr() as u64,
         ) {
             0 => {
-                let scratch = workspace
-                    .reserve(
-                        check
-                            .count(
-                                "workspace",
-                                Int::padded(
-                                    (Int::new(8) * Int::from(m)) * Int::from(its_stream),
-                                ),
-                            )?,
-                    );
+                let scratch = workspace.reserve(
+                    check.count(
+                        "workspace", Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
+                    )?,
+                );
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
                 unsafe {
                     everything_host_naive(
-                        scratch,
-                        m,
-                        its_stream,
-                        twice,
-                        its_check,
-                        w,
-                        y,
-                        z,
-                        args.eps,
-                        args.args,
+                        scratch, m, its_stream, twice, its_check, w, y, z, args.eps, args.args,
                     )
                 }
             }
@@ -779,15 +656,9 @@ pub mod host {
         }
     }
 
-    /// The variant that these arguments get; one past the last is the math.
+    ///r" The variant that these arguments get; one past the last is the math.
     fn everything_variant(
-        m: usize,
-        its_stream: usize,
-        twice: usize,
-        its_check: u64,
-        w: u64,
-        y: u64,
-        z: u64,
+        m: usize, its_stream: usize, twice: usize, its_check: u64, w: u64, y: u64, z: u64,
     ) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
@@ -819,15 +690,24 @@ pub mod host {
             call(
                 cutegen_e52a89c9c5316b6e,
                 &mut params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps,
-                    its_args, part_0
+                    its_check,
+                    w,
+                    y,
+                    z,
+                    param_m,
+                    param_stream,
+                    param_k,
+                    param_twice,
+                    eps,
+                    its_args,
+                    part_0,
                 ],
             )
         };
         Ok(())
     }
 
-    /// The math, in f64, rounded where the spec rounds.
+    ///r" The math, in f64, rounded where the spec rounds.
     fn fallback_everything(args: &mut Everything<'_>, [a0, a1, a2, a3]: [usize; 4]) {
         let t0 = &args.check;
         let t1 = &args.w;
@@ -841,8 +721,7 @@ pub mod host {
                 w0[v0 * a1 + v1] = {
                     let mut r = 0.0;
                     for v2 in 0..a2 {
-                        let e: f64 = (f64::from(t0.at([v0, v2]))
-                            * f64::from(t1.at([v1, v2])));
+                        let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
                         r = r + e;
                     }
                     r
@@ -859,20 +738,10 @@ pub mod host {
         }
     }
 
-    static EVERYTHING: [Variant; 2] = [
-        Variant {
-            name: "naive",
-            origin: Origin::Untuned,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
-        Variant {
-            name: "math",
-            origin: Origin::Fallback,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
+    static EVERYTHING: [
+        Variant; 2,
+    ] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 }

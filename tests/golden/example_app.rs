@@ -14,27 +14,22 @@
     pub mod cuda {
         use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
         use ::cutegen_runtime::cuda::{
-            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut,
-            Device, KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry,
-            VariantEntry, Workspace,
+            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
+            KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
         };
         use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
         use ::cutegen_runtime::half::bf16;
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`].
+        ///r" All kernels of this package, loaded into one context by [`load`].
         #[derive(Debug)]
-        pub struct Kernels {
-            silu_mul: LoadedKernel,
-        }
+        pub struct Kernels { silu_mul: LoadedKernel, }
 
-        /// Checks device, driver and digests, and loads every kernel.
+        ///r" Checks device, driver and digests, and loads every kernel.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
-            Ok(Kernels {
-                silu_mul: LoadedKernel::load(&device, &SILU_MUL)?,
-            })
+            Ok(Kernels { silu_mul: LoadedKernel::load(&device, &SILU_MUL)?, })
         }
 
         impl Kernels {
@@ -44,7 +39,7 @@
                 Workspace::with_bytes(stream, 0)
             }
 
-            /// What is loaded, and in which order it is tried.
+            ///r" What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::from([self.silu_mul.explain()])
             }
@@ -52,6 +47,7 @@
 
         unsafe extern "C" {
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 3221];
+
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
         }
 
@@ -75,10 +71,7 @@
             ///
             /// Launches on `stream` and returns. Nothing is launched where no output has an element.
             pub fn silu_mul(
-                &self,
-                stream: &Arc<CudaStream>,
-                workspace: &mut Workspace,
-                args: SiluMul<'_>,
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: SiluMul<'_>,
             ) -> Result<(), Error> {
                 let check = Check::new("silu_mul");
                 let n = args.n;
@@ -96,18 +89,12 @@
                 let bound_g = order.read("g", args.g)?;
                 let bound_u = order.read("u", args.u)?;
                 let bound_y = order.write("y", args.y)?;
-                check
-                    .disjoint(
-                        &[("y", bound_y.extent())],
-                        &[("g", bound_g.extent()), ("u", bound_u.extent())],
-                    )?;
-                let bytes = self
-                    .silu_mul_workspace_bytes(
-                        n,
-                        bound_g.address(),
-                        bound_u.address(),
-                        bound_y.address(),
-                    );
+                check.disjoint(
+                    &[("y", bound_y.extent())], &[("g", bound_g.extent()), ("u", bound_u.extent())],
+                )?;
+                let bytes = self.silu_mul_workspace_bytes(
+                    n, bound_g.address(), bound_u.address(), bound_y.address(),
+                );
                 let bound_workspace = order.workspace(workspace, bytes)?;
                 // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
                 let launched = unsafe {
@@ -144,38 +131,27 @@
                     return Ok(());
                 }
                 self.silu_mul.bind()?;
-                let variant = self.silu_mul_variant(n, g, u, y);
+                let variant = self.silu_mul_variant(n, g, u, y,);
                 // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
                 unsafe {
                     match variant {
-                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y),
-                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y),
+                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y,),
+                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y,),
                     }
                 }
             }
 
             /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes and addresses.
             pub fn silu_mul_workspace_bytes(
-                &self,
-                n: usize,
-                g: CUdeviceptr,
-                u: CUdeviceptr,
-                y: CUdeviceptr,
+                &self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr,
             ) -> usize {
                 0
             }
 
-            /// The variant that these arguments get, counted through all targets.
-            fn silu_mul_variant(
-                &self,
-                n: usize,
-                g: CUdeviceptr,
-                u: CUdeviceptr,
-                y: CUdeviceptr,
-            ) -> usize {
+            ///r" The variant that these arguments get, counted through all targets.
+            fn silu_mul_variant(&self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr,) -> usize {
                 if all_aligned(16, &[g]) && all_aligned(16, &[u]) && all_aligned(16, &[y])
-                    && Int::is_at_least(Int::from(n), 4096)
-                {
+                    && Int::is_at_least(Int::from(n), 4096) {
                     return 0;
                 }
                 1
@@ -195,12 +171,11 @@
                 let sm_count = Int::from(self.silu_mul.device().sm_count);
                 let param_n = n as i64;
                 let config = LaunchConfig {
-                    grid: check
-                        .blocks([
-                            Int::min(Int::ceil_div(Int::from(n), Int::new(2048)), sm_count * 8),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(n), Int::new(2048)), sm_count * 8),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
                     block: [256, 1, 1],
                     ..LaunchConfig::default()
                 };
@@ -223,15 +198,11 @@
                 let check = Check::new("silu_mul");
                 let param_n = n as i64;
                 let config = LaunchConfig {
-                    grid: check
-                        .blocks([
-                            Int::min(
-                                Int::ceil_div(Int::from(n), Int::new(256)),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(n), Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
                     block: [256, 1, 1],
                     ..LaunchConfig::default()
                 };
@@ -244,65 +215,53 @@
 
         static SILU_MUL: KernelEntry = KernelEntry {
             kernel: "silu_mul",
-            targets: &[
-                TargetEntry {
-                    arch: "sm_90a",
-                    variants: &[
-                        VariantEntry {
-                            about: Variant {
-                                name: "vector8",
-                                origin: Origin::Tuned,
-                                eligible: "g aligned to 16 bytes and u aligned to 16 bytes and y aligned to 16 bytes",
-                                preferred: "n >= 4096",
-                                tuned_on: "NVIDIA H200",
-                            },
-                            artifact: Artifact {
-                                // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe {
-                                    &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8
-                                },
-                                compressed: false,
-                                sha256: "5bd8becf09fce190fbdb94ea4ef1532ba1da7ff49e21eacbdd79a4c0a69b770d",
-                                len: 13,
-                            },
-                            min_driver: 580,
-                            steps: &[
-                                Step {
-                                    entry: "silu_mul_vector8",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                            ],
+            targets: &[TargetEntry {
+                arch: "sm_90a",
+                variants: &[
+                    VariantEntry {
+                        about: Variant {
+                            name: "vector8",
+                            origin: Origin::Tuned,
+                            eligible: "g aligned to 16 bytes and u aligned to 16 bytes and y aligned to 16 bytes",
+                            preferred: "n >= 4096",
+                            tuned_on: "NVIDIA H200",
                         },
-                        VariantEntry {
-                            about: Variant {
-                                name: "naive",
-                                origin: Origin::Untuned,
-                                eligible: "",
-                                preferred: "",
-                                tuned_on: "",
-                            },
-                            artifact: Artifact {
-                                // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe {
-                                    &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive
-                                },
-                                compressed: false,
-                                sha256: "635f28b27a5837a67f76649d045262739794e77a2f310befdf8da02d80b57a5d",
-                                len: 3221,
-                            },
-                            min_driver: 580,
-                            steps: &[
-                                Step {
-                                    entry: "cutegen_635f28b27a5837a6_0",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                            ],
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8 },
+                            compressed: false,
+                            sha256: "5bd8becf09fce190fbdb94ea4ef1532ba1da7ff49e21eacbdd79a4c0a69b770d",
+                            len: 13,
                         },
-                    ],
-                },
-            ],
+                        min_driver: 580,
+                        steps: &[Step {
+                            entry: "silu_mul_vector8", dynamic_smem_max: 0, nonportable_cluster: false,
+                        }],
+                    },
+                    VariantEntry {
+                        about: Variant {
+                            name: "naive",
+                            origin: Origin::Untuned,
+                            eligible: "",
+                            preferred: "",
+                            tuned_on: "",
+                        },
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
+                            compressed: false,
+                            sha256: "635f28b27a5837a67f76649d045262739794e77a2f310befdf8da02d80b57a5d",
+                            len: 3221,
+                        },
+                        min_driver: 580,
+                        steps: &[Step {
+                            entry: "cutegen_635f28b27a5837a6_0",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        }],
+                    },
+                ],
+            }],
         };
     }
 }
@@ -323,7 +282,7 @@ pub mod host {
         Workspace::with_bytes(23068672)
     }
 
-    /// What is linked, and in which order it is tried.
+    ///r" What is linked, and in which order it is tried.
     pub fn explain() -> Vec<Explain> {
         Vec::from([
             Explain {
@@ -412,14 +371,13 @@ pub mod host {
         let x = args.x.as_ptr();
         let w = args.w.as_ptr();
         let y = args.y.as_mut_ptr();
-        match rms_norm_variant(m, x.addr() as u64, w.addr() as u64, y.addr() as u64) {
+        match rms_norm_variant(m, x.addr() as u64, w.addr() as u64, y.addr() as u64,) {
             0 => {
-                let scratch = workspace
-                    .reserve(
-                        check.count("workspace", Int::padded(Int::new(4) * Int::from(m)))?,
-                    );
+                let scratch = workspace.reserve(
+                    check.count("workspace", Int::padded(Int::new(4) * Int::from(m)))?,
+                );
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { rms_norm_host_naive(scratch, m, x, w, y, args.eps) }
+                unsafe { rms_norm_host_naive(scratch, m, x, w, y, args.eps,) }
             }
             _ => {
                 fallback_rms_norm(&mut args, [m, 512]);
@@ -428,8 +386,8 @@ pub mod host {
         }
     }
 
-    /// The variant that these arguments get; one past the last is the math.
-    fn rms_norm_variant(m: usize, x: u64, w: u64, y: u64) -> usize {
+    ///r" The variant that these arguments get; one past the last is the math.
+    fn rms_norm_variant(m: usize, x: u64, w: u64, y: u64,) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
         }
@@ -438,28 +396,18 @@ pub mod host {
 
     /// Launch contract of variant 0 for `host`, `naive`.
     unsafe fn rms_norm_host_naive(
-        workspace: *mut u8,
-        m: usize,
-        x: *const bf16,
-        w: *const bf16,
-        y: *mut bf16,
-        eps: f32,
+        workspace: *mut u8, m: usize, x: *const bf16, w: *const bf16, y: *mut bf16, eps: f32,
     ) -> Result<(), Error> {
         let check = Check::new("rms_norm");
         let param_m = m as i64;
         let param_d: i64 = 512;
         let part_0 = workspace;
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe {
-            call(
-                cutegen_653802b90bbf4366,
-                &mut params![x, w, y, param_m, param_d, eps, part_0],
-            )
-        };
+        unsafe { call(cutegen_653802b90bbf4366, &mut params![x, w, y, param_m, param_d, eps, part_0]) };
         Ok(())
     }
 
-    /// The math, in f64, rounded where the spec rounds.
+    ///r" The math, in f64, rounded where the spec rounds.
     fn fallback_rms_norm(args: &mut RmsNorm<'_>, [a0, a1]: [usize; 2]) {
         let t0 = &args.x;
         let t1 = &args.w;
@@ -480,31 +428,21 @@ pub mod host {
             for v1 in 0..a1 {
                 t2.put(
                     [v0, v1],
-                    bf16::from_f64(
-                        ((f64::from(t0.at([v0, v1]))
-                            * math::rsqrt(((w0[v0] / (a1 as f64)) + f64::from(s0))))
-                            * f64::from(t1.at([v1]))),
-                    ),
+                    bf16::from_f64(((
+                        f64::from(
+                            t0.at([v0, v1]),
+                        ) * math::rsqrt(((w0[v0] / (a1 as f64)) + f64::from(s0))),
+                    ) * f64::from(t1.at([v1])))),
                 );
             }
         }
     }
 
-    static RMS_NORM: [Variant; 2] = [
-        Variant {
-            name: "naive",
-            origin: Origin::Untuned,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
-        Variant {
-            name: "math",
-            origin: Origin::Fallback,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
+    static RMS_NORM: [
+        Variant; 2,
+    ] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 
     /// Arguments of [`gate_up`].
@@ -555,24 +493,19 @@ pub mod host {
         let wu = args.wu.as_ptr();
         let h = args.h.as_mut_ptr();
         match gate_up_variant(
-            m,
-            x.addr() as u64,
-            wg.addr() as u64,
-            wu.addr() as u64,
-            h.addr() as u64,
+            m, x.addr() as u64, wg.addr() as u64, wu.addr() as u64, h.addr() as u64,
         ) {
             0 => {
-                let scratch = workspace
-                    .reserve(
-                        check
-                            .count(
-                                "workspace",
-                                Int::padded((Int::new(4) * Int::from(m)) * 1408)
-                                    + Int::padded((Int::new(4) * Int::from(m)) * 1408),
-                            )?,
-                    );
+                let scratch = workspace.reserve(
+                    check.count(
+                        "workspace",
+                        Int::padded(
+                            (Int::new(4) * Int::from(m)) * 1408,
+                        ) + Int::padded((Int::new(4) * Int::from(m)) * 1408),
+                    )?,
+                );
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { gate_up_host_naive(scratch, m, x, wg, wu, h) }
+                unsafe { gate_up_host_naive(scratch, m, x, wg, wu, h,) }
             }
             _ => {
                 fallback_gate_up(&mut args, [m, 1408, 512]);
@@ -581,8 +514,8 @@ pub mod host {
         }
     }
 
-    /// The variant that these arguments get; one past the last is the math.
-    fn gate_up_variant(m: usize, x: u64, wg: u64, wu: u64, h: u64) -> usize {
+    ///r" The variant that these arguments get; one past the last is the math.
+    fn gate_up_variant(m: usize, x: u64, wg: u64, wu: u64, h: u64,) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
         }
@@ -591,22 +524,16 @@ pub mod host {
 
     /// Launch contract of variant 0 for `host`, `naive`.
     unsafe fn gate_up_host_naive(
-        workspace: *mut u8,
-        m: usize,
-        x: *const bf16,
-        wg: *const bf16,
-        wu: *const bf16,
-        h: *mut bf16,
+        workspace: *mut u8, m: usize, x: *const bf16, wg: *const bf16, wu: *const bf16, h: *mut bf16,
     ) -> Result<(), Error> {
         let check = Check::new("gate_up");
         let param_m = m as i64;
         let param_f: i64 = 1408;
         let param_d: i64 = 512;
         let part_0 = workspace;
-        let part_1 = workspace
-            .wrapping_add(
-                check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 1408))?,
-            );
+        let part_1 = workspace.wrapping_add(
+            check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 1408))?,
+        );
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
         unsafe {
             call(
@@ -617,7 +544,7 @@ pub mod host {
         Ok(())
     }
 
-    /// The math, in f64, rounded where the spec rounds.
+    ///r" The math, in f64, rounded where the spec rounds.
     fn fallback_gate_up(args: &mut GateUp<'_>, [a0, a1, a2]: [usize; 3]) {
         let t0 = &args.x;
         let t1 = &args.wg;
@@ -630,8 +557,7 @@ pub mod host {
                 w0[v0 * a1 + v1] = {
                     let mut r = 0.0;
                     for v2 in 0..a2 {
-                        let e: f64 = (f64::from(t0.at([v0, v2]))
-                            * f64::from(t1.at([v1, v2])));
+                        let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
                         r = r + e;
                     }
                     r
@@ -643,8 +569,7 @@ pub mod host {
                 w1[v3 * a1 + v4] = {
                     let mut r = 0.0;
                     for v5 in 0..a2 {
-                        let e: f64 = (f64::from(t0.at([v3, v5]))
-                            * f64::from(t2.at([v4, v5])));
+                        let e: f64 = (f64::from(t0.at([v3, v5])) * f64::from(t2.at([v4, v5])));
                         r = r + e;
                     }
                     r
@@ -653,29 +578,16 @@ pub mod host {
         }
         for v6 in 0..a0 {
             for v7 in 0..a1 {
-                t3.put(
-                    [v6, v7],
-                    bf16::from_f64((math::silu(w0[v6 * a1 + v7]) * w1[v6 * a1 + v7])),
-                );
+                t3.put([v6, v7], bf16::from_f64((math::silu(w0[v6 * a1 + v7]) * w1[v6 * a1 + v7])));
             }
         }
     }
 
-    static GATE_UP: [Variant; 2] = [
-        Variant {
-            name: "naive",
-            origin: Origin::Untuned,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
-        Variant {
-            name: "math",
-            origin: Origin::Fallback,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
+    static GATE_UP: [
+        Variant; 2,
+    ] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 
     /// Arguments of [`down_residual`].
@@ -698,10 +610,7 @@ pub mod host {
     /// `y[m, d] = sum(f, h[m, f] * w[d, f]) + r[m, d]`
     ///
     /// Returns when done. Nothing is done where no output has an element.
-    pub fn down_residual(
-        workspace: &mut Workspace,
-        mut args: DownResidual<'_>,
-    ) -> Result<(), Error> {
+    pub fn down_residual(workspace: &mut Workspace, mut args: DownResidual<'_>) -> Result<(), Error> {
         let check = Check::new("down_residual");
         let m = args.m;
         check.axis("m", m, 1, 2048, 1)?;
@@ -721,23 +630,14 @@ pub mod host {
         let r = args.r.as_ptr();
         let y = args.y.as_mut_ptr();
         match down_residual_variant(
-            m,
-            h.addr() as u64,
-            w.addr() as u64,
-            r.addr() as u64,
-            y.addr() as u64,
+            m, h.addr() as u64, w.addr() as u64, r.addr() as u64, y.addr() as u64,
         ) {
             0 => {
-                let scratch = workspace
-                    .reserve(
-                        check
-                            .count(
-                                "workspace",
-                                Int::padded((Int::new(4) * Int::from(m)) * 512),
-                            )?,
-                    );
+                let scratch = workspace.reserve(
+                    check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 512))?,
+                );
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { down_residual_host_naive(scratch, m, h, w, r, y) }
+                unsafe { down_residual_host_naive(scratch, m, h, w, r, y,) }
             }
             _ => {
                 fallback_down_residual(&mut args, [m, 512, 1408]);
@@ -746,8 +646,8 @@ pub mod host {
         }
     }
 
-    /// The variant that these arguments get; one past the last is the math.
-    fn down_residual_variant(m: usize, h: u64, w: u64, r: u64, y: u64) -> usize {
+    ///r" The variant that these arguments get; one past the last is the math.
+    fn down_residual_variant(m: usize, h: u64, w: u64, r: u64, y: u64,) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
         }
@@ -756,12 +656,7 @@ pub mod host {
 
     /// Launch contract of variant 0 for `host`, `naive`.
     unsafe fn down_residual_host_naive(
-        workspace: *mut u8,
-        m: usize,
-        h: *const bf16,
-        w: *const bf16,
-        r: *const bf16,
-        y: *mut bf16,
+        workspace: *mut u8, m: usize, h: *const bf16, w: *const bf16, r: *const bf16, y: *mut bf16,
     ) -> Result<(), Error> {
         let check = Check::new("down_residual");
         let param_m = m as i64;
@@ -770,15 +665,12 @@ pub mod host {
         let part_0 = workspace;
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
         unsafe {
-            call(
-                cutegen_ed2e3ee55778cf31,
-                &mut params![h, w, r, y, param_m, param_d, param_f, part_0],
-            )
+            call(cutegen_ed2e3ee55778cf31, &mut params![h, w, r, y, param_m, param_d, param_f, part_0])
         };
         Ok(())
     }
 
-    /// The math, in f64, rounded where the spec rounds.
+    ///r" The math, in f64, rounded where the spec rounds.
     fn fallback_down_residual(args: &mut DownResidual<'_>, [a0, a1, a2]: [usize; 3]) {
         let t0 = &args.h;
         let t1 = &args.w;
@@ -790,8 +682,7 @@ pub mod host {
                 w0[v0 * a1 + v1] = {
                     let mut r = 0.0;
                     for v2 in 0..a2 {
-                        let e: f64 = (f64::from(t0.at([v0, v2]))
-                            * f64::from(t1.at([v1, v2])));
+                        let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
                         r = r + e;
                     }
                     r
@@ -800,29 +691,16 @@ pub mod host {
         }
         for v0 in 0..a0 {
             for v1 in 0..a1 {
-                t3.put(
-                    [v0, v1],
-                    bf16::from_f64((w0[v0 * a1 + v1] + f64::from(t2.at([v0, v1])))),
-                );
+                t3.put([v0, v1], bf16::from_f64((w0[v0 * a1 + v1] + f64::from(t2.at([v0, v1])))));
             }
         }
     }
 
-    static DOWN_RESIDUAL: [Variant; 2] = [
-        Variant {
-            name: "naive",
-            origin: Origin::Untuned,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
-        Variant {
-            name: "math",
-            origin: Origin::Fallback,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
+    static DOWN_RESIDUAL: [
+        Variant; 2,
+    ] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 
     /// Arguments of [`silu_mul`].
@@ -859,11 +737,11 @@ pub mod host {
         let g = args.g.as_ptr();
         let u = args.u.as_ptr();
         let y = args.y.as_mut_ptr();
-        match silu_mul_variant(n, g.addr() as u64, u.addr() as u64, y.addr() as u64) {
+        match silu_mul_variant(n, g.addr() as u64, u.addr() as u64, y.addr() as u64,) {
             0 => {
                 let scratch = workspace.reserve(0);
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { silu_mul_host_naive(scratch, n, g, u, y) }
+                unsafe { silu_mul_host_naive(scratch, n, g, u, y,) }
             }
             _ => {
                 fallback_silu_mul(&mut args, [n]);
@@ -872,8 +750,8 @@ pub mod host {
         }
     }
 
-    /// The variant that these arguments get; one past the last is the math.
-    fn silu_mul_variant(n: usize, g: u64, u: u64, y: u64) -> usize {
+    ///r" The variant that these arguments get; one past the last is the math.
+    fn silu_mul_variant(n: usize, g: u64, u: u64, y: u64,) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
         }
@@ -882,11 +760,7 @@ pub mod host {
 
     /// Launch contract of variant 0 for `host`, `naive`.
     unsafe fn silu_mul_host_naive(
-        workspace: *mut u8,
-        n: usize,
-        g: *const bf16,
-        u: *const bf16,
-        y: *mut bf16,
+        workspace: *mut u8, n: usize, g: *const bf16, u: *const bf16, y: *mut bf16,
     ) -> Result<(), Error> {
         let check = Check::new("silu_mul");
         let param_n = n as i64;
@@ -895,33 +769,20 @@ pub mod host {
         Ok(())
     }
 
-    /// The math, in f64, rounded where the spec rounds.
+    ///r" The math, in f64, rounded where the spec rounds.
     fn fallback_silu_mul(args: &mut SiluMul<'_>, [a0]: [usize; 1]) {
         let t0 = &args.g;
         let t1 = &args.u;
         let t2 = &mut args.y;
         for v0 in 0..a0 {
-            t2.put(
-                [v0],
-                bf16::from_f64((math::silu(f64::from(t0.at([v0]))) * f64::from(t1.at([v0])))),
-            );
+            t2.put([v0], bf16::from_f64((math::silu(f64::from(t0.at([v0]))) * f64::from(t1.at([v0])))));
         }
     }
 
-    static SILU_MUL: [Variant; 2] = [
-        Variant {
-            name: "naive",
-            origin: Origin::Untuned,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
-        Variant {
-            name: "math",
-            origin: Origin::Fallback,
-            eligible: "",
-            preferred: "",
-            tuned_on: "",
-        },
+    static SILU_MUL: [
+        Variant; 2,
+    ] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 }

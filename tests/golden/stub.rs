@@ -14,30 +14,30 @@
     pub mod cuda {
         use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
         use ::cutegen_runtime::cuda::{
-            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut,
-            Device, KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry,
-            VariantEntry, Workspace,
+            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
+            KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
         };
         use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
         use ::cutegen_runtime::half::bf16;
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`].
+        ///r" All kernels of this package, loaded into one context by [`load`].
         #[derive(Debug)]
         pub struct Kernels(());
-        /// Checks device, driver and digests, and loads every kernel.
+
+        ///r" Checks device, driver and digests, and loads every kernel.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             Err(Error::Stub { kernel: "silu_mul" })
         }
 
         impl Kernels {
-            /// Workspace for the calls of every kernel on this stream.
+            ///r" Workspace for the calls of every kernel on this stream.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
                 Workspace::with_bytes(stream, 0)
             }
 
-            /// What is loaded, and in which order it is tried.
+            ///r" What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::new()
             }
@@ -63,10 +63,7 @@
             ///
             /// Launches on `stream` and returns.
             pub fn silu_mul(
-                &self,
-                stream: &Arc<CudaStream>,
-                workspace: &mut Workspace,
-                args: SiluMul<'_>,
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: SiluMul<'_>,
             ) -> Result<(), Error> {
                 Err(Error::Stub { kernel: "silu_mul" })
             }
@@ -89,11 +86,7 @@
 
             /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes and addresses.
             pub fn silu_mul_workspace_bytes(
-                &self,
-                n: usize,
-                g: CUdeviceptr,
-                u: CUdeviceptr,
-                y: CUdeviceptr,
+                &self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr,
             ) -> usize {
                 0
             }
@@ -133,14 +126,9 @@
             ///
             /// Launches on `stream` and returns.
             pub fn everything(
-                &self,
-                stream: &Arc<CudaStream>,
-                workspace: &mut Workspace,
-                args: Everything<'_>,
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Everything<'_>,
             ) -> Result<(), Error> {
-                Err(Error::Stub {
-                    kernel: "everything",
-                })
+                Err(Error::Stub { kernel: "everything" })
             }
 
             /// [`Self::everything`] over raw handles, for memory and streams that another library owns.
@@ -160,9 +148,7 @@
                 eps: f32,
                 its_args: f64,
             ) -> Result<(), Error> {
-                Err(Error::Stub {
-                    kernel: "everything",
-                })
+                Err(Error::Stub { kernel: "everything" })
             }
 
             /// Bytes of workspace that [`Self::everything_raw`] needs for these axes and addresses.
@@ -192,12 +178,12 @@ pub mod host {
     use ::cutegen_runtime::host::{Workspace, call, cpu};
     use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
 
-    /// Workspace for every call of every kernel.
+    ///r" Workspace for every call of every kernel.
     pub fn workspace() -> Workspace {
         Workspace::new()
     }
 
-    /// What is linked, and in which order it is tried.
+    ///r" What is linked, and in which order it is tried.
     pub fn explain() -> Vec<Explain> {
         Vec::new()
     }
@@ -278,13 +264,8 @@ pub mod host {
     /// `y[m, d] = sum(f, h[m, f] * w[d, f]) + r[m, d]`
     ///
     /// Returns when done.
-    pub fn down_residual(
-        workspace: &mut Workspace,
-        args: DownResidual<'_>,
-    ) -> Result<(), Error> {
-        Err(Error::Stub {
-            kernel: "down_residual",
-        })
+    pub fn down_residual(workspace: &mut Workspace, args: DownResidual<'_>) -> Result<(), Error> {
+        Err(Error::Stub { kernel: "down_residual" })
     }
 
     /// Arguments of [`silu_mul`].
@@ -342,8 +323,6 @@ pub mod host {
     ///
     /// Returns when done.
     pub fn everything(workspace: &mut Workspace, args: Everything<'_>) -> Result<(), Error> {
-        Err(Error::Stub {
-            kernel: "everything",
-        })
+        Err(Error::Stub { kernel: "everything" })
     }
 }

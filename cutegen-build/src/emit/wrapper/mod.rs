@@ -12,6 +12,7 @@ mod fallback;
 mod host;
 pub mod kernel;
 mod launch;
+mod layout;
 mod stub;
 
 use proc_macro2::TokenStream;
@@ -89,9 +90,9 @@ fn module(
     kernels: &[&Kernel<'_>],
     print: impl Fn(&Kernel<'_>) -> Result<TokenStream, Error> + Sync,
 ) -> Result<String, Error> {
-    let mut body = format(shared)?;
-    for text in side_by_side(kernels, |kernel| print(kernel).and_then(format)) {
-        body.push('\n');
+    let mut body = layout::print(shared);
+    for text in side_by_side(kernels, |kernel| print(kernel).map(layout::print)) {
+        body.push_str("\n\n");
         body.push_str(&text?);
     }
     Ok(indent(&body))
@@ -114,38 +115,6 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
         };
         threads.into_iter().flat_map(join).collect()
     })
-}
-
-/// Formats items. Tokens can't hold comments, so safety comments travel as doc comments on statements; nor blank
-/// lines, which go between items.
-fn format(tokens: TokenStream) -> Result<String, Error> {
-    let file: syn::File = syn::parse2(tokens).map_err(|error| Error::Internal(error.to_string()))?;
-    let text = prettyplease::unparse(&file).replace("/// SAFETY: ", "// SAFETY: ");
-    let mut spaced = String::with_capacity(text.len() + text.len() / 16);
-    let mut before = "";
-    for line in text.lines() {
-        if ends_item(before) && begins_item(line) && depth(before) == depth(line) {
-            spaced.push('\n');
-        }
-        spaced.push_str(line);
-        spaced.push('\n');
-        before = line;
-    }
-    Ok(spaced)
-}
-
-fn depth(line: &str) -> usize {
-    line.len() - line.trim_start().len()
-}
-
-/// A closing brace, or the last of the imports.
-fn ends_item(line: &str) -> bool {
-    matches!(line.trim_start(), "}" | "};") || line.starts_with("use ")
-}
-
-fn begins_item(line: &str) -> bool {
-    const OPENINGS: [&str; 6] = ["///", "#[", "pub ", "impl ", "static ", "unsafe extern"];
-    OPENINGS.iter().any(|opening| line.trim_start().starts_with(opening))
 }
 
 fn indent(text: &str) -> String {
