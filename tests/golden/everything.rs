@@ -1,4 +1,5 @@
-// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0. Not meant to be edited: edit the kernels' specs and build.
+// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0.
+// Not meant to be edited: edit the kernels' specs and build.
 //
 // everything on sm_90a:h200: key a42d08ef8db309a46a343099fd6022ad012e8c73b29c52ba20357e82741eb992
 // everything on sm_90a: key 27731e2c8c411a5d1b84ce85978efd897beeb662ab8304de032f78822a2ac031
@@ -20,24 +21,24 @@
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
-        ///r" All kernels of this package, loaded into one context by [`load`].
+        /// All kernels of this package, loaded into one context by [`load`].
         #[derive(Debug)]
         pub struct Kernels { everything: LoadedKernel, }
 
-        ///r" Checks device, driver and digests, and loads every kernel.
+        /// Checks device, driver and digests, and loads every kernel.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels { everything: LoadedKernel::load(&device, &EVERYTHING)?, })
         }
 
         impl Kernels {
-            /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators align
-            /// it, none needs more than these 8389632 bytes.
+            /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
+            /// align it, none needs more than these 8389632 bytes.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
                 Workspace::with_bytes(stream, 8389632)
             }
 
-            ///r" What is loaded, and in which order it is tried.
+            /// What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::from([self.everything.explain()])
             }
@@ -76,6 +77,111 @@
             /// Scalar, `f64`.
             pub args: f64,
         }
+
+        static EVERYTHING: KernelEntry = KernelEntry {
+            kernel: "everything",
+            targets: &[
+                TargetEntry {
+                    arch: "sm_90a:h200",
+                    variants: &[
+                        VariantEntry {
+                            about: Variant {
+                                name: "split-2",
+                                origin: Origin::Tuned,
+                                eligible: "m % 8 == 0 and check, w aligned to 16 bytes",
+                                preferred: "m * stream >= 1024 and stream <= 64",
+                                tuned_on: "NVIDIA H200",
+                            },
+                            artifact: Artifact {
+                                // SAFETY: linked from this package's archive, constant, of this length.
+                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2 },
+                                compressed: false,
+                                sha256: "7b665c7adbcd34311568ed0bb69413bca20d1988621a45fd7c2594a0d3a367aa",
+                                len: 7,
+                            },
+                            min_driver: 580,
+                            steps: &[
+                                Step {
+                                    entry: "split_0", dynamic_smem_max: 232448, nonportable_cluster: false,
+                                },
+                                Step { entry: "split_1", dynamic_smem_max: 0, nonportable_cluster: false },
+                            ],
+                        },
+                        VariantEntry {
+                            about: Variant {
+                                name: "naive",
+                                origin: Origin::Untuned,
+                                eligible: "",
+                                preferred: "",
+                                tuned_on: "",
+                            },
+                            artifact: Artifact {
+                                // SAFETY: linked from this package's archive, constant, of this length.
+                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
+                                compressed: false,
+                                sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
+                                len: 4571,
+                            },
+                            min_driver: 580,
+                            steps: &[
+                                Step {
+                                    entry: "cutegen_497a4dbb7d55ce72_0",
+                                    dynamic_smem_max: 0,
+                                    nonportable_cluster: false,
+                                },
+                                Step {
+                                    entry: "cutegen_497a4dbb7d55ce72_1",
+                                    dynamic_smem_max: 0,
+                                    nonportable_cluster: false,
+                                },
+                                Step {
+                                    entry: "cutegen_497a4dbb7d55ce72_2",
+                                    dynamic_smem_max: 0,
+                                    nonportable_cluster: false,
+                                },
+                            ],
+                        },
+                    ],
+                },
+                TargetEntry {
+                    arch: "sm_90a",
+                    variants: &[VariantEntry {
+                        about: Variant {
+                            name: "naive",
+                            origin: Origin::Untuned,
+                            eligible: "",
+                            preferred: "",
+                            tuned_on: "",
+                        },
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
+                            compressed: false,
+                            sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
+                            len: 4571,
+                        },
+                        min_driver: 580,
+                        steps: &[
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_0",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_1",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_2",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                        ],
+                    }],
+                },
+            ],
+        };
 
         impl Kernels {
             /// ```text
@@ -143,10 +249,11 @@
             /// [`Self::everything`] over raw handles, for memory and streams that another library owns.
             ///
             /// # Safety
-            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is that of a
-            /// dense row-major tensor of the shape and type that [`Everything`] says, aligned to its element,
-            /// alive until the stream has passed the launch; outputs overlap nothing. `workspace` is aligned to 256
-            /// bytes and has [`Self::everything_workspace_bytes`]. Order is the caller's.
+            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
+            /// that of a dense row-major tensor of the shape and type that [`Everything`] says, aligned
+            /// to its element, alive until the stream has passed the launch; outputs overlap nothing.
+            /// `workspace` is aligned to 256 bytes and has [`Self::everything_workspace_bytes`]. Order is
+            /// the caller's.
             pub unsafe fn everything_raw(
                 &self,
                 stream: CUstream,
@@ -166,7 +273,7 @@
                     return Ok(());
                 }
                 self.everything.bind()?;
-                let variant = self.everything_variant(m, its_stream, its_check, w, y, z,);
+                let variant = self.everything_variant(m, its_stream, its_check, w, y, z);
                 // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
                 unsafe {
                     match variant {
@@ -194,7 +301,7 @@
                 z: CUdeviceptr,
             ) -> usize {
                 let twice = Int::bytes(Int::from(m) * 2);
-                let bytes = match self.everything_variant(m, its_stream, its_check, w, y, z,) {
+                let bytes = match self.everything_variant(m, its_stream, its_check, w, y, z) {
                     0 => Int::padded((Int::from(m) * 512) * 4) + Int::padded(Int::new(1024)),
                     1 => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
                     _ => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
@@ -202,7 +309,7 @@
                 Int::bytes(bytes)
             }
 
-            ///r" The variant that these arguments get, counted through all targets.
+            /// The variant that these arguments get, counted through all targets.
             fn everything_variant(
                 &self,
                 m: usize,
@@ -221,7 +328,8 @@
                         if Int::is_multiple_of(Int::from(m), 8) && all_aligned(16, &[its_check])
                             && all_aligned(16, &[w])
                             && Int::is_at_least(Int::from(m) * Int::from(its_stream), 1024)
-                            && Int::is_at_most(Int::from(its_stream), 64) {
+                            && Int::is_at_most(Int::from(its_stream), 64)
+                        {
                             return 0;
                         }
                         1
@@ -431,111 +539,6 @@
                 Ok(())
             }
         }
-
-        static EVERYTHING: KernelEntry = KernelEntry {
-            kernel: "everything",
-            targets: &[
-                TargetEntry {
-                    arch: "sm_90a:h200",
-                    variants: &[
-                        VariantEntry {
-                            about: Variant {
-                                name: "split-2",
-                                origin: Origin::Tuned,
-                                eligible: "m % 8 == 0 and check aligned to 16 bytes and w aligned to 16 bytes",
-                                preferred: "m * stream >= 1024 and stream <= 64",
-                                tuned_on: "NVIDIA H200",
-                            },
-                            artifact: Artifact {
-                                // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2 },
-                                compressed: false,
-                                sha256: "7b665c7adbcd34311568ed0bb69413bca20d1988621a45fd7c2594a0d3a367aa",
-                                len: 7,
-                            },
-                            min_driver: 580,
-                            steps: &[
-                                Step {
-                                    entry: "split_0", dynamic_smem_max: 232448, nonportable_cluster: false,
-                                },
-                                Step { entry: "split_1", dynamic_smem_max: 0, nonportable_cluster: false },
-                            ],
-                        },
-                        VariantEntry {
-                            about: Variant {
-                                name: "naive",
-                                origin: Origin::Untuned,
-                                eligible: "",
-                                preferred: "",
-                                tuned_on: "",
-                            },
-                            artifact: Artifact {
-                                // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
-                                compressed: false,
-                                sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
-                                len: 4571,
-                            },
-                            min_driver: 580,
-                            steps: &[
-                                Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_0",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                                Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_1",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                                Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_2",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                            ],
-                        },
-                    ],
-                },
-                TargetEntry {
-                    arch: "sm_90a",
-                    variants: &[VariantEntry {
-                        about: Variant {
-                            name: "naive",
-                            origin: Origin::Untuned,
-                            eligible: "",
-                            preferred: "",
-                            tuned_on: "",
-                        },
-                        artifact: Artifact {
-                            // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
-                            compressed: false,
-                            sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
-                            len: 4571,
-                        },
-                        min_driver: 580,
-                        steps: &[
-                            Step {
-                                entry: "cutegen_497a4dbb7d55ce72_0",
-                                dynamic_smem_max: 0,
-                                nonportable_cluster: false,
-                            },
-                            Step {
-                                entry: "cutegen_497a4dbb7d55ce72_1",
-                                dynamic_smem_max: 0,
-                                nonportable_cluster: false,
-                            },
-                            Step {
-                                entry: "cutegen_497a4dbb7d55ce72_2",
-                                dynamic_smem_max: 0,
-                                nonportable_cluster: false,
-                            },
-                        ],
-                    }],
-                },
-            ],
-        };
     }
 }
 
@@ -555,7 +558,7 @@ pub mod host {
         Workspace::with_bytes(2097152)
     }
 
-    ///r" What is linked, and in which order it is tried.
+    /// What is linked, and in which order it is tried.
     pub fn explain() -> Vec<Explain> {
         Vec::from([Explain {
             kernel: "everything",
@@ -640,7 +643,7 @@ pub mod host {
                 let scratch = workspace.reserve(
                     check.count(
                         "workspace", Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
-                    )?,
+                    )?
                 );
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
                 unsafe {
@@ -656,7 +659,7 @@ pub mod host {
         }
     }
 
-    ///r" The variant that these arguments get; one past the last is the math.
+    /// The variant that these arguments get; one past the last is the math.
     fn everything_variant(
         m: usize, its_stream: usize, twice: usize, its_check: u64, w: u64, y: u64, z: u64,
     ) -> usize {
@@ -707,7 +710,7 @@ pub mod host {
         Ok(())
     }
 
-    ///r" The math, in f64, rounded where the spec rounds.
+    /// The math, in f64, rounded where the spec rounds.
     fn fallback_everything(args: &mut Everything<'_>, [a0, a1, a2, a3]: [usize; 4]) {
         let t0 = &args.check;
         let t1 = &args.w;
@@ -738,10 +741,8 @@ pub mod host {
         }
     }
 
-    static EVERYTHING: [
-        Variant; 2,
-    ] = [
-        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+    static EVERYTHING: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
         Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 }

@@ -1,4 +1,5 @@
-// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0. Not meant to be edited: edit the kernels' specs and build.
+// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0.
+// Not meant to be edited: edit the kernels' specs and build.
 //
 // rms_norm on host:x86_64-unknown-linux-gnu:x86-64-v3: key 87ab0a7cb3073df32d1300b0d6aefddf5c76ae3d58c0bd049ede33bfbf46eec4
 // gate_up on host:x86_64-unknown-linux-gnu:x86-64-v3: key e0df0e1d63a2dbb060e85d1d58e710e3a6e96ef69ea8ec4f2705c18787c18a21
@@ -22,24 +23,24 @@
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
-        ///r" All kernels of this package, loaded into one context by [`load`].
+        /// All kernels of this package, loaded into one context by [`load`].
         #[derive(Debug)]
         pub struct Kernels { silu_mul: LoadedKernel, }
 
-        ///r" Checks device, driver and digests, and loads every kernel.
+        /// Checks device, driver and digests, and loads every kernel.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels { silu_mul: LoadedKernel::load(&device, &SILU_MUL)?, })
         }
 
         impl Kernels {
-            /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators align
-            /// it, none needs more than these 0 bytes.
+            /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
+            /// align it, none needs more than these 0 bytes.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
                 Workspace::with_bytes(stream, 0)
             }
 
-            ///r" What is loaded, and in which order it is tried.
+            /// What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::from([self.silu_mul.explain()])
             }
@@ -65,6 +66,57 @@
             /// Output, `bf16[n]`.
             pub y: CudaViewMut<'a, bf16, 1>,
         }
+
+        static SILU_MUL: KernelEntry = KernelEntry {
+            kernel: "silu_mul",
+            targets: &[TargetEntry {
+                arch: "sm_90a",
+                variants: &[
+                    VariantEntry {
+                        about: Variant {
+                            name: "vector8",
+                            origin: Origin::Tuned,
+                            eligible: "g, u, y aligned to 16 bytes",
+                            preferred: "n >= 4096",
+                            tuned_on: "NVIDIA H200",
+                        },
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8 },
+                            compressed: false,
+                            sha256: "5bd8becf09fce190fbdb94ea4ef1532ba1da7ff49e21eacbdd79a4c0a69b770d",
+                            len: 13,
+                        },
+                        min_driver: 580,
+                        steps: &[Step {
+                            entry: "silu_mul_vector8", dynamic_smem_max: 0, nonportable_cluster: false,
+                        }],
+                    },
+                    VariantEntry {
+                        about: Variant {
+                            name: "naive",
+                            origin: Origin::Untuned,
+                            eligible: "",
+                            preferred: "",
+                            tuned_on: "",
+                        },
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
+                            compressed: false,
+                            sha256: "635f28b27a5837a67f76649d045262739794e77a2f310befdf8da02d80b57a5d",
+                            len: 3221,
+                        },
+                        min_driver: 580,
+                        steps: &[Step {
+                            entry: "cutegen_635f28b27a5837a6_0",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        }],
+                    },
+                ],
+            }],
+        };
 
         impl Kernels {
             /// `y[n] = silu(g[n]) * u[n]`
@@ -113,10 +165,11 @@
             /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
             ///
             /// # Safety
-            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is that of a
-            /// dense row-major tensor of the shape and type that [`SiluMul`] says, aligned to its element,
-            /// alive until the stream has passed the launch; outputs overlap nothing. `workspace` is aligned to 256
-            /// bytes and has [`Self::silu_mul_workspace_bytes`]. Order is the caller's.
+            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
+            /// that of a dense row-major tensor of the shape and type that [`SiluMul`] says, aligned
+            /// to its element, alive until the stream has passed the launch; outputs overlap nothing.
+            /// `workspace` is aligned to 256 bytes and has [`Self::silu_mul_workspace_bytes`]. Order is
+            /// the caller's.
             pub unsafe fn silu_mul_raw(
                 &self,
                 stream: CUstream,
@@ -131,12 +184,12 @@
                     return Ok(());
                 }
                 self.silu_mul.bind()?;
-                let variant = self.silu_mul_variant(n, g, u, y,);
+                let variant = self.silu_mul_variant(n, g, u, y);
                 // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
                 unsafe {
                     match variant {
-                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y,),
-                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y,),
+                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y),
+                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y),
                     }
                 }
             }
@@ -148,10 +201,11 @@
                 0
             }
 
-            ///r" The variant that these arguments get, counted through all targets.
-            fn silu_mul_variant(&self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr,) -> usize {
+            /// The variant that these arguments get, counted through all targets.
+            fn silu_mul_variant(&self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr) -> usize {
                 if all_aligned(16, &[g]) && all_aligned(16, &[u]) && all_aligned(16, &[y])
-                    && Int::is_at_least(Int::from(n), 4096) {
+                    && Int::is_at_least(Int::from(n), 4096)
+                {
                     return 0;
                 }
                 1
@@ -212,57 +266,6 @@
                 Ok(())
             }
         }
-
-        static SILU_MUL: KernelEntry = KernelEntry {
-            kernel: "silu_mul",
-            targets: &[TargetEntry {
-                arch: "sm_90a",
-                variants: &[
-                    VariantEntry {
-                        about: Variant {
-                            name: "vector8",
-                            origin: Origin::Tuned,
-                            eligible: "g aligned to 16 bytes and u aligned to 16 bytes and y aligned to 16 bytes",
-                            preferred: "n >= 4096",
-                            tuned_on: "NVIDIA H200",
-                        },
-                        artifact: Artifact {
-                            // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8 },
-                            compressed: false,
-                            sha256: "5bd8becf09fce190fbdb94ea4ef1532ba1da7ff49e21eacbdd79a4c0a69b770d",
-                            len: 13,
-                        },
-                        min_driver: 580,
-                        steps: &[Step {
-                            entry: "silu_mul_vector8", dynamic_smem_max: 0, nonportable_cluster: false,
-                        }],
-                    },
-                    VariantEntry {
-                        about: Variant {
-                            name: "naive",
-                            origin: Origin::Untuned,
-                            eligible: "",
-                            preferred: "",
-                            tuned_on: "",
-                        },
-                        artifact: Artifact {
-                            // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
-                            compressed: false,
-                            sha256: "635f28b27a5837a67f76649d045262739794e77a2f310befdf8da02d80b57a5d",
-                            len: 3221,
-                        },
-                        min_driver: 580,
-                        steps: &[Step {
-                            entry: "cutegen_635f28b27a5837a6_0",
-                            dynamic_smem_max: 0,
-                            nonportable_cluster: false,
-                        }],
-                    },
-                ],
-            }],
-        };
     }
 }
 
@@ -282,7 +285,7 @@ pub mod host {
         Workspace::with_bytes(23068672)
     }
 
-    ///r" What is linked, and in which order it is tried.
+    /// What is linked, and in which order it is tried.
     pub fn explain() -> Vec<Explain> {
         Vec::from([
             Explain {
@@ -371,13 +374,13 @@ pub mod host {
         let x = args.x.as_ptr();
         let w = args.w.as_ptr();
         let y = args.y.as_mut_ptr();
-        match rms_norm_variant(m, x.addr() as u64, w.addr() as u64, y.addr() as u64,) {
+        match rms_norm_variant(m, x.addr() as u64, w.addr() as u64, y.addr() as u64) {
             0 => {
                 let scratch = workspace.reserve(
-                    check.count("workspace", Int::padded(Int::new(4) * Int::from(m)))?,
+                    check.count("workspace", Int::padded(Int::new(4) * Int::from(m)))?
                 );
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { rms_norm_host_naive(scratch, m, x, w, y, args.eps,) }
+                unsafe { rms_norm_host_naive(scratch, m, x, w, y, args.eps) }
             }
             _ => {
                 fallback_rms_norm(&mut args, [m, 512]);
@@ -386,8 +389,8 @@ pub mod host {
         }
     }
 
-    ///r" The variant that these arguments get; one past the last is the math.
-    fn rms_norm_variant(m: usize, x: u64, w: u64, y: u64,) -> usize {
+    /// The variant that these arguments get; one past the last is the math.
+    fn rms_norm_variant(m: usize, x: u64, w: u64, y: u64) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
         }
@@ -407,7 +410,7 @@ pub mod host {
         Ok(())
     }
 
-    ///r" The math, in f64, rounded where the spec rounds.
+    /// The math, in f64, rounded where the spec rounds.
     fn fallback_rms_norm(args: &mut RmsNorm<'_>, [a0, a1]: [usize; 2]) {
         let t0 = &args.x;
         let t1 = &args.w;
@@ -429,19 +432,17 @@ pub mod host {
                 t2.put(
                     [v0, v1],
                     bf16::from_f64(((
-                        f64::from(
-                            t0.at([v0, v1]),
-                        ) * math::rsqrt(((w0[v0] / (a1 as f64)) + f64::from(s0))),
+                        f64::from(t0.at([v0, v1])) * math::rsqrt((
+                            (w0[v0] / (a1 as f64)) + f64::from(s0)
+                        ))
                     ) * f64::from(t1.at([v1])))),
                 );
             }
         }
     }
 
-    static RMS_NORM: [
-        Variant; 2,
-    ] = [
-        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+    static RMS_NORM: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
         Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 
@@ -492,20 +493,18 @@ pub mod host {
         let wg = args.wg.as_ptr();
         let wu = args.wu.as_ptr();
         let h = args.h.as_mut_ptr();
-        match gate_up_variant(
-            m, x.addr() as u64, wg.addr() as u64, wu.addr() as u64, h.addr() as u64,
-        ) {
+        match gate_up_variant(m, x.addr() as u64, wg.addr() as u64, wu.addr() as u64, h.addr() as u64) {
             0 => {
                 let scratch = workspace.reserve(
                     check.count(
                         "workspace",
                         Int::padded(
-                            (Int::new(4) * Int::from(m)) * 1408,
+                            (Int::new(4) * Int::from(m)) * 1408
                         ) + Int::padded((Int::new(4) * Int::from(m)) * 1408),
-                    )?,
+                    )?
                 );
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { gate_up_host_naive(scratch, m, x, wg, wu, h,) }
+                unsafe { gate_up_host_naive(scratch, m, x, wg, wu, h) }
             }
             _ => {
                 fallback_gate_up(&mut args, [m, 1408, 512]);
@@ -514,8 +513,8 @@ pub mod host {
         }
     }
 
-    ///r" The variant that these arguments get; one past the last is the math.
-    fn gate_up_variant(m: usize, x: u64, wg: u64, wu: u64, h: u64,) -> usize {
+    /// The variant that these arguments get; one past the last is the math.
+    fn gate_up_variant(m: usize, x: u64, wg: u64, wu: u64, h: u64) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
         }
@@ -532,7 +531,7 @@ pub mod host {
         let param_d: i64 = 512;
         let part_0 = workspace;
         let part_1 = workspace.wrapping_add(
-            check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 1408))?,
+            check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 1408))?
         );
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
         unsafe {
@@ -544,7 +543,7 @@ pub mod host {
         Ok(())
     }
 
-    ///r" The math, in f64, rounded where the spec rounds.
+    /// The math, in f64, rounded where the spec rounds.
     fn fallback_gate_up(args: &mut GateUp<'_>, [a0, a1, a2]: [usize; 3]) {
         let t0 = &args.x;
         let t1 = &args.wg;
@@ -583,10 +582,8 @@ pub mod host {
         }
     }
 
-    static GATE_UP: [
-        Variant; 2,
-    ] = [
-        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+    static GATE_UP: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
         Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 
@@ -634,10 +631,10 @@ pub mod host {
         ) {
             0 => {
                 let scratch = workspace.reserve(
-                    check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 512))?,
+                    check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 512))?
                 );
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { down_residual_host_naive(scratch, m, h, w, r, y,) }
+                unsafe { down_residual_host_naive(scratch, m, h, w, r, y) }
             }
             _ => {
                 fallback_down_residual(&mut args, [m, 512, 1408]);
@@ -646,8 +643,8 @@ pub mod host {
         }
     }
 
-    ///r" The variant that these arguments get; one past the last is the math.
-    fn down_residual_variant(m: usize, h: u64, w: u64, r: u64, y: u64,) -> usize {
+    /// The variant that these arguments get; one past the last is the math.
+    fn down_residual_variant(m: usize, h: u64, w: u64, r: u64, y: u64) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
         }
@@ -670,7 +667,7 @@ pub mod host {
         Ok(())
     }
 
-    ///r" The math, in f64, rounded where the spec rounds.
+    /// The math, in f64, rounded where the spec rounds.
     fn fallback_down_residual(args: &mut DownResidual<'_>, [a0, a1, a2]: [usize; 3]) {
         let t0 = &args.h;
         let t1 = &args.w;
@@ -696,10 +693,8 @@ pub mod host {
         }
     }
 
-    static DOWN_RESIDUAL: [
-        Variant; 2,
-    ] = [
-        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+    static DOWN_RESIDUAL: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
         Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 
@@ -737,11 +732,11 @@ pub mod host {
         let g = args.g.as_ptr();
         let u = args.u.as_ptr();
         let y = args.y.as_mut_ptr();
-        match silu_mul_variant(n, g.addr() as u64, u.addr() as u64, y.addr() as u64,) {
+        match silu_mul_variant(n, g.addr() as u64, u.addr() as u64, y.addr() as u64) {
             0 => {
                 let scratch = workspace.reserve(0);
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { silu_mul_host_naive(scratch, n, g, u, y,) }
+                unsafe { silu_mul_host_naive(scratch, n, g, u, y) }
             }
             _ => {
                 fallback_silu_mul(&mut args, [n]);
@@ -750,8 +745,8 @@ pub mod host {
         }
     }
 
-    ///r" The variant that these arguments get; one past the last is the math.
-    fn silu_mul_variant(n: usize, g: u64, u: u64, y: u64,) -> usize {
+    /// The variant that these arguments get; one past the last is the math.
+    fn silu_mul_variant(n: usize, g: u64, u: u64, y: u64) -> usize {
         if !cpu::supports("x86-64-v3") {
             return 1;
         }
@@ -769,7 +764,7 @@ pub mod host {
         Ok(())
     }
 
-    ///r" The math, in f64, rounded where the spec rounds.
+    /// The math, in f64, rounded where the spec rounds.
     fn fallback_silu_mul(args: &mut SiluMul<'_>, [a0]: [usize; 1]) {
         let t0 = &args.g;
         let t1 = &args.u;
@@ -779,10 +774,8 @@ pub mod host {
         }
     }
 
-    static SILU_MUL: [
-        Variant; 2,
-    ] = [
-        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "", },
+    static SILU_MUL: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
         Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];
 }

@@ -1,4 +1,5 @@
-// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0. Not meant to be edited: edit the kernels' specs and build.
+// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0.
+// Not meant to be edited: edit the kernels' specs and build.
 //
 // rms_norm: a stub, without kernels
 // gate_up: a stub, without kernels
@@ -22,22 +23,22 @@
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
-        ///r" All kernels of this package, loaded into one context by [`load`].
+        /// All kernels of this package, loaded into one context by [`load`].
         #[derive(Debug)]
         pub struct Kernels(());
 
-        ///r" Checks device, driver and digests, and loads every kernel.
+        /// Checks device, driver and digests, and loads every kernel.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             Err(Error::Stub { kernel: "silu_mul" })
         }
 
         impl Kernels {
-            ///r" Workspace for the calls of every kernel on this stream.
+            /// Workspace for the calls of every kernel on this stream.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
                 Workspace::with_bytes(stream, 0)
             }
 
-            ///r" What is loaded, and in which order it is tried.
+            /// What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::new()
             }
@@ -178,12 +179,12 @@ pub mod host {
     use ::cutegen_runtime::host::{Workspace, call, cpu};
     use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
 
-    ///r" Workspace for every call of every kernel.
+    /// Workspace for every call of every kernel.
     pub fn workspace() -> Workspace {
         Workspace::new()
     }
 
-    ///r" What is linked, and in which order it is tried.
+    /// What is linked, and in which order it is tried.
     pub fn explain() -> Vec<Explain> {
         Vec::new()
     }

@@ -13,7 +13,7 @@ use super::cuda::arms;
 use super::dispatch::{self, Ahead};
 use super::expr::number;
 use super::kernel::{Answer, Kernel, Name, Side, ident};
-use super::{entry, fallback, launch, stub};
+use super::{Pieces, entry, fallback, launch, stub};
 use crate::emit::Error;
 
 /// What all kernels share: imports, their workspace, what is linked.
@@ -47,17 +47,16 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 }
 
 /// One kernel's arguments, call, variants and fallback.
-pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
-    let arguments = args::argument_struct(kernel, Module::Host, kernel.spec.name.as_str());
+pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
+    let mut items = vec![args::argument_struct(kernel, Module::Host, kernel.spec.name.as_str())];
     if matches!(kernel.host, Side::Stub) {
-        let body = stub::host_kernel(kernel);
-        return Ok(quote!(#arguments #body));
+        items.push(stub::host_kernel(kernel));
+        return Ok(Pieces { items, methods: Vec::new() });
     }
-    let (call, choice) = (call(kernel), variant(kernel));
-    let variants = launch::host_variants(kernel)?;
-    let fallback = fallback::function(kernel)?;
-    let listed = listed(kernel);
-    Ok(quote!(#arguments #call #choice #variants #fallback #listed))
+    items.extend([call(kernel), variant(kernel)]);
+    items.extend(launch::variants(kernel, Module::Host)?);
+    items.extend([fallback::function(kernel)?, listed(kernel)]);
+    Ok(Pieces { items, methods: Vec::new() })
 }
 
 fn workspace(kernels: &[&Kernel<'_>]) -> (TokenStream, TokenStream) {

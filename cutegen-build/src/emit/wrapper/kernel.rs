@@ -1,6 +1,7 @@
 //! What the printers of this folder work on: one kernel with its answers on every target, and the names that its
 //! wrapper uses.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -205,6 +206,20 @@ pub(super) fn short_target(target: &Target) -> String {
 
 fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
+}
+
+/// Tokens to be interpolated once, which moves them; `quote!` would copy each.
+pub(super) struct Once(Cell<TokenStream>);
+
+/// For interpolation in one place, not in a repetition.
+pub(super) fn once(tokens: TokenStream) -> Once {
+    Once(Cell::new(tokens))
+}
+
+impl ToTokens for Once {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.extend(self.0.take());
+    }
 }
 
 pub(super) fn ident(text: &str) -> Ident {

@@ -3,6 +3,8 @@
 //! Any Rust comes out as the same Rust; only the kind that wrappers print comes out pretty. Doc attributes become doc
 //! comments, those of safety comments become comments.
 
+use std::fmt::{self, Write as _};
+
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 const WIDTH: usize = 100;
@@ -11,7 +13,7 @@ const STEP: usize = 4;
 /// A token or a group, with what the layout needs to know of it.
 enum Node {
     /// Text, and whether it clings to its left and right neighbours.
-    Word(String, bool, bool),
+    Word(Text, bool, bool),
     Group(Group),
 }
 
@@ -44,11 +46,72 @@ pub(super) fn print(tokens: TokenStream) -> String {
     printer.out
 }
 
-const KEYWORDS: &str = "as const dyn else fn for if impl in let match mod move mut pub raw ref return static struct \
-                        unsafe use where while";
-
 fn is_keyword(word: &str) -> bool {
-    KEYWORDS.split(' ').any(|keyword| keyword == word)
+    matches!(
+        word,
+        "as" | "const"
+            | "dyn"
+            | "else"
+            | "fn"
+            | "for"
+            | "if"
+            | "impl"
+            | "in"
+            | "let"
+            | "match"
+            | "mod"
+            | "move"
+            | "mut"
+            | "pub"
+            | "raw"
+            | "ref"
+            | "return"
+            | "static"
+            | "struct"
+            | "unsafe"
+            | "use"
+            | "where"
+            | "while"
+    )
+}
+
+/// A token's text, in place where it is short: most are, and an allocation for each took longer than the rest.
+enum Text {
+    Short(u8, [u8; Text::SHORT]),
+    Long(String),
+}
+
+impl Text {
+    const SHORT: usize = 30;
+
+    fn of(value: &impl fmt::Display) -> Self {
+        let mut text = Text::Short(0, [0; Text::SHORT]);
+        // Writing to it cannot fail.
+        let _ = write!(text, "{value}");
+        text
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            Text::Short(len, bytes) => std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default(),
+            Text::Long(text) => text,
+        }
+    }
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        match self {
+            Text::Short(len, bytes) if usize::from(*len) + more.len() <= Text::SHORT => {
+                let start = usize::from(*len);
+                bytes[start..start + more.len()].copy_from_slice(more.as_bytes());
+                *len += more.len() as u8;
+            }
+            Text::Short(..) => *self = Text::Long(format!("{}{more}", self.as_str())),
+            Text::Long(text) => text.push_str(more),
+        }
+        Ok(())
+    }
 }
 
 fn nodes(tokens: TokenStream) -> Vec<Node> {
@@ -56,21 +119,21 @@ fn nodes(tokens: TokenStream) -> Vec<Node> {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
         let node = match token {
-            TokenTree::Group(group) => Node::Group(group_node(&group, nodes.last())),
-            TokenTree::Ident(ident) => Node::Word(ident.to_string(), false, false),
-            TokenTree::Literal(literal) => Node::Word(literal.to_string(), false, false),
+            TokenTree::Group(group) => Node::Group(group_node(group, nodes.last())),
+            TokenTree::Ident(ident) => Node::Word(Text::of(&ident), false, false),
+            TokenTree::Literal(literal) => Node::Word(Text::of(&literal), false, false),
             TokenTree::Punct(punct) => {
-                let mut text = String::from(punct.as_char());
+                let mut text = Text::of(&punct.as_char());
                 let mut spacing = punct.spacing();
                 while spacing == Spacing::Joint {
                     match tokens.peek() {
-                        Some(TokenTree::Punct(next)) if joins(&text, next.as_char()) => {
-                            text.push(next.as_char());
+                        Some(TokenTree::Punct(next)) if joins(text.as_str(), next.as_char()) => {
+                            let _ = text.write_char(next.as_char());
                             spacing = next.spacing();
                             tokens.next();
                         }
-                        Some(TokenTree::Ident(name)) if text == "'" => {
-                            text.push_str(&name.to_string());
+                        Some(TokenTree::Ident(name)) if text.as_str() == "'" => {
+                            let _ = write!(text, "{name}");
                             tokens.next();
                             break;
                         }
@@ -94,11 +157,12 @@ fn joins(text: &str, next: char) -> bool {
     OPERATORS.iter().any(|op| op.starts_with(text) && op[text.len()..].starts_with(next))
 }
 
-fn operator(text: String, before: Option<&Node>, before_group: bool) -> Node {
+fn operator(text: Text, before: Option<&Node>, before_group: bool) -> Node {
     let after_operand = match before {
         Some(Node::Word(word, ..)) => {
+            let word = word.as_str();
             let ends = |c: char| c.is_alphanumeric() || "_\"'?>".contains(c);
-            word.ends_with(ends) && !is_keyword(word) && !matches!(word.as_str(), "->" | "=>" | ">=")
+            word.ends_with(ends) && !is_keyword(word) && !matches!(word, "->" | "=>" | ">=")
         }
         Some(Node::Group(_)) => true,
         None => false,
@@ -115,9 +179,10 @@ fn operator(text: String, before: Option<&Node>, before_group: bool) -> Node {
     Node::Word(text, left, right)
 }
 
-fn group_node(group: &proc_macro2::Group, before: Option<&Node>) -> Group {
-    let mut nodes = nodes(group.stream());
-    let delimiter = group.delimiter();
+fn group_node(group: proc_macro2::Group, before: Option<&Node>) -> Group {
+    let (delimiter, stream) = (group.delimiter(), group.stream());
+    drop(group); // or the tokens would be shared, and copied below
+    let mut nodes = nodes(stream);
     let before_text = match before {
         Some(Node::Word(word, ..)) => word.as_str(),
         Some(Node::Group(_)) => ")",
@@ -168,7 +233,7 @@ fn has(nodes: &[Node], text: &str) -> bool {
 }
 
 fn is(node: &Node, text: &str) -> bool {
-    matches!(node, Node::Word(word, ..) if word == text)
+    matches!(node, Node::Word(word, ..) if word.as_str() == text)
 }
 
 /// Whether a space stands between two neighbours.
@@ -187,7 +252,7 @@ fn width(nodes: &[Node]) -> Option<usize> {
     for (i, node) in nodes.iter().enumerate() {
         sum += usize::from(i > 0 && spaced(&nodes[i - 1], node));
         sum += match node {
-            Node::Word(word, ..) => word.len(),
+            Node::Word(word, ..) => word.as_str().len(),
             Node::Group(group) => group.flat?,
         };
     }
@@ -243,7 +308,7 @@ impl Printer {
                 break;
             }
             match group.nodes.as_slice() {
-                [doc, _, Node::Word(text, ..)] if is(doc, "doc") => self.comment(text),
+                [doc, _, Node::Word(text, ..)] if is(doc, "doc") => self.comment(text.as_str()),
                 _ => {
                     self.push("#[");
                     self.flat(&group.nodes);
@@ -273,7 +338,7 @@ impl Printer {
                 self.push(" ");
             }
             match node {
-                Node::Word(word, ..) => self.push(word),
+                Node::Word(word, ..) => self.push(word.as_str()),
                 Node::Group(group) => {
                     let (open, close) = group.ends();
                     let pad = if group.is_padded() { " " } else { "" };
@@ -296,14 +361,14 @@ impl Printer {
             }
             match node {
                 Node::Word(word, ..) => {
-                    if word == "&&" && self.column + until_break(&nodes[i + 1..]) > WIDTH {
+                    if word.as_str() == "&&" && self.column + until_break(&nodes[i + 1..], WIDTH) > WIDTH {
                         self.newline(indent + STEP);
                         is_long = true;
                     }
-                    self.push(word);
+                    self.push(word.as_str());
                 }
                 Node::Group(group) => match group.flat {
-                    Some(flat) if self.column + flat + until_break(&nodes[i + 1..]) <= WIDTH => {
+                    Some(flat) if self.column + flat + until_break(&nodes[i + 1..], flat) <= WIDTH => {
                         self.flat(std::slice::from_ref(node));
                     }
                     Some(_) | None => {
@@ -326,22 +391,32 @@ impl Printer {
                 self.statements(&group.nodes, indent + STEP);
                 self.newline(indent);
             }
-            Shape::Arms => self.items(&arms(&group.nodes), indent, true),
+            Shape::Arms => self.items(&arms(&group.nodes), indent, Shape::Arms),
             Shape::Imports => self.fill(&group.nodes, indent),
+            Shape::List if has(&group.nodes, ";") => self.nodes(&group.nodes, indent), // an array's type
             Shape::List => {
                 let items = between_commas(&group.nodes);
                 let hugs = |item: &[Node]| matches!(item.last(), Some(Node::Group(last)) if last.flat.is_none() || last.nodes.len() > 1);
                 match items.as_slice() {
                     [only] if group.delimiter != Delimiter::Brace && hugs(only) => self.nodes(only, indent),
-                    _ => self.items(&items, indent, false),
+                    // after a lone item a comma would make a tuple of a parenthesis
+                    [only] if group.delimiter != Delimiter::Brace => self.lone(only, indent),
+                    _ => self.items(&items, indent, Shape::List),
                 }
             }
         }
         self.push(close);
     }
 
+    fn lone(&mut self, item: &[Node], indent: usize) {
+        self.newline(indent + STEP);
+        self.nodes(item, indent + STEP);
+        self.newline(indent);
+    }
+
     /// One item a line, or all on the next line where they fit it.
-    fn items(&mut self, items: &[&[Node]], indent: usize, arms: bool) {
+    fn items(&mut self, items: &[&[Node]], indent: usize, shape: Shape) {
+        let arms = shape == Shape::Arms;
         let widths: Option<usize> = items.iter().map(|item| width(item).map(|w| w + 2)).sum();
         let fields = items.first().is_some_and(|item| begins(item, "pub"));
         let together = !arms && !fields && widths.is_some_and(|sum| indent + STEP + sum <= WIDTH + 1);
@@ -394,9 +469,10 @@ impl Group {
     }
 }
 
-/// Characters up to the next group that breaks, or the end.
-fn until_break(nodes: &[Node]) -> usize {
-    let breaks = |node: &Node| matches!(node, Node::Group(group) if group.flat.is_none());
+/// Characters up to the next group that breaks rather than one of `flat` characters, or the end.
+fn until_break(nodes: &[Node], flat: usize) -> usize {
+    let breaks =
+        |node: &Node| matches!(node, Node::Group(group) if group.flat.is_none_or(|other| other > flat));
     let end = nodes.iter().position(breaks).unwrap_or(nodes.len());
     let opening = if end < nodes.len() { 2 } else { 0 };
     let next_and = nodes[..end].iter().position(|node| is(node, "&&")).unwrap_or(end);
@@ -407,8 +483,8 @@ fn between_commas(nodes: &[Node]) -> Vec<&[Node]> {
     let mut depth = 0_usize; // of generic arguments
     let split = nodes.split(|node| {
         match node {
-            Node::Word(word, ..) if word == "<" => depth += 1,
-            Node::Word(word, ..) if word == ">" => depth = depth.saturating_sub(1),
+            Node::Word(word, ..) if word.as_str() == "<" => depth += 1,
+            Node::Word(word, ..) if word.as_str() == ">" => depth = depth.saturating_sub(1),
             Node::Word(..) | Node::Group(_) => {}
         }
         depth == 0 && is(node, ",")
@@ -476,6 +552,7 @@ fn end_of_statement(nodes: &[Node]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::print;
+    use proc_macro2::TokenStream;
     use quote::quote;
 
     #[test]
@@ -532,7 +609,34 @@ impl S<'_> {
         }
     }
 }";
-        let text = print(tokens);
+        let text = print(tokens.clone());
         assert_eq!(text, expected, "\n{text}");
+        same(tokens, &text);
+    }
+
+    /// Token by token, but for commas before a closing bracket.
+    fn same(tokens: TokenStream, text: &str) {
+        let again: TokenStream = text.parse().expect("lexes");
+        let plain = |tokens: TokenStream| {
+            let text: String = tokens.to_string().split_whitespace().collect();
+            text.replace(",}", "}").replace(",]", "]").replace(",)", ")").replace("r\"", "\"")
+        };
+        assert_eq!(plain(tokens).replace("#[doc=\"SAFETY:fine.\"]", ""), plain(again), "\n{text}");
+    }
+
+    #[test]
+    fn what_is_too_long_stays_the_same_rust() {
+        let long = quote! {
+            fn f() {
+                let x = ((((aaaaaaaaaaaaaaaaaaaaaaaa + bbbbbbbbbbbbbbbbbbbbbbb) * cccccccccccccccccccccccccc) - d) + eeeeeee) * f;
+                let y = (((math::rsqrt((aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa + bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb) / ccccccccc))));
+                let z: [aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb] = [0; 1];
+                let (a,) = ((((a)),),);
+                let v = vec![0.0_f64; aaaaaaaaaaaaaaaaaaaaaaaaaaaa * bbbbbbbbbbbbbbbbbbbbbbbbbbbb * ccccccccccccccccccccccc];
+                *w = -1 - -x & !y; a[b][c] += &*d.e.0; for v0 in 0..a0 { let mut r = 0.0; r = r + { let e: f64 = 1.0; e }; }
+                return match x { 1 | 2 => {} 3..=4 => a?, _ if b == c => { d } };
+            }
+        };
+        same(long.clone(), &print(long));
     }
 }

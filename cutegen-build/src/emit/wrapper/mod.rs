@@ -51,7 +51,7 @@ pub(super) fn print(package: &Package<'_>, kernels: &[Kernel<'_>]) -> Result<Str
 
 fn header(package: &Package<'_>, kernels: &[Kernel<'_>]) -> String {
     let mut text = format!(
-        "// Emitted by cutegen {} for package `{}` {}. Not meant to be edited: edit the kernels' specs and build.\n//\n",
+        "// Emitted by cutegen {} for package `{}` {}.\n// Not meant to be edited: edit the kernels' specs and build.\n//\n",
         env!("CARGO_PKG_VERSION"),
         package.name,
         package.version
@@ -84,18 +84,37 @@ fn targets<'a>(kernels: &'a [&Kernel<'a>], side: impl Fn(&'a Kernel<'a>) -> &'a 
     names.join("`, `")
 }
 
+/// What one kernel adds to a module.
+struct Pieces {
+    items: Vec<TokenStream>,
+    /// Methods of `Kernels`.
+    methods: Vec<TokenStream>,
+}
+
 /// Formats what is shared and each kernel, and joins them, indented.
 fn module(
     shared: TokenStream,
     kernels: &[&Kernel<'_>],
-    print: impl Fn(&Kernel<'_>) -> Result<TokenStream, Error> + Sync,
+    print: impl Fn(&Kernel<'_>) -> Result<Pieces, Error> + Sync,
 ) -> Result<String, Error> {
     let mut body = layout::print(shared);
-    for text in side_by_side(kernels, |kernel| print(kernel).map(layout::print)) {
+    for text in side_by_side(kernels, |kernel| print(kernel).map(join)) {
         body.push_str("\n\n");
         body.push_str(&text?);
     }
     Ok(indent(&body))
+}
+
+fn join(pieces: Pieces) -> String {
+    let each = |pieces: Vec<TokenStream>| {
+        let printed = pieces.into_iter().filter(|piece| !piece.is_empty()).map(layout::print);
+        printed.collect::<Vec<_>>().join("\n\n")
+    };
+    let items = each(pieces.items);
+    if pieces.methods.is_empty() {
+        return items;
+    }
+    format!("{items}\n\nimpl Kernels {{\n{}}}", indent(&each(pieces.methods)))
 }
 
 /// `work` on each item, in order, on as many cores as there are.
