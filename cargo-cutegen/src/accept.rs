@@ -42,7 +42,9 @@ pub(crate) fn run(command: &Command, verb: &Accept, out: &Output) -> Result<(), 
         }
     }
     if accepted == 0 {
-        return Err(Failure::Disagreement("there is no result for any kernel\nrun: cargo cutegen tune".to_owned()));
+        return Err(Failure::Disagreement(
+            "there is no result for any kernel\nrun: cargo cutegen tune".to_owned(),
+        ));
     }
     lock_file::write(&project.lock, &lock).map_err(Failure::project)?;
     Ok(())

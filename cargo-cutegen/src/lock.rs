@@ -41,7 +41,9 @@ pub(crate) fn run(command: &Command, verb: &Select, out: &Output) -> Result<(), 
         }
     }
     let declared = Plan::all(&project.specs);
-    lock.kernels.retain(|k| declared.iter().any(|p| p.spec.name.as_str() == k.name && p.target.to_string() == k.target));
+    lock.kernels.retain(|k| {
+        declared.iter().any(|p| p.spec.name.as_str() == k.name && p.target.to_string() == k.target)
+    });
     lock_file::write(&project.lock, &lock).map_err(Failure::project)?;
     Ok(())
 }

@@ -43,7 +43,8 @@ impl Output {
         };
         let widths: Vec<usize> = (0..title.len()).map(width).collect();
         for row in [title].into_iter().chain(rows.iter().map(Vec::as_slice)) {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            let cells: Vec<String> =
+                row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
             println!("{}", cells.join("  ").trim_end());
         }
     }
@@ -85,19 +86,27 @@ impl Output {
                 let speed = speedup.map_or(outcome.clone(), |s| format!("{s:.2}x naive"));
                 bar.set_message(format!("{candidate}: {speed}"));
             }
-            Event::Judged { candidate, outcome, .. } => self.note(&format!("  judged {candidate}: {outcome}")),
+            Event::Judged { candidate, outcome, .. } => {
+                self.note(&format!("  judged {candidate}: {outcome}"))
+            }
             Event::Found { kernel, variant, speedup, seconds } => {
                 self.bar.borrow().finish_and_clear();
-                self.note(&format!("{kernel}: {variant}, {speedup:.2}x the naive kernel, found in {seconds:.1} s"));
+                self.note(&format!(
+                    "{kernel}: {variant}, {speedup:.2}x the naive kernel, found in {seconds:.1} s"
+                ));
             }
-            Event::NotEnforced { what } => self.note(&format!("not enforced on workers: {}", what.join("; "))),
+            Event::NotEnforced { what } => {
+                self.note(&format!("not enforced on workers: {}", what.join("; ")))
+            }
             Event::Note { text } => self.note(text),
         }
     }
 
     fn start(&self, kernel: &str, candidates: usize) {
         let bar = ProgressBar::with_draw_target(Some(candidates as u64), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:24}] {pos}/{len} {wide_msg} {elapsed}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{prefix} [{bar:24}] {pos}/{len} {wide_msg} {elapsed}")
+        {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_prefix(kernel.to_owned());

@@ -103,7 +103,8 @@ pub(crate) fn write_results(store: &Store, keys: &[CacheKey], file: &Path) -> Re
 
 /// Unpacks a results file to a temporary store. The archive may name nothing outside it.
 pub(crate) fn read_results(file: &Path) -> Result<tempfile::TempDir, Failure> {
-    let failed = |error: io::Error| Failure::Usage(format!("cannot read results {}: {error}", file.display()));
+    let failed =
+        |error: io::Error| Failure::Usage(format!("cannot read results {}: {error}", file.display()));
     let folder = tempfile::tempdir().map_err(failed)?;
     Archive::new(GzDecoder::new(File::open(file).map_err(failed)?)).unpack(folder.path()).map_err(failed)?;
     Ok(folder)

@@ -29,11 +29,17 @@ fn package_dir(command: &Command) -> Result<PathBuf, Failure> {
         return Ok(PathBuf::from("."));
     }
     let metadata = MetadataCommand::new().no_deps().exec().map_err(|error| {
-        Failure::Usage(format!("no package here: {error}\nrun this in a package, or name one: --manifest-path PATH"))
+        Failure::Usage(format!(
+            "no package here: {error}\nrun this in a package, or name one: --manifest-path PATH"
+        ))
     })?;
     match metadata.root_package() {
-        Some(package) => Ok(package.manifest_path.parent().map(|p| p.as_std_path().to_path_buf()).unwrap_or_default()),
-        None => Err(Failure::Usage("this is a workspace without a root package; name one: --manifest-path PATH".into())),
+        Some(package) => {
+            Ok(package.manifest_path.parent().map(|p| p.as_std_path().to_path_buf()).unwrap_or_default())
+        }
+        None => Err(Failure::Usage(
+            "this is a workspace without a root package; name one: --manifest-path PATH".into(),
+        )),
     }
 }
 

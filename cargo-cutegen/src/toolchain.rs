@@ -28,7 +28,8 @@ pub(crate) fn run(verb: &Toolchain, out: &Output) -> Result<(), Failure> {
 
 fn show(places: &Places, out: &Output) -> Result<(), Failure> {
     let toolchain = locate(places).map_err(Failure::machine)?;
-    let words = |result: Result<String, cutegen_build::toolchain::Error>| result.unwrap_or_else(|e| e.to_string());
+    let words =
+        |result: Result<String, cutegen_build::toolchain::Error>| result.unwrap_or_else(|e| e.to_string());
     let (cuda, host) = (words(toolchain.cuda_fingerprint()), words(toolchain.host_fingerprint()));
     out.result(
         &format!("folder: {}\ncuda:   {cuda}\nhost:   {host}", toolchain.dir.display()),

@@ -25,7 +25,8 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
                 continue;
             }
         }
-        let entry = if verb.again { searcher.search(plan, &mut events) } else { searcher.find(plan, &mut events) };
+        let entry =
+            if verb.again { searcher.search(plan, &mut events) } else { searcher.find(plan, &mut events) };
         let entry = entry.map_err(Failure::machine)?;
         let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();
         out.note(&format!("{}: in the user store: {}", plan.title(), names.join(", ")));

@@ -32,7 +32,11 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
     let mut failed = Vec::new();
     for plan in project::select(&project, &verb.select)? {
         let entry = whole_entry(&project, &lock, &plan)?;
-        let lines = if verb.rebuild { rebuild(&searcher, &plan, &entry)? } else { rejudge(&searcher, &plan, &entry)? };
+        let lines = if verb.rebuild {
+            rebuild(&searcher, &plan, &entry)?
+        } else {
+            rejudge(&searcher, &plan, &entry)?
+        };
         for line in lines {
             out.result(&format!("{}: {}", line.kernel, line.verdict), &line);
             if !line.ok {
@@ -40,7 +44,11 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
             }
         }
     }
-    if failed.is_empty() { Ok(()) } else { Err(Failure::Disagreement(format!("not verified:\n{}", failed.join("\n")))) }
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Disagreement(format!("not verified:\n{}", failed.join("\n"))))
+    }
 }
 
 /// The pinned entry with its sources.

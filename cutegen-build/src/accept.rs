@@ -53,7 +53,9 @@ pub fn accept(project: &Project, plan: &Plan, from: &Store, lock: &mut Lock) -> 
     transfer(from, &to, &plan.key)?;
     let record = match to.get(&plan.key) {
         Lookup::Hit(entry) => entry.record,
-        Lookup::Miss => return Err(Error::Setting(format!("the entry of {} vanished from the store", plan.title()))),
+        Lookup::Miss => {
+            return Err(Error::Setting(format!("the entry of {} vanished from the store", plan.title())));
+        }
         Lookup::Corrupt(corrupt) => return Err(Error::Setting(corrupt.to_string())),
     };
     pin(plan, &record, lock);

@@ -45,7 +45,8 @@ pub fn variable_os(name: &str) -> Option<std::ffi::OsString> {
 impl Build {
     /// Reads what cargo tells a build script.
     pub fn from_env() -> Result<Self, Error> {
-        let required = |name: &str| variable(name).ok_or_else(|| Error::NotABuildScript { variable: name.to_owned() });
+        let required =
+            |name: &str| variable(name).ok_or_else(|| Error::NotABuildScript { variable: name.to_owned() });
         let mode = match variable("CUTEGEN_MODE") {
             None => None,
             Some(word) => Some(Mode::parse(&word).map_err(Error::Setting)?),

@@ -49,7 +49,8 @@ impl Project {
     /// The library of spec files under `specs`, with lock and store in `cache`.
     pub fn library(specs: &Path, cache: &Path) -> Result<Self, Error> {
         let settings = Settings::default();
-        let mut reader = Reader { root: specs, errors: Vec::new(), warnings: Vec::new(), sources: Vec::new() };
+        let mut reader =
+            Reader { root: specs, errors: Vec::new(), warnings: Vec::new(), sources: Vec::new() };
         let kernels = reader.folder(specs, &settings)?;
         reader.finish(None, settings, kernels, cache.join(lock::FILE), cache.to_path_buf())
     }
@@ -109,6 +110,15 @@ impl Reader<'_> {
             return Err(Error::Specs(errors));
         }
         let root = self.root.to_path_buf();
-        Ok(Project { root, package, settings, specs, lock, store, sources: self.sources, warnings: self.warnings })
+        Ok(Project {
+            root,
+            package,
+            settings,
+            specs,
+            lock,
+            store,
+            sources: self.sources,
+            warnings: self.warnings,
+        })
     }
 }

@@ -54,7 +54,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::NotABuildScript { variable } => {
-                write!(f, "{variable} is not set: cutegen_build::build() is for a build script, which cargo runs")
+                write!(
+                    f,
+                    "{variable} is not set: cutegen_build::build() is for a build script, which cargo runs"
+                )
             }
             Error::Setting(message) => f.write_str(message),
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),

@@ -31,7 +31,8 @@ pub fn run(build: &Build, events: &mut dyn Reporter) -> Result<Built, Vec<Error>
         Mode::Stub => Vec::new(),
         mode @ (Mode::Locked | Mode::Search) => answers(&plans, &project, mode, events)?,
     };
-    let package = Package { name: &build.package, version: &build.version, triple: &build.triple, host: &build.host };
+    let package =
+        Package { name: &build.package, version: &build.version, triple: &build.triple, host: &build.host };
     let emitted = match mode(build, &project) {
         Mode::Stub => emit::stub(&package, &plans, &build.out_dir),
         Mode::Locked | Mode::Search => emit::emit(&package, &kernels(&plans, &entries), &build.out_dir),

@@ -60,7 +60,8 @@ pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
-        if name.starts_with("CARGO_PKG") || name.starts_with("CARGO_MANIFEST") || name.starts_with("CUTEGEN_") {
+        if name.starts_with("CARGO_PKG") || name.starts_with("CARGO_MANIFEST") || name.starts_with("CUTEGEN_")
+        {
             command.env_remove(name);
         }
     }
@@ -72,7 +73,13 @@ pub fn cargo() -> Command {
 pub fn cutegen_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        must(cargo().current_dir(workspace()).args(["build", "--release", "--locked", "-p", "cargo-cutegen"]));
+        must(cargo().current_dir(workspace()).args([
+            "build",
+            "--release",
+            "--locked",
+            "-p",
+            "cargo-cutegen",
+        ]));
         workspace().join("target/release/cargo-cutegen")
     })
 }

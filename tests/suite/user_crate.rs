@@ -55,7 +55,10 @@ impl UserCrate {
         let target = workspace().join("target/suite").join(format!("{name}-target"));
         let this = Self { home: folder.join("home"), folder: folder.join("user"), target };
         this.manifest(KERNEL, search);
-        write(&this.folder.join("build.rs"), "//! Replays the kernels.\nfn main() {\n    cutegen_build::build();\n}\n");
+        write(
+            &this.folder.join("build.rs"),
+            "//! Replays the kernels.\nfn main() {\n    cutegen_build::build();\n}\n",
+        );
         write(&this.folder.join("src/main.rs"), MAIN);
         this
     }
@@ -168,7 +171,10 @@ fn search_in_the_build_script() {
     user.manifest(KERNEL, true);
     let ran = user.cargo(&["run"], "search");
     assert!(ran.ok && ran.stdout.contains("right, runs "), "{}\n{}", ran.stdout, ran.stderr);
-    assert!(!user.folder.join("cutegen.lock").exists(), "a build script writes only OUT_DIR and the user store");
+    assert!(
+        !user.folder.join("cutegen.lock").exists(),
+        "a build script writes only OUT_DIR and the user store"
+    );
     let again = user.cargo(&["build"], "search");
     assert!(again.ok && fresh(&again), "{}", again.stderr);
     let searched = manifest_digests(&user.target);

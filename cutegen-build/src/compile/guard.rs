@@ -192,7 +192,10 @@ fn pragma_operator(rest: &[Token]) -> Bad {
     const TEXTS: [&str; 2] = ["GCC ivdep", "GCC unroll 32"];
     match rest {
         [open, text, close, ..]
-            if open.text == "(" && text.kind == Kind::Text && close.text == ")" && TEXTS.contains(&text.text.as_str()) =>
+            if open.text == "("
+                && text.kind == Kind::Text
+                && close.text == ")"
+                && TEXTS.contains(&text.text.as_str()) =>
         {
             None
         }

@@ -32,10 +32,23 @@ pub(super) fn write(
     changed |= fs::read_to_string(&list_file).ok().as_ref() != Some(&list);
     if changed {
         let paths: Vec<&Path> = members.iter().map(|(path, _)| path.as_path()).collect();
+        sweep(&folder.join("objects"), &paths)?;
         run(package, &archive, &paths)?;
         write::if_changed(&list_file, list.as_bytes())?;
     }
     Ok(true)
+}
+
+/// Removes members of earlier builds.
+fn sweep(folder: &Path, members: &[&Path]) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::file(folder))? {
+        let path = entry.map_err(Error::file(folder))?.path();
+        let is_old = path.extension().is_some_and(|end| end == "o") && !members.contains(&path.as_path());
+        if is_old {
+            fs::remove_file(&path).map_err(Error::file(&path))?;
+        }
+    }
+    Ok(())
 }
 
 type Member<'a> = (PathBuf, std::borrow::Cow<'a, [u8]>);
@@ -47,8 +60,11 @@ fn members<'a>(
 ) -> Result<Vec<Member<'a>>, Error> {
     let mut members: Vec<Member<'a>> = Vec::new();
     if !content.blobs.is_empty() {
-        let bytes = object::write(package.triple, &content.blobs)?;
-        let digest = ArtifactDigest::of(&bytes).to_string();
+        // A name for what is inside, cheaper than a digest of the bytes, which the caller has checked.
+        let list: String =
+            content.blobs.iter().map(|(symbol, (_, digest))| format!("{symbol} {digest}\n")).collect();
+        let digest = ArtifactDigest::of(list.as_bytes()).to_string();
+        let bytes = object::write(package.triple, content)?;
         members.push((folder.join(format!("cubins-{}.o", &digest[..16])), bytes.into()));
     }
     for (digest, bytes) in &content.objects {

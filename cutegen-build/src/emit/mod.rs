@@ -17,7 +17,7 @@ use cutegen_spec::target::Target;
 
 use crate::plan::Plan;
 pub use error::Error;
-use wrapper::kernel::{self, Kernel};
+use wrapper::kernel;
 
 /// The folder under OUT_DIR that everything goes to.
 pub const FOLDER: &str = "cutegen";
@@ -74,31 +74,37 @@ pub fn emit(package: &Package<'_>, kernels: &[EmitKernel<'_>], out_dir: &Path) -
     let grouped = kernel::group(package, kernels, &linked)?;
     let folder = out_dir.join(FOLDER);
     let lib_name = symbol::library(package.name, package.version);
-    let archived = archive::write(package, &content, &folder, &lib_name)?;
-    let text = manifest::print(package, &linked, archived.then_some(lib_name.as_str()))?;
-    finish(package, &grouped, folder, (archived.then_some(lib_name), !content.objects.is_empty()), &text)
+    // The archiver runs while the wrappers are printed.
+    let (archived, text) = std::thread::scope(|scope| {
+        let archiving = scope.spawn(|| archive::write(package, &content, &folder, &lib_name));
+        let text = wrapper::print(package, &grouped);
+        (archiving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), text)
+    });
+    let lib_name = archived?.then_some(lib_name);
+    let manifest = manifest::print(package, &linked, lib_name.as_deref())?;
+    let needs_libm = !content.objects.is_empty();
+    let system_libs = needs_libm.then(|| "m".to_owned()).into_iter().collect();
+    finish(folder, (&text?, &manifest), lib_name, system_libs)
 }
 
 /// Emits the same wrappers without anything behind them: they compile, document and report
 /// `cutegen_runtime::Error::Stub` when called. Nothing is linked.
 pub fn stub(package: &Package<'_>, plans: &[Plan], out_dir: &Path) -> Result<Emitted, Error> {
-    let grouped = kernel::group_stubs(plans)?;
-    let text = manifest::print(package, &[], None)?;
-    finish(package, &grouped, out_dir.join(FOLDER), (None, false), &text)
+    let text = wrapper::print(package, &kernel::group_stubs(plans)?)?;
+    let manifest = manifest::print(package, &[], None)?;
+    finish(out_dir.join(FOLDER), (&text, &manifest), None, Vec::new())
 }
 
 fn finish(
-    package: &Package<'_>,
-    kernels: &[Kernel<'_>],
-    folder: PathBuf,
-    (lib_name, host_code): (Option<String>, bool),
-    manifest_text: &str,
+    lib_dir: PathBuf,
+    (text, manifest_text): (&str, &str),
+    lib_name: Option<String>,
+    system_libs: Vec<String>,
 ) -> Result<Emitted, Error> {
-    let (rust_file, manifest) = (folder.join(RUST_FILE), folder.join(MANIFEST_FILE));
-    write::if_changed(&rust_file, wrapper::print(package, kernels)?.as_bytes())?;
+    let (rust_file, manifest) = (lib_dir.join(RUST_FILE), lib_dir.join(MANIFEST_FILE));
+    write::if_changed(&rust_file, text.as_bytes())?;
     write::if_changed(&manifest, manifest_text.as_bytes())?;
-    let system_libs = host_code.then(|| "m".to_owned()).into_iter().collect();
-    Ok(Emitted { lib_dir: folder, lib_name, rust_file, manifest, system_libs })
+    Ok(Emitted { lib_dir, lib_name, rust_file, manifest, system_libs })
 }
 
 fn complete(kernel: &EmitKernel<'_>) -> Result<(), Error> {

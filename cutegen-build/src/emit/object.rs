@@ -16,9 +16,9 @@ const ALIGN: u64 = 16;
 /// What is to be archived.
 #[derive(Debug, Default)]
 pub(super) struct Content<'a> {
-    /// Cubins by symbol.
-    pub(super) blobs: BTreeMap<String, &'a [u8]>,
-    /// Host objects by digest of their stored bytes, which is also their judged form.
+    /// Cubins by symbol, with their digests.
+    pub(super) blobs: BTreeMap<String, (&'a [u8], ArtifactDigest)>,
+    /// Host objects by digest.
     pub(super) objects: BTreeMap<String, &'a [u8]>,
 }
 
@@ -28,12 +28,14 @@ pub(super) fn collect<'a>(package: &Package<'_>, kernels: &[EmitKernel<'a>]) -> 
     for kernel in kernels {
         for (variant, bytes) in kernel.record.variants.iter().zip(kernel.artifacts) {
             if kernel.plan.target.is_host() {
-                content.objects.insert(ArtifactDigest::of(bytes).to_string(), bytes);
+                content.objects.insert(variant.artifact.stored.to_string(), bytes);
                 continue;
             }
             let symbol = symbol::blob(package.name, package.version, &kernel.record.key, &variant.name);
-            match content.blobs.insert(symbol.clone(), bytes) {
-                Some(other) if other != bytes => return Err(Error::SymbolTaken { symbol }),
+            match content.blobs.insert(symbol.clone(), (bytes, variant.artifact.stored)) {
+                Some((_, other)) if other != variant.artifact.stored => {
+                    return Err(Error::SymbolTaken { symbol });
+                }
                 Some(_) | None => {}
             }
         }
@@ -41,10 +43,10 @@ pub(super) fn collect<'a>(package: &Package<'_>, kernels: &[EmitKernel<'a>]) -> 
     Ok(content)
 }
 
-/// The object that holds `blobs`, for a triple.
-pub(super) fn write(triple: &str, blobs: &BTreeMap<String, &[u8]>) -> Result<Vec<u8>, Error> {
+/// The object that holds the cubins, for a triple.
+pub(super) fn write(triple: &str, content: &Content<'_>) -> Result<Vec<u8>, Error> {
     let mut object = Object::new(BinaryFormat::Elf, architecture(triple)?, Endianness::Little);
-    for (symbol, bytes) in blobs {
+    for (symbol, (bytes, _)) in &content.blobs {
         add(&mut object, symbol, bytes);
     }
     // Without this section a linker takes the object for one that needs an executable stack.

@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use cutegen_spec::target::{Arch, Target};
 
 use super::error::SearchError;
+use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::{
     Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
 };
-use crate::cargo;
 use crate::evaluate::sanitize::{Sanitized, Tool};
 use crate::evaluate::{self, Judge, Outcome};
 use crate::generate::Candidate;
@@ -29,7 +29,8 @@ impl Compiled {
     /// As the gate takes it, its artifact written into `folder`.
     pub(super) fn for_gate(&self, folder: &Path) -> Result<evaluate::Candidate, SearchError> {
         let path = folder.join(format!("{}.artifact", self.candidate.name));
-        std::fs::write(&path, &self.artifact.bytes).map_err(|error| SearchError::File(path.clone(), error))?;
+        std::fs::write(&path, &self.artifact.bytes)
+            .map_err(|error| SearchError::File(path.clone(), error))?;
         Ok(evaluate::Candidate {
             artifact: path,
             contract: self.candidate.contract.clone(),
@@ -94,7 +95,8 @@ fn pairs(params: &[Param]) -> Vec<(u32, u32)> {
 
 /// A failure in words: the reason, and the first few things that the compiler said of the candidate.
 pub(super) fn words(failure: &CompileFailure) -> String {
-    let said = failure.diagnostics.iter().take(3).map(|d| format!("; line {}: {}", d.line.unwrap_or(0), d.message));
+    let said =
+        failure.diagnostics.iter().take(3).map(|d| format!("; line {}: {}", d.line.unwrap_or(0), d.message));
     format!("{:?}{}", failure.reason, said.collect::<String>())
 }
 
@@ -112,7 +114,11 @@ fn layout(plan: &Plan, candidate: &Candidate, artifact: &Artifact) -> Result<(),
 }
 
 /// Compiles a candidate of ours that has to compile.
-pub(super) fn must_compile(setup: &CompileSetup, plan: &Plan, candidate: Candidate) -> Result<Compiled, SearchError> {
+pub(super) fn must_compile(
+    setup: &CompileSetup,
+    plan: &Plan,
+    candidate: Candidate,
+) -> Result<Compiled, SearchError> {
     let ours = |detail| SearchError::Ours { kernel: plan.title(), what: "naive kernel", detail };
     one(setup, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
 }
@@ -149,7 +155,8 @@ pub(super) fn many(
 pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<PathBuf, SearchError> {
     let cxx = setup.toolchain.need_cxx()?;
     let (source, shared) = (folder.join("reference.cpp"), folder.join("reference.so"));
-    std::fs::write(&source, print::reference::print(plan)).map_err(|e| SearchError::File(source.clone(), e))?;
+    std::fs::write(&source, print::reference::print(plan))
+        .map_err(|e| SearchError::File(source.clone(), e))?;
     let mut command = Command::new(&cxx.program);
     command.args(["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-o"]);
     let output = command.arg(&shared).arg(&source).arg("-lm").stdin(Stdio::null()).output();

@@ -81,15 +81,16 @@ fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
         Kind::Tuned => "naive",
         Kind::Naive => "none",
     };
-    let timing = |(workload, timing): (&cutegen_spec::workload::Workload, &crate::evaluate::Comparison)| Timing {
-        workload: workload.axes.clone(),
-        micros: timing.candidate_us,
-        incumbent: incumbent.to_owned(),
-        speedup: timing.speedup,
-        low: timing.low,
-        high: timing.high,
-        samples: timing.samples,
-    };
+    let timing =
+        |(workload, timing): (&cutegen_spec::workload::Workload, &crate::evaluate::Comparison)| Timing {
+            workload: workload.axes.clone(),
+            micros: timing.candidate_us,
+            incumbent: incumbent.to_owned(),
+            speedup: timing.speedup,
+            low: timing.low,
+            high: timing.high,
+            samples: timing.samples,
+        };
     Evidence {
         gate: GATE,
         device: correctness.device.clone(),

@@ -41,10 +41,9 @@ impl fmt::Display for SearchError {
             SearchError::Compile(error) => error.fmt(f),
             SearchError::Evaluate(error) => error.fmt(f),
             SearchError::Worker(error) => write!(f, "cannot start this program as a worker: {error}"),
-            SearchError::Ours { kernel, what, detail } => write!(
-                f,
-                "the {what} of {kernel} failed: {detail}\nrun: cargo cutegen toolchain show"
-            ),
+            SearchError::Ours { kernel, what, detail } => {
+                write!(f, "the {what} of {kernel} failed: {detail}\nrun: cargo cutegen toolchain show")
+            }
             SearchError::NoDevice(reason) => f.write_str(reason),
             SearchError::File(path, error) => write!(f, "cannot write {}: {error}", path.display()),
             SearchError::Vanished(path) => write!(f, "the entry just written is gone: {}", path.display()),

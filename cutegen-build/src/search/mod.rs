@@ -61,7 +61,9 @@ impl Searcher {
     /// Whether this machine can judge kernels for `target`; the error says what is missing.
     pub fn can_judge(&self, target: &Target) -> Result<(), String> {
         match target {
-            Target::Host { .. } => self.setup.toolchain.need_cxx().map(|_| ()).map_err(|error| error.to_string()),
+            Target::Host { .. } => {
+                self.setup.toolchain.need_cxx().map(|_| ()).map_err(|error| error.to_string())
+            }
             Target::Cuda { arch, .. } => compiled::cuda_device(*arch).map(|_| ()),
         }
     }
@@ -111,7 +113,8 @@ impl Searcher {
     }
 
     fn put(&self, store: &Store, record: &Record, files: &[(String, Vec<u8>)]) -> Result<(), Error> {
-        let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+        let files: Vec<(&str, &[u8])> =
+            files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
         store.put(record, &files)?;
         Ok(())
     }

@@ -62,7 +62,11 @@ struct Search<'a> {
 }
 
 /// Runs a whole search.
-pub(super) fn run(setup: &CompileSetup, plan: &Plan, events: &mut dyn Reporter) -> Result<Found, SearchError> {
+pub(super) fn run(
+    setup: &CompileSetup,
+    plan: &Plan,
+    events: &mut dyn Reporter,
+) -> Result<Found, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
@@ -125,7 +129,9 @@ pub(super) fn fresh_seed() -> u64 {
 /// Whether a workload takes a CPU core so long that cold caches do not matter and blocks are dear.
 fn arithmetic_bound(plan: &Plan) -> bool {
     let extents = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok());
-    extents.map(|axes| crate::plan::cost::cost(&plan.spec, &plan.schedule, &axes).flops).any(|flops| flops > 1e8)
+    extents
+        .map(|axes| crate::plan::cost::cost(&plan.spec, &plan.schedule, &axes).flops)
+        .any(|flops| flops > 1e8)
 }
 
 /// Whether integers stay integers up to the last rounding: sums of products of inputs, and nothing after them.
@@ -200,7 +206,10 @@ impl Search<'_> {
     }
 
     /// Speed-ups over the naive kernel per workload: measured for the first candidate, by way of it for the others.
-    fn speedups(&mut self, gate: &crate::evaluate::Candidate) -> Result<Result<Vec<f64>, Outcome>, SearchError> {
+    fn speedups(
+        &mut self,
+        gate: &crate::evaluate::Candidate,
+    ) -> Result<Result<Vec<f64>, Outcome>, SearchError> {
         let (incumbent, base) = match &self.pace {
             Some((pace, base)) => (pace.clone(), base.clone()),
             None => (self.naive.for_gate(self.folder)?, vec![1.0; self.workloads.len()]),
@@ -217,7 +226,12 @@ impl Search<'_> {
     }
 
     /// The whole gate for the finalists, best first; the fastest that passes, timed again, is the answer.
-    fn finish(&mut self, names: &[String], compiled: &[Compiled], events: &mut dyn Reporter) -> Result<Found, SearchError> {
+    fn finish(
+        &mut self,
+        names: &[String],
+        compiled: &[Compiled],
+        events: &mut dyn Reporter,
+    ) -> Result<Found, SearchError> {
         let naive_gate = self.naive.for_gate(self.folder)?;
         let ours = |outcome: Outcome| SearchError::Ours {
             kernel: self.plan.title(),
@@ -267,7 +281,10 @@ impl Search<'_> {
         Ok(sanitizer.map(|sanitizer| Judged { correctness, timings, seed: self.seed, sanitizer }))
     }
 
-    fn whole_gate(&mut self, list: &[crate::evaluate::Candidate]) -> Result<Result<Correctness, Outcome>, SearchError> {
+    fn whole_gate(
+        &mut self,
+        list: &[crate::evaluate::Candidate],
+    ) -> Result<Result<Correctness, Outcome>, SearchError> {
         Ok(match self.judge.full(list)? {
             Outcome::Passed { correctness, .. } => Ok(correctness),
             outcome @ (Outcome::Incorrect(_)

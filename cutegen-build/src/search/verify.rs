@@ -93,7 +93,11 @@ fn one(
 ) -> Result<Rebuilt, SearchError> {
     let name = variant.name.clone();
     if variant.toolchain != here {
-        return Ok(Rebuilt::NotRebuilt { variant: name, needs: variant.toolchain.clone(), here: here.to_owned() });
+        return Ok(Rebuilt::NotRebuilt {
+            variant: name,
+            needs: variant.toolchain.clone(),
+            here: here.to_owned(),
+        });
     }
     let job = CompileJob {
         source: String::from_utf8_lossy(source).into_owned(),
@@ -101,7 +105,9 @@ fn one(
         compile_for: compiled::compile_for(&plan.target),
     };
     Ok(match compile(&job, setup)? {
-        CompileOutcome::Failed(failure) => Rebuilt::Differs { variant: name, detail: compiled::words(&failure) },
+        CompileOutcome::Failed(failure) => {
+            Rebuilt::Differs { variant: name, detail: compiled::words(&failure) }
+        }
         CompileOutcome::Compiled(artifact) => {
             let found = ArtifactDigest::of(&artifact.bytes);
             if found == variant.artifact.artifact {

@@ -118,7 +118,7 @@ fn each_gets_its_outcome() {
 fn what_cannot_be_launched_is_blocked() {
     let mut judge = bench::judge();
     let table = [
-        (STEP.replace("block = [\"256\"", "block = [\"2048\""), "threads of a block"),
+        (STEP.replace("block = [\"256\"", "block = [\"2048\""), "block.x"),
         (STEP.replace("ceil_div(a0 * a1, 256)\", \"1\"", "1\", \"70000\""), "grid.y"),
         (format!("{STEP}smem = \"300000\"\n"), "dynamic shared memory"),
         (

@@ -201,13 +201,13 @@ fn axis_doc(spec: &KernelSpec, position: usize) -> String {
 fn tensor_doc(spec: &KernelSpec, tensor: &Tensor) -> String {
     let dims: Vec<String> = tensor.dims.iter().map(|dim| text(dim, spec)).collect();
     let shape = format!("`{}[{}]`", tensor.dtype, dims.join(", "));
-    let what = match (tensor.role, tensor.constant) {
-        (Role::Input, false) => format!("Input, {shape}"),
-        (Role::Input, true) => format!("Weights, {shape}: the same at every launch"),
-        (Role::Inout, _) => format!("Read and partly written, {shape}"),
-        (Role::Output, _) => format!("Output, {shape}"),
-    };
-    format!("{what}{}.", known_extents(spec, tensor))
+    let shape = format!("{shape}{}", known_extents(spec, tensor));
+    match (tensor.role, tensor.constant) {
+        (Role::Input, false) => format!("Input, {shape}."),
+        (Role::Input, true) => format!("Weights, {shape}: the same values at every launch."),
+        (Role::Inout, _) => format!("Read and partly written, {shape}."),
+        (Role::Output, _) => format!("Output, {shape}."),
+    }
 }
 
 /// ` with k = 4096, p = h - 2` for the axes of a tensor that the caller doesn't pass.

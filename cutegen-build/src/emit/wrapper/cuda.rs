@@ -10,8 +10,8 @@ use quote::{format_ident, quote};
 use super::args::{self, Module, doc, math};
 use super::dispatch::{self, Ahead};
 use super::expr::number;
-use super::kernel::{Kernel, Name, Side, ident};
-use super::{entry, launch, stub};
+use super::kernel::{Kernel, Name, Side, ident, once};
+use super::{Pieces, entry, launch, stub};
 use crate::emit::Error;
 
 /// What all kernels share: imports, the loaded kernels, their workspace, the linked symbols.
@@ -46,7 +46,7 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 
             /// What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
-                vec![#(self.#names.explain()),*]
+                Vec::from([#(self.#names.explain()),*])
             }
         }
 
@@ -55,21 +55,15 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 }
 
 /// One kernel's arguments, calls, variants and entry.
-pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
+pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
     let arguments =
         args::argument_struct(kernel, Module::Cuda, &format!("Kernels::{}", kernel.names.function));
     if matches!(kernel.cuda, Side::Stub) {
-        let body = stub::cuda_kernel(kernel);
-        return Ok(quote!(#arguments #body));
+        return Ok(Pieces { items: vec![arguments, stub::cuda_kernel(kernel)], methods: Vec::new() });
     }
-    let (call, dispatch, raw) = (call(kernel), variant(kernel), raw(kernel));
-    let variants = launch::cuda_variants(kernel)?;
-    let entry = entry::kernel_entry(kernel);
-    Ok(quote! {
-        #arguments
-        impl Kernels { #call #raw #dispatch #variants }
-        #entry
-    })
+    let mut methods = vec![call(kernel), raw(kernel), variant(kernel)];
+    methods.extend(launch::variants(kernel, Module::Cuda)?);
+    Ok(Pieces { items: vec![arguments, entry::kernel_entry(kernel)], methods })
 }
 
 fn imports(kernels: &[&Kernel<'_>]) -> TokenStream {
@@ -93,15 +87,15 @@ fn workspace(kernels: &[&Kernel<'_>]) -> (TokenStream, TokenStream) {
     match answers.fold(Ahead::Bytes(0), Ahead::and) {
         Ahead::Bytes(bytes) => (
             doc(&[
-                "Workspace for the calls of every kernel on this stream: with memory aligned as allocators align",
-                &format!("it, none needs more than these {bytes} bytes."),
+                "Workspace for the calls of every kernel on this stream: with memory aligned as allocators",
+                &format!("align it, none needs more than these {bytes} bytes."),
             ]),
             number(bytes),
         ),
         Ahead::Grows => (
             doc(&[
-                "Workspace for the calls of every kernel on this stream. The axes' ranges allow more than a GiB, so",
-                "it begins empty and grows when a call needs it, which a call within a capture can't.",
+                "Workspace for the calls of every kernel on this stream. The axes' ranges allow more than a",
+                "GiB, so it begins empty and grows when a call needs it, which none can within a capture.",
             ]),
             number(0),
         ),
@@ -153,9 +147,9 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let axes: Vec<&Name> = spec.run_time_axes().map(|i| &names.local_axes[i]).collect();
     let scalars = names.scalars.iter().map(|field| quote!(args.#field));
     let (raw, bytes) = (format_ident!("{function}_raw"), format_ident!("{function}_workspace_bytes"));
-    let safety = doc(&[
-        "SAFETY: axes, shapes, strides, devices and overlap are checked above, and what is bound keeps the memory, in stream order, past the launch.",
-    ]);
+    let safety =
+        doc(&["SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]);
+    let [docs, checks, safety] = [docs, checks, safety].map(once);
     quote! {
         #docs
         pub fn #function(
@@ -192,12 +186,13 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
         &format!("[`Self::{function}`] over raw handles, for memory and streams that another library owns."),
         "",
         "# Safety",
-        "`stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is that of a",
+        "`stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is",
+        &format!("that of a dense row-major tensor of the shape and type that [`{arguments}`] says, aligned"),
+        "to its element, alive until the stream has passed the launch; outputs overlap nothing.",
         &format!(
-            "dense row-major tensor of the shape and type that [`{arguments}`] says, aligned to its element,"
+            "`workspace` is aligned to 256 bytes and has [`Self::{function}_workspace_bytes`]. Order is"
         ),
-        "alive until the stream has passed the launch; outputs overlap nothing. `workspace` is aligned to 256",
-        &format!("bytes and has [`Self::{function}_workspace_bytes`]. Order is the caller's."),
+        "the caller's.",
     ]);
     let (declared, passed) = (raw_params(kernel), addressed(kernel));
     let scalars = scalar_params(kernel);
@@ -210,6 +205,8 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
     let arms = arms(functions.iter().map(|function| quote!(self.#function(#all))));
     let safety = doc(&["SAFETY: the chosen variant is eligible; the rest is the caller's promise."]);
     let bytes = workspace_bytes(kernel);
+    let [docs, declared, scalars, derived, empty, passed, safety, arms, bytes] =
+        [docs, declared, scalars, derived, empty, passed, safety, arms, bytes].map(once);
     quote! {
         #docs
         pub unsafe fn #raw(

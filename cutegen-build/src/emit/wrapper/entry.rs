@@ -10,7 +10,7 @@ use quote::quote;
 
 use super::args::doc;
 use super::expr::{eligibility_text, number};
-use super::kernel::{Answer, Kernel, ident, short_target};
+use super::kernel::{Answer, Kernel, ident, once, short_target};
 
 /// Opt-in shared memory of a block at compute capability 9.0 (CUDA C++ Programming Guide, table of technical
 /// specifications), for functions that may ask for all there is.
@@ -21,7 +21,7 @@ const CLUSTER_PORTABLE: i64 = 8;
 /// `static NAME: KernelEntry`.
 pub(super) fn kernel_entry(kernel: &Kernel<'_>) -> TokenStream {
     let (entry, title) = (&kernel.names.entry, kernel.spec.name.as_str());
-    let targets = kernel.cuda.answers().iter().map(|answer| target(kernel.spec, answer));
+    let targets = kernel.cuda.answers().iter().map(|answer| once(target(kernel.spec, answer)));
     quote! {
         static #entry: KernelEntry = KernelEntry { kernel: #title, targets: &[#(#targets),*] };
     }
@@ -54,7 +54,7 @@ fn tuned_on(variant: &Variant) -> &str {
 
 fn target(spec: &KernelSpec, answer: &Answer<'_>) -> TokenStream {
     let arch = short_target(answer.target);
-    let variants = answer.variants().map(|(i, variant)| variant_entry(spec, answer, (i, variant)));
+    let variants = answer.variants().map(|(i, variant)| once(variant_entry(spec, answer, (i, variant))));
     quote!(TargetEntry { arch: #arch, variants: &[#(#variants),*] })
 }
 
@@ -63,12 +63,12 @@ fn variant_entry(
     answer: &Answer<'_>,
     (position, variant): (usize, &Variant),
 ) -> TokenStream {
-    let about = about(spec, variant);
+    let about = once(about(spec, variant));
     let symbol = ident(&answer.symbols[position]);
     let compressed = variant.artifact.file.ends_with(".zst");
     let (sha256, len) = (variant.artifact.artifact.to_string(), number(variant.artifact.bytes as i64));
     let min_driver = number(i64::from(variant.min_driver.unwrap_or(0)));
-    let steps = variant.contract.steps.iter().map(|s| step(spec, s));
+    let steps = variant.contract.steps.iter().map(|s| once(step(spec, s)));
     let safety = doc(&["SAFETY: linked from this package's archive, constant, of this length."]);
     quote! {
         VariantEntry {

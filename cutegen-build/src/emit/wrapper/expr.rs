@@ -3,6 +3,8 @@
 //!
 //! [`Int`]: https://docs.rs/cutegen-runtime
 
+use std::collections::BTreeMap;
+
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::spec::KernelSpec;
@@ -141,16 +143,27 @@ pub(super) fn text(expr: &IntExpr, spec: &KernelSpec) -> String {
     }
 }
 
-/// An eligibility as a person writes it; empty for `true`.
+/// An eligibility as a person writes it; empty for `true`. Tensors of one alignment are said together.
 pub(super) fn eligibility_text(eligibility: &Eligibility, spec: &KernelSpec) -> String {
-    let one = |condition: &Condition| match condition {
-        Condition::Divides { expr, by } => format!("{} % {by} == 0", text(expr, spec)),
-        Condition::AtLeast { expr, bound } => format!("{} >= {bound}", text(expr, spec)),
-        Condition::AtMost { expr, bound } => format!("{} <= {bound}", text(expr, spec)),
-        Condition::Aligned { tensor, bytes } => {
-            let name = spec.tensors.get(*tensor).map_or("?", |tensor| tensor.name.as_str());
-            format!("{name} aligned to {bytes} bytes")
+    let mut conditions: Vec<String> = Vec::new();
+    let mut aligned: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    for condition in &eligibility.0 {
+        match condition {
+            Condition::Divides { expr, by } => {
+                let factor =
+                    if is_infix(expr) { format!("({})", text(expr, spec)) } else { text(expr, spec) };
+                conditions.push(format!("{factor} % {by} == 0"));
+            }
+            Condition::AtLeast { expr, bound } => conditions.push(format!("{} >= {bound}", text(expr, spec))),
+            Condition::AtMost { expr, bound } => conditions.push(format!("{} <= {bound}", text(expr, spec))),
+            Condition::Aligned { tensor, bytes } => {
+                let name = spec.tensors.get(*tensor).map_or("?", |tensor| tensor.name.as_str());
+                aligned.entry(*bytes).or_default().push(name);
+            }
         }
-    };
-    eligibility.0.iter().map(one).collect::<Vec<_>>().join(" and ")
+    }
+    let aligned =
+        aligned.iter().map(|(bytes, names)| format!("{} aligned to {bytes} bytes", names.join(", ")));
+    conditions.extend(aligned);
+    conditions.join(" and ")
 }

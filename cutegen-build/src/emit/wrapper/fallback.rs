@@ -5,6 +5,7 @@ use cutegen_spec::tensor::Role;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::expr::number;
 use super::kernel::Kernel;
 use crate::emit::Error;
 use crate::print;
@@ -14,12 +15,11 @@ pub(super) fn function(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
     let (spec, names) = (kernel.spec, &kernel.names);
     let name = format_ident!("fallback_{}", names.function);
     let arguments = &names.arguments;
-    let text = format!("{{ {} }}", print::fallback::print(kernel.plan));
-    let block: syn::Block = syn::parse_str(&text)
+    let statements: TokenStream = print::fallback::print(kernel.plan)
+        .parse()
         .map_err(|error| Error::Internal(format!("fallback of {}: {error}", spec.name)))?;
-    let statements = block.stmts;
     let extents: Vec<_> = (0..spec.axes.len()).map(|i| format_ident!("a{i}")).collect();
-    let count = extents.len();
+    let count = number(extents.len() as i64);
     let tensors = spec.tensors.iter().zip(&names.tensors).enumerate().map(|(i, (tensor, field))| {
         let view = format_ident!("t{i}");
         match tensor.role {
@@ -35,7 +35,7 @@ pub(super) fn function(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
         /// The math, in f64, rounded where the spec rounds.
         fn #name(args: &mut #arguments<'_>, [#(#extents),*]: [usize; #count]) {
             #(#tensors)* #(#scalars)*
-            #(#statements)*
+            #statements
         }
     })
 }

@@ -13,7 +13,7 @@ use super::cuda::arms;
 use super::dispatch::{self, Ahead};
 use super::expr::number;
 use super::kernel::{Answer, Kernel, Name, Side, ident};
-use super::{entry, fallback, launch, stub};
+use super::{Pieces, entry, fallback, launch, stub};
 use crate::emit::Error;
 
 /// What all kernels share: imports, their workspace, what is linked.
@@ -40,24 +40,23 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
         pub fn workspace() -> Workspace { Workspace::with_bytes(#bytes) }
 
         /// What is linked, and in which order it is tried.
-        pub fn explain() -> Vec<Explain> { vec![#(#explained),*] }
+        pub fn explain() -> Vec<Explain> { Vec::from([#(#explained),*]) }
 
         #entries
     }
 }
 
 /// One kernel's arguments, call, variants and fallback.
-pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
-    let arguments = args::argument_struct(kernel, Module::Host, kernel.spec.name.as_str());
+pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
+    let mut items = vec![args::argument_struct(kernel, Module::Host, kernel.spec.name.as_str())];
     if matches!(kernel.host, Side::Stub) {
-        let body = stub::host_kernel(kernel);
-        return Ok(quote!(#arguments #body));
+        items.push(stub::host_kernel(kernel));
+        return Ok(Pieces { items, methods: Vec::new() });
     }
-    let (call, choice) = (call(kernel), variant(kernel));
-    let variants = launch::host_variants(kernel)?;
-    let fallback = fallback::function(kernel)?;
-    let listed = listed(kernel);
-    Ok(quote!(#arguments #call #choice #variants #fallback #listed))
+    items.extend([call(kernel), variant(kernel)]);
+    items.extend(launch::variants(kernel, Module::Host)?);
+    items.extend([fallback::function(kernel)?, listed(kernel)]);
+    Ok(Pieces { items, methods: Vec::new() })
 }
 
 fn workspace(kernels: &[&Kernel<'_>]) -> (TokenStream, TokenStream) {
@@ -124,7 +123,7 @@ fn listed(kernel: &Kernel<'_>) -> TokenStream {
         .flat_map(|answer| &answer.record.variants)
         .map(|variant| entry::about(kernel.spec, variant))
         .collect();
-    let count = variants.len() + 1;
+    let count = number(variants.len() as i64 + 1);
     quote! {
         static #name: [Variant; #count] = [
             #(#variants,)*
@@ -172,9 +171,7 @@ fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> To
     let scope = args::scope(kernel);
     let open: Vec<&Name> = kernel.open_axes().map(|i| &names.local_axes[i]).collect();
     let (tensors, scalars) = (&names.local_tensors, &names.scalars);
-    let safety = doc(&[
-        "SAFETY: axes, shapes, strides and the CPU's level are checked; borrows keep memory, and outputs apart.",
-    ]);
+    let safety = doc(&["SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart."]);
     let bodies = answer.variants().map(|(i, variant)| {
         let run = &answer.functions[i];
         let bytes = match dispatch::workspace(&variant.contract, &scope) {

@@ -1,6 +1,7 @@
 //! What the printers of this folder work on: one kernel with its answers on every target, and the names that its
 //! wrapper uses.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -207,6 +208,20 @@ fn word(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }
 
+/// Tokens to be interpolated once, which moves them; `quote!` would copy each.
+pub(super) struct Once(Cell<TokenStream>);
+
+/// For interpolation in one place, not in a repetition.
+pub(super) fn once(tokens: TokenStream) -> Once {
+    Once(Cell::new(tokens))
+}
+
+impl ToTokens for Once {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.extend(self.0.take());
+    }
+}
+
 pub(super) fn ident(text: &str) -> Ident {
     Ident::new(text, Span::call_site())
 }
@@ -262,30 +277,39 @@ const FUNCTIONS: &str = "all_aligned any_zero call explain load workspace";
 
 /// Every emitted item has a name of its own.
 fn check_names(kernels: &[Kernel<'_>]) -> Result<(), Error> {
-    let mut taken: BTreeMap<String, String> = BTreeMap::new();
-    for word in TYPES.split_whitespace().chain(FUNCTIONS.split_whitespace()) {
-        taken.insert(word.to_owned(), "every emitted module".to_owned());
-    }
+    let mut types = Taken::new(TYPES);
+    let mut values = Taken::new(FUNCTIONS);
     for kernel in kernels {
-        for item in items(kernel) {
-            let owner = format!("kernel `{}`", kernel.spec.name);
-            if let Some(by) = taken.insert(item.clone(), owner) {
-                return Err(Error::NameTaken { kernel: kernel.spec.name.to_string(), item, by });
-            }
-        }
+        types.take(kernel, kernel.names.arguments.to_string())?;
+        values_of(kernel).into_iter().try_for_each(|value| values.take(kernel, value))?;
     }
     Ok(())
 }
 
-fn items(kernel: &Kernel<'_>) -> Vec<String> {
+/// Names of one of Rust's namespaces, and who has them.
+struct Taken(BTreeMap<String, String>);
+
+impl Taken {
+    fn new(words: &str) -> Self {
+        let every = || "every emitted module".to_owned();
+        Self(words.split_whitespace().map(|word| (word.to_owned(), every())).collect())
+    }
+
+    fn take(&mut self, kernel: &Kernel<'_>, item: String) -> Result<(), Error> {
+        match self.0.insert(item.clone(), format!("kernel `{}`", kernel.spec.name)) {
+            Some(by) => Err(Error::NameTaken { kernel: kernel.spec.name.to_string(), item, by }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn values_of(kernel: &Kernel<'_>) -> Vec<String> {
     let name = kernel.spec.name.as_str();
     let answers = kernel.cuda.answers().iter().chain(kernel.host.answers());
-    let functions = answers.flat_map(|answer| answer.functions.iter().map(ToString::to_string));
-    let mut items = vec![name.to_owned(), kernel.names.arguments.to_string(), kernel.names.entry.to_string()];
-    items.extend(["raw", "variant", "workspace_bytes"].map(|suffix| format!("{name}_{suffix}")));
-    items.push(format!("fallback_{name}"));
-    items.extend(functions);
-    items
+    let mut values = vec![name.to_owned(), kernel.names.entry.to_string(), format!("fallback_{name}")];
+    values.extend(["raw", "variant", "workspace_bytes"].map(|suffix| format!("{name}_{suffix}")));
+    values.extend(answers.flat_map(|answer| answer.functions.iter().map(ToString::to_string)));
+    values
 }
 
 #[cfg(test)]

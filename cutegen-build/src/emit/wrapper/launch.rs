@@ -13,29 +13,18 @@ use quote::{format_ident, quote};
 use super::args::{Module, doc, element, scope};
 use super::cuda::scalar_params;
 use super::expr::{Scope, number};
-use super::kernel::{Answer, Kernel, ident, short_target};
+use super::kernel::{Answer, Kernel, ident, once, short_target};
 use crate::emit::Error;
 
-/// The functions of every variant for CUDA.
-pub(super) fn cuda_variants(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
-    let mut tokens = TokenStream::new();
-    for answer in kernel.cuda.answers() {
-        for (position, variant) in answer.variants() {
-            tokens.extend(function(kernel, answer, (position, variant), Module::Cuda)?);
-        }
-    }
-    Ok(tokens)
-}
-
-/// The functions of every variant for the CPU.
-pub(super) fn host_variants(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
-    let mut tokens = TokenStream::new();
-    for answer in kernel.host.answers() {
-        for (position, variant) in answer.variants() {
-            tokens.extend(function(kernel, answer, (position, variant), Module::Host)?);
-        }
-    }
-    Ok(tokens)
+/// The functions of every variant of one of the modules.
+pub(super) fn variants(kernel: &Kernel<'_>, module: Module) -> Result<Vec<TokenStream>, Error> {
+    let side = match module {
+        Module::Cuda => &kernel.cuda,
+        Module::Host => &kernel.host,
+    };
+    let every =
+        side.answers().iter().flat_map(|answer| answer.variants().map(move |variant| (answer, variant)));
+    every.map(|(answer, variant)| function(kernel, answer, variant, module)).collect()
 }
 
 fn function(
@@ -70,6 +59,9 @@ fn function(
         Module::Host => host_step(kernel, step),
     });
     let device = device_properties(kernel, &variant.contract);
+    let [docs, opening, scalars, device, params, parts] =
+        [docs, opening, scalars, device, params, parts].map(once);
+    let steps = steps.map(once);
     Ok(quote! {
         #docs
         unsafe fn #name(#opening #(#axes: usize,)* #(#addresses)* #scalars) -> Result<(), Error> {
@@ -177,7 +169,8 @@ fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &St
         fields.extend(asked.then(|| quote!(#name: true,)));
     }
     let occupancy = occupancy(kernel, &variant, &position, step);
-    let config = if occupancy.is_empty() && !step.co_resident {
+    let (is_plain, [grid, fields, occupancy]) = (occupancy.is_empty(), [grid, fields, occupancy].map(once));
+    let config = if is_plain && !step.co_resident {
         quote!(let config = LaunchConfig { grid: #grid, #fields ..LaunchConfig::default() };)
     } else {
         quote! {
@@ -193,9 +186,8 @@ fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &St
         }
     });
     let args = step.args.iter().map(|arg| argument(kernel, *arg));
-    let safety = doc(&[
-        "SAFETY: the parameters are the contract's, which was checked against the cubin's own layout.",
-    ]);
+    let safety = doc(&["SAFETY: the parameters are the contract's, checked against the cubin's own layout."]);
+    let (config, safety) = (once(config), once(safety));
     quote! {
         #config
         #resident
@@ -223,8 +215,7 @@ fn occupancy(kernel: &Kernel<'_>, variant: &TokenStream, position: &TokenStream,
 fn host_step(kernel: &Kernel<'_>, step: &Step) -> TokenStream {
     let entry = ident(&step.entry);
     let args = step.args.iter().map(|arg| argument(kernel, *arg));
-    let safety =
-        doc(&["SAFETY: the parameters are the contract's; the caller vouches for what they point at."]);
+    let safety = doc(&["SAFETY: the parameters are the contract's; the caller vouches for the memory."]);
     quote! {
         #safety
         unsafe { call(#entry, &mut params![#(#args),*]) };

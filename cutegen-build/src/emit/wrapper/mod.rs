@@ -12,6 +12,7 @@ mod fallback;
 mod host;
 pub mod kernel;
 mod launch;
+mod layout;
 mod stub;
 
 use proc_macro2::TokenStream;
@@ -50,7 +51,7 @@ pub(super) fn print(package: &Package<'_>, kernels: &[Kernel<'_>]) -> Result<Str
 
 fn header(package: &Package<'_>, kernels: &[Kernel<'_>]) -> String {
     let mut text = format!(
-        "// Emitted by cutegen {} for package `{}` {}. Not meant to be edited: edit the kernels' specs and build.\n//\n",
+        "// Emitted by cutegen {} for package `{}` {}.\n// Not meant to be edited: edit the kernels' specs and build.\n//\n",
         env!("CARGO_PKG_VERSION"),
         package.name,
         package.version
@@ -83,18 +84,37 @@ fn targets<'a>(kernels: &'a [&Kernel<'a>], side: impl Fn(&'a Kernel<'a>) -> &'a 
     names.join("`, `")
 }
 
+/// What one kernel adds to a module.
+struct Pieces {
+    items: Vec<TokenStream>,
+    /// Methods of `Kernels`.
+    methods: Vec<TokenStream>,
+}
+
 /// Formats what is shared and each kernel, and joins them, indented.
 fn module(
     shared: TokenStream,
     kernels: &[&Kernel<'_>],
-    print: impl Fn(&Kernel<'_>) -> Result<TokenStream, Error> + Sync,
+    print: impl Fn(&Kernel<'_>) -> Result<Pieces, Error> + Sync,
 ) -> Result<String, Error> {
-    let mut body = format(shared)?;
-    for text in side_by_side(kernels, |kernel| print(kernel).and_then(format)) {
-        body.push('\n');
+    let mut body = layout::print(shared);
+    for text in side_by_side(kernels, |kernel| print(kernel).map(join)) {
+        body.push_str("\n\n");
         body.push_str(&text?);
     }
     Ok(indent(&body))
+}
+
+fn join(pieces: Pieces) -> String {
+    let each = |pieces: Vec<TokenStream>| {
+        let printed = pieces.into_iter().filter(|piece| !piece.is_empty()).map(layout::print);
+        printed.collect::<Vec<_>>().join("\n\n")
+    };
+    let items = each(pieces.items);
+    if pieces.methods.is_empty() {
+        return items;
+    }
+    format!("{items}\n\nimpl Kernels {{\n{}}}", indent(&each(pieces.methods)))
 }
 
 /// `work` on each item, in order, on as many cores as there are.
@@ -114,13 +134,6 @@ fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
         };
         threads.into_iter().flat_map(join).collect()
     })
-}
-
-/// Formats items. Tokens can't hold comments, so safety comments travel as doc comments on statements.
-fn format(tokens: TokenStream) -> Result<String, Error> {
-    let file: syn::File = syn::parse2(tokens).map_err(|error| Error::Internal(error.to_string()))?;
-    let text = prettyplease::unparse(&file);
-    Ok(text.replace("/// SAFETY: ", "// SAFETY: "))
 }
 
 fn indent(text: &str) -> String {

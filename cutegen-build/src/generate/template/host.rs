@@ -49,7 +49,8 @@ struct Filling<'a> {
 }
 
 fn candidate(plan: &Plan, filling: &Filling<'_>, toolchain: &str) -> Candidate {
-    let header = format!("// {}: {}", filling.name, plan.spec.math.canonical().trim_end().replace('\n', "\n// "));
+    let header =
+        format!("// {}: {}", filling.name, plan.spec.math.canonical().trim_end().replace('\n', "\n// "));
     let prelude = fill(PRELUDE, &[("LANES", LANES)]);
     let mut blocks: Vec<(&str, &str)> =
         vec![("HEADER", &header), ("PRELUDE", &prelude), ("CONFIG", &filling.config)];
@@ -66,8 +67,10 @@ fn candidate(plan: &Plan, filling: &Filling<'_>, toolchain: &str) -> Candidate {
         pdl: false,
         co_resident: false,
     };
-    let workspace =
-        filling.workspace.iter().map(|bytes| WorkspacePart { bytes: bytes.clone(), initial: Initial::Undefined });
+    let workspace = filling
+        .workspace
+        .iter()
+        .map(|bytes| WorkspacePart { bytes: bytes.clone(), initial: Initial::Undefined });
     let contract = Contract { workspace: workspace.collect(), steps: vec![step] };
     let (source, contract) = name_entry(&source, &contract, toolchain);
     Candidate {
@@ -87,7 +90,10 @@ fn params(plan: &Plan, flat: bool, workspace: bool) -> String {
     let (tensors, axes) = (spec.tensors.len(), spec.axes.len());
     let mut lines = Vec::new();
     for a in 0..axes {
-        lines.push(format!("  [[maybe_unused]] const int64_t a{a} = value<int64_t>(params[{}]);", tensors + a));
+        lines.push(format!(
+            "  [[maybe_unused]] const int64_t a{a} = value<int64_t>(params[{}]);",
+            tensors + a
+        ));
     }
     for (t, tensor) in spec.tensors.iter().enumerate() {
         let constness = if tensor.role == Role::Input { "const " } else { "" };
@@ -98,7 +104,9 @@ fn params(plan: &Plan, flat: bool, workspace: bool) -> String {
             (false, false) => dims.join(", "),
         };
         let ty = element(tensor.dtype);
-        lines.push(format!("  const auto t{t} = view<{constness}{ty}>(params[{t}], make_shape({shape}));  // ({shape})"));
+        lines.push(format!(
+            "  const auto t{t} = view<{constness}{ty}>(params[{t}], make_shape({shape}));  // ({shape})"
+        ));
     }
     for (s, scalar) in spec.scalars.iter().enumerate() {
         let ty = element(scalar.dtype);
@@ -218,7 +226,9 @@ const GEMM_POINTS: [Gemm; 14] = [
 fn gemm_candidates(plan: &Plan, family: &Contraction, toolchain: &str) -> Vec<Candidate> {
     let dtype = |tensor: usize| plan.spec.tensors[tensor].dtype;
     let first = family.b[0];
-    let same = |b: &crate::plan::family::Operand| (dtype(b.tensor), b.k_contiguous) == (dtype(first.tensor), first.k_contiguous);
+    let same = |b: &crate::plan::family::Operand| {
+        (dtype(b.tensor), b.k_contiguous) == (dtype(first.tensor), first.k_contiguous)
+    };
     if family.b.len() > 2 || !family.b.iter().all(same) {
         return Vec::new();
     }
@@ -243,22 +253,38 @@ fn gemm_filling<'a>(plan: &Plan, family: &Contraction, point: Gemm) -> Filling<'
             point.mr, point.nr, point.kc, point.mc, point.nc, point.ku
         ),
         config: config(
-            &[("MR", point.mr), ("NR", point.nr), ("KC", point.kc), ("MC", point.mc), ("NC", point.nc), ("KU", point.ku)],
+            &[
+                ("MR", point.mr),
+                ("NR", point.nr),
+                ("KC", point.kc),
+                ("MC", point.mc),
+                ("NC", point.nc),
+                ("KU", point.ku),
+            ],
             &[("PACK_B", point.pack_b)],
         ),
         blocks: vec![
-            ("TYPES", format!(
-                "using TA = {ta};\nusing TB = {tb};\nconstexpr bool B_NT = {};\nconstexpr bool GATED = {gated};",
-                b.k_contiguous
-            )),
+            (
+                "TYPES",
+                format!(
+                    "using TA = {ta};\nusing TB = {tb};\nconstexpr bool B_NT = {};\nconstexpr bool GATED = {gated};",
+                    b.k_contiguous
+                ),
+            ),
             ("PARAMS", params(plan, false, true)),
-            ("OPERANDS", format!(
-                "  const int64_t L = 1, M = a{m}, N = a{n}, K = a{k}, lda = a{k}, ldb = a{ldb}, batch_a = 0, batch_b = 0;\n\
+            (
+                "OPERANDS",
+                format!(
+                    "  const int64_t L = 1, M = a{m}, N = a{n}, K = a{k}, lda = a{k}, ldb = a{ldb}, batch_a = 0, batch_b = 0;\n\
                  \x20 {ta} const* const A = t{}.data();\n  {tb} const* const B = t{}.data();\n  \
                  {tb} const* const B2 = t{second}.data();",
-                family.a, b.tensor
-            )),
-            ("EPILOGUE", format!("              {}", store(plan, family.out, "m, n", &names.expr(&family.epilogue)))),
+                    family.a, b.tensor
+                ),
+            ),
+            (
+                "EPILOGUE",
+                format!("              {}", store(plan, family.out, "m, n", &names.expr(&family.epilogue))),
+            ),
         ],
         workspace: Some(gemm_workspace(point, family, gated)),
         tiles: vec![(m, point.mr), (n, point.nr), (k, 8)],
@@ -283,6 +309,10 @@ fn gemm_workspace(point: Gemm, family: &Contraction, gated: bool) -> IntExpr {
         (false, false) => point.nr,
     };
     let strip = op(IntOp::Mul, number(columns * sums), k());
-    let floats = op(IntOp::Add, op(IntOp::Mul, number(point.mc), row), op(IntOp::Add, number(sums * point.mc * point.nc), strip));
+    let floats = op(
+        IntOp::Add,
+        op(IntOp::Mul, number(point.mc), row),
+        op(IntOp::Add, number(sums * point.mc * point.nc), strip),
+    );
     op(IntOp::Add, op(IntOp::Mul, number(4), floats), number(64))
 }

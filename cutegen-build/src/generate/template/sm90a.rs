@@ -15,8 +15,8 @@ use super::fill::fill;
 use crate::generate::{Candidate, ENTRY, name_entry};
 use crate::plan::Plan;
 use crate::plan::family::{Elementwise, Family};
-use crate::print::c::{self, Dialect, element, literal};
 use crate::print;
+use crate::print::c::{self, Dialect, element, literal};
 
 const PRELUDE: &str = include_str!("sm90a/prelude.cuh.in");
 const ELEMENTWISE: &str = include_str!("sm90a/elementwise.cu.in");
@@ -37,10 +37,31 @@ struct Point {
 
 /// `v16u4t256-osp`: vector bytes, unroll, threads; loads once, streaming stores, persistent grid.
 const POINTS: [&str; 25] = [
-    "v16u1t128", "v16u1t256", "v16u1t256-os", "v16u2t128", "v16u2t128-os", "v16u2t256", "v16u2t256-os",
-    "v16u4t128-os", "v16u4t256", "v16u4t256-o", "v16u4t256-s", "v16u4t256-os", "v16u4t512-os", "v16u8t128",
-    "v16u8t128-os", "v16u8t256-os", "v16u2t256-osp", "v16u4t128-osp", "v16u4t256-osp", "v16u4t512-osp",
-    "v32u1t256-os", "v32u2t128-os", "v32u2t256", "v32u2t256-os", "v32u2t256-osp",
+    "v16u1t128",
+    "v16u1t256",
+    "v16u1t256-os",
+    "v16u2t128",
+    "v16u2t128-os",
+    "v16u2t256",
+    "v16u2t256-os",
+    "v16u4t128-os",
+    "v16u4t256",
+    "v16u4t256-o",
+    "v16u4t256-s",
+    "v16u4t256-os",
+    "v16u4t512-os",
+    "v16u8t128",
+    "v16u8t128-os",
+    "v16u8t256-os",
+    "v16u2t256-osp",
+    "v16u4t128-osp",
+    "v16u4t256-osp",
+    "v16u4t512-osp",
+    "v32u1t256-os",
+    "v32u2t128-os",
+    "v32u2t256",
+    "v32u2t256-os",
+    "v32u2t256-osp",
 ];
 
 impl Point {
@@ -123,7 +144,8 @@ fn contract(plan: &Plan, family: &Elementwise, point: Point) -> Contract {
 
 fn source(plan: &Plan, family: &Elementwise, name: &str, point: Point) -> String {
     let spec = &plan.spec;
-    let header = format!("// elementwise {name}: {}", spec.math.canonical().trim_end().replace('\n', "\n// "));
+    let header =
+        format!("// elementwise {name}: {}", spec.math.canonical().trim_end().replace('\n', "\n// "));
     let narrow = spec.tensors[family.out].dtype == DType::Bf16 && !sums_a_sigmoid(&family.value);
     let prelude = fill(PRELUDE, &[("NARROW", &narrow.to_string())]);
     let listed = |text: &dyn Fn(usize) -> String| {
@@ -134,28 +156,35 @@ fn source(plan: &Plan, family: &Elementwise, name: &str, point: Point) -> String
     let scalars = || (0..spec.scalars.len()).map(|s| format!("s{s}"));
     let params = (0..spec.tensors.len()).map(|t| format!("{}* t{t}", element(spec.tensors[t].dtype)));
     let params = params.chain(axes().map(|a| format!("int64_t {a}")));
-    let params = params.chain(spec.scalars.iter().enumerate().map(|(s, x)| format!("{} s{s}", element(x.dtype))));
+    let params =
+        params.chain(spec.scalars.iter().enumerate().map(|(s, x)| format!("{} s{s}", element(x.dtype))));
     let members = axes().chain(scalars()).map(|name| format!("  float {name};"));
     let initialisers = axes().chain(scalars()).map(|name| format!("float({name})"));
     let length: Vec<String> = family.vars.iter().map(|v| format!("a{}", plan.schedule.vars[*v])).collect();
     let join = |items: Vec<String>, by: &str| items.join(by);
-    fill(ELEMENTWISE, &[
-        ("HEADER", &header),
-        ("PRELUDE", &prelude),
-        ("CONFIG", &configuration(point)),
-        ("TYPES", &format!(
-            "using Elements = tuple<{}>;\nconstexpr bool READ[] = {{{}}};\nconstexpr bool WRITTEN[] = {{{}}};",
-            listed(&|t| element(spec.tensors[t].dtype).to_owned()),
-            listed(&|t| (spec.tensors[t].role == Role::Input).to_string()),
-            listed(&|t| (t == family.out).to_string()),
-        )),
-        ("MEMBERS", &join(members.collect(), "\n")),
-        ("BODY", &format!("    v[{}] = {};", family.out, c::expr(&family.value, &Registers))),
-        ("PARAMS", &join(params.collect(), ", ")),
-        ("LENGTH", &if length.is_empty() { "1".to_owned() } else { length.join(" * ") }),
-        ("SCALARS", &join(initialisers.collect(), ", ")),
-        ("POINTERS", &listed(&|t| format!("t{t}"))),
-    ])
+    fill(
+        ELEMENTWISE,
+        &[
+            ("HEADER", &header),
+            ("PRELUDE", &prelude),
+            ("CONFIG", &configuration(point)),
+            (
+                "TYPES",
+                &format!(
+                    "using Elements = tuple<{}>;\nconstexpr bool READ[] = {{{}}};\nconstexpr bool WRITTEN[] = {{{}}};",
+                    listed(&|t| element(spec.tensors[t].dtype).to_owned()),
+                    listed(&|t| (spec.tensors[t].role == Role::Input).to_string()),
+                    listed(&|t| (t == family.out).to_string()),
+                ),
+            ),
+            ("MEMBERS", &join(members.collect(), "\n")),
+            ("BODY", &format!("    v[{}] = {};", family.out, c::expr(&family.value, &Registers))),
+            ("PARAMS", &join(params.collect(), ", ")),
+            ("LENGTH", &if length.is_empty() { "1".to_owned() } else { length.join(" * ") }),
+            ("SCALARS", &join(initialisers.collect(), ", ")),
+            ("POINTERS", &listed(&|t| format!("t{t}"))),
+        ],
+    )
 }
 
 fn configuration(point: Point) -> String {

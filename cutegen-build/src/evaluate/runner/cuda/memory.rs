@@ -48,10 +48,14 @@ impl Allocation {
         }
     }
 
+    /// Copies in the session's stream, and waits. A copy in the null stream may return with its last piece still
+    /// under way, and nothing would order it before a launch in the session's stream.
     pub(super) fn write(&self, at: u64, from: &[u8]) -> Result<(), Stop> {
         let to = self.within(at, from.len() as u64)?;
-        // SAFETY: `to` and the bytes behind it lie in this allocation; nothing runs on the device.
-        unsafe { result::memcpy_htod_sync(to, from) }.map_err(machine("copying to the device"))
+        // SAFETY: `to` and the bytes behind it lie in this allocation, and `from` outlives the wait below.
+        unsafe { result::memcpy_htod_async(to, from, self.session.stream) }
+            .map_err(machine("copying to the device"))?;
+        self.session.wait()
     }
 
     pub(super) fn read(&self, at: u64, to: &mut [u8]) -> Result<(), Stop> {

@@ -1,0 +1,748 @@
+// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0.
+// Not meant to be edited: edit the kernels' specs and build.
+//
+// everything on sm_90a:h200: key a42d08ef8db309a46a343099fd6022ad012e8c73b29c52ba20357e82741eb992
+// everything on sm_90a: key 27731e2c8c411a5d1b84ce85978efd897beeb662ab8304de032f78822a2ac031
+// everything on host:x86_64-unknown-linux-gnu:x86-64-v3: key 4bcf6f77d85b9e991bc0f8c93cd7cb49809c534a6bb9f37981822977934932ce
+
+::cutegen_runtime::cuda_module! {
+    /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
+    #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
+    #[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+    #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
+    pub mod cuda {
+        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use ::cutegen_runtime::cuda::{
+            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
+            KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
+        };
+        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use ::cutegen_runtime::half::bf16;
+        use ::cutegen_runtime::{Error, Int, params};
+        use ::std::sync::Arc;
+
+        /// All kernels of this package, loaded into one context by [`load`].
+        #[derive(Debug)]
+        pub struct Kernels { everything: LoadedKernel, }
+
+        /// Checks device, driver and digests, and loads every kernel.
+        pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
+            let device = Device::of(context)?;
+            Ok(Kernels { everything: LoadedKernel::load(&device, &EVERYTHING)?, })
+        }
+
+        impl Kernels {
+            /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
+            /// align it, none needs more than these 8389632 bytes.
+            pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
+                Workspace::with_bytes(stream, 8389632)
+            }
+
+            /// What is loaded, and in which order it is tried.
+            pub fn explain(&self) -> Vec<Explain> {
+                Vec::from([self.everything.explain()])
+            }
+        }
+
+        unsafe extern "C" {
+            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 4571];
+
+            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 4571];
+
+            static cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2: [u8; 7];
+        }
+
+        /// Arguments of [`Kernels::everything`].
+        ///
+        /// ```text
+        /// y[m, stream] = sum(k, check[m, k] * w[stream, k]) + eps
+        /// z[twice] = args
+        /// ```
+        #[derive(Debug)]
+        pub struct Everything<'a> {
+            /// Axis, 8..=4096 in steps of 8.
+            pub m: usize,
+            /// Axis, 0..=64.
+            pub stream: usize,
+            /// Input, `f32[m, k]` with k = 512.
+            pub check: CudaView<'a, f32, 2>,
+            /// Weights, `bf16[stream, k]` with k = 512: the same values at every launch.
+            pub w: CudaView<'a, bf16, 2>,
+            /// Output, `f32[m, stream]`.
+            pub y: CudaViewMut<'a, f32, 2>,
+            /// Output, `f64[twice]` with twice = m * 2.
+            pub z: CudaViewMut<'a, f64, 1>,
+            /// Scalar, `f32`.
+            pub eps: f32,
+            /// Scalar, `f64`.
+            pub args: f64,
+        }
+
+        static EVERYTHING: KernelEntry = KernelEntry {
+            kernel: "everything",
+            targets: &[
+                TargetEntry {
+                    arch: "sm_90a:h200",
+                    variants: &[
+                        VariantEntry {
+                            about: Variant {
+                                name: "split-2",
+                                origin: Origin::Tuned,
+                                eligible: "m % 8 == 0 and check, w aligned to 16 bytes",
+                                preferred: "m * stream >= 1024 and stream <= 64",
+                                tuned_on: "NVIDIA H200",
+                            },
+                            artifact: Artifact {
+                                // SAFETY: linked from this package's archive, constant, of this length.
+                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2 },
+                                compressed: false,
+                                sha256: "7b665c7adbcd34311568ed0bb69413bca20d1988621a45fd7c2594a0d3a367aa",
+                                len: 7,
+                            },
+                            min_driver: 580,
+                            steps: &[
+                                Step {
+                                    entry: "split_0", dynamic_smem_max: 232448, nonportable_cluster: false,
+                                },
+                                Step { entry: "split_1", dynamic_smem_max: 0, nonportable_cluster: false },
+                            ],
+                        },
+                        VariantEntry {
+                            about: Variant {
+                                name: "naive",
+                                origin: Origin::Untuned,
+                                eligible: "",
+                                preferred: "",
+                                tuned_on: "",
+                            },
+                            artifact: Artifact {
+                                // SAFETY: linked from this package's archive, constant, of this length.
+                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
+                                compressed: false,
+                                sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
+                                len: 4571,
+                            },
+                            min_driver: 580,
+                            steps: &[
+                                Step {
+                                    entry: "cutegen_497a4dbb7d55ce72_0",
+                                    dynamic_smem_max: 0,
+                                    nonportable_cluster: false,
+                                },
+                                Step {
+                                    entry: "cutegen_497a4dbb7d55ce72_1",
+                                    dynamic_smem_max: 0,
+                                    nonportable_cluster: false,
+                                },
+                                Step {
+                                    entry: "cutegen_497a4dbb7d55ce72_2",
+                                    dynamic_smem_max: 0,
+                                    nonportable_cluster: false,
+                                },
+                            ],
+                        },
+                    ],
+                },
+                TargetEntry {
+                    arch: "sm_90a",
+                    variants: &[VariantEntry {
+                        about: Variant {
+                            name: "naive",
+                            origin: Origin::Untuned,
+                            eligible: "",
+                            preferred: "",
+                            tuned_on: "",
+                        },
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
+                            compressed: false,
+                            sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
+                            len: 4571,
+                        },
+                        min_driver: 580,
+                        steps: &[
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_0",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_1",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                            Step {
+                                entry: "cutegen_497a4dbb7d55ce72_2",
+                                dynamic_smem_max: 0,
+                                nonportable_cluster: false,
+                            },
+                        ],
+                    }],
+                },
+            ],
+        };
+
+        impl Kernels {
+            /// ```text
+            /// y[m, stream] = sum(k, check[m, k] * w[stream, k]) + eps
+            /// z[twice] = args
+            /// ```
+            ///
+            /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            pub fn everything(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Everything<'_>,
+            ) -> Result<(), Error> {
+                let check = Check::new("everything");
+                let m = args.m;
+                let its_stream = args.stream;
+                check.axis("m", m, 8, 4096, 8)?;
+                check.axis("stream", its_stream, 0, 64, 1)?;
+                let twice = check.count("twice", Int::from(m) * 2)?;
+                check.shape("check", args.check.layout(), [m, 512])?;
+                check.row_major("check", args.check.layout())?;
+                check.shape("w", args.w.layout(), [its_stream, 512])?;
+                check.row_major("w", args.w.layout())?;
+                check.shape("y", args.y.layout(), [m, its_stream])?;
+                check.row_major("y", args.y.layout())?;
+                check.shape("z", args.z.layout(), [twice])?;
+                check.row_major("z", args.z.layout())?;
+                if args.y.layout().is_empty() && args.z.layout().is_empty() {
+                    return Ok(());
+                }
+                let order = Order::begin(&self.everything, stream)?;
+                let bound_check = order.read("check", args.check)?;
+                let bound_w = order.read("w", args.w)?;
+                let bound_y = order.write("y", args.y)?;
+                let bound_z = order.write("z", args.z)?;
+                check.disjoint(
+                    &[("y", bound_y.extent()), ("z", bound_z.extent())],
+                    &[("check", bound_check.extent()), ("w", bound_w.extent())],
+                )?;
+                let bytes = self.everything_workspace_bytes(
+                    m,
+                    its_stream,
+                    bound_check.address(),
+                    bound_w.address(),
+                    bound_y.address(),
+                    bound_z.address(),
+                );
+                let bound_workspace = order.workspace(workspace, bytes)?;
+                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                let launched = unsafe {
+                    self.everything_raw(
+                        stream.cu_stream(),
+                        bound_workspace.address(),
+                        m,
+                        its_stream,
+                        bound_check.address(),
+                        bound_w.address(),
+                        bound_y.address(),
+                        bound_z.address(),
+                        args.eps,
+                        args.args,
+                    )
+                };
+                order.finish(launched, (bound_workspace, bound_check, bound_w, bound_y, bound_z))
+            }
+
+            /// [`Self::everything`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
+            /// that of a dense row-major tensor of the shape and type that [`Everything`] says, aligned
+            /// to its element, alive until the stream has passed the launch; outputs overlap nothing.
+            /// `workspace` is aligned to 256 bytes and has [`Self::everything_workspace_bytes`]. Order is
+            /// the caller's.
+            pub unsafe fn everything_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                its_stream: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+                eps: f32,
+                its_args: f64,
+            ) -> Result<(), Error> {
+                let check = Check::new("everything");
+                let twice = check.count("twice", Int::from(m) * 2)?;
+                if any_zero(&[m, its_stream]) && any_zero(&[twice]) {
+                    return Ok(());
+                }
+                self.everything.bind()?;
+                let variant = self.everything_variant(m, its_stream, its_check, w, y, z);
+                // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
+                unsafe {
+                    match variant {
+                        0 => self.everything_sm_90a_h200_split_2(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
+                        1 => self.everything_sm_90a_h200_naive(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
+                        _ => self.everything_sm_90a_naive(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
+                    }
+                }
+            }
+
+            /// Bytes of workspace that [`Self::everything_raw`] needs for these axes and addresses.
+            pub fn everything_workspace_bytes(
+                &self,
+                m: usize,
+                its_stream: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+            ) -> usize {
+                let twice = Int::bytes(Int::from(m) * 2);
+                let bytes = match self.everything_variant(m, its_stream, its_check, w, y, z) {
+                    0 => Int::padded((Int::from(m) * 512) * 4) + Int::padded(Int::new(1024)),
+                    1 => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
+                    _ => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
+                };
+                Int::bytes(bytes)
+            }
+
+            /// The variant that these arguments get, counted through all targets.
+            fn everything_variant(
+                &self,
+                m: usize,
+                its_stream: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+            ) -> usize {
+                let twice = Int::bytes(Int::from(m) * 2);
+                match self.everything.arch() {
+                    "sm_90a" => {
+                        2
+                    }
+                    _ => {
+                        if Int::is_multiple_of(Int::from(m), 8) && all_aligned(16, &[its_check])
+                            && all_aligned(16, &[w])
+                            && Int::is_at_least(Int::from(m) * Int::from(its_stream), 1024)
+                            && Int::is_at_most(Int::from(its_stream), 64)
+                        {
+                            return 0;
+                        }
+                        1
+                    }
+                }
+            }
+
+            /// Launch contract of variant 0 for `sm_90a:h200`, `split-2`.
+            unsafe fn everything_sm_90a_h200_split_2(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                its_stream: usize,
+                twice: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+                eps: f32,
+                its_args: f64,
+            ) -> Result<(), Error> {
+                let check = Check::new("everything");
+                let sm_count = Int::from(self.everything.device().sm_count);
+                let device_smem = Int::from(self.everything.device().smem_max);
+                let param_m = m as i64;
+                let param_k: i64 = 512;
+                let param_twice = twice as i64;
+                let part_0 = workspace;
+                let part_1 = workspace + check.count(
+                    "workspace", Int::padded((Int::from(m) * 512) * 4),
+                )? as u64;
+                // SAFETY: the part lies in the workspace, which nothing else uses now.
+                unsafe { self.everything.zero(stream, part_1, check.count("workspace", Int::new(1024))?)? };
+                let mut config = LaunchConfig {
+                    block: [384, 1, 1],
+                    cluster: [2, 1, 1],
+                    dynamic_smem: check.smem(Int::min(device_smem, Int::new(232448)))?,
+                    pdl: true,
+                    ..LaunchConfig::default()
+                };
+                let max_active_clusters = Int::from(self.everything.max_active_clusters(0, 0, &config)?);
+                config.grid = check.blocks([
+                    Int::min(Int::ceil_div(Int::from(m), Int::new(128)), max_active_clusters * 2),
+                    Int::new(1),
+                    Int::new(1),
+                ])?;
+                let mut params = params![its_check, w, param_m, param_k, param_twice, eps, part_1];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.everything.launch(0, 0, stream, &config, &mut params)? };
+                let mut config = LaunchConfig {
+                    block: [384, 1, 1], cooperative: true, ..LaunchConfig::default()
+                };
+                let max_blocks_per_sm = Int::from(self.everything.max_blocks_per_sm(0, 1, &config)?);
+                config.grid = check.blocks([
+                    sm_count * max_blocks_per_sm, (Int::from(its_stream) / 8) + 1, Int::new(1),
+                ])?;
+                let resident = self.everything.max_blocks_per_sm(0, 1, &config)?;
+                check.co_resident(config.grid, resident, self.everything.device().sm_count)?;
+                let mut params = params![part_0, part_1, its_args, y];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.everything.launch(0, 1, stream, &config, &mut params)? };
+                Ok(())
+            }
+
+            /// Launch contract of variant 1 for `sm_90a:h200`, `naive`.
+            unsafe fn everything_sm_90a_h200_naive(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                its_stream: usize,
+                twice: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+                eps: f32,
+                its_args: f64,
+            ) -> Result<(), Error> {
+                let check = Check::new("everything");
+                let param_m = m as i64;
+                let param_stream = its_stream as i64;
+                let param_k: i64 = 512;
+                let param_twice = twice as i64;
+                let part_0 = workspace;
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(
+                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                            Int::new(1048576),
+                        ),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                ];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.everything.launch(1, 0, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(
+                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                            Int::new(1048576),
+                        ),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                ];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.everything.launch(1, 1, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                ];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.everything.launch(1, 2, stream, &config, &mut params)? };
+                Ok(())
+            }
+
+            /// Launch contract of variant 0 for `sm_90a`, `naive`.
+            unsafe fn everything_sm_90a_naive(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                its_stream: usize,
+                twice: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+                eps: f32,
+                its_args: f64,
+            ) -> Result<(), Error> {
+                let check = Check::new("everything");
+                let param_m = m as i64;
+                let param_stream = its_stream as i64;
+                let param_k: i64 = 512;
+                let param_twice = twice as i64;
+                let part_0 = workspace;
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(
+                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                            Int::new(1048576),
+                        ),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                ];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.everything.launch(0, 0, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(
+                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                            Int::new(1048576),
+                        ),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                ];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.everything.launch(0, 1, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![
+                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                ];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.everything.launch(0, 2, stream, &config, &mut params)? };
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Kernels on the CPU for `host:x86_64-unknown-linux-gnu:x86-64-v3`, over fallbacks from the math.
+#[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
+#[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+#[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
+pub mod host {
+    use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
+    use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+    use ::cutegen_runtime::half::bf16;
+    use ::cutegen_runtime::host::{Workspace, call, cpu};
+    use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+
+    /// Workspace for every call of every kernel: none needs more than these 2097152 bytes.
+    pub fn workspace() -> Workspace {
+        Workspace::with_bytes(2097152)
+    }
+
+    /// What is linked, and in which order it is tried.
+    pub fn explain() -> Vec<Explain> {
+        Vec::from([Explain {
+            kernel: "everything",
+            target: "x86-64-v3",
+            device: cpu::level().to_owned(),
+            variants: if cpu::supports("x86-64-v3") {
+                EVERYTHING.to_vec()
+            } else {
+                EVERYTHING[1..].to_vec()
+            },
+        }])
+    }
+
+    unsafe extern "C" {
+        fn cutegen_e52a89c9c5316b6e(params: *mut *mut ::core::ffi::c_void);
+    }
+
+    /// Arguments of [`everything`].
+    ///
+    /// ```text
+    /// y[m, stream] = sum(k, check[m, k] * w[stream, k]) + eps
+    /// z[twice] = args
+    /// ```
+    #[derive(Debug)]
+    pub struct Everything<'a> {
+        /// Axis, 8..=4096 in steps of 8.
+        pub m: usize,
+        /// Axis, 0..=64.
+        pub stream: usize,
+        /// Input, `f32[m, k]` with k = 512.
+        pub check: View<'a, f32, 2>,
+        /// Weights, `bf16[stream, k]` with k = 512: the same values at every launch.
+        pub w: View<'a, bf16, 2>,
+        /// Output, `f32[m, stream]`.
+        pub y: ViewMut<'a, f32, 2>,
+        /// Output, `f64[twice]` with twice = m * 2.
+        pub z: ViewMut<'a, f64, 1>,
+        /// Scalar, `f32`.
+        pub eps: f32,
+        /// Scalar, `f64`.
+        pub args: f64,
+    }
+
+    /// ```text
+    /// y[m, stream] = sum(k, check[m, k] * w[stream, k]) + eps
+    /// z[twice] = args
+    /// ```
+    ///
+    /// Returns when done. Nothing is done where no output has an element.
+    pub fn everything(workspace: &mut Workspace, mut args: Everything<'_>) -> Result<(), Error> {
+        let check = Check::new("everything");
+        let m = args.m;
+        let its_stream = args.stream;
+        check.axis("m", m, 8, 4096, 8)?;
+        check.axis("stream", its_stream, 0, 64, 1)?;
+        let twice = check.count("twice", Int::from(m) * 2)?;
+        check.shape("check", args.check.layout(), [m, 512])?;
+        check.row_major("check", args.check.layout())?;
+        check.shape("w", args.w.layout(), [its_stream, 512])?;
+        check.row_major("w", args.w.layout())?;
+        check.shape("y", args.y.layout(), [m, its_stream])?;
+        check.row_major("y", args.y.layout())?;
+        check.shape("z", args.z.layout(), [twice])?;
+        check.row_major("z", args.z.layout())?;
+        if args.y.layout().is_empty() && args.z.layout().is_empty() {
+            return Ok(());
+        }
+        let its_check = args.check.as_ptr();
+        let w = args.w.as_ptr();
+        let y = args.y.as_mut_ptr();
+        let z = args.z.as_mut_ptr();
+        match everything_variant(
+            m,
+            its_stream,
+            twice,
+            its_check.addr() as u64,
+            w.addr() as u64,
+            y.addr() as u64,
+            z.addr() as u64,
+        ) {
+            0 => {
+                let scratch = workspace.reserve(
+                    check.count(
+                        "workspace", Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
+                    )?
+                );
+                // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
+                unsafe {
+                    everything_host_naive(
+                        scratch, m, its_stream, twice, its_check, w, y, z, args.eps, args.args,
+                    )
+                }
+            }
+            _ => {
+                fallback_everything(&mut args, [m, its_stream, 512, twice]);
+                Ok(())
+            }
+        }
+    }
+
+    /// The variant that these arguments get; one past the last is the math.
+    fn everything_variant(
+        m: usize, its_stream: usize, twice: usize, its_check: u64, w: u64, y: u64, z: u64,
+    ) -> usize {
+        if !cpu::supports("x86-64-v3") {
+            return 1;
+        }
+        0
+    }
+
+    /// Launch contract of variant 0 for `host`, `naive`.
+    unsafe fn everything_host_naive(
+        workspace: *mut u8,
+        m: usize,
+        its_stream: usize,
+        twice: usize,
+        its_check: *const f32,
+        w: *const bf16,
+        y: *mut f32,
+        z: *mut f64,
+        eps: f32,
+        its_args: f64,
+    ) -> Result<(), Error> {
+        let check = Check::new("everything");
+        let param_m = m as i64;
+        let param_stream = its_stream as i64;
+        let param_k: i64 = 512;
+        let param_twice = twice as i64;
+        let part_0 = workspace;
+        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+        unsafe {
+            call(
+                cutegen_e52a89c9c5316b6e,
+                &mut params![
+                    its_check,
+                    w,
+                    y,
+                    z,
+                    param_m,
+                    param_stream,
+                    param_k,
+                    param_twice,
+                    eps,
+                    its_args,
+                    part_0,
+                ],
+            )
+        };
+        Ok(())
+    }
+
+    /// The math, in f64, rounded where the spec rounds.
+    fn fallback_everything(args: &mut Everything<'_>, [a0, a1, a2, a3]: [usize; 4]) {
+        let t0 = &args.check;
+        let t1 = &args.w;
+        let t2 = &mut args.y;
+        let t3 = &mut args.z;
+        let s0 = args.eps;
+        let s1 = args.args;
+        let mut w0 = vec![0.0_f64; a0 * a1];
+        for v0 in 0..a0 {
+            for v1 in 0..a1 {
+                w0[v0 * a1 + v1] = {
+                    let mut r = 0.0;
+                    for v2 in 0..a2 {
+                        let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
+                        r = r + e;
+                    }
+                    r
+                };
+            }
+        }
+        for v0 in 0..a0 {
+            for v1 in 0..a1 {
+                t2.put([v0, v1], ((w0[v0 * a1 + v1] + f64::from(s0))) as f32);
+            }
+        }
+        for v3 in 0..a3 {
+            t3.put([v3], f64::from(s1));
+        }
+    }
+
+    static EVERYTHING: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
+    ];
+}

@@ -1,0 +1,781 @@
+// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0.
+// Not meant to be edited: edit the kernels' specs and build.
+//
+// rms_norm on host:x86_64-unknown-linux-gnu:x86-64-v3: key 87ab0a7cb3073df32d1300b0d6aefddf5c76ae3d58c0bd049ede33bfbf46eec4
+// gate_up on host:x86_64-unknown-linux-gnu:x86-64-v3: key e0df0e1d63a2dbb060e85d1d58e710e3a6e96ef69ea8ec4f2705c18787c18a21
+// down_residual on host:x86_64-unknown-linux-gnu:x86-64-v3: key 7f521fde6e3830894de6b380428e5a8fbc583db2bd0d508a2b6c30ed2abaf3c5
+// silu_mul on sm_90a: key 09b0d7abcdcf89b74c6803e8d7dc7e5c1820dbaccd3a8184b445887c9469ed71
+// silu_mul on host:x86_64-unknown-linux-gnu:x86-64-v3: key 2762b71f7c98f3d9bb5b16424f2bdf8a6a26e06afba280014591d6e75a734b22
+
+::cutegen_runtime::cuda_module! {
+    /// CUDA kernels for `sm_90a`.
+    #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
+    #[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+    #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
+    pub mod cuda {
+        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use ::cutegen_runtime::cuda::{
+            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
+            KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
+        };
+        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use ::cutegen_runtime::half::bf16;
+        use ::cutegen_runtime::{Error, Int, params};
+        use ::std::sync::Arc;
+
+        /// All kernels of this package, loaded into one context by [`load`].
+        #[derive(Debug)]
+        pub struct Kernels { silu_mul: LoadedKernel, }
+
+        /// Checks device, driver and digests, and loads every kernel.
+        pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
+            let device = Device::of(context)?;
+            Ok(Kernels { silu_mul: LoadedKernel::load(&device, &SILU_MUL)?, })
+        }
+
+        impl Kernels {
+            /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
+            /// align it, none needs more than these 0 bytes.
+            pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
+                Workspace::with_bytes(stream, 0)
+            }
+
+            /// What is loaded, and in which order it is tried.
+            pub fn explain(&self) -> Vec<Explain> {
+                Vec::from([self.silu_mul.explain()])
+            }
+        }
+
+        unsafe extern "C" {
+            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 3221];
+
+            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
+        }
+
+        /// Arguments of [`Kernels::silu_mul`].
+        ///
+        /// `y[n] = silu(g[n]) * u[n]`
+        #[derive(Debug)]
+        pub struct SiluMul<'a> {
+            /// Axis, 1..=1073741824.
+            pub n: usize,
+            /// Input, `bf16[n]`.
+            pub g: CudaView<'a, bf16, 1>,
+            /// Input, `bf16[n]`.
+            pub u: CudaView<'a, bf16, 1>,
+            /// Output, `bf16[n]`.
+            pub y: CudaViewMut<'a, bf16, 1>,
+        }
+
+        static SILU_MUL: KernelEntry = KernelEntry {
+            kernel: "silu_mul",
+            targets: &[TargetEntry {
+                arch: "sm_90a",
+                variants: &[
+                    VariantEntry {
+                        about: Variant {
+                            name: "vector8",
+                            origin: Origin::Tuned,
+                            eligible: "g, u, y aligned to 16 bytes",
+                            preferred: "n >= 4096",
+                            tuned_on: "NVIDIA H200",
+                        },
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8 },
+                            compressed: false,
+                            sha256: "5bd8becf09fce190fbdb94ea4ef1532ba1da7ff49e21eacbdd79a4c0a69b770d",
+                            len: 13,
+                        },
+                        min_driver: 580,
+                        steps: &[Step {
+                            entry: "silu_mul_vector8", dynamic_smem_max: 0, nonportable_cluster: false,
+                        }],
+                    },
+                    VariantEntry {
+                        about: Variant {
+                            name: "naive",
+                            origin: Origin::Untuned,
+                            eligible: "",
+                            preferred: "",
+                            tuned_on: "",
+                        },
+                        artifact: Artifact {
+                            // SAFETY: linked from this package's archive, constant, of this length.
+                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
+                            compressed: false,
+                            sha256: "635f28b27a5837a67f76649d045262739794e77a2f310befdf8da02d80b57a5d",
+                            len: 3221,
+                        },
+                        min_driver: 580,
+                        steps: &[Step {
+                            entry: "cutegen_635f28b27a5837a6_0",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        }],
+                    },
+                ],
+            }],
+        };
+
+        impl Kernels {
+            /// `y[n] = silu(g[n]) * u[n]`
+            ///
+            /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            pub fn silu_mul(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: SiluMul<'_>,
+            ) -> Result<(), Error> {
+                let check = Check::new("silu_mul");
+                let n = args.n;
+                check.axis("n", n, 1, 1073741824, 1)?;
+                check.shape("g", args.g.layout(), [n])?;
+                check.row_major("g", args.g.layout())?;
+                check.shape("u", args.u.layout(), [n])?;
+                check.row_major("u", args.u.layout())?;
+                check.shape("y", args.y.layout(), [n])?;
+                check.row_major("y", args.y.layout())?;
+                if args.y.layout().is_empty() {
+                    return Ok(());
+                }
+                let order = Order::begin(&self.silu_mul, stream)?;
+                let bound_g = order.read("g", args.g)?;
+                let bound_u = order.read("u", args.u)?;
+                let bound_y = order.write("y", args.y)?;
+                check.disjoint(
+                    &[("y", bound_y.extent())], &[("g", bound_g.extent()), ("u", bound_u.extent())],
+                )?;
+                let bytes = self.silu_mul_workspace_bytes(
+                    n, bound_g.address(), bound_u.address(), bound_y.address(),
+                );
+                let bound_workspace = order.workspace(workspace, bytes)?;
+                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                let launched = unsafe {
+                    self.silu_mul_raw(
+                        stream.cu_stream(),
+                        bound_workspace.address(),
+                        n,
+                        bound_g.address(),
+                        bound_u.address(),
+                        bound_y.address(),
+                    )
+                };
+                order.finish(launched, (bound_workspace, bound_g, bound_u, bound_y))
+            }
+
+            /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
+            /// that of a dense row-major tensor of the shape and type that [`SiluMul`] says, aligned
+            /// to its element, alive until the stream has passed the launch; outputs overlap nothing.
+            /// `workspace` is aligned to 256 bytes and has [`Self::silu_mul_workspace_bytes`]. Order is
+            /// the caller's.
+            pub unsafe fn silu_mul_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                n: usize,
+                g: CUdeviceptr,
+                u: CUdeviceptr,
+                y: CUdeviceptr,
+            ) -> Result<(), Error> {
+                let check = Check::new("silu_mul");
+                if any_zero(&[n]) {
+                    return Ok(());
+                }
+                self.silu_mul.bind()?;
+                let variant = self.silu_mul_variant(n, g, u, y);
+                // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
+                unsafe {
+                    match variant {
+                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y),
+                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y),
+                    }
+                }
+            }
+
+            /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes and addresses.
+            pub fn silu_mul_workspace_bytes(
+                &self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+
+            /// The variant that these arguments get, counted through all targets.
+            fn silu_mul_variant(&self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr) -> usize {
+                if all_aligned(16, &[g]) && all_aligned(16, &[u]) && all_aligned(16, &[y])
+                    && Int::is_at_least(Int::from(n), 4096)
+                {
+                    return 0;
+                }
+                1
+            }
+
+            /// Launch contract of variant 0 for `sm_90a`, `vector8`.
+            unsafe fn silu_mul_sm_90a_vector8(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                n: usize,
+                g: CUdeviceptr,
+                u: CUdeviceptr,
+                y: CUdeviceptr,
+            ) -> Result<(), Error> {
+                let check = Check::new("silu_mul");
+                let sm_count = Int::from(self.silu_mul.device().sm_count);
+                let param_n = n as i64;
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(n), Int::new(2048)), sm_count * 8),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![g, u, y, param_n];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.silu_mul.launch(0, 0, stream, &config, &mut params)? };
+                Ok(())
+            }
+
+            /// Launch contract of variant 1 for `sm_90a`, `naive`.
+            unsafe fn silu_mul_sm_90a_naive(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                n: usize,
+                g: CUdeviceptr,
+                u: CUdeviceptr,
+                y: CUdeviceptr,
+            ) -> Result<(), Error> {
+                let check = Check::new("silu_mul");
+                let param_n = n as i64;
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(n), Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![g, u, y, param_n];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.silu_mul.launch(1, 0, stream, &config, &mut params)? };
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Kernels on the CPU for `host:x86_64-unknown-linux-gnu:x86-64-v3`, over fallbacks from the math.
+#[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
+#[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+#[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
+pub mod host {
+    use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
+    use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+    use ::cutegen_runtime::half::bf16;
+    use ::cutegen_runtime::host::{Workspace, call, cpu};
+    use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+
+    /// Workspace for every call of every kernel: none needs more than these 23068672 bytes.
+    pub fn workspace() -> Workspace {
+        Workspace::with_bytes(23068672)
+    }
+
+    /// What is linked, and in which order it is tried.
+    pub fn explain() -> Vec<Explain> {
+        Vec::from([
+            Explain {
+                kernel: "rms_norm",
+                target: "x86-64-v3",
+                device: cpu::level().to_owned(),
+                variants: if cpu::supports("x86-64-v3") {
+                    RMS_NORM.to_vec()
+                } else {
+                    RMS_NORM[1..].to_vec()
+                },
+            },
+            Explain {
+                kernel: "gate_up",
+                target: "x86-64-v3",
+                device: cpu::level().to_owned(),
+                variants: if cpu::supports("x86-64-v3") {
+                    GATE_UP.to_vec()
+                } else {
+                    GATE_UP[1..].to_vec()
+                },
+            },
+            Explain {
+                kernel: "down_residual",
+                target: "x86-64-v3",
+                device: cpu::level().to_owned(),
+                variants: if cpu::supports("x86-64-v3") {
+                    DOWN_RESIDUAL.to_vec()
+                } else {
+                    DOWN_RESIDUAL[1..].to_vec()
+                },
+            },
+            Explain {
+                kernel: "silu_mul",
+                target: "x86-64-v3",
+                device: cpu::level().to_owned(),
+                variants: if cpu::supports("x86-64-v3") {
+                    SILU_MUL.to_vec()
+                } else {
+                    SILU_MUL[1..].to_vec()
+                },
+            },
+        ])
+    }
+
+    unsafe extern "C" {
+        fn cutegen_653802b90bbf4366(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_7bcfa5e3a7755088(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_d3f2281221881254(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_ed2e3ee55778cf31(params: *mut *mut ::core::ffi::c_void);
+    }
+
+    /// Arguments of [`rms_norm`].
+    ///
+    /// `y[m, d] = rms_norm(d, x[m, d], eps) * w[d]`
+    #[derive(Debug)]
+    pub struct RmsNorm<'a> {
+        /// Axis, 1..=2048.
+        pub m: usize,
+        /// Input, `bf16[m, d]` with d = 512.
+        pub x: View<'a, bf16, 2>,
+        /// Weights, `bf16[d]` with d = 512: the same values at every launch.
+        pub w: View<'a, bf16, 1>,
+        /// Output, `bf16[m, d]` with d = 512.
+        pub y: ViewMut<'a, bf16, 2>,
+        /// Scalar, `f32`.
+        pub eps: f32,
+    }
+
+    /// `y[m, d] = rms_norm(d, x[m, d], eps) * w[d]`
+    ///
+    /// Returns when done. Nothing is done where no output has an element.
+    pub fn rms_norm(workspace: &mut Workspace, mut args: RmsNorm<'_>) -> Result<(), Error> {
+        let check = Check::new("rms_norm");
+        let m = args.m;
+        check.axis("m", m, 1, 2048, 1)?;
+        check.shape("x", args.x.layout(), [m, 512])?;
+        check.row_major("x", args.x.layout())?;
+        check.shape("w", args.w.layout(), [512])?;
+        check.row_major("w", args.w.layout())?;
+        check.shape("y", args.y.layout(), [m, 512])?;
+        check.row_major("y", args.y.layout())?;
+        if args.y.layout().is_empty() {
+            return Ok(());
+        }
+        let x = args.x.as_ptr();
+        let w = args.w.as_ptr();
+        let y = args.y.as_mut_ptr();
+        match rms_norm_variant(m, x.addr() as u64, w.addr() as u64, y.addr() as u64) {
+            0 => {
+                let scratch = workspace.reserve(
+                    check.count("workspace", Int::padded(Int::new(4) * Int::from(m)))?
+                );
+                // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
+                unsafe { rms_norm_host_naive(scratch, m, x, w, y, args.eps) }
+            }
+            _ => {
+                fallback_rms_norm(&mut args, [m, 512]);
+                Ok(())
+            }
+        }
+    }
+
+    /// The variant that these arguments get; one past the last is the math.
+    fn rms_norm_variant(m: usize, x: u64, w: u64, y: u64) -> usize {
+        if !cpu::supports("x86-64-v3") {
+            return 1;
+        }
+        0
+    }
+
+    /// Launch contract of variant 0 for `host`, `naive`.
+    unsafe fn rms_norm_host_naive(
+        workspace: *mut u8, m: usize, x: *const bf16, w: *const bf16, y: *mut bf16, eps: f32,
+    ) -> Result<(), Error> {
+        let check = Check::new("rms_norm");
+        let param_m = m as i64;
+        let param_d: i64 = 512;
+        let part_0 = workspace;
+        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+        unsafe { call(cutegen_653802b90bbf4366, &mut params![x, w, y, param_m, param_d, eps, part_0]) };
+        Ok(())
+    }
+
+    /// The math, in f64, rounded where the spec rounds.
+    fn fallback_rms_norm(args: &mut RmsNorm<'_>, [a0, a1]: [usize; 2]) {
+        let t0 = &args.x;
+        let t1 = &args.w;
+        let t2 = &mut args.y;
+        let s0 = args.eps;
+        let mut w0 = vec![0.0_f64; a0];
+        for v0 in 0..a0 {
+            w0[v0] = {
+                let mut r = 0.0;
+                for v2 in 0..a1 {
+                    let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t0.at([v0, v2])));
+                    r = r + e;
+                }
+                r
+            };
+        }
+        for v0 in 0..a0 {
+            for v1 in 0..a1 {
+                t2.put(
+                    [v0, v1],
+                    bf16::from_f64(((
+                        f64::from(t0.at([v0, v1])) * math::rsqrt((
+                            (w0[v0] / (a1 as f64)) + f64::from(s0)
+                        ))
+                    ) * f64::from(t1.at([v1])))),
+                );
+            }
+        }
+    }
+
+    static RMS_NORM: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
+    ];
+
+    /// Arguments of [`gate_up`].
+    ///
+    /// ```text
+    /// g[m, f] = sum(d, x[m, d] * wg[f, d])
+    /// u[m, f] = sum(d, x[m, d] * wu[f, d])
+    /// h[m, f] = silu(g[m, f]) * u[m, f]
+    /// ```
+    #[derive(Debug)]
+    pub struct GateUp<'a> {
+        /// Axis, 1..=2048.
+        pub m: usize,
+        /// Input, `bf16[m, d]` with d = 512.
+        pub x: View<'a, bf16, 2>,
+        /// Weights, `bf16[f, d]` with f = 1408, d = 512: the same values at every launch.
+        pub wg: View<'a, bf16, 2>,
+        /// Weights, `bf16[f, d]` with f = 1408, d = 512: the same values at every launch.
+        pub wu: View<'a, bf16, 2>,
+        /// Output, `bf16[m, f]` with f = 1408.
+        pub h: ViewMut<'a, bf16, 2>,
+    }
+
+    /// ```text
+    /// g[m, f] = sum(d, x[m, d] * wg[f, d])
+    /// u[m, f] = sum(d, x[m, d] * wu[f, d])
+    /// h[m, f] = silu(g[m, f]) * u[m, f]
+    /// ```
+    ///
+    /// Returns when done. Nothing is done where no output has an element.
+    pub fn gate_up(workspace: &mut Workspace, mut args: GateUp<'_>) -> Result<(), Error> {
+        let check = Check::new("gate_up");
+        let m = args.m;
+        check.axis("m", m, 1, 2048, 1)?;
+        check.shape("x", args.x.layout(), [m, 512])?;
+        check.row_major("x", args.x.layout())?;
+        check.shape("wg", args.wg.layout(), [1408, 512])?;
+        check.row_major("wg", args.wg.layout())?;
+        check.shape("wu", args.wu.layout(), [1408, 512])?;
+        check.row_major("wu", args.wu.layout())?;
+        check.shape("h", args.h.layout(), [m, 1408])?;
+        check.row_major("h", args.h.layout())?;
+        if args.h.layout().is_empty() {
+            return Ok(());
+        }
+        let x = args.x.as_ptr();
+        let wg = args.wg.as_ptr();
+        let wu = args.wu.as_ptr();
+        let h = args.h.as_mut_ptr();
+        match gate_up_variant(m, x.addr() as u64, wg.addr() as u64, wu.addr() as u64, h.addr() as u64) {
+            0 => {
+                let scratch = workspace.reserve(
+                    check.count(
+                        "workspace",
+                        Int::padded(
+                            (Int::new(4) * Int::from(m)) * 1408
+                        ) + Int::padded((Int::new(4) * Int::from(m)) * 1408),
+                    )?
+                );
+                // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
+                unsafe { gate_up_host_naive(scratch, m, x, wg, wu, h) }
+            }
+            _ => {
+                fallback_gate_up(&mut args, [m, 1408, 512]);
+                Ok(())
+            }
+        }
+    }
+
+    /// The variant that these arguments get; one past the last is the math.
+    fn gate_up_variant(m: usize, x: u64, wg: u64, wu: u64, h: u64) -> usize {
+        if !cpu::supports("x86-64-v3") {
+            return 1;
+        }
+        0
+    }
+
+    /// Launch contract of variant 0 for `host`, `naive`.
+    unsafe fn gate_up_host_naive(
+        workspace: *mut u8, m: usize, x: *const bf16, wg: *const bf16, wu: *const bf16, h: *mut bf16,
+    ) -> Result<(), Error> {
+        let check = Check::new("gate_up");
+        let param_m = m as i64;
+        let param_f: i64 = 1408;
+        let param_d: i64 = 512;
+        let part_0 = workspace;
+        let part_1 = workspace.wrapping_add(
+            check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 1408))?
+        );
+        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+        unsafe {
+            call(
+                cutegen_7bcfa5e3a7755088,
+                &mut params![x, wg, wu, h, param_m, param_f, param_d, part_0, part_1],
+            )
+        };
+        Ok(())
+    }
+
+    /// The math, in f64, rounded where the spec rounds.
+    fn fallback_gate_up(args: &mut GateUp<'_>, [a0, a1, a2]: [usize; 3]) {
+        let t0 = &args.x;
+        let t1 = &args.wg;
+        let t2 = &args.wu;
+        let t3 = &mut args.h;
+        let mut w0 = vec![0.0_f64; a0 * a1];
+        let mut w1 = vec![0.0_f64; a0 * a1];
+        for v0 in 0..a0 {
+            for v1 in 0..a1 {
+                w0[v0 * a1 + v1] = {
+                    let mut r = 0.0;
+                    for v2 in 0..a2 {
+                        let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
+                        r = r + e;
+                    }
+                    r
+                };
+            }
+        }
+        for v3 in 0..a0 {
+            for v4 in 0..a1 {
+                w1[v3 * a1 + v4] = {
+                    let mut r = 0.0;
+                    for v5 in 0..a2 {
+                        let e: f64 = (f64::from(t0.at([v3, v5])) * f64::from(t2.at([v4, v5])));
+                        r = r + e;
+                    }
+                    r
+                };
+            }
+        }
+        for v6 in 0..a0 {
+            for v7 in 0..a1 {
+                t3.put([v6, v7], bf16::from_f64((math::silu(w0[v6 * a1 + v7]) * w1[v6 * a1 + v7])));
+            }
+        }
+    }
+
+    static GATE_UP: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
+    ];
+
+    /// Arguments of [`down_residual`].
+    ///
+    /// `y[m, d] = sum(f, h[m, f] * w[d, f]) + r[m, d]`
+    #[derive(Debug)]
+    pub struct DownResidual<'a> {
+        /// Axis, 1..=2048.
+        pub m: usize,
+        /// Input, `bf16[m, f]` with f = 1408.
+        pub h: View<'a, bf16, 2>,
+        /// Weights, `bf16[d, f]` with d = 512, f = 1408: the same values at every launch.
+        pub w: View<'a, bf16, 2>,
+        /// Input, `bf16[m, d]` with d = 512.
+        pub r: View<'a, bf16, 2>,
+        /// Output, `bf16[m, d]` with d = 512.
+        pub y: ViewMut<'a, bf16, 2>,
+    }
+
+    /// `y[m, d] = sum(f, h[m, f] * w[d, f]) + r[m, d]`
+    ///
+    /// Returns when done. Nothing is done where no output has an element.
+    pub fn down_residual(workspace: &mut Workspace, mut args: DownResidual<'_>) -> Result<(), Error> {
+        let check = Check::new("down_residual");
+        let m = args.m;
+        check.axis("m", m, 1, 2048, 1)?;
+        check.shape("h", args.h.layout(), [m, 1408])?;
+        check.row_major("h", args.h.layout())?;
+        check.shape("w", args.w.layout(), [512, 1408])?;
+        check.row_major("w", args.w.layout())?;
+        check.shape("r", args.r.layout(), [m, 512])?;
+        check.row_major("r", args.r.layout())?;
+        check.shape("y", args.y.layout(), [m, 512])?;
+        check.row_major("y", args.y.layout())?;
+        if args.y.layout().is_empty() {
+            return Ok(());
+        }
+        let h = args.h.as_ptr();
+        let w = args.w.as_ptr();
+        let r = args.r.as_ptr();
+        let y = args.y.as_mut_ptr();
+        match down_residual_variant(
+            m, h.addr() as u64, w.addr() as u64, r.addr() as u64, y.addr() as u64,
+        ) {
+            0 => {
+                let scratch = workspace.reserve(
+                    check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 512))?
+                );
+                // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
+                unsafe { down_residual_host_naive(scratch, m, h, w, r, y) }
+            }
+            _ => {
+                fallback_down_residual(&mut args, [m, 512, 1408]);
+                Ok(())
+            }
+        }
+    }
+
+    /// The variant that these arguments get; one past the last is the math.
+    fn down_residual_variant(m: usize, h: u64, w: u64, r: u64, y: u64) -> usize {
+        if !cpu::supports("x86-64-v3") {
+            return 1;
+        }
+        0
+    }
+
+    /// Launch contract of variant 0 for `host`, `naive`.
+    unsafe fn down_residual_host_naive(
+        workspace: *mut u8, m: usize, h: *const bf16, w: *const bf16, r: *const bf16, y: *mut bf16,
+    ) -> Result<(), Error> {
+        let check = Check::new("down_residual");
+        let param_m = m as i64;
+        let param_d: i64 = 512;
+        let param_f: i64 = 1408;
+        let part_0 = workspace;
+        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+        unsafe {
+            call(cutegen_ed2e3ee55778cf31, &mut params![h, w, r, y, param_m, param_d, param_f, part_0])
+        };
+        Ok(())
+    }
+
+    /// The math, in f64, rounded where the spec rounds.
+    fn fallback_down_residual(args: &mut DownResidual<'_>, [a0, a1, a2]: [usize; 3]) {
+        let t0 = &args.h;
+        let t1 = &args.w;
+        let t2 = &args.r;
+        let t3 = &mut args.y;
+        let mut w0 = vec![0.0_f64; a0 * a1];
+        for v0 in 0..a0 {
+            for v1 in 0..a1 {
+                w0[v0 * a1 + v1] = {
+                    let mut r = 0.0;
+                    for v2 in 0..a2 {
+                        let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
+                        r = r + e;
+                    }
+                    r
+                };
+            }
+        }
+        for v0 in 0..a0 {
+            for v1 in 0..a1 {
+                t3.put([v0, v1], bf16::from_f64((w0[v0 * a1 + v1] + f64::from(t2.at([v0, v1])))));
+            }
+        }
+    }
+
+    static DOWN_RESIDUAL: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
+    ];
+
+    /// Arguments of [`silu_mul`].
+    ///
+    /// `y[n] = silu(g[n]) * u[n]`
+    #[derive(Debug)]
+    pub struct SiluMul<'a> {
+        /// Axis, 1..=1073741824.
+        pub n: usize,
+        /// Input, `bf16[n]`.
+        pub g: View<'a, bf16, 1>,
+        /// Input, `bf16[n]`.
+        pub u: View<'a, bf16, 1>,
+        /// Output, `bf16[n]`.
+        pub y: ViewMut<'a, bf16, 1>,
+    }
+
+    /// `y[n] = silu(g[n]) * u[n]`
+    ///
+    /// Returns when done. Nothing is done where no output has an element.
+    pub fn silu_mul(workspace: &mut Workspace, mut args: SiluMul<'_>) -> Result<(), Error> {
+        let check = Check::new("silu_mul");
+        let n = args.n;
+        check.axis("n", n, 1, 1073741824, 1)?;
+        check.shape("g", args.g.layout(), [n])?;
+        check.row_major("g", args.g.layout())?;
+        check.shape("u", args.u.layout(), [n])?;
+        check.row_major("u", args.u.layout())?;
+        check.shape("y", args.y.layout(), [n])?;
+        check.row_major("y", args.y.layout())?;
+        if args.y.layout().is_empty() {
+            return Ok(());
+        }
+        let g = args.g.as_ptr();
+        let u = args.u.as_ptr();
+        let y = args.y.as_mut_ptr();
+        match silu_mul_variant(n, g.addr() as u64, u.addr() as u64, y.addr() as u64) {
+            0 => {
+                let scratch = workspace.reserve(0);
+                // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
+                unsafe { silu_mul_host_naive(scratch, n, g, u, y) }
+            }
+            _ => {
+                fallback_silu_mul(&mut args, [n]);
+                Ok(())
+            }
+        }
+    }
+
+    /// The variant that these arguments get; one past the last is the math.
+    fn silu_mul_variant(n: usize, g: u64, u: u64, y: u64) -> usize {
+        if !cpu::supports("x86-64-v3") {
+            return 1;
+        }
+        0
+    }
+
+    /// Launch contract of variant 0 for `host`, `naive`.
+    unsafe fn silu_mul_host_naive(
+        workspace: *mut u8, n: usize, g: *const bf16, u: *const bf16, y: *mut bf16,
+    ) -> Result<(), Error> {
+        let check = Check::new("silu_mul");
+        let param_n = n as i64;
+        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+        unsafe { call(cutegen_d3f2281221881254, &mut params![g, u, y, param_n]) };
+        Ok(())
+    }
+
+    /// The math, in f64, rounded where the spec rounds.
+    fn fallback_silu_mul(args: &mut SiluMul<'_>, [a0]: [usize; 1]) {
+        let t0 = &args.g;
+        let t1 = &args.u;
+        let t2 = &mut args.y;
+        for v0 in 0..a0 {
+            t2.put([v0], bf16::from_f64((math::silu(f64::from(t0.at([v0]))) * f64::from(t1.at([v0])))));
+        }
+    }
+
+    static SILU_MUL: [Variant; 2] = [
+        Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
+        Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
+    ];
+}

@@ -1,0 +1,329 @@
+// Emitted by cutegen 0.1.0 for package `example-app` 0.1.0.
+// Not meant to be edited: edit the kernels' specs and build.
+//
+// rms_norm: a stub, without kernels
+// gate_up: a stub, without kernels
+// down_residual: a stub, without kernels
+// silu_mul: a stub, without kernels
+// everything: a stub, without kernels
+
+::cutegen_runtime::cuda_module! {
+    /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
+    #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
+    #[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+    #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
+    pub mod cuda {
+        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use ::cutegen_runtime::cuda::{
+            Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
+            KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
+        };
+        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use ::cutegen_runtime::half::bf16;
+        use ::cutegen_runtime::{Error, Int, params};
+        use ::std::sync::Arc;
+
+        /// All kernels of this package, loaded into one context by [`load`].
+        #[derive(Debug)]
+        pub struct Kernels(());
+
+        /// Checks device, driver and digests, and loads every kernel.
+        pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
+            Err(Error::Stub { kernel: "silu_mul" })
+        }
+
+        impl Kernels {
+            /// Workspace for the calls of every kernel on this stream.
+            pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
+                Workspace::with_bytes(stream, 0)
+            }
+
+            /// What is loaded, and in which order it is tried.
+            pub fn explain(&self) -> Vec<Explain> {
+                Vec::new()
+            }
+        }
+
+        /// Arguments of [`Kernels::silu_mul`].
+        ///
+        /// `y[n] = silu(g[n]) * u[n]`
+        #[derive(Debug)]
+        pub struct SiluMul<'a> {
+            /// Axis, 1..=1073741824.
+            pub n: usize,
+            /// Input, `bf16[n]`.
+            pub g: CudaView<'a, bf16, 1>,
+            /// Input, `bf16[n]`.
+            pub u: CudaView<'a, bf16, 1>,
+            /// Output, `bf16[n]`.
+            pub y: CudaViewMut<'a, bf16, 1>,
+        }
+
+        impl Kernels {
+            /// `y[n] = silu(g[n]) * u[n]`
+            ///
+            /// Launches on `stream` and returns.
+            pub fn silu_mul(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: SiluMul<'_>,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "silu_mul" })
+            }
+
+            /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// As the build that carries kernels says.
+            pub unsafe fn silu_mul_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                n: usize,
+                g: CUdeviceptr,
+                u: CUdeviceptr,
+                y: CUdeviceptr,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "silu_mul" })
+            }
+
+            /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes and addresses.
+            pub fn silu_mul_workspace_bytes(
+                &self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+        }
+
+        /// Arguments of [`Kernels::everything`].
+        ///
+        /// ```text
+        /// y[m, stream] = sum(k, check[m, k] * w[stream, k]) + eps
+        /// z[twice] = args
+        /// ```
+        #[derive(Debug)]
+        pub struct Everything<'a> {
+            /// Axis, 8..=4096 in steps of 8.
+            pub m: usize,
+            /// Axis, 0..=64.
+            pub stream: usize,
+            /// Input, `f32[m, k]` with k = 512.
+            pub check: CudaView<'a, f32, 2>,
+            /// Weights, `bf16[stream, k]` with k = 512: the same values at every launch.
+            pub w: CudaView<'a, bf16, 2>,
+            /// Output, `f32[m, stream]`.
+            pub y: CudaViewMut<'a, f32, 2>,
+            /// Output, `f64[twice]` with twice = m * 2.
+            pub z: CudaViewMut<'a, f64, 1>,
+            /// Scalar, `f32`.
+            pub eps: f32,
+            /// Scalar, `f64`.
+            pub args: f64,
+        }
+
+        impl Kernels {
+            /// ```text
+            /// y[m, stream] = sum(k, check[m, k] * w[stream, k]) + eps
+            /// z[twice] = args
+            /// ```
+            ///
+            /// Launches on `stream` and returns.
+            pub fn everything(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Everything<'_>,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "everything" })
+            }
+
+            /// [`Self::everything`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// As the build that carries kernels says.
+            pub unsafe fn everything_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                its_stream: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+                eps: f32,
+                its_args: f64,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "everything" })
+            }
+
+            /// Bytes of workspace that [`Self::everything_raw`] needs for these axes and addresses.
+            pub fn everything_workspace_bytes(
+                &self,
+                m: usize,
+                its_stream: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+        }
+    }
+}
+
+/// Kernels on the CPU for `host:x86_64-unknown-linux-gnu:x86-64-v3`, over fallbacks from the math.
+#[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
+#[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+#[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
+pub mod host {
+    use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
+    use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+    use ::cutegen_runtime::half::bf16;
+    use ::cutegen_runtime::host::{Workspace, call, cpu};
+    use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+
+    /// Workspace for every call of every kernel.
+    pub fn workspace() -> Workspace {
+        Workspace::new()
+    }
+
+    /// What is linked, and in which order it is tried.
+    pub fn explain() -> Vec<Explain> {
+        Vec::new()
+    }
+
+    /// Arguments of [`rms_norm`].
+    ///
+    /// `y[m, d] = rms_norm(d, x[m, d], eps) * w[d]`
+    #[derive(Debug)]
+    pub struct RmsNorm<'a> {
+        /// Axis, 1..=2048.
+        pub m: usize,
+        /// Input, `bf16[m, d]` with d = 512.
+        pub x: View<'a, bf16, 2>,
+        /// Weights, `bf16[d]` with d = 512: the same values at every launch.
+        pub w: View<'a, bf16, 1>,
+        /// Output, `bf16[m, d]` with d = 512.
+        pub y: ViewMut<'a, bf16, 2>,
+        /// Scalar, `f32`.
+        pub eps: f32,
+    }
+
+    /// `y[m, d] = rms_norm(d, x[m, d], eps) * w[d]`
+    ///
+    /// Returns when done.
+    pub fn rms_norm(workspace: &mut Workspace, args: RmsNorm<'_>) -> Result<(), Error> {
+        Err(Error::Stub { kernel: "rms_norm" })
+    }
+
+    /// Arguments of [`gate_up`].
+    ///
+    /// ```text
+    /// g[m, f] = sum(d, x[m, d] * wg[f, d])
+    /// u[m, f] = sum(d, x[m, d] * wu[f, d])
+    /// h[m, f] = silu(g[m, f]) * u[m, f]
+    /// ```
+    #[derive(Debug)]
+    pub struct GateUp<'a> {
+        /// Axis, 1..=2048.
+        pub m: usize,
+        /// Input, `bf16[m, d]` with d = 512.
+        pub x: View<'a, bf16, 2>,
+        /// Weights, `bf16[f, d]` with f = 1408, d = 512: the same values at every launch.
+        pub wg: View<'a, bf16, 2>,
+        /// Weights, `bf16[f, d]` with f = 1408, d = 512: the same values at every launch.
+        pub wu: View<'a, bf16, 2>,
+        /// Output, `bf16[m, f]` with f = 1408.
+        pub h: ViewMut<'a, bf16, 2>,
+    }
+
+    /// ```text
+    /// g[m, f] = sum(d, x[m, d] * wg[f, d])
+    /// u[m, f] = sum(d, x[m, d] * wu[f, d])
+    /// h[m, f] = silu(g[m, f]) * u[m, f]
+    /// ```
+    ///
+    /// Returns when done.
+    pub fn gate_up(workspace: &mut Workspace, args: GateUp<'_>) -> Result<(), Error> {
+        Err(Error::Stub { kernel: "gate_up" })
+    }
+
+    /// Arguments of [`down_residual`].
+    ///
+    /// `y[m, d] = sum(f, h[m, f] * w[d, f]) + r[m, d]`
+    #[derive(Debug)]
+    pub struct DownResidual<'a> {
+        /// Axis, 1..=2048.
+        pub m: usize,
+        /// Input, `bf16[m, f]` with f = 1408.
+        pub h: View<'a, bf16, 2>,
+        /// Weights, `bf16[d, f]` with d = 512, f = 1408: the same values at every launch.
+        pub w: View<'a, bf16, 2>,
+        /// Input, `bf16[m, d]` with d = 512.
+        pub r: View<'a, bf16, 2>,
+        /// Output, `bf16[m, d]` with d = 512.
+        pub y: ViewMut<'a, bf16, 2>,
+    }
+
+    /// `y[m, d] = sum(f, h[m, f] * w[d, f]) + r[m, d]`
+    ///
+    /// Returns when done.
+    pub fn down_residual(workspace: &mut Workspace, args: DownResidual<'_>) -> Result<(), Error> {
+        Err(Error::Stub { kernel: "down_residual" })
+    }
+
+    /// Arguments of [`silu_mul`].
+    ///
+    /// `y[n] = silu(g[n]) * u[n]`
+    #[derive(Debug)]
+    pub struct SiluMul<'a> {
+        /// Axis, 1..=1073741824.
+        pub n: usize,
+        /// Input, `bf16[n]`.
+        pub g: View<'a, bf16, 1>,
+        /// Input, `bf16[n]`.
+        pub u: View<'a, bf16, 1>,
+        /// Output, `bf16[n]`.
+        pub y: ViewMut<'a, bf16, 1>,
+    }
+
+    /// `y[n] = silu(g[n]) * u[n]`
+    ///
+    /// Returns when done.
+    pub fn silu_mul(workspace: &mut Workspace, args: SiluMul<'_>) -> Result<(), Error> {
+        Err(Error::Stub { kernel: "silu_mul" })
+    }
+
+    /// Arguments of [`everything`].
+    ///
+    /// ```text
+    /// y[m, stream] = sum(k, check[m, k] * w[stream, k]) + eps
+    /// z[twice] = args
+    /// ```
+    #[derive(Debug)]
+    pub struct Everything<'a> {
+        /// Axis, 8..=4096 in steps of 8.
+        pub m: usize,
+        /// Axis, 0..=64.
+        pub stream: usize,
+        /// Input, `f32[m, k]` with k = 512.
+        pub check: View<'a, f32, 2>,
+        /// Weights, `bf16[stream, k]` with k = 512: the same values at every launch.
+        pub w: View<'a, bf16, 2>,
+        /// Output, `f32[m, stream]`.
+        pub y: ViewMut<'a, f32, 2>,
+        /// Output, `f64[twice]` with twice = m * 2.
+        pub z: ViewMut<'a, f64, 1>,
+        /// Scalar, `f32`.
+        pub eps: f32,
+        /// Scalar, `f64`.
+        pub args: f64,
+    }
+
+    /// ```text
+    /// y[m, stream] = sum(k, check[m, k] * w[stream, k]) + eps
+    /// z[twice] = args
+    /// ```
+    ///
+    /// Returns when done.
+    pub fn everything(workspace: &mut Workspace, args: Everything<'_>) -> Result<(), Error> {
+        Err(Error::Stub { kernel: "everything" })
+    }
+}

@@ -1,0 +1,9 @@
+//! The emitter: what it prints is committed and compiled under strict lints, computes right numbers when linked,
+//! means what the contract means, and refuses at compile time what types can refuse.
+
+mod agree;
+mod fixture;
+mod golden;
+mod linked;
+mod objects;
+mod ui;

@@ -1,0 +1,255 @@
+//! What was emitted, linked and run: numbers on every element, errors that types can't catch, and two versions of
+//! one package in one binary.
+
+use cutegen_build::emit::{self, Package};
+use cutegen_spec::target::DEFAULT_TRIPLE;
+use cutegen_tests::must;
+
+use super::fixture::{Answered, Crates, PACKAGE, compile, manifest, plans, runtime_dependency, untuned};
+use super::golden::{everything, example};
+
+/// Emits `answered` for `package` into the crates' folder, host kernels compiled.
+fn emitted(crates: &Crates, package: &Package<'_>, answered: Vec<Answered>) -> std::path::PathBuf {
+    let out = crates.folder.join(format!("out-{}-{}", package.name, package.version));
+    let ready = |one: Answered| if one.plan.target.is_host() { compile(one, &out.join("src")) } else { one };
+    let answered: Vec<Answered> = answered.into_iter().map(ready).collect();
+    let kernels: Vec<_> = answered.iter().map(Answered::emit).collect();
+    emit::emit(package, &kernels, &out).expect("emits").lib_dir
+}
+
+/// Every kernel of the example by its linked kernel and by the math, against loops written here in f64.
+const NUMBERS: &str = r#"//! Numbers.
+use cutegen_runtime::{AsView, AsViewMut};
+use half::bf16;
+use numbers_math as math;
+cutegen_runtime::include_kernels!();
+
+struct Draw(u64);
+impl Draw {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 40) as f64 / (1_u64 << 23) as f64 - 1.0
+    }
+    fn tensor(&mut self, n: usize) -> Vec<bf16> {
+        (0..n).map(|_| bf16::from_f64(self.next())).collect()
+    }
+}
+
+/// Half a unit of bf16, and what a sum of `terms` in f32 may lose.
+fn compare(what: &str, got: &[bf16], expected: &[(f64, f64)], sums: f64) {
+    assert_eq!(got.len(), expected.len());
+    for (i, (got, (value, terms))) in got.iter().zip(expected).enumerate() {
+        let bound = value.abs() / 256.0 + terms * sums + 1e-30;
+        assert!((got.to_f64() - value).abs() <= bound, "{what}[{i}] = {got} is not {value}");
+    }
+}
+
+fn silu(x: f64) -> f64 { x / (1.0 + (-x).exp()) }
+
+fn main() {
+    let mut draw = Draw(7);
+    let mut workspace = kernels::host::workspace();
+    let mut other = math::kernels::host::workspace();
+    std::hint::black_box(kernels::cuda::load as fn(_) -> _);
+
+    let (m, d, f, eps) = (5, 512, 1408, 1e-5_f32);
+    let (x, w) = (draw.tensor(m * d), draw.tensor(d));
+    let expected: Vec<(f64, f64)> = (0..m * d).map(|i| {
+        let row = &x[i / d * d..][..d];
+        let square = row.iter().map(|v| v.to_f64().powi(2)).sum::<f64>() / d as f64;
+        let value = x[i].to_f64() / (square + f64::from(eps)).sqrt() * w[i % d].to_f64();
+        (value, value.abs())
+    }).collect();
+    let (mut y, mut z) = (vec![bf16::NAN; m * d], vec![bf16::NAN; m * d]);
+    kernels::host::rms_norm(&mut workspace, kernels::host::RmsNorm {
+        m, x: x.view([m, d]), w: w.view([d]), y: y.view_mut([m, d]), eps }).expect("runs");
+    math::kernels::host::rms_norm(&mut other, math::kernels::host::RmsNorm {
+        m, x: x.view([m, d]), w: w.view([d]), y: z.view_mut([m, d]), eps }).expect("runs");
+    compare("rms_norm", &y, &expected, 1e-5);
+    compare("rms_norm by math", &z, &expected, 1e-12);
+
+    let (wg, wu) = (draw.tensor(f * d), draw.tensor(f * d));
+    let dot = |row: &[bf16], col: &[bf16]| row.iter().zip(col).map(|(a, b)| a.to_f64() * b.to_f64()).sum::<f64>();
+    let expected: Vec<(f64, f64)> = (0..m * f).map(|i| {
+        let row = &x[i / f * d..][..d];
+        let (g, u) = (dot(row, &wg[i % f * d..][..d]), dot(row, &wu[i % f * d..][..d]));
+        (silu(g) * u, d as f64)
+    }).collect();
+    let (mut h, mut z) = (vec![bf16::NAN; m * f], vec![bf16::NAN; m * f]);
+    kernels::host::gate_up(&mut workspace, kernels::host::GateUp {
+        m, x: x.view([m, d]), wg: wg.view([f, d]), wu: wu.view([f, d]), h: h.view_mut([m, f]) }).expect("runs");
+    math::kernels::host::gate_up(&mut other, math::kernels::host::GateUp {
+        m, x: x.view([m, d]), wg: wg.view([f, d]), wu: wu.view([f, d]), h: z.view_mut([m, f]) }).expect("runs");
+    compare("gate_up", &h, &expected, 1e-5);
+    compare("gate_up by math", &z, &expected, 1e-12);
+
+    let (w, r) = (draw.tensor(d * f), draw.tensor(m * d));
+    let expected: Vec<(f64, f64)> = (0..m * d).map(|i| {
+        let (row, col) = (&h[i / d * f..][..f], &w[i % d * f..][..f]);
+        let terms = row.iter().zip(col).map(|(a, b)| (a.to_f64() * b.to_f64()).abs()).sum::<f64>();
+        (dot(row, col) + r[i].to_f64(), terms)
+    }).collect();
+    let (mut y, mut z) = (vec![bf16::NAN; m * d], vec![bf16::NAN; m * d]);
+    kernels::host::down_residual(&mut workspace, kernels::host::DownResidual {
+        m, h: h.view([m, f]), w: w.view([d, f]), r: r.view([m, d]), y: y.view_mut([m, d]) }).expect("runs");
+    math::kernels::host::down_residual(&mut other, math::kernels::host::DownResidual {
+        m, h: h.view([m, f]), w: w.view([d, f]), r: r.view([m, d]), y: z.view_mut([m, d]) }).expect("runs");
+    compare("down_residual", &y, &expected, 1e-5);
+    compare("down_residual by math", &z, &expected, 1e-12);
+
+    let n = 4099;
+    let (g, u) = (draw.tensor(n), draw.tensor(n));
+    let expected: Vec<(f64, f64)> = (0..n).map(|i| (silu(g[i].to_f64()) * u[i].to_f64(), 1.0)).collect();
+    let (mut y, mut z) = (vec![bf16::NAN; n], vec![bf16::NAN; n]);
+    kernels::host::silu_mul(&mut workspace, kernels::host::SiluMul {
+        n, g: g.view([n]), u: u.view([n]), y: y.view_mut([n]) }).expect("runs");
+    math::kernels::host::silu_mul(&mut other, math::kernels::host::SiluMul {
+        n, g: g.view([n]), u: u.view([n]), y: z.view_mut([n]) }).expect("runs");
+    compare("silu_mul", &y, &expected, 1e-6);
+    compare("silu_mul by math", &z, &expected, 1e-12);
+
+    let ours: Vec<&str> = kernels::host::explain().iter().map(|k| k.variants[0].name).collect();
+    let theirs: Vec<&str> = math::kernels::host::explain().iter().map(|k| k.variants[0].name).collect();
+    println!("{ours:?} {theirs:?}");
+}
+"#;
+
+#[test]
+fn linked_kernels_and_the_math_compute_the_same_right_numbers() {
+    let mut crates = Crates::new("numbers");
+    let linked = emitted(&crates, &PACKAGE, example());
+    let foreign = Package { name: "numbers-math", triple: "x86_64-unknown-linux-musl", ..PACKAGE };
+    let math = emitted(&crates, &foreign, example());
+    let runtime = runtime_dependency("\"cuda\"");
+    let dependencies = format!("{runtime}numbers-math = {{ path = \"../numbers-math\" }}\n");
+    let main = [("src/main.rs", NUMBERS)];
+    crates.member("numbers", &manifest("numbers", "0.1.0", &dependencies), &main, Some(&linked));
+    let lib = [("src/lib.rs", "//! The math alone.\ncutegen_runtime::include_kernels!();\n")];
+    crates.member("numbers-math", &manifest("numbers-math", "0.1.0", &runtime), &lib, Some(&math));
+    let ran = must(&mut crates.cargo(&["run", "--quiet", "-p", "numbers"]));
+    let expected = r#"["naive", "naive", "naive", "naive"] ["math", "math", "math", "math"]"#;
+    assert_eq!(ran.stdout.trim(), expected);
+}
+
+/// Calls with one thing wrong each, and what is said.
+const MISUSE: &str = r#"//! Misuse.
+use cutegen_runtime::{AsView, AsViewMut, Error};
+use half::bf16;
+use kernels::host::{Everything, everything};
+cutegen_runtime::include_kernels!();
+
+struct Call { m: usize, stream: usize, k: usize, z: usize, stride: usize }
+
+fn attempt(call: Call) -> Result<(Vec<f32>, Vec<f64>), Error> {
+    let Call { m, stream, k, z: twice, stride } = call;
+    let check = vec![1.0_f32; m * k];
+    let w = vec![bf16::ONE; stream * 512];
+    let (mut y, mut z) = (vec![f32::NAN; m * stream], vec![f64::NAN; (twice * stride).max(1)]);
+    let z_view = if stride == 1 { z[..twice].view_mut([twice]) } else { z.view_mut([twice]).with_strides([stride]) };
+    everything(&mut kernels::host::workspace(), Everything {
+        m, stream, check: check.view([m, k]), w: w.view([stream, 512]),
+        y: y.view_mut([m, stream]), z: z_view, eps: 0.5, args: 2.5,
+    })?;
+    Ok((y, z))
+}
+
+fn said(call: Call) -> String {
+    attempt(call).map_or_else(|error| error.to_string(), |_| "fine".to_owned())
+}
+
+fn main() {
+    let (y, z) = attempt(Call { m: 8, stream: 3, k: 512, z: 16, stride: 1 }).expect("runs");
+    assert!(y.iter().all(|v| *v == 512.5) && z.iter().all(|v| *v == 2.5), "{y:?} {z:?}");
+    let (y, z) = attempt(Call { m: 8, stream: 0, k: 512, z: 16, stride: 1 }).expect("one output is empty");
+    assert!(y.is_empty() && z.iter().all(|v| *v == 2.5), "{z:?}");
+    println!("{}", said(Call { m: 12, stream: 3, k: 512, z: 24, stride: 1 }));
+    println!("{}", said(Call { m: 0, stream: 3, k: 512, z: 0, stride: 1 }));
+    println!("{}", said(Call { m: 4104, stream: 3, k: 512, z: 8208, stride: 1 }));
+    println!("{}", said(Call { m: 8, stream: 65, k: 512, z: 16, stride: 1 }));
+    println!("{}", said(Call { m: 8, stream: 3, k: 511, z: 16, stride: 1 }));
+    println!("{}", said(Call { m: 8, stream: 3, k: 512, z: 17, stride: 1 }));
+    println!("{}", said(Call { m: 8, stream: 3, k: 512, z: 16, stride: 2 }));
+}
+"#;
+
+#[test]
+fn what_types_cannot_catch_is_said_at_the_call() {
+    let mut crates = Crates::new("misuse");
+    let linked = emitted(&crates, &Package { name: "misuse", ..PACKAGE }, everything());
+    let main = [("src/main.rs", MISUSE)];
+    crates.member(
+        "misuse",
+        &manifest("misuse", "0.1.0", &runtime_dependency("\"cuda\"")),
+        &main,
+        Some(&linked),
+    );
+    let ran = must(&mut crates.cargo(&["run", "--quiet", "-p", "misuse"]));
+    let expected = [
+        "everything: axis `m` is 12, no multiple of the declared 8;",
+        "everything: axis `m` is 0, outside the declared 8..=4096;",
+        "everything: axis `m` is 4104, outside the declared 8..=4096;",
+        "everything: axis `stream` is 65, outside the declared 0..=64;",
+        "everything: dimension 1 of argument `check` is 511 where the axes give 512;",
+        "everything: dimension 0 of argument `z` is 17 where the axes give 16;",
+        "everything: argument `z` has stride 2 in dimension 0 where the kernel was built for 1;",
+    ];
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{lines:?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line}\nis not {expected}");
+    }
+}
+
+fn library(scale: u32) -> String {
+    format!(
+        "[kernels.scale]\naxes = {{ n = '1..=64' }}\ninputs = {{ x = 'f32[n]' }}\noutputs = {{ y = 'f32[n]' }}\n\
+         math = 'y[n] = x[n] * {scale}'\ntargets = ['host', 'sm_90a']\n\
+         [kernels.shift]\naxes = {{ n = '1..=64' }}\ninputs = {{ x = 'f32[n]' }}\noutputs = {{ y = 'f32[n]' }}\n\
+         math = 'y[n] = x[n] + 1'\ntargets = ['host', 'sm_90a']\n\
+         [kernels.shift_too]\naxes = {{ i = '1..=64' }}\ninputs = {{ a = 'f32[i]' }}\noutputs = {{ b = 'f32[i]' }}\n\
+         math = 'b[i] = a[i] + 1'\ntargets = ['host', 'sm_90a']\n"
+    )
+}
+
+const VERSIONS: &str = r#"//! Two versions of one package.
+use cutegen_runtime::{AsView, AsViewMut};
+
+macro_rules! both {
+    ($dep:ident) => {{
+        std::hint::black_box($dep::kernels::cuda::load as fn(_) -> _);
+        use $dep::kernels::host::{Scale, Shift, ShiftToo, scale, shift, shift_too, workspace};
+        let x = [3.0_f32, 5.0];
+        let (mut a, mut b, mut c) = ([0.0_f32; 2], [0.0_f32; 2], [0.0_f32; 2]);
+        scale(&mut workspace(), Scale { n: 2, x: x.view([2]), y: a.view_mut([2]) }).expect("runs");
+        shift(&mut workspace(), Shift { n: 2, x: x.view([2]), y: b.view_mut([2]) }).expect("runs");
+        shift_too(&mut workspace(), ShiftToo { i: 2, a: x.view([2]), b: c.view_mut([2]) }).expect("runs");
+        (a, b, c)
+    }};
+}
+
+fn main() {
+    println!("{:?} {:?}", both!(old), both!(new));
+}
+"#;
+
+/// `scale` has differing keys in the two versions, `shift` and `shift_too` one key in both, and in each of them.
+#[test]
+fn two_versions_of_one_package_link_together() {
+    let mut crates = Crates::new("versions");
+    let runtime = runtime_dependency("\"cuda\"");
+    for (version, scale) in [("0.1.0", 2), ("0.2.0", 10)] {
+        let package = Package { name: "dep", version, triple: DEFAULT_TRIPLE, host: DEFAULT_TRIPLE };
+        let out = emitted(&crates, &package, plans(&library(scale)).into_iter().map(untuned).collect());
+        let lib = [("src/lib.rs", "//! A library of kernels.\ncutegen_runtime::include_kernels!();\n")];
+        crates.member(&format!("dep-{version}"), &manifest("dep", version, &runtime), &lib, Some(&out));
+        crates.exclude(&format!("dep-{version}"));
+    }
+    let dependencies = format!(
+        "{runtime}old = {{ package = \"dep\", path = \"../dep-0.1.0\" }}\n\
+         new = {{ package = \"dep\", path = \"../dep-0.2.0\" }}\n"
+    );
+    crates.member("app", &manifest("app", "0.1.0", &dependencies), &[("src/main.rs", VERSIONS)], None);
+    let ran = must(&mut crates.cargo(&["run", "--quiet", "-p", "app"]));
+    let expected = "([6.0, 10.0], [4.0, 6.0], [4.0, 6.0]) ([30.0, 50.0], [4.0, 6.0], [4.0, 6.0])";
+    assert_eq!(ran.stdout.trim(), expected);
+}

@@ -1,0 +1,131 @@
+//! The linked bytes: one object that a linker and a loader read as meant, host objects untouched, and what can't be
+//! emitted refused with its name.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cutegen_build::emit::{self, Error, Package};
+use cutegen_spec::symbol;
+use cutegen_tests::scratch;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags};
+
+use super::fixture::{Answered, PACKAGE, compile, plans, untuned};
+use super::golden::{everything, example};
+
+fn emitted(name: &str, package: &Package<'_>, answered: &[Answered]) -> Result<emit::Emitted, Error> {
+    let kernels: Vec<_> = answered.iter().map(Answered::emit).collect();
+    emit::emit(package, &kernels, &scratch(name))
+}
+
+fn members(folder: &Path, prefix: &str) -> Vec<Vec<u8>> {
+    let files = std::fs::read_dir(folder.join("objects")).expect("members");
+    let named = files.map(|file| file.expect("a file").path());
+    let those =
+        named.filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(prefix)));
+    those.map(|path| std::fs::read(path).expect("a member")).collect()
+}
+
+/// Section flag of ELF: in memory; not writable and not executable without flags of their own.
+const ALLOC: u64 = 2;
+
+fn flags<'a>(section: &impl object::ObjectSection<'a>) -> u64 {
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => u64::from(sh_flags.0),
+        other => panic!("{other:?} is not ELF"),
+    }
+}
+
+#[test]
+fn cubins_lie_in_one_object_as_aligned_read_only_data() {
+    let answered = everything();
+    let emitted = emitted("emit-object", &PACKAGE, &answered).expect("emits");
+    let bytes = members(&emitted.lib_dir, "cubins-");
+    let file = object::File::parse(bytes[0].as_slice()).expect("an object");
+    let mut expected: BTreeMap<String, &[u8]> = BTreeMap::new();
+    for one in answered.iter().filter(|one| !one.plan.target.is_host()) {
+        for (variant, bytes) in one.record.variants.iter().zip(&one.artifacts) {
+            let name = symbol::blob(PACKAGE.name, PACKAGE.version, &one.record.key, &variant.name);
+            expected.insert(name, bytes);
+        }
+    }
+    assert_eq!(expected.len(), 3);
+    for (name, bytes) in &expected {
+        let symbol = file.symbols().find(|s| s.name() == Ok(name.as_str())).expect("a symbol");
+        let section = file.section_by_index(symbol.section_index().expect("defined")).expect("a section");
+        let data = section.data().expect("data");
+        let at = usize::try_from(symbol.address()).expect("small");
+        assert_eq!(&data[at..at + bytes.len()], *bytes, "{name}");
+        assert_eq!(symbol.size(), bytes.len() as u64);
+        assert!(symbol.is_global() && section.align() >= 16 && symbol.address() % 16 == 0);
+        assert_eq!(flags(&section), ALLOC, "{name}");
+    }
+    let stack = file.section_by_name(".note.GNU-stack").expect("or the stack becomes executable");
+    assert_eq!((flags(&stack), stack.size()), (0, 0));
+}
+
+#[test]
+fn host_objects_are_archived_once_and_byte_for_byte() {
+    let one = "axes = { n = '1..=64' }\ninputs = { x = 'f32[n]' }\noutputs = { y = 'f32[n]' }\nmath = 'y[n] = x[n] + 1'";
+    let text = format!("[kernels.first]\n{one}\n[kernels.second]\n{one}\n");
+    let folder = scratch("emit-host-object-src");
+    let answered: Vec<Answered> = plans(&text).into_iter().map(|p| compile(untuned(p), &folder)).collect();
+    let emitted = emitted("emit-host-object", &PACKAGE, &answered).expect("emits");
+    assert_eq!(members(&emitted.lib_dir, "host-"), [answered[0].artifacts[0].clone()]);
+    assert_eq!(members(&emitted.lib_dir, "cubins-"), Vec::<Vec<u8>>::new());
+    let archive = std::fs::read(emitted.lib_dir.join("libcutegen_example_app_0_1_0.a")).expect("an archive");
+    let inside =
+        archive.windows(answered[0].artifacts[0].len()).filter(|w| *w == answered[0].artifacts[0]).count();
+    assert_eq!(inside, 1);
+    assert_eq!(emitted.system_libs, ["m"]);
+}
+
+#[test]
+fn members_follow_the_kernels_and_foreign_triples_are_refused() {
+    let folder = scratch("emit-members");
+    let all = example();
+    let kernels: Vec<_> = all.iter().map(Answered::emit).collect();
+    let first = emit::emit(&PACKAGE, &kernels, &folder).expect("emits");
+    assert_eq!(members(&first.lib_dir, "host-").len(), 4);
+    let fewer = emit::emit(&PACKAGE, &kernels[..1], &folder).expect("emits");
+    assert_eq!(members(&fewer.lib_dir, "host-").len(), 1, "members of the earlier build are gone");
+    assert_eq!(members(&fewer.lib_dir, "cubins-").len(), 0);
+    let none = emit::emit(&PACKAGE, &[], &folder).expect("emits");
+    assert_eq!(none.lib_name, None);
+
+    let apple = Package { triple: "aarch64-apple-darwin", ..PACKAGE };
+    let refused = emitted("emit-apple", &apple, &all).map_err(|error| error.to_string());
+    assert!(refused.is_err_and(|text| text.contains("CUTEGEN_MODE=stub")));
+}
+
+#[test]
+fn what_cannot_be_emitted_is_named() {
+    let kernel = |name: &str| {
+        format!(
+            "[kernels.{name}]\naxes = {{ n = '1..=64' }}\ninputs = {{ x = 'f32[n]' }}\noutputs = {{ y = 'f32[n]' }}\n\
+             math = 'y[n] = x[n]'\ntargets = ['sm_90a']\n"
+        )
+    };
+    let refusal = |names: &[&str], change: &dyn Fn(&mut Answered)| {
+        let text: String = names.iter().map(|name| kernel(name)).collect();
+        let mut answered: Vec<Answered> = plans(&text).into_iter().map(untuned).collect();
+        answered.iter_mut().for_each(change);
+        emitted("emit-refused", &PACKAGE, &answered).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let nothing = |_: &mut Answered| {};
+    assert_eq!(refusal(&["fine", "also_fine"], &nothing), "");
+    assert!(refusal(&["a_b", "a__b"], &nothing).contains("would emit `AB`, a name that kernel `a_b` has"));
+    assert!(refusal(&["error"], &nothing).contains("would emit `Error`"));
+    assert!(refusal(&["load"], &nothing).contains("would emit `load`"));
+    assert!(refusal(&["a", "a_raw"], &nothing).contains("would emit `a_raw`"));
+    let missing = |one: &mut Answered| one.artifacts.clear();
+    assert!(refusal(&["a"], &missing).contains("a record of 1 variants with 0 artifacts"));
+    let beyond = |one: &mut Answered| {
+        one.record.variants[0].contract.steps[0].args.push(cutegen_spec::contract::Arg::Workspace(7));
+    };
+    assert!(refusal(&["a"], &beyond).contains("there is no workspace(w7)"));
+    let circular = |one: &mut Answered| {
+        let smem = &mut one.record.variants[0].contract.steps[0].smem;
+        *smem = cutegen_spec::int_expr::IntExpr::Device(cutegen_spec::int_expr::DeviceProp::MaxBlocksPerSm);
+    };
+    assert!(refusal(&["a"], &circular).contains("asks for the occupancy it decides"));
+}
