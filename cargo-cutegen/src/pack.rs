@@ -82,7 +82,7 @@ fn append_toolchain(
 }
 
 fn open(path: &Path) -> io::Result<Tar> {
-    Ok(Builder::new(GzEncoder::new(File::create(path)?, Compression::best())))
+    Ok(Builder::new(GzEncoder::new(File::create(path)?, Compression::default())))
 }
 
 fn close(tar: Tar) -> io::Result<()> {

@@ -11,6 +11,7 @@ pub fn become_worker_if_asked() {
     match kind.as_str() {
         compile::WORKER_KIND => compile::worker_main(),
         evaluate::RUN => std::process::exit(evaluate::runner::main()),
+        evaluate::RUN_APART => std::process::exit(evaluate::runner::main_apart()),
         kind => {
             crate::cargo::print_error(&format!("{} = {kind} names no worker", compile::WORKER_VAR));
             std::process::exit(70);

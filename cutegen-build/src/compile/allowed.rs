@@ -41,7 +41,6 @@ pub(super) const DIRECTIVES: &[&str] =
     &["include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "error", "pragma"];
 
 pub(super) const WORDS: &[&str] = &[
-    "_Pragma",
     "__pragma",
     "__has_include",
     "__has_include_next",

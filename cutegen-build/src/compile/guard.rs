@@ -112,6 +112,7 @@ fn scan(tokens: &[Token], language: Language) -> Vec<GuardViolation> {
             (Kind::Punctuation, "##") => Some((Rule::Paste, "##".to_owned())),
             (Kind::Word, "__attribute__" | "__attribute") => attributes(rest),
             (Kind::Word, "asm" | "__asm" | "__asm__") => assembly(rest, language),
+            (Kind::Word, "_Pragma") => pragma_operator(rest),
             (Kind::Word, word) if is_reserved(word, language) => Some((Rule::Word, word.to_owned())),
             _ => None,
         };
@@ -184,6 +185,22 @@ fn definition(arguments: &[&Token]) -> Bad {
         }
     }
     open.pop().and_then(|close| refused(format!("no `{close}` in #define {}", name.text)))
+}
+
+/// `_Pragma("...")` with exactly one of the texts that [`pragma`] would allow: how a macro can hold one.
+fn pragma_operator(rest: &[Token]) -> Bad {
+    const TEXTS: [&str; 2] = ["GCC ivdep", "GCC unroll 32"];
+    match rest {
+        [open, text, close, ..]
+            if open.text == "("
+                && text.kind == Kind::Text
+                && close.text == ")"
+                && TEXTS.contains(&text.text.as_str()) =>
+        {
+            None
+        }
+        _ => Some((Rule::Pragma, "_Pragma".to_owned())),
+    }
 }
 
 fn pragma(arguments: &[&Token]) -> Bad {

@@ -2,6 +2,7 @@
 //! arenas, has runners launch candidates on them, and compares every element. It never loads candidate code.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use cutegen_spec::contract::Contract;
 use cutegen_spec::eligibility::Eligibility;
@@ -31,7 +32,12 @@ pub struct Judge {
     pub(super) worker: Option<Worker>,
     pub(super) folder: tempfile::TempDir,
     pub(super) linked: u64,
+    /// Inputs of the slots of the last timed shapes: drawing them anew for every comparison would take most of it.
+    pub(super) drawn: BTreeMap<(Vec<i64>, u64), Drawn>,
 }
+
+/// The contents of one slot's tensors: `None` for what a kernel writes.
+pub(super) type Drawn = Rc<Vec<Option<Vec<u8>>>>;
 
 /// How much of the domain a pass covers.
 struct Scope {
@@ -52,7 +58,7 @@ impl Judge {
         let reference = Reference::load(&reference)?;
         let cases = Cases::new(reference, settings.seed, exact_integers, scalar, settings.keep_bytes);
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
-        Ok(Self { spec, settings, cases, shapes, worker: None, folder, linked: 0 })
+        Ok(Self { spec, settings, cases, shapes, worker: None, folder, linked: 0, drawn: BTreeMap::new() })
     }
 
     /// The shapes that a full pass judges.
@@ -147,7 +153,7 @@ impl Judge {
     }
 
     /// The variant that the runtime would launch, and its arena; none when none is eligible.
-    fn dispatch<'a>(
+    pub(super) fn dispatch<'a>(
         &self,
         variants: &'a [Loadable],
         axes: &[i64],

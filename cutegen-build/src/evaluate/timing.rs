@@ -2,6 +2,7 @@
 //! same rotation of inputs; afterwards the outputs that the timed launches left are held against those of untimed
 //! ones.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use cutegen_spec::tensor::Role;
@@ -12,7 +13,7 @@ use super::case::{contents, elements};
 use super::error::Error;
 use super::image::workspace;
 use super::inputs::{Distribution, mix};
-use super::judge::Judge;
+use super::judge::{Drawn, Judge};
 use super::memory::SharedMemory;
 use super::outcome::{Crash, Outcome};
 use super::protocol::{Action, Job, Program, Region, Reply, Run, TimePlan, Timed};
@@ -33,7 +34,7 @@ type Results = Vec<Vec<Vec<Vec<u8>>>>;
 struct Rotation {
     axes: Vec<i64>,
     seed: u64,
-    contents: Vec<Vec<Option<Vec<u8>>>>,
+    contents: Vec<Drawn>,
     programs: Vec<Program>,
     guards: Vec<Region>,
     bytes: u64,
@@ -114,7 +115,18 @@ impl Judge {
         rotation.programs.iter().map(|p| p.slots.iter().map(read).collect()).collect()
     }
 
-    fn rotation(&self, variants: &[Loadable], axes: &[i64]) -> Result<Rotation, Halt> {
+    /// Normal inputs of a slot, drawn once a session.
+    fn draw(&mut self, seed: u64, slot: u64, axes: &[i64]) -> Result<Drawn, Error> {
+        let key = (axes.to_vec(), slot);
+        if let Some(drawn) = self.drawn.get(&key) {
+            return Ok(Rc::clone(drawn));
+        }
+        let drawn = Rc::new(contents(&self.spec, mix(seed ^ slot), axes, Distribution::Normal)?);
+        self.drawn.insert(key, Rc::clone(&drawn));
+        Ok(drawn)
+    }
+
+    fn rotation(&mut self, variants: &[Loadable], axes: &[i64]) -> Result<Rotation, Halt> {
         let seed = mix(self.settings.seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));
         let count = self.slots(axes)?;
         let mut plan = Placing::default();
@@ -138,8 +150,7 @@ impl Judge {
             }
             programs.push(program(variant, own, placed.regions[spaces[p]]));
         }
-        let drawn = (0..count).map(|slot| contents(&self.spec, mix(seed ^ slot), axes, Distribution::Normal));
-        let contents = drawn.collect::<Result<_, _>>()?;
+        let contents = (0..count).map(|slot| self.draw(seed, slot, axes)).collect::<Result<_, _>>()?;
         Ok(Rotation {
             axes: axes.to_vec(),
             seed,
@@ -200,7 +211,7 @@ impl Rotation {
         for program in &self.programs {
             arena.slice_mut(program.workspace)?.fill(poison);
             for (slot, contents) in program.slots.iter().zip(&self.contents) {
-                for (region, contents) in slot.iter().zip(contents) {
+                for (region, contents) in slot.iter().zip(contents.iter()) {
                     match contents {
                         Some(contents) => arena.slice_mut(*region)?.copy_from_slice(contents),
                         None => arena.slice_mut(*region)?.fill(poison),

@@ -22,6 +22,9 @@ pub const VARIABLE: &str = "CUTEGEN_WORKER";
 /// The value of [`VARIABLE`] for a runner.
 pub const RUN: &str = "run";
 
+/// The value of [`VARIABLE`] for a runner under compute-sanitizer: [`super::runner::main_apart`].
+pub const RUN_APART: &str = "run-apart";
+
 /// How runners are started.
 #[derive(Clone, Debug)]
 pub struct Workers {
@@ -41,7 +44,7 @@ pub struct Workers {
 #[derive(Debug)]
 pub(crate) struct Worker {
     child: Child,
-    requests: ChildStdin,
+    requests: Option<ChildStdin>,
     replies: ChildStdout,
     unread: Vec<u8>,
     backend: Backend,
@@ -80,10 +83,14 @@ const LONGEST_LINE: usize = 1 << 20;
 impl Workers {
     /// Starts a runner and waits until it takes jobs.
     pub(crate) fn start(&self) -> Result<Worker, Error> {
+        self.start_as(RUN)
+    }
+
+    /// The same, with this value of [`VARIABLE`].
+    pub(crate) fn start_as(&self, kind: &str) -> Result<Worker, Error> {
         let arena = SharedMemory::create()?;
-        let mut child = self.spawn(&arena)?;
-        let pipes = (child.stdin.take(), child.stdout.take());
-        let (Some(requests), Some(replies)) = pipes else {
+        let mut child = self.spawn(&arena, kind)?;
+        let (requests, Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Error::Worker("has no pipes".to_owned()));
         };
         let (backend, ready) = (self.backend, Ready::default());
@@ -99,9 +106,9 @@ impl Workers {
         Ok(worker)
     }
 
-    fn spawn(&self, arena: &SharedMemory) -> Result<Child, Error> {
+    fn spawn(&self, arena: &SharedMemory, kind: &str) -> Result<Child, Error> {
         let mut command = Command::new(&self.exe);
-        command.args(&self.args).env_clear().envs(self.env.iter().cloned()).env(VARIABLE, RUN);
+        command.args(&self.args).env_clear().envs(self.env.iter().cloned()).env(VARIABLE, kind);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         let fd = arena.fd();
         // SAFETY: between fork and exec only one async-signal-safe call is made, on a descriptor of ours.
@@ -144,7 +151,21 @@ impl Worker {
     fn send(&mut self, request: &Request) -> std::io::Result<()> {
         let mut line = serde_json::to_string(request)?;
         line.push('\n');
-        self.requests.write_all(line.as_bytes())
+        let Some(requests) = &mut self.requests else { return Err(std::io::ErrorKind::BrokenPipe.into()) };
+        requests.write_all(line.as_bytes())
+    }
+
+    /// Ends its input and waits for its exit status: none when it did not end in time, or by a signal.
+    pub(crate) fn finish(mut self, deadline: Duration) -> Result<Option<i32>, Error> {
+        self.requests = None;
+        let end = Instant::now() + deadline;
+        while !self.reaped && !self.is_zombie() {
+            if Instant::now() > end {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.reap().map(|status| status.code()).map_err(|e| Error::system("wait for a runner", e))
     }
 
     fn receive(&mut self, deadline: Duration) -> Result<Reply, Silence> {

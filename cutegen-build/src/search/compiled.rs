@@ -7,11 +7,13 @@ use std::process::{Command, Stdio};
 use cutegen_spec::target::{Arch, Target};
 
 use super::error::SearchError;
+use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::{
     Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
 };
-use crate::evaluate::{self, Outcome};
+use crate::evaluate::sanitize::{Sanitized, Tool};
+use crate::evaluate::{self, Judge, Outcome};
 use crate::generate::Candidate;
 use crate::plan::Plan;
 use crate::print;
@@ -79,7 +81,7 @@ pub(super) fn one(
         compile_for: compile_for(&plan.target),
     };
     Ok(match compile(&job, setup)? {
-        CompileOutcome::Compiled(artifact) => match layout(&candidate, &artifact) {
+        CompileOutcome::Compiled(artifact) => match layout(plan, &candidate, &artifact) {
             Ok(()) => Ok(Compiled { candidate, artifact: *artifact }),
             Err(reason) => Err((candidate, Outcome::Blocked(reason))),
         },
@@ -99,13 +101,14 @@ pub(super) fn words(failure: &CompileFailure) -> String {
 }
 
 /// A cubin's own parameter layout must be the contract's.
-fn layout(candidate: &Candidate, artifact: &Artifact) -> Result<(), String> {
+fn layout(plan: &Plan, candidate: &Candidate, artifact: &Artifact) -> Result<(), String> {
     match &artifact.inspected {
         Inspected::Object(_) => Ok(()),
         Inspected::Cubin(info) => {
+            let scalars: Vec<u32> = plan.spec.scalars.iter().map(|scalar| scalar.dtype.bits() / 8).collect();
             let kernels: Vec<(String, Vec<(u32, u32)>)> =
                 info.kernels.iter().map(|kernel| (kernel.name.clone(), pairs(&kernel.params))).collect();
-            Ok(drop((candidate, kernels)))
+            evaluate::runner::resolve::check_layout(&candidate.contract, &scalars, &kernels)
         }
     }
 }
@@ -175,16 +178,28 @@ impl Compiled {
     }
 }
 
-/// What compute-sanitizer says of a finalist, or why it did not run.
-pub(super) fn sanitizer(
-    _: &CompileSetup,
+/// What compute-sanitizer says of a finalist at small shapes; errors it finds are the candidate's.
+pub(super) fn sanitize(
     plan: &Plan,
-    _: &evaluate::Candidate,
-) -> Result<String, SearchError> {
-    match plan.target {
-        Target::Host { .. } => Ok("not run: host code".to_owned()),
-        Target::Cuda { .. } => Ok("not run: not wired".to_owned()),
+    judge: &mut Judge,
+    gate: &evaluate::Candidate,
+) -> Result<Result<String, Outcome>, SearchError> {
+    const TOOLS: [Tool; 4] = [Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck];
+    if let Target::Host { .. } = plan.target {
+        return Ok(Ok("not run: host code".to_owned()));
     }
+    let (path, home) = (cargo::variable_os("PATH"), cargo::variable_os("CUDA_HOME"));
+    let Some(program) = evaluate::sanitize::locate(path.as_deref(), home.as_deref()) else {
+        return Ok(Ok("not run: no compute-sanitizer on this machine".to_owned()));
+    };
+    Ok(match judge.sanitize(gate, &program, &TOOLS)? {
+        Sanitized::Clean { tools } => {
+            let names: Vec<&str> = tools.into_iter().map(Tool::name).collect();
+            Ok(format!("clean: {}", names.join(", ")))
+        }
+        Sanitized::NotRun { reason } => Ok(format!("not run: {reason}")),
+        Sanitized::Errors { tool, summary } => Err(Outcome::Blocked(format!("{}: {summary}", tool.name()))),
+    })
 }
 
 /// Runner processes for the plan's target.

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::event::{Event, Reporter};
 use crate::plan::Plan;
 use crate::store::{Entry, Lookup, Store};
-use crate::toolchain::{Places, locate};
+use crate::toolchain::{Places, STAMP_FILE, locate};
 use crate::{accept, generate};
 
 /// Everything a search needs of this machine: compilers, workers, the user's store.
@@ -35,10 +35,17 @@ pub fn find(plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
     Searcher::new()?.find(plan, events)
 }
 
+/// The toolchain of the bundle that this program was unpacked from: a stamped folder beside it.
+fn bundled() -> Option<PathBuf> {
+    let folder = std::env::current_exe().ok()?.parent()?.join("toolchain");
+    folder.join(STAMP_FILE).is_file().then_some(folder)
+}
+
 impl Searcher {
     /// Locates the toolchain and the user's store. This program becomes the workers.
     pub fn new() -> Result<Self, Error> {
-        let places = Places::from_env().map_err(SearchError::from)?;
+        let mut places = Places::from_env().map_err(SearchError::from)?;
+        places.explicit = places.explicit.or_else(bundled);
         let toolchain = locate(&places).map_err(SearchError::from)?;
         let workers = Workers::current().map_err(SearchError::Worker)?;
         let setup = CompileSetup { toolchain, workers, limits: Limits::default() };

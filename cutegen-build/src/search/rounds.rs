@@ -54,6 +54,9 @@ struct Search<'a> {
     folder: &'a Path,
     judge: Judge,
     naive: Compiled,
+    /// The first candidate that passed, with its speed-up over the naive kernel per workload. Later ones race it:
+    /// the naive kernel may be a hundred times slower, and every block of it is waited for.
+    pace: Option<(crate::evaluate::Candidate, Vec<f64>)>,
     workloads: Vec<Vec<i64>>,
     seed: u64,
 }
@@ -73,7 +76,7 @@ pub(super) fn run(
     let seed = fresh_seed();
     let judge = judge(setup, plan, folder.path(), tiles.collect(), seed)?;
     let workloads = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
-    let mut search = Search { setup, plan, folder: folder.path(), judge, naive, workloads, seed };
+    let mut search = Search { setup, plan, folder: folder.path(), judge, naive, pace: None, workloads, seed };
     events.report(&Event::SearchStarted {
         kernel: plan.title(),
         key: plan.key.to_string(),
@@ -95,7 +98,11 @@ pub(super) fn judge(
     let reference = compiled::reference(setup, plan, folder)?;
     let schedule = plan.schedule.clone();
     let spec = plan.spec.clone();
-    let cost = move |axes: &[i64]| crate::plan::cost::cost(&spec, &schedule, axes).flops as u64;
+    // filling, launching and comparing a byte takes about as long as sixteen operations of the reference
+    let cost = move |axes: &[i64]| {
+        let cost = crate::plan::cost::cost(&spec, &schedule, axes);
+        cost.flops.max(16.0 * cost.bytes) as u64
+    };
     let question = Question {
         spec: plan.spec.clone(),
         reference,
@@ -105,8 +112,11 @@ pub(super) fn judge(
         scalar: None,
     };
     let workers = compiled::run_workers(setup, plan);
-    let settings =
-        Settings { linker: setup.toolchain.need_cxx()?.program.clone(), ..Settings::new(workers, seed) };
+    let mut settings = Settings::new(workers, seed);
+    settings.linker = setup.toolchain.need_cxx()?.program.clone();
+    if plan.target.is_host() && arithmetic_bound(plan) {
+        (settings.rotation_bytes, settings.pairs) = (0, 12);
+    }
     Ok(Judge::new(question, settings)?)
 }
 
@@ -114,6 +124,14 @@ pub(super) fn judge(
 pub(super) fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one("cutegen seed")
+}
+
+/// Whether a workload takes a CPU core so long that cold caches do not matter and blocks are dear.
+fn arithmetic_bound(plan: &Plan) -> bool {
+    let extents = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok());
+    extents
+        .map(|axes| crate::plan::cost::cost(&plan.spec, &plan.schedule, &axes).flops)
+        .any(|flops| flops > 1e8)
 }
 
 /// Whether integers stay integers up to the last rounding: sums of products of inputs, and nothing after them.
@@ -176,18 +194,35 @@ impl Search<'_> {
 
     fn trial(&mut self, compiled: &Compiled) -> Result<Trial, SearchError> {
         let (candidate, gate) = (compiled.candidate.clone(), compiled.for_gate(self.folder)?);
-        let naive = self.naive.for_gate(self.folder)?;
         let outcome = self.judge.screen(&gate)?;
         let mut speedups = Vec::new();
         if let Outcome::Passed { .. } = outcome {
-            for axes in &self.workloads {
-                match self.judge.compare(&gate, &naive, axes)? {
-                    Ok(comparison) => speedups.push(comparison.speedup),
-                    Err(outcome) => return Ok(Trial { candidate, outcome, speedups: Vec::new() }),
-                }
+            match self.speedups(&gate)? {
+                Ok(found) => speedups = found,
+                Err(outcome) => return Ok(Trial { candidate, outcome, speedups }),
             }
         }
         Ok(Trial { candidate, outcome, speedups })
+    }
+
+    /// Speed-ups over the naive kernel per workload: measured for the first candidate, by way of it for the others.
+    fn speedups(
+        &mut self,
+        gate: &crate::evaluate::Candidate,
+    ) -> Result<Result<Vec<f64>, Outcome>, SearchError> {
+        let (incumbent, base) = match &self.pace {
+            Some((pace, base)) => (pace.clone(), base.clone()),
+            None => (self.naive.for_gate(self.folder)?, vec![1.0; self.workloads.len()]),
+        };
+        let timings = match self.time(gate, &incumbent)? {
+            Ok(timings) => timings,
+            Err(outcome) => return Ok(Err(outcome)),
+        };
+        let speedups: Vec<f64> = timings.iter().zip(base).map(|(t, base)| t.speedup * base).collect();
+        if self.pace.is_none() {
+            self.pace = Some((gate.clone(), speedups.clone()));
+        }
+        Ok(Ok(speedups))
     }
 
     /// The whole gate for the finalists, best first; the fastest that passes, timed again, is the answer.
@@ -198,12 +233,13 @@ impl Search<'_> {
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
         let naive_gate = self.naive.for_gate(self.folder)?;
-        let naive_judged = self.whole_gate(std::slice::from_ref(&naive_gate))?;
-        let naive_judged = naive_judged.map_err(|outcome| SearchError::Ours {
+        let ours = |outcome: Outcome| SearchError::Ours {
             kernel: self.plan.title(),
             what: "naive kernel",
             detail: outcome.to_string(),
-        })?;
+        };
+        let correctness = self.whole_gate(std::slice::from_ref(&naive_gate))?.map_err(ours)?;
+        let naive_judged = self.judged(correctness, Vec::new(), &naive_gate)?.map_err(ours)?;
         let mut best: Option<(Compiled, Judged)> = None;
         for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
             let gate = finalist.for_gate(self.folder)?;
@@ -212,6 +248,10 @@ impl Search<'_> {
                 Ok(correctness) => {
                     let found = match self.time(&gate, &naive_gate)? {
                         Ok(timings) => self.judged(correctness, timings, &gate)?,
+                        Err(outcome) => Err(outcome),
+                    };
+                    let found = match found {
+                        Ok(found) => found,
                         Err(outcome) => {
                             events.report(&judged(self.plan, finalist, outcome.to_string()));
                             continue;
@@ -226,20 +266,19 @@ impl Search<'_> {
                 }
             }
         }
-        let judged = self.judged(naive_judged, Vec::new(), &naive_gate)?;
-        let naive = (self.naive.clone(), Some(judged));
+        let naive = (self.naive.clone(), Some(naive_judged));
         let best = best.map(|(compiled, judged)| (compiled, Some(judged)));
         Ok(Found { variants: best.into_iter().chain([naive]).collect() })
     }
 
     fn judged(
-        &self,
+        &mut self,
         correctness: Correctness,
         timings: Vec<Comparison>,
         gate: &crate::evaluate::Candidate,
-    ) -> Result<Judged, SearchError> {
-        let sanitizer = compiled::sanitizer(self.setup, self.plan, gate)?;
-        Ok(Judged { correctness, timings, seed: self.seed, sanitizer })
+    ) -> Result<Result<Judged, Outcome>, SearchError> {
+        let sanitizer = compiled::sanitize(self.plan, &mut self.judge, gate)?;
+        Ok(sanitizer.map(|sanitizer| Judged { correctness, timings, seed: self.seed, sanitizer }))
     }
 
     fn whole_gate(

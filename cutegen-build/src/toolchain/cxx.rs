@@ -89,9 +89,7 @@ pub fn write_shim(dir: &Path) -> Result<(), Error> {
     let shim = dir.join("shim");
     fs::create_dir_all(&shim).map_err(Error::io("creating", &shim))?;
     let path = shim.join("iostream");
-    let text = "#pragma once\n#pragma GCC system_header\n#include <istream>\n#include <ostream>\n\
-                namespace std { extern istream cin; extern ostream cout, cerr, clog; }\n";
-    fs::write(&path, text).map_err(Error::io("writing", &path))
+    fs::write(&path, include_str!("../../shim/iostream")).map_err(Error::io("writing", &path))
 }
 
 fn ask(program: &Path) -> Option<Cxx> {

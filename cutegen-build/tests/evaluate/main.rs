@@ -8,19 +8,24 @@ mod dishonest;
 mod harmful;
 mod honest;
 mod kernels;
+mod sanitizer;
 mod speed;
 
 use std::process::ExitCode;
 
+use cutegen_build::evaluate::{RUN, RUN_APART, VARIABLE, runner};
+
 type Test = (&'static str, fn());
 
 fn main() -> ExitCode {
-    if std::env::var(cutegen_build::evaluate::VARIABLE).is_ok_and(|v| v == cutegen_build::evaluate::RUN) {
-        std::process::exit(cutegen_build::evaluate::runner::main());
+    match std::env::var(VARIABLE).as_deref() {
+        Ok(RUN) => std::process::exit(runner::main()),
+        Ok(RUN_APART) => std::process::exit(runner::main_apart()),
+        Ok(_) | Err(_) => {}
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let all = [honest::TESTS, dishonest::TESTS, harmful::TESTS, speed::TESTS].concat();
+    let all = [honest::TESTS, dishonest::TESTS, harmful::TESTS, sanitizer::TESTS, speed::TESTS].concat();
     if arguments.iter().any(|a| a == "--list") {
         all.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;

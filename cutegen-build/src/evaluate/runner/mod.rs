@@ -4,14 +4,17 @@
 //! It must not know: seeds, distributions, references, bounds, verdicts.
 
 mod channel;
+mod cuda;
 mod host;
 mod limits;
+pub mod resolve;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
 use super::memory::SharedMemory;
 use super::protocol::{Action, Backend, Done, Job, Ready, Reply, Request, Run, Start, TimePlan, Timed};
 use channel::Channel;
+use cuda::{Cuda, Placement};
 
 /// What a backend does. The arena is mapped to at least the job's length and its regions lie inside it.
 pub(crate) trait Device {
@@ -31,7 +34,6 @@ pub(crate) enum Stop {
     /// The artifact or contract cannot be launched.
     Refused(String),
     /// The candidate faulted; the device's context is lost.
-    #[expect(dead_code, reason = "only a device with a context of its own can lose it")]
     Faulted(String),
     /// The machine or this program is at fault.
     Failed(String),
@@ -41,18 +43,32 @@ pub(crate) enum Stop {
 /// worker variable says `run`.
 #[must_use]
 pub fn main() -> i32 {
-    match serve() {
+    run_as(Placement::Together)
+}
+
+/// The body of a worker process that runs under compute-sanitizer: as [`main`], but each region has a device
+/// allocation of its own. Call it when the worker variable says `run-apart`.
+#[must_use]
+pub fn main_apart() -> i32 {
+    run_as(Placement::Apart)
+}
+
+fn run_as(placement: Placement) -> i32 {
+    match serve(placement) {
         Ok(()) => 0,
         Err(_) => 70,
     }
 }
 
-fn serve() -> Result<(), String> {
+fn serve(placement: Placement) -> Result<(), String> {
     let mut channel = Channel::claim_stdio()?;
     let Some(Request::Start(start)) = channel.receive()? else { return Err("no start".to_owned()) };
-    let [requests, replies] = channel.fds();
-    limits::close_leaked(vec![requests, replies, start.arena_fd])?;
-    let (mut device, mut arena) = match open(&start) {
+    if placement == Placement::Together {
+        // under the sanitizer some belong to it
+        let [requests, replies] = channel.fds();
+        limits::close_leaked(vec![requests, replies, start.arena_fd])?;
+    }
+    let (mut device, mut arena) = match open(&start, placement) {
         Ok((device, arena, ready)) => {
             channel.send(&Reply::Ready(ready))?;
             (device, arena)
@@ -63,26 +79,35 @@ fn serve() -> Result<(), String> {
         let Request::Job(job) = request else { return Err("a second start".to_owned()) };
         let reply = answer(device.as_mut(), &job, &mut arena).unwrap_or_else(Stop::into_reply);
         channel.send(&reply)?;
+        if let Reply::Faulted(_) = reply {
+            leave();
+        }
     }
     Ok(())
 }
 
+/// Ends the process at once: on a lost context the driver's own clean-up would wait for a kernel that never ends.
+fn leave() -> ! {
+    // SAFETY: ends the process; nothing is buffered, and the system takes back what it held.
+    unsafe { libc::_exit(0) }
+}
+
 type Opened = (Box<dyn Device>, SharedMemory, Ready);
 
-fn open(start: &Start) -> Result<Opened, Stop> {
+fn open(start: &Start, placement: Placement) -> Result<Opened, Stop> {
     // SAFETY: the judge made this descriptor inheritable for this process and names it once.
     let arena = SharedMemory::adopt(unsafe { OwnedFd::from_raw_fd(start.arena_fd) });
     let not_enforced = limits::apply(start).map_err(Stop::Failed)?;
-    let mut device = device(start.backend)?;
+    let mut device = device(start.backend, placement)?;
     let mut ready = device.ready()?;
     ready.not_enforced.extend(not_enforced);
     Ok((device, arena, ready))
 }
 
-fn device(backend: Backend) -> Result<Box<dyn Device>, Stop> {
+fn device(backend: Backend, placement: Placement) -> Result<Box<dyn Device>, Stop> {
     match backend {
         Backend::Host => Ok(Box::new(host::Host::default())),
-        Backend::Cuda => Err(Stop::Failed("this build has no CUDA backend".to_owned())),
+        Backend::Cuda => Ok(Box::new(Cuda::open(placement)?)),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod fill;
 mod host;
+mod sm90a;
 
 use crate::generate::{Candidate, Feedback, Generator};
 use crate::plan::Plan;
@@ -22,7 +23,7 @@ impl Generator for Templates {
         }
         match plan.target {
             Target::Host { .. } => host::candidates(plan, &self.toolchain),
-            Target::Cuda { .. } => Vec::new(),
+            Target::Cuda { .. } => sm90a::candidates(plan, &self.toolchain),
         }
     }
 }

@@ -1,0 +1,45 @@
+//! The road to compute-sanitizer, with a shell script in its place: pipes and the arena's descriptor reach the runner
+//! through another process, and its exit status and log are believed.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use cutegen_build::evaluate::Checks;
+use cutegen_build::evaluate::sanitize::{Sanitized, Tool};
+
+use crate::Test;
+use crate::bench::Bench;
+use crate::honest::HONEST_SILU;
+use crate::kernels::SILU_MUL;
+
+pub(crate) const TESTS: &[Test] =
+    &[("sanitizer::a_runner_below_another_process", a_runner_below_another_process)];
+
+fn script(folder: &tempfile::TempDir, name: &str, end: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    let text = format!(
+        "#!/bin/sh\nwhile :; do case \"$1\" in --log-file) log=$2; shift 2;; --*) shift 2;; *) break;; esac; done\n\
+         \"$@\"\nstatus=$?\n{end}\n"
+    );
+    std::fs::write(&path, text).expect("written");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("executable");
+    path
+}
+
+fn a_runner_below_another_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = Bench::new(&SILU_MUL);
+    let mut judge = bench.judge(Checks::default());
+    let mut ask = |body: &str, end: &str| {
+        let sanitizer = script(&folder, "sanitizer", end);
+        judge.sanitize(&bench.candidate(body), &sanitizer, &[Tool::Memcheck]).expect("the machine works")
+    };
+    let clean = "echo '========= ERROR SUMMARY: 0 errors' > $log; exit $status";
+    assert_eq!(ask(HONEST_SILU, clean), Sanitized::Clean { tools: vec![Tool::Memcheck] });
+    let found = "echo '========= ERROR SUMMARY: 2 errors' > $log; exit 86";
+    assert!(matches!(ask(HONEST_SILU, found), Sanitized::Errors { tool: Tool::Memcheck, .. }));
+    let silent = ask(HONEST_SILU, "exit 0");
+    assert!(matches!(silent, Sanitized::NotRun { .. }), "no summary is no clearance: {silent:?}");
+    let crashed = ask("abort();", clean);
+    assert!(matches!(crashed, Sanitized::NotRun { .. }), "{crashed:?}");
+}

@@ -1,0 +1,126 @@
+//! A judging session on the device, over one spec: `y = silu(g) * x`.
+
+use std::time::Duration;
+
+use cutegen_build::evaluate::protocol::{Backend, Limits};
+use cutegen_build::evaluate::{Candidate, Judge, Outcome, Question, Settings, Workers};
+use cutegen_spec::contract::Contract;
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::spec::KernelSpec;
+
+const SPEC: &str = r#"
+edition = 1
+[kernels.k]
+axes = { m = "1..=8192", n = "1..=8192" }
+inputs = { x = "bf16[m, n]", g = "bf16[m, n]" }
+outputs = { y = "bf16[m, n]" }
+math = "y[m, n] = silu(g[m, n]) * x[m, n]"
+"#;
+
+/// Value and bound, as the host's gate has them.
+pub(crate) const REFERENCE: &str = r#"
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+typedef uint16_t bf16;
+static float up(bf16 h) { uint32_t u = uint32_t(h) << 16; float f; memcpy(&f, &u, 4); return f; }
+#define PTR(T, i) (*(T**)p[i])
+#define VAL(T, i) (*(T*)p[i])
+static const double U16 = 0x1p-8, ETA16 = 0x1p-134, U32 = 0x1p-24;
+extern "C" void cutegen_reference(void** p) {
+  const bf16 *x = PTR(bf16, 0), *g = PTR(bf16, 1);
+  double *v = PTR(double, 4), *b = PTR(double, 5);
+  int64_t size = VAL(int64_t, 2) * VAL(int64_t, 3);
+  for (int64_t i = 0; i < size; ++i) {
+    double a = up(g[i]), c = up(x[i]), e = exp(-fabs(a));
+    double s = a >= 0 ? a / (1 + e) : a * e / (1 + e);
+    v[i] = s * c;
+    b[i] = fabs(v[i]) * (U16 + (8 + 2 * fabs(a)) * U32) + ETA16 + 0x1p-149 * (1 + fabs(a)) * (1 + fabs(c));
+  }
+}
+"#;
+
+/// What candidates of these tests start with.
+pub(crate) const PRELUDE: &str = r#"
+#include <cuda_bf16.h>
+typedef __nv_bfloat16 bf16;
+#define PARAMETERS const bf16* x, const bf16* g, bf16* y, long long m, long long n
+#define INDEX ((long long)blockIdx.x * blockDim.x + threadIdx.x)
+__device__ inline bf16 one(bf16 x, bf16 g) {
+  float a = __bfloat162float(g), e = expf(-fabsf(a)), s = a < 0 ? e / (1 + e) : 1 / (1 + e);
+  return __float2bfloat16_rn(a * s * __bfloat162float(x));
+}
+"#;
+
+/// The usual step.
+pub(crate) const STEP: &str = r#"
+[[steps]]
+entry = "candidate"
+grid = ["ceil_div(a0 * a1, 256)", "1", "1"]
+block = ["256", "1", "1"]
+args = ["ptr(t0)", "ptr(t1)", "ptr(t2)", "axis(a0)", "axis(a1)"]
+"#;
+
+/// A kernel that does what is asked.
+pub(crate) const HONEST: &str = "
+extern \"C\" __global__ void candidate(PARAMETERS) {
+  const long long i = INDEX;
+  if (i < m * n) y[i] = one(x[i], g[i]);
+}";
+
+pub(crate) fn workers() -> Workers {
+    Workers {
+        exe: std::env::current_exe().expect("this binary"),
+        args: Vec::new(),
+        env: ["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "PATH"]
+            .into_iter()
+            .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
+            .collect(),
+        backend: Backend::Cuda,
+        limits: Limits { address_space: 0, cpu_seconds: 600, files: 0 },
+    }
+}
+
+pub(crate) fn judge() -> Judge {
+    let question = Question {
+        spec: spec(),
+        reference: crate::fixtures::reference(),
+        exact_integers: false,
+        cost: Box::new(|axes| axes.iter().product::<i64>().unsigned_abs()),
+        tiles: vec![16, 256],
+        scalar: None,
+    };
+    let mut settings = Settings::new(workers(), 0x5eed);
+    settings.cost_cap = 200_000;
+    settings.shapes_most = 8;
+    settings.repeats = (20, 100);
+    settings.deadline = Duration::from_secs(5);
+    Judge::new(question, settings).expect("a session")
+}
+
+pub(crate) fn candidate(source: &str, entries: &[&str], contract: &str) -> Candidate {
+    eligible(source, entries, contract, "true")
+}
+
+pub(crate) fn eligible(source: &str, entries: &[&str], contract: &str, eligibility: &str) -> Candidate {
+    let contract: Contract = toml::from_str(contract).expect("a contract");
+    let eligibility = Eligibility::parse_positional(eligibility).expect("an eligibility");
+    let artifact = crate::fixtures::cubin(source, entries);
+    Candidate { artifact, contract, eligibility, prefer: Eligibility::default() }
+}
+
+pub(crate) fn honest() -> Candidate {
+    candidate(&format!("{PRELUDE}{HONEST}"), &["candidate"], STEP)
+}
+
+pub(crate) fn passes(judge: &mut Judge, candidate: &Candidate) {
+    let outcome = judge.screen(candidate).expect("the machine works");
+    assert!(matches!(outcome, Outcome::Passed { .. }), "{outcome}");
+}
+
+fn spec() -> KernelSpec {
+    let mut document = spec_file(SPEC, &Default::default());
+    assert!(document.errors.is_empty(), "{:?}", document.errors);
+    document.kernels.remove(0)
+}

@@ -1,0 +1,90 @@
+//! Compiled things, by the digest of what they are compiled from, in one folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use cutegen_build::compile::{
+    CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile,
+};
+use cutegen_build::toolchain::{Places, locate};
+
+/// Where compiled things lie: the given folder, else one that is removed at the end.
+static FOLDER: LazyLock<(PathBuf, Option<tempfile::TempDir>)> =
+    LazyLock::new(|| match std::env::var_os("CUTEGEN_GPU_FIXTURES") {
+        Some(folder) => (folder.into(), None),
+        None => {
+            let folder = tempfile::tempdir().expect("a folder");
+            (folder.path().to_owned(), Some(folder))
+        }
+    });
+
+/// Why kernels can neither be found nor compiled.
+pub(crate) fn missing() -> Option<String> {
+    if std::env::var_os("CUTEGEN_GPU_FIXTURES").is_some() {
+        return None;
+    }
+    let toolchain = Places::from_env().and_then(|places| locate(&places));
+    match toolchain {
+        Ok(toolchain) if toolchain.nvrtc.is_some() && toolchain.cxx.is_some() => None,
+        Ok(_) => Some("no NVRTC or no C++ compiler".to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Compiles everything that any test needs.
+pub(crate) fn prepare(folder: &Path) {
+    std::fs::create_dir_all(folder).expect("a folder");
+    let fresh = |path: PathBuf| println!("{}", path.display());
+    fresh(reference_in(folder));
+    let sources =
+        crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::template::sources());
+    sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));
+}
+
+/// The compiled reference of the kernel that all tests share.
+pub(crate) fn reference() -> PathBuf {
+    reference_in(&FOLDER.0)
+}
+
+/// The cubin of a source.
+pub(crate) fn cubin(source: &str, entries: &[&str]) -> PathBuf {
+    cubin_in(&FOLDER.0, source, entries)
+}
+
+fn reference_in(folder: &Path) -> PathBuf {
+    let source = crate::bench::REFERENCE;
+    let path = folder.join(format!("{:016x}.so", fnv(source)));
+    if !path.is_file() {
+        let text = path.with_extension("cpp");
+        std::fs::write(&text, source).expect("written");
+        let mut command = Command::new("c++");
+        command.args(["-std=c++17", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-o"]);
+        let run = command.arg(&path).arg(&text).output().expect("c++ runs");
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+    path
+}
+
+fn cubin_in(folder: &Path, source: &str, entries: &[&str]) -> PathBuf {
+    let path = folder.join(format!("{:016x}.cubin", fnv(source)));
+    if !path.is_file() {
+        let toolchain = Places::from_env().and_then(|places| locate(&places)).expect("a toolchain");
+        let workers = Workers::current().expect("this program has a path");
+        let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
+        let job = CompileJob {
+            source: source.to_owned(),
+            entries: entries.iter().map(|&entry| entry.to_owned()).collect(),
+            compile_for: CompileFor::Cuda { arch: "sm_90a".to_owned() },
+        };
+        match compile(&job, &setup).expect("the machine can compile") {
+            CompileOutcome::Compiled(artifact) => std::fs::write(&path, &artifact.bytes).expect("written"),
+            CompileOutcome::Failed(failure) => panic!("{failure:#?}\n{source}"),
+        }
+    }
+    path
+}
+
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}

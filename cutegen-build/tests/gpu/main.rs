@@ -1,0 +1,76 @@
+//! The gate on a real device: honest kernels pass, each planted fault gets its outcome, the sanitizer sees what the
+//! gate cannot, and one cubin timed against itself is as fast as itself.
+//!
+//! Without a driver the tests are reported as skipped; `CUTEGEN_REQUIRE_GPU=1` makes that a failure. Kernels are
+//! compiled here (NVRTC and a C++ compiler), or taken from the folder `CUTEGEN_GPU_FIXTURES`, which
+//! `--prepare FOLDER` fills on a machine that has both.
+//!
+//! This test has its own `main`, because compiler and runner are this binary, re-executed.
+
+mod bench;
+mod faults;
+mod fixtures;
+mod sanitized;
+mod speed;
+mod template;
+
+use std::process::ExitCode;
+
+use cutegen_build::evaluate::{RUN, RUN_APART, VARIABLE, runner};
+
+type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    match std::env::var(VARIABLE).as_deref() {
+        Ok(RUN) => std::process::exit(runner::main()),
+        Ok(RUN_APART) => std::process::exit(runner::main_apart()),
+        Ok(_) => cutegen_build::compile::worker_main(),
+        Err(_) => {}
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(at) = arguments.iter().position(|a| a == "--prepare") {
+        fixtures::prepare(arguments.get(at + 1).expect("--prepare FOLDER").as_ref());
+        return ExitCode::SUCCESS;
+    }
+    let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    let all: Vec<Test> = [faults::TESTS, template::TESTS, sanitized::TESTS, speed::TESTS].concat();
+    let chosen: Vec<Test> = all
+        .into_iter()
+        .filter(|(name, _)| filters.is_empty() || filters.iter().any(|f| name.contains(*f)))
+        .collect();
+    if arguments.iter().any(|a| a == "--list") {
+        chosen.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    match missing() {
+        Some(reason) => skip(&chosen, &reason),
+        None => run(&chosen),
+    }
+}
+
+/// Why nothing can run here.
+fn missing() -> Option<String> {
+    if let Err(error) = cutegen_runtime::cuda::context(0) {
+        return Some(format!("no GPU: {error}"));
+    }
+    fixtures::missing()
+}
+
+fn skip(chosen: &[Test], reason: &str) -> ExitCode {
+    chosen.iter().for_each(|(name, _)| println!("test {name} ... skipped: {reason}"));
+    println!("\ntest result: {} skipped", chosen.len());
+    if std::env::var_os("CUTEGEN_REQUIRE_GPU").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn run(chosen: &[Test]) -> ExitCode {
+    let failed: Vec<&str> = chosen.iter().filter(|test| !passes(test)).map(|(name, _)| *name).collect();
+    println!("\ntest result: {} passed, {} failed {failed:?}", chosen.len() - failed.len(), failed.len());
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn passes((name, test): &Test) -> bool {
+    let start = std::time::Instant::now();
+    let passed = std::panic::catch_unwind(test).is_ok();
+    println!("test {name} ... {} ({:.1?})", if passed { "ok" } else { "FAILED" }, start.elapsed());
+    passed
+}
