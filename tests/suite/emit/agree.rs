@@ -213,7 +213,11 @@ fn launch(
     };
     let grid = blocks(&step.grid, &|e| e.eval(extents, &occupied))?;
     let total: usize = grid.iter().map(|count| *count as usize).product();
-    if step.co_resident && total > per_sm as usize * 132 {
+    let fits = match cluster {
+        [1, 1, 1] => per_sm as usize * 132,
+        [x, y, z] => (3 + x % 11 + smem % 7) as usize * (x * y * z) as usize,
+    };
+    if step.co_resident && total > fits {
         return None;
     }
     let _ = write!(text, "launch {variant} {position} {grid:?} {block:?} {cluster:?} {smem}");
