@@ -143,7 +143,7 @@ mod tests {
         let (a, b) = (Int::new(-10), Int::new(4));
         assert_eq!([(a / b).value(), (a % b).value(), a.ceil_div(b).value()], [Some(-3), Some(2), Some(-2)]);
         assert_eq!((a.min(b), a.max(b)), (a, b));
-        for none in [a / 0, a % 0, a.ceil_div(Int::new(0)), Int::new(i64::MAX) + 1, Int::unknown() * 0] {
+        for none in [a / 0, a % 0, a.ceil_div(Int::new(0)), Int::new(i64::MAX) + 1, Int::unknown() + 0] {
             assert_eq!(none.value(), None);
             assert!(!none.is_multiple_of(1) && !none.is_at_least(i64::MIN) && !none.is_at_most(i64::MAX));
             assert_eq!(none.bytes(), usize::MAX);

@@ -387,8 +387,7 @@
                 config.grid = check.blocks([
                     sm_count * max_blocks_per_sm, (Int::from(its_stream) / 8) + 1, Int::new(1),
                 ])?;
-                let resident = self.everything.max_blocks_per_sm(0, 1, &config)?;
-                check.co_resident(config.grid, resident, self.everything.device().sm_count)?;
+                self.everything.all_resident(0, 1, &config)?;
                 let mut params = params![part_0, part_1, its_args, y];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.everything.launch(0, 1, stream, &config, &mut params)? };

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::device::{Device, arch_runs_on};
 use super::launch::{self, CUfunction, CUstream, LaunchConfig};
+use crate::check::Check;
 use crate::dispatch::{Explain, Variant};
 use crate::error::Error;
 
@@ -239,6 +240,21 @@ impl LoadedKernel {
         self.occupancy(Occupancy::ActiveClusters, variant, step, config)
     }
 
+    /// Checks that the device holds all blocks of a launch at once: with clusters by clusters, else by
+    /// multiprocessors.
+    ///
+    /// # Errors
+    /// [`Error::NotCoResident`], [`Error::Cuda`] with the kernel's name.
+    pub fn all_resident(&self, variant: usize, step: usize, config: &LaunchConfig) -> Result<(), Error> {
+        let check = Check::new(self.entry.kernel);
+        if config.cluster == [1; 3] {
+            let per_sm = self.max_blocks_per_sm(variant, step, config)?;
+            return check.co_resident(config.grid, per_sm, self.device.sm_count);
+        }
+        let clusters = self.max_active_clusters(variant, step, config)?;
+        check.co_resident(config.grid, config.cluster.iter().product(), clusters)
+    }
+
     fn occupancy(
         &self,
         asked: Occupancy,
@@ -246,6 +262,7 @@ impl LoadedKernel {
         step: usize,
         config: &LaunchConfig,
     ) -> Result<u32, Error> {
+        let config = &LaunchConfig { grid: config.cluster, ..*config }; // any whole number of clusters will do
         let [x, y, z] = config.cluster;
         let key = (asked, variant, step, [config.threads(), config.dynamic_smem, x, y, z]);
         let mut known = self.occupancy.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,1 +1,366 @@
-//! agree
+//! The emitted Rust means what the contract means: for many random contracts, conditions and arguments, the wrappers
+//! are compiled against a runtime that writes down each call, and that is compared with the contract interpreted
+//! here. Grids, blocks, clusters, shared memory, attributes, every parameter, zeroed parts, offsets, sizes, the
+//! choice of the variant, and which launches are refused.
+
+use std::fmt::Write as _;
+
+use cutegen_build::emit;
+use cutegen_spec::axis;
+use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart, ones};
+use cutegen_spec::eligibility::{Condition, Eligibility};
+use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
+use cutegen_spec::record::Kind;
+use cutegen_tests::{must, scratch, workspace};
+
+use super::fixture::{Answered, Crates, PACKAGE, manifest, plans, untuned, variant};
+
+const KERNELS: usize = 48;
+const VARIANTS: usize = 3;
+const CALLS: usize = 24;
+
+/// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len() as u64) as usize]
+    }
+
+    fn expr(&mut self, depth: u32, props: &[DeviceProp]) -> IntExpr {
+        const OPS: [IntOp; 10] = [
+            IntOp::Add,
+            IntOp::Sub,
+            IntOp::Mul,
+            IntOp::Div,
+            IntOp::Rem,
+            IntOp::CeilDiv,
+            IntOp::CeilDiv,
+            IntOp::Min,
+            IntOp::Max,
+            IntOp::Mul,
+        ];
+        if depth == 0 || self.one_in(4) {
+            return match self.below(8) {
+                0 if !props.is_empty() => IntExpr::Device(self.pick(props)),
+                0..=3 => IntExpr::Axis(self.below(4) as usize),
+                4 if self.one_in(6) => IntExpr::Const(self.pick(&[i64::MAX, -1, 0, 1 << 31, -7])),
+                _ => IntExpr::Const(self.pick(&[1, 2, 8, 31, 128, 256])),
+            };
+        }
+        let op = self.pick(&OPS);
+        IntExpr::op(op, self.expr(depth - 1, props), self.expr(depth - 1, props))
+    }
+
+    /// An expression whose value is usually small and positive.
+    fn count(&mut self, props: &[DeviceProp]) -> IntExpr {
+        match self.below(24) {
+            0 => self.expr(3, props),
+            1..=9 => {
+                let inner = self.expr(2, props);
+                let low = IntExpr::op(IntOp::Max, inner, IntExpr::Const(1));
+                IntExpr::op(IntOp::Min, low, IntExpr::Const(self.pick(&[3, 40, 60_000])))
+            }
+            _ => IntExpr::Const(self.pick(&[1, 1, 2, 64, 128])),
+        }
+    }
+
+    fn conditions(&mut self) -> Eligibility {
+        let count = self.pick(&[0, 1, 1, 2]);
+        let condition = |_| match self.below(4) {
+            0 => Condition::Divides { expr: self.expr(1, &[]), by: self.pick(&[2, 3, 8]) },
+            1 => Condition::AtLeast {
+                expr: self.expr(2, &[DeviceProp::SmCount]),
+                bound: self.pick(&[1, 40, -3]),
+            },
+            2 => Condition::AtMost { expr: self.expr(2, &[]), bound: self.pick(&[100, 2000, 1 << 40]) },
+            _ => Condition::Aligned { tensor: self.below(2) as usize, bytes: self.pick(&[4, 16, 128]) },
+        };
+        Eligibility((0..count).map(condition).collect())
+    }
+
+    fn contract(&mut self, name: &str) -> Contract {
+        let part = |_| WorkspacePart {
+            bytes: self.count(&[]),
+            initial: self.pick(&[Initial::Undefined, Initial::Zeroed]),
+        };
+        let workspace: Vec<WorkspacePart> = (0..3).map(part).collect();
+        let steps =
+            (0..1 + self.below(2)).map(|i| self.step(&format!("{name}_{i}"), workspace.len())).collect();
+        Contract { workspace, steps }
+    }
+
+    fn step(&mut self, name: &str, parts: usize) -> Step {
+        let fixed = [DeviceProp::SmCount, DeviceProp::DeviceSmem];
+        let all = [fixed[0], fixed[1], DeviceProp::MaxActiveClusters, DeviceProp::MaxBlocksPerSm];
+        let arg = |_| match self.below(4) {
+            0 => Arg::Ptr(self.below(2) as usize),
+            1 => Arg::Axis(self.below(4) as usize),
+            2 => Arg::Scalar(self.below(2) as usize),
+            _ => Arg::Workspace(self.below(parts as u64) as usize),
+        };
+        let args: Vec<Arg> = (0..8).map(arg).collect();
+        let cluster =
+            if self.one_in(3) { [self.count(&fixed), self.count(&[]), self.count(&[])] } else { ones() };
+        Step {
+            entry: format!("{name}_k{}", args.iter().map(|arg| kind(*arg)).collect::<String>()),
+            grid: [self.count(&all), self.count(&all), self.count(&fixed)],
+            block: [self.count(&fixed), self.count(&[]), self.count(&[])],
+            cluster,
+            smem: if self.one_in(2) { IntExpr::Const(0) } else { self.count(&fixed) },
+            args,
+            pdl: self.one_in(3),
+            co_resident: self.one_in(6),
+        }
+    }
+}
+
+/// How the writing runtime reads a parameter: 4 bytes for `f`, else 8.
+fn kind(arg: Arg) -> char {
+    match arg {
+        Arg::Scalar(0) => 'f',
+        Arg::Ptr(_) | Arg::Axis(_) | Arg::Scalar(_) | Arg::Workspace(_) => 'w',
+    }
+}
+
+/// Arguments of one call.
+struct Call {
+    m: i64,
+    n: i64,
+    x: u64,
+    y: u64,
+}
+
+const BASE: u64 = 1 << 40;
+const SCALARS: (f32, f64) = (1.5, -2.25);
+
+/// What the runtime must write down, by the contract.
+fn expected(answered: &Answered, call: &Call) -> String {
+    let spec = &answered.plan.spec;
+    let bound = axis::resolve(&spec.axes, &|i| if i == 0 { call.m } else { call.n });
+    let extents = bound.clone().unwrap_or_else(|| vec![call.m, call.n, 512]);
+    let chosen = answered.record.choose(&extents, &[call.x, call.y]).expect("the last is always eligible");
+    let contract = &answered.record.variants[chosen].contract;
+    let bytes = contract.workspace_layout(&extents).map_or(usize::MAX, |(_, total)| total as usize);
+    let mut text = format!("bytes {bytes}\n");
+    let end = match bound {
+        None => None,
+        Some(_) if call.n == 0 => Some(()),
+        Some(extents) => launches(contract, chosen, &extents, call, &mut text),
+    };
+    let _ = writeln!(text, "{}", if end.is_some() { "ok" } else { "refused" });
+    text
+}
+
+fn launches(
+    contract: &Contract,
+    variant: usize,
+    extents: &[i64],
+    call: &Call,
+    text: &mut String,
+) -> Option<()> {
+    let (mut offsets, mut next) = (Vec::new(), Some(0_i64));
+    for part in &contract.workspace {
+        offsets.push(BASE + u64::try_from(next?).ok()?);
+        let bytes = part.bytes.eval_axes(extents).filter(|bytes| *bytes >= 0);
+        if part.initial == Initial::Zeroed {
+            let _ = writeln!(text, "zero {} {}", offsets[offsets.len() - 1], bytes?);
+        }
+        next = bytes.and_then(|bytes| next?.checked_add(bytes.checked_add(255)? / 256 * 256));
+    }
+    for (i, step) in contract.steps.iter().enumerate() {
+        launch(step, (variant, i), extents, &offsets, call, text)?;
+    }
+    Some(())
+}
+
+fn launch(
+    step: &Step,
+    (variant, position): (usize, usize),
+    extents: &[i64],
+    offsets: &[u64],
+    call: &Call,
+    text: &mut String,
+) -> Option<()> {
+    let fixed = |prop| match prop {
+        DeviceProp::SmCount => Some(132),
+        DeviceProp::DeviceSmem => Some(232_448),
+        DeviceProp::MaxActiveClusters | DeviceProp::MaxBlocksPerSm => None,
+    };
+    let block = blocks(&step.block, &|e| e.eval(extents, &fixed))?;
+    let cluster = blocks(&step.cluster, &|e| e.eval(extents, &fixed))?;
+    let smem = u32::try_from(step.smem.eval(extents, &fixed)?).ok()?;
+    let per_sm = 1 + block[0].wrapping_mul(block[1]).wrapping_mul(block[2]) % 5;
+    let occupied = |prop| match prop {
+        DeviceProp::MaxActiveClusters => Some(i64::from(3 + cluster[0] % 11 + smem % 7)),
+        DeviceProp::MaxBlocksPerSm => Some(i64::from(per_sm)),
+        DeviceProp::SmCount | DeviceProp::DeviceSmem => fixed(prop),
+    };
+    let grid = blocks(&step.grid, &|e| e.eval(extents, &occupied))?;
+    let total: usize = grid.iter().map(|count| *count as usize).product();
+    let fits = match cluster {
+        [1, 1, 1] => per_sm as usize * 132,
+        [x, y, z] => (3 + x % 11 + smem % 7) as usize * (x * y * z) as usize,
+    };
+    if step.co_resident && total > fits {
+        return None;
+    }
+    let _ = write!(text, "launch {variant} {position} {grid:?} {block:?} {cluster:?} {smem}");
+    let _ = write!(text, " {} {}", step.pdl, step.co_resident);
+    for arg in &step.args {
+        let value = match arg {
+            Arg::Ptr(0) => call.x,
+            Arg::Ptr(_) => call.y,
+            Arg::Axis(axis) => extents[*axis] as u64,
+            Arg::Scalar(0) => u64::from(SCALARS.0.to_bits()),
+            Arg::Scalar(_) => SCALARS.1.to_bits(),
+            Arg::Workspace(part) => offsets[*part],
+        };
+        let _ = write!(text, " {value}");
+    }
+    text.push('\n');
+    Some(())
+}
+
+fn blocks(counts: &[IntExpr; 3], value: &dyn Fn(&IntExpr) -> Option<i64>) -> Option<[u32; 3]> {
+    let limits = [i64::from(i32::MAX), 65_535, 65_535];
+    let mut out = [0; 3];
+    for d in 0..3 {
+        out[d] = u32::try_from(value(&counts[d]).filter(|count| (0..=limits[d]).contains(count))?).ok()?;
+    }
+    Some(out)
+}
+
+/// Kernels of one shape with random contracts.
+fn answered(random: &mut Random) -> Vec<Answered> {
+    let derived = ["m * 3 - n", "(m + n) / 4", "m * m * m * m", "n % 5 + 1"];
+    let kernel = |i: usize| {
+        format!(
+            "[kernels.c{i}]\naxes = {{ m = '0..=100000', n = '0..=4096', k = 512, p = '{}' }}\n\
+             inputs = {{ x = 'f32[m]' }}\noutputs = {{ y = 'f32[n]' }}\nscalars = {{ s = 'f32', e = 'f64' }}\n\
+             math = 'y[n] = sum(m, x[m]) * s + e'\ntargets = ['sm_90a']\n",
+            derived[i % derived.len()]
+        )
+    };
+    let text: String = (0..KERNELS).map(kernel).collect();
+    plans(&text).into_iter().map(|plan| randomised(random, untuned(plan))).collect()
+}
+
+fn randomised(random: &mut Random, mut answered: Answered) -> Answered {
+    let (name, target) = (answered.plan.spec.name.to_string(), answered.plan.target.clone());
+    answered.record.variants[0].contract = random.contract(&format!("{name}_naive"));
+    for i in 0..VARIANTS {
+        let contract = random.contract(&format!("{name}_v{i}"));
+        let mut tuned = variant(&target, &format!("v{i}"), Kind::Tuned, contract, b"cubin");
+        tuned.eligibility = random.conditions();
+        tuned.prefer = random.conditions();
+        answered = answered.prefer(tuned, b"cubin".to_vec());
+    }
+    answered
+}
+
+fn calls(random: &mut Random) -> Vec<Call> {
+    let extent = |random: &mut Random, most: i64| match random.below(5) {
+        0 => random.pick(&[0, 1, 2, most]),
+        1 => random.below(64) as i64 * 8,
+        _ => random.below(most as u64) as i64,
+    };
+    let address = |random: &mut Random| (1 << 32) + random.below(64) * 4;
+    let call = |_| Call {
+        m: extent(random, 100_000).min(100_000),
+        n: extent(random, 4096).min(4096),
+        x: address(random),
+        y: address(random),
+    };
+    (0..CALLS).map(call).collect()
+}
+
+fn program(all: &[(Answered, Vec<Call>)]) -> String {
+    let mut text =
+        "//! Calls every wrapper and lets the runtime write down what comes of it.\nuse std::sync::Arc;\n\
+                    mod kernels { include!(concat!(env!(\"OUT_DIR\"), \"/cutegen/kernels.rs\")); }\n\n"
+            .to_owned();
+    let mut main = String::new();
+    for (answered, calls) in all {
+        let name = &answered.plan.spec.name;
+        let rows: Vec<String> =
+            calls.iter().map(|c| format!("({}, {}, {}, {})", c.m, c.n, c.x, c.y)).collect();
+        let _ = write!(
+            text,
+            "fn {name}(kernels: &kernels::cuda::Kernels) {{\n    let calls = [{}];\n    for (m, n, x, y) in calls {{\n\
+             \x20       println!(\"bytes {{}}\", kernels.{name}_workspace_bytes(m, n, x, y));\n\
+             \x20       let stream = std::ptr::null_mut();\n\
+             \x20       let end = unsafe {{ kernels.{name}_raw(stream, {BASE}, m, n, x, y, {:?}, {:?}) }};\n\
+             \x20       println!(\"{{}}\", if end.is_ok() {{ \"ok\" }} else {{ \"refused\" }});\n    }}\n}}\n",
+            rows.join(", "),
+            SCALARS.0,
+            SCALARS.1
+        );
+        let _ = writeln!(main, "    {name}(&kernels);");
+    }
+    let _ = write!(
+        text,
+        "fn main() {{\n    let kernels = kernels::cuda::load(&Arc::new(cutegen_runtime::cuda::CudaContext)).unwrap();\n\
+         {main}}}\n"
+    );
+    text
+}
+
+#[test]
+fn emitted_launches_are_the_contracts() {
+    let mut random = Random(20_240_607);
+    let all: Vec<(Answered, Vec<Call>)> =
+        answered(&mut random).into_iter().map(|one| (one, calls(&mut random))).collect();
+    let kernels: Vec<_> = all.iter().map(|(answered, _)| answered.emit()).collect();
+    let emitted = emit::emit(&PACKAGE, &kernels, &scratch("emit-agree-out")).expect("emits");
+
+    let mut crates = Crates::new("agree");
+    let real = workspace().join("cutegen-runtime");
+    let dependency = format!("real = {{ package = \"cutegen-runtime\", path = {real:?} }}\n");
+    let mock = [("src/lib.rs", include_str!("mock_runtime.rs.in"))];
+    crates.member("mock", &manifest("cutegen-runtime", "9.9.9", &dependency), &mock, None);
+    let dependency = "cutegen-runtime = { path = \"../mock\" }\n";
+    let main = [("src/main.rs", program(&all))];
+    let main = main.each_ref().map(|(path, text)| (*path, text.as_str()));
+    crates.member("agree", &manifest("agree", "0.1.0", dependency), &main, Some(&emitted.lib_dir));
+    let ran = must(&mut crates.cargo(&["run", "--quiet", "-p", "agree"]));
+
+    let mut lines = ran.stdout.lines();
+    let (mut launched, mut refused, mut chosen) = (0, 0, [0; VARIANTS + 1]);
+    for (answered, calls) in &all {
+        for call in calls {
+            for line in expected(answered, call).lines() {
+                let Call { m, n, x, y } = call;
+                assert_eq!(lines.next(), Some(line), "{} m={m} n={n} x={x} y={y}", answered.plan.spec.name);
+                launched += usize::from(line.starts_with("launch"));
+                refused += usize::from(line == "refused");
+                let variant =
+                    line.strip_prefix("launch ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+                variant.into_iter().for_each(|variant: usize| chosen[variant] += 1);
+            }
+        }
+    }
+    assert_eq!(lines.next(), None);
+    let calls = KERNELS * CALLS;
+    assert!(
+        launched > calls / 4 && refused > calls / 20,
+        "{launched} launches, {refused} of {calls} refused"
+    );
+    assert!(chosen.iter().all(|count| *count > calls / 50), "variants launched {chosen:?} times");
+    println!("{calls} calls, {launched} launches, {refused} refused, variants {chosen:?}");
+}

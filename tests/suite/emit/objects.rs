@@ -30,7 +30,7 @@ const ALLOC: u64 = 2;
 
 fn flags<'a>(section: &impl object::ObjectSection<'a>) -> u64 {
     match section.flags() {
-        SectionFlags::Elf { sh_flags, .. } => u64::from(sh_flags.0),
+        SectionFlags::Elf { sh_flags, .. } => sh_flags.0,
         other => panic!("{other:?} is not ELF"),
     }
 }

@@ -147,9 +147,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let axes: Vec<&Name> = spec.run_time_axes().map(|i| &names.local_axes[i]).collect();
     let scalars = names.scalars.iter().map(|field| quote!(args.#field));
     let (raw, bytes) = (format_ident!("{function}_raw"), format_ident!("{function}_workspace_bytes"));
-    let safety =
-        doc(&["SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]);
-    let [docs, checks, safety] = [docs, checks, safety].map(once);
+    let [docs, checks] = [docs, checks].map(once);
     quote! {
         #docs
         pub fn #function(
@@ -164,7 +162,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
             check.disjoint(&[#(#outputs),*], &[#(#inputs),*])?;
             let bytes = self.#bytes(#(#axes,)* #(#bounds.address()),*);
             let bound_workspace = order.workspace(workspace, bytes)?;
-            #safety
+            #[doc = " SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]
             let launched = unsafe {
                 self.#raw(
                     stream.cu_stream(),
@@ -203,10 +201,9 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
     let all = quote!(stream, workspace, #(#open,)* #(#tensors,)* #(#scalar_names,)*);
     let functions: Vec<&Name> = kernel.cuda.answers().iter().flat_map(|answer| &answer.functions).collect();
     let arms = arms(functions.iter().map(|function| quote!(self.#function(#all))));
-    let safety = doc(&["SAFETY: the chosen variant is eligible; the rest is the caller's promise."]);
     let bytes = workspace_bytes(kernel);
-    let [docs, declared, scalars, derived, empty, passed, safety, arms, bytes] =
-        [docs, declared, scalars, derived, empty, passed, safety, arms, bytes].map(once);
+    let [docs, declared, scalars, derived, empty, passed, arms, bytes] =
+        [docs, declared, scalars, derived, empty, passed, arms, bytes].map(once);
     quote! {
         #docs
         pub unsafe fn #raw(
@@ -221,7 +218,7 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
             #empty
             self.#function.bind()?;
             let variant = self.#choose(#passed);
-            #safety
+            #[doc = " SAFETY: the chosen variant is eligible; the rest is the caller's promise."]
             unsafe { match variant { #arms } }
         }
         #bytes

@@ -8,7 +8,6 @@ use cutegen_spec::spec::KernelSpec;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::args::doc;
 use super::expr::{eligibility_text, number};
 use super::kernel::{Answer, Kernel, ident, once, short_target};
 
@@ -69,12 +68,11 @@ fn variant_entry(
     let (sha256, len) = (variant.artifact.artifact.to_string(), number(variant.artifact.bytes as i64));
     let min_driver = number(i64::from(variant.min_driver.unwrap_or(0)));
     let steps = variant.contract.steps.iter().map(|s| once(step(spec, s)));
-    let safety = doc(&["SAFETY: linked from this package's archive, constant, of this length."]);
     quote! {
         VariantEntry {
             about: #about,
             artifact: Artifact {
-                #safety
+                #[doc = " SAFETY: linked from this package's archive, constant, of this length."]
                 stored: unsafe { &#symbol },
                 compressed: #compressed,
                 sha256: #sha256,

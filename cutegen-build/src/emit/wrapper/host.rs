@@ -171,7 +171,6 @@ fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> To
     let scope = args::scope(kernel);
     let open: Vec<&Name> = kernel.open_axes().map(|i| &names.local_axes[i]).collect();
     let (tensors, scalars) = (&names.local_tensors, &names.scalars);
-    let safety = doc(&["SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart."]);
     let bodies = answer.variants().map(|(i, variant)| {
         let run = &answer.functions[i];
         let bytes = match dispatch::workspace(&variant.contract, &scope) {
@@ -180,7 +179,7 @@ fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> To
         };
         quote! {{
             let scratch = workspace.reserve(#bytes);
-            #safety
+            #[doc = " SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart."]
             unsafe { #run(scratch, #(#open,)* #(#tensors,)* #(args.#scalars,)*) }
         }}
     });

@@ -128,14 +128,16 @@ fn parts(kernel: &Kernel<'_>, contract: &Contract, module: Module) -> TokenStrea
         });
         let bytes = scope.int(&part.bytes);
         if part.initial == Initial::Zeroed {
-            let safety = doc(&["SAFETY: the part lies in the workspace, which nothing else uses now."]);
             let zero = match module {
                 Module::Cuda => {
                     quote!(self.#function.zero(stream, #name, check.count("workspace", #bytes)?)?)
                 }
                 Module::Host => quote!(#name.write_bytes(0, check.count("workspace", #bytes)?)),
             };
-            tokens.extend(quote!(#safety unsafe { #zero };));
+            tokens.extend(quote! {
+                #[doc = " SAFETY: the part lies in the workspace, which nothing else uses now."]
+                unsafe { #zero };
+            });
         }
         let size = quote!(Int::padded(#bytes));
         offset = Some(offset.map_or_else(|| size.clone(), |before| quote!(#before + #size)));
@@ -170,7 +172,7 @@ fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &St
     }
     let occupancy = occupancy(kernel, &variant, &position, step);
     let (is_plain, [grid, fields, occupancy]) = (occupancy.is_empty(), [grid, fields, occupancy].map(once));
-    let config = if is_plain && !step.co_resident {
+    let config = if is_plain {
         quote!(let config = LaunchConfig { grid: #grid, #fields ..LaunchConfig::default() };)
     } else {
         quote! {
@@ -179,20 +181,15 @@ fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &St
             config.grid = #grid;
         }
     };
-    let resident = step.co_resident.then(|| {
-        quote! {
-            let resident = self.#function.max_blocks_per_sm(#variant, #position, &config)?;
-            check.co_resident(config.grid, resident, self.#function.device().sm_count)?;
-        }
-    });
+    let resident =
+        step.co_resident.then(|| quote!(self.#function.all_resident(#variant, #position, &config)?;));
     let args = step.args.iter().map(|arg| argument(kernel, *arg));
-    let safety = doc(&["SAFETY: the parameters are the contract's, checked against the cubin's own layout."]);
-    let (config, safety) = (once(config), once(safety));
+    let config = once(config);
     quote! {
         #config
         #resident
         let mut params = params![#(#args),*];
-        #safety
+        #[doc = " SAFETY: the parameters are the contract's, checked against the cubin's own layout."]
         unsafe { self.#function.launch(#variant, #position, stream, &config, &mut params)? };
     }
 }
@@ -215,9 +212,8 @@ fn occupancy(kernel: &Kernel<'_>, variant: &TokenStream, position: &TokenStream,
 fn host_step(kernel: &Kernel<'_>, step: &Step) -> TokenStream {
     let entry = ident(&step.entry);
     let args = step.args.iter().map(|arg| argument(kernel, *arg));
-    let safety = doc(&["SAFETY: the parameters are the contract's; the caller vouches for the memory."]);
     quote! {
-        #safety
+        #[doc = " SAFETY: the parameters are the contract's; the caller vouches for the memory."]
         unsafe { call(#entry, &mut params![#(#args),*]) };
     }
 }

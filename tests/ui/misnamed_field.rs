@@ -1,0 +1,15 @@
+//! An argument has another kernel's name.
+#![allow(unused, reason = "one thing is wrong at a time")]
+
+#[path = "../golden/example_app.rs"]
+mod kernels;
+
+use cutegen_runtime::{AsView, AsViewMut};
+use half::bf16;
+use kernels::host::{SiluMul, silu_mul};
+
+fn main() {
+    let (g, u, mut y) = (vec![bf16::ONE; 8], vec![bf16::ONE; 8], vec![bf16::ZERO; 8]);
+    let mut workspace = cutegen_runtime::host::Workspace::new();
+    let _ = silu_mul(&mut workspace, SiluMul { n: 8, x: g.view([8]), u: u.view([8]), y: y.view_mut([8]) });
+}

@@ -1,0 +1,18 @@
+//! Arguments of another kernel.
+#![allow(unused, reason = "one thing is wrong at a time")]
+
+#[path = "../golden/example_app.rs"]
+mod kernels;
+
+use cutegen_runtime::{AsView, AsViewMut};
+use half::bf16;
+use kernels::host::{RmsNorm, silu_mul};
+
+fn main() {
+    let (g, u, mut y) = (vec![bf16::ONE; 8], vec![bf16::ONE; 8], vec![bf16::ZERO; 8]);
+    let mut workspace = cutegen_runtime::host::Workspace::new();
+    let _ = silu_mul(
+        &mut workspace,
+        RmsNorm { m: 2, x: g.view([2, 4]), w: u.view([4]), y: y.view_mut([2, 4]), eps: 1e-5 },
+    );
+}
