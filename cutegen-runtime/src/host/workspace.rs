@@ -11,6 +11,7 @@ struct Line(#[expect(dead_code, reason = "only its size and alignment count")] [
 #[derive(Default)]
 pub struct Workspace {
     lines: Vec<Line>,
+    naive: bool,
 }
 
 impl std::fmt::Debug for Workspace {
@@ -23,7 +24,7 @@ impl Workspace {
     /// An empty workspace; the first call that needs more grows it.
     #[must_use]
     pub const fn new() -> Self {
-        Self { lines: Vec::new() }
+        Self { lines: Vec::new(), naive: false }
     }
 
     /// A workspace of at least this many bytes.
@@ -32,6 +33,17 @@ impl Workspace {
         let mut workspace = Self::new();
         workspace.reserve(bytes);
         workspace
+    }
+
+    /// Whether calls run the naive kernel from now on, where they would run a tuned one: for comparing the two.
+    pub const fn run_naive(&mut self, naive: bool) {
+        self.naive = naive;
+    }
+
+    /// The variant to run where dispatch chose `chosen`; `naive` is eligible everywhere, and behind it is the math.
+    #[must_use]
+    pub const fn choose(&self, chosen: usize, naive: usize) -> usize {
+        if self.naive && chosen < naive { naive } else { chosen }
     }
 
     /// Bytes there.
@@ -64,5 +76,13 @@ mod tests {
         workspace.reserve(1);
         assert_eq!(workspace.bytes(), 512);
         assert_eq!(Workspace::with_bytes(64).bytes(), 256);
+    }
+
+    #[test]
+    fn naive_on_request_never_instead_of_the_math() {
+        let mut workspace = Workspace::new();
+        assert_eq!([0, 1, 2].map(|chosen| workspace.choose(chosen, 1)), [0, 1, 2]);
+        workspace.run_naive(true);
+        assert_eq!([0, 1, 2].map(|chosen| workspace.choose(chosen, 1)), [1, 1, 2]);
     }
 }

@@ -183,10 +183,11 @@ fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> To
             unsafe { #run(scratch, #(#open,)* #(#tensors,)* #(args.#scalars,)*) }
         }}
     });
+    let naive = number(answer.record.variants.len() as i64 - 1);
     let arms = arms(bodies.chain([quote!({ #by_math Ok(()) })]).collect::<Vec<_>>().into_iter());
     quote! {
         #(#pointers)*
-        match #choose(#(#open,)* #(#tensors.addr() as u64,)*) { #arms }
+        match workspace.choose(#choose(#(#open,)* #(#tensors.addr() as u64,)*), #naive) { #arms }
     }
 }
 
