@@ -61,7 +61,10 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
         Ok(entry) if entry.record.is_tuned() => ("tuned", None),
         Ok(_) if tuned => ("untuned", Some(untuned(plan))),
         Ok(_) => ("untuned", None),
-        Err(error) => ("stale", Some(error.to_string())),
+        Err(error) => {
+            let locked = lock.get(plan.spec.name.as_str(), &plan.target.to_string()).is_some();
+            (if locked { "stale" } else { "missing" }, Some(error.to_string()))
+        }
     };
     let axes = plan.spec.workloads.first().and_then(|w| plan.spec.bind(&w.axes).ok()).unwrap_or_default();
     let cost = cost(&plan.spec, &plan.schedule, &axes);

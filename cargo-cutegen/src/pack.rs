@@ -8,9 +8,11 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use cutegen_build::store::Store;
+use cutegen_build::discover::Project;
+use cutegen_build::store::{LAYOUT, Store};
 use cutegen_build::toolchain::{Places, header_files, locate};
 use cutegen_spec::digest::CacheKey;
+use cutegen_spec::lock;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -34,17 +36,8 @@ pub(crate) fn run(command: &Command, verb: &Pack, out: &Output) -> Result<(), Fa
     let mut tar = open(&verb.out).map_err(io)?;
     let program = std::env::current_exe().map_err(io)?;
     tar.append_path_with_name(program, format!("{FOLDER}/cargo-cutegen")).map_err(io)?;
-    let mut files = header_files(&toolchain).map_err(Failure::machine)?.len();
-    files += append_toolchain(&mut tar, &toolchain, verb.with_nvrtc)?;
-    for source in project.sources.iter().chain([&project.lock]).filter(|path| path.is_file()) {
-        let name = source.strip_prefix(&project.root).unwrap_or(source);
-        let folder = if project.package.is_some() { "project" } else { "project/specs" };
-        tar.append_path_with_name(source, Path::new(FOLDER).join(folder).join(name)).map_err(io)?;
-    }
-    if project.store.is_dir() {
-        let name = project.store.file_name().map(Path::new).unwrap_or(Path::new("store"));
-        tar.append_dir_all(Path::new(FOLDER).join("project").join(name), &project.store).map_err(io)?;
-    }
+    let files = append_toolchain(&mut tar, &toolchain, verb.with_nvrtc)?;
+    append_project(&mut tar, &project).map_err(io)?;
     close(tar).map_err(io)?;
     let bytes = std::fs::metadata(&verb.out).map_err(io)?.len();
     out.result(
@@ -54,6 +47,28 @@ pub(crate) fn run(command: &Command, verb: &Pack, out: &Output) -> Result<(), Fa
     Ok(())
 }
 
+/// A package as it lies; a library as `specs/` and `cache/`.
+fn append_project(tar: &mut Tar, project: &Project) -> io::Result<()> {
+    let folder = Path::new(FOLDER).join("project");
+    let (specs, lock, store) = match &project.package {
+        Some(_) => (folder.clone(), folder.join(lock::FILE), folder.join(&project.settings.store)),
+        None => (folder.join("specs"), folder.join("cache").join(lock::FILE), folder.join("cache")),
+    };
+    for source in project.sources.iter().filter(|path| path.is_file()) {
+        let name = source.strip_prefix(&project.root).map_err(io::Error::other)?;
+        tar.append_path_with_name(source, specs.join(name))?;
+    }
+    if project.lock.is_file() {
+        tar.append_path_with_name(&project.lock, lock)?;
+    }
+    let entries = project.store.join(LAYOUT);
+    if entries.is_dir() {
+        tar.append_dir_all(store.join(LAYOUT), entries)?;
+    }
+    Ok(())
+}
+
+/// Headers and their stamp, with NVRTC if asked for; how many headers.
 fn append_toolchain(
     tar: &mut Tar,
     toolchain: &cutegen_build::toolchain::Toolchain,
@@ -78,7 +93,7 @@ fn append_toolchain(
     let temporary = tempfile::tempdir().map_err(failed)?;
     stamp.write(temporary.path()).map_err(Failure::machine)?;
     tar.append_dir_all(&folder, temporary.path()).map_err(failed)?;
-    Ok(0)
+    Ok(headers.len())
 }
 
 fn open(path: &Path) -> io::Result<Tar> {

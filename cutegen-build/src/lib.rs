@@ -2,10 +2,8 @@
 //! function.
 //!
 //! ```no_run
-//! // build.rs
-//! fn main() {
-//!     cutegen_build::build();
-//! }
+//! // the whole `main` of build.rs
+//! cutegen_build::build();
 //! ```
 //!
 //! By default a build only *replays*: it looks every kernel up in the package's `cutegen.lock` and `cutegen-store/`,

@@ -111,7 +111,7 @@ fn from_a_section_to_a_running_program() {
 
     let unlocked = user.cargo(&["build"], "locked");
     assert!(!unlocked.ok);
-    assert!(unlocked.stderr.contains("cargo cutegen tune norm"), "{}", unlocked.stderr);
+    assert!(unlocked.stderr.contains("run: cargo cutegen lock norm"), "{}", unlocked.stderr);
     assert!(!unlocked.stderr.contains("panicked"), "{}", unlocked.stderr);
 
     must(&mut user.cutegen(&["tune"]));

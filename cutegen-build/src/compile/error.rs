@@ -55,7 +55,7 @@ impl fmt::Display for Error {
         match self {
             Error::Toolchain(error) => error.fmt(f),
             Error::Io { doing, path, source } => {
-                write!(f, "{doing} {} failed: {source}\nrun `cargo cutegen doctor`", path.display())
+                write!(f, "{doing} {} failed: {source}\nrun `cargo cutegen toolchain show`", path.display())
             }
             Error::Target { target, expected } => {
                 write!(
@@ -64,7 +64,7 @@ impl fmt::Display for Error {
                 )
             }
             Error::Worker { exe, reason } => {
-                write!(f, "the compile worker {} {reason}\nrun `cargo cutegen doctor`", exe.display())
+                write!(f, "the compile worker {} {reason}\nrun `cargo cutegen toolchain show`", exe.display())
             }
         }
     }

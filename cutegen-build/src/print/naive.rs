@@ -204,7 +204,7 @@ fn cuda_body(plan: &Plan, step: &Step) -> String {
     for (var, axis) in step.vars.iter().zip(&axes).rev() {
         let _ = write!(body, "    const int64_t v{var} = rest % a{axis};\n    rest /= a{axis};\n");
     }
-    let _ = write!(body, "{}  }}\n", element_statement(plan, step, "    "));
+    let _ = writeln!(body, "{}  }}", element_statement(plan, step, "    "));
     body
 }
 

@@ -18,6 +18,9 @@ use crate::generate::Candidate;
 use crate::plan::Plan;
 use crate::print;
 
+/// A candidate's bytes, or what became of it instead.
+pub(super) type Attempt = Result<Compiled, (Candidate, Outcome)>;
+
 /// A candidate with its bytes, also as a file that runners can open.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
@@ -70,11 +73,7 @@ pub(super) fn cuda_device(arch: Arch) -> Result<cutegen_runtime::cuda::Device, S
 }
 
 /// Compiles one candidate.
-pub(super) fn one(
-    setup: &CompileSetup,
-    plan: &Plan,
-    candidate: Candidate,
-) -> Result<Result<Compiled, (Candidate, Outcome)>, SearchError> {
+pub(super) fn one(setup: &CompileSetup, plan: &Plan, candidate: Candidate) -> Result<Attempt, SearchError> {
     let job = CompileJob {
         source: candidate.source.clone(),
         entries: candidate.contract.steps.iter().map(|step| step.entry.clone()).collect(),
@@ -128,7 +127,7 @@ pub(super) fn many(
     setup: &CompileSetup,
     plan: &Plan,
     candidates: Vec<Candidate>,
-) -> Result<Vec<Result<Compiled, (Candidate, Outcome)>>, SearchError> {
+) -> Result<Vec<Attempt>, SearchError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let mut results = Vec::with_capacity(candidates.len());
     for chunk in candidates.chunks(threads) {

@@ -122,7 +122,7 @@ impl Searcher {
     fn read_back(&self, plan: &Plan) -> Result<Entry, Error> {
         match self.store.get(&plan.key) {
             Lookup::Hit(entry) => Ok(entry),
-            Lookup::Miss => Err(SearchError::Vanished(PathBuf::from(self.store.entry_dir(&plan.key))).into()),
+            Lookup::Miss => Err(SearchError::Vanished(self.store.entry_dir(&plan.key)).into()),
             Lookup::Corrupt(corrupt) => Err(Error::Setting(corrupt.to_string())),
         }
     }

@@ -275,7 +275,11 @@ impl fmt::Display for StoreError {
                 write!(f, "store: cannot {action} {}: {error}\n{}", path.display(), remedy(*kind, path))
             }
             StoreError::Unfit { key, reason } => {
-                write!(f, "store: refused the entry {}: {reason}\nrun: cargo cutegen doctor", key.short())
+                write!(
+                    f,
+                    "store: refused the entry {}: {reason}\nrun: cargo cutegen toolchain show",
+                    key.short()
+                )
             }
             StoreError::NoEntry { path, reason } => {
                 let path = path.display();

@@ -122,7 +122,10 @@ mod tests {
     #[test]
     fn missing_compiler_names_what_was_tried() {
         let error = find_cxx(&["/nonexistent/c++".into()]).expect_err("no such program").to_string();
-        assert!(error.contains("/nonexistent/c++") && error.ends_with("`cargo cutegen doctor`"), "{error}");
+        assert!(
+            error.contains("/nonexistent/c++") && error.ends_with("`cargo cutegen toolchain show`"),
+            "{error}"
+        );
     }
 
     #[test]

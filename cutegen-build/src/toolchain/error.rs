@@ -74,7 +74,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io { doing, path, source } => {
-                write!(f, "{doing} {} failed: {source}\ncheck the folder, then run `cargo cutegen doctor`", path.display())
+                write!(f, "{doing} {} failed: {source}\ncheck the folder, then run `cargo cutegen toolchain show`", path.display())
             }
             Error::NoHome => f.write_str("no folder for the toolchain: neither CUTEGEN_HOME nor HOME is set\nset CUTEGEN_HOME, then run `cargo cutegen toolchain install`"),
             Error::NotInstalled { searched } => {
@@ -85,7 +85,7 @@ impl fmt::Display for Error {
             }
             Error::NoNvrtc { pinned, rejected } => no_nvrtc(f, pinned, rejected),
             Error::NoCxx { tried } => {
-                write!(f, "no C++ compiler answers: tried {}\ninstall g++ or set CXX, then run `cargo cutegen doctor`", list(tried))
+                write!(f, "no C++ compiler answers: tried {}\ninstall g++ or set CXX, then run `cargo cutegen toolchain show`", list(tried))
             }
             Error::Pip { dir, output } => {
                 write!(f, "pip could not fill {}:\n{output}\ncheck pip's index settings, then run `cargo cutegen toolchain install`", dir.display())

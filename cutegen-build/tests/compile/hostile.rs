@@ -125,6 +125,6 @@ fn workers_that_are_not_ours_are_errors() {
     for (exe, word) in [("/bin/true", "answered no reply"), ("/nonexistent/worker", "starting")] {
         setup.workers.exe = exe.into();
         let error = compile_unguarded(&cuda("", &[]), &setup).expect_err("not ours").to_string();
-        assert!(error.contains(word) && error.ends_with("`cargo cutegen doctor`"), "{error}");
+        assert!(error.contains(word) && error.ends_with("`cargo cutegen toolchain show`"), "{error}");
     }
 }
