@@ -2,6 +2,7 @@
 //! with f64. Where there is no driver or no such device, says what is missing and exits with 3.
 
 #[path = "../bound.rs"]
+#[expect(dead_code, reason = "the other kernels of the block use the rest")]
 mod bound;
 
 use std::process::ExitCode;
