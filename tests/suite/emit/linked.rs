@@ -334,6 +334,9 @@ fn locked(name: &str, target: &str) -> Answered {
     Answered { plan: plan.expect("declared"), record, artifacts }
 }
 
+/// What an engine has already: half's types in device memory.
+const HALF_SLICES: &str = "cudarc = { version = \"0.19\", default-features = false, features = [\"f16\"] }\n";
+
 #[test]
 fn the_example_runs_on_a_device_where_there_is_one() {
     let mut crates = Crates::new("device");
@@ -341,7 +344,7 @@ fn the_example_runs_on_a_device_where_there_is_one() {
     let main = [("src/main.rs", DEVICE)];
     crates.member(
         "device",
-        &manifest("device", "0.1.0", &runtime_dependency("\"cuda\"")),
+        &manifest("device", "0.1.0", &format!("{}{HALF_SLICES}", runtime_dependency("\"cuda\""))),
         &main,
         Some(&linked),
     );
