@@ -1,7 +1,10 @@
 //! The workspace's test suite: one binary, so that it links once. Each file of this folder is declared here, and
 //! `tidy` fails when one is not.
 
+mod candle;
 mod emit;
+mod replay;
 mod store;
 mod tidy;
 mod user_crate;
+mod verify;
