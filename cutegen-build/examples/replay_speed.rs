@@ -3,7 +3,7 @@
 //! Makes a package in a temporary folder, its records cut from the example's committed ones, and replays it in a
 //! fresh process per sample, as a build script is one. Each sample is taken twice: with an archiver that makes an
 //! empty file, so that what is left is lookup, verification and writing, and with the real one, timed apart.
-//! It waits for a quiet machine before each, and says how often in vain. Prints one JSON object. `cargo run --release -p cutegen-build --example replay_speed`
+//! It waits for a quiet machine before each and drops samples beside which others ran. Prints one JSON object. `cargo run --release -p cutegen-build --example replay_speed`
 #![expect(clippy::unwrap_used, reason = "an example")]
 
 use std::fs;
@@ -26,6 +26,8 @@ use cutegen_spec::record::Record;
 const KERNELS: usize = 100;
 const BYTES: usize = 40 << 10;
 const SAMPLES: usize = 15;
+/// Samples dropped because others ran beside them, before such ones are kept too.
+const BUSY_MAX: usize = 20;
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 fn main() {
@@ -46,15 +48,21 @@ fn parent() {
     let folder = std::env::temp_dir().join(format!("cutegen-replay-speed-{}", std::process::id()));
     let stored = make_package(&folder);
     let mut rows: [Vec<f64>; 5] = Default::default();
-    let mut busy = 0;
-    for sample in 0..SAMPLES + 1 {
-        busy += usize::from(!wait_until_quiet());
+    let (mut busy, mut first) = (0, true);
+    while rows[0].len() < SAMPLES {
+        let quiet = wait_until_quiet();
         let parts = child(&folder, "parts", true);
         let whole = child(&folder, "whole", false);
         let values = [parts[0], parts[1], parts[2], archive(&folder), whole[0]];
         // the first one reads what the disk has not yet given
-        if sample > 0 {
+        if std::mem::take(&mut first) {
+            continue;
+        }
+        let kept = busy == BUSY_MAX || (quiet && is_quiet());
+        if kept {
             rows.iter_mut().zip(values).for_each(|(row, value)| row.push(value));
+        } else {
+            busy += 1;
         }
     }
     fs::remove_dir_all(&folder).unwrap();
@@ -70,15 +78,19 @@ fn parent() {
 fn wait_until_quiet() -> bool {
     let mut still = 0;
     for _ in 0..100 {
-        let load = fs::read_to_string("/proc/loadavg").unwrap();
-        let alone = load.split_whitespace().nth(3).is_some_and(|running| running.starts_with("1/"));
-        still = if alone { still + 1 } else { 0 };
+        still = if is_quiet() { still + 1 } else { 0 };
         if still == 5 {
             return true;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     false
+}
+
+/// Whether this thread is the only one that runs.
+fn is_quiet() -> bool {
+    let load = fs::read_to_string("/proc/loadavg").unwrap();
+    load.split_whitespace().nth(3).is_some_and(|running| running.starts_with("1/"))
 }
 
 fn child(package: &Path, what: &str, mock_archiver: bool) -> Vec<f64> {
