@@ -1,6 +1,9 @@
 """Checks and times the host gemm template against NumPy (independent reference; OpenBLAS on one thread as the incumbent).
 
     python3 tests/bench/host_gemm.py --headers DIR [--check] [--bench] [--sweep]
+    python3 tests/bench/host_gemm.py --json results/raw/host_gemm.json
+
+The second form times what cache/ holds: the committed objects, checked against the lock and linked as they are.
 
 DIR is where `pip install --no-deps --target DIR` put the pinned CUTLASS and CUDA headers. Blocks of one source are filled in
 here as the Rust generator fills them; see cutegen-build/src/generate/template/host/README.md.
@@ -12,17 +15,24 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import argparse
 import ctypes
+import hashlib
+import json
 import math
 import pathlib
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
+import tomllib
 
 import numpy as np
 
+import raw
+
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "cutegen-build"
+CACHE = BUILD.parent / "cache"
 TEMPLATES = BUILD / "src/generate/template/host"
 FLAGS = ("-std=c++17 -O3 -march=x86-64-v3 -fPIC -fno-exceptions -fno-rtti -ffp-contract=fast -DNDEBUG "
          "-fno-math-errno -fno-trapping-math -fvisibility=hidden").split()
@@ -295,12 +305,94 @@ def bench_gemm(headers, folder, configs, shapes, kinds=("f32", "bf16")):
                       f"{med:.3f}x NumPy [{lo:.3f} {hi:.3f}]  {flops / ours / 1e9:.0f} / {flops / theirs / 1e9:.0f} GFLOP/s at best  compile {seconds:.1f} s", flush=True)
 
 
+def committed(name, folder):
+    """The tuned kernel of the library as the lock pins it: (library, its variant in the record)."""
+    lock = tomllib.loads((CACHE / "cutegen.lock").read_text())
+    locked = next(k for k in lock["kernel"] if k["name"] == name and k["target"].startswith("host"))
+    entry = CACHE / "v1" / locked["key"][:2] / locked["key"]
+    variant = tomllib.loads((entry / "record.toml").read_text())["variants"][0]
+    obj = entry / variant["artifact"]["file"]
+    assert variant["kind"] == "tuned"
+    assert hashlib.sha256(obj.read_bytes()).hexdigest() == locked["variants"][0]["stored"], obj
+    lib = pathlib.Path(folder) / f"{name}.so"
+    subprocess.run(["c++", "-shared", "-nostdlib", obj, "-o", lib, "-lm", "-lc"], check=True)
+    return ctypes.CDLL(str(lib)), variant
+
+
+def by_contract(library, variant, tensors, axes):
+    """A launch with the arguments in the contract's order."""
+    step, = variant["contract"]["steps"]
+    names = {f"a{i}": a for i, a in enumerate(axes)}
+    buffers = [np.empty(eval(w["bytes"], {"__builtins__": {}}, names), np.uint8) for w in variant["contract"].get("workspace", [])]
+    values = {"ptr": {f"t{i}": t for i, t in enumerate(tensors)}, "axis": names, "workspace": {f"w{i}": b for i, b in enumerate(buffers)}}
+    args = [values[kind][which] for kind, which in (re.fullmatch(r"(\w+)\((\w+)\)", a).groups() for a in step["args"])]
+    library.entry = getattr(library, step["entry"])
+    return call(library, *args)
+
+
+def bench_committed(folder, size=512, rounds=101):
+    """NumPy, our f32 and our bf16 in turn, the order turning with each round: seconds of each, per round."""
+    rng = np.random.default_rng(4)
+    x, w = (rng.standard_normal((size, size)).astype(np.float32) for _ in range(2))
+    ref, runs = np.empty((size, size), np.float32), {}
+    runs["numpy"] = lambda: np.matmul(x, w.T, out=ref)
+    for dtype in ("f32", "bf16"):
+        a, b = stored(x, dtype), stored(w, dtype)
+        y = np.zeros((size, size), a.dtype)
+        runs[dtype] = by_contract(*committed(f"gemm_{dtype}", folder), [a, b, y], [size] * 3)
+        runs[dtype]()
+        error = np.abs(real(y, dtype) - real(a, dtype) @ real(b, dtype).T).max()
+        assert error < (1e-3 if dtype == "f32" else 0.5), (dtype, error)
+    order, took = list(runs), {name: [] for name in runs}
+    for i in range(rounds + 3):
+        for name in order[i % 3:] + order[:i % 3]:
+            start = time.perf_counter()
+            runs[name]()
+            took[name].append(time.perf_counter() - start)
+    return {name: times[3:] for name, times in took.items()}
+
+
+def ratios(took, theirs, ours):
+    return [round(a / b, 4) for a, b in zip(took[theirs], took[ours])]
+
+
+def write_results(path):
+    with tempfile.TemporaryDirectory() as folder:
+        took = bench_committed(folder)
+    gflops = {name: round(2 * 512**3 / statistics.median(times) / 1e9, 1) for name, times in took.items()}
+    note = f"medians {gflops['numpy']} (NumPy), {gflops['f32']} (f32), {gflops['bf16']} (bf16) GFLOP/s; {raw.load()}"
+    haswell = {**os.environ, "OPENBLAS_CORETYPE": "Haswell"}
+    narrow = json.loads(subprocess.check_output([sys.executable, __file__, "--ratios"], env=haswell))
+    shared = {"unit": "x", "statistic": "median", "machine": raw.machine(), "commit": raw.commit(),
+              "command": "python3 tests/bench/host_gemm.py --json results/raw/host_gemm.json"}
+    raw.write(path, [
+        {"bar": "host GEMM f32", "shows": f"committed `gemm_f32`, 512 cubed, against NumPy {np.__version__} (OpenBLAS) on one thread: their time over ours",
+         "at_least": 0.4, **shared, "note": note, "samples": ratios(took, "numpy", "f32"),
+         "bounded_by": "the target's vectors: x86-64-v3 has 8 lanes of f32, and OpenBLAS picks the machine's own kernel, here AVX-512 with 16"},
+        {"bar": "host GEMM bf16", "shows": "committed `gemm_bf16`, 512 cubed, against our f32: its time over ours",
+         "at_least": 0.8, **shared, "note": note, "samples": ratios(took, "f32", "bf16"),
+         "bounded_by": "the same f32 multiply-adds; bf16 is widened once, while it is packed"},
+        {"bar": "host GEMM f32, equal vectors", "shows": "the first row's kernel against the same NumPy held to AVX2 by OPENBLAS_CORETYPE=Haswell",
+         **shared, "note": "beside the first row: what the vectors' width costs", "samples": narrow,
+         "bounded_by": "multiply-adds of one core: two of 8 lanes a cycle"},
+    ])
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--headers", required=True)
+    parser.add_argument("--headers")
+    parser.add_argument("--json", metavar="FILE", type=pathlib.Path)
     for flag in ("check", "bench", "sweep"):
         parser.add_argument("--" + flag, action="store_true")
+    parser.add_argument("--ratios", action="store_true", help="NumPy's time over ours for the committed f32 kernel, as JSON")
     args = parser.parse_args()
+    if args.ratios:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(ratios(bench_committed(folder), "numpy", "f32")))
+    if args.json:
+        write_results(args.json)
+    if not args.headers:
+        return
     root = pathlib.Path(args.headers)
     headers = [root / "cutlass_library/source/include", root / "nvidia/cu13/include", root / "nvidia/cu13/include/cccl"]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,101 @@
+"""Measures what needs no NumPy and no GPU, into results/raw/.
+
+    python3 tests/bench/measure.py [replay] [cold-build] [lines]
+
+`cargo run -p cutegen-tests --bin results` renders the page from the files.
+"""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import raw
+
+FOLDER = raw.ROOT / "results/raw"
+
+
+def shared(what):
+    return {"machine": raw.machine(), "commit": raw.commit(), "command": f"python3 tests/bench/measure.py {what}"}
+
+
+def replay():
+    run = ["cargo", "run", "--quiet", "--locked", "-p", "cutegen-build", "--example", "replay_speed"]
+    fast, slow = (json.loads(subprocess.check_output(run + flags, cwd=raw.ROOT)) for flags in (["--release"], []))
+    assert (fast["build"], slow["build"]) == ("opt-level 3", "opt-level 0")
+    what = f"100 kernels, {fast['stored_bytes'] / 1e6:.1f} MB stored, host and `sm_90a` by turns"
+
+    def row(bar, shows, took, samples, bounded_by, **more):
+        parts = ", ".join(f"{part} {statistics.median(took[part + '_ms']):.0f}" for part in ("specs", "lookup", "emit", "archive"))
+        note = f"medians in ms: {parts}; {took['busy']} samples dropped because others ran beside them; {raw.load()}"
+        return {"bar": bar, "shows": f"{shows}; {what}, {took['build']}", "unit": "ms", "statistic": "median", **more,
+                **shared("replay"), "note": note, "bounded_by": bounded_by, "samples": [round(s, 3) for s in samples]}
+
+    sums = lambda took: [a + b for a, b in zip(took["lookup_ms"], took["emit_ms"])]
+    raw.write(FOLDER / "replay.json", [
+        row("replay", "lookup, verification and writing, the archiver left out", fast, sums(fast),
+            "lookup: parsing records and SHA-256; emit: printing 100 wrappers beside writing the members", at_most=50),
+        row("replay, archiving", "the archiver by itself", fast, fast["archive_ms"], "`ar` reads and writes 4 MB in 100 members", at_most=150),
+        row("replay, whole", "all of a build script's work, specs and archiver within", fast, fast["whole_ms"], "the rows above", at_most=200),
+        row("replay, unoptimised", "lookup, verification and writing, the archiver left out", slow, sums(slow),
+            "SHA-256 and parsing without optimisation: why the README asks for a build-override"),
+        row("replay, whole, unoptimised", "all of a build script's work", slow, slow["whole_ms"], "the row above"),
+    ])
+
+
+def cold_build():
+    """A user's crate outside the workspace, its build script in cargo's default profile."""
+    tree = ["cargo", "tree", "--locked", "-p", "cutegen-build", "-e", "normal", "--prefix", "none"]
+    lines = subprocess.check_output(tree, cwd=raw.ROOT, text=True).splitlines()
+    crates = sorted({" ".join(line.split()[:2]) for line in lines if line})
+    seconds, cores, busy = [], [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        user = pathlib.Path(folder)
+        (user / "src").mkdir()
+        (user / "src/lib.rs").write_text("//! Nothing.\n")
+        (user / "build.rs").write_text("fn main() {\n    cutegen_build::build();\n}\n")
+        dependency = f"cutegen-build = {{ path = \"{raw.ROOT / 'cutegen-build'}\" }}"
+        (user / "Cargo.toml").write_text(f"[package]\nname = \"user\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[build-dependencies]\n{dependency}\n")
+        shutil.copy(raw.ROOT / "Cargo.lock", user / "Cargo.lock")
+        env = {**os.environ, "CARGO_INCREMENTAL": "0"}
+        subprocess.run(["cargo", "fetch", "--quiet", "--offline"], cwd=user, env=env, check=True)
+        for run in range(2):
+            busy += not raw.wait_until_quiet(60)
+            env["CARGO_TARGET_DIR"] = str(user / f"target{run}")
+            before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+            subprocess.run(["cargo", "build", "--quiet", "--offline"], cwd=user, env=env, check=True)
+            seconds.append(round(time.monotonic() - start, 2))
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cores.append(round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2))
+    note = f"CPU seconds {cores}; {busy} of 2 samples began on a busy machine; {raw.load()}"
+    raw.write(FOLDER / "cold_build.json", [
+        {"bar": "crates of a replaying build", "shows": "`cutegen-build` without features, itself among them, each version once", "unit": "crates",
+         "statistic": "max", "at_most": 45, **shared("cold-build"), "note": ", ".join(c.split()[0] for c in crates),
+         "bounded_by": "`toml`, `serde` and `object` with what they need", "samples": [len(crates)]},
+        {"bar": "cold build", "shows": "a crate with `cutegen-build` as build-dependency, empty target folder, profile dev, sources on disk", "unit": "s",
+         "statistic": "max", "at_most": 30, **shared("cold-build"), "note": note,
+         "bounded_by": "rustc on two cores: `syn` of serde's derive, then `toml`, `cutegen-spec` and `cutegen-build` one after the other", "samples": seconds},
+    ])
+
+
+def lines():
+    files = subprocess.check_output(["git", "-C", raw.ROOT, "ls-files", "*.rs"], text=True).splitlines()
+    written = [raw.ROOT / f for f in files if not f.startswith("tests/golden/")]
+    counts = sorted(len(f.read_text().splitlines()) for f in written)
+    row = {"unit": "lines", **shared("lines"), "note": "printed files under tests/golden/ left out; `tidy` holds both", "samples": counts}
+    raw.write(FOLDER / "lines.json", [
+        {"bar": "median Rust file", "shows": "lines of every committed Rust file", "statistic": "median", "at_most": 249, **row, "bounded_by": "STYLE.md, rule 2"},
+        {"bar": "longest Rust file", "shows": "lines of every committed Rust file", "statistic": "max", "at_most": 800, **row, "bounded_by": "STYLE.md, rule 2"},
+    ])
+
+
+if __name__ == "__main__":
+    parts = {"replay": replay, "cold-build": cold_build, "lines": lines}
+    for name in sys.argv[1:] or parts:
+        parts[name]()
