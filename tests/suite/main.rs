@@ -2,6 +2,7 @@
 //! `tidy` fails when one is not.
 
 mod emit;
+mod results;
 mod store;
 mod tidy;
 mod user_crate;
