@@ -3,7 +3,8 @@
 //! Makes a package in a temporary folder, its records cut from the example's committed ones, and replays it in a
 //! fresh process per sample, as a build script is one. Each sample is taken twice: with an archiver that makes an
 //! empty file, so that what is left is lookup, verification and writing, and with the real one, timed apart.
-//! It waits for a quiet machine before each and drops samples beside which others ran. Prints one JSON object. `cargo run --release -p cutegen-build --example replay_speed`
+//! It waits for a quiet machine before each and drops samples beside which others ran. Prints one JSON object:
+//! `cargo run --release -p cutegen-build --example replay_speed`
 #![expect(clippy::unwrap_used, reason = "an example")]
 
 use std::fs;

@@ -373,7 +373,7 @@ def write_results(path):
          "at_least": 0.8, **shared, "note": note, "samples": ratios(took, "f32", "bf16"),
          "bounded_by": "the same f32 multiply-adds; bf16 is widened once, while it is packed"},
         {"bar": "host GEMM f32, equal vectors", "shows": "the first row's kernel against the same NumPy held to AVX2 by OPENBLAS_CORETYPE=Haswell",
-         **shared, "note": "beside the first row: what the vectors' width costs", "samples": narrow,
+         **shared, "note": "what the width of the vectors costs the first row", "samples": narrow,
          "bounded_by": "multiply-adds of one core: two of 8 lanes a cycle"},
     ])
 

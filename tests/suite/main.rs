@@ -4,6 +4,7 @@
 mod candle;
 mod emit;
 mod replay;
+mod results;
 mod store;
 mod tidy;
 mod user_crate;

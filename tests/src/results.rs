@@ -1,0 +1,235 @@
+//! The results page: rows of `results/raw/*.json`, what follows from their samples, and the text of
+//! `results/README.md`. A verdict is never written down by hand; it is computed here from the samples, or from the
+//! evidence of a committed record.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use cutegen_spec::record::Record;
+use serde::Deserialize;
+
+/// The page, from the workspace's root.
+pub const PAGE: &str = "results/README.md";
+/// The raw files, from the workspace's root.
+pub const RAW: &str = "results/raw";
+
+/// One measurement against its bar.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Names the row; unique on the page.
+    pub bar: String,
+    /// What was measured.
+    pub shows: String,
+    /// Of the samples and the bar.
+    pub unit: String,
+    /// The least that meets the bar.
+    pub at_least: Option<f64>,
+    /// The most that meets the bar.
+    pub at_most: Option<f64>,
+    /// What keeps the figure from being better.
+    pub bounded_by: String,
+    /// What measures it again.
+    pub command: String,
+    /// The commit that was measured.
+    pub commit: String,
+    /// The machine in words; a record names its own.
+    pub machine: Option<String>,
+    /// What a reader should know beside the figure.
+    pub note: Option<String>,
+    /// Which number of the samples the bar is held against.
+    pub statistic: Option<Statistic>,
+    /// All samples, in the order in which they were taken.
+    #[serde(default)]
+    pub samples: Vec<f64>,
+    /// A committed record's timing, in place of samples.
+    pub evidence: Option<Quote>,
+}
+
+/// A number of many samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Statistic {
+    /// The middle one.
+    Median,
+    /// The largest.
+    Max,
+}
+
+/// Where a record says what a search measured.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quote {
+    /// The record, from the workspace's root.
+    pub record: String,
+    /// Which of its first variant's timings.
+    pub workload: BTreeMap<String, i64>,
+}
+
+/// What the samples say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What the bar is held against.
+    pub judged: f64,
+    /// For the page.
+    pub text: String,
+    /// For the page.
+    pub machine: String,
+}
+
+/// Whether a bar is met.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is.
+    Met,
+    /// It is not, by this much.
+    Missed(f64),
+    /// There is none.
+    NoBar,
+}
+
+/// Reads the raw files, ordered by file name.
+pub fn read(root: &Path) -> Result<Vec<Row>, String> {
+    let folder = root.join(RAW);
+    let listing = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<_> = listing.flatten().map(|item| item.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
+    paths.sort();
+    let mut rows = Vec::new();
+    for path in paths {
+        let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = fs::read_to_string(&path).map_err(|error| place(&error))?;
+        let read: Vec<Row> = serde_json::from_str(&text).map_err(|error| place(&error))?;
+        rows.extend(read);
+    }
+    Ok(rows)
+}
+
+/// What a row's samples, or the record it quotes, say.
+pub fn figure(row: &Row, root: &Path) -> Result<Figure, String> {
+    match (&row.evidence, row.samples.is_empty()) {
+        (Some(quote), true) => quoted(row, quote, root),
+        (None, false) => sampled(row),
+        _ => Err(format!("{}: needs either samples or a record", row.bar)),
+    }
+}
+
+fn sampled(row: &Row) -> Result<Figure, String> {
+    let mut sorted = row.samples.clone();
+    sorted.sort_by(f64::total_cmp);
+    let [low, median, high] = [0.25, 0.5, 0.75].map(|share| quantile(&sorted, share));
+    let max = sorted[sorted.len() - 1];
+    let (unit, n) = (&row.unit, sorted.len());
+    let (judged, text) = match row.statistic {
+        Some(Statistic::Max) if n == 1 => (max, format!("{} {unit}", short(max))),
+        Some(Statistic::Max) => {
+            (max, format!("at most {} {unit} (median {}, n = {n})", short(max), short(median)))
+        }
+        Some(Statistic::Median) => {
+            let spread = format!("quartiles {} to {}, n = {n}", short(low), short(high));
+            (median, format!("{} {unit} ({spread})", short(median)))
+        }
+        None => return Err(format!("{}: samples without a statistic", row.bar)),
+    };
+    let machine = row.machine.clone().ok_or_else(|| format!("{}: no machine", row.bar))?;
+    Ok(Figure { judged, text, machine })
+}
+
+/// The lower end of the record's interval is held against the bar.
+fn quoted(row: &Row, quote: &Quote, root: &Path) -> Result<Figure, String> {
+    let place = |error: &dyn std::fmt::Display| format!("{}: {}: {error}", row.bar, quote.record);
+    let text = fs::read_to_string(root.join(&quote.record)).map_err(|error| place(&error))?;
+    let record = Record::parse(&text).map_err(|error| place(&error))?;
+    let evidence = record.variants.first().and_then(|variant| variant.evidence.as_ref());
+    let evidence = evidence.ok_or_else(|| place(&"no evidence"))?;
+    let timing = evidence.timings.iter().find(|timing| timing.workload == quote.workload);
+    let timing = timing.ok_or_else(|| place(&"no such workload"))?;
+    let text = format!(
+        "{} {} the {} kernel (95 % interval {} to {}, n = {}), {} us",
+        short(timing.speedup),
+        row.unit,
+        timing.incumbent,
+        short(timing.low),
+        short(timing.high),
+        timing.samples,
+        timing.micros
+    );
+    Ok(Figure { judged: timing.low, text, machine: evidence.device.clone() })
+}
+
+/// Linear between neighbours.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = share * (sorted.len() - 1) as f64;
+    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    below + (above - below) * at.fract()
+}
+
+/// Three digits, or all before the point.
+fn short(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 100.0 || v.fract() == 0.0 => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$}")
+}
+
+/// Holds a figure against the row's bar.
+#[must_use]
+pub fn verdict(row: &Row, judged: f64) -> Verdict {
+    let short_of = row.at_least.map(|least| least - judged);
+    let beyond = row.at_most.map(|most| judged - most);
+    match short_of.into_iter().chain(beyond).reduce(f64::max) {
+        None => Verdict::NoBar,
+        Some(miss) if miss <= 0.0 => Verdict::Met,
+        // a sample that is no number meets nothing
+        Some(miss) => Verdict::Missed(miss),
+    }
+}
+
+/// The page's text.
+pub fn render(rows: &[Row], root: &Path) -> Result<String, String> {
+    let mut page = HEAD.to_owned();
+    let mut notes = String::new();
+    for row in rows {
+        let figure = figure(row, root)?;
+        let said = match verdict(row, figure.judged) {
+            Verdict::Met => "met".to_owned(),
+            Verdict::Missed(by) => format!("**missed** by {} {}", short(by), row.unit),
+            Verdict::NoBar => "no bar".to_owned(),
+        };
+        let cells = [
+            format!("{}{}", row.bar, limit(row)),
+            figure.text,
+            said,
+            row.bounded_by.clone(),
+            format!("`{}`", row.command),
+            format!("`{}`", row.commit),
+            figure.machine,
+        ];
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let _ = writeln!(page, "| {} |", cells.join(" | "));
+        let note = row.note.as_ref().map(|note| format!(" Beside it: {note}.")).unwrap_or_default();
+        let _ = writeln!(notes, "- **{}**: {}.{note}", row.bar, row.shows);
+    }
+    Ok(format!("{page}\n## What the rows show\n\n{notes}"))
+}
+
+fn limit(row: &Row) -> String {
+    let least = row.at_least.map(|least| format!(": at least {least} {}", row.unit));
+    let most = row.at_most.map(|most| format!(": at most {most} {}", row.unit));
+    [least, most].into_iter().flatten().collect()
+}
+
+const HEAD: &str = "\
+# Results
+
+Rendered from `raw/` by `cargo run -p cutegen-tests --bin results`; edit nothing here. The suite renders it again and
+compares. Each raw file holds every sample, in the order in which it was taken. Rows on an accepted kernel quote the
+evidence in its committed record; the lower end of its interval is held against the bar.
+
+| bar | figure | met or missed | what bounds it | command | commit | machine |
+|---|---|---|---|---|---|---|
+";
