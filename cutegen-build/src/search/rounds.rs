@@ -239,6 +239,9 @@ impl Search<'_> {
             detail: outcome.to_string(),
         };
         let correctness = self.whole_gate(std::slice::from_ref(&naive_gate))?.map_err(ours)?;
+        if !correctness.not_enforced.is_empty() {
+            events.report(&Event::NotEnforced { what: correctness.not_enforced.clone() });
+        }
         let naive_judged = self.judged(correctness, Vec::new(), &naive_gate)?.map_err(ours)?;
         let mut best: Option<(Compiled, Judged)> = None;
         for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
