@@ -1,7 +1,7 @@
 //! The whole build, spec to emitted library, one stage a line. Knows no stage's insides.
 //!
 //! spec -> plan -> (store hit?) -> generate -> compile -> evaluate -> refine -> accept -> store -> emit. What lies
-//! between the question mark and the store is [`crate::search`], which a replaying build does not even contain.
+//! between the question mark and the store is `search`, which a replaying build does not even contain.
 
 use cutegen_spec::settings::Mode;
 

@@ -629,14 +629,17 @@ pub mod host {
         let w = args.w.as_ptr();
         let y = args.y.as_mut_ptr();
         let z = args.z.as_mut_ptr();
-        match everything_variant(
-            m,
-            its_stream,
-            twice,
-            its_check.addr() as u64,
-            w.addr() as u64,
-            y.addr() as u64,
-            z.addr() as u64,
+        match workspace.choose(
+            everything_variant(
+                m,
+                its_stream,
+                twice,
+                its_check.addr() as u64,
+                w.addr() as u64,
+                y.addr() as u64,
+                z.addr() as u64,
+            ),
+            0,
         ) {
             0 => {
                 let scratch = workspace.reserve(

@@ -374,7 +374,9 @@ pub mod host {
         let x = args.x.as_ptr();
         let w = args.w.as_ptr();
         let y = args.y.as_mut_ptr();
-        match rms_norm_variant(m, x.addr() as u64, w.addr() as u64, y.addr() as u64) {
+        match workspace.choose(
+            rms_norm_variant(m, x.addr() as u64, w.addr() as u64, y.addr() as u64), 0,
+        ) {
             0 => {
                 let scratch = workspace.reserve(
                     check.count("workspace", Int::padded(Int::new(4) * Int::from(m)))?
@@ -493,7 +495,9 @@ pub mod host {
         let wg = args.wg.as_ptr();
         let wu = args.wu.as_ptr();
         let h = args.h.as_mut_ptr();
-        match gate_up_variant(m, x.addr() as u64, wg.addr() as u64, wu.addr() as u64, h.addr() as u64) {
+        match workspace.choose(
+            gate_up_variant(m, x.addr() as u64, wg.addr() as u64, wu.addr() as u64, h.addr() as u64), 0,
+        ) {
             0 => {
                 let scratch = workspace.reserve(
                     check.count(
@@ -626,8 +630,9 @@ pub mod host {
         let w = args.w.as_ptr();
         let r = args.r.as_ptr();
         let y = args.y.as_mut_ptr();
-        match down_residual_variant(
-            m, h.addr() as u64, w.addr() as u64, r.addr() as u64, y.addr() as u64,
+        match workspace.choose(
+            down_residual_variant(m, h.addr() as u64, w.addr() as u64, r.addr() as u64, y.addr() as u64),
+            0,
         ) {
             0 => {
                 let scratch = workspace.reserve(
@@ -732,7 +737,9 @@ pub mod host {
         let g = args.g.as_ptr();
         let u = args.u.as_ptr();
         let y = args.y.as_mut_ptr();
-        match silu_mul_variant(n, g.addr() as u64, u.addr() as u64, y.addr() as u64) {
+        match workspace.choose(
+            silu_mul_variant(n, g.addr() as u64, u.addr() as u64, y.addr() as u64), 0,
+        ) {
             0 => {
                 let scratch = workspace.reserve(0);
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.

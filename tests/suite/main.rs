@@ -1,8 +1,11 @@
 //! The workspace's test suite: one binary, so that it links once. Each file of this folder is declared here, and
 //! `tidy` fails when one is not.
 
+mod candle;
 mod emit;
+mod replay;
 mod results;
 mod store;
 mod tidy;
 mod user_crate;
+mod verify;

@@ -159,7 +159,7 @@ fn run_worker(job: &WorkerJob, setup: &CompileSetup, dir: &Path) -> Result<Optio
     let mut command = Command::new(exe);
     command.args(&setup.workers.args).current_dir(dir).process_group(0);
     command.env_clear().env(WORKER_VAR, WORKER_KIND).env("LC_ALL", "C").env("TMPDIR", dir);
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("PATH", crate::cargo::variable_os("PATH").unwrap_or_default());
     command.stdin(File::open(&input).map_err(Error::io("reading", &input))?);
     command.stdout(File::create(&output).map_err(Error::io("creating", &output))?);
     command.stderr(File::create(&errors).map_err(Error::io("creating", &errors))?);

@@ -88,7 +88,6 @@ fn directives_outside_the_list_are_refused() {
 fn probing_words_are_refused_wherever_they_stand() {
     for text in [
         "#if __has_include(</etc/shadow>)\n#endif",
-        "_Pragma(\"GCC target(\\\"avx512f\\\")\")",
         "const char* d = __DATE__;",
         "#define P __has_include",
         "__has_\\\ninclude",
@@ -97,6 +96,12 @@ fn probing_words_are_refused_wherever_they_stand() {
     ] {
         assert!(rules(text, Language::Host).contains(&Rule::Word), "{text}");
     }
+    for text in
+        ["_Pragma(\"GCC target(\\\"avx512f\\\")\")", "#define P _Pragma(\"weak f\")", "_Pragma(x)", "_Pragma"]
+    {
+        assert_eq!(rules(text, Language::Host), [Rule::Pragma], "{text}");
+    }
+    assert_eq!(rules("#define SIMD _Pragma(\"GCC ivdep\")", Language::Host), []);
     assert_eq!(rules("#define J(a, b) a ## b", Language::Host), [Rule::Paste]);
     assert_eq!(rules("%:include </etc/passwd>", Language::Host), [Rule::Text]);
     assert_eq!(rules("??=include </etc/passwd>", Language::Host), [Rule::Text]);

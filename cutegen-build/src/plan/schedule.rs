@@ -199,7 +199,8 @@ mod tests {
         assert_eq!(kinds(&prelude), ["max", "sum", "map"]);
         assert_eq!(prelude.temps[0].axes, [0]);
         let long = schedule(
-            "top[m] = max(d, x[m, d])\ne[m, d] = exp(x[m, d] - top[m])\ny[m, d] = e[m, d] / sum(d, e[m, d])",
+            "top[m] = max(d, x[m, d])\ne[m, d] = exp(x[m, d] - top[m])\ns[m] = sum(d, e[m, d])\n\
+             y[m, d] = e[m, d] / s[m]",
         );
         assert_eq!(kinds(&long), ["max", "sum", "map"]);
     }

@@ -46,7 +46,7 @@ pub enum Cause {
     },
 }
 
-/// What [`write`] did.
+/// What [`write()`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// The file holds the new text.

@@ -34,7 +34,8 @@ fn main() -> ExitCode {
         return if setup::is_required() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
     let failed = chosen.iter().filter(|test| !passes(test)).count();
-    println!("\ntest result: {} passed; {failed} failed", chosen.len() - failed);
+    let verdict = if failed == 0 { "ok" } else { "FAILED" };
+    println!("\ntest result: {verdict}. {} passed; {failed} failed; 0 ignored", chosen.len() - failed);
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -30,10 +30,12 @@ fn main() -> ExitCode {
         all.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
-    let chosen =
-        all.into_iter().filter(|(name, _)| filters.is_empty() || filters.iter().any(|f| name.contains(*f)));
-    let failed: Vec<&str> = chosen.filter(|test| !passes(test)).map(|(name, _)| name).collect();
-    println!("\ntest result: {} failed {failed:?}", failed.len());
+    let wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(*f));
+    let chosen: Vec<Test> = all.into_iter().filter(|(name, _)| wanted(name)).collect();
+    let failed: Vec<&str> = chosen.iter().filter(|test| !passes(test)).map(|(name, _)| *name).collect();
+    let verdict = if failed.is_empty() { "ok" } else { "FAILED" };
+    let passed = chosen.len() - failed.len();
+    println!("\ntest result: {verdict}. {passed} passed; {} failed; 0 ignored {failed:?}", failed.len());
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

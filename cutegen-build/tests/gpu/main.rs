@@ -58,13 +58,15 @@ fn missing() -> Option<String> {
 
 fn skip(chosen: &[Test], reason: &str) -> ExitCode {
     chosen.iter().for_each(|(name, _)| println!("test {name} ... skipped: {reason}"));
-    println!("\ntest result: {} skipped", chosen.len());
+    println!("\ntest result: ok. 0 passed; 0 failed; {} ignored", chosen.len());
     if std::env::var_os("CUTEGEN_REQUIRE_GPU").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn run(chosen: &[Test]) -> ExitCode {
     let failed: Vec<&str> = chosen.iter().filter(|test| !passes(test)).map(|(name, _)| *name).collect();
-    println!("\ntest result: {} passed, {} failed {failed:?}", chosen.len() - failed.len(), failed.len());
+    let verdict = if failed.is_empty() { "ok" } else { "FAILED" };
+    let passed = chosen.len() - failed.len();
+    println!("\ntest result: {verdict}. {passed} passed; {} failed; 0 ignored {failed:?}", failed.len());
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

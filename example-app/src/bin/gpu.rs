@@ -2,6 +2,7 @@
 //! with f64. Where there is no driver or no such device, says what is missing and exits with 3.
 
 #[path = "../bound.rs"]
+#[expect(dead_code, reason = "the other kernels of the block use the rest")]
 mod bound;
 
 use std::process::ExitCode;
@@ -68,13 +69,16 @@ fn one(
     let poison = vec![bf16::NAN; n + offset];
     let copy = |from: &[bf16]| stream.clone_htod(from).map_err(device);
     let (dg, du, mut dy) = (copy(&g)?, copy(&u)?, copy(&poison)?);
-    let args = SiluMul {
-        n,
-        g: dg.slice(offset..).view([n]),
-        u: du.slice(offset..).view([n]),
-        y: dy.slice_mut(offset..).view_mut([n]),
-    };
-    kernels.silu_mul(stream, workspace, args)?;
+    kernels.silu_mul(
+        stream,
+        workspace,
+        SiluMul {
+            n,
+            g: dg.slice(offset..).view([n]),
+            u: du.slice(offset..).view([n]),
+            y: dy.slice_mut(offset..).view_mut([n]),
+        },
+    )?;
     let y = stream.clone_dtoh(&dy).map_err(device)?;
     let shares = (offset..n + offset).map(|i| {
         let (g, u) = (Running::exact(g[i].to_f64()), Running::exact(u[i].to_f64()));

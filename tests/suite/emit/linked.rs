@@ -2,10 +2,14 @@
 //! one package in one binary.
 
 use cutegen_build::emit::{self, Package};
+use cutegen_spec::lock::{self, Lock};
+use cutegen_spec::record::{self, Record};
 use cutegen_spec::target::DEFAULT_TRIPLE;
-use cutegen_tests::must;
+use cutegen_tests::{must, workspace};
 
-use super::fixture::{Answered, Crates, PACKAGE, compile, manifest, plans, runtime_dependency, untuned};
+use super::fixture::{
+    Answered, Crates, PACKAGE, compile, example_plans, manifest, plans, runtime_dependency, untuned,
+};
 use super::golden::{everything, example};
 
 /// Emits `answered` for `package` into the crates' folder, host kernels compiled.
@@ -252,4 +256,103 @@ fn two_versions_of_one_package_link_together() {
     let ran = must(&mut crates.cargo(&["run", "--quiet", "-p", "app"]));
     let expected = "([6.0, 10.0], [4.0, 6.0], [4.0, 6.0]) ([30.0, 50.0], [4.0, 6.0], [4.0, 6.0])";
     assert_eq!(ran.stdout.trim(), expected);
+}
+
+/// The example's kernel for CUDA on slices, whole and part, dispatched and raw, against f64; where there is no
+/// device, that it is said.
+const DEVICE: &str = r#"//! On a device.
+use cutegen_runtime::cuda::{context, cudarc::driver::DevicePtr, cudarc::driver::DevicePtrMut};
+use cutegen_runtime::{AsView, AsViewMut, Error};
+use half::bf16;
+use kernels::cuda::{SiluMul, load};
+cutegen_runtime::include_kernels!();
+
+fn compare(y: &[bf16], g: &[bf16], u: &[bf16]) {
+    for i in 0..y.len() {
+        let x = g[i].to_f64();
+        let expected = x / (1.0 + (-x).exp()) * u[i].to_f64();
+        let bound = expected.abs() / 256.0 + 1e-6;
+        assert!((y[i].to_f64() - expected).abs() <= bound, "y[{i}] = {} is not {expected}", y[i]);
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let ctx = match context(0) {
+        Ok(ctx) => ctx,
+        Err(Error::DriverMissing { .. } | Error::NoDevice { .. } | Error::DriverTooOld { .. }) => {
+            println!("no device");
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let stream = ctx.new_stream()?;
+    let kernels = load(&ctx)?;
+    let mut workspace = kernels.workspace(&stream)?;
+    for n in [1_usize, 777, 65_539, 1 << 22] {
+        let draw = |i: usize, k: usize| bf16::from_f64(((i * k % 4001) as f64 - 2000.0) / 500.0);
+        let g: Vec<bf16> = (0..n + 1).map(|i| draw(i, 37)).collect();
+        let u: Vec<bf16> = (0..n + 1).map(|i| draw(i, 101)).collect();
+        let (on_g, on_u) = (stream.clone_htod(&g)?, stream.clone_htod(&u)?);
+        let mut on_y = stream.clone_htod(&vec![bf16::NAN; n])?;
+        // one element on: aligned to 2 bytes only
+        for at in [0, 1] {
+            let (g_part, u_part) = (on_g.slice(at..at + n), on_u.slice(at..at + n));
+            let args = SiluMul { n, g: g_part.view([n]), u: u_part.view([n]), y: on_y.view_mut([n]) };
+            kernels.silu_mul(&stream, &mut workspace, args)?;
+            compare(&stream.clone_dtoh(&on_y)?, &g[at..], &u[at..]);
+            stream.memset_zeros(&mut on_y)?;
+            {
+                let ((g_at, _g), (u_at, _u)) = (g_part.device_ptr(&stream), u_part.device_ptr(&stream));
+                let (y_at, _y) = on_y.device_ptr_mut(&stream);
+                assert_eq!(kernels.silu_mul_workspace_bytes(n, g_at, u_at, y_at), 0);
+                // SAFETY: as the typed call, on the same memory.
+                unsafe { kernels.silu_mul_raw(stream.cu_stream(), 0, n, g_at, u_at, y_at)? };
+            }
+            compare(&stream.clone_dtoh(&on_y)?, &g[at..], &u[at..]);
+        }
+        let wrong = SiluMul { n: n + 1, g: on_g.view([n + 1]), u: on_u.view([n + 1]), y: on_y.view_mut([n]) };
+        assert!(kernels.silu_mul(&stream, &mut workspace, wrong).is_err());
+    }
+    println!("right on {}", kernels.explain()[0]);
+    Ok(())
+}
+"#;
+
+/// The entry that the example's lock pins, as a build replays it.
+fn locked(name: &str, target: &str) -> Answered {
+    let root = workspace().join("example-app");
+    let read =
+        |path: std::path::PathBuf| std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text = |path| String::from_utf8(read(path)).expect("text");
+    let lock = Lock::parse(&text(root.join(lock::FILE))).expect("a lock");
+    let key = lock.get(name, target).expect("locked").key.to_string();
+    let entry = root.join("cutegen-store/v1").join(&key[..2]).join(&key);
+    let record = Record::parse(&text(entry.join(record::FILE))).expect("a record");
+    let artifacts = record.variants.iter().map(|v| read(entry.join(&v.artifact.file))).collect();
+    let mut plans = example_plans().into_iter();
+    let plan = plans.find(|plan| plan.spec.name.as_str() == name && plan.target.to_string() == target);
+    Answered { plan: plan.expect("declared"), record, artifacts }
+}
+
+/// What an engine has already: half's types in device memory.
+const HALF_SLICES: &str = "cudarc = { version = \"0.19\", default-features = false, features = [\"f16\"] }\n";
+
+#[test]
+fn the_example_runs_on_a_device_where_there_is_one() {
+    let mut crates = Crates::new("device");
+    let linked = emitted(&crates, &PACKAGE, vec![locked("silu_mul", "sm_90a")]);
+    let main = [("src/main.rs", DEVICE)];
+    crates.member(
+        "device",
+        &manifest("device", "0.1.0", &format!("{}{HALF_SLICES}", runtime_dependency("\"cuda\""))),
+        &main,
+        Some(&linked),
+    );
+    let ran = must(&mut crates.cargo(&["run", "--quiet", "-p", "device"]));
+    assert!(
+        ran.stdout.starts_with("no device") || ran.stdout.starts_with("right on silu_mul"),
+        "{}",
+        ran.stdout
+    );
+    println!("{}", ran.stdout.trim());
 }

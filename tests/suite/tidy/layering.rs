@@ -36,8 +36,8 @@ const STAGES: &[(&str, &[&str])] = &[
     ("compile", &["cargo", "toolchain", "plan", "generate"]),
     ("evaluate", &["cargo", "toolchain", "plan", "print", "generate", "compile"]),
     ("refine", &["plan", "generate", "compile", "evaluate"]),
-    ("accept", &["plan", "generate", "compile", "evaluate", "refine"]),
-    ("store", &["plan", "accept"]),
+    ("store", &["plan"]),
+    ("accept", &["cargo", "discover", "plan", "store"]),
     ("emit", &["plan", "print", "store"]),
 ];
 

@@ -35,6 +35,8 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/generate/command.rs",
             // the archiver
             "cutegen-build/src/emit/archive.rs",
+            // the reference's compiler
+            "cutegen-build/src/search/compiled.rs",
         ],
     },
     Effect {
@@ -43,6 +45,8 @@ const EFFECTS: &[Effect] = &[
         owners: &[
             "cargo-cutegen/src/",
             "cutegen-build/src/event.rs",
+            // how long a search took
+            "cutegen-build/src/search/mod.rs",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
             "cutegen-build/src/generate/model/transport.rs",

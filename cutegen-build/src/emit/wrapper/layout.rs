@@ -124,7 +124,7 @@ impl Printer {
             }
             match node {
                 Node::Word(word, ..) => {
-                    if word.as_str() == "&&" && self.column + until_break(&nodes[i + 1..], WIDTH) > WIDTH {
+                    if is(node, "&&") && self.column + until_break(&nodes[i + 1..], WIDTH) > WIDTH {
                         self.newline(indent + STEP);
                         is_long = true;
                     }

@@ -1,3 +1,5 @@
+//! Contracts to launches: numbers, limits, and what a launch over them says.
+
 use cutegen_runtime::cuda::LaunchConfig;
 use cutegen_spec::contract::Contract;
 

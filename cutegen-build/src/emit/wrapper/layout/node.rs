@@ -77,6 +77,14 @@ impl Text {
         text
     }
 
+    /// Compared and measured without a look at whether it is UTF-8.
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Text::Short(len, bytes) => &bytes[..usize::from(*len)],
+            Text::Long(text) => text.as_bytes(),
+        }
+    }
+
     pub(super) fn as_str(&self) -> &str {
         match self {
             Text::Short(len, bytes) => std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default(),
@@ -219,7 +227,7 @@ pub(super) fn has(nodes: &[Node], text: &str) -> bool {
 }
 
 pub(super) fn is(node: &Node, text: &str) -> bool {
-    matches!(node, Node::Word(word, ..) if word.as_str() == text)
+    matches!(node, Node::Word(word, ..) if word.as_bytes() == text.as_bytes())
 }
 
 /// Whether a space stands between two neighbours.
@@ -238,7 +246,7 @@ pub(super) fn width(nodes: &[Node]) -> Option<usize> {
     for (i, node) in nodes.iter().enumerate() {
         sum += usize::from(i > 0 && spaced(&nodes[i - 1], node));
         sum += match node {
-            Node::Word(word, ..) => word.as_str().len(),
+            Node::Word(word, ..) => word.as_bytes().len(),
             Node::Group(group) => group.flat?,
         };
     }
@@ -262,8 +270,8 @@ pub(super) fn between_commas(nodes: &[Node]) -> Vec<&[Node]> {
     let mut depth = 0_usize; // of generic arguments
     let split = nodes.split(|node| {
         match node {
-            Node::Word(word, ..) if word.as_str() == "<" => depth += 1,
-            Node::Word(word, ..) if word.as_str() == ">" => depth = depth.saturating_sub(1),
+            Node::Word(word, ..) if word.as_bytes() == b"<" => depth += 1,
+            Node::Word(word, ..) if word.as_bytes() == b">" => depth = depth.saturating_sub(1),
             Node::Word(..) | Node::Group(_) => {}
         }
         depth == 0 && is(node, ",")

@@ -1,0 +1,251 @@
+//! `verify` and `check` on the committed kernels, without a GPU: stored sources compile to the locked bytes, and what
+//! was tampered with is found, also when every digest beside it was made again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::lock::Lock;
+use cutegen_tests::{Ran, cutegen, install_toolchain, run, scratch, workspace, write};
+
+const GPU: &str = "sm_90a";
+/// The committed kernel for a GPU, and the file of its naive variant.
+const KERNEL: &str = "silu_mul";
+const SOURCE: &str = "naive.cu";
+const SEAL: &str = "# sha256 of the lines below: ";
+
+/// A copy of the example's kernels that a test may damage.
+struct Copy {
+    folder: PathBuf,
+}
+
+impl Copy {
+    fn of_example(name: &str) -> Copy {
+        let folder = scratch(name);
+        let example = workspace().join("example-app");
+        for file in ["Cargo.toml", "cutegen.lock"] {
+            fs::copy(example.join(file), folder.join(file)).expect("copied");
+        }
+        copy_folder(&example.join("cutegen-store"), &folder.join("cutegen-store"));
+        Copy { folder }
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        on(&self.folder, args)
+    }
+
+    /// The stored entry of [`KERNEL`] on the target whose name starts so.
+    fn entry(&self, target: &str) -> PathBuf {
+        let lock = fs::read_to_string(self.folder.join("cutegen.lock")).expect("a lock");
+        let lock = Lock::parse(&lock).expect("parses");
+        let is_it = |k: &&cutegen_spec::lock::Locked| k.name == KERNEL && k.target.starts_with(target);
+        let key = lock.kernels.iter().find(is_it).expect("locked").key.to_string();
+        self.folder.join("cutegen-store/v1").join(&key[..2]).join(key)
+    }
+
+    /// Edits the record of an entry and seals it again, as an author could.
+    fn forge(&self, target: &str, edit: impl Fn(&str) -> String) {
+        let path = self.entry(target).join("record.toml");
+        let text = fs::read_to_string(&path).expect("a record");
+        let (seal, body) = text.split_once('\n').expect("a seal");
+        assert!(seal.starts_with(SEAL), "{seal}");
+        let edited = edit(body);
+        assert_ne!(edited, body, "nothing was edited");
+        write(&path, &format!("{SEAL}{}\n{edited}", ArtifactDigest::of(edited.as_bytes())));
+    }
+
+    /// Changes one token of the stored naive source; gives back the digests before and after.
+    fn change_a_token(&self) -> [String; 2] {
+        let path = self.entry(GPU).join(SOURCE);
+        let text = fs::read_to_string(&path).expect("a source");
+        let edited = text.replace(")) * cg_load(", ")) + cg_load(");
+        assert_eq!(differing(&text, &edited), 1, "one token, one place");
+        write(&path, &edited);
+        [text, edited].map(|text| ArtifactDigest::of(text.as_bytes()).to_string())
+    }
+}
+
+fn differing(one: &str, other: &str) -> usize {
+    assert_eq!(one.len(), other.len());
+    one.bytes().zip(other.bytes()).filter(|(a, b)| a != b).count()
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), &to).expect("copied");
+        }
+    }
+}
+
+/// `cargo cutegen` on the package in a folder.
+fn on(folder: &Path, args: &[&str]) -> Ran {
+    let home = workspace().join("target/suite/verify-home");
+    run(cutegen(&home).args(args).arg("--manifest-path").arg(folder.join("Cargo.toml")))
+}
+
+fn exits(ran: &Ran, code: i32) {
+    assert_eq!(ran.code, Some(code), "--- stdout\n{}\n--- stderr\n{}", ran.stdout, ran.stderr);
+}
+
+fn has_gpu() -> bool {
+    Path::new("/dev/nvidiactl").exists()
+}
+
+#[test]
+fn stored_gpu_sources_compile_to_the_locked_bytes() {
+    install_toolchain();
+    let ran = on(&workspace().join("example-app"), &["verify", "--rebuild", "--target", GPU]);
+    exits(&ran, 0);
+    let rebuilt = ran.stdout.lines().filter(|line| line.ends_with("rebuilt to the locked bytes"));
+    assert_eq!(rebuilt.count(), 2, "the tuned and the naive variant:\n{}", ran.stdout);
+    assert!(!ran.stdout.contains("host"), "--target leaves host entries out:\n{}", ran.stdout);
+}
+
+#[test]
+fn a_changed_source_alone_is_refused() {
+    install_toolchain();
+    let copy = Copy::of_example("verify-changed-alone");
+    copy.change_a_token();
+    let ran = copy.run(&["verify", "--rebuild", "--target", GPU]);
+    exits(&ran, 1);
+    assert!(ran.stderr.contains(SOURCE), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("rebuilt to the locked bytes"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_changed_source_with_every_digest_made_again_is_found() {
+    install_toolchain();
+    let copy = Copy::of_example("verify-forged-source");
+    let [was, is] = copy.change_a_token();
+    copy.forge(GPU, |record| record.replace(&was, &is));
+    exits(&copy.run(&["check"]), 0); // nothing but a compiler can tell
+    let ran = copy.run(&["verify", "--rebuild", "--target", GPU]);
+    exits(&ran, 1);
+    assert!(ran.stderr.contains("naive: differs: sha256 "), "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches("rebuilt to the locked bytes").count(), 1, "{}", ran.stdout);
+}
+
+#[test]
+fn a_changed_artifact_with_every_digest_made_again_is_found() {
+    install_toolchain();
+    let copy = Copy::of_example("verify-forged-artifact");
+    let host = copy.entry("host");
+    // the naive object in place of the tuned one: a file that links, under digests that all agree
+    let record = fs::read_to_string(host.join("record.toml")).expect("a record");
+    let mut digests = record.lines().filter_map(|line| line.strip_prefix("artifact = "));
+    let (tuned, naive) = (digests.next().expect("tuned"), digests.next().expect("naive"));
+    let tuned_file = fs::read_dir(&host).expect("an entry").filter_map(Result::ok).map(|e| e.path());
+    let tuned_file = tuned_file
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|e| e == "o") && !path.ends_with("naive.o"));
+    let size = |path: &Path| fs::metadata(path).expect("a file").len();
+    let (tuned_file, naive_file) = (tuned_file.expect("an object"), host.join("naive.o"));
+    let sizes = [size(&tuned_file), size(&naive_file)].map(|size| format!("bytes = {size}"));
+    fs::copy(&naive_file, &tuned_file).expect("copied");
+    copy.forge("host", |record| record.replace(tuned, naive).replace(&sizes[0], &sizes[1]));
+    let lock = copy.folder.join("cutegen.lock");
+    let pinned = fs::read_to_string(&lock).expect("a lock");
+    write(&lock, &pinned.replace(tuned, naive));
+    exits(&copy.run(&["check"]), 0);
+    let ran = copy.run(&["verify", "--rebuild", "--target", "host", KERNEL]);
+    exits(&ran, 1);
+    // `not rebuilt` where the record's compiler is not the one here
+    let told =
+        ["differs: sha256 ", "not rebuilt: it needs g++ "].iter().any(|words| ran.stderr.contains(words));
+    assert!(told, "{}", ran.stderr);
+}
+
+#[test]
+fn a_compiler_that_is_not_here_is_reported() {
+    install_toolchain();
+    let copy = Copy::of_example("verify-no-compiler");
+    copy.forge("host", |record| {
+        let line = |line: &str| match line.strip_prefix("toolchain = \"g++ ") {
+            Some(rest) => format!("toolchain = \"g++ 1.2.3-{rest}\n"),
+            None => format!("{line}\n"),
+        };
+        record.lines().map(line).collect()
+    });
+    let ran = copy.run(&["verify", "--rebuild", KERNEL]);
+    exits(&ran, 1);
+    let reported = ran.stderr.lines().filter(|line| line.contains("not rebuilt: it needs g++ 1.2.3-"));
+    assert_eq!(reported.count(), 2, "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches("rebuilt to the locked bytes").count(), 2, "{}", ran.stdout);
+    exits(&copy.run(&["verify", "--rebuild", "--target", GPU]), 0);
+}
+
+#[test]
+fn without_a_gpu_nothing_is_judged() {
+    install_toolchain();
+    if has_gpu() {
+        println!("skipped: there is a GPU");
+        return;
+    }
+    let ran = on(&workspace().join("example-app"), &["verify", "--target", GPU]);
+    exits(&ran, 1);
+    assert!(ran.stderr.contains("not judged: "), "{}", ran.stderr);
+}
+
+#[test]
+fn committed_kernels_check() {
+    let example = workspace().join("example-app");
+    exits(&on(&example, &["check"]), 0);
+    exits(&on(&example, &["check", "--tuned"]), 0);
+    exits(&library(&workspace().join("kernel-specs"), &workspace().join("cache")), 0);
+}
+
+fn library(specs: &Path, cache: &Path) -> Ran {
+    let mut command = cutegen(&workspace().join("target/suite/verify-home"));
+    run(command.arg("check").arg("--specs").arg(specs).arg("--cache").arg(cache))
+}
+
+#[test]
+fn check_names_the_field_that_moved() {
+    let copy = Copy::of_example("check-moved");
+    let manifest = copy.folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    let edited = text.replace("y[n] = silu(g[n]) * u[n]", "y[n] = silu(g[n]) + u[n]");
+    assert_eq!(differing(&text, &edited), 1);
+    write(&manifest, &edited);
+    let ran = copy.run(&["check"]);
+    exits(&ran, 1);
+    assert!(ran.stderr.contains("math"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("run: cargo cutegen "), "{}", ran.stderr);
+    exits(&copy.run(&["check", "rms_norm"]), 0);
+
+    let specs = scratch("check-moved-specs");
+    copy_folder(&workspace().join("kernel-specs"), &specs);
+    let spec = specs.join("norm");
+    let spec = fs::read_dir(&spec).expect("specs").filter_map(Result::ok).map(|entry| entry.path());
+    let spec = spec.into_iter().find(|path| path.extension().is_some_and(|e| e == "toml")).expect("a spec");
+    let text = fs::read_to_string(&spec).expect("a spec");
+    write(&spec, &text.replace(", eps) * w[d]", ", eps) + w[d]"));
+    let ran = library(&specs, &workspace().join("cache"));
+    exits(&ran, 1);
+    assert!(ran.stderr.contains("rms_norm") && ran.stderr.contains("math"), "{}", ran.stderr);
+}
+
+#[test]
+fn check_tuned_fails_on_what_no_search_has_tuned() {
+    install_toolchain();
+    let copy = Copy::of_example("check-untuned");
+    let manifest = copy.folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    let added = "\n[package.metadata.kernels.twice]\naxes = { n = \"1..=64\" }\ninputs = { x = \"f32[n]\" }\n\
+                 outputs = { y = \"f32[n]\" }\nmath = \"y[n] = x[n] + x[n]\"\nworkloads = [{ n = 64 }]\n";
+    write(&manifest, &format!("{text}{added}"));
+    let missing = copy.run(&["check"]);
+    exits(&missing, 1);
+    assert!(missing.stderr.contains("run: cargo cutegen lock twice"), "{}", missing.stderr);
+    exits(&copy.run(&["lock", "twice"]), 0);
+    exits(&copy.run(&["check"]), 0);
+    let untuned = copy.run(&["check", "--tuned"]);
+    exits(&untuned, 1);
+    assert!(untuned.stderr.contains("run: cargo cutegen tune twice"), "{}", untuned.stderr);
+}
