@@ -33,7 +33,7 @@ def replay():
 
     def row(bar, shows, took, samples, bounded_by, **more):
         parts = ", ".join(f"{part} {statistics.median(took[part + '_ms']):.0f}" for part in ("specs", "lookup", "emit", "archive"))
-        note = f"medians in ms: {parts}; {took['busy']} samples dropped because others ran beside them; {raw.load()}"
+        note = f"medians in ms: {parts}; beside {took['busy']} of the samples others ran; {raw.load()}"
         return {"bar": bar, "shows": f"{shows}; {what}, {took['build']}", "unit": "ms", "statistic": "median", **more,
                 **shared("replay"), "note": note, "bounded_by": bounded_by, "samples": [round(s, 3) for s in samples]}
 
