@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use cutegen_build::discover::Project;
+use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::cost::cost;
-use cutegen_build::store::replay::{Request, replay};
+use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Store, lock_file};
 use cutegen_spec::lock::Lock;
 use serde::Serialize;
@@ -49,14 +50,7 @@ pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), F
 }
 
 fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) -> Row {
-    let request = Request {
-        kernel: &plan.spec.name,
-        target: &plan.target,
-        question: &plan.question,
-        lock,
-        lock_path: &project.lock,
-        store,
-    };
+    let request = request(plan, project, lock, store);
     let (state, problem) = match replay(&request) {
         Ok(entry) if entry.record.is_tuned() => ("tuned", None),
         Ok(_) if tuned => ("untuned", Some(untuned(plan))),

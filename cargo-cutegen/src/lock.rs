@@ -2,9 +2,10 @@
 //! locked, and drops from the lock what no spec declares any more.
 
 use cutegen_build::accept;
+use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
-use cutegen_build::store::replay::{Request, replay};
+use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Store, lock_file};
 
 use crate::args::{Command, Select};
@@ -18,20 +19,8 @@ pub(crate) fn run(command: &Command, verb: &Select, out: &Output) -> Result<(), 
     let plans = project::select(&project, verb)?;
     let mut lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);
-    let missing: Vec<&Plan> = plans
-        .iter()
-        .filter(|plan| {
-            let request = Request {
-                kernel: &plan.spec.name,
-                target: &plan.target,
-                question: &plan.question,
-                lock: &lock,
-                lock_path: &project.lock,
-                store: &store,
-            };
-            replay(&request).is_err()
-        })
-        .collect();
+    let missing: Vec<&Plan> =
+        plans.iter().filter(|plan| replay(&request(plan, &project, &lock, &store)).is_err()).collect();
     if !missing.is_empty() {
         let searcher = Searcher::new().map_err(Failure::machine)?;
         for plan in missing {

@@ -3,9 +3,10 @@
 
 use cutegen_build::discover::Project;
 use cutegen_build::evaluate::Outcome;
+use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::{Rebuilt, Searcher};
-use cutegen_build::store::replay::{Request, replay};
+use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Entry, Lookup, Store, lock_file};
 use cutegen_spec::lock::Lock;
 use serde::Serialize;
@@ -54,14 +55,7 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
 /// The pinned entry with its sources.
 fn whole_entry(project: &Project, lock: &Lock, plan: &Plan) -> Result<Entry, Failure> {
     let store = Store::new(&project.store);
-    let request = Request {
-        kernel: &plan.spec.name,
-        target: &plan.target,
-        question: &plan.question,
-        lock,
-        lock_path: &project.lock,
-        store: &store,
-    };
+    let request = request(plan, project, lock, &store);
     replay(&request).map_err(Failure::project)?;
     match store.get_full(&plan.key) {
         Lookup::Hit(entry) => Ok(entry),

@@ -3,6 +3,7 @@
 //! spec -> plan -> (store hit?) -> generate -> compile -> evaluate -> refine -> accept -> store -> emit. What lies
 //! between the question mark and the store is `search`, which a replaying build does not even contain.
 
+use cutegen_spec::lock::Lock;
 use cutegen_spec::settings::Mode;
 
 use crate::cargo::Build;
@@ -64,20 +65,26 @@ fn answers(
     let store = Store::new(&project.store);
     let (mut entries, mut errors) = (Vec::new(), Vec::new());
     for plan in plans {
-        let request = Request {
-            kernel: &plan.spec.name,
-            target: &plan.target,
-            question: &plan.question,
-            lock: &lock,
-            lock_path: &project.lock,
-            store: &store,
-        };
-        match replay(&request).or_else(|miss| on_miss(plan, miss, mode, events)) {
+        match replay(&request(plan, project, &lock, &store)).or_else(|miss| on_miss(plan, miss, mode, events))
+        {
             Ok(entry) => entries.push(entry),
             Err(error) => errors.push(error),
         }
     }
     if errors.is_empty() { Ok(entries) } else { Err(errors) }
+}
+
+/// What a plan asks of its project's lock and store.
+#[must_use]
+pub fn request<'a>(plan: &'a Plan, project: &'a Project, lock: &'a Lock, store: &'a Store) -> Request<'a> {
+    Request {
+        kernel: &plan.spec.name,
+        target: &plan.target,
+        question: &plan.question,
+        lock,
+        lock_path: &project.lock,
+        store,
+    }
 }
 
 fn on_miss(plan: &Plan, miss: ReplayError, mode: Mode, events: &mut dyn Reporter) -> Result<Entry, Error> {

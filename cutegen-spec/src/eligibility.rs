@@ -57,6 +57,15 @@ impl Eligibility {
     }
 }
 
+/// The variant that a launch gets, given what each claims as (eligible, preferred): the first that is eligible and
+/// preferred, else the first that is eligible. Judging, explaining and emitted dispatch all mean this.
+#[must_use]
+pub fn dispatch(claims: &[(&Eligibility, &Eligibility)], axes: &[i64], addresses: &[u64]) -> Option<usize> {
+    let eligible = |v: &usize| claims[*v].0.holds(axes, addresses);
+    let preferred = |v: &usize| eligible(v) && claims[*v].1.holds(axes, addresses);
+    (0..claims.len()).find(preferred).or_else(|| (0..claims.len()).find(eligible))
+}
+
 impl Condition {
     fn holds(&self, axes: &[i64], addresses: &[u64]) -> bool {
         match self {
@@ -115,7 +124,7 @@ positional_text!(Eligibility);
 
 #[cfg(test)]
 mod tests {
-    use super::Eligibility;
+    use super::{Eligibility, dispatch};
 
     #[test]
     fn round_trips_and_judges() {
@@ -132,5 +141,24 @@ mod tests {
         for bad in ["", "a0", "a0 % 0 == 0", "a0 % 8 == 1", "t0 aligned 3"] {
             assert!(Eligibility::parse_positional(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn preferred_first_then_eligible_then_none() {
+        let parse = |text| Eligibility::parse_positional(text).expect("parses");
+        let variants = [
+            (parse("a0 % 8 == 0"), parse("a0 >= 64")),
+            (parse("t0 aligned 16"), parse("a0 <= 32")),
+            (parse("a0 >= 2"), parse("a0 >= 999")),
+        ];
+        let pick = |m: i64, address: u64| {
+            let list: Vec<_> = variants.iter().map(|(e, p)| (e, p)).collect();
+            dispatch(&list, &[m], &[address])
+        };
+        assert_eq!(pick(64, 0), Some(0), "eligible and preferred");
+        assert_eq!(pick(16, 0), Some(1), "preferred beats order");
+        assert_eq!(pick(16, 2), Some(0), "the misaligned one is not eligible");
+        assert_eq!(pick(33, 2), Some(2), "eligible is enough");
+        assert_eq!(pick(1, 2), None);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::Contract;
 use crate::digest::{ArtifactDigest, CacheKey};
-use crate::eligibility::Eligibility;
+use crate::eligibility::{Eligibility, dispatch};
 use crate::key::Question;
 
 /// Version of the record's layout.
@@ -185,14 +185,11 @@ impl Record {
         toml::to_string(self).map_err(|error| error.to_string())
     }
 
-    /// The variant that a launch gets: the first that is eligible and preferred, else the first that is eligible.
-    /// Judging, explaining and emitted dispatch all mean this.
+    /// The variant that a launch gets, see [`dispatch`].
     #[must_use]
     pub fn choose(&self, axes: &[i64], addresses: &[u64]) -> Option<usize> {
-        let eligible = |v: &&Variant| v.eligibility.holds(axes, addresses);
-        let preferred = |v: &Variant| eligible(&v) && v.prefer.holds(axes, addresses);
-        let first = self.variants.iter().position(preferred);
-        first.or_else(|| self.variants.iter().position(|v| eligible(&v)))
+        let claims: Vec<_> = self.variants.iter().map(|v| (&v.eligibility, &v.prefer)).collect();
+        dispatch(&claims, axes, addresses)
     }
 
     /// Whether any variant was found by search.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cutegen_spec::contract::Contract;
-use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::eligibility::{Eligibility, dispatch};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
 use super::arena::Alignment;
-use super::candidate::{Candidate, Loadable, dispatch};
+use super::candidate::{Candidate, Loadable};
 use super::case::Cases;
 use super::error::Error;
 use super::fault::Check;

@@ -35,7 +35,7 @@ mod worker;
 /// Revision of the gate: a change to what it checks or how it times makes older evidence older.
 pub const GATE: u32 = 1;
 
-pub use candidate::{Candidate, dispatch};
+pub use candidate::Candidate;
 pub use case::ScalarChoice;
 pub use error::Error;
 pub use fault::{Check, Checks, Fault, Place};
