@@ -29,6 +29,14 @@ pub const ACCESS: Code = Code(12);
 pub const ASSIGN: Code = Code(13);
 /// A word of edition 1's grammar that this version reserves but does not compute yet.
 pub const RESERVED: Code = Code(14);
+/// A condition stands where a number is needed, a real where an integer is, or the other way round.
+pub const KIND: Code = Code(15);
+/// An index may leave its tensor, or cannot be shown to stay inside.
+pub const RANGE: Code = Code(16);
+/// Two elements of an `inout` may be written at one place.
+pub const COLLIDE: Code = Code(17);
+/// The math is too long, too deep or expands to too much.
+pub const SIZE: Code = Code(18);
 
 impl std::fmt::Display for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

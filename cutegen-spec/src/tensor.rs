@@ -39,6 +39,21 @@ pub struct Tensor {
     pub dims: Vec<IntExpr>,
     /// Whether the values are weights: the same at every launch.
     pub constant: bool,
+    /// Stride of each dimension in elements; `None` is row-major and dense.
+    pub strides: Option<Vec<IntExpr>>,
+    /// What the values of an integer input lie in.
+    pub range: Option<ValueRange>,
+    /// Whether no two elements are equal.
+    pub unique: bool,
+}
+
+/// The declared range of an integer input's values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueRange {
+    /// The smallest value.
+    pub from: IntExpr,
+    /// One past the largest value.
+    pub to: IntExpr,
 }
 
 impl Tensor {

@@ -5,11 +5,13 @@
 //! doesn't know how a value is computed, only what it is.
 
 pub mod func;
+pub mod index;
 pub mod lexer;
 mod print;
 pub mod resolve;
 pub mod syntax;
 
+pub use index::Index;
 pub use func::{Binary, ReduceOp, Unary};
 
 use crate::dtype::DType;
