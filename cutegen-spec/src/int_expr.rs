@@ -84,7 +84,7 @@ impl IntExpr {
             IntExpr::Const(value) => Some(*value),
             IntExpr::Axis(axis) => axes.get(*axis).copied(),
             IntExpr::Device(prop) => device(*prop),
-            IntExpr::Op(op, a, b) => apply(*op, a.eval(axes, device)?, b.eval(axes, device)?),
+            IntExpr::Op(op, a, b) => op.apply(a.eval(axes, device)?, b.eval(axes, device)?),
         }
     }
 
@@ -92,6 +92,27 @@ impl IntExpr {
     #[must_use]
     pub fn eval_axes(&self, axes: &[i64]) -> Option<i64> {
         self.eval(axes, &|_| None)
+    }
+
+    /// The expression with axes as `axis` names them.
+    #[must_use]
+    pub fn text(&self, axis: &dyn Fn(usize) -> String) -> String {
+        let (op, a, b) = match self {
+            IntExpr::Const(value) => return value.to_string(),
+            IntExpr::Axis(position) => return axis(*position),
+            IntExpr::Device(prop) => return prop.name().to_owned(),
+            IntExpr::Op(op, a, b) => (op, a.text(axis), b.text(axis)),
+        };
+        match op {
+            IntOp::Add => format!("({a} + {b})"),
+            IntOp::Sub => format!("({a} - {b})"),
+            IntOp::Mul => format!("({a} * {b})"),
+            IntOp::Div => format!("({a} / {b})"),
+            IntOp::Rem => format!("({a} % {b})"),
+            IntOp::CeilDiv => format!("ceil_div({a}, {b})"),
+            IntOp::Min => format!("min({a}, {b})"),
+            IntOp::Max => format!("max({a}, {b})"),
+        }
     }
 
     /// Parses `text`; `axis` resolves a name to an axis position.
@@ -110,36 +131,26 @@ impl IntExpr {
     }
 }
 
-fn apply(op: IntOp, a: i64, b: i64) -> Option<i64> {
-    match op {
-        IntOp::Add => a.checked_add(b),
-        IntOp::Sub => a.checked_sub(b),
-        IntOp::Mul => a.checked_mul(b),
-        IntOp::Div => (b > 0).then(|| a.div_euclid(b)),
-        IntOp::Rem => (b > 0).then(|| a.rem_euclid(b)),
-        IntOp::CeilDiv => (b > 0).then(|| a.checked_add(b - 1).map(|s| s.div_euclid(b))).flatten(),
-        IntOp::Min => Some(a.min(b)),
-        IntOp::Max => Some(a.max(b)),
+impl IntOp {
+    /// `a op b`; `None` on overflow or a divisor that is not positive.
+    #[must_use]
+    pub fn apply(self, a: i64, b: i64) -> Option<i64> {
+        match self {
+            IntOp::Add => a.checked_add(b),
+            IntOp::Sub => a.checked_sub(b),
+            IntOp::Mul => a.checked_mul(b),
+            IntOp::Div => (b > 0).then(|| a.div_euclid(b)),
+            IntOp::Rem => (b > 0).then(|| a.rem_euclid(b)),
+            IntOp::CeilDiv => (b > 0).then(|| a.checked_add(b - 1).map(|s| s.div_euclid(b))).flatten(),
+            IntOp::Min => Some(a.min(b)),
+            IntOp::Max => Some(a.max(b)),
+        }
     }
 }
 
 impl fmt::Display for IntExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            IntExpr::Const(value) => write!(f, "{value}"),
-            IntExpr::Axis(axis) => write!(f, "a{axis}"),
-            IntExpr::Device(prop) => f.write_str(prop.name()),
-            IntExpr::Op(op, a, b) => match op {
-                IntOp::Add => write!(f, "({a} + {b})"),
-                IntOp::Sub => write!(f, "({a} - {b})"),
-                IntOp::Mul => write!(f, "({a} * {b})"),
-                IntOp::Div => write!(f, "({a} / {b})"),
-                IntOp::Rem => write!(f, "({a} % {b})"),
-                IntOp::CeilDiv => write!(f, "ceil_div({a}, {b})"),
-                IntOp::Min => write!(f, "min({a}, {b})"),
-                IntOp::Max => write!(f, "max({a}, {b})"),
-            },
-        }
+        f.write_str(&self.text(&|axis| format!("a{axis}")))
     }
 }
 

@@ -102,6 +102,15 @@ fn tensor(tensor: &crate::tensor::Tensor) -> String {
     if tensor.constant {
         text.push_str(" constant");
     }
+    if let Some(strides) = &tensor.strides {
+        let _ = write!(text, " strides [{}]", lines(strides, ToString::to_string));
+    }
+    if let Some(range) = &tensor.range {
+        let _ = write!(text, " range {}..{}", range.from, range.to);
+    }
+    if tensor.unique {
+        text.push_str(" unique");
+    }
     text
 }
 

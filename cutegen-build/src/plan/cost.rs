@@ -1,47 +1,110 @@
 //! [`Cost`]: bytes a kernel must move and operations it must do, from the schedule: the two sides of the roofline.
 
-use cutegen_spec::math::{Expr, Place};
-use cutegen_spec::spec::KernelSpec;
+use std::collections::BTreeSet;
 
-use super::schedule::{Schedule, Value};
+use cutegen_spec::math::{Expr, Index, Loop, Place};
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::tensor::Role;
+
+use super::schedule::{Schedule, Step, Value};
 
 /// The least work at given extents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Bytes: every input read once, every output written once.
+    /// Bytes: every input element that is addressed read once, every output element written once.
     pub bytes: f64,
-    /// Floating-point operations: each function, operator and reduction step counts one.
+    /// Operations: each function, operator and reduction step counts one. A bounded loop counts half of its axis for
+    /// each bound.
     pub flops: f64,
 }
 
 /// The cost at `axes` (extents by position).
 #[must_use]
 pub fn cost(spec: &KernelSpec, schedule: &Schedule, axes: &[i64]) -> Cost {
-    let bytes = spec.tensors.iter().filter_map(|tensor| tensor.bytes(axes)).map(|b| b as f64).sum();
-    let extent = |var: &usize| axes.get(schedule.vars[*var]).copied().unwrap_or(0) as f64;
-    let flops = schedule.steps.iter().map(|step| {
-        let points: f64 = step.vars.iter().map(extent).product();
+    let work = Work { spec, schedule, axes };
+    let bytes = (0..spec.tensors.len()).map(|tensor| work.bytes(tensor)).sum();
+    Cost { bytes, flops: schedule.steps.iter().map(|step| work.flops(step)).sum() }
+}
+
+struct Work<'a> {
+    spec: &'a KernelSpec,
+    schedule: &'a Schedule,
+    axes: &'a [i64],
+}
+
+impl Work<'_> {
+    fn extent(&self, var: usize) -> f64 {
+        self.axes.get(self.schedule.vars[var]).copied().unwrap_or(0) as f64
+    }
+
+    fn points(&self, loops: &[Loop]) -> f64 {
+        let one = |l: &Loop| self.extent(l.var) * 0.5_f64.powi(l.bounds().count() as i32);
+        loops.iter().map(one).product()
+    }
+
+    fn flops(&self, step: &Step) -> f64 {
+        let points = self.points(&step.loops);
         match &step.value {
             Value::Map(expr) => points * operations(expr),
-            Value::Reduce { over, body, .. } => points * extent(over) * (operations(body) + 1.0),
+            Value::Reduce { over, body, .. } => points * self.points(over) * (operations(body) + 1.0),
+            Value::Scan { over, body, .. } => points * self.extent(*over) * (operations(body) + 1.0),
         }
-    });
-    Cost { bytes, flops: flops.sum() }
+    }
+
+    /// Bytes of a tensor that are addressed: all of it, or fewer where every access goes through an index input or
+    /// names few variables.
+    fn bytes(&self, tensor: usize) -> f64 {
+        let declared = &self.spec.tensors[tensor];
+        let all = declared.elements(self.axes).unwrap_or(0) as f64;
+        let mut elements = 0.0;
+        let mut written = 0.0;
+        for step in &self.schedule.steps {
+            step.value.expr().visit(&mut |e| {
+                if let Expr::Load(Place::Tensor(t), index) | Expr::Pad(Place::Tensor(t), index, _) = e
+                    && *t == tensor
+                {
+                    elements += self.distinct(index);
+                }
+                for index in e.indices() {
+                    elements += self.read_by(index, tensor);
+                }
+            });
+            step.index.iter().for_each(|index| elements += self.read_by(index, tensor));
+            if step.dst == Place::Tensor(tensor) && declared.role != Role::Input {
+                written += self.points(&step.loops);
+            }
+        }
+        (f64::min(elements, all) + written) * f64::from(declared.dtype.bits()) / 8.0
+    }
+
+    /// How many elements an access can address at most: the product of the extents of what it names.
+    fn distinct(&self, index: &[Index]) -> f64 {
+        let mut vars = Vec::new();
+        index.iter().for_each(|i| i.vars(&mut vars));
+        let vars: BTreeSet<usize> = vars.into_iter().collect();
+        vars.into_iter().map(|var| self.extent(var)).product()
+    }
+
+    fn read_by(&self, index: &Index, tensor: usize) -> f64 {
+        let mut elements = 0.0;
+        index.visit(&mut |i| {
+            if let Index::Read(t, inner) = i
+                && *t == tensor
+            {
+                elements += self.distinct(inner);
+            }
+        });
+        elements
+    }
 }
 
 fn operations(expr: &Expr) -> f64 {
     let mut count = 0.0;
-    expr.visit(&mut |e| count += f64::from(u8::from(matches!(e, Expr::Unary(..) | Expr::Binary(..)))));
+    expr.visit(&mut |e| {
+        count += f64::from(u8::from(matches!(
+            e,
+            Expr::Unary(..) | Expr::Binary(..) | Expr::Where(_) | Expr::Cast(..)
+        )));
+    });
     count
-}
-
-/// Bytes of workspace that a kernel with temporaries of `bytes_each` bytes an element needs, per temporary.
-#[must_use]
-pub fn temp_elements(schedule: &Schedule, place: Place, axes: &[i64]) -> Option<i64> {
-    match place {
-        Place::Tensor(_) => None,
-        Place::Temp(temp) => {
-            schedule.temps[temp].axes.iter().try_fold(1_i64, |n, a| n.checked_mul(*axes.get(*a)?))
-        }
-    }
 }

@@ -3,6 +3,7 @@
 
 pub mod cost;
 pub mod family;
+mod scan;
 pub mod schedule;
 
 use cutegen_spec::digest::CacheKey;
@@ -35,7 +36,7 @@ impl Plan {
     #[must_use]
     pub fn new(spec: &KernelSpec, target: &Target) -> Self {
         let question = Question::new(spec, target);
-        let schedule = schedule::lower(&spec.math);
+        let schedule = schedule::lower(spec);
         let family = family::classify(spec, &schedule);
         Self { key: question.key(), question, schedule, family, spec: spec.clone(), target: target.clone() }
     }

@@ -1,8 +1,18 @@
 //! Math to a [`Schedule`]: each reduction hoisted to a temporary over its free axes, so that a softmax costs O(c) a
-//! row and not O(c^2). References, naive kernels, fallbacks, costs and families all read the schedule.
+//! row and not O(c^2), and prefix-bounded ones turned into scans. References, naive kernels, fallbacks, costs and
+//! families all read the schedule.
+
+use std::collections::BTreeMap;
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::{Expr, Math, Place, ReduceOp};
+use cutegen_spec::math::{Assign, Expr, Index, Kind, Loop, Place, ReduceOp, canonical_expr};
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::tensor::Role;
+
+use super::scan::{self, Direction};
+
+/// An exact temporary is inlined while that adds at most so many nodes to all its readers together.
+const INLINE_NODES: usize = 1024;
 
 /// Steps in order; each reads inputs and the temporaries of earlier steps.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,17 +30,21 @@ pub struct Schedule {
 pub struct Temp {
     /// The axis of each dimension.
     pub axes: Vec<usize>,
+    /// What its elements are.
+    pub kind: Kind,
     /// The dtype a kernel may round it to; `None` means exact.
     pub may_round: Option<DType>,
 }
 
-/// `dst[vars] = value`, over all extents of `vars`.
+/// `dst[index] = value`, over all values of `loops`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// What is written.
     pub dst: Place,
-    /// The loop variable of each dimension.
-    pub vars: Vec<usize>,
+    /// Where: the loops' variables in order, but for an `inout`, and a scan's variable in its place.
+    pub index: Vec<Index>,
+    /// What it runs over, outermost first.
+    pub loops: Vec<Loop>,
     /// What is written there.
     pub value: Value,
 }
@@ -40,15 +54,36 @@ pub struct Step {
 pub enum Value {
     /// An elementwise value.
     Map(Expr),
-    /// A reduction of `body` over loop variable `over`.
+    /// A reduction of `body` over bound variables.
     Reduce {
         /// The operation.
         op: ReduceOp,
-        /// The bound variable.
-        over: usize,
+        /// What it runs over, outermost first.
+        over: Vec<Loop>,
         /// What is reduced.
         body: Expr,
     },
+    /// A reduction of every prefix (or suffix) along an axis.
+    Scan {
+        /// The operation.
+        op: ReduceOp,
+        /// The variable that `body` is over.
+        over: usize,
+        /// The variable of the result; it runs over the same extent and is none of the step's loops.
+        along: usize,
+        /// From which end, and whether the element itself counts.
+        direction: Direction,
+        /// What is reduced.
+        body: Expr,
+    },
+}
+
+impl Step {
+    /// The loop variables, outermost first.
+    #[must_use]
+    pub fn vars(&self) -> Vec<usize> {
+        self.loops.iter().map(|l| l.var).collect()
+    }
 }
 
 impl Value {
@@ -56,117 +91,211 @@ impl Value {
     #[must_use]
     pub fn expr(&self) -> &Expr {
         match self {
-            Value::Map(expr) | Value::Reduce { body: expr, .. } => expr,
+            Value::Map(expr) | Value::Reduce { body: expr, .. } | Value::Scan { body: expr, .. } => expr,
         }
     }
 }
 
-/// Lowers `math`. Exact elementwise temporaries are inlined where they are read; equal reductions are shared.
-#[must_use]
-pub fn lower(math: &Math) -> Schedule {
-    let schedule = Schedule { vars: math.vars.clone(), temps: Vec::new(), steps: Vec::new() };
-    let mut lowering = Lowering { schedule, values: Vec::new(), shared: Vec::new() };
-    for assign in &math.assigns {
-        let value = lowering.hoist(&assign.value);
-        match assign.dst {
-            Place::Tensor(_) => lowering.push(assign.dst, &assign.vars, Value::Map(value)),
-            Place::Temp(temp) => match math.temps[temp].may_round {
-                None => lowering.values.push((assign.vars.clone(), value)),
-                Some(dtype) => {
-                    let axes = math.temps[temp].axes.clone();
-                    let place = lowering.temp(Temp { axes, may_round: Some(dtype) });
-                    lowering.push(place, &assign.vars, Value::Map(value));
-                    lowering.values.push((assign.vars.clone(), Expr::Load(place, assign.vars.clone())));
-                }
-            },
+impl Schedule {
+    /// What elements of `place` are.
+    #[must_use]
+    pub fn kind(&self, spec: &KernelSpec, place: Place) -> Kind {
+        match place {
+            Place::Tensor(t) => Kind::of(spec.tensors[t].dtype),
+            Place::Temp(t) => self.temps[t].kind,
         }
+    }
+}
+
+/// Lowers the math of `spec`. Exact elementwise temporaries are inlined where they are read; equal reductions are
+/// shared.
+#[must_use]
+pub fn lower(spec: &KernelSpec) -> Schedule {
+    let schedule = Schedule { vars: spec.math.vars.clone(), temps: Vec::new(), steps: Vec::new() };
+    let mut lowering =
+        Lowering { spec, schedule, values: Vec::new(), shared: BTreeMap::new(), bounded: Vec::new() };
+    let uses = Uses::of(spec);
+    for (position, assign) in spec.math.assigns.iter().enumerate() {
+        lowering.assign(position, assign, &uses);
     }
     lowering.schedule
 }
 
-struct Lowering {
+/// How the math's temporaries are read, by their positions.
+struct Uses {
+    reads: Vec<usize>,
+    last: Vec<usize>,
+    padded: Vec<bool>,
+}
+
+impl Uses {
+    fn of(spec: &KernelSpec) -> Uses {
+        let n = spec.math.temps.len();
+        let mut uses = Uses { reads: vec![0; n], last: vec![0; n], padded: vec![false; n] };
+        for (position, assign) in spec.math.assigns.iter().enumerate() {
+            assign.value.visit(&mut |expr| match expr {
+                Expr::Load(Place::Temp(t), _) | Expr::Pad(Place::Temp(t), ..) => {
+                    uses.reads[*t] += 1;
+                    uses.last[*t] = position;
+                    uses.padded[*t] |= matches!(expr, Expr::Pad(..));
+                }
+                _ => {}
+            });
+        }
+        uses
+    }
+}
+
+struct Lowering<'a> {
+    spec: &'a KernelSpec,
     schedule: Schedule,
     /// What stands for each of the math's temporaries: its variables and value.
     values: Vec<(Vec<usize>, Expr)>,
-    /// Reductions so far in a form independent of variable numbers, with the temporary that holds each.
-    shared: Vec<(Expr, Place)>,
+    /// Canonical forms of the reductions so far, with the temporary that holds each.
+    shared: BTreeMap<String, Place>,
+    /// Bounded loops around the current expression.
+    bounded: Vec<Loop>,
 }
 
-impl Lowering {
-    fn temp(&mut self, temp: Temp) -> Place {
-        self.schedule.temps.push(temp);
-        Place::Temp(self.schedule.temps.len() - 1)
+impl Lowering<'_> {
+    fn assign(&mut self, position: usize, assign: &Assign, uses: &Uses) {
+        let value = self.hoist(&assign.value);
+        match assign.dst {
+            Place::Tensor(t)
+                if self.spec.tensors[t].role == Role::Inout && reads_elsewhere(&value, assign) =>
+            {
+                let held = self.hold(&assign.vars, value, None);
+                self.push(assign.dst, assign, Value::Map(held));
+            }
+            Place::Tensor(_) => self.push(assign.dst, assign, Value::Map(value)),
+            Place::Temp(t) => {
+                let may_round = self.spec.math.temps[t].may_round;
+                let small = value.size() <= 8 || value.size().saturating_mul(uses.reads[t]) <= INLINE_NODES;
+                let inline = may_round.is_none()
+                    && small
+                    && !uses.padded[t]
+                    && !self.outlives_an_inout(&value, position, uses.last[t]);
+                let value = if inline { value } else { self.hold(&assign.vars, value, may_round) };
+                self.values.push((assign.vars.clone(), value));
+            }
+        }
     }
 
-    fn push(&mut self, dst: Place, vars: &[usize], value: Value) {
-        self.schedule.steps.push(Step { dst, vars: vars.to_vec(), value });
+    fn push(&mut self, dst: Place, assign: &Assign, value: Value) {
+        let loops = assign.vars.iter().copied().map(Loop::whole).collect();
+        self.schedule.steps.push(Step { dst, index: assign.index.clone(), loops, value });
+    }
+
+    /// Whether `value` reads an inout that is assigned between this assignment and its last reader.
+    fn outlives_an_inout(&self, value: &Expr, position: usize, last: usize) -> bool {
+        let assigns = &self.spec.math.assigns;
+        let overwritten = |place: &Place| assigns[position..last].iter().any(|a| a.dst == *place);
+        let mut found = false;
+        value.visit(&mut |expr| {
+            if let Expr::Load(place @ Place::Tensor(_), _) | Expr::Pad(place @ Place::Tensor(_), ..) = expr {
+                found |= overwritten(place);
+            }
+        });
+        found
+    }
+
+    /// Computes `value` into a temporary of its own and gives the load that reads it.
+    fn hold(&mut self, vars: &[usize], value: Expr, may_round: Option<DType>) -> Expr {
+        let kind = value.kind(&|place| self.schedule.kind(self.spec, place));
+        let kind = if may_round.is_some() { Kind::Real } else { kind };
+        let place = self.temp(vars, kind, may_round);
+        let index: Vec<Index> = vars.iter().copied().map(Index::Var).collect();
+        let loops = vars.iter().copied().map(Loop::whole).collect();
+        self.schedule.steps.push(Step { dst: place, index: index.clone(), loops, value: Value::Map(value) });
+        Expr::Load(place, index)
+    }
+
+    fn temp(&mut self, vars: &[usize], kind: Kind, may_round: Option<DType>) -> Place {
+        let axes = vars.iter().map(|v| self.schedule.vars[*v]).collect();
+        self.schedule.temps.push(Temp { axes, kind, may_round });
+        Place::Temp(self.schedule.temps.len() - 1)
     }
 
     /// `expr` with temporaries inlined and reductions replaced by loads of hoisted ones.
     fn hoist(&mut self, expr: &Expr) -> Expr {
         match expr {
-            Expr::Load(Place::Temp(temp), vars) => {
-                let (declared, value) = self.values[*temp].clone();
-                declared.iter().zip(vars).fold(value, |value, (from, to)| value.rename(*from, *to))
+            Expr::Load(Place::Temp(temp), index) => self.read(*temp, index),
+            Expr::Pad(Place::Temp(temp), index, other) => {
+                let Expr::Load(place, index) = self.read(*temp, index) else { return self.hoist(other) };
+                Expr::Pad(place, index, Box::new(self.hoist(other)))
             }
-            Expr::Reduce(op, var, body) => {
+            Expr::Reduce(op, loops, body) => {
+                let outer = self.bounded.len();
+                self.bounded.extend(loops.iter().filter(|l| !l.is_whole()).cloned());
                 let body = self.hoist(body);
-                self.reduction(*op, *var, body)
+                self.bounded.truncate(outer);
+                self.reduction(*op, loops, body)
             }
-            Expr::Const(_)
-            | Expr::Extent(_)
-            | Expr::Index(_)
-            | Expr::Scalar(_)
-            | Expr::Load(..)
-            | Expr::Unary(..)
-            | Expr::Binary(..) => expr.map_children(&mut |child| self.hoist(child)),
+            _ => expr.map_children(&mut |child| self.hoist(child)),
         }
     }
 
-    fn reduction(&mut self, op: ReduceOp, over: usize, body: Expr) -> Expr {
-        let free = by_appearance(&body, over);
-        let form = self.form(&body, &free, over).reduce(op, self.schedule.vars[over]);
-        if let Some((_, place)) = self.shared.iter().find(|(known, _)| *known == form) {
-            return Expr::Load(*place, free);
-        }
-        let axes = free.iter().map(|v| self.schedule.vars[*v]).collect();
-        let place = self.temp(Temp { axes, may_round: None });
-        self.push(place, &free, Value::Reduce { op, over, body });
-        self.shared.push((form, place));
-        Expr::Load(place, free)
+    fn read(&self, temp: usize, index: &[Index]) -> Expr {
+        let (declared, value) = &self.values[temp];
+        let to = |var: usize| declared.iter().position(|v| *v == var).map(|d| index[d].clone());
+        value.subst(&to)
     }
 
-    /// `body` with its variables renamed to numbers that depend only on order and axis.
-    fn form(&self, body: &Expr, free: &[usize], over: usize) -> Expr {
-        let base = self.schedule.vars.len();
-        let axes = self.schedule.vars.iter().max().map_or(1, |max| max + 1);
-        let number = |position: usize, var: usize| base + position * axes + self.schedule.vars[var];
-        let bound = body.rename(over, number(free.len(), over));
-        free.iter().enumerate().fold(bound, |body, (i, var)| body.rename(*var, number(i, *var)))
+    fn reduction(&mut self, op: ReduceOp, loops: &[Loop], body: Expr) -> Expr {
+        let whole = Expr::Reduce(op, loops.to_vec(), Box::new(body));
+        let free = self.with_bounds(whole.free_vars());
+        let vars: Vec<usize> = free.iter().map(|l| l.var).collect();
+        let index: Vec<Index> = vars.iter().copied().map(Index::Var).collect();
+        let form = format!("{free:?} {}", canonical_expr(&whole, &self.schedule.vars));
+        let form =
+            if free.iter().all(Loop::is_whole) { canonical_expr(&whole, &self.schedule.vars) } else { form };
+        if let Some(place) = self.shared.get(&form) {
+            return Expr::Load(*place, index);
+        }
+        let kind = whole.kind(&|place| self.schedule.kind(self.spec, place));
+        let place = self.temp(&vars, kind, None);
+        let Expr::Reduce(op, over, body) = whole else { return Expr::Load(place, index) };
+        let (loops, value) = match scan::of(&self.spec.axes, &self.schedule.vars, &over, &body, &free) {
+            Some((over, along, direction)) => {
+                let loops = free.into_iter().filter(|l| l.var != along).collect();
+                (loops, Value::Scan { op, over, along, direction, body: *body })
+            }
+            None => (free, Value::Reduce { op, over, body: *body }),
+        };
+        self.schedule.steps.push(Step { dst: place, index: index.clone(), loops, value });
+        self.shared.insert(form, place);
+        Expr::Load(place, index)
+    }
+
+    /// The loops of a hoisted reduction: a variable that an enclosing reduction bounds keeps its bounds, after the
+    /// variables that those name. What lies outside was never proved to be readable.
+    fn with_bounds(&self, free: Vec<usize>) -> Vec<Loop> {
+        let mut loops: Vec<Loop> = Vec::new();
+        free.into_iter().for_each(|var| self.add_loop(var, &mut loops));
+        loops
+    }
+
+    fn add_loop(&self, var: usize, loops: &mut Vec<Loop>) {
+        if loops.iter().any(|l| l.var == var) {
+            return;
+        }
+        let own = self.bounded.iter().find(|l| l.var == var).cloned().unwrap_or(Loop::whole(var));
+        let mut named = Vec::new();
+        own.bounds().for_each(|bound| bound.vars(&mut named));
+        named.into_iter().for_each(|var| self.add_loop(var, loops));
+        loops.push(own);
     }
 }
 
-/// Free variables of `body` other than `over`, in order of first appearance.
-fn by_appearance(body: &Expr, over: usize) -> Vec<usize> {
-    let mut seen = Vec::new();
-    body.visit(&mut |expr| {
-        let vars: &[usize] = match expr {
-            Expr::Load(_, vars) => vars,
-            Expr::Index(var) => std::slice::from_ref(var),
-            Expr::Const(_)
-            | Expr::Extent(_)
-            | Expr::Scalar(_)
-            | Expr::Unary(..)
-            | Expr::Binary(..)
-            | Expr::Reduce(..) => &[],
-        };
-        for var in vars.iter().filter(|v| **v != over) {
-            if !seen.contains(var) {
-                seen.push(*var);
-            }
+/// Whether `value` reads the assigned tensor anywhere but at the assigned element.
+fn reads_elsewhere(value: &Expr, assign: &Assign) -> bool {
+    let mut found = false;
+    value.visit(&mut |expr| {
+        if let Expr::Load(place, index) | Expr::Pad(place, index, _) = expr {
+            found |= *place == assign.dst && *index != assign.index;
         }
     });
-    seen
+    found
 }
 
 #[cfg(test)]
@@ -182,13 +311,14 @@ mod tests {
         );
         let document = spec_file(&text, &Settings::default());
         assert_eq!(document.errors, []);
-        lower(&document.kernels[0].math)
+        lower(&document.kernels[0])
     }
 
     fn kinds(schedule: &Schedule) -> Vec<&str> {
         let kind = |value: &Value| match value {
             Value::Map(_) => "map",
             Value::Reduce { op, .. } => op.name(),
+            Value::Scan { .. } => "scan",
         };
         schedule.steps.iter().map(|step| kind(&step.value)).collect()
     }

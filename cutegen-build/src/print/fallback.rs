@@ -1,137 +1,168 @@
 //! The CPU fallback of a schedule as Rust: what an emitted host wrapper runs when no compiled variant may. It
-//! computes in f64, so it stays inside the bound, and it touches tensors only through the views' checked accessors.
+//! computes reals in f64 and integers in i64, so it stays inside the bound, and it touches tensors only through the
+//! views' checked accessors.
+
+mod expr;
 
 use std::fmt::Write as _;
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::{Binary, Expr, Place, ReduceOp, Unary};
+use cutegen_spec::math::{Kind, Loop, Place, ReduceOp};
 
+use super::c::is_packed;
 use crate::plan::Plan;
 use crate::plan::schedule::{Step, Value};
+use expr::{Rust, convert};
 
 /// The statements of the fallback. In scope: `t0..` the views by position (outputs mutable), `a0..` the extents as
 /// `usize`, `s0..` the scalars; `math` is the runtime's fallback module.
 #[must_use]
 pub fn print(plan: &Plan) -> String {
+    let rust = Rust(plan);
     let mut text = String::new();
     for (i, temp) in plan.schedule.temps.iter().enumerate() {
         let size = temp.axes.iter().map(|a| format!("a{a}")).collect::<Vec<_>>().join(" * ");
         let size = if size.is_empty() { "1".to_owned() } else { size };
-        let _ = writeln!(text, "let mut w{i} = vec![0.0_f64; {size}];");
+        let zero = match temp.kind {
+            Kind::Real => "0.0_f64",
+            Kind::Int => "0_i64",
+            Kind::Cond => "false",
+        };
+        let _ = writeln!(text, "let mut w{i} = vec![{zero}; {size}];");
     }
     for step in &plan.schedule.steps {
-        for var in &step.vars {
-            let _ = write!(text, "for v{var} in 0..a{} {{ ", plan.schedule.vars[*var]);
-        }
-        text.push_str(&statement(plan, step));
-        text.push_str(&"}".repeat(step.vars.len()));
-        text.push('\n');
+        let heads: String = step.loops.iter().map(|l| rust.head(l)).collect();
+        let _ = writeln!(text, "{heads}{}{}", rust.statement(step), "}".repeat(step.loops.len()));
     }
     text
 }
 
-fn statement(plan: &Plan, step: &Step) -> String {
-    let value = match &step.value {
-        Value::Map(value) => expr(plan, value),
-        Value::Reduce { op, over, body } => {
-            let (start, next) = match op {
-                ReduceOp::Sum => ("0.0", "r + e"),
-                ReduceOp::Max => ("f64::NEG_INFINITY", "math::max(r, e)"),
-                ReduceOp::Min => ("f64::INFINITY", "math::min(r, e)"),
-            };
-            let extent = plan.schedule.vars[*over];
-            let body = expr(plan, body);
-            format!(
-                "{{ let mut r = {start}; for v{over} in 0..a{extent} {{ let e: f64 = {body}; r = {next}; }} r }}"
-            )
-        }
-    };
-    match step.dst {
-        Place::Temp(w) => format!("w{w}[{}] = {value};", temp_offset(plan, w, &step.vars)),
-        Place::Tensor(t) => {
-            format!("t{t}.put({}, {});", index(&step.vars), store(plan.spec.tensors[t].dtype, &value))
-        }
+impl Rust<'_> {
+    /// `for v0 in 0..a0 {`
+    fn head(&self, l: &Loop) -> String {
+        let axis = self.0.schedule.vars[l.var];
+        let from =
+            l.from.as_ref().map_or("0".to_owned(), |from| format!("math::first({})", self.index(from)));
+        let to =
+            l.to.as_ref().map_or(format!("a{axis}"), |to| format!("math::end({}, a{axis})", self.index(to)));
+        format!("for v{} in {from}..{to} {{ ", l.var)
     }
-}
 
-fn index(vars: &[usize]) -> String {
-    let names: Vec<String> = vars.iter().map(|v| format!("v{v}")).collect();
-    format!("[{}]", names.join(", "))
-}
-
-fn temp_offset(plan: &Plan, temp: usize, vars: &[usize]) -> String {
-    let dims: Vec<String> = plan.schedule.temps[temp].axes.iter().map(|a| format!("a{a}")).collect();
-    super::offset(vars, &dims)
-}
-
-/// The value rounded to the tensor's dtype.
-fn store(dtype: DType, value: &str) -> String {
-    match dtype {
-        DType::F64 => value.to_owned(),
-        DType::F16 => format!("f16::from_f64({value})"),
-        DType::Bf16 => format!("bf16::from_f64({value})"),
-        DType::F32
-        | DType::F8e4m3
-        | DType::F8e5m2
-        | DType::I8
-        | DType::U8
-        | DType::I32
-        | DType::I64
-        | DType::Bool
-        | DType::I4
-        | DType::U4 => format!("({value}) as f32"),
-    }
-}
-
-fn expr(plan: &Plan, e: &Expr) -> String {
-    match e {
-        Expr::Const(value) if value.is_infinite() && *value > 0.0 => "f64::INFINITY".to_owned(),
-        Expr::Const(value) if value.is_infinite() => "f64::NEG_INFINITY".to_owned(),
-        Expr::Const(value) => format!("{value:?}_f64"),
-        Expr::Extent(axis) => format!("(a{axis} as f64)"),
-        Expr::Index(var) => format!("(v{var} as f64)"),
-        Expr::Scalar(s) => format!("f64::from(s{s})"),
-        Expr::Load(Place::Tensor(t), vars) => format!("f64::from(t{t}.at({}))", index(vars)),
-        Expr::Load(Place::Temp(w), vars) => format!("w{w}[{}]", temp_offset(plan, *w, vars)),
-        Expr::Unary(op, a) => unary(*op, &expr(plan, a)),
-        Expr::Binary(op, a, b) => {
-            let (a, b) = (expr(plan, a), expr(plan, b));
-            match op {
-                Binary::Add => format!("({a} + {b})"),
-                Binary::Sub => format!("({a} - {b})"),
-                Binary::Mul => format!("({a} * {b})"),
-                Binary::Div => format!("({a} / {b})"),
-                Binary::Max => format!("math::max({a}, {b})"),
-                Binary::Min => format!("math::min({a}, {b})"),
+    fn statement(&self, step: &Step) -> String {
+        match &step.value {
+            Value::Map(value) => {
+                let wanted = self.kind(step.dst);
+                self.store(step, &convert(self.expr(value), wanted))
+            }
+            Value::Reduce { op, over, body } => {
+                let fold = Fold::new(*op, self.expr(body));
+                let heads: String = over.iter().map(|l| self.head(l)).collect();
+                let at = over.first().map_or(0, |l| l.var);
+                let value =
+                    format!("{{ {} {heads}{}{} r }}", fold.start(), fold.next(at), "}".repeat(over.len()));
+                self.store(step, &self.converted(step, value, fold.result()))
+            }
+            Value::Scan { op, over, along, direction, body } => {
+                let fold = Fold::new(*op, self.expr(body));
+                let extent = self.0.schedule.vars[*over];
+                let back = if direction.reverse { ".rev()" } else { "" };
+                let range =
+                    if direction.reverse { format!("(0..a{extent}){back}") } else { format!("0..a{extent}") };
+                let store = self.store(step, &self.converted(step, "r".to_owned(), fold.result()));
+                let (first, second) =
+                    if direction.exclusive { (store, fold.next(*over)) } else { (fold.next(*over), store) };
+                format!(
+                    "{} for v{over} in {range} {{ let v{along} = v{over}; {first} {second} }}",
+                    fold.start()
+                )
             }
         }
-        // schedules hold no reduction inside an expression
-        Expr::Reduce(_, _, body) => expr(plan, body),
+    }
+
+    fn converted(&self, step: &Step, value: String, kind: Kind) -> String {
+        convert((value, kind), self.kind(step.dst))
+    }
+
+    fn store(&self, step: &Step, value: &str) -> String {
+        match step.dst {
+            Place::Temp(w) => format!("w{w}[{}] = {value};", self.temp_offset(w, &step.index)),
+            Place::Tensor(t) => {
+                let dtype = self.0.spec.tensors[t].dtype;
+                if is_packed(dtype) {
+                    return format!("t{t}.put4({}, {value});", self.flat(t, &step.index));
+                }
+                format!("t{t}.put({}, {});", self.indices(&step.index), stored(dtype, value))
+            }
+        }
     }
 }
 
-/// Functions of `f64` that std has under a name of its own; the rest is the runtime's.
-fn unary(op: Unary, a: &str) -> String {
-    match op {
-        Unary::Neg => format!("(-{a})"),
-        Unary::Abs => format!("({a}).abs()"),
-        Unary::Exp => format!("({a}).exp()"),
-        Unary::Exp2 => format!("({a}).exp2()"),
-        Unary::Expm1 => format!("({a}).exp_m1()"),
-        Unary::Log => format!("({a}).ln()"),
-        Unary::Log2 => format!("({a}).log2()"),
-        Unary::Log1p => format!("({a}).ln_1p()"),
-        Unary::Sqrt => format!("({a}).sqrt()"),
-        Unary::Sin => format!("({a}).sin()"),
-        Unary::Cos => format!("({a}).cos()"),
-        Unary::Tanh => format!("({a}).tanh()"),
-        Unary::Rsqrt
-        | Unary::Erf
-        | Unary::Sigmoid
-        | Unary::Silu
-        | Unary::Gelu
-        | Unary::GeluTanh
-        | Unary::Relu
-        | Unary::Softplus => format!("math::{}({a})", op.name()),
+/// The value rounded to the tensor's dtype; integers saturate.
+fn stored(dtype: DType, value: &str) -> String {
+    match dtype {
+        DType::F64 | DType::I64 | DType::Bool | DType::I4 | DType::U4 => value.to_owned(),
+        DType::F32 => format!("({value}) as f32"),
+        DType::F16 => format!("f16::from_f64({value})"),
+        DType::Bf16 => format!("bf16::from_f64({value})"),
+        DType::F8e4m3 => format!("F8E4M3::from_f64({value})"),
+        DType::F8e5m2 => format!("F8E5M2::from_f64({value})"),
+        DType::I8 | DType::U8 | DType::I32 => format!("math::cast_{dtype}({value}) as {dtype}"),
+    }
+}
+
+/// The running value `r` of a reduction, and for an index `best` beside it.
+struct Fold {
+    op: ReduceOp,
+    body: String,
+    kind: Kind,
+}
+
+impl Fold {
+    fn new(op: ReduceOp, (body, kind): (String, Kind)) -> Fold {
+        Fold { op, body, kind }
+    }
+
+    fn start(&self) -> String {
+        let (ty, lowest, highest) = match self.kind {
+            Kind::Int => ("i64", "i64::MIN", "i64::MAX"),
+            Kind::Real | Kind::Cond => ("f64", "f64::NEG_INFINITY", "f64::INFINITY"),
+        };
+        let start = match (self.op, self.kind) {
+            (ReduceOp::Sum, Kind::Int) => "0_i64",
+            (ReduceOp::Sum, _) => "0.0",
+            (ReduceOp::Prod, Kind::Int) => "1_i64",
+            (ReduceOp::Prod, _) => "1.0",
+            (ReduceOp::Max, _) => lowest,
+            (ReduceOp::Min, _) => highest,
+            (ReduceOp::ArgMax | ReduceOp::ArgMin, _) => {
+                return format!("let mut r = 0_i64; let mut best: Option<{ty}> = None;");
+            }
+        };
+        format!("let mut r = {start};")
+    }
+
+    fn next(&self, at: usize) -> String {
+        let ty = if self.kind == Kind::Int { "i64" } else { "f64" };
+        let next = match (self.op, self.kind) {
+            (ReduceOp::Sum, _) => "r = r + e;".to_owned(),
+            (ReduceOp::Prod, _) => "r = r * e;".to_owned(),
+            (ReduceOp::Max, Kind::Int) => "r = r.max(e);".to_owned(),
+            (ReduceOp::Min, Kind::Int) => "r = r.min(e);".to_owned(),
+            (ReduceOp::Max, _) => "r = math::max(r, e);".to_owned(),
+            (ReduceOp::Min, _) => "r = math::min(r, e);".to_owned(),
+            (ReduceOp::ArgMax | ReduceOp::ArgMin, kind) => {
+                let side = if self.op == ReduceOp::ArgMax { ">" } else { "<" };
+                let better = match kind {
+                    Kind::Int => format!("best.is_none_or(|b| e {side} b)"),
+                    _ => format!("best.is_none_or(|b| e {side} b || (e.is_nan() && !b.is_nan()))"),
+                };
+                format!("if {better} {{ best = Some(e); r = v{at} as i64; }}")
+            }
+        };
+        format!("let e: {ty} = {}; {next}", self.body)
+    }
+
+    fn result(&self) -> Kind {
+        if self.op.gives_index() { Kind::Int } else { self.kind }
     }
 }

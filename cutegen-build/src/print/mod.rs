@@ -43,15 +43,15 @@ pub fn int(expr: &IntExpr) -> String {
     }
 }
 
-/// Row-major offset of `vars` in a tensor with extents `dims` (texts): `(v0 * d1 + v1) * d2 + v2`.
+/// Row-major offset of `indices` in a tensor with extents `dims`: `(i0 * d1 + i1) * d2 + i2`.
 #[must_use]
-pub fn offset(vars: &[usize], dims: &[String]) -> String {
+pub fn offset(indices: &[String], dims: &[String]) -> String {
     let mut text = String::new();
-    for (position, var) in vars.iter().enumerate() {
+    for (position, index) in indices.iter().enumerate() {
         text = match position {
-            0 => format!("v{var}"),
-            1 => format!("{text} * {} + v{var}", dims[position]),
-            _ => format!("({text}) * {} + v{var}", dims[position]),
+            0 => index.clone(),
+            1 => format!("{text} * {} + {index}", dims[position]),
+            _ => format!("({text}) * {} + {index}", dims[position]),
         };
     }
     if text.is_empty() { "0".to_owned() } else { text }

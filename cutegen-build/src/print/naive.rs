@@ -1,26 +1,20 @@
 //! The naive kernel of a schedule: one pass per step, temporaries in the workspace, no idea beyond the math. It is
-//! the first incumbent, the last variant of every entry, and needs no GPU to be made.
+//! the first incumbent, the last variant of every entry, and needs no GPU to be made. The same printer in f64 with
+//! f64 outputs gives the reference for CUDA.
 
-use std::fmt::Write as _;
+mod cuda;
+mod host;
 
-use cutegen_spec::contract::{Contract, Initial, Step as LaunchStep, WorkspacePart, ones};
+use cutegen_spec::contract::{Contract, Initial, WorkspacePart};
+use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
-use cutegen_spec::math::{Place, ReduceOp};
+use cutegen_spec::math::{Expr, Index, Kind, Place, ReduceOp};
 use cutegen_spec::target::Target;
 use cutegen_spec::tensor::Role;
 
-use super::all_args;
-use super::c::{self, Dialect, element, element_at, literal, unpack_params};
+use super::c::{self, Dialect, Places, element, is_packed, literal};
 use crate::plan::Plan;
-use crate::plan::schedule::{Step, Value};
-
-const HOST_PRELUDE: &str = include_str!("naive_host.hpp");
-const CUDA_PRELUDE: &str = include_str!("naive_cuda.cuh");
-
-/// Threads per block of the CUDA form.
-const THREADS: i64 = 256;
-/// Most blocks that are launched; threads stride over the rest.
-const BLOCKS_MAX: i64 = 1 << 20;
+use crate::plan::schedule::{Step, Temp, Value};
 
 /// A printed kernel: source with `@ENTRY@` for its symbol, and its contract with the same placeholder.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,21 +28,37 @@ pub struct Printed {
 /// Prints the naive kernel for the plan's target.
 #[must_use]
 pub fn print(plan: &Plan) -> Printed {
+    let naive = Naive { plan, acc: plan.spec.precision.accumulate, exact: false };
     match plan.target {
-        Target::Host { .. } => host(plan),
-        Target::Cuda { .. } => cuda(plan),
+        Target::Host { .. } => host::print(&naive),
+        Target::Cuda { .. } => cuda::print(&naive),
     }
 }
 
-struct Naive<'a>(&'a Plan);
+/// Prints the CUDA reference: every step in f64, and every output a tensor of f64 with the declared shape.
+#[must_use]
+pub fn print_reference(plan: &Plan) -> Printed {
+    cuda::print(&Naive { plan, acc: DType::F64, exact: true })
+}
+
+/// What is printed.
+struct Naive<'a> {
+    plan: &'a Plan,
+    /// Type of real values.
+    acc: DType,
+    /// Whether floating-point outputs are stored as f64.
+    exact: bool,
+}
 
 impl Dialect for Naive<'_> {
-    fn load(&self, place: Place, vars: &[usize]) -> String {
-        let element = element_at(&self.0.spec, &self.0.schedule, place, vars);
-        match place {
-            Place::Tensor(_) => format!("cg_load({element})"),
-            Place::Temp(_) => element,
-        }
+    fn load(&self, place: Place, index: &[Index]) -> String {
+        let text = self.places().load(place, index);
+        let held = matches!(place, Place::Temp(_)) && self.kind(place) == Kind::Cond;
+        if held { format!("({text} != 0)") } else { text }
+    }
+
+    fn kind(&self, place: Place) -> Kind {
+        self.plan.schedule.kind(&self.plan.spec, place)
     }
 
     fn constant(&self, value: f64) -> String {
@@ -56,175 +66,213 @@ impl Dialect for Naive<'_> {
     }
 
     fn integer(&self, text: &str) -> String {
-        format!("acc({text})")
+        format!("cg_int({text})")
     }
 
     fn scalar(&self, position: usize) -> String {
         format!("acc(s{position})")
     }
+
+    fn index(&self, index: &Index) -> String {
+        self.places().index(index)
+    }
+
+    fn inside(&self, place: Place, index: &[Index]) -> String {
+        self.places().inside(place, index)
+    }
 }
 
-fn header(plan: &Plan) -> String {
-    format!(
-        "// Naive kernel, printed from the math: one pass per step, temporaries in the workspace.\n\
-         // Bound by memory traffic of the temporaries and by scalar arithmetic; it exists to be right.\n\
-         //\n// {}\n",
-        plan.spec.math.canonical().trim_end().replace('\n', "\n// ")
-    )
-}
+impl Naive<'_> {
+    fn places(&self) -> Places<'_> {
+        Places { spec: &self.plan.spec, schedule: &self.plan.schedule }
+    }
 
-fn workspace(plan: &Plan) -> Vec<WorkspacePart> {
-    let bytes = plan.spec.precision.accumulate.bytes() as i64;
-    let part = |temp: &crate::plan::schedule::Temp| WorkspacePart {
-        bytes: temp
-            .axes
-            .iter()
-            .fold(IntExpr::Const(bytes), |n, a| IntExpr::op(IntOp::Mul, n, IntExpr::Axis(*a))),
-        initial: Initial::Undefined,
-    };
-    plan.schedule.temps.iter().map(part).collect()
-}
+    /// The element type of a tensor as this kernel sees it.
+    fn element(&self, tensor: usize) -> &'static str {
+        let tensor = &self.plan.spec.tensors[tensor];
+        let wide = self.exact && tensor.role == Role::Output && tensor.dtype.is_float();
+        element(if wide { DType::F64 } else { tensor.dtype })
+    }
 
-/// The statement that computes one element of a step, its loop variables being in scope.
-fn element_statement(plan: &Plan, step: &Step, indent: &str) -> String {
-    let dialect = Naive(plan);
-    let dst = element_at(&plan.spec, &plan.schedule, step.dst, &step.vars);
-    let store = |value: &str| match step.dst {
-        Place::Tensor(_) => format!("{indent}cg_store({dst}, {value});\n"),
-        Place::Temp(_) => format!("{indent}{dst} = {value};\n"),
-    };
-    match &step.value {
-        Value::Map(value) => store(&c::expr(value, &dialect)),
-        Value::Reduce { op, over, body } => {
-            let (start, next) = match op {
-                ReduceOp::Sum => ("acc(0)", "r + e"),
-                ReduceOp::Max => ("-acc(cg_inf())", "cg_max(r, e)"),
-                ReduceOp::Min => ("acc(cg_inf())", "cg_min(r, e)"),
-            };
-            let extent = plan.schedule.vars[*over];
-            let body = c::expr(body, &dialect);
-            format!(
-                "{indent}acc r = {start};\n\
-                 {indent}for (int64_t v{over} = 0; v{over} < a{extent}; ++v{over}) {{\n\
-                 {indent}  const acc e = {body};\n\
-                 {indent}  r = {next};\n{indent}}}\n{}",
-                store("r")
-            )
+    fn part_type(&self, temp: &Temp) -> &'static str {
+        match temp.kind {
+            Kind::Real => "acc",
+            Kind::Int => "int64_t",
+            Kind::Cond => "unsigned char",
         }
     }
-}
 
-fn host(plan: &Plan) -> Printed {
-    let mut source = header(plan);
-    let acc = element(plan.spec.precision.accumulate);
-    let _ = write!(
-        source,
-        "#include <cmath>\n#include <cstdint>\n#include <cstring>\n\nusing acc = {acc};\n\n{HOST_PRELUDE}\n"
-    );
-    let parts = plan.schedule.temps.len();
-    let _ = write!(
-        source,
-        "extern \"C\" __attribute__((visibility(\"default\"), externally_visible)) void @ENTRY@(void** params) {{\n{}\n",
-        unpack_params(&plan.spec, parts, "acc")
-    );
-    for step in &plan.schedule.steps {
-        let mut indent = "  ".to_owned();
-        for var in &step.vars {
-            let axis = plan.schedule.vars[*var];
-            let _ = writeln!(source, "{indent}for (int64_t v{var} = 0; v{var} < a{axis}; ++v{var}) {{");
-            indent.push_str("  ");
+    fn part_types(&self) -> Vec<&'static str> {
+        self.plan.schedule.temps.iter().map(|temp| self.part_type(temp)).collect()
+    }
+
+    fn workspace(&self) -> Vec<WorkspacePart> {
+        let bytes = |temp: &Temp| match temp.kind {
+            Kind::Real => self.acc.bytes() as i64,
+            Kind::Int => 8,
+            Kind::Cond => 1,
+        };
+        let part = |temp: &Temp| WorkspacePart {
+            bytes: temp
+                .axes
+                .iter()
+                .fold(IntExpr::Const(bytes(temp)), |n, a| IntExpr::op(IntOp::Mul, n, IntExpr::Axis(*a))),
+            initial: Initial::Undefined,
+        };
+        self.plan.schedule.temps.iter().map(part).collect()
+    }
+
+    fn header(&self) -> String {
+        let math = self.plan.spec.math.canonical().trim_end().replace('\n', "\n// ");
+        format!(
+            "// Naive kernel, printed from the math: one pass per step, temporaries in the workspace.\n\
+             // Bound by memory traffic of the temporaries and by scalar arithmetic; it exists to be right.\n\
+             //\n// {math}\n"
+        )
+    }
+
+    /// Whether a step writes elements of which two share a byte.
+    fn is_packed(&self, step: &Step) -> bool {
+        matches!(step.dst, Place::Tensor(t) if is_packed(self.plan.spec.tensors[t].dtype))
+    }
+
+    /// The statement that stores a value at the step's element.
+    fn store(&self, step: &Step, value: &str, indent: &str) -> String {
+        let element = self.places().element(step.dst, &step.index);
+        match step.dst {
+            Place::Tensor(_) => format!("{indent}cg_store({element}, {value});\n"),
+            Place::Temp(_) => format!("{indent}{element} = {value};\n"),
         }
-        let _ = write!(
-            source,
-            "{indent}{{\n{}{indent}}}\n",
-            element_statement(plan, step, &format!("{indent}  "))
-        );
-        for _ in &step.vars {
-            indent.truncate(indent.len() - 2);
-            let _ = writeln!(source, "{indent}}}");
+    }
+
+    /// The kind that the step's place takes: a real tensor takes integers as reals.
+    fn stored(&self, step: &Step, value: &Expr) -> String {
+        c::of_kind(value, self.kind(step.dst), self)
+    }
+
+    /// The statements of one element of a step, its loop variables being in scope.
+    fn element_statement(&self, step: &Step, indent: &str) -> String {
+        match &step.value {
+            Value::Map(value) => self.store(step, &self.stored(step, value), indent),
+            Value::Reduce { op, over, body } => {
+                let fold = Fold::new(*op, body, self);
+                let mut text = fold.start(indent);
+                let mut deep = indent.to_owned();
+                for l in over {
+                    text.push_str(&format!("{deep}{} {{\n", self.places().for_loop(l)));
+                    deep.push_str("  ");
+                }
+                let at = over.first().map_or(0, |l| l.var);
+                text.push_str(&fold.next(&deep, at));
+                for _ in over {
+                    deep.truncate(deep.len() - 2);
+                    text.push_str(&format!("{deep}}}\n"));
+                }
+                text + &self.store(step, fold.result(), indent)
+            }
+            Value::Scan { op, over, along, direction, body } => {
+                let fold = Fold::new(*op, body, self);
+                let extent = self.plan.schedule.vars[*over];
+                let head = if direction.reverse {
+                    format!("for (int64_t v{over} = a{extent} - 1; v{over} >= 0; --v{over}) {{\n")
+                } else {
+                    format!("for (int64_t v{over} = 0; v{over} < a{extent}; ++v{over}) {{\n")
+                };
+                let inner = format!("{indent}  ");
+                let store = self.store(step, fold.result(), &inner);
+                let next = fold.next(&inner, *over);
+                let body = if direction.exclusive { store + &next } else { next + &store };
+                let along = format!("{inner}const int64_t v{along} = v{over};\n");
+                format!("{}{indent}{head}{along}{body}{indent}}}\n", fold.start(indent))
+            }
         }
     }
-    source.push_str("}\n");
-    let step = LaunchStep {
-        entry: "@ENTRY@".to_owned(),
-        grid: ones(),
-        block: ones(),
-        cluster: ones(),
-        smem: IntExpr::Const(0),
-        args: all_args(&plan.spec, parts),
-        pdl: false,
-        co_resident: false,
-    };
-    Printed { source, contract: Contract { workspace: workspace(plan), steps: vec![step] } }
-}
 
-fn cuda(plan: &Plan) -> Printed {
-    let mut source = header(plan);
-    let acc = element(plan.spec.precision.accumulate);
-    let _ = write!(
-        source,
-        "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n\nusing acc = {acc};\n\n{CUDA_PRELUDE}\n"
-    );
-    let parameters = cuda_parameters(plan);
-    let mut steps = Vec::new();
-    for (number, step) in plan.schedule.steps.iter().enumerate() {
-        let entry = format!("@ENTRY@_{number}");
-        let _ = write!(
-            source,
-            "extern \"C\" __global__ void __launch_bounds__({THREADS}) {entry}(\n    {parameters}) {{\n{}}}\n\n",
-            cuda_body(plan, step)
-        );
-        steps.push(cuda_step(plan, step, entry));
+    /// Statements that store two packed elements; `at` is a lambda from a flat index to an element's value.
+    fn packed_store(&self, step: &Step, indent: &str) -> String {
+        let Place::Tensor(t) = step.dst else { return String::new() };
+        let dtype = self.plan.spec.tensors[t].dtype;
+        format!("{indent}t{t}[i] = cg_pack_{dtype}(at(2 * i), 2 * i + 1 < total ? at(2 * i + 1) : 0);\n")
     }
-    Printed { source, contract: Contract { workspace: workspace(plan), steps } }
-}
 
-fn cuda_parameters(plan: &Plan) -> String {
-    let spec = &plan.spec;
-    let tensors = spec.tensors.iter().enumerate().map(|(i, tensor)| {
-        let constness = if tensor.role == Role::Input { "const " } else { "" };
-        format!("{constness}{}* t{i}", element(tensor.dtype))
-    });
-    let axes = (0..spec.axes.len()).map(|i| format!("int64_t a{i}"));
-    let scalars = spec.scalars.iter().enumerate().map(|(i, s)| format!("{} s{i}", element(s.dtype)));
-    let parts = (0..plan.schedule.temps.len()).map(|i| format!("acc* w{i}"));
-    let all: Vec<String> = tensors.chain(axes).chain(scalars).chain(parts).collect();
-    all.join(", ")
-}
-
-/// A grid-stride loop over the flattened index space of the step.
-fn cuda_body(plan: &Plan, step: &Step) -> String {
-    let axes: Vec<usize> = step.vars.iter().map(|v| plan.schedule.vars[*v]).collect();
-    let total = axes.iter().fold("int64_t(1)".to_owned(), |text, a| format!("{text} * a{a}"));
-    let mut body = format!(
-        "  const int64_t total = {total};\n\
-         \x20 for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;\n\
-         \x20      i += int64_t(gridDim.x) * blockDim.x) {{\n    int64_t rest = i;\n"
-    );
-    for (var, axis) in step.vars.iter().zip(&axes).rev() {
-        let _ = write!(body, "    const int64_t v{var} = rest % a{axis};\n    rest /= a{axis};\n");
+    /// Declarations of the step's loop variables from a flat index `rest`.
+    fn unravel(&self, step: &Step, indent: &str) -> String {
+        let mut text = String::new();
+        for l in step.loops.iter().rev() {
+            let (v, a) = (l.var, self.plan.schedule.vars[l.var]);
+            text.push_str(&format!("{indent}const int64_t v{v} = rest % a{a};\n{indent}rest /= a{a};\n"));
+        }
+        text
     }
-    let _ = writeln!(body, "{}  }}", element_statement(plan, step, "    "));
-    body
+
+    /// The number of points of the step's loops.
+    fn total(&self, step: &Step) -> String {
+        let axes = step.loops.iter().map(|l| self.plan.schedule.vars[l.var]);
+        axes.fold("int64_t(1)".to_owned(), |text, a| format!("{text} * a{a}"))
+    }
+
+    /// The lambda `at` of a packed step.
+    fn packed_value(&self, step: &Step, indent: &str) -> String {
+        format!(
+            "{indent}const auto at = [&](int64_t rest) -> int64_t {{\n{}{indent}  return {};\n{indent}}};\n",
+            self.unravel(step, &format!("{indent}  ")),
+            self.stored(step, step.value.expr())
+        )
+    }
 }
 
-fn cuda_step(plan: &Plan, step: &Step, entry: String) -> LaunchStep {
-    let total = step
-        .vars
-        .iter()
-        .map(|v| IntExpr::Axis(plan.schedule.vars[*v]))
-        .reduce(|a, b| IntExpr::op(IntOp::Mul, a, b))
-        .unwrap_or(IntExpr::Const(1));
-    let blocks = IntExpr::op(IntOp::CeilDiv, total, IntExpr::Const(THREADS));
-    let one = || IntExpr::Const(1);
-    LaunchStep {
-        entry,
-        grid: [IntExpr::op(IntOp::Min, blocks, IntExpr::Const(BLOCKS_MAX)), one(), one()],
-        block: [IntExpr::Const(THREADS), one(), one()],
-        cluster: ones(),
-        smem: IntExpr::Const(0),
-        args: all_args(&plan.spec, plan.schedule.temps.len()),
-        pdl: false,
-        co_resident: false,
+/// The running value of a reduction: `r`, and for an index `best` beside it.
+struct Fold {
+    op: ReduceOp,
+    kind: Kind,
+    body: String,
+}
+
+impl Fold {
+    fn new(op: ReduceOp, body: &Expr, naive: &Naive<'_>) -> Fold {
+        let (body, kind) = c::value(body, naive);
+        Fold { op, kind, body }
+    }
+
+    fn ty(&self) -> &'static str {
+        if self.kind == Kind::Int { "int64_t" } else { "acc" }
+    }
+
+    fn start(&self, indent: &str) -> String {
+        let ty = self.ty();
+        let start = match (self.op, self.kind) {
+            (ReduceOp::Sum, _) => format!("{ty}(0)"),
+            (ReduceOp::Prod, _) => format!("{ty}(1)"),
+            (ReduceOp::Max, Kind::Int) => "INT64_MIN".to_owned(),
+            (ReduceOp::Min, Kind::Int) => "INT64_MAX".to_owned(),
+            (ReduceOp::Max, _) => "-acc(cg_inf())".to_owned(),
+            (ReduceOp::Min, _) => "acc(cg_inf())".to_owned(),
+            (ReduceOp::ArgMax | ReduceOp::ArgMin, _) => {
+                return format!(
+                    "{indent}int64_t r = 0;\n{indent}{ty} best = 0;\n{indent}bool any = false;\n"
+                );
+            }
+        };
+        format!("{indent}{ty} r = {start};\n")
+    }
+
+    fn next(&self, indent: &str, at: usize) -> String {
+        let element = format!("{indent}const {} e = {};\n", self.ty(), self.body);
+        let next = match self.op {
+            ReduceOp::Sum => "r = r + e;".to_owned(),
+            ReduceOp::Prod => "r = r * e;".to_owned(),
+            ReduceOp::Max => "r = cg_max(r, e);".to_owned(),
+            ReduceOp::Min => "r = cg_min(r, e);".to_owned(),
+            ReduceOp::ArgMax | ReduceOp::ArgMin => {
+                let better = if self.op == ReduceOp::ArgMax { "e > best" } else { "e < best" };
+                let nan = if self.kind == Kind::Int { "" } else { " || (e != e && best == best)" };
+                format!("if (!any || {better}{nan}) {{ best = e; r = v{at}; any = true; }}")
+            }
+        };
+        format!("{element}{indent}{next}\n")
+    }
+
+    fn result(&self) -> &'static str {
+        "r"
     }
 }

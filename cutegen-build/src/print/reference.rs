@@ -4,20 +4,26 @@
 //! *Accuracy and Stability of Numerical Algorithms*, section 3.3, running error analysis). The rules per operation
 //! are in `reference.hpp`; this module only prints the schedule over them.
 //!
-//! The entry is `cutegen_reference(void** params)`: inputs, axes and scalars as a kernel takes them, then for each
-//! output `double* value, double* bound`, then `const double* sum_scale`: 1, or 0 for inputs whose sums are exact.
+//! The entry is `cutegen_reference(void** params)`; its parameters are described where the judge calls it.
 
 use std::fmt::Write as _;
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::{Binary, Expr, Place, ReduceOp};
+use cutegen_spec::math::{Binary, Expr, Index, Kind, Place, ReduceOp};
+use cutegen_spec::spec::Multiply;
 use cutegen_spec::tensor::Role;
 
-use super::c::{self, Dialect, element, element_at, literal};
+use super::c::{self, Dialect, Places, element, literal};
 use crate::plan::Plan;
 use crate::plan::schedule::{Step, Value};
 
 const PRELUDE: &str = include_str!("reference.hpp");
+
+/// What the entry needs beside the prelude.
+const ENTRY_PRELUDE: &str = "using Also = void (*)(void*, int64_t, double);\n\
+    static inline double error_of(VE x) { return x.e; }\n\
+    static inline double error_of(IV x) { return double(x.e); }\n\
+    static inline double error_of(Cond x) { return x.sure ? 0.0 : 1.0; }\n";
 
 /// The reference's symbol.
 pub const ENTRY: &str = "cutegen_reference";
@@ -29,21 +35,50 @@ pub fn print(plan: &Plan) -> String {
     let real = if acc == DType::F64 { "long double" } else { "double" };
     let mut source = format!(
         "#include <cmath>\n#include <cstdint>\n#include <cstring>\n#include <vector>\n\n\
-         using real = {real};\nusing scalar_t = {};\nstatic const double U_ACC = {:?}, ETA_ACC = {:?};\n\n{PRELUDE}\n",
+         using real = {real};\nusing scalar_t = {};\n\
+         static const double U_ACC = {:?}, ETA_ACC = {:?}, ACC_MAX = {:?};\n\
+         static const bool FAST_MATH = {};\n\n{PRELUDE}\n",
         element(acc),
         acc.unit_roundoff(),
         acc.underflow(),
+        acc.max_finite(),
+        plan.spec.precision.fast_math,
     );
-    let _ = write!(source, "extern \"C\" void {ENTRY}(void** params) {{\n{}", unpack(plan));
+    let _ = write!(source, "{ENTRY_PRELUDE}\nextern \"C\" void {ENTRY}(void** params) {{\n{}", unpack(plan));
     for (i, temp) in plan.schedule.temps.iter().enumerate() {
         let size = temp.axes.iter().fold("size_t(1)".to_owned(), |text, a| format!("{text} * size_t(a{a})"));
-        let _ = writeln!(source, "  std::vector<VE> temp{i}({size});\n  VE* const w{i} = temp{i}.data();");
+        let ty = held(temp.kind);
+        let _ =
+            writeln!(source, "  std::vector<{ty}> temp{i}({size});\n  {ty}* const w{i} = temp{i}.data();");
+        if gives_index(plan, i) {
+            let _ = writeln!(source, "  std::vector<std::vector<int64_t>> also{i}({size});");
+        }
     }
     for step in &plan.schedule.steps {
         source.push_str(&step_loops(plan, step));
     }
     source.push_str("}\n");
     source
+}
+
+/// The type that holds values of a kind with their error.
+fn held(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Real => "VE",
+        Kind::Int => "IV",
+        Kind::Cond => "Cond",
+    }
+}
+
+/// Whether a temporary holds indices of extremes, of which several may be right.
+fn gives_index(plan: &Plan, temp: usize) -> bool {
+    plan.schedule.steps.iter().any(|step| {
+        let op = match &step.value {
+            Value::Reduce { op, .. } | Value::Scan { op, .. } => *op,
+            Value::Map(_) => return false,
+        };
+        step.dst == Place::Temp(temp) && op.gives_index()
+    })
 }
 
 fn unpack(plan: &Plan) -> String {
@@ -54,8 +89,8 @@ fn unpack(plan: &Plan) -> String {
         let _ = writeln!(text, "  {ty} const {name} = *reinterpret_cast<{ty} const*>(params[{next}]);");
         next += 1;
     };
-    for i in spec.tensors_with(Role::Input) {
-        line(&format!("const {}*", element(spec.tensors[i].dtype)), &format!("t{i}"));
+    for (i, tensor) in spec.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Output) {
+        line(&format!("const {}*", element(tensor.dtype)), &format!("t{i}"));
     }
     for i in 0..spec.axes.len() {
         line("int64_t", &format!("a{i}"));
@@ -63,82 +98,191 @@ fn unpack(plan: &Plan) -> String {
     for (i, scalar) in spec.scalars.iter().enumerate() {
         line(element(scalar.dtype), &format!("s{i}"));
     }
-    for i in spec.tensors_with(Role::Output) {
-        line("double*", &format!("t{i}"));
+    for (i, _) in spec.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Input) {
+        line("double*", &format!("value{i}"));
         line("double*", &format!("bound{i}"));
+        line("Also", &format!("others{i}"));
+        line("void*", &format!("context{i}"));
     }
     line("double", "sum_scale");
     text
 }
 
 fn step_loops(plan: &Plan, step: &Step) -> String {
-    let mut text = String::new();
-    for var in &step.vars {
-        let axis = plan.schedule.vars[*var];
-        let _ = writeln!(text, "  for (int64_t v{var} = 0; v{var} < a{axis}; ++v{var}) {{");
-    }
-    let _ = write!(text, "    {{\n{}    }}\n", statement(plan, step));
-    text.push_str(&"  }\n".repeat(step.vars.len()));
-    text
-}
-
-fn statement(plan: &Plan, step: &Step) -> String {
-    let dialect = Running(plan);
-    let dst = element_at(&plan.spec, &plan.schedule, step.dst, &step.vars);
-    let value = match &step.value {
-        Value::Map(value) => format!("    const VE r = VE({});\n", c::expr(value, &dialect)),
-        Value::Reduce { op, over, body } => reduction(plan, *op, *over, body),
-    };
-    let store = match step.dst {
-        Place::Temp(temp) => match plan.schedule.temps[temp].may_round {
-            None => format!("    {dst} = r;\n"),
-            Some(dtype) => {
-                format!("    {dst} = rounded(r, {:?}, {:?});\n", dtype.unit_roundoff(), dtype.underflow())
-            }
-        },
-        Place::Tensor(t) => {
-            let dtype = plan.spec.tensors[t].dtype;
-            let narrower = dtype.unit_roundoff() > plan.spec.precision.accumulate.unit_roundoff();
-            let (u, eta) = if narrower { (dtype.unit_roundoff(), dtype.underflow()) } else { (0.0, 0.0) };
-            let bound = dst.replacen(&format!("t{t}["), &format!("bound{t}["), 1);
-            format!(
-                "    const VE out = rounded(r, {u:?}, {eta:?});\n    {dst} = double(out.v);\n    {bound} = out.e;\n"
-            )
-        }
-    };
-    format!("{value}{store}")
-}
-
-/// A product of exact factors under a sum is exact: the sum's own term covers its rounding, fused or not.
-fn reduction(plan: &Plan, op: ReduceOp, over: usize, body: &Expr) -> String {
-    let dialect = Running(plan);
-    let term = match (op, body) {
-        (ReduceOp::Sum, Expr::Binary(Binary::Mul, a, b)) => {
-            format!("term({}, {})", c::expr(a, &dialect), c::expr(b, &dialect))
-        }
-        _ => c::expr(body, &dialect),
-    };
-    let start = match op {
-        ReduceOp::Sum => "Sum s",
-        ReduceOp::Max => "Extreme s(-1)",
-        ReduceOp::Min => "Extreme s(1)",
-    };
-    let extent = plan.schedule.vars[over];
-    format!(
-        "    {start};\n    for (int64_t v{over} = 0; v{over} < a{extent}; ++v{over}) s.add({term});\n    \
-         const VE r = s.result(sum_scale);\n"
-    )
+    let places = Places { spec: &plan.spec, schedule: &plan.schedule };
+    let heads: String = step.loops.iter().map(|l| format!("  {} {{\n", places.for_loop(l))).collect();
+    format!("{heads}    {{\n{}    }}\n{}", Running(plan).statement(step), "  }\n".repeat(step.loops.len()))
 }
 
 struct Running<'a>(&'a Plan);
 
-impl Dialect for Running<'_> {
-    fn load(&self, place: Place, vars: &[usize]) -> String {
-        let element = element_at(&self.0.spec, &self.0.schedule, place, vars);
-        match place {
-            Place::Tensor(_) => format!("cg_load({element})"),
-            Place::Temp(_) => element,
+impl Running<'_> {
+    fn places(&self) -> Places<'_> {
+        Places { spec: &self.0.spec, schedule: &self.0.schedule }
+    }
+
+    fn statement(&self, step: &Step) -> String {
+        match &step.value {
+            Value::Map(value) => {
+                let kind = self.kind(step.dst);
+                let mut text = self.store(step, &c::of_kind(value, kind, self));
+                text.push_str(&self.alternatives(step, value));
+                text
+            }
+            Value::Reduce { op, over, body } => {
+                let heads: String =
+                    over.iter().map(|l| format!("    {} {{\n", self.places().for_loop(l))).collect();
+                let at = over.first().map_or(0, |l| l.var);
+                format!(
+                    "    {};\n{heads}      {}\n{}{}{}",
+                    self.accumulator(*op, body),
+                    self.add(*op, body, at),
+                    "    }\n".repeat(over.len()),
+                    self.store(step, "s.result(sum_scale)"),
+                    self.keep_also(step, *op)
+                )
+            }
+            Value::Scan { op, over, along, direction, body } => {
+                let extent = self.0.schedule.vars[*over];
+                let head = if direction.reverse {
+                    format!("for (int64_t v{over} = a{extent} - 1; v{over} >= 0; --v{over})")
+                } else {
+                    format!("for (int64_t v{over} = 0; v{over} < a{extent}; ++v{over})")
+                };
+                let add = format!("      {}\n", self.add(*op, body, *over));
+                let store = self.store(step, "s.result(sum_scale)") + &self.keep_also(step, *op);
+                let inner = if direction.exclusive { store + &add } else { add + &store };
+                format!(
+                    "    {};\n    {head} {{\n      const int64_t v{along} = v{over};\n{inner}    }}\n",
+                    self.accumulator(*op, body)
+                )
+            }
         }
+    }
+
+    fn accumulator(&self, op: ReduceOp, body: &Expr) -> String {
+        let int = c::value(body, self).1 == Kind::Int;
+        let limit = self.int_limit(body);
+        match (op, int) {
+            (ReduceOp::Sum, false) => "Sum s".to_owned(),
+            (ReduceOp::Sum, true) => format!("ISum s({limit})"),
+            (ReduceOp::Prod, false) => "Prod s".to_owned(),
+            (ReduceOp::Prod, true) => format!("IProd s({limit})"),
+            (ReduceOp::Max, false) => "Extreme s(-1)".to_owned(),
+            (ReduceOp::Max, true) => "IExtreme s(-1)".to_owned(),
+            (ReduceOp::Min, false) => "Extreme s(1)".to_owned(),
+            (ReduceOp::Min, true) => "IExtreme s(1)".to_owned(),
+            (ReduceOp::ArgMax, _) => "ArgExtreme s(-1)".to_owned(),
+            (ReduceOp::ArgMin, _) => "ArgExtreme s(1)".to_owned(),
+        }
+    }
+
+    /// What a kernel may accumulate integers up to: those of `i32`, unless one of them is an `i64`.
+    fn int_limit(&self, body: &Expr) -> i64 {
+        let mut wide = false;
+        body.visit(&mut |expr| {
+            if let Expr::Load(Place::Tensor(t), _) | Expr::Pad(Place::Tensor(t), ..) = expr {
+                wide |= self.0.spec.tensors[*t].dtype == DType::I64;
+            }
+        });
+        if wide { 1 << 53 } else { i64::from(i32::MAX) }
+    }
+
+    /// A product of exact factors under a sum is exact: the sum's own term covers its rounding, fused or not.
+    fn add(&self, op: ReduceOp, body: &Expr, at: usize) -> String {
+        let term = if self.0.spec.precision.multiply == Multiply::Tf32 { "term_tf32" } else { "term" };
+        match (op, body) {
+            (ReduceOp::Sum, Expr::Binary(Binary::Mul, a, b)) if c::value(body, self).1 == Kind::Real => {
+                format!("s.add({term}({}, {}));", c::real(a, self), c::real(b, self))
+            }
+            (ReduceOp::ArgMax | ReduceOp::ArgMin, _) => format!("s.add(v{at}, {});", c::value(body, self).0),
+            _ => format!("s.add({});", c::value(body, self).0),
+        }
+    }
+
+    fn keep_also(&self, step: &Step, op: ReduceOp) -> String {
+        match step.dst {
+            Place::Temp(w) if op.gives_index() => {
+                format!("    also{w}[{}] = s.also();\n", self.places().offset(step.dst, &step.index))
+            }
+            Place::Temp(_) | Place::Tensor(_) => String::new(),
+        }
+    }
+
+    fn store(&self, step: &Step, value: &str) -> String {
+        match step.dst {
+            Place::Temp(temp) => {
+                let dst = self.places().element(step.dst, &step.index);
+                match self.0.schedule.temps[temp].may_round {
+                    None => format!("    {dst} = {value};\n"),
+                    Some(dtype) => format!("    {dst} = {};\n", rounded(&saturated(value, dtype), dtype)),
+                }
+            }
+            Place::Tensor(t) => {
+                let at = self.places().offset(step.dst, &step.index);
+                let out = self.stored(self.0.spec.tensors[t].dtype, value);
+                format!(
+                    "    const auto out = {out};\n    value{t}[{at}] = double(out.v);\n    bound{t}[{at}] = error_of(out);\n"
+                )
+            }
+        }
+    }
+
+    /// A value as its tensor holds it.
+    fn stored(&self, dtype: DType, value: &str) -> String {
+        match Kind::of(dtype) {
+            Kind::Cond => format!("Cond({value})"),
+            Kind::Int => format!("cg_cast_{dtype}(IV({value}))"),
+            Kind::Real => {
+                let narrower = dtype.unit_roundoff() > self.0.spec.precision.accumulate.unit_roundoff();
+                let real = saturated(&format!("VE({value})"), dtype);
+                let out = if narrower { rounded(&real, dtype) } else { real };
+                match &self.0.spec.tolerance {
+                    Some(t) => format!("tolerated({out}, {:?}, {:?})", t.relative, t.absolute),
+                    None => out,
+                }
+            }
+        }
+    }
+
+    /// Where an output is an index of an extreme as it is, every index that may be right.
+    fn alternatives(&self, step: &Step, value: &Expr) -> String {
+        let inner = match value {
+            Expr::Cast(dtype, inner) if Kind::of(*dtype) == Kind::Int => inner,
+            other => other,
+        };
+        match (step.dst, inner) {
+            (Place::Tensor(t), Expr::Load(Place::Temp(w), index)) if gives_index(self.0, *w) => {
+                let from = self.places().offset(Place::Temp(*w), index);
+                let at = self.places().offset(step.dst, &step.index);
+                format!(
+                    "    for (const int64_t other : also{w}[{from}]) others{t}(context{t}, {at}, double(other));\n"
+                )
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+fn rounded(value: &str, dtype: DType) -> String {
+    format!("rounded({value}, {:?}, {:?})", dtype.unit_roundoff(), dtype.underflow())
+}
+
+/// 8-bit floats saturate.
+fn saturated(value: &str, dtype: DType) -> String {
+    match dtype {
+        DType::F8e4m3 | DType::F8e5m2 => format!("saturated({value}, {:?})", dtype.max_finite()),
+        _ => value.to_owned(),
+    }
+}
+
+impl Dialect for Running<'_> {
+    fn load(&self, place: Place, index: &[Index]) -> String {
+        self.places().load(place, index)
+    }
+
+    fn kind(&self, place: Place) -> Kind {
+        self.0.schedule.kind(&self.0.spec, place)
     }
 
     fn constant(&self, value: f64) -> String {
@@ -146,10 +290,22 @@ impl Dialect for Running<'_> {
     }
 
     fn integer(&self, text: &str) -> String {
-        format!("constant(real({text}))")
+        format!("cg_int({text})")
     }
 
     fn scalar(&self, position: usize) -> String {
         format!("constant(real(s{position}))")
+    }
+
+    fn index(&self, index: &Index) -> String {
+        self.places().index(index)
+    }
+
+    fn inside(&self, place: Place, index: &[Index]) -> String {
+        self.places().inside(place, index)
+    }
+
+    fn choose(&self, condition: &str, a: &str, b: &str) -> String {
+        format!("cg_where({condition}, {a}, {b})")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cutegen_spec::math::ReduceOp;
+use cutegen_spec::math::{Binary, Expr, ReduceOp};
 
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
@@ -137,11 +137,20 @@ fn arithmetic_bound(plan: &Plan) -> bool {
 /// Whether integers stay integers up to the last rounding: sums of products of inputs, and nothing after them.
 fn sums_are_exact(plan: &Plan) -> bool {
     let exact = |step: &crate::plan::schedule::Step| match &step.value {
-        Value::Map(value) => matches!(value, cutegen_spec::math::Expr::Load(..)),
-        Value::Reduce { op: ReduceOp::Sum, .. } => true,
-        Value::Reduce { op: ReduceOp::Max | ReduceOp::Min, .. } => false,
+        Value::Map(value) => matches!(value, Expr::Load(..)),
+        Value::Reduce { op: ReduceOp::Sum, body, .. } => is_product(body),
+        Value::Reduce { .. } | Value::Scan { .. } => false,
     };
     plan.schedule.steps.iter().all(exact)
+}
+
+/// Whether `body` is a product of elements.
+fn is_product(body: &Expr) -> bool {
+    match body {
+        Expr::Load(..) => true,
+        Expr::Binary(Binary::Mul, a, b) => is_product(a) && is_product(b),
+        _ => false,
+    }
 }
 
 impl Search<'_> {

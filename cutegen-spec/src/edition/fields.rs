@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::tensors::is_identifier;
 use super::value::{Key, Table, Value};
 use crate::axis::{Axis, Extent};
-use crate::diagnostic::{self, AXIS, Diagnostic, NAME, SETTING};
+use crate::diagnostic::{AXIS, Diagnostic, NAME, SETTING};
 use crate::dtype::DType;
 use crate::int_expr::IntExpr;
 use crate::spec::{Multiply, Precision, Tolerance};
@@ -151,23 +151,17 @@ pub(super) fn precision(table: &Table<'_>, tensors: &[Tensor], errors: &mut Vec<
     if let Some((_, value)) = inner.get("multiply") {
         match value.string() {
             Some("native") => {}
-            Some("tf32") => errors.push(reserved(&value, "multiply = \"tf32\"")),
+            Some("tf32") => precision.multiply = Multiply::Tf32,
             _ => errors.push(value.expected("`\"native\"` or `\"tf32\"`")),
         }
     }
     if let Some((_, value)) = inner.get("fast-math") {
         match value.boolean() {
-            Some(false) => {}
-            Some(true) => errors.push(reserved(&value, "fast-math")),
+            Some(fast) => precision.fast_math = fast,
             None => errors.push(value.expected("`true` or `false`")),
         }
     }
     precision
-}
-
-fn reserved(value: &Value<'_>, what: &str) -> Diagnostic {
-    let message = format!("{what} is reserved by edition 1 and not computed by this version yet");
-    Diagnostic::new(diagnostic::RESERVED, value.span(), message, "not supported yet")
 }
 
 /// Reads `tolerance`, which must say why it exists.

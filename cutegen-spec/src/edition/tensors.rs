@@ -2,10 +2,11 @@
 
 use super::value::{Key, Table, Value};
 use crate::axis::Axis;
-use crate::diagnostic::{self, Diagnostic, NAME, TENSOR, nearest};
+use crate::diagnostic::{Diagnostic, NAME, TENSOR, nearest};
 use crate::dtype::DType;
-use crate::int_expr::IntExpr;
-use crate::tensor::{Role, Tensor};
+use crate::int_expr::{IntExpr, IntOp};
+use crate::math::Kind;
+use crate::tensor::{Role, Tensor, ValueRange};
 
 /// Reads the tensors of one role, in document order.
 pub(super) fn tensors(
@@ -14,16 +15,12 @@ pub(super) fn tensors(
     axes: &[Axis],
     errors: &mut Vec<Diagnostic>,
 ) -> Vec<Tensor> {
-    let Some((key, value)) = table.get(role.table()) else {
+    let Some((_, value)) = table.get(role.table()) else {
         if role == Role::Output && table.get("inout").is_none() {
             errors.push(no_output(table));
         }
         return Vec::new();
     };
-    if role == Role::Inout {
-        let message = "`inout` is reserved by edition 1 and not computed by this version yet";
-        errors.push(Diagnostic::new(diagnostic::RESERVED, key.span(), message, "not supported yet"));
-    }
     let Some(inner) = value.table() else {
         errors.push(value.expected("a table of `name = \"dtype[axis, ...]\"`"));
         return Vec::new();
@@ -53,65 +50,132 @@ fn tensor(
         errors.push(Diagnostic::new(NAME, key.span(), message, "expected [a-z][a-z0-9_]*, no Rust keyword"));
         return None;
     }
-    let (declared, constant) = match value.table() {
-        None => (value.clone(), false),
-        Some(table) => long_form(value, &table, errors)?,
+    let long = value.table();
+    let declared = match &long {
+        None => value.clone(),
+        Some(table) => {
+            table.only(&["type", "constant", "strides", "range", "unique"], errors);
+            let Some((_, declared)) = table.get("type") else {
+                errors.push(value.expected("a key `type = \"dtype[axis, ...]\"`"));
+                return None;
+            };
+            declared
+        }
     };
     let Some(text) = declared.string() else {
         errors.push(declared.expected("`\"dtype[axis, ...]\"`"));
         return None;
     };
-    match shape(text, axes) {
-        Ok((dtype, dims)) => {
-            supported(dtype, &declared, errors)?;
-            Some(Tensor { name: key.text().to_owned(), role, dtype, dims, constant, strides: None, range: None, unique: false })
-        }
+    let (dtype, dims) = match shape(text, axes) {
+        Ok(found) => found,
         Err((message, help)) => {
             let error = Diagnostic::new(TENSOR, declared.span(), message, "expected `\"dtype[axis, ...]\"`");
             errors.push(Diagnostic { help, ..error });
-            None
+            return None;
         }
+    };
+    let name = key.text().to_owned();
+    let mut found =
+        Tensor { name, role, dtype, dims, constant: false, strides: None, range: None, unique: false };
+    if role == Role::Inout && dtype.bits() < 8 {
+        let message = format!("an inout of {dtype} would write half a byte");
+        errors.push(Diagnostic::new(TENSOR, declared.span(), message, "expected a type of whole bytes"));
+        return None;
+    }
+    match long {
+        None => Some(found),
+        Some(table) => attributes(&table, &mut found, axes, errors).map(|()| found),
     }
 }
 
-/// Only floating-point tensors of two bytes and more are computed by this version.
-fn supported(dtype: DType, value: &Value<'_>, errors: &mut Vec<Diagnostic>) -> Option<()> {
-    if dtype.is_float() && dtype.bits() >= 16 {
-        return Some(());
-    }
-    let message = format!("dtype `{dtype}` is reserved by edition 1 and not computed by this version yet");
-    errors.push(Diagnostic::new(
-        diagnostic::RESERVED,
-        value.span(),
-        message,
-        "expected f64, f32, f16 or bf16",
-    ));
-    None
-}
-
-fn long_form<'a>(
-    value: &Value<'a>,
-    table: &Table<'a>,
+/// The keys beside `type`.
+fn attributes(
+    table: &Table<'_>,
+    tensor: &mut Tensor,
+    axes: &[Axis],
     errors: &mut Vec<Diagnostic>,
-) -> Option<(Value<'a>, bool)> {
-    table.only(&["type", "constant", "strides", "range", "unique"], errors);
-    for word in ["strides", "range", "unique"] {
-        if let Some((key, _)) = table.get(word) {
-            let message = format!("`{word}` is reserved by edition 1 and not computed by this version yet");
-            errors.push(Diagnostic::new(diagnostic::RESERVED, key.span(), message, "not supported yet"));
+) -> Option<()> {
+    let before = errors.len();
+    let mut flag = |word: &str| match table.get(word) {
+        None => false,
+        Some((_, value)) => value.boolean().unwrap_or_else(|| {
+            errors.push(value.expected("`true` or `false`"));
+            false
+        }),
+    };
+    (tensor.constant, tensor.unique) = (flag("constant"), flag("unique"));
+    if let Some((key, value)) = table.get("range") {
+        match value.string().map(|text| value_range(text, axes)) {
+            Some(Ok(range)) => tensor.range = Some(range),
+            Some(Err(message)) => {
+                errors.push(Diagnostic::new(
+                    TENSOR,
+                    value.span(),
+                    message,
+                    "expected a range such as \"0..n\"",
+                ));
+            }
+            None => errors.push(value.expected("a range such as `\"0..n\"`")),
+        }
+        if Kind::of(tensor.dtype) != Kind::Int || tensor.role != Role::Input {
+            errors.push(only_integer_inputs(&key, "range"));
         }
     }
-    let constant = table.get("constant").map(|(_, value)| value);
-    if let Some(value) = constant.as_ref().filter(|value| value.boolean().is_none()) {
-        errors.push(value.expected("`true` or `false`"));
-    }
-    match table.get("type") {
-        Some((_, declared)) => Some((declared, constant.and_then(|v| v.boolean()).unwrap_or(false))),
-        None => {
-            errors.push(value.expected("a key `type = \"dtype[axis, ...]\"`"));
-            None
+    if let Some((key, _)) = table.get("unique").filter(|_| tensor.unique) {
+        if Kind::of(tensor.dtype) != Kind::Int || tensor.role != Role::Input {
+            errors.push(only_integer_inputs(&key, "unique"));
         }
     }
+    if let Some((_, value)) = table.get("strides") {
+        match strides(&value, tensor, axes) {
+            Ok(found) => tensor.strides = Some(found),
+            Err(error) => errors.push(error),
+        }
+    }
+    (errors.len() == before).then_some(())
+}
+
+fn only_integer_inputs(key: &Key, word: &str) -> Diagnostic {
+    let message = format!("`{word}` is for inputs of integers");
+    Diagnostic::new(TENSOR, key.span(), message, "the tensor holds none, or is no input")
+}
+
+/// `"from..to"`, half-open, or `"from..=to"`; both ends are integer expressions of axes.
+fn value_range(text: &str, axes: &[Axis]) -> Result<ValueRange, String> {
+    let (from, to) = text.split_once("..").ok_or_else(|| format!("`{text}` is no range"))?;
+    let position = |name: &str| axes.iter().position(|axis| axis.name == name);
+    let parse = |text: &str| IntExpr::parse(text, &position);
+    let to = match to.strip_prefix('=') {
+        Some(last) => IntExpr::op(IntOp::Add, parse(last)?, IntExpr::Const(1)),
+        None => parse(to)?,
+    };
+    Ok(ValueRange { from: parse(from)?, to })
+}
+
+/// One stride a dimension, in elements; each an integer or an expression of axes.
+fn strides(value: &Value<'_>, tensor: &Tensor, axes: &[Axis]) -> Result<Vec<IntExpr>, Diagnostic> {
+    let items = value.array().ok_or_else(|| value.expected("a list with one stride a dimension"))?;
+    if items.len() != tensor.dims.len() {
+        let message =
+            format!("`{}` has {} dimensions and {} strides", tensor.name, tensor.dims.len(), items.len());
+        return Err(Diagnostic::new(TENSOR, value.span(), message, "expected one stride a dimension"));
+    }
+    if tensor.dtype.bits() < 8 {
+        let message = format!("{} is packed and has no strides", tensor.dtype);
+        return Err(Diagnostic::new(TENSOR, value.span(), message, "expected a type of whole bytes"));
+    }
+    let position = |name: &str| axes.iter().position(|axis| axis.name == name);
+    items
+        .iter()
+        .map(|item| match (item.integer(), item.string()) {
+            (Some(stride), _) if stride >= 0 => Ok(IntExpr::Const(stride)),
+            (_, Some(text)) => IntExpr::parse(text, &position).map_err(|message| {
+                Diagnostic::new(TENSOR, item.span(), message, "expected an expression of axes")
+                    .help("a run-time stride is an axis of its own: `axes = { ldw = \"4096..=65536\" }`")
+            }),
+            _ => Err(item.expected("a stride in elements: an integer, or an expression of axes")),
+        })
+        .collect()
 }
 
 type ShapeError = (String, Option<String>);

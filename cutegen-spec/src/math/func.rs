@@ -1,4 +1,4 @@
-//! The functions of the math language: their names, and which of them edition 1 reserves for later versions.
+//! The functions of the math language and their names.
 
 /// A function of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +43,16 @@ pub enum Unary {
     Relu,
     /// ln(1 + e^x)
     Softplus,
+    /// The largest whole number not above x.
+    Floor,
+    /// The smallest whole number not below x.
+    Ceil,
+    /// The nearest whole number, halves to even.
+    Round,
+    /// -1, 0 or 1; NaN stays.
+    Sign,
+    /// `not c`, of a condition.
+    Not,
 }
 
 /// A function of two values.
@@ -60,9 +70,29 @@ pub enum Binary {
     Max,
     /// The smaller; NaN if either is.
     Min,
+    /// `a` to the power `b`.
+    Pow,
+    /// `a % b` of integers, never negative.
+    Rem,
+    /// `a < b`
+    Lt,
+    /// `a <= b`
+    Le,
+    /// `a > b`
+    Gt,
+    /// `a >= b`
+    Ge,
+    /// `a == b`
+    Eq,
+    /// `a != b`
+    Ne,
+    /// Both conditions hold.
+    And,
+    /// At least one condition holds.
+    Or,
 }
 
-/// A reduction over one loop variable.
+/// A reduction over loop variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReduceOp {
     /// The sum; 0 when empty.
@@ -71,11 +101,17 @@ pub enum ReduceOp {
     Max,
     /// The smallest; inf when empty.
     Min,
+    /// The product; 1 when empty.
+    Prod,
+    /// Index of the largest, the lowest among equals; 0 when empty.
+    ArgMax,
+    /// Index of the smallest, the lowest among equals; 0 when empty.
+    ArgMin,
 }
 
 impl Unary {
     /// Every function with its name in the language; [`Unary::Neg`] is the sign `-`.
-    pub const ALL: [(Unary, &'static str); 20] = [
+    pub const ALL: [(Unary, &'static str); 25] = [
         (Unary::Neg, "neg"),
         (Unary::Abs, "abs"),
         (Unary::Exp, "exp"),
@@ -96,6 +132,11 @@ impl Unary {
         (Unary::GeluTanh, "gelu_tanh"),
         (Unary::Relu, "relu"),
         (Unary::Softplus, "softplus"),
+        (Unary::Floor, "floor"),
+        (Unary::Ceil, "ceil"),
+        (Unary::Round, "round"),
+        (Unary::Sign, "sign"),
+        (Unary::Not, "not"),
     ];
 
     /// The name in the language.
@@ -104,10 +145,14 @@ impl Unary {
         Unary::ALL.iter().find(|(op, _)| *op == self).map_or("", |(_, name)| name)
     }
 
-    /// The function that `name` names; the sign has no call form.
+    /// The function that `name` names; `-` and `not` have no call form.
     #[must_use]
     pub fn parse(name: &str) -> Option<Unary> {
-        Unary::ALL.iter().find(|(op, n)| *n == name && *op != Unary::Neg).map(|(op, _)| *op)
+        Unary::calls().find(|(_, n)| *n == name).map(|(op, _)| op)
+    }
+
+    fn calls() -> impl Iterator<Item = (Unary, &'static str)> {
+        Unary::ALL.into_iter().filter(|(op, _)| !matches!(op, Unary::Neg | Unary::Not))
     }
 }
 
@@ -122,7 +167,44 @@ impl Binary {
             Binary::Div => "div",
             Binary::Max => "max",
             Binary::Min => "min",
+            Binary::Pow => "pow",
+            Binary::Rem => "rem",
+            Binary::Lt => "lt",
+            Binary::Le => "le",
+            Binary::Gt => "gt",
+            Binary::Ge => "ge",
+            Binary::Eq => "eq",
+            Binary::Ne => "ne",
+            Binary::And => "and",
+            Binary::Or => "or",
         }
+    }
+
+    /// The operator that `sign` writes.
+    #[must_use]
+    pub fn infix(sign: &str) -> Option<Binary> {
+        Some(match sign {
+            "+" => Binary::Add,
+            "-" => Binary::Sub,
+            "*" => Binary::Mul,
+            "/" => Binary::Div,
+            "%" => Binary::Rem,
+            "<" => Binary::Lt,
+            "<=" => Binary::Le,
+            ">" => Binary::Gt,
+            ">=" => Binary::Ge,
+            "==" => Binary::Eq,
+            "!=" => Binary::Ne,
+            "and" => Binary::And,
+            "or" => Binary::Or,
+            _ => return None,
+        })
+    }
+
+    /// Whether it compares two numbers.
+    #[must_use]
+    pub fn compares(self) -> bool {
+        matches!(self, Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge | Binary::Eq | Binary::Ne)
     }
 }
 
@@ -134,20 +216,35 @@ impl ReduceOp {
             ReduceOp::Sum => "sum",
             ReduceOp::Max => "max",
             ReduceOp::Min => "min",
+            ReduceOp::Prod => "prod",
+            ReduceOp::ArgMax => "argmax",
+            ReduceOp::ArgMin => "argmin",
         }
+    }
+
+    /// The reduction that `name` names; a mean is a sum over a count.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<ReduceOp> {
+        [ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min, ReduceOp::Prod, ReduceOp::ArgMax, ReduceOp::ArgMin]
+            .into_iter()
+            .find(|op| op.name() == name)
+    }
+
+    /// Whether the result is an index and not a value.
+    #[must_use]
+    pub fn gives_index(self) -> bool {
+        matches!(self, ReduceOp::ArgMax | ReduceOp::ArgMin)
     }
 }
 
-/// Reductions and the prelude: calls whose first argument is an axis.
-pub const AXIS_CALLS: [&str; 8] =
-    ["sum", "max", "min", "mean", "softmax", "log_softmax", "layer_norm", "rms_norm"];
+/// Calls whose first argument is an axis that the call binds.
+pub const REDUCTIONS: [&str; 7] = ["sum", "prod", "max", "min", "mean", "argmax", "argmin"];
 
-/// Words of edition 1's grammar that this version parses but does not compute yet.
-pub const RESERVED: [&str; 11] =
-    ["prod", "argmax", "argmin", "pad", "pow", "floor", "ceil", "round", "sign", "where", "cast"];
+/// Calls whose first argument is an axis that stays bound outside.
+pub const PRELUDE: [&str; 4] = ["softmax", "log_softmax", "layer_norm", "rms_norm"];
 
 /// Every word that may stand before `(`.
 pub fn callable() -> impl Iterator<Item = &'static str> {
-    let unary = Unary::ALL.iter().skip(1).map(|(_, name)| *name);
-    unary.chain(AXIS_CALLS).chain(RESERVED).chain(["len", "clamp"])
+    let unary = Unary::calls().map(|(_, name)| name);
+    unary.chain(REDUCTIONS).chain(PRELUDE).chain(["len", "clamp", "pad", "pow", "where", "cast"])
 }

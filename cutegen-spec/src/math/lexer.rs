@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diagnostic::{Diagnostic, SYNTAX};
+use crate::diagnostic::{Diagnostic, SIZE, SYNTAX};
 
 /// Longest math that is read: far above any kernel, low enough that nothing blows up.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -37,7 +37,7 @@ const SIGNS: [&str; 19] =
 /// Splits `text`; the last token is [`Kind::End`].
 pub fn lex(text: &str) -> Result<Vec<Token>, Diagnostic> {
     if text.len() > MAX_BYTES {
-        return Err(Diagnostic::new(SYNTAX, 0..1, "math is longer than 64 KiB", "starts here"));
+        return Err(Diagnostic::new(SIZE, 0..1, "math is longer than 64 KiB", "starts here"));
     }
     let (mut tokens, mut at, mut depth) = (Vec::new(), 0, 0_usize);
     while let Some(c) = text[at..].chars().next() {

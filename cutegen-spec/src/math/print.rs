@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{Expr, Math, Place};
+use super::{Expr, Index, Kind, Loop, Math, Place};
 
 impl Math {
     /// The canonical text, one assignment a line.
@@ -17,11 +17,17 @@ impl Math {
         }
         for assign in &self.assigns {
             let mut numbers = Numbers { axes: &self.vars, seen: BTreeMap::new() };
-            let left = numbers.list(&assign.vars);
+            let left = numbers.list(&assign.index);
             let _ = writeln!(text, "{}[{left}] = {}", place(assign.dst), numbers.expr(&assign.value));
         }
         text
     }
+}
+
+/// The canonical text of one expression; `axes` are those of the loop variables.
+#[must_use]
+pub fn canonical_expr(expr: &Expr, axes: &[usize]) -> String {
+    Numbers { axes, seen: BTreeMap::new() }.expr(expr)
 }
 
 fn place(place: Place) -> String {
@@ -44,32 +50,78 @@ impl Numbers<'_> {
         format!("v{number}:a{}", self.axes[var])
     }
 
-    fn list(&mut self, vars: &[usize]) -> String {
-        let texts: Vec<String> = vars.iter().map(|v| self.var(*v)).collect();
+    fn list(&mut self, indices: &[Index]) -> String {
+        let texts: Vec<String> = indices.iter().map(|index| self.index(index)).collect();
         texts.join(", ")
+    }
+
+    fn index(&mut self, index: &Index) -> String {
+        match index {
+            Index::Const(value) => value.to_string(),
+            Index::Extent(axis) => format!("len(a{axis})"),
+            Index::Var(var) => self.var(*var),
+            Index::Read(tensor, indices) => format!("t{tensor}[{}]", self.list(indices)),
+            Index::Op(op, a, b) => {
+                let a = self.index(a);
+                format!("i{op:?}({a}, {})", self.index(b))
+            }
+        }
     }
 
     fn expr(&mut self, expr: &Expr) -> String {
         match expr {
             Expr::Const(value) => format!("{value:?}"),
-            Expr::Extent(axis) => format!("len(a{axis})"),
-            Expr::Index(var) => self.var(*var),
+            Expr::Int(index) => self.index(index),
             Expr::Scalar(i) => format!("s{i}"),
-            Expr::Load(from, vars) => format!("{}[{}]", place(*from), self.list(vars)),
+            Expr::Load(from, indices) => format!("{}[{}]", place(*from), self.list(indices)),
+            Expr::Pad(from, indices, other) => {
+                let element = self.list(indices);
+                format!("pad({}[{element}], {})", place(*from), self.expr(other))
+            }
             Expr::Unary(op, a) => format!("{}({})", op.name(), self.expr(a)),
             Expr::Binary(op, a, b) => {
                 let a = self.expr(a);
                 format!("{}({a}, {})", op.name(), self.expr(b))
             }
-            Expr::Reduce(op, var, body) => {
+            Expr::Where(parts) => {
+                let texts: Vec<String> = parts.iter().map(|part| self.expr(part)).collect();
+                format!("where({})", texts.join(", "))
+            }
+            Expr::Cast(dtype, a) => format!("cast({dtype}, {})", self.expr(a)),
+            Expr::Reduce(op, loops, body) => {
                 // a bound variable is numbered afresh each time: two sums over one axis are the same sum
-                let outer = self.seen.remove(var);
-                let name = self.var(*var);
-                let text = format!("{}({name}, {})", op.name(), self.expr(body));
-                self.seen.remove(var);
-                self.seen.extend(outer.map(|number| (*var, number)));
+                let outer: Vec<_> = loops.iter().map(|l| (l.var, self.seen.remove(&l.var))).collect();
+                let over: Vec<String> = loops.iter().map(|l| self.bound(l)).collect();
+                let text = format!("{}({}, {})", op.name(), over.join(", "), self.expr(body));
+                for (var, number) in outer {
+                    self.seen.remove(&var);
+                    self.seen.extend(number.map(|number| (var, number)));
+                }
                 text
             }
+        }
+    }
+
+    fn bound(&mut self, l: &Loop) -> String {
+        let mut text = self.var(l.var);
+        if let Some(from) = &l.from {
+            let _ = write!(text, " from {}", self.index(from));
+        }
+        if let Some(to) = &l.to {
+            let _ = write!(text, " to {}", self.index(to));
+        }
+        text
+    }
+}
+
+impl Kind {
+    /// The letter that canonical forms use.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Kind::Real => 'r',
+            Kind::Int => 'i',
+            Kind::Cond => 'c',
         }
     }
 }

@@ -1,15 +1,17 @@
-//! Tokens to a tree with spans: the whole grammar of edition 1, including what this version only reserves.
+//! Tokens to a tree with spans: the whole grammar of edition 1.
 //!
-//! `assignment = name [ "[" exprs "]" ] "=" expr`; precedence from loose to tight: `or`, `and`, `not`, comparison,
-//! `+ -`, `* / %`, sign. Nothing here knows which names exist.
+//! `assignment = name [ "[" exprs "]" ] "=" expr`; precedence from loose to tight: `or`, `and`, `not`, comparison
+//! (which does not chain), `+ -`, `* / %`, sign. Nothing here knows which names exist.
 
 use std::ops::Range;
 
 use super::lexer::{Kind, Token, lex};
-use crate::diagnostic::{Diagnostic, SYNTAX};
+use crate::diagnostic::{Diagnostic, SIZE, SYNTAX};
 
 /// Deepest nesting that is read.
 const MAX_DEPTH: usize = 96;
+/// Most levels of a tree: a long chain of operators is deep, too.
+const MAX_LEVELS: usize = 256;
 
 /// `target[indices] = value`
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +40,8 @@ pub struct Node {
     pub kind: NodeKind,
     /// The place.
     pub span: Range<usize>,
+    /// Levels of the tree below and with this.
+    levels: usize,
 }
 
 /// What an expression is.
@@ -155,27 +159,43 @@ impl Parser {
     }
 
     fn expression(&mut self) -> Result<Node, Diagnostic> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            let span = self.peek().span.clone();
-            return Err(Diagnostic::new(SYNTAX, span, "math nests deeper than 96 levels", "too deep here"));
-        }
+        self.deeper()?;
         let node = self.infix(0);
         self.depth -= 1;
         node
     }
 
-    /// Binary operators by level, left-associative.
+    fn deeper(&mut self) -> Result<(), Diagnostic> {
+        self.depth += 1;
+        if self.depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        let span = self.peek().span.clone();
+        Err(Diagnostic::new(
+            SIZE,
+            span,
+            format!("math nests deeper than {MAX_DEPTH} levels"),
+            "too deep here",
+        ))
+    }
+
+    /// Binary operators by level, left-associative; comparisons do not chain.
     fn infix(&mut self, level: usize) -> Result<Node, Diagnostic> {
-        const LEVELS: [&[&str]; 5] =
-            [&["or"], &["and"], &["<=", ">=", "==", "!=", "<", ">"], &["+", "-"], &["*", "/", "%"]];
-        let Some(operators) = LEVELS.get(level) else { return self.prefix() };
+        const COMPARISONS: &[&str] = &["<=", ">=", "==", "!=", "<", ">"];
+        const LEVELS: [&[&str]; 5] = [&["or"], &["and"], COMPARISONS, &["+", "-"], &["*", "/", "%"]];
+        let Some(operators) = LEVELS.get(level) else { return self.sign() };
+        if level == 2 && self.is_operator("not") {
+            return self.prefix("not", |parser| parser.infix(2));
+        }
         let mut left = self.infix(level + 1)?;
         while let Some(op) = operators.iter().find(|op| self.is_operator(op)) {
+            if level == 2 && matches!(left.kind, NodeKind::Infix(op, ..) if COMPARISONS.contains(&op)) {
+                return Err(self.expected("`and` between two comparisons"));
+            }
             self.next();
             let right = self.infix(level + 1)?;
             let span = left.span.start..right.span.end;
-            left = Node { kind: NodeKind::Infix(op, Box::new(left), Box::new(right)), span };
+            left = node(NodeKind::Infix(op, Box::new(left), Box::new(right)), span)?;
         }
         Ok(left)
     }
@@ -188,31 +208,35 @@ impl Parser {
         }
     }
 
-    fn prefix(&mut self) -> Result<Node, Diagnostic> {
-        let Some(op) = ["-", "not"].into_iter().find(|op| self.is_operator(op)) else { return self.atom() };
+    fn sign(&mut self) -> Result<Node, Diagnostic> {
+        if self.is_operator("-") { self.prefix("-", Parser::sign) } else { self.atom() }
+    }
+
+    fn prefix(
+        &mut self,
+        op: &'static str,
+        operand: impl Fn(&mut Self) -> Result<Node, Diagnostic>,
+    ) -> Result<Node, Diagnostic> {
         let start = self.next().span.start;
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(self.expected("fewer signs in a row"));
-        }
-        let operand = self.prefix()?;
+        self.deeper()?;
+        let operand = operand(self)?;
         self.depth -= 1;
         let span = start..operand.span.end;
-        Ok(Node { kind: NodeKind::Prefix(op, Box::new(operand)), span })
+        node(NodeKind::Prefix(op, Box::new(operand)), span)
     }
 
     fn atom(&mut self) -> Result<Node, Diagnostic> {
         match self.peek().kind.clone() {
-            Kind::Number(value) => Ok(Node { kind: NodeKind::Number(value), span: self.next().span }),
+            Kind::Number(value) => node(NodeKind::Number(value), self.next().span),
             Kind::Word(_) => self.word(),
             Kind::Sign("(") => {
                 let start = self.next().span.start;
                 let (mut nodes, end) = self.list(")")?;
                 let span = start..end.end;
                 match nodes.len() {
-                    1 => Ok(Node { kind: nodes.remove(0).kind, span }),
+                    1 => Ok(Node { span, ..nodes.remove(0) }),
                     0 => Err(Diagnostic::new(SYNTAX, span, "empty parentheses", "expected an expression")),
-                    _ => Ok(Node { kind: NodeKind::Tuple(nodes), span }),
+                    _ => node(NodeKind::Tuple(nodes), span),
                 }
             }
             Kind::Sign(_) | Kind::Separator | Kind::End => Err(self.expected("a number, a name or `(`")),
@@ -224,12 +248,29 @@ impl Parser {
         let start = name.span.start;
         if self.eat(&Kind::Sign("[")) {
             let (indices, end) = self.list("]")?;
-            return Ok(Node { kind: NodeKind::Access(name, indices), span: start..end.end });
+            return node(NodeKind::Access(name, indices), start..end.end);
         }
         if self.eat(&Kind::Sign("(")) {
             let (arguments, end) = self.list(")")?;
-            return Ok(Node { kind: NodeKind::Call(name, arguments), span: start..end.end });
+            return node(NodeKind::Call(name, arguments), start..end.end);
         }
-        Ok(Node { kind: NodeKind::Name(name.text), span: name.span })
+        node(NodeKind::Name(name.text), name.span)
     }
+}
+
+/// A node over its children, refused when the tree becomes too deep for what walks it.
+fn node(kind: NodeKind, span: Range<usize>) -> Result<Node, Diagnostic> {
+    let below = match &kind {
+        NodeKind::Number(_) | NodeKind::Name(_) => 0,
+        NodeKind::Access(_, nodes) | NodeKind::Call(_, nodes) | NodeKind::Tuple(nodes) => {
+            nodes.iter().map(|node| node.levels).max().unwrap_or(0)
+        }
+        NodeKind::Prefix(_, operand) => operand.levels,
+        NodeKind::Infix(_, a, b) => a.levels.max(b.levels),
+    };
+    if below < MAX_LEVELS {
+        return Ok(Node { kind, span, levels: below + 1 });
+    }
+    let message = format!("more than {MAX_LEVELS} operators stand inside each other");
+    Err(Diagnostic::new(SIZE, span, message, "too deep").help("name parts of it in assignments of their own"))
 }

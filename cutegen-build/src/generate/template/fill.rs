@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_spec::math::{Expr, Place};
+use cutegen_spec::math::{Expr, Index, Kind, Place};
 
 use crate::print::c::{self, Dialect, literal};
 
@@ -25,19 +25,20 @@ impl Names {
     /// `expr` as an expression of `float`.
     #[must_use]
     pub(super) fn expr(&self, expr: &Expr) -> String {
-        c::expr(expr, self)
+        c::real(expr, self)
     }
 
-    fn index(&self, vars: &[usize]) -> String {
-        let names: Vec<&str> = vars.iter().filter_map(|v| self.vars.get(v)).map(String::as_str).collect();
+    fn element(&self, index: &[Index]) -> String {
+        let vars = index.iter().filter_map(Index::as_var);
+        let names: Vec<&str> = vars.filter_map(|v| self.vars.get(&v)).map(String::as_str).collect();
         if names.is_empty() { "0".to_owned() } else { names.join(", ") }
     }
 }
 
 impl Dialect for Names {
-    fn load(&self, place: Place, vars: &[usize]) -> String {
+    fn load(&self, place: Place, index: &[Index]) -> String {
         match place {
-            Place::Tensor(t) => format!("to_f32(t{t}({}))", self.index(vars)),
+            Place::Tensor(t) => format!("to_f32(t{t}({}))", self.element(index)),
             Place::Temp(w) => self.temps.get(&w).cloned().unwrap_or_default(),
         }
     }
@@ -52,6 +53,23 @@ impl Dialect for Names {
 
     fn scalar(&self, position: usize) -> String {
         format!("float(s{position})")
+    }
+
+    fn kind(&self, _: Place) -> Kind {
+        Kind::Real
+    }
+
+    fn real(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn index(&self, index: &Index) -> String {
+        c::extent(index)
+    }
+
+    /// Templates have no padded loads; their families leave them out.
+    fn inside(&self, _: Place, _: &[Index]) -> String {
+        "true".to_owned()
     }
 }
 

@@ -31,10 +31,15 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
         return Vec::new();
     }
     match &plan.family {
-        Family::Contraction(family) => gemm_candidates(plan, family, toolchain),
-        Family::Rowwise(family) => rowwise_candidates(plan, family, toolchain),
-        Family::Elementwise(family) => elementwise_candidates(plan, family, toolchain),
-        Family::General { .. } => Vec::new(),
+        Family::Contraction { plain: Some(family), .. } => gemm_candidates(plan, family, toolchain),
+        Family::Rowwise { plain: Some(family), .. } => rowwise_candidates(plan, family, toolchain),
+        Family::Elementwise { plain: Some(family) } => elementwise_candidates(plan, family, toolchain),
+        Family::Contraction { .. }
+        | Family::Rowwise { .. }
+        | Family::Elementwise { .. }
+        | Family::Scan { .. }
+        | Family::Window
+        | Family::General { .. } => Vec::new(),
     }
 }
 
@@ -165,6 +170,7 @@ fn rowwise_candidates(plan: &Plan, family: &Rowwise, toolchain: &str) -> Vec<Can
             ReduceOp::Sum => "Sum",
             ReduceOp::Max => "Max",
             ReduceOp::Min => "Min",
+            ReduceOp::Prod | ReduceOp::ArgMax | ReduceOp::ArgMin => return Vec::new(),
         };
         let value = names.expr(expr);
         body.push_str(&format!(

@@ -7,7 +7,7 @@ use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
-use cutegen_spec::math::{Binary, Expr, Place, Unary};
+use cutegen_spec::math::{self, Binary, Expr, Index, Place, Unary};
 use cutegen_spec::record::Kind;
 use cutegen_spec::tensor::Role;
 
@@ -83,7 +83,7 @@ impl Point {
 
 /// Every candidate for the plan; none when no template computes its family or precision.
 pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
-    let Family::Elementwise(family) = &plan.family else { return Vec::new() };
+    let Family::Elementwise { plain: Some(family) } = &plan.family else { return Vec::new() };
     let shape = |t: usize| &plan.spec.tensors[t].dims;
     let flat = (0..plan.spec.tensors.len()).all(|t| shape(t) == shape(family.out));
     if plan.spec.precision.accumulate != DType::F32 || !flat {
@@ -178,7 +178,7 @@ fn source(plan: &Plan, family: &Elementwise, name: &str, point: Point) -> String
                 ),
             ),
             ("MEMBERS", &join(members.collect(), "\n")),
-            ("BODY", &format!("    v[{}] = {};", family.out, c::expr(&family.value, &Registers))),
+            ("BODY", &format!("    v[{}] = {};", family.out, c::real(&family.value, &Registers))),
             ("PARAMS", &join(params.collect(), ", ")),
             ("LENGTH", &if length.is_empty() { "1".to_owned() } else { length.join(" * ") }),
             ("SCALARS", &join(initialisers.collect(), ", ")),
@@ -217,7 +217,7 @@ fn sums_a_sigmoid(value: &Expr) -> bool {
 struct Registers;
 
 impl Dialect for Registers {
-    fn load(&self, place: Place, _: &[usize]) -> String {
+    fn load(&self, place: Place, _: &[Index]) -> String {
         match place {
             Place::Tensor(t) | Place::Temp(t) => format!("v[{t}]"),
         }
@@ -233,5 +233,22 @@ impl Dialect for Registers {
 
     fn scalar(&self, position: usize) -> String {
         format!("s{position}")
+    }
+
+    fn kind(&self, _: Place) -> math::Kind {
+        math::Kind::Real
+    }
+
+    fn real(&self, text: &str) -> String {
+        text.to_owned()
+    }
+
+    fn index(&self, index: &Index) -> String {
+        c::extent(index)
+    }
+
+    /// The template has no padded loads; its family leaves them out.
+    fn inside(&self, _: Place, _: &[Index]) -> String {
+        "true".to_owned()
     }
 }

@@ -1,0 +1,219 @@
+//! The plain forms of the fast families that the present templates can fill: one output, dense floating-point tensors
+//! of two bytes and more, loads at plain loop variables, and functions that the templates' preludes have.
+
+use cutegen_spec::math::{Binary, Expr, Index, Loop, Place, ReduceOp, Unary, as_vars};
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::tensor::Role;
+
+use crate::plan::schedule::{Schedule, Step, Value};
+
+/// `out[m, n] = epilogue(sum_k a[m, k] * b[n, k], ...)`; several sums share `a`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contraction {
+    /// Axis of the rows.
+    pub m: usize,
+    /// Axis of the columns.
+    pub n: usize,
+    /// The reduced axis.
+    pub k: usize,
+    /// Tensor read as `[m, k]`.
+    pub a: usize,
+    /// One right operand per sum.
+    pub b: Vec<Operand>,
+    /// Temporary that holds each sum in the schedule.
+    pub sums: Vec<usize>,
+    /// The written tensor, `[m, n]`.
+    pub out: usize,
+    /// Its loop variables, rows then columns.
+    pub vars: [usize; 2],
+    /// Its value; loads of `sums` stand for the accumulators.
+    pub epilogue: Expr,
+}
+
+/// A right operand of a contraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// The tensor.
+    pub tensor: usize,
+    /// Whether it is `[n, k]` (k contiguous) and not `[k, n]`.
+    pub k_contiguous: bool,
+}
+
+/// One output over a flat index space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elementwise {
+    /// The written tensor.
+    pub out: usize,
+    /// Its loop variables.
+    pub vars: Vec<usize>,
+    /// Its value; every load has exactly these variables, or none.
+    pub value: Expr,
+}
+
+/// Rows that are reduced along their last axis and mapped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rowwise {
+    /// The written tensor.
+    pub out: usize,
+    /// Loop variables of the rows.
+    pub rows: Vec<usize>,
+    /// Loop variable of the columns.
+    pub col: usize,
+    /// Reductions in order: the temporary, the operation, the body in terms of `rows` and `col`.
+    pub reductions: Vec<(usize, ReduceOp, Expr)>,
+    /// The value of an output element.
+    pub value: Expr,
+}
+
+/// The only output and the last step's value, if templates can compute this at all.
+fn only_output<'a>(
+    spec: &KernelSpec,
+    schedule: &'a Schedule,
+) -> Option<(usize, &'a Step, &'a Expr, &'a [Step])> {
+    let (last, before) = schedule.steps.split_last()?;
+    let (Place::Tensor(out), Value::Map(value)) = (last.dst, &last.value) else { return None };
+    let plain = spec
+        .tensors
+        .iter()
+        .all(|t| t.dtype.is_float() && t.dtype.bits() >= 16 && t.strides.is_none() && t.role != Role::Inout);
+    let native = spec.precision.multiply == cutegen_spec::spec::Multiply::Native && !spec.precision.fast_math;
+    let reduces = before.iter().all(|step| matches!(step.value, Value::Reduce { .. }));
+    let known = schedule.steps.iter().all(|step| is_known(step.value.expr()));
+    let one = spec.tensors_with(Role::Output).count() == 1;
+    (plain && native && reduces && known && one).then_some((out, last, value, before))
+}
+
+/// Whether the templates' preludes have every function, and loads are at plain variables.
+fn is_known(expr: &Expr) -> bool {
+    let mut known = true;
+    expr.visit(&mut |e| {
+        known &= match e {
+            Expr::Const(_) | Expr::Scalar(_) | Expr::Int(Index::Extent(_)) => true,
+            Expr::Load(_, index) => as_vars(index).is_some(),
+            Expr::Unary(op, _) => {
+                !matches!(op, Unary::Floor | Unary::Ceil | Unary::Round | Unary::Sign | Unary::Not)
+            }
+            Expr::Binary(op, ..) => {
+                use Binary::{Add, Div, Max, Min, Mul, Sub};
+                matches!(op, Add | Sub | Mul | Div | Max | Min)
+            }
+            Expr::Int(_) | Expr::Pad(..) | Expr::Where(_) | Expr::Cast(..) | Expr::Reduce(..) => false,
+        };
+    });
+    known
+}
+
+/// The step's variables, when it is a whole reduction over one of them.
+fn one_axis(step: &Step) -> Option<(usize, ReduceOp, usize, &Expr)> {
+    let (Place::Temp(temp), Value::Reduce { op, over, body }) = (step.dst, &step.value) else { return None };
+    let [Loop { var, from: None, to: None }] = over.as_slice() else { return None };
+    let simple =
+        matches!(op, ReduceOp::Sum | ReduceOp::Max | ReduceOp::Min) && step.loops.iter().all(Loop::is_whole);
+    simple.then_some((temp, *op, *var, body))
+}
+
+pub(super) fn elementwise(spec: &KernelSpec, schedule: &Schedule) -> Option<Elementwise> {
+    let (out, step, value, before) = only_output(spec, schedule)?;
+    let mut flat = before.is_empty();
+    value.visit(&mut |expr| {
+        if let Expr::Load(_, index) = expr {
+            flat &= index.is_empty() || *index == step.index;
+        }
+    });
+    flat.then(|| Elementwise { out, vars: step.vars(), value: value.clone() })
+}
+
+pub(super) fn contraction(spec: &KernelSpec, schedule: &Schedule) -> Option<Contraction> {
+    let (out, last, epilogue, sums) = only_output(spec, schedule)?;
+    let vars: [usize; 2] = last.vars().as_slice().try_into().ok()?;
+    let [m, n] = vars.map(|v| schedule.vars[v]);
+    let mut found: Option<Contraction> = None;
+    for step in sums {
+        let (temp, op, over, body) = one_axis(step)?;
+        let k = schedule.vars[over];
+        let (a, b) = product(schedule, body, m, n, k)?;
+        if op != ReduceOp::Sum || found.as_ref().is_some_and(|f| (f.a, f.k) != (a, k)) {
+            return None;
+        }
+        let family = found.get_or_insert_with(|| Contraction {
+            m,
+            n,
+            k,
+            a,
+            b: Vec::new(),
+            sums: Vec::new(),
+            out,
+            vars,
+            epilogue: epilogue.clone(),
+        });
+        family.b.push(b);
+        family.sums.push(temp);
+    }
+    found.filter(|_| epilogue_is_flat(epilogue, vars))
+}
+
+/// Reads `body` as `a[m, k] * b[n, k]` (or `b[k, n]`), in either order of the factors.
+fn product(schedule: &Schedule, body: &Expr, m: usize, n: usize, k: usize) -> Option<(usize, Operand)> {
+    let Expr::Binary(Binary::Mul, left, right) = body else { return None };
+    let load = |expr: &Expr| match expr {
+        Expr::Load(Place::Tensor(tensor), index) => {
+            Some((*tensor, as_vars(index)?.iter().map(|v| schedule.vars[*v]).collect::<Vec<_>>()))
+        }
+        _ => None,
+    };
+    let (left, right) = (load(left)?, load(right)?);
+    for ((a, a_axes), (b, b_axes)) in [(&left, &right), (&right, &left)] {
+        if *a_axes == [m, k] && *b_axes == [n, k] {
+            return Some((*a, Operand { tensor: *b, k_contiguous: true }));
+        }
+        if *a_axes == [m, k] && *b_axes == [k, n] {
+            return Some((*a, Operand { tensor: *b, k_contiguous: false }));
+        }
+    }
+    None
+}
+
+fn epilogue_is_flat(epilogue: &Expr, vars: [usize; 2]) -> bool {
+    let mut flat = true;
+    epilogue.visit(&mut |expr| {
+        if let Expr::Load(_, index) = expr {
+            let loaded = as_vars(index).unwrap_or_default();
+            flat &= loaded.is_empty() || loaded == vars || loaded.len() == 1;
+        }
+    });
+    flat
+}
+
+pub(super) fn rowwise(spec: &KernelSpec, schedule: &Schedule) -> Option<Rowwise> {
+    let (out, last, value, before) = only_output(spec, schedule)?;
+    let vars = last.vars();
+    let (col, rows) = vars.split_last()?;
+    let mut reductions = Vec::new();
+    for step in before {
+        let (temp, op, over, body) = one_axis(step)?;
+        // a reduction over part of the row axes is a broadcast of something that is not a row
+        let axes = |vars: &[usize]| vars.iter().map(|v| schedule.vars[*v]).collect::<Vec<_>>();
+        if schedule.vars[over] != schedule.vars[*col] || axes(&step.vars()) != axes(rows) {
+            return None;
+        }
+        let moved =
+            step.vars().iter().zip(rows).fold(body.rename(over, *col), |e, (from, to)| e.rename(*from, *to));
+        reductions.push((temp, op, moved));
+    }
+    let family = Rowwise { out, rows: rows.to_vec(), col: *col, reductions, value: value.clone() };
+    let bodies_fit = family.reductions.iter().all(|(_, _, body)| reads_rows(body, &vars));
+    (!before.is_empty() && bodies_fit && reads_rows(value, &vars)).then_some(family)
+}
+
+/// Loads are whole rows `[rows, col]`, a row vector `[col]`, or one value a row `[rows]`.
+fn reads_rows(expr: &Expr, vars: &[usize]) -> bool {
+    let (rows, col) = vars.split_at(vars.len() - 1);
+    let mut ok = true;
+    expr.visit(&mut |expr| {
+        if let Expr::Load(_, index) = expr {
+            let loaded = as_vars(index).unwrap_or_default();
+            ok &= loaded == vars || loaded == col || loaded == rows || loaded.is_empty();
+        }
+    });
+    ok
+}
