@@ -8,6 +8,7 @@ pub mod func;
 pub mod index;
 pub mod lexer;
 mod print;
+pub mod range;
 pub mod resolve;
 pub mod syntax;
 
