@@ -7,6 +7,7 @@
 //! All bad kernels of a text are reported together. Older editions will convert here to the one internal form.
 
 mod fields;
+mod places;
 mod tensors;
 mod v1;
 mod value;
