@@ -6,6 +6,7 @@
 mod accept;
 mod args;
 mod check;
+mod explain;
 mod failure;
 mod lock;
 mod output;
@@ -44,5 +45,6 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Verify(verb) => verify::run(command, verb, out),
         Verb::Toolchain(verb) => toolchain::run(verb, out),
         Verb::Pack(verb) => pack::run(command, verb, out),
+        Verb::Explain(verb) => explain::run(verb, out),
     }
 }

@@ -34,12 +34,17 @@ pub(super) fn axes(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Axis>
             ));
             continue;
         }
-        match extent(&value, &found, errors) {
-            Ok(extent) => found.push(Axis { name: key.text().to_owned(), extent }),
-            Err(message) => errors.push(Diagnostic::new(AXIS, value.span(), message, "expected an extent")),
-        }
+        let extent = extent(&value, &found, errors).unwrap_or_else(|message| {
+            errors.push(Diagnostic::new(AXIS, value.span(), message, "expected an extent"));
+            any_extent() // the kernel is refused; its other errors should not repeat this one
+        });
+        found.push(Axis { name: key.text().to_owned(), extent });
     }
     found
+}
+
+fn any_extent() -> Extent {
+    Extent::Range { lo: 0, hi: MAX_EXTENT, multiple_of: 1, buckets: Vec::new() }
 }
 
 fn extent(value: &Value<'_>, before: &[Axis], errors: &mut Vec<Diagnostic>) -> Result<Extent, String> {
@@ -241,6 +246,7 @@ fn workload(item: &Value<'_>, axes: &[Axis], errors: &mut Vec<Diagnostic>) -> Op
                 found.axes.insert(axis.name.clone(), extent);
             }
             (Some(axis), Some(extent)) => {
+                found.axes.insert(axis.name.clone(), extent); // bound, if wrongly
                 let message = format!("axis `{}` does not take extent {extent}", axis.name);
                 errors.push(Diagnostic::new(SETTING, value.span(), message, "outside its declared range"));
             }
