@@ -50,6 +50,8 @@ pub(crate) enum Verb {
     Pack(Pack),
     /// Say what a diagnostic's code means, such as CG012; without one, list them
     Explain(Explain),
+    /// Print the JSON Schema of a spec file, for editors
+    Schema(Schema),
 }
 
 /// Which kernels a verb is about.
@@ -135,4 +137,11 @@ pub(crate) struct Explain {
     /// The code; all are listed without it
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// Of Cargo.toml, with its tables under package.metadata, instead
+    #[arg(long)]
+    pub(crate) cargo: bool,
 }

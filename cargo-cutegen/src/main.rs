@@ -12,6 +12,7 @@ mod lock;
 mod output;
 mod pack;
 mod project;
+mod schema;
 mod toolchain;
 mod tune;
 mod verify;
@@ -46,5 +47,6 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Toolchain(verb) => toolchain::run(verb, out),
         Verb::Pack(verb) => pack::run(command, verb, out),
         Verb::Explain(verb) => explain::run(verb, out),
+        Verb::Schema(verb) => schema::run(verb, out),
     }
 }

@@ -1,5 +1,6 @@
 //! `inputs`, `inout` and `outputs`: `"dtype[axis, ...]"`, or a table around it.
 
+use super::keys;
 use super::value::{Key, Table, Value};
 use crate::axis::Axis;
 use crate::diagnostic::{self, Diagnostic, NAME, TENSOR, nearest};
@@ -94,7 +95,7 @@ fn long_form<'a>(
     table: &Table<'a>,
     errors: &mut Vec<Diagnostic>,
 ) -> Option<(Value<'a>, bool)> {
-    table.only(&["type", "constant", "strides", "range", "unique"], errors);
+    table.only(&keys::TENSOR, errors);
     for word in ["strides", "range", "unique"] {
         if let Some((key, _)) = table.get(word) {
             let message = format!("`{word}` is reserved by edition 1 and not computed by this version yet");
