@@ -3,6 +3,7 @@
 
 pub mod cost;
 pub mod family;
+pub mod roofline;
 pub mod schedule;
 
 use cutegen_spec::digest::CacheKey;
