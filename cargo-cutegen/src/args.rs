@@ -48,6 +48,10 @@ pub(crate) enum Verb {
     Toolchain(Toolchain),
     /// One bundle that tunes and verifies on a machine with no Rust and no network
     Pack(Pack),
+    /// Say what a diagnostic's code means, such as CG012; without one, list them
+    Explain(Explain),
+    /// Print the JSON Schema of a spec file, for editors
+    Schema(Schema),
 }
 
 /// Which kernels a verb is about.
@@ -126,4 +130,18 @@ pub(crate) struct Pack {
     /// Take NVRTC along, for nodes without one
     #[arg(long)]
     pub(crate) with_nvrtc: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The code; all are listed without it
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// Of Cargo.toml, with its tables under package.metadata, instead
+    #[arg(long)]
+    pub(crate) cargo: bool,
 }

@@ -1,36 +1,24 @@
-//! `check`: whether specs, lock and store agree. Offline, without a GPU; what CI runs.
+//! `check`: whether specs, lock and store agree, and what each kernel costs. Offline, without a GPU; what CI runs.
+
+mod table;
 
 use std::collections::BTreeSet;
 
 use cutegen_build::discover::Project;
 use cutegen_build::pipeline::request;
-use cutegen_build::plan::Plan;
 use cutegen_build::plan::cost::cost;
-use cutegen_build::store::replay::replay;
+use cutegen_build::plan::{Plan, roofline};
+use cutegen_build::store::replay::{Cause, replay};
 use cutegen_build::store::{Store, lock_file};
 use cutegen_spec::lock::Lock;
-use serde::Serialize;
+use cutegen_spec::record::Record;
+use cutegen_spec::workload::Workload;
 
 use crate::args::{Check, Command};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project;
-
-/// One line of the table.
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Row {
-    kernel: String,
-    target: String,
-    family: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why_general: Option<String>,
-    bytes: f64,
-    flops: f64,
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
-}
+use table::{Ceiling, Launched, Row, Work};
 
 /// Prints the table; fails when anything disagrees.
 pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), Failure> {
@@ -40,8 +28,8 @@ pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), F
     let store = Store::new(&project.store);
     let plans = project::select(&project, &verb.select)?;
     let rows: Vec<Row> = plans.iter().map(|plan| row(&project, &lock, &store, plan, verb.tuned)).collect();
-    let title = ["kernel", "target", "family", "MB", "Mflop", "state"].map(str::to_owned);
-    out.table(&title, &rows.iter().map(cells).collect::<Vec<_>>(), &rows);
+    out.table(&table::title(), &table::lines(&rows), &rows);
+    table::reasons(&rows).iter().for_each(|reason| out.remark(reason));
     let mut problems: Vec<String> = rows.into_iter().filter_map(|row| row.problem).collect();
     if verb.select.kernels.is_empty() && verb.select.target.is_none() {
         problems.extend(orphans(&project, &lock));
@@ -50,28 +38,74 @@ pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), F
 }
 
 fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) -> Row {
-    let request = request(plan, project, lock, store);
-    let (state, problem) = match replay(&request) {
-        Ok(entry) if entry.record.is_tuned() => ("tuned", None),
-        Ok(_) if tuned => ("untuned", Some(untuned(plan))),
-        Ok(_) => ("untuned", None),
+    let replayed = replay(&request(plan, project, lock, store));
+    let record = replayed.as_ref().ok().map(|entry| &entry.record);
+    let (state, stale, problem) = match &replayed {
+        Ok(entry) if entry.record.is_tuned() => ("tuned", None, None),
+        Ok(_) => ("untuned", None, tuned.then(|| untuned(plan))),
         Err(error) => {
-            let locked = lock.get(plan.spec.name.as_str(), &plan.target.to_string()).is_some();
-            (if locked { "stale" } else { "missing" }, Some(error.to_string()))
+            let stale = stale(&error.cause);
+            (if stale.is_some() { "stale" } else { "missing" }, stale, Some(error.to_string()))
         }
     };
-    let axes = plan.spec.workloads.first().and_then(|w| plan.spec.bind(&w.axes).ok()).unwrap_or_default();
-    let cost = cost(&plan.spec, &plan.schedule, &axes);
     Row {
         kernel: plan.spec.name.to_string(),
         target: plan.target.to_string(),
         family: plan.family.name(),
         why_general: plan.family.why_general().map(str::to_owned),
-        bytes: cost.bytes,
-        flops: cost.flops,
         state,
+        stale,
+        workloads: plan.spec.workloads.iter().filter_map(|workload| work(plan, workload, record)).collect(),
         problem: problem.or_else(|| wrong_family(plan)),
     }
+}
+
+/// What is wrong with what the lock pins; `None` when it pins nothing.
+fn stale(cause: &Cause) -> Option<String> {
+    match cause {
+        Cause::NotLocked { .. } => None,
+        Cause::KeyMoved { fields, .. } if fields.is_empty() => Some("another question".to_owned()),
+        Cause::KeyMoved { fields, .. } => {
+            let names: Vec<&str> = fields.iter().map(|moved| moved.field.as_str()).collect();
+            Some(format!("{} moved", names.join(", ")))
+        }
+        Cause::EntryMissing { .. } => Some("not in the store".to_owned()),
+        Cause::EntryCorrupt(_) => Some("corrupt".to_owned()),
+        Cause::BytesDiffer { .. } => Some("other bytes".to_owned()),
+        _ => Some("not usable".to_owned()),
+    }
+}
+
+/// The numbers of one workload; none when its derived axes do not come out.
+fn work(plan: &Plan, workload: &Workload, record: Option<&Record>) -> Option<Work> {
+    let axes = plan.spec.bind(&workload.axes).ok()?;
+    let cost = cost(&plan.spec, &plan.schedule, &axes);
+    let roof = roofline::ceilings(&plan.target).map(|ceilings| {
+        let roof = ceilings.roof(roofline::unit(plan), &cost);
+        Ceiling { micros: roof.micros, bound: roof.bound.name(), device: ceilings.device }
+    });
+    Some(Work {
+        axes: workload.axes.clone(),
+        bytes: cost.bytes,
+        flops: cost.flops,
+        intensity: if cost.bytes > 0.0 { cost.flops / cost.bytes } else { 0.0 },
+        roof,
+        launched: record
+            .filter(|record| record.is_tuned())
+            .and_then(|record| launched(record, workload, &axes, plan.spec.tensors.len())),
+    })
+}
+
+/// The variant that well-aligned tensors get, and what was measured of it.
+fn launched(record: &Record, workload: &Workload, axes: &[i64], tensors: usize) -> Option<Launched> {
+    let variant = &record.variants[record.choose(axes, &vec![0; tensors])?];
+    let timings = variant.evidence.iter().flat_map(|evidence| &evidence.timings);
+    let timing = timings.into_iter().find(|timing| timing.workload == workload.axes);
+    Some(Launched {
+        variant: variant.name.clone(),
+        micros: timing.map(|timing| timing.micros),
+        speedup: timing.map(|timing| timing.speedup),
+    })
 }
 
 fn untuned(plan: &Plan) -> String {
@@ -102,15 +136,4 @@ fn orphans(project: &Project, lock: &Lock) -> Vec<String> {
             )
         })
         .collect()
-}
-
-fn cells(row: &Row) -> Vec<String> {
-    vec![
-        row.kernel.clone(),
-        row.target.clone(),
-        row.family.to_owned(),
-        format!("{:.3}", row.bytes / 1e6),
-        format!("{:.3}", row.flops / 1e6),
-        row.state.to_owned(),
-    ]
 }

@@ -6,11 +6,13 @@
 mod accept;
 mod args;
 mod check;
+mod explain;
 mod failure;
 mod lock;
 mod output;
 mod pack;
 mod project;
+mod schema;
 mod toolchain;
 mod tune;
 mod verify;
@@ -44,5 +46,7 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Verify(verb) => verify::run(command, verb, out),
         Verb::Toolchain(verb) => toolchain::run(verb, out),
         Verb::Pack(verb) => pack::run(command, verb, out),
+        Verb::Explain(verb) => explain::run(verb, out),
+        Verb::Schema(verb) => schema::run(verb, out),
     }
 }

@@ -1,6 +1,7 @@
 //! What the command prints: text with a progress line for people, or one JSON value a line.
 
 use std::cell::RefCell;
+use std::io::Write as _;
 use std::time::Duration;
 
 use cutegen_build::event::{Event, Reporter};
@@ -25,9 +26,9 @@ impl Output {
     pub(crate) fn result(&self, text: &str, value: &impl Serialize) {
         if self.json {
             // a value of our own types always serialises
-            println!("{}", serde_json::to_string(value).unwrap_or_default());
+            line(&serde_json::to_string(value).unwrap_or_default());
         } else {
-            self.bar.borrow().suspend(|| println!("{text}"));
+            self.bar.borrow().suspend(|| line(text));
         }
     }
 
@@ -45,7 +46,14 @@ impl Output {
         for row in [title].into_iter().chain(rows.iter().map(Vec::as_slice)) {
             let cells: Vec<String> =
                 row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-            println!("{}", cells.join("  ").trim_end());
+            line(cells.join("  ").trim_end());
+        }
+    }
+
+    /// A line below a table, for people: programs have it in a row.
+    pub(crate) fn remark(&self, text: &str) {
+        if !self.json {
+            line(text);
         }
     }
 
@@ -63,7 +71,7 @@ impl Output {
         self.bar.borrow().finish_and_clear();
         if self.json {
             let value = serde_json::json!({ "event": "failed", "code": failure.code(), "message": failure.to_string() });
-            println!("{value}");
+            line(&value.to_string());
         }
         eprintln!("{failure}");
     }
@@ -113,4 +121,9 @@ impl Output {
         bar.enable_steady_tick(Duration::from_millis(200));
         *self.bar.borrow_mut() = bar;
     }
+}
+
+/// A line on standard output. Whoever closed the pipe, as `head` does, has read enough.
+fn line(text: &str) {
+    let _closed = writeln!(std::io::stdout(), "{text}");
 }

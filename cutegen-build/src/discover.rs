@@ -9,7 +9,7 @@ use cutegen_spec::settings::Settings;
 use cutegen_spec::spec::KernelSpec;
 
 use crate::error::Error;
-use crate::render;
+use crate::render::Rendering;
 
 /// A package, or a library of specs with a store of its own.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Project {
     /// The package whose Cargo.toml lies in `root`.
     pub fn package(root: &Path) -> Result<Self, Error> {
         let manifest = root.join("Cargo.toml");
-        let mut reader = Reader { root, errors: Vec::new(), warnings: Vec::new(), sources: Vec::new() };
+        let mut reader = Reader::new(root);
         let document = reader.file(&manifest, edition::manifest)?;
         let mut specs = document.kernels;
         if let Some(folder) = &document.settings.specs {
@@ -49,8 +49,7 @@ impl Project {
     /// The library of spec files under `specs`, with lock and store in `cache`.
     pub fn library(specs: &Path, cache: &Path) -> Result<Self, Error> {
         let settings = Settings::default();
-        let mut reader =
-            Reader { root: specs, errors: Vec::new(), warnings: Vec::new(), sources: Vec::new() };
+        let mut reader = Reader::new(specs);
         let kernels = reader.folder(specs, &settings)?;
         reader.finish(None, settings, kernels, cache.join(lock::FILE), cache.to_path_buf())
     }
@@ -64,18 +63,26 @@ impl Project {
 
 struct Reader<'a> {
     root: &'a Path,
+    rendering: Rendering,
     errors: Vec<String>,
     warnings: Vec<String>,
     sources: Vec<PathBuf>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(root: &'a Path) -> Self {
+        let (errors, warnings, sources) = (Vec::new(), Vec::new(), Vec::new());
+        Self { root, rendering: Rendering::default(), errors, warnings, sources }
+    }
+
     fn file(&mut self, path: &Path, parse: impl Fn(&str) -> Document) -> Result<Document, Error> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
         let document = parse(&text);
         let shown = path.strip_prefix(self.root).unwrap_or(path);
-        self.errors.extend(document.errors.iter().map(|error| render::error(shown, &text, error)));
-        self.warnings.extend(document.warnings.iter().map(|warning| render::warning(shown, &text, warning)));
+        let rendering = &mut self.rendering;
+        self.errors.extend(document.errors.iter().map(|error| rendering.error(shown, &text, error)));
+        self.warnings
+            .extend(document.warnings.iter().map(|warning| rendering.warning(shown, &text, warning)));
         self.sources.push(path.to_path_buf());
         Ok(document)
     }

@@ -38,6 +38,12 @@ pub const COLLIDE: Code = Code(17);
 /// The math is too long, too deep or expands to too much.
 pub const SIZE: Code = Code(18);
 
+/// Every code, by number. Each has a page in `docs/errors/`.
+pub const CODES: [Code; 15] = [
+    TOML, SCHEMA, NAME, AXIS, TENSOR, SETTING, SYNTAX, UNDECLARED, ACCESS, ASSIGN, RESERVED, KIND, RANGE,
+    COLLIDE, SIZE,
+];
+
 impl std::fmt::Display for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "CG{:03}", self.0)
@@ -103,7 +109,15 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{CODES, nearest};
+
+    #[test]
+    fn every_code_is_listed_by_number() {
+        let is_code = |line: &&str| line.starts_with("pub const ") && line.contains(": Code = ");
+        let declared = include_str!("diagnostic.rs").lines().filter(is_code);
+        assert_eq!(declared.count(), CODES.len());
+        assert!(CODES.windows(2).all(|pair| pair[0] < pair[1]));
+    }
 
     #[test]
     fn suggests_only_near_misses() {

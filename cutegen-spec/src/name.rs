@@ -34,13 +34,18 @@ impl fmt::Display for KernelName {
     }
 }
 
-/// Whether `text` is a word that Rust keeps for itself, in any edition so far.
-#[must_use]
-pub fn is_keyword(text: &str) -> bool {
+/// Words that Rust keeps for itself, in any edition so far.
+pub fn keywords() -> impl Iterator<Item = &'static str> {
     const WORDS: &str = "as async await become box break const continue crate do dyn else enum extern false final fn \
                          for gen if impl in let loop macro match mod move mut override priv pub ref return self \
                          static struct super trait true try type typeof unsafe unsized use virtual where while yield";
-    WORDS.split_whitespace().any(|word| word == text)
+    WORDS.split_whitespace()
+}
+
+/// Whether `text` is one of [`keywords`].
+#[must_use]
+pub fn is_keyword(text: &str) -> bool {
+    keywords().any(|word| word == text)
 }
 
 #[cfg(test)]

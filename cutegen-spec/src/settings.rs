@@ -15,14 +15,23 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Every mode.
+    pub const ALL: [Mode; 3] = [Mode::Locked, Mode::Search, Mode::Stub];
+
+    /// Its word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Locked => "locked",
+            Mode::Search => "search",
+            Mode::Stub => "stub",
+        }
+    }
+
     /// Reads the word of `CUTEGEN_MODE` or of the metadata key `mode`.
     pub fn parse(word: &str) -> Result<Mode, String> {
-        match word {
-            "locked" => Ok(Mode::Locked),
-            "search" => Ok(Mode::Search),
-            "stub" => Ok(Mode::Stub),
-            _ => Err(format!("unknown mode `{word}`: expected `locked`, `search` or `stub`")),
-        }
+        let found = Mode::ALL.into_iter().find(|mode| mode.name() == word);
+        found.ok_or_else(|| format!("unknown mode `{word}`: expected `locked`, `search` or `stub`"))
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod cost;
 pub mod family;
+pub mod roofline;
 mod scan;
 pub mod schedule;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::keys;
 use super::tensors::is_identifier;
 use super::value::{Key, Table, Value};
 use crate::axis::{Axis, Extent};
@@ -13,7 +14,7 @@ use crate::tensor::{Scalar, Tensor};
 use crate::workload::Workload;
 
 /// Largest extent of an axis.
-const MAX_EXTENT: i64 = 1 << 40;
+pub const MAX_EXTENT: i64 = 1 << 40;
 
 /// Reads `axes`, each seeing those declared before it.
 pub(super) fn axes(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Axis> {
@@ -34,17 +35,22 @@ pub(super) fn axes(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Axis>
             ));
             continue;
         }
-        match extent(&value, &found, errors) {
-            Ok(extent) => found.push(Axis { name: key.text().to_owned(), extent }),
-            Err(message) => errors.push(Diagnostic::new(AXIS, value.span(), message, "expected an extent")),
-        }
+        let extent = extent(&value, &found, errors).unwrap_or_else(|message| {
+            errors.push(Diagnostic::new(AXIS, value.span(), message, "expected an extent"));
+            any_extent() // the kernel is refused; its other errors should not repeat this one
+        });
+        found.push(Axis { name: key.text().to_owned(), extent });
     }
     found
 }
 
+fn any_extent() -> Extent {
+    Extent::Range { lo: 0, hi: MAX_EXTENT, multiple_of: 1, buckets: Vec::new() }
+}
+
 fn extent(value: &Value<'_>, before: &[Axis], errors: &mut Vec<Diagnostic>) -> Result<Extent, String> {
     if let Some(table) = value.table() {
-        table.only(&["range", "multiple-of", "buckets"], errors);
+        table.only(&keys::AXIS, errors);
         let (_, range) = table.get("range").ok_or("an axis table needs a key `range`")?;
         let text = range.string().ok_or("`range` is a string such as \"1..=8192\"")?;
         let multiple_of = match table.get("multiple-of") {
@@ -139,7 +145,7 @@ pub(super) fn precision(table: &Table<'_>, tensors: &[Tensor], errors: &mut Vec<
         errors.push(value.expected("a table"));
         return precision;
     };
-    inner.only(&["accumulate", "multiply", "fast-math"], errors);
+    inner.only(&keys::PRECISION, errors);
     if let Some((_, value)) = inner.get("accumulate") {
         match value.string().and_then(DType::parse) {
             Some(dtype @ (DType::F32 | DType::F64)) if !wide || dtype == DType::F64 => {
@@ -171,7 +177,7 @@ pub(super) fn tolerance(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Opti
         errors.push(value.expected("a table with `relative`, `absolute` and `reason`"));
         return None;
     };
-    inner.only(&["relative", "absolute", "reason"], errors);
+    inner.only(&keys::TOLERANCE, errors);
     let mut number = |key: &str| {
         let (_, value) = inner.get(key)?;
         let number = value.number().filter(|n| n.is_finite() && *n >= 0.0);
@@ -235,6 +241,7 @@ fn workload(item: &Value<'_>, axes: &[Axis], errors: &mut Vec<Diagnostic>) -> Op
                 found.axes.insert(axis.name.clone(), extent);
             }
             (Some(axis), Some(extent)) => {
+                found.axes.insert(axis.name.clone(), extent); // bound, if wrongly
                 let message = format!("axis `{}` does not take extent {extent}", axis.name);
                 errors.push(Diagnostic::new(SETTING, value.span(), message, "outside its declared range"));
             }
@@ -273,7 +280,7 @@ pub(super) fn accept(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> f64 {
         errors.push(value.expected("a table with `min-speedup`"));
         return 1.0;
     };
-    inner.only(&["min-speedup"], errors);
+    inner.only(&keys::ACCEPT, errors);
     let Some((_, value)) = inner.get("min-speedup") else { return 1.0 };
     match value.number().filter(|n| n.is_finite() && *n > 0.0) {
         Some(number) => number,

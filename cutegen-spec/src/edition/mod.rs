@@ -7,9 +7,13 @@
 //! All bad kernels of a text are reported together. Older editions will convert here to the one internal form.
 
 mod fields;
+pub mod keys;
+mod places;
 mod tensors;
 mod v1;
 mod value;
+
+pub use fields::MAX_EXTENT;
 
 use crate::diagnostic::{Diagnostic, SCHEMA, SETTING, TOML};
 use crate::settings::{Mode, Settings};
@@ -65,7 +69,7 @@ pub fn spec_file(text: &str, settings: &Settings) -> Document {
             return document;
         }
     }
-    root.only(&["edition", "kernels"], &mut document.errors);
+    root.only(&keys::SPEC_FILE, &mut document.errors);
     kernels(&root, &mut document);
     document
 }
@@ -134,7 +138,7 @@ fn kernels(parent: &Table<'_>, document: &mut Document) {
 }
 
 fn settings(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Settings {
-    table.only(&["targets", "specs", "store", "mode", "min-gate"], errors);
+    table.only(&keys::SETTINGS, errors);
     let mut settings = Settings::default();
     if let Some((_, value)) = table.get("targets") {
         settings.targets = targets(&value, errors);

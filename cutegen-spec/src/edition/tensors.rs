@@ -1,8 +1,9 @@
 //! `inputs`, `inout` and `outputs`: `"dtype[axis, ...]"`, or a table around it.
 
+use super::keys;
 use super::value::{Key, Table, Value};
 use crate::axis::Axis;
-use crate::diagnostic::{Diagnostic, NAME, TENSOR, nearest};
+use crate::diagnostic::{Diagnostic, NAME, RESERVED, TENSOR, nearest};
 use crate::dtype::DType;
 use crate::int_expr::{IntExpr, IntOp};
 use crate::math::Kind;
@@ -54,7 +55,7 @@ fn tensor(
     let declared = match &long {
         None => value.clone(),
         Some(table) => {
-            table.only(&["type", "constant", "strides", "range", "unique"], errors);
+            table.only(&keys::TENSOR, errors);
             let Some((_, declared)) = table.get("type") else {
                 errors.push(value.expected("a key `type = \"dtype[axis, ...]\"`"));
                 return None;
@@ -78,8 +79,8 @@ fn tensor(
     let mut found =
         Tensor { name, role, dtype, dims, constant: false, strides: None, range: None, unique: false };
     if role == Role::Inout && dtype.bits() < 8 {
-        let message = format!("an inout of {dtype} would write half a byte");
-        errors.push(Diagnostic::new(TENSOR, declared.span(), message, "expected a type of whole bytes"));
+        let message = format!("an inout of {dtype} is reserved by edition 1 and not computed by this version yet");
+        errors.push(Diagnostic::new(RESERVED, declared.span(), message, "expected a type of whole bytes"));
         return None;
     }
     match long {

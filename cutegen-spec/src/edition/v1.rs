@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::fields::{accept, axes, peers, precision, scalars, tolerance, workloads};
+use super::keys;
 use super::tensors::tensors;
 use super::value::{Key, Table, Value};
 use crate::diagnostic::{Diagnostic, NAME, SCHEMA, SETTING};
@@ -12,29 +13,6 @@ use crate::name::KernelName;
 use crate::spec::KernelSpec;
 use crate::target::Target;
 use crate::tensor::Role;
-
-const KEYS: [&str; 17] = [
-    "axes",
-    "inputs",
-    "outputs",
-    "inout",
-    "intermediates",
-    "scalars",
-    "math",
-    "precision",
-    "tolerance",
-    "deterministic",
-    "workloads",
-    "accept",
-    "family",
-    "peers",
-    "targets",
-    "search",
-    "edition",
-];
-
-const FAMILIES: [&str; 8] =
-    ["contraction", "elementwise", "rowwise", "scan", "window", "attention", "fused graph", "general"];
 
 /// Reads one kernel. `None` when anything is wrong with it; then `errors` says what.
 pub(super) fn kernel(
@@ -52,7 +30,7 @@ pub(super) fn kernel(
         errors.push(value.expected("a kernel table"));
         return None;
     };
-    table.only(&KEYS, errors);
+    table.only(&keys::KERNEL, errors);
     let axes = axes(&table, errors);
     let tensors: Vec<_> = [Role::Input, Role::Inout, Role::Output]
         .into_iter()
@@ -181,9 +159,9 @@ fn flag(table: &Table<'_>, key: &str, errors: &mut Vec<Diagnostic>) -> Option<bo
 fn family(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Option<String> {
     let (_, value) = table.get("family")?;
     match value.string() {
-        Some(word) if FAMILIES.contains(&word) => Some(word.to_owned()),
+        Some(word) if keys::FAMILIES.contains(&word) => Some(word.to_owned()),
         _ => {
-            errors.push(value.expected(&format!("one of {}", FAMILIES.join(", "))));
+            errors.push(value.expected(&format!("one of {}", keys::FAMILIES.join(", "))));
             None
         }
     }

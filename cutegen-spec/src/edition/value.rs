@@ -5,6 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::places::locate;
 use crate::diagnostic::{Diagnostic, SCHEMA, nearest};
 
 /// A key of a table.
@@ -79,17 +80,13 @@ impl<'a> Value<'a> {
         Diagnostic::new(SCHEMA, self.span(), format!("found {found}"), format!("expected {what}"))
     }
 
-    /// The file's range for a range inside this string's content: exact when the string has no escapes, otherwise
-    /// the whole string.
+    /// The file's range for a range inside this string's content.
     pub(super) fn inside(&self, range: Range<usize>) -> Range<usize> {
         let whole = self.span();
-        let Some(raw) = self.source.get(whole.clone()) else { return whole };
-        let Some(content) = self.string() else { return whole };
-        match raw.find(content) {
-            Some(offset) if !content.is_empty() => {
-                whole.start + offset + range.start..whole.start + offset + range.end
-            }
-            _ => whole,
+        let found = self.source.get(whole.clone()).zip(self.string());
+        match found.and_then(|(token, content)| locate(token, content, range)) {
+            Some(inside) => whole.start + inside.start..whole.start + inside.end,
+            None => whole,
         }
     }
 }

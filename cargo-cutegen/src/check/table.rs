@@ -1,0 +1,207 @@
+//! The table that `check` prints: from rows of values to cells of text. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// One kernel on one target.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Row {
+    pub(super) kernel: String,
+    pub(super) target: String,
+    pub(super) family: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) why_general: Option<String>,
+    pub(super) state: &'static str,
+    /// Why the entry is not what the spec asks for, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stale: Option<String>,
+    pub(super) workloads: Vec<Work>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) problem: Option<String>,
+}
+
+/// One workload of it.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Work {
+    pub(super) axes: BTreeMap<String, i64>,
+    pub(super) bytes: f64,
+    pub(super) flops: f64,
+    /// Operations a byte.
+    pub(super) intensity: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) roof: Option<Ceiling>,
+    /// What is launched, when the entry is tuned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) launched: Option<Launched>,
+}
+
+/// The least time on the target's device.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Ceiling {
+    pub(super) micros: f64,
+    pub(super) bound: &'static str,
+    pub(super) device: &'static str,
+}
+
+/// The variant that a workload gets.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Launched {
+    pub(super) variant: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) micros: Option<f64>,
+    /// Over the incumbent, where it was timed at this workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) speedup: Option<f64>,
+}
+
+/// The columns' names.
+pub(super) fn title() -> Vec<String> {
+    ["kernel", "target", "family", "workload", "MB", "Mflop", "flop/B", "roof us", "bound", "entry"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+/// A line for each workload; kernel, target and family stand on the first.
+pub(super) fn lines(rows: &[Row]) -> Vec<Vec<String>> {
+    rows.iter().flat_map(kernel_lines).collect()
+}
+
+fn kernel_lines(row: &Row) -> Vec<Vec<String>> {
+    let head = [row.kernel.clone(), row.target.clone(), row.family.to_owned()];
+    if row.workloads.is_empty() {
+        let none = vec!["-".to_owned(); 6];
+        return vec![[head.to_vec(), none, vec![entry(row, None)]].concat()];
+    }
+    let works = row.workloads.iter().enumerate();
+    let line = |(index, work): (usize, &Work)| {
+        let head = if index == 0 { head.clone() } else { Default::default() };
+        [head.to_vec(), numbers(work), vec![entry(row, work.launched.as_ref())]].concat()
+    };
+    works.map(line).collect()
+}
+
+fn numbers(work: &Work) -> Vec<String> {
+    let dash = || "-".to_owned();
+    let axes: Vec<String> = work.axes.iter().map(|(axis, extent)| format!("{axis}={extent}")).collect();
+    vec![
+        if axes.is_empty() { dash() } else { axes.join(" ") },
+        digits(work.bytes / 1e6),
+        digits(work.flops / 1e6),
+        digits(work.intensity),
+        work.roof.as_ref().map_or_else(dash, |roof| digits(roof.micros)),
+        work.roof.as_ref().map_or_else(dash, |roof| roof.bound.to_owned()),
+    ]
+}
+
+/// `tuned NAME 1.23x`, `stale: math moved`, or the state alone.
+fn entry(row: &Row, launched: Option<&Launched>) -> String {
+    if let Some(why) = &row.stale {
+        return format!("{}: {why}", row.state);
+    }
+    let Some(launched) = launched else { return row.state.to_owned() };
+    let speedup = launched.speedup.map(|s| format!(" {s:.2}x")).unwrap_or_default();
+    format!("{} {}{speedup}", row.state, launched.variant)
+}
+
+/// Why each `general` kernel is in no faster family, once however many targets it has.
+pub(super) fn reasons(rows: &[Row]) -> Vec<String> {
+    let general = rows.iter().filter_map(|row| Some((row.kernel.as_str(), row.why_general.as_deref()?)));
+    let by_kernel: BTreeMap<&str, &str> = general.collect();
+    by_kernel.into_iter().map(|(kernel, why)| format!("{kernel} is general: {why}")).collect()
+}
+
+/// Three significant digits, and never an exponent.
+fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v == 0.0 || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        v if v >= 0.099_95 => 3,
+        v if v >= 0.009_995 => 4,
+        _ => 6,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ceiling, Launched, Row, Work, digits, lines, reasons, title};
+
+    fn work(m: i64, roof: Option<Ceiling>, launched: Option<Launched>) -> Work {
+        let axes = [("m".to_owned(), m)].into();
+        Work { axes, bytes: 4e6, flops: 1e6, intensity: 0.25, roof, launched }
+    }
+
+    fn roof(micros: f64) -> Option<Ceiling> {
+        Some(Ceiling { micros, bound: "memory", device: "H200" })
+    }
+
+    fn row(target: &str, state: &'static str, workloads: Vec<Work>) -> Row {
+        let (kernel, target) = ("norm".to_owned(), target.to_owned());
+        Row { kernel, target, family: "rowwise", state, workloads, ..Row::default() }
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let shown = [0.0, 0.000_123_4, 0.012_34, 0.1234, 1.234, 9.996, 12.34, 99.96, 123.4, 12_345.6];
+        let expected = ["0", "0.000123", "0.0123", "0.123", "1.23", "10.0", "12.3", "100", "123", "12346"];
+        assert_eq!(shown.map(digits), expected);
+    }
+
+    #[test]
+    fn a_line_for_each_workload() {
+        let tuned = Launched { variant: "rows4".to_owned(), micros: Some(2.0), speedup: Some(1.309) };
+        let naive = Launched { variant: "naive".to_owned(), micros: None, speedup: None };
+        let row = row(
+            "sm_90a",
+            "tuned",
+            vec![work(128, roof(0.957), Some(tuned)), work(1, roof(7.5), Some(naive))],
+        );
+        let lines = lines(&[row]);
+        let expected = [
+            [
+                "norm",
+                "sm_90a",
+                "rowwise",
+                "m=128",
+                "4.00",
+                "1.00",
+                "0.250",
+                "0.957",
+                "memory",
+                "tuned rows4 1.31x",
+            ],
+            ["", "", "", "m=1", "4.00", "1.00", "0.250", "7.50", "memory", "tuned naive"],
+        ];
+        assert_eq!(lines, expected);
+        assert_eq!(title().len(), expected[0].len());
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_dash() {
+        let mut stale = row("host", "stale", vec![work(1, None, None)]);
+        stale.stale = Some("math moved".to_owned());
+        let lines = lines(&[stale, row("host", "missing", Vec::new())]);
+        assert_eq!(lines[0][7..], ["-", "-", "stale: math moved"]);
+        assert_eq!(lines[1][3..], ["-", "-", "-", "-", "-", "-", "missing"]);
+        assert_eq!(lines[1].len(), title().len());
+    }
+
+    #[test]
+    fn reasons_are_told_once_a_kernel() {
+        let general = |target| {
+            let mut row = row(target, "untuned", Vec::new());
+            row.why_general = Some("it has several outputs".to_owned());
+            row
+        };
+        let mut other = row("host", "untuned", Vec::new());
+        other.kernel = "other".to_owned();
+        let found = reasons(&[general("host"), general("sm_90a"), other]);
+        assert_eq!(found, ["norm is general: it has several outputs"]);
+    }
+}

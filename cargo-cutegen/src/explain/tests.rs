@@ -1,0 +1,99 @@
+//! Pages against codes, and each page's examples against the reader. `UPDATE_GOLDEN=1` writes the messages that the
+//! reader gives now into the pages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cutegen_build::render;
+use cutegen_spec::diagnostic::{CODES, COLLIDE, Code, KIND, RANGE, SIZE};
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::settings::Settings;
+
+use super::{PAGES, find};
+
+/// Codes that no example can produce yet: the reader still refuses their words with CG014, or has another code for
+/// them. Their pages show no message.
+const PENDING: &[Code] = &[KIND, RANGE, COLLIDE, SIZE];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/errors")
+}
+
+#[test]
+fn every_code_has_its_page_and_every_page_its_code() {
+    let paged: Vec<Code> = PAGES.iter().map(|page| page.code).collect();
+    assert_eq!(paged, CODES);
+    let mut files: Vec<String> = fs::read_dir(folder())
+        .expect("docs/errors is a folder")
+        .map(|item| item.expect("it can be listed").file_name().to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    assert_eq!(files, CODES.map(|code| format!("{code}.md")));
+    for page in &PAGES {
+        assert!(page.text.starts_with(&format!("# {}: {}\n\n", page.code, page.title())), "{}", page.code);
+    }
+}
+
+#[test]
+fn wrong_examples_give_their_code_and_right_ones_nothing() {
+    for page in PAGES.iter().filter(|page| !PENDING.contains(&page.code)) {
+        assert_eq!(codes(page.text, "wrong"), [page.code], "{} wrong", page.code);
+        assert_eq!(codes(page.text, "right"), [], "{} right", page.code);
+    }
+}
+
+#[test]
+fn nothing_is_pending_that_the_reader_can_tell() {
+    for page in PAGES.iter().filter(|page| PENDING.contains(&page.code)) {
+        let told = codes(page.text, "wrong").contains(&page.code) && codes(page.text, "right").is_empty();
+        assert!(!told, "{} is told now: take it out of PENDING, then UPDATE_GOLDEN=1", page.code);
+    }
+}
+
+#[test]
+fn messages_on_pages_are_the_real_ones() {
+    for page in PAGES.iter().filter(|page| !PENDING.contains(&page.code)) {
+        let wrong = block(page.text, "```toml wrong\n").unwrap_or_default();
+        let error = &spec_file(wrong, &Settings::default()).errors[0];
+        let message = format!("{}\n", render::error(Path::new("kernels.toml"), wrong, error));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            let file = folder().join(format!("{}.md", page.code));
+            fs::write(file, with_message(page.text, &message)).expect("written");
+            continue;
+        }
+        let shown = block(page.text, "```text\n");
+        assert_eq!(shown, Some(message.as_str()), "{}; UPDATE_GOLDEN=1 rewrites it", page.code);
+    }
+}
+
+#[test]
+fn codes_are_found_by_any_spelling_and_near_ones_suggested() {
+    for word in ["CG012", "cg012", "12", "CG12", " 012"] {
+        assert_eq!(find(word).map(|page| page.code), Ok(Code(12)), "{word}");
+    }
+    let told = |word| find(word).err().unwrap_or_default();
+    assert_eq!(told("CG08"), "there is no code `CG08`; did you mean `CG018`?\nrun: cargo cutegen explain");
+    assert_eq!(told("what"), "there is no code `WHAT`\nrun: cargo cutegen explain");
+}
+
+/// The codes of the errors in the page's example of this kind.
+fn codes(page: &str, kind: &str) -> Vec<Code> {
+    let text = block(page, &format!("```toml {kind}\n")).expect("a page has both examples");
+    let document = spec_file(text, &Settings::default());
+    assert!(!document.errors.is_empty() || document.kernels.len() == 1, "one kernel, or an error");
+    document.errors.iter().map(|error| error.code).collect()
+}
+
+/// The text of the fenced block that `opens` with this line.
+fn block<'a>(page: &'a str, opens: &str) -> Option<&'a str> {
+    let (_, rest) = page.split_once(opens)?;
+    rest.split_once("```\n").map(|(text, _)| text)
+}
+
+/// The page with `message` between the wrong example and the right one.
+fn with_message(page: &str, message: &str) -> String {
+    let wrong = block(page, "```toml wrong\n").unwrap_or_default();
+    let (head, _) = page.split_once(wrong).unwrap_or((page, ""));
+    let (_, tail) = page.split_once("## Right\n").unwrap_or((page, ""));
+    format!("{head}{wrong}```\n\n```text\n{message}```\n\n## Right\n{tail}")
+}

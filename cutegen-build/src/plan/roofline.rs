@@ -1,0 +1,214 @@
+//! [`Roof`]: the time that a kernel takes at least, from its [`Cost`] and what its device reaches at most. Knows
+//! figures of devices, and no device: a target is declared.
+//!
+//! A roof is a floor of the time and no forecast. It counts each byte once from memory, so a working set that stays
+//! in a cache may beat it.
+
+use cutegen_spec::dtype::DType;
+use cutegen_spec::spec::{KernelSpec, Multiply};
+use cutegen_spec::target::{Arch, Target};
+
+use super::Plan;
+use super::cost::Cost;
+use super::family::Family;
+
+/// What a device reaches at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Ceilings {
+    /// The device that the figures are of.
+    pub device: &'static str,
+    /// Bytes a second to and from memory.
+    pub bytes_per_s: f64,
+    /// Operations a second of each unit.
+    rate: fn(Unit) -> f64,
+}
+
+/// What computes, by the type that products are formed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Scalar cores in f32.
+    VectorF32,
+    /// Scalar cores in f64.
+    VectorF64,
+    /// Tensor cores on f16 or bf16.
+    TensorHalf,
+    /// Tensor cores on inputs rounded to TF32.
+    TensorTf32,
+    /// Tensor cores on 8-bit floats.
+    TensorF8,
+    /// Tensor cores on 8-bit integers.
+    TensorI8,
+    /// Tensor cores on f64.
+    TensorF64,
+}
+
+/// Which ceiling is the lower one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Bytes take longer than operations.
+    Memory,
+    /// Operations take longer than bytes.
+    Compute,
+}
+
+/// The least time of one launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Roof {
+    /// Microseconds.
+    pub micros: f64,
+    /// What it is due to.
+    pub bound: Bound,
+}
+
+/// NVIDIA H200 SXM.
+///
+/// Memory: 4.18 TB/s, the best measured stream with one read for each write; 4.8 TB/s nominal (H200 data sheet).
+const H200: Ceilings = Ceilings { device: "H200", bytes_per_s: 4.18e12, rate: h200 };
+
+/// Operations a second of an H200 SXM. *Measured* figures are of short bursts: sustained ones are lower, for power.
+/// *Nominal* ones are the H200 data sheet's, without sparsity.
+fn h200(unit: Unit) -> f64 {
+    match unit {
+        Unit::VectorF32 => 67e12,   // nominal
+        Unit::VectorF64 => 34e12,   // nominal
+        Unit::TensorHalf => 830e12, // measured on bf16; 989e12 nominal
+        Unit::TensorTf32 => 494e12, // nominal
+        Unit::TensorF8 => 1600e12,  // measured, with fast accumulation; 1979e12 nominal
+        Unit::TensorI8 => 1979e12,  // nominal
+        Unit::TensorF64 => 67e12,   // nominal
+    }
+}
+
+/// The ceilings of a target: those of the device that it names, else of the architecture's device that was measured.
+/// `None` for the CPU, and for a device without figures here.
+#[must_use]
+pub fn ceilings(target: &Target) -> Option<Ceilings> {
+    match target {
+        Target::Cuda { arch: Arch::Sm90a, device: None } => Some(H200),
+        Target::Cuda { arch: Arch::Sm90a, device: Some(name) } => {
+            name.eq_ignore_ascii_case(H200.device).then_some(H200)
+        }
+        Target::Host { .. } => None,
+    }
+}
+
+impl Ceilings {
+    /// Operations a second of this unit.
+    #[must_use]
+    pub fn flops_per_s(&self, unit: Unit) -> f64 {
+        (self.rate)(unit)
+    }
+
+    /// The roof of this much work.
+    #[must_use]
+    pub fn roof(&self, unit: Unit, cost: &Cost) -> Roof {
+        let (memory, compute) = (cost.bytes / self.bytes_per_s, cost.flops / self.flops_per_s(unit));
+        let bound = if memory >= compute { Bound::Memory } else { Bound::Compute };
+        Roof { micros: memory.max(compute) * 1e6, bound }
+    }
+}
+
+/// The unit whose rate bounds a plan. Tensor cores compute contractions only; what stands around their sums is
+/// counted at the same rate, which keeps the roof a floor.
+#[must_use]
+pub fn unit(plan: &Plan) -> Unit {
+    let vector = match plan.spec.precision.accumulate {
+        DType::F64 => Unit::VectorF64,
+        _ => Unit::VectorF32,
+    };
+    let Family::Contraction(contraction) = &plan.family else { return vector };
+    let right = contraction.b.iter().map(|operand| operand.tensor);
+    let operands = right.chain([contraction.a]).map(|tensor| plan.spec.tensors[tensor].dtype);
+    tensor_unit(&plan.spec, operands.collect()).unwrap_or(vector)
+}
+
+/// The tensor cores that multiply these types, which are as wide as the widest.
+fn tensor_unit(spec: &KernelSpec, mut operands: Vec<DType>) -> Option<Unit> {
+    operands.sort_by_key(|dtype| dtype.bits());
+    match (operands.last()?, spec.precision.multiply) {
+        (_, _) if spec.precision.accumulate == DType::F64 => Some(Unit::TensorF64),
+        (DType::F32, Multiply::Tf32) => Some(Unit::TensorTf32),
+        (DType::F16 | DType::Bf16, _) => Some(Unit::TensorHalf),
+        (DType::F8e4m3 | DType::F8e5m2, _) => Some(Unit::TensorF8),
+        (DType::I8 | DType::U8, _) => Some(Unit::TensorI8),
+        (DType::F64, _) => Some(Unit::TensorF64),
+        (DType::F32 | DType::I32 | DType::I64 | DType::Bool | DType::I4 | DType::U4, _) => None,
+    }
+}
+
+impl Bound {
+    /// One word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Bound::Memory => "memory",
+            Bound::Compute => "compute",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bound, Unit, ceilings, unit};
+    use crate::plan::Plan;
+    use crate::plan::cost::{Cost, cost};
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::settings::Settings;
+    use cutegen_spec::target::Target;
+
+    fn plan(dtype: &str, math: &str, more: &str) -> Plan {
+        let text = format!(
+            "edition = 1\n[kernels.one]\naxes = {{ m = 8192, n = 4096, k = 2048 }}\n\
+             inputs = {{ a = \"{dtype}[m, k]\", b = \"{dtype}[n, k]\" }}\noutputs = {{ y = \"{dtype}[m, n]\" }}\n\
+             math = \"{math}\"\ntargets = [\"sm_90a\"]\n{more}"
+        );
+        let document = spec_file(&text, &Settings::default());
+        assert_eq!(document.errors, []);
+        Plan::all(&document.kernels).remove(0)
+    }
+
+    const GEMM: &str = "y[m, n] = sum(k, a[m, k] * b[n, k])";
+
+    #[test]
+    fn the_multiplied_type_decides_the_unit() {
+        assert_eq!(unit(&plan("bf16", GEMM, "")), Unit::TensorHalf);
+        assert_eq!(unit(&plan("f16", GEMM, "")), Unit::TensorHalf);
+        assert_eq!(unit(&plan("f32", GEMM, "")), Unit::VectorF32);
+        assert_eq!(unit(&plan("f64", GEMM, "")), Unit::TensorF64);
+        assert_eq!(unit(&plan("bf16", GEMM, "precision = { accumulate = \"f64\" }")), Unit::TensorF64);
+    }
+
+    #[test]
+    fn only_contractions_get_tensor_cores() {
+        let outer = "y[m, n] = max(k, a[m, k] * b[n, k])";
+        assert_eq!(unit(&plan("bf16", outer, "")), Unit::VectorF32);
+        assert_eq!(unit(&plan("f64", outer, "")), Unit::VectorF64);
+    }
+
+    #[test]
+    fn a_large_gemm_is_bound_by_compute() {
+        let plan = plan("bf16", GEMM, "");
+        let cost = cost(&plan.spec, &plan.schedule, &[8192, 4096, 2048]);
+        let roof = ceilings(&plan.target).map(|c| c.roof(unit(&plan), &cost)).expect("figures");
+        // 2 * 8192 * 4096 * 2048 operations at 830e12 a second
+        assert_eq!(roof.bound, Bound::Compute);
+        assert!((roof.micros - 165.589_1).abs() < 1e-3, "{}", roof.micros);
+    }
+
+    #[test]
+    fn a_stream_is_bound_by_memory() {
+        let cost = Cost { bytes: 418e6, flops: 418e6 };
+        let roof = ceilings(&Target::parse("sm_90a").expect("a target")).expect("figures");
+        assert_eq!(roof.roof(Unit::VectorF32, &cost).bound, Bound::Memory);
+        assert!((roof.roof(Unit::VectorF32, &cost).micros - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn figures_are_of_the_named_device_or_none() {
+        let of = |target: &str| ceilings(&Target::parse(target).expect("a target")).map(|c| c.device);
+        assert_eq!(of("sm_90a"), Some("H200"));
+        assert_eq!(of("sm_90a:h200"), Some("H200"));
+        assert_eq!(of("sm_90a:gh200"), None);
+        assert_eq!(of("host"), None);
+    }
+}
