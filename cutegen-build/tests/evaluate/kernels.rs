@@ -80,7 +80,7 @@ math = "y[m, n] = rms_norm(n, x[m, n], eps) * w[n]"
 extern "C" void cutegen_reference(void** p) {
   const bf16 *x = PTR(bf16, 0), *w = PTR(bf16, 1);
   int64_t m = VAL(int64_t, 2), n = VAL(int64_t, 3);
-  double eps = VAL(float, 4), *v = PTR(double, 5), *b = PTR(double, 6), scale = VAL(double, 7);
+  double eps = VAL(float, 4), *v = PTR(double, 5), *b = PTR(double, 6), scale = VAL(double, 9);
   for (int64_t i = 0; i < m; ++i) {
     double sum = 0, terms = 0;
     for (int64_t j = 0; j < n; ++j) { double a = up(x[i * n + j]); sum += a * a; terms += a != 0; }
@@ -110,7 +110,7 @@ const GEMM_REFERENCE: &str = r#"
 extern "C" void cutegen_reference(void** p) {
   const T *x = PTR(T, 0), *w = PTR(T, 1);
   int64_t m = VAL(int64_t, 2), n = VAL(int64_t, 3), k = VAL(int64_t, 4);
-  double *v = PTR(double, 5), *b = PTR(double, 6), scale = VAL(double, 7);
+  double *v = PTR(double, 5), *b = PTR(double, 6), scale = VAL(double, 9);
   for (int64_t i = 0; i < m; ++i) for (int64_t j = 0; j < n; ++j) {
     double sum = 0, size = 0, terms = 0;
     for (int64_t l = 0; l < k; ++l) {
