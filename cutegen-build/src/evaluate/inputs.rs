@@ -215,7 +215,7 @@ impl Random {
     /// Uniform in `from..to`, which is not empty.
     pub(crate) fn within(&mut self, (from, to): (i64, i64)) -> i64 {
         let span = from.abs_diff(to);
-        from.wrapping_add_unsigned((u128::from(self.next()) * u128::from(span) >> 64) as u64)
+        from.wrapping_add_unsigned(((u128::from(self.next()) * u128::from(span)) >> 64) as u64)
     }
 
     /// The sum of four uniforms, scaled to variance 1: a normal without tails, at the price of one draw.
