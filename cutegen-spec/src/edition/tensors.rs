@@ -64,16 +64,7 @@ fn tensor(
     match shape(text, axes) {
         Ok((dtype, dims)) => {
             supported(dtype, &declared, errors)?;
-            Some(Tensor {
-                name: key.text().to_owned(),
-                role,
-                dtype,
-                dims,
-                constant,
-                strides: None,
-                range: None,
-                unique: false,
-            })
+            Some(Tensor { name: key.text().to_owned(), role, dtype, dims, constant, strides: None, range: None, unique: false })
         }
         Err((message, help)) => {
             let error = Diagnostic::new(TENSOR, declared.span(), message, "expected `\"dtype[axis, ...]\"`");

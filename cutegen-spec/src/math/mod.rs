@@ -11,8 +11,8 @@ mod print;
 pub mod resolve;
 pub mod syntax;
 
-pub use func::{Binary, ReduceOp, Unary};
 pub use index::Index;
+pub use func::{Binary, ReduceOp, Unary};
 
 use crate::dtype::DType;
 
