@@ -85,6 +85,16 @@ pub trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
     const VALUES: usize = (size_of::<Self>() * 8) / Self::DTYPE.bits();
 }
 
+/// Two 4-bit integers in a byte: what views of packed dtypes read and write one by one.
+pub trait Packed: Element {
+    /// The low nibble for 0, the high one for 1.
+    fn nibble(self, which: usize) -> i64;
+
+    /// The same with one nibble replaced; `value` saturates.
+    #[must_use]
+    fn with_nibble(self, which: usize, value: i64) -> Self;
+}
+
 mod sealed {
     pub trait Sealed {}
 }
@@ -182,6 +192,30 @@ impl U4x2 {
     #[must_use]
     pub const fn values(self) -> [u8; 2] {
         [self.0 & 15, self.0 >> 4]
+    }
+}
+
+impl Packed for I4x2 {
+    fn nibble(self, which: usize) -> i64 {
+        i64::from(self.values()[which])
+    }
+
+    fn with_nibble(self, which: usize, value: i64) -> Self {
+        let mut values = self.values();
+        values[which] = value.clamp(-8, 7) as i8;
+        Self::new(values[0], values[1])
+    }
+}
+
+impl Packed for U4x2 {
+    fn nibble(self, which: usize) -> i64 {
+        i64::from(self.values()[which])
+    }
+
+    fn with_nibble(self, which: usize, value: i64) -> Self {
+        let mut values = self.values();
+        values[which] = value.clamp(0, 15) as u8;
+        Self::new(values[0], values[1])
     }
 }
 

@@ -6,6 +6,13 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
+mod cast;
+
+pub use cast::{
+    Whole, cast_bf16, cast_f8e4m3, cast_f8e5m2, cast_f16, cast_f32, cast_f64, cast_i4, cast_i8, cast_i32,
+    cast_i64, cast_u4, cast_u8, ceil, floor, pow, round,
+};
+
 /// `1 / sqrt(x)`.
 #[must_use]
 pub fn rsqrt(x: f64) -> f64 {
@@ -143,6 +150,15 @@ pub const fn modulo(a: i64, b: i64) -> i64 {
     a.rem_euclid(b)
 }
 
+/// `a % b` of integers as math has it: never negative.
+///
+/// # Panics
+/// When `b` is zero; the spec's prover refuses it.
+#[must_use]
+pub const fn rem(a: i64, b: i64) -> i64 {
+    modulo(a, b)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,6 +214,6 @@ mod tests {
     #[test]
     fn index_arithmetic_floors() {
         assert_eq!((floor_div(-7, 2), floor_div(7, 2), floor_div(7, -2), floor_div(-8, 2)), (-4, 3, -4, -4));
-        assert_eq!((modulo(-7, 3), modulo(7, 3)), (2, 1));
+        assert_eq!((modulo(-7, 3), modulo(7, 3), rem(-7, 3)), (2, 1, 2));
     }
 }

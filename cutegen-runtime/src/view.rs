@@ -1,7 +1,7 @@
 //! Ranked views over host slices, and the traits that make views of any kind of memory. A view cannot fail to
 //! be made: a misfit is kept in its [`Layout`] and reported by the wrapper it is given to.
 
-use crate::element::Element;
+use crate::element::{Element, Packed};
 use crate::layout::Layout;
 
 /// Memory that can be looked at as a tensor: slices, vectors, and with `cuda` cudarc's device slices.
@@ -146,9 +146,41 @@ impl<T: Element, const R: usize> ViewMut<'_, T, R> {
     }
 }
 
+impl<T: Packed, const R: usize> View<'_, T, R> {
+    /// The 4-bit integer number `element` of a dense row-major tensor. Its shape counts bytes; this counts their halves.
+    ///
+    /// # Panics
+    /// When the memory has no such element. Wrappers check shapes before the first access.
+    #[must_use]
+    pub fn at4(&self, element: usize) -> i64 {
+        self.memory[element / 2].nibble(element % 2)
+    }
+}
+
+impl<T: Packed, const R: usize> ViewMut<'_, T, R> {
+    /// The 4-bit integer number `element` of a dense row-major tensor. Its shape counts bytes; this counts their halves.
+    ///
+    /// # Panics
+    /// When the memory has no such element. Wrappers check shapes before the first access.
+    #[must_use]
+    pub fn at4(&self, element: usize) -> i64 {
+        self.memory[element / 2].nibble(element % 2)
+    }
+
+    /// Writes the 4-bit integer number `element` of a dense row-major tensor, saturated; its neighbour stays.
+    ///
+    /// # Panics
+    /// When the memory has no such element. Wrappers check shapes before the first access.
+    pub fn put4(&mut self, element: usize, value: i64) {
+        let byte = &mut self.memory[element / 2];
+        *byte = byte.with_nibble(element % 2, value);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::{I4x2, U4x2};
     use crate::layout::Fault;
 
     #[test]
@@ -166,5 +198,24 @@ mod tests {
     fn a_misfit_waits_for_the_launch() {
         let x = [0_f32; 6];
         assert_eq!(x.view([2, 4]).layout().fault(), Some(Fault::Length { expected: 8, found: 6 }));
+    }
+
+    #[test]
+    fn nibbles_are_counted_across_rows() {
+        let mut signed = vec![I4x2::new(1, -2), I4x2::new(3, -8), I4x2::new(7, 0)];
+        let mut view = signed.view_mut([3, 1]); // three rows of two
+        view.put4(3, 100);
+        view.put4(4, -100);
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|i| view.at4(i)), [1, -2, 3, 7, -8, 0]);
+        assert_eq!(signed.view([3, 1]).at4(4), -8);
+        let mut unsigned = vec![U4x2::new(15, 2)];
+        unsigned.view_mut([1]).put4(1, -3);
+        assert_eq!((unsigned.view([1]).at4(0), unsigned.view([1]).at4(1)), (15, 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "out of bounds")]
+    fn a_nibble_outside_is_refused() {
+        let _ = vec![I4x2::new(1, 2)].view([1]).at4(2);
     }
 }

@@ -63,16 +63,34 @@ impl Tensor {
         self.dims.iter().try_fold(1_i64, |product, dim| product.checked_mul(dim.eval_axes(axes)?))
     }
 
-    /// Bytes at these axis extents; `None` on overflow.
+    /// Elements of its memory at these axis extents, from the first addressed one to the last, gaps included; 0 when
+    /// it is empty, `None` on overflow.
     #[must_use]
-    pub fn bytes(&self, axes: &[i64]) -> Option<i64> {
-        let bits = self.elements(axes)?.checked_mul(i64::from(self.dtype.bits()))?;
-        Some((bits + 7) / 8)
+    pub fn span(&self, axes: &[i64]) -> Option<i64> {
+        let mut last = 0_i64;
+        for (dim, stride) in self.dims.iter().zip(self.strides(axes)?) {
+            let extent = dim.eval_axes(axes)?;
+            if extent == 0 {
+                return Some(0);
+            }
+            last = last.checked_add((extent - 1).checked_mul(stride)?)?;
+        }
+        last.checked_add(1)
     }
 
-    /// Row-major strides in elements at these axis extents.
+    /// Bytes of its memory at these axis extents; `None` on overflow.
+    #[must_use]
+    pub fn bytes(&self, axes: &[i64]) -> Option<i64> {
+        let bits = self.span(axes)?.checked_mul(i64::from(self.dtype.bits()))?;
+        Some(bits.div_euclid(8) + i64::from(bits % 8 != 0))
+    }
+
+    /// Strides in elements at these axis extents: the declared ones, or those of a dense row-major tensor.
     #[must_use]
     pub fn strides(&self, axes: &[i64]) -> Option<Vec<i64>> {
+        if let Some(strides) = &self.strides {
+            return strides.iter().map(|stride| stride.eval_axes(axes)).collect();
+        }
         let mut strides = vec![1; self.dims.len()];
         for d in (1..self.dims.len()).rev() {
             strides[d - 1] = self.dims[d].eval_axes(axes)?.checked_mul(strides[d])?;
@@ -88,4 +106,54 @@ pub struct Scalar {
     pub name: String,
     /// Its type: `f32` or `f64`.
     pub dtype: DType,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Role, Tensor};
+    use crate::dtype::DType;
+    use crate::int_expr::IntExpr;
+
+    fn tensor(dtype: DType, dims: &[i64], strides: Option<&[i64]>) -> Tensor {
+        let exprs = |values: &[i64]| values.iter().map(|v| IntExpr::Const(*v)).collect();
+        Tensor {
+            name: "x".to_owned(),
+            role: Role::Input,
+            dtype,
+            dims: exprs(dims),
+            constant: false,
+            strides: strides.map(exprs),
+            range: None,
+            unique: false,
+        }
+    }
+
+    fn sizes(tensor: &Tensor) -> (Option<i64>, Option<i64>, Option<i64>) {
+        (tensor.elements(&[]), tensor.span(&[]), tensor.bytes(&[]))
+    }
+
+    #[test]
+    fn dense_tensors_span_their_elements() {
+        assert_eq!(sizes(&tensor(DType::F16, &[3, 5], None)), (Some(15), Some(15), Some(30)));
+        assert_eq!(sizes(&tensor(DType::I4, &[3, 5], None)), (Some(15), Some(15), Some(8)));
+        assert_eq!(sizes(&tensor(DType::F32, &[], None)), (Some(1), Some(1), Some(4)));
+        assert_eq!(sizes(&tensor(DType::F32, &[0, 5], None)), (Some(0), Some(0), Some(0)));
+    }
+
+    #[test]
+    fn strided_tensors_span_their_gaps() {
+        let padded = tensor(DType::F32, &[3, 5], Some(&[8, 1]));
+        assert_eq!((padded.strides(&[]), sizes(&padded)), (Some(vec![8, 1]), (Some(15), Some(21), Some(84))));
+        let column = tensor(DType::U4, &[3, 5], Some(&[1, 3]));
+        assert_eq!(sizes(&column), (Some(15), Some(15), Some(8)));
+        assert_eq!(sizes(&tensor(DType::F32, &[0, 5], Some(&[8, 1]))), (Some(0), Some(0), Some(0)));
+        assert_eq!(sizes(&tensor(DType::F32, &[3, 0], Some(&[8, 1]))), (Some(0), Some(0), Some(0)));
+    }
+
+    #[test]
+    fn overflow_has_no_size() {
+        assert_eq!(tensor(DType::F32, &[3, 2], Some(&[i64::MAX, 1])).span(&[]), None);
+        assert_eq!(tensor(DType::F64, &[i64::MAX / 8], None).bytes(&[]), None);
+        assert_eq!(tensor(DType::F32, &[i64::MAX, 3], None).span(&[]), None);
+    }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cutegen_spec::spec::KernelSpec;
-use cutegen_spec::tensor::{Role, Tensor};
+use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 
 use super::compare::is_telling;
-use super::element;
 use super::error::Error;
 use super::inputs::{Distribution, Request, draw, draw_scalar, mix, scalar_value};
 use super::protocol::ScalarValue;
 use super::reference::{Call, Expected, Reference};
+use super::strided::Placed;
 
 /// Chooses a scalar's value from a seed and its position; `None` leaves it to [`draw_scalar`].
 pub type ScalarChoice = Box<dyn Fn(u64, usize) -> Option<f64>>;
@@ -83,9 +83,11 @@ impl Cases {
         let inputs: Vec<Vec<u8>> = contents.iter().flatten().cloned().collect();
         let outputs: Vec<usize> = spec
             .tensors_with_results()
-            .map(|t| elements(&spec.tensors[t], axes))
+            .map(|t| Ok(Placed::new(&spec.tensors[t], axes)?.span))
             .collect::<Result<_, _>>()?;
-        let exact = self.exact_integers && distribution == Distribution::Integers;
+        // declared ranges and distinct values are larger than what `Integers` promises
+        let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
+        let exact = self.exact_integers && distribution == Distribution::Integers && small;
         let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &outputs, exact };
         let mut expected: Vec<Option<Expected>> = vec![None; spec.tensors.len()];
         for (t, result) in spec.tensors_with_results().zip(self.reference.call(&call)) {
@@ -118,26 +120,39 @@ pub(crate) fn contents(
     let drawn = spec.tensors.iter().enumerate().map(|(position, tensor)| match tensor.role {
         Role::Output => Ok(None),
         Role::Input | Role::Inout => {
-            let (dtype, elements) = (tensor.dtype, elements(tensor, axes)?);
-            let request = Request { seed, position, inputs, dtype, elements, row: row(tensor, axes) };
-            Ok(Some(draw(distribution, request)))
+            let drawn = input(tensor, (seed, position, inputs), axes, distribution);
+            drawn.map(Some)
         }
     });
     drawn.collect()
 }
 
-/// Elements of `tensor`; an error for extents or a dtype that this form cannot judge.
-pub(crate) fn elements(tensor: &Tensor, axes: &[i64]) -> Result<usize, Error> {
-    if !element::is_supported(tensor.dtype) {
-        return Err(Error::Shape(format!("`{}`: {} is not judged yet", tensor.name, tensor.dtype)));
-    }
-    let count = tensor.elements(axes).and_then(|n| usize::try_from(n).ok());
-    count.ok_or_else(|| Error::Shape(format!("`{}` has no size at {axes:?}", tensor.name)))
-}
-
-fn row(tensor: &Tensor, axes: &[i64]) -> usize {
-    let last = tensor.dims.last().and_then(|dim| dim.eval_axes(axes));
-    last.and_then(|n| usize::try_from(n).ok()).unwrap_or(1)
+/// The drawn memory of one input, gaps poisoned.
+fn input(
+    tensor: &Tensor,
+    (seed, position, inputs): (u64, usize, usize),
+    axes: &[i64],
+    distribution: Distribution,
+) -> Result<Vec<u8>, Error> {
+    let placed = Placed::new(tensor, axes)?;
+    let ends = |range: &ValueRange| Some((range.from.eval_axes(axes)?, range.to.eval_axes(axes)?));
+    let range = tensor.range.as_ref().map(|range| {
+        ends(range)
+            .ok_or_else(|| Error::Shape(format!("the range of `{}` has no value at {axes:?}", tensor.name)))
+    });
+    let request = Request {
+        seed,
+        position,
+        inputs,
+        dtype: tensor.dtype,
+        elements: placed.elements(),
+        row: placed.row(),
+        range: range.transpose()?,
+        is_unique: tensor.unique,
+    };
+    let dense = draw(distribution, &request);
+    let dense = dense.map_err(|reason| Error::Shape(format!("`{}` at {axes:?} {reason}", tensor.name)))?;
+    Ok(placed.scatter(dense))
 }
 
 /// Tensors with a result to be judged: inouts and outputs.
@@ -154,7 +169,8 @@ impl Results for KernelSpec {
 impl Case {
     fn bytes(&self) -> usize {
         let held: usize = self.contents.iter().flatten().map(Vec::len).sum();
-        let wanted: usize = self.expected.iter().flatten().map(|e| 16 * e.value.len()).sum();
-        held + wanted
+        let several = |e: &Expected| e.also.values().map(|v| 64 + 8 * v.len()).sum::<usize>();
+        let wanted = |e: &Expected| 16 * e.value.len() + several(e);
+        held + self.expected.iter().flatten().map(wanted).sum::<usize>()
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! NaN must meet NaN and an infinity the same infinity, whatever the bound says. Where the reference is finite, an
 //! infinity stands for the smallest magnitude that rounds to it: it is right when a result within the bound overflows
-//! the dtype. An element whose bound is infinite or NaN cannot be judged, and is counted.
+//! the dtype. An element whose bound is infinite or NaN cannot be judged, and is counted; so is an integer whose bound
+//! is `i64::MAX` or more. An element with several right values must equal one of them. Elements that no assignment
+//! addresses are not compared here but by [`touched`].
 
 use cutegen_spec::dtype::DType;
 
@@ -46,9 +48,14 @@ enum Verdict {
 pub fn compare(dtype: DType, bytes: &[u8], expected: &Expected) -> Compared {
     let threshold = element::overflow_threshold(dtype);
     let mut compared = Compared::default();
-    for (element, (value, bound)) in expected.value.iter().zip(&expected.bound).enumerate() {
+    for element in (0..expected.value.len()).filter(|e| expected.is_written(*e)) {
+        let (value, bound) = (expected.value[element], usable(dtype, expected.bound[element]));
         let found = element::read(dtype, bytes, element);
-        match verdict(found, *value, *bound, threshold) {
+        let verdict = match expected.also.get(&element) {
+            Some(also) => right(found == value || also.contains(&found)),
+            None => verdict(found, value, bound, threshold),
+        };
+        match verdict {
             Verdict::NotJudged => compared.not_judged += 1,
             Verdict::Right(share) => {
                 compared.judged += 1;
@@ -56,7 +63,7 @@ pub fn compare(dtype: DType, bytes: &[u8], expected: &Expected) -> Compared {
             }
             Verdict::Wrong => {
                 compared.judged += 1;
-                let wrong = Wrong { element, found, expected: *value, bound: *bound };
+                let wrong = Wrong { element, found, expected: value, bound };
                 compared.wrong.get_or_insert(wrong);
             }
         }
@@ -64,22 +71,62 @@ pub fn compare(dtype: DType, bytes: &[u8], expected: &Expected) -> Compared {
     compared
 }
 
-/// Whether an output's bounds are tight enough to tell right from wrong: on 99 % of its elements finite and no larger
-/// than the value itself, or than the spacing of the dtype's subnormals, below which nothing can be told apart. NaN and
-/// infinities need no bound.
+/// What memory held before a launch.
+#[derive(Clone, Copy, Debug)]
+pub enum Before<'a> {
+    /// This byte everywhere: an output.
+    Poison(u8),
+    /// These contents: an inout.
+    Contents(&'a [u8]),
+}
+
+/// The first element that no assignment addresses and that does not hold, bit by bit, what it held before.
+#[must_use]
+pub fn touched(dtype: DType, bytes: &[u8], before: Before<'_>, expected: &Expected) -> Option<usize> {
+    let mut untouched = (0..expected.bound.len()).filter(|e| !expected.is_written(*e));
+    untouched.find(|element| {
+        let held = match before {
+            Before::Poison(poison) => poisoned(dtype, poison, *element),
+            Before::Contents(contents) => element::bits(dtype, contents, *element),
+        };
+        element::bits(dtype, bytes, *element) != held
+    })
+}
+
+/// The bits of an element of poisoned memory.
+#[must_use]
+pub fn poisoned(dtype: DType, poison: u8, element: usize) -> u64 {
+    let is_packed = dtype.bits() < 8;
+    element::bits(dtype, &[poison; 8], if is_packed { element % 2 } else { 0 })
+}
+
+/// Whether an output's bounds are tight enough to tell right from wrong on 99 % of the elements that are written.
 #[must_use]
 pub fn is_telling(dtype: DType, expected: &Expected) -> bool {
-    let floor = 4.0 * dtype.underflow();
-    let loose = |(value, bound): &(&f64, &f64)| {
-        let tight = **bound <= value.abs().max(floor);
-        value.is_finite() && !tight
-    };
-    let count = expected.value.iter().zip(&expected.bound).filter(loose).count();
-    !expected.value.is_empty() && count * 100 <= expected.value.len()
+    let written: Vec<usize> = (0..expected.value.len()).filter(|e| expected.is_written(*e)).collect();
+    let loose = |e: &&usize| !is_tight(dtype, expected.value[**e], expected.bound[**e]);
+    !written.is_empty() && written.iter().filter(loose).count() * 100 <= written.len()
+}
+
+/// A bound is tight when it is finite and no larger than the value itself, or than the spacing of the dtype's
+/// subnormals, below which nothing can be told apart. NaN and infinities need no bound. An integer must be exact.
+fn is_tight(dtype: DType, value: f64, bound: f64) -> bool {
+    if !dtype.is_float() {
+        return bound < 1.0;
+    }
+    !value.is_finite() || bound <= value.abs().max(4.0 * dtype.underflow())
+}
+
+/// An integer's error of `i64::MAX` stands for one that is not known.
+fn usable(dtype: DType, bound: f64) -> f64 {
+    if !dtype.is_float() && bound >= i64::MAX as f64 { f64::INFINITY } else { bound }
+}
+
+fn right(yes: bool) -> Verdict {
+    if yes { Verdict::Right(0.0) } else { Verdict::Wrong }
 }
 
 fn verdict(found: f64, value: f64, bound: f64, threshold: f64) -> Verdict {
-    let right = |yes: bool| if yes { Verdict::Right(0.0) } else { Verdict::Wrong };
     if value.is_nan() {
         return right(found.is_nan());
     }
@@ -102,14 +149,20 @@ fn verdict(found: f64, value: f64, bound: f64, threshold: f64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expected, compare, is_telling};
+    use super::{Before, Expected, compare, is_telling, touched};
     use crate::evaluate::element;
+    use crate::evaluate::reference::UNTOUCHED;
     use cutegen_spec::dtype::DType;
+    use std::collections::BTreeMap;
+
+    fn expected(value: Vec<f64>, bound: Vec<f64>) -> Expected {
+        Expected { value, bound, also: BTreeMap::new() }
+    }
 
     fn check(dtype: DType, found: f64, value: f64, bound: f64) -> &'static str {
         let mut bytes = [0; 8];
         element::write(dtype, &mut bytes, 0, found);
-        let compared = compare(dtype, &bytes, &Expected { value: vec![value], bound: vec![bound] });
+        let compared = compare(dtype, &bytes, &expected(vec![value], vec![bound]));
         match (compared.wrong, compared.not_judged) {
             (None, 0) => "right",
             (None, _) => "not judged",
@@ -140,17 +193,60 @@ mod tests {
 
     #[test]
     fn loose_bounds_tell_nothing() {
-        let telling = |bound: f64| {
-            let expected = Expected { value: vec![1.0; 1000], bound: vec![bound; 1000] };
-            is_telling(DType::F32, &expected)
-        };
+        let telling = |bound: f64| is_telling(DType::F32, &expected(vec![1.0; 1000], vec![bound; 1000]));
         assert!(telling(1.0) && !telling(1.01) && !telling(f64::NAN) && !telling(f64::INFINITY));
-        let zeros = Expected { value: vec![0.0; 4], bound: vec![DType::F32.underflow(); 4] };
+        let zeros = expected(vec![0.0; 4], vec![DType::F32.underflow(); 4]);
         assert!(is_telling(DType::F32, &zeros), "a zero with the bound of rounding is as sharp as can be");
-        let mut few = Expected { value: vec![1.0; 100], bound: vec![0.1; 100] };
+        let mut few = expected(vec![1.0; 100], vec![0.1; 100]);
         few.bound[3] = 9.0;
         assert!(is_telling(DType::F32, &few));
         few.bound[4] = 9.0;
         assert!(!is_telling(DType::F32, &few));
+    }
+
+    #[test]
+    fn integers_are_exact_or_not_judged() {
+        assert_eq!(check(DType::I32, 7.0, 7.0, 0.0), "right");
+        assert_eq!(check(DType::I32, 8.0, 7.0, 0.0), "wrong");
+        assert_eq!(check(DType::I8, 8.0, 7.0, 1.0), "right");
+        assert_eq!(check(DType::I32, 8.0, 7.0, i64::MAX as f64), "not judged");
+        assert_eq!(check(DType::F32, 8.0, 7.0, i64::MAX as f64), "right", "a bound like any other");
+        assert_eq!(check(DType::I4, -8.0, -8.0, 0.0), "right");
+        assert_eq!(check(DType::F8e4m3, 448.0, 1000.0, 600.0), "right", "saturated");
+        assert_eq!(check(DType::F8e4m3, 416.0, 448.0, 16.0), "wrong");
+        let telling = |dtype, bound| is_telling(dtype, &expected(vec![100.0; 9], vec![bound; 9]));
+        assert!(telling(DType::I32, 0.0) && !telling(DType::I32, 1.0) && telling(DType::F32, 1.0));
+        assert!(!telling(DType::Bool, 1.0) && !telling(DType::I8, f64::NAN));
+    }
+
+    #[test]
+    fn one_of_several_right_values() {
+        let mut wanted = expected(vec![3.0, 3.0], vec![5.0, 5.0]);
+        wanted.also.insert(0, vec![5.0, 8.0]);
+        for (found, wrong) in [(3, false), (5, false), (8, false), (4, true), (7, true)] {
+            let compared = compare(DType::I8, &[found, 4], &wanted);
+            assert_eq!(compared.wrong.map(|w| w.element), wrong.then_some(0), "{found}");
+            assert_eq!(compared.judged, 2, "the second has a bound instead");
+        }
+    }
+
+    #[test]
+    fn what_is_not_addressed_keeps_its_bits() {
+        let wanted = expected(vec![1.0, f64::NAN, 2.0], vec![0.0, UNTOUCHED, 0.0]);
+        let compared = compare(DType::I8, &[1, 77, 2], &wanted);
+        assert_eq!((compared.wrong, compared.judged), (None, 2));
+        let poison = |bytes: &[u8]| touched(DType::I8, bytes, Before::Poison(0xa5), &wanted);
+        assert_eq!((poison(&[1, 0xa5, 2]), poison(&[1, 0xff, 2])), (None, Some(1)));
+        let held = |bytes: &[u8]| touched(DType::U4, bytes, Before::Contents(&[0x70, 0x00]), &wanted);
+        assert_eq!((held(&[0x71, 0xf2]), held(&[0x61, 0x02])), (None, Some(1)));
+        let high = |bytes: &[u8]| touched(DType::U4, bytes, Before::Poison(0xa5), &wanted);
+        assert_eq!((high(&[0xa1, 2]), high(&[0x51, 2])), (None, Some(1)));
+    }
+
+    #[test]
+    fn gaps_do_not_make_an_output_telling() {
+        let gaps = expected(vec![0.0; 200], [vec![UNTOUCHED; 199], vec![9.0]].concat());
+        assert!(!is_telling(DType::F32, &gaps));
+        assert!(!is_telling(DType::F32, &expected(vec![0.0; 3], vec![UNTOUCHED; 3])), "nothing is written");
     }
 }

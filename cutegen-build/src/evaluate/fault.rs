@@ -13,6 +13,8 @@ pub enum Check {
     Values,
     /// Outputs are poisoned before launches, and must not keep it.
     Poison,
+    /// Gaps of outputs and elements of inouts that no assignment addresses keep their contents.
+    Untouched,
     /// Guards and pads keep their pattern.
     Guards,
     /// Inputs keep their contents.
@@ -92,6 +94,13 @@ pub enum Fault {
         /// How many.
         elements: u64,
     },
+    /// An element changed that no assignment addresses: in a gap, or of an inout.
+    Touched {
+        /// The first of them; in a gap the element before it.
+        place: Place,
+        /// Its number in the tensor's memory.
+        element: u64,
+    },
     /// A byte outside of every tensor was written.
     OutOfBounds {
         /// The nearest tensor, and the element that the byte would belong to.
@@ -132,6 +141,7 @@ impl Fault {
         match self {
             Fault::Value { .. } | Fault::NonFinite { .. } => Check::Values,
             Fault::Unwritten { .. } => Check::Poison,
+            Fault::Touched { .. } => Check::Untouched,
             Fault::OutOfBounds { .. } => Check::Guards,
             Fault::InputWritten { .. } => Check::Inputs,
             Fault::NotRepeatable { .. } => Check::Repeats,
@@ -145,6 +155,7 @@ impl Fault {
             Fault::Value { place, .. }
             | Fault::NonFinite { place, .. }
             | Fault::Unwritten { place, .. }
+            | Fault::Touched { place, .. }
             | Fault::OutOfBounds { place }
             | Fault::InputWritten { place }
             | Fault::NotRepeatable { place, .. } => place,
@@ -170,6 +181,9 @@ impl fmt::Display for Fault {
             }
             Fault::Unwritten { place, elements } => {
                 write!(f, "not written: {place}, {elements} elements in all")
+            }
+            Fault::Touched { place, element } => {
+                write!(f, "written though not addressed: {place}, element {element} of its memory")
             }
             Fault::OutOfBounds { place } => write!(f, "written out of bounds: {place}"),
             Fault::InputWritten { place } => write!(f, "input written: {place}"),

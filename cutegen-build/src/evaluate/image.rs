@@ -2,15 +2,18 @@
 //! it afterwards what was written that must not be.
 
 use cutegen_spec::contract::{Contract, Initial};
+use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
 use super::arena::{Alignment, Extent, Layout, damage, fill_guard, layout};
-use super::case::{Case, elements};
+use super::case::Case;
+use super::element;
 use super::error::Error;
 use super::fault::{Check, Checks, Fault, Place};
 use super::memory::SharedMemory;
 use super::protocol::Region;
+use super::strided::Placed;
 
 /// The arena of one launch.
 #[derive(Clone, Debug)]
@@ -35,8 +38,7 @@ pub(crate) fn image(
     let Some((parts, total)) = workspace(contract, axes) else { return Ok(None) };
     let mut extents = Vec::with_capacity(spec.tensors.len() + 1);
     for tensor in &spec.tensors {
-        let element = tensor.dtype.bytes() as u64;
-        let bytes = elements(tensor, axes)? as u64 * element;
+        let (element, bytes) = (tensor.dtype.bytes() as u64, Placed::new(tensor, axes)?.bytes() as u64);
         extents.push((Extent { bytes, element }, alignment));
     }
     extents.push((Extent { bytes: total, element: 1 }, Alignment::Allocator));
@@ -97,7 +99,7 @@ impl Image {
         for (t, tensor) in inputs.filter(|_| checks.has(Check::Inputs)) {
             let (found, Some(given)) = (arena.slice(self.tensors[t])?, &case.contents[t]) else { continue };
             if let Some(byte) = (found != given).then(|| first_difference(found, given)).flatten() {
-                let place = place(spec, case, t, byte / tensor.dtype.bytes());
+                let place = place(spec, case, t, element::of_byte(tensor.dtype, byte as i64) as usize);
                 return Ok(Some(Fault::InputWritten { place }));
             }
         }
@@ -110,25 +112,20 @@ impl Image {
             o if o < r.offset => r.offset - o,
             o => o - (r.offset + r.bytes).min(o),
         };
-        let workspace = (self.workspace, "workspace", 1);
+        let workspace = (self.workspace, "workspace", DType::U8);
         let tensors = self.tensors.iter().zip(&spec.tensors);
-        let all = tensors.map(|(r, t)| (*r, t.name.as_str(), t.dtype.bytes() as i64)).chain([workspace]);
+        let all = tensors.map(|(r, t)| (*r, t.name.as_str(), t.dtype)).chain([workspace]);
         let near = all.filter(|(r, ..)| r.bytes > 0).min_by_key(|(r, ..)| distance(r)).unwrap_or(workspace);
         let bytes = offset.cast_signed() - near.0.offset.cast_signed();
-        let (axes, index) = (case.axes.clone(), vec![bytes.div_euclid(near.2)]);
+        let (axes, index) = (case.axes.clone(), vec![element::of_byte(near.2, bytes)]);
         Place { axes, distribution: case.distribution, tensor: near.1.to_owned(), index }
     }
 }
 
-/// An element of a tensor, by its row-major number.
+/// An element of a tensor, by its number in the tensor's memory.
 pub(crate) fn place(spec: &KernelSpec, case: &Case, tensor: usize, element: usize) -> Place {
     let tensor = &spec.tensors[tensor];
-    let mut rest = element as i64;
-    let mut index = vec![0; tensor.dims.len()];
-    for (slot, dim) in index.iter_mut().zip(&tensor.dims).rev() {
-        let extent = dim.eval_axes(&case.axes).unwrap_or(1).max(1);
-        (*slot, rest) = (rest % extent, rest / extent);
-    }
+    let index = Placed::new(tensor, &case.axes).map_or_else(|_| vec![element as i64], |p| p.index(element));
     let (axes, distribution) = (case.axes.clone(), case.distribution);
     Place { axes, distribution, tensor: tensor.name.clone(), index }
 }

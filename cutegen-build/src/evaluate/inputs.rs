@@ -6,8 +6,8 @@ use std::fmt;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::tensor::Scalar;
 
-use super::element;
 use super::protocol::ScalarValue;
+use super::{element, integers};
 
 /// How inputs are drawn. Each catches what the others let pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +18,7 @@ pub enum Distribution {
     Uniform,
     /// Normal, scaled by 1e-3: absolute tolerances go blind.
     Small,
-    /// Normal, scaled by 64 (4 for f16): intermediate overflow.
+    /// Normal, scaled by 64 (4 for f16, 16 for 8-bit floats): intermediate overflow. Integers: the ends of their range.
     Large,
     /// Neighbours in a row nearly cancel.
     Cancelling,
@@ -26,9 +26,9 @@ pub enum Distribution {
     OneHotFirst,
     /// The same at the last index: dropped tails.
     OneHotLast,
-    /// Integers up to 4 (2 for f16): sums are exact.
+    /// Integers up to 4 (2 for f16 and less): sums are exact.
     Integers,
-    /// Normal around a mean that costs half of the significand: unstable variance formulas.
+    /// Normal around a mean that costs half of the significand: unstable variance formulas. Integers: the top eighth.
     LargeMean,
     /// Normal, one NaN, infinity, subnormal or -0 planted per row of one input.
     Specials,
@@ -88,14 +88,25 @@ pub struct Request {
     pub elements: usize,
     /// Extent of the last dimension.
     pub row: usize,
+    /// The declared range of an integer input, its end excluded.
+    pub range: Option<(i64, i64)>,
+    /// Whether no two integers may be equal.
+    pub is_unique: bool,
 }
 
-/// The bytes of a drawn input.
-#[must_use]
-pub fn draw(distribution: Distribution, request: Request) -> Vec<u8> {
-    let Request { seed, position, dtype, elements, row, .. } = request;
+/// The bytes of a drawn input, dense and row-major; what is wrong with a declared range that can't be kept.
+pub fn draw(distribution: Distribution, request: &Request) -> Result<Vec<u8>, String> {
+    if request.dtype.is_float() {
+        Ok(reals(distribution, request))
+    } else {
+        integers::draw(distribution, request)
+    }
+}
+
+fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
+    let Request { seed, position, dtype, elements, row, .. } = *request;
     let mut random = Random::new(seed, position as u64, distribution as u64);
-    let mut bytes = vec![0; elements * dtype.bytes()];
+    let mut bytes = vec![0; element::bytes(dtype, elements)];
     let row = row.max(1);
     let mut previous = 0.0;
     for index in 0..elements {
@@ -108,16 +119,13 @@ pub fn draw(distribution: Distribution, request: Request) -> Vec<u8> {
             Distribution::Cancelling => pair(&mut random, position, column, previous),
             Distribution::OneHotFirst => one_hot(&mut random, position, column == 0),
             Distribution::OneHotLast => one_hot(&mut random, position, column == row - 1),
-            Distribution::Integers => random.integer(integers(dtype)),
+            Distribution::Integers => random.within((-whole(dtype), whole(dtype) + 1)) as f64,
             Distribution::LargeMean => random.normal() + mean(dtype),
         };
         previous = value;
-        element::write(dtype, &mut bytes, index, if dtype.is_float() { value } else { whole(dtype, value) });
+        element::write(dtype, &mut bytes, index, value);
     }
-    if distribution == Distribution::Specials
-        && dtype.is_float()
-        && position as u64 == seed % request.inputs as u64
-    {
+    if distribution == Distribution::Specials && position as u64 == seed % request.inputs as u64 {
         plant(&mut random, dtype, &mut bytes, row, elements);
     }
     bytes
@@ -141,24 +149,19 @@ pub fn scalar_value(dtype: DType, value: f64) -> ScalarValue {
 }
 
 fn large(dtype: DType) -> f64 {
-    if dtype == DType::F16 { 4.0 } else { 64.0 }
+    match dtype {
+        DType::F16 => 4.0,
+        DType::F8e4m3 | DType::F8e5m2 => 16.0,
+        _ => 64.0,
+    }
 }
 
-fn integers(dtype: DType) -> i64 {
-    if dtype == DType::F16 { 2 } else { 4 }
+fn whole(dtype: DType) -> i64 {
+    if matches!(dtype, DType::F16 | DType::F8e4m3 | DType::F8e5m2) { 2 } else { 4 }
 }
 
 fn mean(dtype: DType) -> f64 {
     2.0_f64.powi(dtype.significand_bits().unwrap_or(0) as i32 / 2)
-}
-
-/// Integer tensors take small whole numbers, not negative where they cannot be.
-fn whole(dtype: DType, value: f64) -> f64 {
-    match dtype {
-        DType::U8 | DType::U4 | DType::Bool => value.round().abs(),
-        DType::F64 | DType::F32 | DType::F16 | DType::Bf16 | DType::F8e4m3 | DType::F8e5m2 => value,
-        DType::I8 | DType::I32 | DType::I64 | DType::I4 => value.round(),
-    }
 }
 
 /// In even inputs neighbours have opposite signs and differ by up to an eighth; in odd ones they are equal, so that
@@ -177,7 +180,7 @@ fn one_hot(random: &mut Random, position: usize, hot: bool) -> f64 {
 }
 
 fn plant(random: &mut Random, dtype: DType, bytes: &mut [u8], row: usize, elements: usize) {
-    let subnormal = dtype.underflow() * 8.0;
+    let subnormal = dtype.underflow() * 4.0; // f8e5m2 has but three
     let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, subnormal, -0.0];
     let first = random.next() as usize;
     for start in (0..elements).step_by(row) {
@@ -209,10 +212,10 @@ impl Random {
         (self.next() >> 11) as f64 * 2.0_f64.powi(-53)
     }
 
-    /// Uniform in `-most..=most`.
-    fn integer(&mut self, most: i64) -> f64 {
-        let span = 2 * most.unsigned_abs() + 1;
-        ((self.next() >> 32) % span) as f64 - most as f64
+    /// Uniform in `from..to`, which is not empty.
+    pub(crate) fn within(&mut self, (from, to): (i64, i64)) -> i64 {
+        let span = from.abs_diff(to);
+        from.wrapping_add_unsigned(((u128::from(self.next()) * u128::from(span)) >> 64) as u64)
     }
 
     /// The sum of four uniforms, scaled to variance 1: a normal without tails, at the price of one draw.
@@ -238,8 +241,10 @@ mod tests {
     use cutegen_spec::dtype::DType;
 
     fn values(distribution: Distribution, seed: u64, position: usize, dtype: DType) -> Vec<f64> {
-        let request = Request { seed, position, inputs: 2, dtype, elements: 4000, row: 40 };
-        let bytes = draw(distribution, request);
+        let (elements, row) = (4000, 40);
+        let request =
+            Request { seed, position, inputs: 2, dtype, elements, row, range: None, is_unique: false };
+        let bytes = draw(distribution, &request).expect("drawn");
         (0..4000).map(|i| element::read(dtype, &bytes, i)).collect()
     }
 
@@ -284,5 +289,19 @@ mod tests {
         assert_eq!(planted.iter().filter(|v| odd(v)).count(), 60, "three of five specials are not finite");
         assert_eq!(values(Distribution::Specials, 4, 1, DType::Bf16).iter().filter(|v| odd(v)).count(), 0);
         assert!(planted.iter().any(|v| v.is_subnormal() || (*v != 0.0 && v.abs() < 1e-37)));
+    }
+
+    #[test]
+    fn eight_bit_floats_stay_in_range() {
+        for dtype in [DType::F8e4m3, DType::F8e5m2] {
+            for distribution in Distribution::ALL.into_iter().filter(|d| *d != Distribution::Specials) {
+                let most =
+                    values(distribution, 1, 0, dtype).into_iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+                assert!(most < dtype.max_finite() / 4.0, "{dtype} {distribution}: {most}");
+            }
+            let special = values(Distribution::Specials, 4, 0, dtype);
+            let subnormal = |v: &f64| *v > 0.0 && *v < dtype.underflow() * 8.0;
+            assert!(special.iter().any(|v| v.is_nan()) && special.iter().any(subnormal), "{dtype}");
+        }
     }
 }

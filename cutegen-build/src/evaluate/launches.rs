@@ -1,15 +1,15 @@
 //! One case on one variant: launching it again and again on freshly filled arenas, and looking at everything after
 //! each launch.
 //!
-//! Order of checks: out of bounds, inputs, unwritten, values, repeats; the first that fails is the verdict.
+//! Order of checks: out of bounds, inputs, untouched, unwritten, values, repeats; the first that fails is the verdict.
 
 use super::arena::{POISON, SECOND_POISON};
 use super::candidate::Loadable;
 use super::case::Case;
-use super::compare::compare;
+use super::compare::{Before, compare, poisoned, touched};
 use super::element;
 use super::fault::{Check, Fault};
-use super::image::{Image, first_difference, place};
+use super::image::{Image, place};
 use super::judge::Judge;
 use super::outcome::{Correctness, Outcome};
 use super::protocol::{Action, Backend, Done, Job, Reply, Run};
@@ -26,9 +26,11 @@ impl Judge {
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         let first = self.launch(variant, case, image, POISON, true)?;
+        self.untouched(case, &first, POISON)?;
         for repeat in 1..repeats.max(2) {
             let poison = if repeat % 2 == 0 { POISON } else { SECOND_POISON };
             let again = self.launch(variant, case, image, poison, false)?;
+            self.untouched(case, &again, poison)?;
             self.unwritten(case, &first, &again, poison)?;
             if repeat == 1 {
                 self.values(case, &first, passed)?;
@@ -110,23 +112,45 @@ impl Judge {
         }
     }
 
+    /// Elements that no assignment addresses hold what they held before the launch.
+    fn untouched(&self, case: &Case, found: &[Vec<u8>], poison: u8) -> Result<(), Halt> {
+        for (t, tensor) in self.spec.tensors.iter().enumerate() {
+            let Some(expected) = &case.expected[t] else { continue };
+            let (before, filled) = match &case.contents[t] {
+                Some(contents) => (Before::Contents(contents), true),
+                None => (Before::Poison(poison), self.settings.checks.has(Check::Poison)),
+            };
+            if !filled || !self.settings.checks.has(Check::Untouched) {
+                continue;
+            }
+            if let Some(element) = touched(tensor.dtype, &found[t], before, expected) {
+                let place = place(&self.spec, case, t, element);
+                return Err(incorrect(Fault::Touched { place, element: element as u64 }));
+            }
+        }
+        Ok(())
+    }
+
     /// Elements that still hold the poison of this launch, or of the first, where the other launch has something else.
     /// Without promised repeatability only the poisons of both prove it.
     fn unwritten(&self, case: &Case, first: &[Vec<u8>], again: &[Vec<u8>], poison: u8) -> Result<(), Halt> {
         let outputs = self.spec.tensors.iter().enumerate().filter(|(t, _)| case.contents[*t].is_none());
         for (t, tensor) in outputs.filter(|_| self.settings.checks.has(Check::Poison)) {
-            let size = tensor.dtype.bytes();
-            let pairs = first[t].chunks_exact(size).zip(again[t].chunks_exact(size)).enumerate();
-            let untouched = pairs.filter(|(_, (a, b))| {
+            let Some(expected) = &case.expected[t] else { continue };
+            let written = (0..expected.bound.len()).filter(|e| expected.is_written(*e));
+            let unwritten = written.filter(|element| {
+                let bits = |bytes: &[u8]| element::bits(tensor.dtype, bytes, *element);
+                let holds = |bits: u64, poison: u8| bits == poisoned(tensor.dtype, poison, *element);
+                let (a, b) = (bits(&first[t]), bits(&again[t]));
                 a != b && {
-                    let held = (a.iter().all(|x| *x == POISON), b.iter().all(|x| *x == poison));
+                    let held = (holds(a, POISON), holds(b, poison));
                     if self.spec.deterministic { held.0 || held.1 } else { held.0 && held.1 }
                 }
             });
-            let mut untouched = untouched.map(|(element, _)| element).peekable();
-            if let Some(element) = untouched.peek().copied() {
+            let mut unwritten = unwritten.peekable();
+            if let Some(element) = unwritten.peek().copied() {
                 let place = place(&self.spec, case, t, element);
-                return Err(incorrect(Fault::Unwritten { place, elements: untouched.count() as u64 }));
+                return Err(incorrect(Fault::Unwritten { place, elements: unwritten.count() as u64 }));
             }
         }
         Ok(())
@@ -165,11 +189,10 @@ impl Judge {
             return Ok(());
         }
         for (t, tensor) in self.spec.tensors.iter().enumerate() {
-            let differs = first[t] != again[t];
-            let Some(byte) = differs.then(|| first_difference(&first[t], &again[t])).flatten() else {
-                continue;
-            };
-            let index = byte / tensor.dtype.bytes();
+            let Some(expected) = case.expected[t].as_ref().filter(|_| first[t] != again[t]) else { continue };
+            let bits = |bytes: &[u8], element: usize| element::bits(tensor.dtype, bytes, element);
+            let mut written = (0..expected.bound.len()).filter(|e| expected.is_written(*e));
+            let Some(index) = written.find(|e| bits(&first[t], *e) != bits(&again[t], *e)) else { continue };
             let [first, found] =
                 [&first[t], &again[t]].map(|bytes| element::read(tensor.dtype, bytes, index));
             let place = place(&self.spec, case, t, index);

@@ -9,7 +9,7 @@ use cutegen_spec::tensor::Role;
 
 use super::arena::{Alignment, Extent, POISON, SECOND_POISON, fill_guard, layout};
 use super::candidate::{Candidate, Loadable};
-use super::case::{contents, elements};
+use super::case::contents;
 use super::error::Error;
 use super::image::workspace;
 use super::inputs::{Distribution, mix};
@@ -19,6 +19,7 @@ use super::outcome::{Crash, Outcome};
 use super::protocol::{Action, Job, Program, Region, Reply, Run, TimePlan, Timed};
 use super::session::{Halt, program};
 use super::stats::{CANDIDATE, Comparison, INCUMBENT, compare, interleave};
+use super::strided::Placed;
 
 const MIN_BLOCK_NS: u64 = 200_000;
 const WARM_UP_NS: u64 = 20_000_000;
@@ -107,11 +108,16 @@ impl Judge {
         Job { arena_bytes: rotation.bytes, axes: rotation.axes.clone(), scalars, programs, action }
     }
 
-    /// What every program left in its outputs. Inouts are left out: timed launches follow one another on them.
+    /// What every program left in the elements of its outputs; gaps keep the poison of their launch. Inouts are left
+    /// out: timed launches follow one another on them.
     fn results(&mut self, rotation: &Rotation) -> Result<Results, Error> {
-        let outputs: Vec<usize> = self.spec.tensors_with(Role::Output).collect();
+        let outputs = self.spec.tensors_with(Role::Output);
+        let outputs = outputs.map(|t| Ok((t, Placed::new(&self.spec.tensors[t], &rotation.axes)?)));
+        let outputs: Vec<(usize, Placed)> = outputs.collect::<Result<_, Error>>()?;
         let arena = &self.worker()?.arena;
-        let read = |slot: &Vec<Region>| outputs.iter().map(|t| Ok(arena.slice(slot[*t])?.to_vec())).collect();
+        let left =
+            |slot: &Vec<Region>, (t, placed): &(usize, Placed)| Ok(placed.gather(arena.slice(slot[*t])?));
+        let read = |slot: &Vec<Region>| outputs.iter().map(|output| left(slot, output)).collect();
         rotation.programs.iter().map(|p| p.slots.iter().map(read).collect()).collect()
     }
 
@@ -166,7 +172,7 @@ impl Judge {
         let cache = self.worker.as_ref().map_or(0, |w| w.ready.cache_bytes);
         let mut bytes = 1;
         for tensor in &self.spec.tensors {
-            bytes += (elements(tensor, axes)? * tensor.dtype.bytes()) as u64;
+            bytes += Placed::new(tensor, axes)?.bytes() as u64;
         }
         let wanted = (3 * cache).min(self.settings.rotation_bytes) / bytes;
         Ok(wanted.clamp(SLOTS.0, SLOTS.1))
@@ -176,7 +182,7 @@ impl Judge {
     fn slot(&self, plan: &mut Placing, axes: &[i64]) -> Result<Vec<Vec<usize>>, Error> {
         let mut ids = vec![Vec::new(); 2];
         for tensor in &self.spec.tensors {
-            let bytes = (elements(tensor, axes)? * tensor.dtype.bytes()) as u64;
+            let bytes = Placed::new(tensor, axes)?.bytes() as u64;
             let candidate = plan.add(bytes);
             ids[CANDIDATE].push(candidate);
             ids[INCUMBENT].push(match tensor.role {

@@ -7,6 +7,7 @@ mod cuda;
 mod host;
 mod hostile;
 mod install;
+mod preludes;
 mod setup;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +22,8 @@ fn main() -> ExitCode {
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let tests: Vec<Test> = [install::TESTS, cuda::TESTS, host::TESTS, hostile::TESTS].concat();
+    let tests: Vec<Test> =
+        [install::TESTS, cuda::TESTS, host::TESTS, hostile::TESTS, preludes::TESTS].concat();
     let wanted =
         |test: &Test| filters.is_empty() || filters.iter().any(|filter| test.0.contains(filter.as_str()));
     let chosen: Vec<Test> = tests.into_iter().filter(wanted).collect();

@@ -88,7 +88,9 @@ impl Bench {
         let text = format!("edition = 1\n[kernels.k]\n{}", self.kernel.spec);
         let mut document = spec_file(&text, &Default::default());
         assert!(document.errors.is_empty(), "{:?}", document.errors);
-        document.kernels.remove(0)
+        let mut spec = document.kernels.remove(0);
+        (self.kernel.adjust)(&mut spec);
+        spec
     }
 
     fn compile(&self, source: &str, name: &str, flags: &[&str]) -> PathBuf {

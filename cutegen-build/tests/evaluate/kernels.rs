@@ -1,9 +1,13 @@
 //! The kernels that the gate is tried on: spec, hand-written reference with its bound, and the arguments' names.
 
+use cutegen_spec::spec::KernelSpec;
+
 /// One kernel.
 pub(crate) struct Kernel {
     /// The table of its spec.
     pub(crate) spec: &'static str,
+    /// What its spec has that the table does not say.
+    pub(crate) adjust: fn(&mut KernelSpec),
     /// Source of its reference.
     pub(crate) reference: &'static str,
     /// Macros that name a candidate's arguments, in the order of `args`.
@@ -40,6 +44,7 @@ inputs = { x = "bf16[m, n]", g = "bf16[m, n]" }
 outputs = { y = "bf16[m, n]" }
 math = "y[m, n] = silu(g[m, n]) * x[m, n]"
 "#,
+    adjust: |_| {},
     reference: r#"
 extern "C" void cutegen_reference(void** p) {
   const bf16 *x = PTR(bf16, 0), *g = PTR(bf16, 1);
@@ -76,11 +81,12 @@ outputs = { y = "bf16[m, n]" }
 scalars = { eps = "f32" }
 math = "y[m, n] = rms_norm(n, x[m, n], eps) * w[n]"
 "#,
+    adjust: |_| {},
     reference: r#"
 extern "C" void cutegen_reference(void** p) {
   const bf16 *x = PTR(bf16, 0), *w = PTR(bf16, 1);
   int64_t m = VAL(int64_t, 2), n = VAL(int64_t, 3);
-  double eps = VAL(float, 4), *v = PTR(double, 5), *b = PTR(double, 6), scale = VAL(double, 7);
+  double eps = VAL(float, 4), *v = PTR(double, 5), *b = PTR(double, 6), scale = VAL(double, 9);
   for (int64_t i = 0; i < m; ++i) {
     double sum = 0, terms = 0;
     for (int64_t j = 0; j < n; ++j) { double a = up(x[i * n + j]); sum += a * a; terms += a != 0; }
@@ -110,7 +116,7 @@ const GEMM_REFERENCE: &str = r#"
 extern "C" void cutegen_reference(void** p) {
   const T *x = PTR(T, 0), *w = PTR(T, 1);
   int64_t m = VAL(int64_t, 2), n = VAL(int64_t, 3), k = VAL(int64_t, 4);
-  double *v = PTR(double, 5), *b = PTR(double, 6), scale = VAL(double, 7);
+  double *v = PTR(double, 5), *b = PTR(double, 6), scale = VAL(double, 9);
   for (int64_t i = 0; i < m; ++i) for (int64_t j = 0; j < n; ++j) {
     double sum = 0, size = 0, terms = 0;
     for (int64_t l = 0; l < k; ++l) {
@@ -141,7 +147,7 @@ const F32: &str = "typedef float T;\n#define UP\n";
 
 const fn gemm(reference: &'static str, arguments: &'static str, spec: &'static str) -> Kernel {
     let args = "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) axis(a2)";
-    Kernel { spec, reference, arguments, args, exact_integers: true, cost_cap: 400_000 }
+    Kernel { spec, adjust: |_| {}, reference, arguments, args, exact_integers: true, cost_cap: 400_000 }
 }
 
 /// `y = x w^T`, bf16 in, f32 out.
@@ -179,6 +185,7 @@ inputs = { x = "f32[m, n]" }
 outputs = { v = "f32[m]" }
 math = "mu[m] = mean(n, x[m, n]); v[m] = mean(n, (x[m, n] - mu[m]) * (x[m, n] - mu[m]))"
 "#,
+    adjust: |_| {},
     reference: r#"
 extern "C" void cutegen_reference(void** p) {
   const float* x = PTR(float, 0);

@@ -8,6 +8,7 @@ mod dishonest;
 mod harmful;
 mod honest;
 mod kernels;
+mod memory;
 mod sanitizer;
 mod speed;
 
@@ -25,7 +26,9 @@ fn main() -> ExitCode {
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let all = [honest::TESTS, dishonest::TESTS, harmful::TESTS, sanitizer::TESTS, speed::TESTS].concat();
+    let all =
+        [honest::TESTS, dishonest::TESTS, memory::TESTS, harmful::TESTS, sanitizer::TESTS, speed::TESTS]
+            .concat();
     if arguments.iter().any(|a| a == "--list") {
         all.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;

@@ -1,0 +1,104 @@
+//! The preludes of the naive kernels by numbers: each is compiled as host C++, accumulating in f32 and in f64, and
+//! everything that it computes is held against slow definitions in Rust. The CUDA prelude needs a few lines of shim
+//! for that, and no GPU.
+
+mod expect;
+
+use std::path::Path;
+use std::process::Command;
+
+use cutegen_build::compile::guard::{self, Language};
+use cutegen_build::compile::object_check;
+
+const HOST: &str = include_str!("../../src/print/naive_host.hpp");
+const CUDA: &str = include_str!("../../src/print/naive_cuda.cuh");
+const CHECKS: &str = include_str!("checks.cpp");
+const SHIM: &str = include_str!("cuda_shim.hpp");
+const HEADERS: &str = "#include <cmath>\n#include <cstdint>\n#include <cstdio>\n#include <cstring>\n#include <initializer_list>\n";
+const COMMON: &str = "// Common to host and CUDA";
+
+fn compile(source: &str, folder: &Path, flags: &[&str]) {
+    let (text, output) = (folder.join("k.cpp"), folder.join("k"));
+    std::fs::write(&text, source).expect("written");
+    let mut command = Command::new("c++");
+    command.args(["-std=c++17", "-O2", "-Wall", "-Werror", "-ffp-contract=off"]).args(flags);
+    let run = command.arg("-o").arg(output).arg(text).output().expect("c++ runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+/// Every line that the checks print over `prelude`.
+fn lines(prelude: &str, acc: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = format!("{HEADERS}using acc = {acc};\n{prelude}\n{CHECKS}");
+    compile(&source, folder.path(), &["-Wno-unused-function"]);
+    let run = Command::new(folder.path().join("k")).output().expect("it runs");
+    assert!(run.status.success());
+    String::from_utf8(run.stdout).expect("text")
+}
+
+fn agrees(prelude: &str) {
+    for acc in ["float", "double"] {
+        let printed = lines(prelude, acc);
+        let wrong: Vec<String> = printed.lines().filter_map(expect::disagrees).collect();
+        assert!(wrong.is_empty(), "{acc}: {} lines, first {:#?}", wrong.len(), &wrong[..wrong.len().min(9)]);
+        assert!(printed.lines().count() > 400_000, "{}", printed.lines().count());
+    }
+}
+
+#[test]
+fn host_agrees_with_the_definitions() {
+    agrees(HOST);
+}
+
+#[test]
+fn cuda_agrees_with_the_definitions() {
+    agrees(&format!("{SHIM}{CUDA}"));
+}
+
+#[test]
+fn a_wrong_prelude_is_found() {
+    let planted = [
+        ("& 15) << 4", "& 7) << 4"),
+        ("3, -6, 0x7eu)", "3, -6, 0x7du)"),
+        ("(bits >> drop & 1u)", "1u"),
+        ("- (a % b < 0 ? 1 : 0)", "- 0"),
+        ("(bits - beyond) | 1u", "(bits - beyond)"),
+    ];
+    for (right, wrong) in planted {
+        assert!(HOST.contains(right), "{right}");
+        let printed = lines(&HOST.replace(right, wrong), "double");
+        assert!(printed.lines().any(|line| expect::disagrees(line).is_some()), "{wrong}");
+    }
+}
+
+#[test]
+fn the_guard_lets_both_pass() {
+    assert_eq!(guard::check(HOST, Language::Host), []);
+    assert_eq!(guard::check(CUDA, Language::Cuda), []);
+}
+
+#[test]
+fn both_preludes_share_one_text() {
+    let common = |text: &'static str| text.split_once(COMMON).expect("a common part").1;
+    assert_eq!(common(HOST), common(CUDA));
+}
+
+/// What a host object may import is a short list; every function of the prelude stays inside it.
+#[test]
+fn host_objects_stay_importable() {
+    let names =
+        ["abs exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tanh erf sigmoid silu gelu gelu_tanh relu"];
+    let calls = names.iter().flat_map(|n| n.split(' ')).chain(["softplus", "floor", "ceil", "round", "sign"]);
+    let body: String = calls.map(|name| format!("  x[0] = cg_{name}(x[0] + x[1]);\n")).collect();
+    let entry =
+        "extern \"C\" __attribute__((visibility(\"default\"), externally_visible)) void k(acc* x, f16* y)";
+    for (acc, level) in [("float", "x86-64"), ("double", "x86-64-v3")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let stores = "  cg_store(y[0], cg_pow(x[0], cg_cast_f8e4m3(x[1])));\n";
+        let source = format!("{HEADERS}using acc = {acc};\n{HOST}\n{entry} {{\n{body}{stores}}}\n");
+        compile(&source, folder.path(), &["-c", "-fPIC", &format!("-march={level}"), "-Wno-unused-function"]);
+        let object = std::fs::read(folder.path().join("k")).expect("compiled");
+        let checked = object_check::check(&object, &["k".to_owned()]);
+        assert!(checked.is_ok(), "{checked:?}");
+    }
+}
