@@ -159,6 +159,30 @@ pub const fn rem(a: i64, b: i64) -> i64 {
     modulo(a, b)
 }
 
+/// An index as a position; what is negative becomes a position that no tensor has, and is caught there.
+#[must_use]
+pub fn at(index: i64) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
+/// Where a loop with a lower bound starts.
+#[must_use]
+pub fn first(from: i64) -> usize {
+    usize::try_from(from.max(0)).unwrap_or(usize::MAX)
+}
+
+/// Where a loop with an upper bound ends, within its axis.
+#[must_use]
+pub fn end(to: i64, extent: usize) -> usize {
+    first(to).min(extent)
+}
+
+/// Whether an index is inside a dimension.
+#[must_use]
+pub fn within(index: i64, extent: usize) -> bool {
+    usize::try_from(index).is_ok_and(|index| index < extent)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,5 +239,12 @@ mod tests {
     fn index_arithmetic_floors() {
         assert_eq!((floor_div(-7, 2), floor_div(7, 2), floor_div(7, -2), floor_div(-8, 2)), (-4, 3, -4, -4));
         assert_eq!((modulo(-7, 3), modulo(7, 3), rem(-7, 3)), (2, 1, 2));
+    }
+
+    #[test]
+    fn loops_and_positions_stay_inside() {
+        assert_eq!((first(-3), first(4), end(9, 5), end(3, 5), end(-1, 5)), (0, 4, 5, 3, 0));
+        assert!(within(4, 5) && !within(5, 5) && !within(-1, 5));
+        assert_eq!((at(3), at(-1)), (3, usize::MAX));
     }
 }

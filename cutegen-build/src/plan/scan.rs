@@ -52,14 +52,14 @@ fn plain(bound: &Index) -> Option<(usize, bool)> {
 
 /// Whether two axes have one extent at every shape, as far as their declarations say so directly.
 #[must_use]
-pub fn same_extent(axes: &[Axis], a: usize, b: usize) -> bool {
+fn same_extent(axes: &[Axis], a: usize, b: usize) -> bool {
     let (a, b) = (root(axes, a), root(axes, b));
     a == b || matches!((&axes[a].extent, &axes[b].extent), (Extent::Const(x), Extent::Const(y)) if x == y)
 }
 
 /// The axis that `axis` is only another name of, or itself.
 #[must_use]
-pub fn root(axes: &[Axis], axis: usize) -> usize {
+pub(super) fn root(axes: &[Axis], axis: usize) -> usize {
     match &axes[axis].extent {
         Extent::Derived(IntExpr::Axis(other)) => root(axes, *other),
         Extent::Const(_) | Extent::Range { .. } | Extent::Derived(_) => axis,

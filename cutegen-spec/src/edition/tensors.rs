@@ -79,7 +79,8 @@ fn tensor(
     let mut found =
         Tensor { name, role, dtype, dims, constant: false, strides: None, range: None, unique: false };
     if role == Role::Inout && dtype.bits() < 8 {
-        let message = format!("an inout of {dtype} is reserved by edition 1 and not computed by this version yet");
+        let message =
+            format!("an inout of {dtype} is reserved by edition 1 and not computed by this version yet");
         errors.push(Diagnostic::new(RESERVED, declared.span(), message, "expected a type of whole bytes"));
         return None;
     }
