@@ -15,7 +15,7 @@ static const double MIN_NORMAL = 0x1p-126;
 static const bool CG_FAST = FAST_MATH && sizeof(scalar_t) == 4;
 static const double CG_ETA = CG_FAST ? MIN_NORMAL : ETA_ACC;
 
-static inline double mag(real x) { return double(x < 0 ? -x : x); }
+static inline double mag(real x) { return double(std::fabs(x)); }
 static inline bool is_infinite(real x) { return x == real(cg_inf()) || x == -real(cg_inf()); }
 // An error that is no number says nothing: it becomes infinite and the element is not judged.
 static inline double known(double e) { return e == e ? e : cg_inf(); }
@@ -94,6 +94,12 @@ static inline VE operator-(Exact a) { return -VE(a); }
 
 // A product that is summed: its rounding is inside the sum's term. Flushed factors are no exact terms.
 static inline VE term(VE a, VE b) { return VE(a.v * b.v, product_error(a, b)); }
+// one factor without an error, the usual case, in fewer steps
+static inline VE term(VE a, Exact b) {
+  const double e = mag(b.v) * a.e;
+  return !CG_FAST && e == e ? VE(a.v * b.v, e) : term(a, VE(b));
+}
+static inline VE term(Exact a, VE b) { return term(b, a); }
 static inline auto term(Exact a, Exact b) {
   if constexpr (CG_FAST) return term(VE(a), VE(b));
   else return Exact{a.v * b.v};

@@ -70,7 +70,7 @@ static void transcendental() {
 // Infinities that are no overflow go through without an error; what may overflow is not judged.
 static void specials() {
   const VE minus(-cg_inf(), 0), score(3, 0.01);
-  expect((score + minus).e < cg_inf() && cg_exp(score + minus).e < 1e-40, "a mask of -inf");
+  expect((score + minus).e < cg_inf() && cg_exp(score + minus).e < 1e-30, "a mask of -inf");
   expect((VE(0.125, 0) * minus).e == 0, "a scaled mask");
   expect(cg_max(minus, score).e == score.e, "the maximum over a mask");
   expect(cg_exp(VE(sizeof(acc) == 4 ? 89 : 710, 0)).e == cg_inf(), "an overflow");

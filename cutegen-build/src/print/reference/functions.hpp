@@ -15,9 +15,10 @@ static inline double fast(double approximate, double standard) { return CG_FAST 
 static inline VE widened(VE a, double absolute) { return CG_FAST ? VE(a.v, a.e + absolute) : a; }
 
 static inline VE cg_abs(VE a) { return VE(a.v < 0 ? -a.v : a.v, a.e); }
-// __expf: 2 + floor(abs(1.173 x)) ulp
+// __expf: 2 + floor(abs(1.173 x)) ulp; beyond 128 it is 0 or overflows
 static inline VE cg_exp(VE a) {
-  return monotone(a, fast(4 + 2.346 * (mag(a.v) + a.e), 4), [](real x) { return std::exp(x); });
+  const double size = mag(a.v) + a.e;
+  return monotone(a, fast(4 + 2.346 * (size < 128 ? size : 128), 4), [](real x) { return std::exp(x); });
 }
 // ex2.approx: 2^-22 relative
 static inline VE cg_exp2(VE a) { return monotone(a, 4, [](real x) { return std::exp2(x); }); }
@@ -71,18 +72,17 @@ static inline VE cg_gelu_tanh(VE a) {
   return constant(0.5) * a * (constant(1) + cg_tanh(constant(real(0.79788456080286535588L)) * cubic));
 }
 
-// How far x^y moves over the box of both errors. For positive x it is monotone in each, so most at a corner; for
-// others only an exact integer exponent gives numbers on both sides, and 0 is where even ones turn.
+// How far x^y moves over the box of both errors. For positive x it is monotone in each, so most at a corner. For
+// others only an exact integer exponent gives numbers on both sides: where an even one turns, at 0, it is nearer than
+// at the farther corner.
 static inline double power_error(VE x, VE y, real v) {
   if (x.e == 0 && y.e == 0) return 0;
   const real left = x.v - x.e, right = x.v + x.e, low = y.v - y.e, high = y.v + y.e;
-  const bool crosses = left <= 0 && right >= 0;
-  if (left < 0 && (y.e != 0 || (crosses && y.v < 0))) return cg_inf();
+  const bool pole = right >= 0 && y.v < 0;
+  if (left < 0 && (y.e != 0 || pole)) return cg_inf();
   const double a = hull(v, std::pow(left, low), std::pow(right, low));
   const double b = y.e == 0 ? a : hull(v, std::pow(left, high), std::pow(right, high));
-  const double c = crosses ? apart(std::pow(real(0), y.v), v) : 0;
-  const double corners = a > b ? a : b;
-  return corners > c ? corners : c;
+  return a > b ? a : b;
 }
 // powf: 4 ulp. Fast: exp2f(y * __log2f(x)), whose exponent errs by 2^-22 near 1, 2 ulp of the logarithm elsewhere and
 // the product's rounding; ex2.approx on top.

@@ -10,22 +10,22 @@
 static const double REPEAT = 0.875;
 struct Sum {
   real v = 0, last = 0;
-  double e = 0, magnitude = 0;
-  long long n = 0, repeats = 0;
+  // the counts are doubles: masks and additions, no branches
+  double e = 0, magnitude = 0, n = 0, repeats = 0;
   void add(Exact t) {
     v += t.v;
     magnitude += mag(t.v);
-    const bool counts = t.v != 0;
+    const double counts = t.v != 0 ? 1.0 : 0.0;
     n += counts;
-    repeats += counts & (t.v == last);
-    last = counts ? t.v : last;
+    repeats += t.v == last ? counts : 0.0;
+    last = t.v != 0 ? t.v : last;
   }
   void add(VE t) { add(Exact{t.v}); e += t.e; }
   VE result(double scale) const {
     // an infinity among the terms, or what an accumulator may not hold in some order: not judged
     if (!(magnitude + e <= ACC_MAX)) return VE(v, cg_inf());
-    const double terms = double(n), factor = 2 * std::sqrt(terms) + terms / 8 + REPEAT * double(repeats);
-    return VE(v, e + scale * (factor * U_ACC * (magnitude + e) + terms * CG_ETA));
+    const double factor = 2 * std::sqrt(n) + n / 8 + REPEAT * repeats;
+    return VE(v, e + scale * (factor * U_ACC * (magnitude + e) + n * CG_ETA));
   }
 };
 
