@@ -1,9 +1,24 @@
 // Running error analysis: a value with the error that a kernel at the spec's precision may have there.
-// U_ACC and ETA_ACC are the unit roundoff and the underflow of the accumulation type.
-struct bf16 { uint16_t bits; };
-struct f16 { uint16_t bits; };
+//
+// This file: reals and their arithmetic. Beside it, in reference/: elements and casts, integers and conditions,
+// functions, steps (discontinuous ones), reductions. All of them print into one translation unit, in that order,
+// after the definitions of real, scalar_t, U_ACC, ETA_ACC, ACC_MAX and FAST_MATH. U_ACC and ETA_ACC are the unit
+// roundoff and the underflow of the accumulation type, ACC_MAX its largest finite value.
+//
+// An infinite error means: not judged.
 
 static inline double cg_inf() { return __builtin_inf(); }
+
+// Fast math knows approximations of f32 only. It flushes subnormal results and arguments to zero
+// (nvcc: -use_fast_math implies -ftz=true).
+static const double MIN_NORMAL = 0x1p-126;
+static const bool CG_FAST = FAST_MATH && sizeof(scalar_t) == 4;
+static const double CG_ETA = CG_FAST ? MIN_NORMAL : ETA_ACC;
+
+static inline double mag(real x) { return double(std::fabs(x)); }
+static inline bool is_infinite(real x) { return x == real(cg_inf()) || x == -real(cg_inf()); }
+// An error that is no number says nothing: it becomes infinite and the element is not judged.
+static inline double known(double e) { return e == e ? e : cg_inf(); }
 
 struct Exact { real v; };
 
@@ -12,47 +27,64 @@ struct VE {
   double e;
   VE() : v(0), e(0) {}
   VE(real value, double error) : v(value), e(error) {}
-  VE(Exact x) : v(x.v), e(0) {}
+  VE(Exact x) : v(x.v), e(CG_FAST && mag(x.v) < MIN_NORMAL ? mag(x.v) : 0) {}
 };
 
-static inline double mag(real x) { return double(x < 0 ? -x : x); }
-// An error that is no number says nothing: it becomes infinite and the element is not judged.
-static inline double known(double e) { return e == e ? e : __builtin_inf(); }
+// How far x is from v; equal infinities are not apart.
+static inline double apart(real x, real v) { return x == v ? 0 : known(mag(x - v)); }
+// The error of v when a step may give anything between x and y.
+static inline double hull(real v, real x, real y) {
+  const double to_x = apart(x, v), to_y = apart(y, v);
+  return to_x > to_y ? to_x : to_y;
+}
 
-// One rounded operation: k unit roundoffs of its result. The error already there is kept.
-static inline VE node(real v, double e, double k) { return VE(v, known(e + k * U_ACC * mag(v) + ETA_ACC)); }
-// An allowed or demanded rounding to another type.
-static inline VE rounded(VE a, double u, double eta) { return u == 0 ? a : VE(a.v, known(a.e + u * (mag(a.v) + a.e) + eta)); }
+// One rounded operation: k unit roundoffs of the result that a kernel has there, among subnormals of their spacing.
+// The error already there is kept.
+// Where a kernel may overflow nothing is judged; an infinity that is no overflow has no rounding.
+static inline VE node(real v, double e, double k) {
+  const double size = mag(v), error = e + k * (U_ACC * (size + e) + CG_ETA);
+  if (size + error <= ACC_MAX) return VE(v, error);
+  return VE(v, is_infinite(v) ? known(e) : cg_inf());
+}
+// An allowed rounding to another type.
+static inline VE rounded(VE a, double u, double eta) {
+  return u == 0 || is_infinite(a.v) ? a : VE(a.v, known(a.e + u * (mag(a.v) + a.e) + eta));
+}
 // A literal: exact if the accumulation type holds it.
 static inline VE constant(real v) { return VE(v, real(scalar_t(v)) == v || v != v ? 0.0 : U_ACC * mag(v)); }
-
-static inline Exact cg_load(double x) { return Exact{real(x)}; }
-static inline Exact cg_load(float x) { return Exact{real(x)}; }
-static inline Exact cg_load(bf16 x) {
-  const uint32_t bits = uint32_t(x.bits) << 16;
-  float value;
-  std::memcpy(&value, &bits, 4);
-  return Exact{real(value)};
+// Stored to a type that saturates: clamping moves nothing farther apart.
+static inline VE saturated(VE a, double max) {
+  if (mag(a.v) <= max || a.v != a.v) return a;
+  return VE(a.v < 0 ? -max : max, mag(a.v) - a.e >= max ? 0 : a.e);
 }
-static inline Exact cg_load(f16 x) {
-  const int exponent = x.bits >> 10 & 31, fraction = x.bits & 1023;
-  real magnitude;
-  if (exponent == 31) magnitude = fraction ? real(__builtin_nan("")) : real(__builtin_inf());
-  else if (exponent == 0) magnitude = std::ldexp(real(fraction), -24);
-  else magnitude = std::ldexp(real(1024 + fraction), exponent - 25);
-  return Exact{x.bits & 0x8000 ? -magnitude : magnitude};
+// What a spec's own tolerance says, instead of the derived error.
+static inline VE tolerated(VE a, double relative, double absolute) {
+  return VE(a.v, known(relative * mag(a.v) + absolute));
+}
+
+// What the errors of the factors do to a product.
+static inline double product_error(VE a, VE b) {
+  const double e = mag(a.v) * b.e + mag(b.v) * a.e + a.e * b.e;
+  if (e == e) return e;
+  // infinity times what is surely not zero
+  return is_infinite(a.v * b.v) && a.e < mag(a.v) && b.e < mag(b.v) ? 0 : cg_inf();
+}
+static inline double quotient_error(VE a, VE b, double q) {
+  const double size = mag(b.v);
+  if (b.e == 0) return a.e == 0 ? 0 : known(a.e / size);
+  return b.e >= size ? cg_inf() : known((a.e + q * b.e) / (size - b.e));
 }
 
 static inline VE operator+(VE a, VE b) { return node(a.v + b.v, a.e + b.e, 1); }
 static inline VE operator-(VE a, VE b) { return node(a.v - b.v, a.e + b.e, 1); }
 static inline VE operator-(VE a) { return VE(-a.v, a.e); }
-static inline VE operator*(VE a, VE b) {
-  return node(a.v * b.v, mag(a.v) * b.e + mag(b.v) * a.e + a.e * b.e, 1);
-}
+static inline VE operator*(VE a, VE b) { return node(a.v * b.v, product_error(a, b), 1); }
+// Fast: __fdividef errs by 2 ulp, and gives 0 for divisors above 2^126 (CUDA C++ Programming Guide, intrinsic functions).
 static inline VE operator/(VE a, VE b) {
   const real q = a.v / b.v;
-  if (b.e == 0) return node(q, a.e / mag(b.v), 1);
-  return node(q, b.e >= mag(b.v) ? __builtin_inf() : (a.e + mag(q) * b.e) / (mag(b.v) - b.e), 1);
+  const double e = quotient_error(a, b, mag(q));
+  if (!CG_FAST) return node(q, e, 1);
+  return node(q, mag(b.v) + b.e > 0x1p126 ? e + mag(q) : e, 4);
 }
 static inline VE operator+(Exact a, Exact b) { return VE(a) + VE(b); }
 static inline VE operator-(Exact a, Exact b) { return VE(a) - VE(b); }
@@ -60,85 +92,31 @@ static inline VE operator*(Exact a, Exact b) { return VE(a) * VE(b); }
 static inline VE operator/(Exact a, Exact b) { return VE(a) / VE(b); }
 static inline VE operator-(Exact a) { return -VE(a); }
 
-// A product that is summed: its rounding is inside the sum's term.
-static inline Exact term(Exact a, Exact b) { return Exact{a.v * b.v}; }
-static inline VE term(VE a, VE b) { return VE(a.v * b.v, known(mag(a.v) * b.e + mag(b.v) * a.e + a.e * b.e)); }
+// A product that is summed: its rounding is inside the sum's term. Flushed factors are no exact terms.
+static inline VE term(VE a, VE b) { return VE(a.v * b.v, product_error(a, b)); }
+// one factor without an error, the usual case, in fewer steps
+static inline VE term(VE a, Exact b) {
+  const double e = mag(b.v) * a.e;
+  return !CG_FAST && e == e ? VE(a.v * b.v, e) : term(a, VE(b));
+}
+static inline VE term(Exact a, VE b) { return term(b, a); }
+static inline auto term(Exact a, Exact b) {
+  if constexpr (CG_FAST) return term(VE(a), VE(b));
+  else return Exact{a.v * b.v};
+}
 
-// A sum of n non-zero terms in any order: (2 sqrt n + n / 8) u times the sum of magnitudes.
-struct Sum {
-  real v = 0;
-  double e = 0, magnitude = 0;
-  long long n = 0;
-  void add(Exact t) { v += t.v; magnitude += mag(t.v); n += t.v != 0; }
-  void add(VE t) { add(Exact{t.v}); e += t.e; }
-  VE result(double scale) const {
-    const double terms = double(n);
-    return VE(v, known(e + scale * (2 * std::sqrt(terms) + terms / 8) * U_ACC * magnitude));
-  }
-};
+// The same where a kernel may round each factor to TF32: 11 significant bits, the exponents of f32.
+static inline VE term_tf32(VE a, VE b) {
+  const double u = 0x1p-11, eta = 0x1p-137, both = 2 * u + u * u;
+  const double flushed = eta * ((1 + u) * (mag(a.v) + a.e + mag(b.v) + b.e) + eta);
+  return VE(a.v * b.v, known(product_error(a, b) * (1 + both) + both * mag(a.v * b.v) + flushed));
+}
 
-// The largest (sign -1 start at -inf) or smallest (sign 1) value; NaN stays.
-struct Extreme {
-  real v;
-  double e = 0;
-  int sign;
-  explicit Extreme(int s) : v(s * __builtin_inf()), sign(s) {}
-  void add(VE t) {
-    if (t.e > e) e = t.e;
-    if (t.v != t.v || (v == v && (sign < 0 ? t.v > v : t.v < v))) v = t.v;
-  }
-  void add(Exact t) { add(VE(t)); }
-  VE result(double) const { return VE(v, e); }
-};
-
+// Of two that are surely ordered, the one. Else the larger error holds: neither moves the result farther than itself.
 static inline VE cg_max(VE a, VE b) {
-  const double e = a.e > b.e ? a.e : b.e;
-  return a.v != a.v || b.v != b.v ? VE(a.v + b.v, e) : VE(a.v > b.v ? a.v : b.v, e);
+  if (a.v != a.v || b.v != b.v) return VE(a.v + b.v, a.e > b.e ? a.e : b.e);
+  if (a.v - a.e >= b.v + b.e) return a;
+  if (b.v - b.e >= a.v + a.e) return b;
+  return VE(a.v > b.v ? a.v : b.v, a.e > b.e ? a.e : b.e);
 }
-static inline VE cg_min(VE a, VE b) {
-  const double e = a.e > b.e ? a.e : b.e;
-  return a.v != a.v || b.v != b.v ? VE(a.v + b.v, e) : VE(a.v < b.v ? a.v : b.v, e);
-}
-
-// A monotone function: over [a - e, a + e] it moves most at an end. `k` ulps are 2k unit roundoffs.
-template <class F>
-static inline VE monotone(VE a, double ulps, F f) {
-  const real v = f(a.v);
-  if (a.e == 0 || v != v) return node(v, 0, 2 * ulps);
-  const double up = mag(f(a.v + a.e) - v), down = mag(f(a.v - a.e) - v);
-  return node(v, known(up > down ? up : down), 2 * ulps);
-}
-// A function whose slope is at most `slope` everywhere.
-template <class F>
-static inline VE lipschitz(VE a, double slope, double ulps, F f) {
-  return node(f(a.v), slope * a.e, 2 * ulps);
-}
-
-static inline VE cg_abs(VE a) { return VE(a.v < 0 ? -a.v : a.v, a.e); }
-static inline VE cg_exp(VE a) { return monotone(a, 2, [](real x) { return std::exp(x); }); }
-static inline VE cg_exp2(VE a) { return monotone(a, 2, [](real x) { return std::exp2(x); }); }
-static inline VE cg_expm1(VE a) { return monotone(a, 2, [](real x) { return std::expm1(x); }); }
-static inline VE cg_log(VE a) { return monotone(a, 2, [](real x) { return std::log(x); }); }
-static inline VE cg_log2(VE a) { return monotone(a, 2, [](real x) { return std::log2(x); }); }
-static inline VE cg_log1p(VE a) { return monotone(a, 2, [](real x) { return std::log1p(x); }); }
-static inline VE cg_sqrt(VE a) { return monotone(a, 1, [](real x) { return std::sqrt(x); }); }
-static inline VE cg_rsqrt(VE a) { return monotone(a, 2, [](real x) { return 1 / std::sqrt(x); }); }
-static inline VE cg_sin(VE a) { return lipschitz(a, 1, 2, [](real x) { return std::sin(x); }); }
-static inline VE cg_cos(VE a) { return lipschitz(a, 1, 2, [](real x) { return std::cos(x); }); }
-static inline VE cg_tanh(VE a) { return monotone(a, 4, [](real x) { return std::tanh(x); }); }
-static inline VE cg_erf(VE a) { return monotone(a, 4, [](real x) { return std::erf(x); }); }
-static inline VE cg_sigmoid(VE a) { return monotone(a, 4, [](real x) { return 1 / (1 + std::exp(-x)); }); }
-static inline VE cg_relu(VE a) { return VE(a.v != a.v || a.v > 0 ? a.v : real(0), a.e); }
-static inline VE cg_softplus(VE a) {
-  return monotone(a, 4, [](real x) { return (x > 0 ? x : real(0)) + std::log1p(std::exp(-(x > 0 ? x : -x))); });
-}
-static inline VE cg_silu(VE a) { return a * cg_sigmoid(a); }
-static inline VE cg_gelu(VE a) {
-  const VE root = constant(real(0.70710678118654752440L));
-  return constant(0.5) * a * (constant(1) + cg_erf(a * root));
-}
-// As written: what the formula loses to cancellation for negative x is allowed, whatever form a kernel takes.
-static inline VE cg_gelu_tanh(VE a) {
-  const VE cubic = a + constant(0.044715) * a * a * a;
-  return constant(0.5) * a * (constant(1) + cg_tanh(constant(real(0.79788456080286535588L)) * cubic));
-}
+static inline VE cg_min(VE a, VE b) { return -cg_max(-a, -b); }

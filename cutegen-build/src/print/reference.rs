@@ -17,7 +17,18 @@ use super::c::{self, Dialect, Places, element, literal};
 use crate::plan::Plan;
 use crate::plan::schedule::{Step, Value};
 
-const PRELUDE: &str = include_str!("reference.hpp");
+/// What every reference starts with, after the definitions of the spec's precision.
+pub const PRELUDE: &str = concat!(
+    // until the printer defines them
+    "static const double ACC_MAX = sizeof(scalar_t) == 4 ? __FLT_MAX__ : __DBL_MAX__;\n",
+    "static const bool FAST_MATH = false;\n",
+    include_str!("reference.hpp"),
+    include_str!("reference/elements.hpp"),
+    include_str!("reference/integers.hpp"),
+    include_str!("reference/functions.hpp"),
+    include_str!("reference/steps.hpp"),
+    include_str!("reference/reductions.hpp"),
+);
 
 /// What the entry needs beside the prelude.
 const ENTRY_PRELUDE: &str = "using Also = void (*)(void*, int64_t, double);\n\

@@ -1,0 +1,169 @@
+// Reductions over any order of their terms. result() may be called after every add. It takes the scale of sums'
+// rounding: 0 where the data make every sum exact, else 1.
+#include <algorithm>
+
+// n non-zero terms: rounding wanders, 2 sqrt(n) u, and drifts with accumulators that truncate, n / 8 u, both times
+// the sum of magnitudes. That takes roundings for independent, which they are not where a term repeats: within a
+// binade of the running sum it rounds with the same error each time. So each repeat counts 7/8 u more, which with the
+// n / 8 makes up the worst case of any order, (n - 1) u: reached where a large term comes first and each of the others
+// is little more than half an ulp of it. One-hot rows have no repeats: zeros don't count.
+static const double REPEAT = 0.875;
+struct Sum {
+  real v = 0, last = 0;
+  // the counts are doubles: masks and additions, no branches
+  double e = 0, magnitude = 0, n = 0, repeats = 0;
+  void add(Exact t) {
+    v += t.v;
+    magnitude += mag(t.v);
+    const double counts = t.v != 0 ? 1.0 : 0.0;
+    n += counts;
+    repeats += t.v == last ? counts : 0.0;
+    last = t.v != 0 ? t.v : last;
+  }
+  void add(VE t) { add(Exact{t.v}); e += t.e; }
+  VE result(double scale) const {
+    // an infinity among the terms, or what an accumulator may not hold in some order: not judged
+    if (!(magnitude + e <= ACC_MAX)) return VE(v, cg_inf());
+    const double factor = 2 * std::sqrt(n) + n / 8 + REPEAT * repeats;
+    return VE(v, e + scale * (factor * U_ACC * (magnitude + e) + n * CG_ETA));
+  }
+};
+
+// A product: one rounding a factor. `large` is the largest partial product of any order, `small` the smallest.
+struct Prod {
+  real v = 1;
+  double e = 0, large = 1, small = 1;
+  long long n = 0;
+  bool zero = false;
+  void add(VE t) {
+    e = product_error(VE(v, e), t);
+    v *= t.v;
+    const double size = mag(t.v), most = size + t.e;
+    if (most > 1) large *= most;
+    if (size < 1) small *= size > t.e ? size - t.e : 0;
+    zero |= t.v == 0 && t.e == 0;
+    ++n;
+  }
+  void add(Exact t) { add(VE(t)); }
+  VE result(double) const {
+    if (is_infinite(v)) return VE(v, known(e));
+    if (!(large <= ACC_MAX)) return VE(v, cg_inf());
+    if (zero || n == 0) return VE(v, e);
+    const double roundings = double(n - 1) * U_ACC;
+    // a partial product below the normal numbers loses ETA, and what comes after enlarges that
+    const double lost = small * U_ACC < 2 * CG_ETA ? double(n) * CG_ETA * large : 0;
+    return VE(v, known(e + roundings * (1 + roundings) * (mag(v) + e) + lost));
+  }
+};
+
+// The largest (sign -1, starts at -inf) or smallest (sign 1) value; NaN stays.
+struct Extreme {
+  real v;
+  double e = 0;
+  int sign;
+  explicit Extreme(int s) : v(s * cg_inf()), sign(s) {}
+  void add(VE t) {
+    if (t.e > e) e = t.e;
+    if (t.v != t.v || (v == v && (sign < 0 ? t.v > v : t.v < v))) v = t.v;
+  }
+  void add(Exact t) { add(VE(t)); }
+  VE result(double) const { return VE(v, e); }
+};
+
+// Integers are exact while any order of the terms stays within the limit.
+struct ISum {
+  int64_t limit;
+  wide v = 0, e = 0, magnitude = 0;
+  explicit ISum(int64_t most) : limit(most) {}
+  void add(IV t) {
+    v += t.v;
+    magnitude += size_of(t.v);
+    e += t.e;
+  }
+  IV result(double) const { return integer(v, magnitude + e > limit ? wide(UNKNOWN) : e); }
+};
+
+struct IProd {
+  int64_t limit;
+  IV v = {1, 0};
+  wide large = 1;
+  explicit IProd(int64_t most) : limit(most) {}
+  void add(IV t) {
+    const wide size = size_of(t.v) + t.e, beyond = wide(UNKNOWN) + 1;
+    v = v * t;
+    if (size > 1) large *= size;
+    if (large > beyond) large = beyond;
+  }
+  IV result(double) const { return large > limit ? IV{v.v, UNKNOWN} : v; }
+};
+
+struct IExtreme {
+  IV v;
+  int sign;
+  explicit IExtreme(int s) : v{s < 0 ? INT64_MIN : INT64_MAX, 0}, sign(s) {}
+  bool empty = true;
+  void add(IV t) {
+    v = empty ? t : sign < 0 ? cg_max(v, t) : cg_min(v, t);
+    empty = false;
+  }
+  IV result(double) const { return v; }
+};
+
+// The index of the largest (sign -1) or smallest (sign 1) value: the lowest among equals, the first NaN if there is
+// one. Another index may be right when its value can reach the surest one: the highest of all lower ends.
+class ArgExtreme {
+ public:
+  explicit ArgExtreme(int s) : sign(s) {}
+  void add(int64_t index, VE t) { add(index, (long double)(t.v), t.e); }
+  void add(int64_t index, Exact t) { add(index, VE(t)); }
+  void add(int64_t index, IV t) { add(index, (long double)(t.v), t.e == UNKNOWN ? cg_inf() : double(t.e)); }
+
+  IV result(double) {
+    prune();
+    others.clear();
+    int64_t e = 0;
+    for (const Reach& c : reaching) {
+      if (c.index == best || nan) continue;
+      others.push_back(c.index);
+      e = cg_imax(e, c.index > best ? c.index - best : best - c.index);
+    }
+    std::sort(others.begin(), others.end());
+    return IV{best, unknown_nan ? UNKNOWN : e};
+  }
+  const std::vector<int64_t>& also() const { return others; }
+
+ private:
+  struct Reach {
+    int64_t index;
+    long double up;
+  };
+  int sign;
+  bool any = false, nan = false, unknown_nan = false;
+  int64_t best = 0, surest = 0;
+  long double best_value = 0, floor = 0;  // of the best value, and of the surest one's lower end
+  size_t room = 64;
+  std::vector<Reach> reaching;
+  std::vector<int64_t> others;
+
+  void add(int64_t index, long double value, double e) {
+    if (value != value) {
+      best = nan ? cg_imin(best, index) : index;
+      nan = any = true;
+      unknown_nan |= e != 0;
+    }
+    if (nan) return;
+    const long double v = sign < 0 ? value : -value, low = v - e, up = v + e;
+    if (!any || v > best_value || (v == best_value && index < best)) best = index, best_value = v;
+    if (!any || low > floor || (low == floor && index < surest)) surest = index, floor = low;
+    any = true;
+    if (!reaches({index, up})) return;
+    reaching.push_back({index, up});
+    if (reaching.size() > room) prune(), room = 2 * reaching.size() + 64;
+  }
+  // at its upper end it beats the surest one, or is equal to it and the lower index
+  bool reaches(const Reach& c) const { return c.up > floor || (c.up == floor && c.index <= surest); }
+  void prune() {
+    const auto lost = [this](const Reach& c) { return !reaches(c); };
+    reaching.erase(std::remove_if(reaching.begin(), reaching.end(), lost), reaching.end());
+  }
+};

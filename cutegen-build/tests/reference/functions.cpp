@@ -1,0 +1,87 @@
+// Arithmetic and functions, evaluated in the accumulation type from arguments within their errors.
+template <class R, class K>
+static void unary(const char* name, double most, R reference, K kernel) {
+  int judged = 0;
+  for (int i = 0; i < SAMPLES; ++i) {
+    const Argument a = argument(most);
+    const VE r = reference(a.reference);
+    const acc found = kernel(a.kernel);
+    judged += r.e < cg_inf() && r.v == r.v;
+    expect(is_right(found, r), name, text(double(a.kernel), double(found), double(r.v)) + " bound " + std::to_string(r.e));
+  }
+  expect(judged > SAMPLES / 10, name, "is hardly judged");
+}
+template <class R, class K>
+static void binary(const char* name, double most, R reference, K kernel) {
+  int judged = 0;
+  for (int i = 0; i < SAMPLES; ++i) {
+    const Argument a = argument(most), b = argument(most);
+    const VE r = reference(a.reference, b.reference);
+    const acc found = kernel(a.kernel, b.kernel);
+    judged += r.e < cg_inf() && r.v == r.v;
+    expect(is_right(found, r), name, text(double(a.kernel), double(b.kernel), double(found)));
+  }
+  expect(judged > SAMPLES / 10, name, "is hardly judged");
+}
+
+static void arithmetic() {
+  const double most = std::sqrt(ACC_MAX);
+  binary("add", most, [](VE a, VE b) { return a + b; }, [](acc a, acc b) { return a + b; });
+  binary("sub", most, [](VE a, VE b) { return a - b; }, [](acc a, acc b) { return a - b; });
+  binary("mul", ACC_MAX / 8, [](VE a, VE b) { return a * b; }, [](acc a, acc b) { return a * b; });
+  binary("div", most, [](VE a, VE b) { return a / b; }, [](acc a, acc b) { return a / b; });
+  binary("max", 100, [](VE a, VE b) { return cg_max(a, b); }, [](acc a, acc b) { return a > b ? a : b; });
+  binary("min", 100, [](VE a, VE b) { return cg_min(a, b); }, [](acc a, acc b) { return a < b ? a : b; });
+  binary("pow", 20, cg_pow, [](acc a, acc b) { return std::pow(a, b); });
+  for (int n = -4; n <= 6; ++n) {
+    const auto reference = [n](VE a) { return cg_pow(a, VE(n, 0)); };
+    unary("pow of a whole exponent", 1000, reference, [n](acc a) { return std::pow(a, acc(n)); });
+  }
+  unary("neg", most, [](VE a) { return -a; }, [](acc a) { return -a; });
+  unary("abs", most, [](VE a) { return cg_abs(a); }, [](acc a) { return std::abs(a); });
+  unary("relu", most, cg_relu, [](acc a) { return a > 0 ? a : acc(0); });
+  unary("saturated", 100, [](VE a) { return saturated(a, 3); }, [](acc a) { return a > 3 ? acc(3) : a < -3 ? acc(-3) : a; });
+}
+
+static void transcendental() {
+  const double far = sizeof(acc) == 4 ? 120 : 800;
+  unary("exp", far, cg_exp, [](acc x) { return std::exp(x); });
+  unary("exp2", far, cg_exp2, [](acc x) { return std::exp2(x); });
+  unary("expm1", far, cg_expm1, [](acc x) { return std::expm1(x); });
+  unary("log", 1e30, cg_log, [](acc x) { return std::log(x); });
+  unary("log2", 1e30, cg_log2, [](acc x) { return std::log2(x); });
+  unary("log1p", 1e30, cg_log1p, [](acc x) { return std::log1p(x); });
+  unary("sqrt", 1e30, cg_sqrt, [](acc x) { return std::sqrt(x); });
+  unary("rsqrt", 1e30, cg_rsqrt, [](acc x) { return 1 / std::sqrt(x); });
+  unary("sin", 1e6, cg_sin, [](acc x) { return std::sin(x); });
+  unary("cos", 1e6, cg_cos, [](acc x) { return std::cos(x); });
+  unary("tanh", 100, cg_tanh, [](acc x) { return std::tanh(x); });
+  unary("erf", 10, cg_erf, [](acc x) { return std::erf(x); });
+  unary("sigmoid", far, cg_sigmoid, [](acc x) { return 1 / (1 + std::exp(-x)); });
+  unary("silu", far, cg_silu, [](acc x) { return x / (1 + std::exp(-x)); });
+  unary("softplus", far, cg_softplus, [](acc x) { return std::fmax(x, acc(0)) + std::log1p(std::exp(-std::abs(x))); });
+  unary("gelu", 10, cg_gelu, [](acc x) { return acc(0.5) * x * (1 + std::erf(x * acc(0.70710678118654752440L))); });
+  unary("gelu_tanh", 10, cg_gelu_tanh, [](acc x) {
+    const acc cubic = x + acc(0.044715L) * x * x * x;
+    return acc(0.5) * x * (1 + std::tanh(acc(0.79788456080286535588L) * cubic));
+  });
+}
+
+// Infinities that are no overflow go through without an error; what may overflow is not judged.
+static void specials() {
+  const VE minus(-cg_inf(), 0), score(3, 0.01);
+  expect((score + minus).e < cg_inf() && cg_exp(score + minus).e < 1e-30, "a mask of -inf");
+  expect((VE(0.125, 0) * minus).e == 0, "a scaled mask");
+  expect(cg_max(minus, score).e == score.e, "the maximum over a mask");
+  expect(cg_exp(VE(sizeof(acc) == 4 ? 89 : 710, 0)).e == cg_inf(), "an overflow");
+  expect(cg_log(VE(0, 0)).v == -cg_inf() && cg_log(VE(1e-9, 1e-8)).e == cg_inf(), "the logarithm of 0");
+  expect(cg_relu(VE(-1, 0.5)).e == 0 && cg_max(VE(1, 0.1), VE(2, 0.2)).e == 0.2, "a sure maximum");
+  expect(tolerated(VE(-2, 9), 0.25, 1).e == 1.5, "a tolerance");
+}
+
+int main() {
+  arithmetic();
+  transcendental();
+  specials();
+  return report("functions");
+}

@@ -1,0 +1,204 @@
+// Reductions: honest orders stay inside, exact data are exact, what may overflow is not judged.
+using Terms = std::vector<acc>;
+
+static acc sequential(const Terms& x) {
+  acc sum = 0;
+  for (acc t : x) sum += t;
+  return sum;
+}
+static acc pairwise(const acc* x, size_t n) {
+  return n == 0 ? acc(0) : n == 1 ? x[0] : pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
+}
+static acc blocked(const Terms& x) {
+  acc sum = 0;
+  for (size_t i = 0; i < x.size(); i += 32) {
+    acc part = 0;
+    for (size_t j = i; j < x.size() && j < i + 32; ++j) part += x[j];
+    sum += part;
+  }
+  return sum;
+}
+static acc lanes(const Terms& x) {
+  acc part[32] = {}, sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) part[i % 32] += x[i];
+  for (acc p : part) sum += p;
+  return sum;
+}
+static double share(const Terms& x, VE r) {
+  const Terms back(x.rbegin(), x.rend());
+  double worst = 0;
+  for (acc s : {sequential(x), sequential(back), pairwise(x.data(), x.size()), blocked(x), lanes(x)}) {
+    const double off = mag(real(s) - r.v);
+    if (off > 0) worst = std::max(worst, off / r.e);
+  }
+  return worst;
+}
+static VE summed(const Terms& x) {
+  Sum s;
+  for (acc t : x) s.add(Exact{real(t)});
+  return s.result(1);
+}
+static void orders(const char* name, const Terms& x) {
+  const double worst = share(x, summed(x));
+  expect(worst <= 1, name, "uses " + std::to_string(worst) + " of the bound at n = " + std::to_string(x.size()));
+}
+
+// The variance of a one-hot row: all terms but one are equal.
+static Terms one_hot_variance(size_t n, size_t hot, double height) {
+  Terms x(n, acc(height / double(n)) * acc(height / double(n)));
+  x[hot] = acc(height - height / double(n)) * acc(height - height / double(n));
+  return x;
+}
+static void sums() {
+  for (size_t n : {1, 2, 7, 32, 100, 131, 1000, 4097}) {
+    for (int i = 0; i < 200; ++i) {
+      Terms normal(n), positive(n), equal(n, acc(uniform(0.5, 2))), coarse(n), few(n);
+      std::normal_distribution<double> bell;
+      const acc levels[3] = {acc(uniform(0, 1)), acc(uniform(0, 1)), acc(uniform(0, 1))};
+      for (size_t k = 0; k < n; ++k) {
+        normal[k] = acc(bell(engine));
+        positive[k] = acc(uniform(0, 1));
+        coarse[k] = acc(double(whole(0, 15)) * 0.1);
+        few[k] = levels[whole(0, 2)];
+      }
+      orders("a sum of normals", normal);
+      orders("a sum of uniforms", positive);
+      orders("a sum of equals", equal);
+      orders("a sum of 16 levels", coarse);
+      orders("a sum of 3 levels", few);
+      orders("a one-hot variance", one_hot_variance(n, size_t(whole(0, int64_t(n) - 1)), uniform(0.5, 2)));
+      orders("a one-hot variance, first", one_hot_variance(n, 0, uniform(0.5, 2)));
+    }
+    // the worst case: each step loses half an ulp of the first term
+    Terms lost(n, acc(U_ACC * (1 - U_ACC * 8)));
+    lost[0] = 1;
+    orders("a sum that stands still", lost);
+  }
+}
+static void terms_and_bounds() {
+  Sum one;
+  for (int i = 0; i < 1000; ++i) one.add(Exact{real(i == 500 ? 3 : 0)});
+  expect(one.result(1).e < 3 * 2.2 * U_ACC, "one-hot inputs", "are not sharp");
+  Sum integers;
+  for (int i = 0; i < 1000; ++i) integers.add(Exact{real(i % 7)});
+  expect(integers.result(0).e == 0, "exact data", "have an error");
+  Sum huge;
+  for (int i = 0; i < 4; ++i) huge.add(Exact{real((i % 2 ? -1 : 1) * 0.4 * ACC_MAX)});
+  expect(huge.v == 0 && huge.result(1).e == cg_inf(), "a sum that may overflow", "is judged");
+  Sum products;  // products that underflow, each rounded
+  acc kernel = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const acc a = acc(std::sqrt(ETA_ACC) * uniform(0.5, 1.5)), b = acc(std::sqrt(ETA_ACC) * uniform(0.5, 1.5));
+    products.add(term(Exact{real(a)}, Exact{real(b)}));
+    kernel += a * b;
+  }
+  expect(is_right(kernel, products.result(1)), "a sum of products that underflow");
+  Sum scan;
+  acc prefix = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const Argument t = argument(100);
+    scan.add(t.reference);
+    prefix += t.kernel;
+    expect(is_right(prefix, scan.result(1)), "a scan", std::to_string(i));
+  }
+}
+
+static void products() {
+  for (int i = 0; i < SAMPLES; ++i) {
+    std::vector<Argument> x(size_t(whole(0, 30)));
+    const double spread = chance(0.5) ? 1 : sizeof(acc) == 4 ? 6 : 40;
+    Prod p;
+    for (Argument& a : x) {
+      const acc v = acc(std::exp2(uniform(-spread, spread)) * (chance(0.5) ? 1 : -1));
+      const double e = chance(0.5) ? 0 : mag(real(v)) * std::exp2(-uniform(2, 30));
+      a = {VE(real(v), e), acc(real(v) + real(e * 0.999 * uniform(-1, 1)))};
+      if (mag(real(a.kernel) - real(v)) > e) a.kernel = v;
+      p.add(a.reference);
+    }
+    for (int order = 0; order < 3; ++order) {
+      acc kernel = 1;
+      for (const Argument& a : x) kernel *= a.kernel;
+      expect(is_right(kernel, p.result(1)), "prod", text(double(kernel), double(p.v), p.result(1).e));
+      if (order == 0) std::sort(x.begin(), x.end(), [](auto& a, auto& b) { return std::abs(a.kernel) < std::abs(b.kernel); });
+      else std::shuffle(x.begin(), x.end(), engine);
+    }
+  }
+  const double tiny = 1 / std::sqrt(ACC_MAX) / 16;
+  Prod over, under, zero;
+  for (double f : {1 / tiny, 1 / tiny, tiny, tiny}) over.add(VE(real(acc(f)), 0));
+  expect(over.result(1).e == cg_inf(), "a product that may overflow", "is judged");
+  for (double f : {tiny, tiny, tiny, 1 / tiny}) under.add(VE(real(acc(f)), 0));
+  expect(under.result(1).e >= mag(under.v), "a product that may underflow", "is judged as if it could not");
+  for (double f : {2.5, 0.0, 3.0}) zero.add(Exact{real(f)});
+  expect(zero.result(1).e == 0 && zero.v == 0, "a product with 0", "has an error");
+}
+
+static void integers() {
+  for (int i = 0; i < SAMPLES; ++i) {
+    ISum sum(1000);
+    IProd prod(1000);
+    IExtreme most(-1), least(1);
+    int64_t s = 0, size = 0, p = 1, high = INT64_MIN, low = INT64_MAX;
+    for (int64_t k = whole(1, 5); k > 0; --k) {
+      const int64_t v = whole(-9, 9), e = chance(0.7) ? 0 : whole(0, 2), t = v + whole(-e, e);
+      sum.add(IV{v, e}), prod.add(IV{v, e}), most.add(IV{v, e}), least.add(IV{v, e});
+      s += t, p *= t, size += std::abs(v) + e, high = cg_imax(high, t), low = cg_imin(low, t);
+    }
+    expect(is_right(s, sum.result(1)) && sum.result(1).e != UNKNOWN, "isum");
+    expect(is_right(p, prod.result(1)), "iprod");
+    expect(is_right(high, most.result(1)) && is_right(low, least.result(1)), "iextreme");
+  }
+  ISum wide_sum(INT32_MAX);
+  for (int64_t v : {int64_t(INT32_MAX), int64_t(-5), int64_t(5)}) wide_sum.add(cg_int(v));
+  expect(wide_sum.result(1).e == UNKNOWN, "a sum beyond its limit", "is judged");
+  IProd wide_prod(INT32_MAX);
+  for (int64_t v : {1 << 16, 1 << 16, 0}) wide_prod.add(cg_int(v));
+  expect(wide_prod.result(1).e == UNKNOWN, "a product beyond its limit", "is judged");
+}
+
+// Brute force: an index is right when some values within the errors make it the lowest of the largest.
+static void arguments() {
+  for (int i = 0; i < SAMPLES; ++i) {
+    const int n = int(whole(1, 6)), sign = chance(0.5) ? -1 : 1;
+    std::vector<IV> x;
+    ArgExtreme arg(sign);
+    for (int k = 0; k < n; ++k) {
+      x.push_back(IV{whole(-3, 3), chance(0.5) ? 0 : whole(0, 2)});
+      chance(0.5) ? arg.add(k, x.back()) : arg.add(k, VE(real(x.back().v), double(x.back().e)));
+    }
+    const IV r = arg.result(1);
+    std::vector<int64_t> right = arg.also();
+    right.push_back(r.v);
+    std::sort(right.begin(), right.end());
+    std::vector<int64_t> want;
+    int64_t best = 0, far = 0;
+    for (int k = 0; k < n; ++k) {
+      if (-sign * x[k].v > -sign * x[best].v) best = k;
+      bool wins = true;
+      for (int j = 0; j < n; ++j) {
+        const int64_t mine = -sign * x[k].v + x[k].e, its = -sign * x[j].v - x[j].e;
+        wins &= j == k || mine > its || (mine == its && k < j);
+      }
+      if (wins) want.push_back(k);
+    }
+    for (int64_t k : want) far = cg_imax(far, std::abs(k - r.v));
+    expect(r.v == best && right == want && r.e == far, "argmax", std::to_string(i));
+  }
+  ArgExtreme ties(-1), nan(-1), backwards(-1), empty(-1);
+  for (int64_t k : {0, 1, 2, 3}) ties.add(k, Exact{real(k == 0 ? 1 : 7)}), backwards.add(3 - k, Exact{real(k == 3 ? 1 : 7)});
+  expect(ties.result(1).v == 1 && ties.also().empty(), "argmax", "of ties");
+  expect(backwards.result(1).v == 1 && backwards.also().empty(), "argmax", "of ties from the back");
+  for (int64_t k : {0, 1, 2}) nan.add(k, Exact{k > 0 ? real(__builtin_nan("")) : real(9)});
+  expect(nan.result(1).v == 1 && nan.also().empty() && empty.result(1).v == 0, "argmax", "of NaN, of nothing");
+  for (int64_t k = 0; k < 151936; ++k) empty.add(k, VE(real(std::sin(double(k))), 1e-6));
+  expect(empty.also().empty() && empty.result(1).e > 0 && empty.also().size() < 1000, "argmax", "of many");
+}
+
+int main() {
+  sums();
+  terms_and_bounds();
+  products();
+  integers();
+  arguments();
+  return report("reductions");
+}
