@@ -113,7 +113,7 @@ fn untuned(plan: &Plan) -> String {
 }
 
 fn wrong_family(plan: &Plan) -> Option<String> {
-    let asserted = plan.spec.family.as_deref().filter(|family| *family != plan.family.name())?;
+    let asserted = plan.spec.family.as_deref().filter(|family| !plan.family.is(family))?;
     let why = plan.family.why_general().map(|why| format!(": {why}")).unwrap_or_default();
     Some(format!("kernel `{}` is `{}`, not `{asserted}`{why}", plan.spec.name, plan.family.name()))
 }

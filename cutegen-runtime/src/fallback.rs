@@ -179,7 +179,7 @@ pub fn end(to: i64, extent: usize) -> usize {
 
 /// Whether an index is inside a dimension.
 #[must_use]
-pub fn within(index: i64, extent: usize) -> bool {
+pub fn is_inside(index: i64, extent: usize) -> bool {
     usize::try_from(index).is_ok_and(|index| index < extent)
 }
 
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn loops_and_positions_stay_inside() {
         assert_eq!((first(-3), first(4), end(9, 5), end(3, 5), end(-1, 5)), (0, 4, 5, 3, 0));
-        assert!(within(4, 5) && !within(5, 5) && !within(-1, 5));
+        assert!(is_inside(4, 5) && !is_inside(5, 5) && !is_inside(-1, 5));
         assert_eq!((at(3), at(-1)), (3, usize::MAX));
     }
 }

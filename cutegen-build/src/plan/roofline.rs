@@ -116,9 +116,8 @@ pub fn unit(plan: &Plan) -> Unit {
         DType::F64 => Unit::VectorF64,
         _ => Unit::VectorF32,
     };
-    let Family::Contraction(contraction) = &plan.family else { return vector };
-    let right = contraction.b.iter().map(|operand| operand.tensor);
-    let operands = right.chain([contraction.a]).map(|tensor| plan.spec.tensors[tensor].dtype);
+    let Family::Contraction { operands, .. } = &plan.family else { return vector };
+    let operands = operands.iter().map(|tensor| plan.spec.tensors[*tensor].dtype);
     tensor_unit(&plan.spec, operands.collect()).unwrap_or(vector)
 }
 

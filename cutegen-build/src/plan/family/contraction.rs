@@ -22,15 +22,17 @@ pub struct Roles {
 }
 
 /// The roles of the schedule's axes, if every reduction in it is a contraction of one shape that shares an operand
-/// with the others.
-pub(super) fn roles(spec: &KernelSpec, schedule: &Schedule) -> Option<Roles> {
+/// with the others; and the tensors that are multiplied, scales left out.
+pub(super) fn roles(spec: &KernelSpec, schedule: &Schedule) -> Option<(Roles, Vec<usize>)> {
     let mut found: Option<(Roles, BTreeSet<usize>)> = None;
+    let mut all = BTreeSet::new();
     let inner: BTreeSet<usize> = schedule.steps.iter().flat_map(|step| sums_inside(schedule, step)).collect();
     for step in &schedule.steps {
         if matches!(step.value, Value::Map(_)) || matches!(step.dst, Place::Temp(t) if inner.contains(&t)) {
             continue;
         }
         let (roles, operands) = one(spec, schedule, step)?;
+        all.extend(operands.iter().copied());
         match &mut found {
             None => found = Some((roles, operands)),
             Some((known, shared)) => {
@@ -41,7 +43,7 @@ pub(super) fn roles(spec: &KernelSpec, schedule: &Schedule) -> Option<Roles> {
             }
         }
     }
-    found.map(|(roles, _)| roles)
+    found.map(|(roles, _)| (roles, all.into_iter().collect()))
 }
 
 /// Temporaries of sums that a sum of products has among its factors: a block-scaled contraction.
@@ -74,7 +76,7 @@ struct Factor {
     tensors: BTreeSet<usize>,
 }
 
-/// The roles of one sum of products, and the tensors it reads.
+/// The roles of one sum of products, and the tensors it multiplies.
 fn one(spec: &KernelSpec, schedule: &Schedule, step: &Step) -> Option<(Roles, BTreeSet<usize>)> {
     let Value::Reduce { op: ReduceOp::Sum, over, body } = &step.value else { return None };
     let shape = Reduction::of(spec, schedule, step)?;
@@ -86,15 +88,17 @@ fn one(spec: &KernelSpec, schedule: &Schedule, step: &Step) -> Option<(Roles, BT
     collect(spec, schedule, body, &mut factors, &mut k)?;
     let summed: Vec<&Factor> = factors.iter().filter(|f| !f.axes.is_disjoint(&k)).collect();
     let free = |f: &Factor| f.axes.difference(&k).copied().collect::<BTreeSet<_>>();
-    let left = free(
-        summed.iter().max_by_key(|f| (k.intersection(&f.axes).count(), std::cmp::Reverse(min_tensor(f))))?,
-    );
-    let right = summed.iter().map(|f| free(f)).find(|axes| *axes != left)?;
+    // the operands are the factors with most of the summed axes; scales have fewer
+    let rank = |f: &&&Factor| (k.intersection(&f.axes).count(), std::cmp::Reverse(min_tensor(f)));
+    let first = summed.iter().max_by_key(rank)?;
+    let left = free(first);
+    let second = summed.iter().filter(|f| free(f) != left).max_by_key(rank)?;
+    let right = free(second);
     let all: BTreeSet<usize> = factors.iter().flat_map(&free).collect();
     if !all.iter().all(|axis| left.contains(axis) || right.contains(axis)) {
         return None;
     }
-    let tensors = factors.iter().flat_map(|f| f.tensors.iter().copied()).collect();
+    let tensors = [first, second].iter().flat_map(|f| f.tensors.iter().copied()).collect();
     let roles = Roles {
         batch: left.intersection(&right).copied().collect(),
         m: left.difference(&right).copied().collect(),

@@ -19,6 +19,8 @@ pub enum Family {
     Contraction {
         /// What its axes are to it.
         roles: Roles,
+        /// The tensors that are multiplied, scales left out.
+        operands: Vec<usize>,
         /// What the present templates fill, if they can.
         plain: Option<Contraction>,
     },
@@ -115,8 +117,8 @@ pub fn classify(spec: &KernelSpec, schedule: &Schedule) -> Family {
     {
         return Family::Scan { along };
     }
-    if let Some(roles) = contraction::roles(spec, schedule) {
-        return Family::Contraction { roles, plain: simple::contraction(spec, schedule) };
+    if let Some((roles, operands)) = contraction::roles(spec, schedule) {
+        return Family::Contraction { roles, operands, plain: simple::contraction(spec, schedule) };
     }
     if reductions.iter().all(|r| r.is_whole && !r.slides && r.over == reductions[0].over) {
         let over = reductions[0].over.clone();

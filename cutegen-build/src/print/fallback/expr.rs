@@ -99,7 +99,7 @@ impl Rust<'_> {
             Place::Tensor(t) => self.0.spec.tensors[t].dims.iter().map(int).collect(),
             Place::Temp(w) => self.0.schedule.temps[w].axes.iter().map(|a| format!("a{a}")).collect(),
         };
-        let one = |(i, dim): (&Index, &String)| format!("math::within({}, {dim})", self.index(i));
+        let one = |(i, dim): (&Index, &String)| format!("math::is_inside({}, {dim})", self.index(i));
         let all: Vec<String> = index.iter().zip(&dims).map(one).collect();
         if all.is_empty() { "true".to_owned() } else { all.join(" && ") }
     }
