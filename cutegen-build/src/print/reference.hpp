@@ -79,7 +79,8 @@ static inline VE operator+(VE a, VE b) { return node(a.v + b.v, a.e + b.e, 1); }
 static inline VE operator-(VE a, VE b) { return node(a.v - b.v, a.e + b.e, 1); }
 static inline VE operator-(VE a) { return VE(-a.v, a.e); }
 static inline VE operator*(VE a, VE b) { return node(a.v * b.v, product_error(a, b), 1); }
-// Fast: __fdividef errs by 2 ulp, and gives 0 for divisors above 2^126 (CUDA C++ Programming Guide, intrinsic functions).
+// Fast: __fdividef errs by 2 ulp, and gives 0 for divisors above 2^126 (CUDA C++ Programming Guide, Intrinsic
+// Functions).
 static inline VE operator/(VE a, VE b) {
   const real q = a.v / b.v;
   const double e = quotient_error(a, b, mag(q));
