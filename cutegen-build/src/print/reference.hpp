@@ -106,9 +106,10 @@ static inline auto term(Exact a, Exact b) {
   else return Exact{a.v * b.v};
 }
 
-// The same where a kernel may round each factor to TF32: 11 significant bits, the exponents of f32.
+// The same where a kernel may bring each factor to TF32: 11 significant bits, the exponents of f32. Tensor cores that
+// are given an f32 drop its lower bits, which loses up to 2^-10.
 static inline VE term_tf32(VE a, VE b) {
-  const double u = 0x1p-11, eta = 0x1p-137, both = 2 * u + u * u;
+  const double u = 0x1p-10, eta = 0x1p-137, both = 2 * u + u * u;
   const double flushed = eta * ((1 + u) * (mag(a.v) + a.e + mag(b.v) + b.e) + eta);
   return VE(a.v * b.v, known(product_error(a, b) * (1 + both) + both * mag(a.v * b.v) + flushed));
 }

@@ -36,15 +36,62 @@ pub(crate) fn missing() -> Option<String> {
 pub(crate) fn prepare(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder");
     let fresh = |path: PathBuf| println!("{}", path.display());
-    fresh(reference_in(folder));
+    fresh(reference_in(folder, crate::bench::REFERENCE));
+    copy_specs(&crate::specs::texts_in(folder));
     let sources =
         crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::template::sources());
     sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));
+    // all of the language: on every core
+    let plans = std::sync::Mutex::new(crate::specs::all().into_iter());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(plan) = { plans.lock().expect("not poisoned").next() } {
+                    let (source, entries, _) = crate::specs::printed(&plan);
+                    let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+                    fresh(cubin_in(folder, &source, &entries));
+                    fresh(reference_in(folder, &cutegen_build::print::reference::print(&plan)));
+                }
+            });
+        }
+    });
+}
+
+/// The specs of this checkout, by file.
+fn specs_here() -> Vec<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel-specs");
+    // a machine that only has this binary and a checkout
+    let root = if built.is_dir() { built } else { PathBuf::from("kernel-specs") };
+    let files = walkdir::WalkDir::new(root).sort_by_file_name().into_iter().map(|e| e.expect("readable"));
+    files.map(|e| e.into_path()).filter(|path| path.extension().is_some_and(|e| e == "toml")).collect()
+}
+
+fn copy_specs(to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for (number, path) in specs_here().iter().enumerate() {
+        std::fs::copy(path, to.join(format!("{number:03}.toml"))).expect("copied");
+    }
+}
+
+/// The texts of all spec files: those that were prepared, else this checkout's.
+pub(crate) fn spec_texts() -> Vec<String> {
+    let prepared = crate::specs::texts_in(&FOLDER.0);
+    let mut files = match std::fs::read_dir(&prepared) {
+        Ok(entries) => entries.map(|e| e.expect("readable").path()).collect(),
+        Err(_) => specs_here(),
+    };
+    files.sort();
+    files.iter().map(|path| std::fs::read_to_string(path).expect("readable")).collect()
 }
 
 /// The compiled reference of the kernel that all tests share.
 pub(crate) fn reference() -> PathBuf {
-    reference_in(&FOLDER.0)
+    reference_in(&FOLDER.0, crate::bench::REFERENCE)
+}
+
+/// The compiled form of a reference.
+pub(crate) fn reference_of(source: &str) -> PathBuf {
+    reference_in(&FOLDER.0, source)
 }
 
 /// The cubin of a source.
@@ -52,8 +99,7 @@ pub(crate) fn cubin(source: &str, entries: &[&str]) -> PathBuf {
     cubin_in(&FOLDER.0, source, entries)
 }
 
-fn reference_in(folder: &Path) -> PathBuf {
-    let source = crate::bench::REFERENCE;
+fn reference_in(folder: &Path, source: &str) -> PathBuf {
     let path = folder.join(format!("{:016x}.so", fnv(source)));
     if !path.is_file() {
         let text = path.with_extension("cpp");

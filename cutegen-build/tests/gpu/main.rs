@@ -11,6 +11,7 @@ mod bench;
 mod faults;
 mod fixtures;
 mod sanitized;
+mod specs;
 mod speed;
 mod template;
 
@@ -33,7 +34,8 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let all: Vec<Test> = [faults::TESTS, template::TESTS, sanitized::TESTS, speed::TESTS].concat();
+    let all: Vec<Test> =
+        [faults::TESTS, template::TESTS, sanitized::TESTS, speed::TESTS, specs::TESTS].concat();
     let chosen: Vec<Test> = all
         .into_iter()
         .filter(|(name, _)| filters.is_empty() || filters.iter().any(|f| name.contains(*f)))

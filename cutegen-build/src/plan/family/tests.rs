@@ -1,1 +1,85 @@
+//! Families of small specs: the word, the roles of a contraction's axes, and the reason of what has none.
 
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::settings::Settings;
+use cutegen_spec::target::Target;
+
+use super::{Family, Roles};
+use crate::plan::Plan;
+
+fn family(axes: &str, tensors: &str, math: &str) -> Family {
+    let text = format!("edition = 1\n[kernels.k]\naxes = {{ {axes} }}\n{tensors}\nmath = '''{math}'''");
+    let document = spec_file(&text, &Settings::default());
+    assert_eq!(document.errors, [], "{text}");
+    Plan::new(&document.kernels[0], &Target::host()).family
+}
+
+fn roles(axes: &str, tensors: &str, math: &str) -> (Roles, Vec<usize>) {
+    match family(axes, tensors, math) {
+        Family::Contraction { roles, operands, .. } => (roles, operands),
+        other => panic!("{other:?}"),
+    }
+}
+
+const MATRICES: &str =
+    "inputs = { x = 'f32[b, m, k]', w = 'f32[b, n, k]' }\noutputs = { y = 'f32[b, m, n]' }";
+
+#[test]
+fn roles_are_read_off_the_indices() {
+    let (found, operands) =
+        roles("b = 2, m = 3, n = 5, k = 7", MATRICES, "y[b, m, n] = relu(sum(k, x[b, m, k] * w[b, n, k]))");
+    assert_eq!(found, Roles { batch: vec![0], m: vec![1], n: vec![2], k: vec![3] });
+    assert_eq!(operands, [0, 1]);
+    let vector = "inputs = { x = 'f32[m, k]', w = 'f32[k]' }\noutputs = { y = 'f32[m]' }";
+    let (found, _) = roles("m = 3, k = 7", vector, "y[m] = sum(k, x[m, k] * w[k])");
+    assert_eq!(found, Roles { batch: vec![], m: vec![0], n: vec![], k: vec![1] });
+}
+
+#[test]
+fn scales_and_blocks_keep_a_contraction() {
+    let scaled = "inputs = { x = 'f8e4m3[m, k]', w = 'f8e4m3[n, k]', a = 'f32[m, kb]', c = 'f32[n, kb]' }\n\
+                  outputs = { y = 'bf16[m, n]' }";
+    let math = "y[m, n] = sum(kb, a[m, kb] * c[n, kb] * sum(ki, x[m, kb * 4 + ki] * w[n, kb * 4 + ki]))";
+    let (found, operands) = roles("m = 3, n = 5, k = 16, kb = 4, ki = 4", scaled, math);
+    assert_eq!(found, Roles { batch: vec![], m: vec![0], n: vec![1], k: vec![3, 4] });
+    assert_eq!(operands, [0, 1], "scales are no operands");
+    let gated =
+        "inputs = { x = 'f32[m, k]', g = 'f32[n, k]', u = 'f32[n, k]' }\noutputs = { y = 'f32[m, n]' }";
+    let math = "y[m, n] = silu(sum(k, x[m, k] * g[n, k])) * sum(k, x[m, k] * u[n, k])";
+    assert_eq!(roles("m = 3, n = 5, k = 7", gated, math).1, [0, 1, 2]);
+    let apart = math.replacen("x[m, k]", "g[m, k]", 1).replacen("g[n, k]", "u[n, k]", 1);
+    let square =
+        "inputs = { x = 'f32[m, k]', g = 'f32[m, k]', u = 'f32[n, k]' }\noutputs = { y = 'f32[m, n]' }";
+    assert_eq!(
+        roles("m = 3, n = 5, k = 7", square, &apart).1,
+        [0, 1, 2],
+        "the right operand may be the shared one"
+    );
+}
+
+#[test]
+fn each_shape_of_loops_has_its_word() {
+    let one = |ty: &str| format!("inputs = {{ x = '{ty}' }}\noutputs = {{ y = '{ty}' }}");
+    let word = |axes: &str, ty: &str, math: &str| family(axes, &one(ty), math).name();
+    assert_eq!(word("m = 4", "f32[m]", "y[m] = x[len(m) - 1 - m]"), "elementwise");
+    assert_eq!(word("m = 4, c = 8", "f32[m, c]", "y[m, c] = softmax(c, x[m, c])"), "rowwise");
+    let groups = "s[m, g] = sum(j, x[m, g * len(j) + j]); y[m, e] = x[m, e] - s[m, e / 3]";
+    assert_eq!(word("m = 4, g = 2, j = 3, e = 6", "f32[m, e]", groups), "rowwise");
+    assert_eq!(word("c = 8, t = 'c'", "f32[c]", "y[c] = sum(t <= c, x[t])"), "scan");
+    let pool = "inputs = { x = 'f32[h]' }\noutputs = { y = 'f32[p]' }";
+    assert_eq!(family("h = '3..=99', p = 'h - 2', r = 3", pool, "y[p] = max(r, x[p + r])").name(), "window");
+    let attention =
+        "inputs = { q = 'f32[t, d]', k = 'f32[s, d]', v = 'f32[s, d]' }\noutputs = { o = 'f32[t, d]' }";
+    let math = "p[t, s] = softmax(s, sum(d, q[t, d] * k[s, d]))\no[t, d] = sum(s, p[t, s] * v[s, d])";
+    let found = family("t = 4, s = 6, d = 8", attention, math);
+    assert!(found.is("general") && found.is("attention") && !found.is("fused graph"), "{found:?}");
+}
+
+#[test]
+fn the_reason_names_the_axes() {
+    let tensors = "inputs = { x = 'f32[b, c]' }\noutputs = { y = 'f32[]' }";
+    let found = family("b = 4, c = 8", tensors, "r[b] = sum(c, x[b, c] * x[b, c])\ny = sum(b, sqrt(r[b]))");
+    assert!(found.is("fused graph"), "{found:?}");
+    let why = found.why_general().unwrap_or_default();
+    assert!(why.contains("(c)") && why.contains("(b)"), "{why}");
+}
