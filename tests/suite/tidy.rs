@@ -140,6 +140,11 @@ fn the_readme_marks_the_commands_that_ci_runs() {
 }
 
 #[test]
+fn kernels_in_documents_are_kernels() {
+    hold_all(docs::shown_kernels);
+}
+
+#[test]
 fn just_recipes_are_the_ci_steps() {
     hold_all(docs::recipes);
 }

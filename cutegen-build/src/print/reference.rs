@@ -170,7 +170,7 @@ impl Running<'_> {
 
     fn accumulator(&self, op: ReduceOp, body: &Expr) -> String {
         let int = c::value(body, self).1 == Kind::Int;
-        let limit = self.int_limit(body);
+        let limit = self.int_limit();
         match (op, int) {
             (ReduceOp::Sum, false) => "Sum s".to_owned(),
             (ReduceOp::Sum, true) => format!("ISum s({limit})"),
@@ -185,14 +185,9 @@ impl Running<'_> {
         }
     }
 
-    /// What a kernel may accumulate integers up to: those of `i32`, unless one of them is an `i64`.
-    fn int_limit(&self, body: &Expr) -> i64 {
-        let mut wide = false;
-        body.visit(&mut |expr| {
-            if let Expr::Load(Place::Tensor(t), _) | Expr::Pad(Place::Tensor(t), ..) = expr {
-                wide |= self.0.spec.tensors[*t].dtype == DType::I64;
-            }
-        });
+    /// What a kernel may accumulate integers up to: those of `i32`, unless the kernel has a tensor of `i64`.
+    fn int_limit(&self) -> i64 {
+        let wide = self.0.spec.tensors.iter().any(|tensor| tensor.dtype == DType::I64);
         if wide { 1 << 53 } else { i64::from(i32::MAX) }
     }
 

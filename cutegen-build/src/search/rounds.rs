@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cutegen_spec::math::{Binary, Expr, ReduceOp};
+use cutegen_spec::math::{Binary, Expr, Place, ReduceOp};
 
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
@@ -144,10 +144,10 @@ fn sums_are_exact(plan: &Plan) -> bool {
     plan.schedule.steps.iter().all(exact)
 }
 
-/// Whether `body` is a product of elements.
+/// Whether `body` is a product of elements of inputs.
 fn is_product(body: &Expr) -> bool {
     match body {
-        Expr::Load(..) => true,
+        Expr::Load(Place::Tensor(_), _) => true,
         Expr::Binary(Binary::Mul, a, b) => is_product(a) && is_product(b),
         _ => false,
     }

@@ -195,7 +195,10 @@ fn shape(text: &str, axes: &[Axis]) -> Result<(DType, Vec<IntExpr>), ShapeError>
         return Ok((dtype, Vec::new()));
     }
     let position = |name: &str| axes.iter().position(|axis| axis.name == name);
-    let dims = inner.split(',').map(|dim| IntExpr::parse(dim, &position)).collect::<Result<Vec<_>, _>>();
+    let dims = split_dims(inner)
+        .into_iter()
+        .map(|dim| IntExpr::parse(dim, &position))
+        .collect::<Result<Vec<_>, _>>();
     let dims = dims.map_err(|message| plain(format!("{message} (in `{text}`)")))?;
     if dims.len() > 8 {
         return Err(plain(format!("`{text}` has {} dimensions, at most 8 are allowed", dims.len())));
@@ -206,4 +209,22 @@ fn shape(text: &str, axes: &[Axis]) -> Result<(DType, Vec<IntExpr>), ShapeError>
 /// Whether `name` can be a field of the emitted argument struct.
 pub(super) fn is_identifier(name: &str) -> bool {
     crate::name::KernelName::new(name).is_ok()
+}
+
+/// Dimensions between commas; those inside parentheses belong to a call such as `min(m, d)`.
+fn split_dims(text: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut dims) = (0_usize, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                dims.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    dims.push(&text[from..]);
+    dims
 }

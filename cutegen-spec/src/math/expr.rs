@@ -25,6 +25,16 @@ impl Kind {
         }
     }
 
+    /// What messages call several of it.
+    #[must_use]
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Real => "real numbers",
+            Kind::Int => "integers",
+            Kind::Cond => "conditions",
+        }
+    }
+
     /// The word that messages use.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -237,7 +247,10 @@ impl Expr {
             Expr::Int(_) => Kind::Int,
             Expr::Load(place, _) | Expr::Pad(place, ..) => of(*place),
             Expr::Cast(dtype, _) => Kind::of(*dtype),
-            Expr::Where(parts) => parts[1].kind(of),
+            Expr::Where(parts) => match (parts[1].kind(of), parts[2].kind(of)) {
+                (a, b) if a == b => a,
+                _ => Kind::Real,
+            },
             Expr::Unary(Unary::Not, _) => Kind::Cond,
             Expr::Unary(Unary::Neg | Unary::Abs | Unary::Sign, a) => a.kind(of),
             Expr::Unary(..) => Kind::Real,

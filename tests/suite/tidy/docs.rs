@@ -1,5 +1,12 @@
 //! Rules on documents: what they name exists, and the commands that they give are the ones that are run.
 
+use cutegen_build::plan::Plan;
+use cutegen_spec::edition::{Document, manifest, spec_file};
+use cutegen_spec::key::Question;
+use cutegen_spec::settings::Settings;
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::target::Target;
+
 use super::Finding;
 use super::tree::File;
 
@@ -116,6 +123,82 @@ pub(super) fn readme_commands(path: &str, text: &str) -> Vec<Finding> {
     bare.map(|marker| Finding::new(1, format!("no commands in a fenced block after `{marker}`"))).collect()
 }
 
+/// Documents whose `toml` blocks are specs that a reader copies; those of docs/errors/ have a test of their own.
+fn shows_specs(path: &str) -> bool {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    path.ends_with(".md") && ["", "docs", "kernel-specs"].contains(&folder)
+}
+
+/// The documents of which every `toml` block is a whole spec file.
+const ALL_SPECS: &[&str] = &["docs/tour.md", "docs/math.md"];
+
+/// Each kernel that a document shows is one: the reader takes it, and its family is the one that it asserts. Where
+/// `kernel-specs/` has a kernel of that name, one shown in a spec file asks the same question.
+pub(super) fn shown_kernels(files: &[File]) -> Vec<String> {
+    let library: Vec<KernelSpec> = files
+        .iter()
+        .filter(|file| file.path.starts_with("kernel-specs/") && file.path.ends_with(".toml"))
+        .flat_map(|file| spec_file(&file.text, &Settings::default()).kernels)
+        .collect();
+    let documents = files.iter().filter(|file| shows_specs(&file.path));
+    documents.flat_map(|document| wrong_kernels(document, &library)).collect()
+}
+
+fn wrong_kernels(document: &File, library: &[KernelSpec]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (line, block) in toml_blocks(&document.text) {
+        let mut find = |what: String| findings.push(format!("{}:{line}: {what}", document.path));
+        let Some(shown) = shown(&block) else {
+            if ALL_SPECS.contains(&document.path.as_str()) {
+                find("not a spec file: no `edition = 1`, or no kernel".to_owned());
+            }
+            continue;
+        };
+        shown.errors.iter().for_each(|error| find(format!("{}: {}", error.code, error.message)));
+        for spec in &shown.kernels {
+            let plan = Plan::new(spec, &Target::host());
+            let known = library.iter().find(|known| known.name == spec.name && !is_manifest(&block));
+            if known.is_some_and(|known| Question::new(known, &plan.target) != plan.question) {
+                find(format!("`{}` is another kernel in kernel-specs/", spec.name));
+            }
+            if spec.family.as_ref().is_some_and(|word| !plan.family.is(word)) {
+                find(format!("`{}` is `{}`", spec.name, plan.family.name()));
+            }
+        }
+    }
+    findings
+}
+
+/// What a block declares, if it declares kernels.
+fn shown(block: &str) -> Option<Document> {
+    if is_manifest(block) {
+        return Some(manifest(block));
+    }
+    block.contains("[kernels.").then(|| spec_file(block, &Settings::default()))
+}
+
+fn is_manifest(block: &str) -> bool {
+    block.contains("[package.metadata.kernels.")
+}
+
+/// The first line and the text of each fenced block of TOML.
+fn toml_blocks(text: &str) -> Vec<(usize, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (index, line) in text.lines().enumerate() {
+        match &mut open {
+            Some(_) if line.starts_with("```") => blocks.extend(open.take()),
+            Some((_, block)) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            None if line == "```toml" => open = Some((index + 2, String::new())),
+            None => {}
+        }
+    }
+    blocks
+}
+
 /// The justfile has one recipe per step of `.ci/run`, by the same name.
 pub(super) fn recipes(files: &[File]) -> Vec<String> {
     let text = |path: &str| files.iter().find(|file| file.path == path).map_or("", |file| file.text.as_str());
@@ -197,6 +280,30 @@ mod tests {
         assert_eq!(readme_commands("README.md", both), []);
         assert_eq!(readme_commands("README.md", &both.replace("<!-- ci:run -->", "")).len(), 1);
         assert_eq!(readme_commands("README.md", &both.replace("cargo run\n", "")).len(), 1);
+    }
+
+    #[test]
+    fn a_shown_kernel_that_is_none_is_found() {
+        let kernel = |name: &str, dtype: &str, math: &str| {
+            format!(
+                "edition = 1\n[kernels.{name}]\naxes = {{ n = 8 }}\ninputs = {{ x = \"{dtype}[n]\" }}\n\
+                 outputs = {{ y = \"f32[n]\" }}\nmath = \"{math}\"\n"
+            )
+        };
+        let found = |path: &str, block: &str| {
+            let text = format!("Text.\n\n```toml\n{block}```\n");
+            let library = File::planted("kernel-specs/a.toml", &kernel("double", "f32", "y[n] = 2 * x[n]"));
+            shown_kernels(&[File::planted(path, &text), library]).len()
+        };
+        let right = kernel("double", "f32", "y[n] = 2 * x[n]");
+        assert_eq!(found("docs/tour.md", &right), 0);
+        assert_eq!(found("docs/tour.md", &right.replace("2 * x", "2 * z")), 1, "not read");
+        assert_eq!(found("docs/tour.md", &right.replace("2 *", "3 *")), 1, "another question");
+        assert_eq!(found("docs/tour.md", &format!("{right}family = \"scan\"\n")), 1, "another family");
+        assert_eq!(found("docs/tour.md", &kernel("triple", "f16", "y[n] = 3 * x[n]")), 0);
+        assert_eq!(found("docs/tour.md", "relative = 1\n"), 1, "no kernel");
+        assert_eq!(found("docs/spec.md", "relative = 1\n"), 0);
+        assert_eq!(found("docs/errors/CG001.md", &right.replace("2 *", "3 *")), 0);
     }
 
     #[test]

@@ -38,9 +38,16 @@ impl Resolver<'_> {
         };
         let place = self.readable(tensor)?;
         let (index, _) = self.element(place, tensor, indices, &element.span)?;
-        let load = (Expr::Load(place, index.clone()), self.kind_of(place));
+        let kind = self.kind_of(place);
+        let load = (Expr::Load(place, index.clone()), kind);
         let outside = self.expr(other)?;
-        let ((_, kind), (outside, _)) = self.alike(load, outside, &other.span)?;
+        let ((_, common), (outside, _)) = self.alike(load, outside, &other.span)?;
+        if common != kind {
+            let message =
+                format!("`{}` holds {}, what stands outside is a real number", tensor.text, kind.plural());
+            let error = Diagnostic::new(KIND, other.span.clone(), message, "expected an integer");
+            return Err(error.help("`cast(i32, ...)` makes one"));
+        }
         Ok((Expr::Pad(place, index, Box::new(outside)), kind))
     }
 

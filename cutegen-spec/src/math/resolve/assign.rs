@@ -180,7 +180,7 @@ impl Resolver<'_> {
         if fits {
             return Ok(());
         }
-        let message = format!("`{name}` holds {}s, the value is {}", plural(wanted), value.1.name());
+        let message = format!("`{name}` holds {}, the value is {}", wanted.plural(), value.1.name());
         let error = Diagnostic::new(
             KIND,
             statement.value.span.clone(),
@@ -209,14 +209,6 @@ impl Resolver<'_> {
         }
         let message = format!("`{}` has {} dimensions, found {found}", tensor.name, tensor.dims.len());
         Err(Diagnostic::new(ACCESS, span.clone(), message, self.declared(tensor)))
-    }
-}
-
-fn plural(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Real => "real number",
-        Kind::Int => "integer",
-        Kind::Cond => "condition",
     }
 }
 

@@ -157,6 +157,7 @@ impl Resolver<'_> {
     /// Names `value` for the assignments that follow; returns how to read it.
     fn name_value(&mut self, name: &str, vars: Vec<usize>, (value, kind): Typed) -> Place {
         let may_round = self.scope.intermediates.get(name).copied();
+        let kind = if may_round.is_some() { Kind::Real } else { kind };
         let axes = vars.iter().map(|v| self.math.vars[*v]).collect();
         self.math.temps.push(Temp { name: name.to_owned(), axes, kind, may_round });
         let dst = Place::Temp(self.math.temps.len() - 1);

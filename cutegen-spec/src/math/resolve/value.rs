@@ -204,7 +204,12 @@ impl Resolver<'_> {
             NodeKind::Name(word) => word.as_str(),
             _ => "",
         };
-        let Some(dtype) = DType::parse(word).filter(|d| *d != DType::Bool) else {
+        if word == DType::Bool.name() {
+            let message = "nothing is cast to a condition";
+            let error = Diagnostic::new(KIND, to.span.clone(), message, "expected a dtype of numbers");
+            return Err(error.help("compare it: `... != 0`"));
+        }
+        let Some(dtype) = DType::parse(word) else {
             let error =
                 Diagnostic::new(KIND, to.span.clone(), "`cast` takes a dtype first", "expected a dtype");
             let help = nearest(word, DType::ALL.iter().map(|d| d.name()));
