@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::{Assign, Expr, Index, Kind, Loop, Place, ReduceOp, canonical_expr};
+use cutegen_spec::math::{Assign, Binary, Expr, Index, Kind, Loop, Place, ReduceOp, Unary, canonical_expr};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
@@ -228,11 +228,32 @@ impl Lowering<'_> {
                 let outer = self.bounded.len();
                 self.bounded.extend(loops.iter().filter(|l| !l.is_whole()).cloned());
                 let body = self.hoist(body);
+                let vars = body.free_vars().len();
+                let body = self.hold_repeated(body, vars);
                 self.bounded.truncate(outer);
                 self.reduction(*op, loops, body)
             }
             _ => expr.map_children(&mut |child| self.hoist(child)),
         }
+    }
+
+    /// `body` of a reduction over `vars` variables, each costly factor that depends on fewer of them held: else an
+    /// attention would take the exponential of a score once for each element of a value.
+    fn hold_repeated(&mut self, body: Expr, vars: usize) -> Expr {
+        if let Expr::Binary(Binary::Mul, a, b) = body {
+            let (a, b) = (self.hold_repeated(*a, vars), self.hold_repeated(*b, vars));
+            return Expr::Binary(Binary::Mul, Box::new(a), Box::new(b));
+        }
+        let free = body.free_vars();
+        if free.len() >= vars || !is_costly(&body) {
+            return body;
+        }
+        let loops = self.with_bounds(free);
+        let vars: Vec<usize> = loops.iter().map(|l| l.var).collect();
+        let index: Vec<Index> = vars.iter().copied().map(Index::Var).collect();
+        let place = self.temp(&vars, Kind::Real, None);
+        self.schedule.steps.push(Step { dst: place, index: index.clone(), loops, value: Value::Map(body) });
+        Expr::Load(place, index)
     }
 
     fn read(&self, temp: usize, index: &[Index]) -> Expr {
@@ -287,6 +308,21 @@ impl Lowering<'_> {
     }
 }
 
+/// Whether `expr` is a real that calls a function which costs more than to load its value.
+fn is_costly(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |e| {
+        found |= match e {
+            Expr::Unary(op, _) => {
+                !matches!(op, Unary::Neg | Unary::Abs | Unary::Relu | Unary::Sign | Unary::Not)
+            }
+            Expr::Binary(op, ..) => *op == Binary::Pow,
+            _ => false,
+        };
+    });
+    found
+}
+
 /// Whether `value` reads the assigned tensor anywhere but at the assigned element.
 fn reads_elsewhere(value: &Expr, assign: &Assign) -> bool {
     let mut found = false;
@@ -306,7 +342,7 @@ mod tests {
 
     fn schedule(math: &str) -> Schedule {
         let text = format!(
-            "edition = 1\n[kernels.a]\naxes = {{ m = 4, d = 8 }}\ninputs = {{ x = 'f32[m, d]' }}\n\
+            "edition = 1\n[kernels.a]\naxes = {{ m = 4, d = 8, i = 'd', j = 'm' }}\ninputs = {{ x = 'f32[m, d]' }}\n\
              outputs = {{ y = 'f32[m, d]' }}\nmath = '''{math}'''"
         );
         let document = spec_file(&text, &Settings::default());
@@ -333,6 +369,16 @@ mod tests {
              y[m, d] = e[m, d] / s[m]",
         );
         assert_eq!(kinds(&long), ["max", "sum", "map"]);
+    }
+
+    #[test]
+    fn a_costly_factor_is_held_where_it_repeats() {
+        let repeated = schedule("y[m, d] = sum((i, j), exp(x[m, i]) * x[j, d] * x[j, i])");
+        assert_eq!(kinds(&repeated), ["map", "sum", "map"]);
+        assert_eq!(repeated.temps[0].axes, [0, 2]);
+        let cheap = schedule("y[m, d] = sum((i, j), -x[m, i] * x[j, d] * x[j, i])");
+        assert_eq!(kinds(&cheap), ["sum", "map"]);
+        assert_eq!(kinds(&schedule("y[m, d] = sum(i, exp(x[m, i]) * x[m, i]) * x[m, d]")), ["sum", "map"]);
     }
 
     #[test]

@@ -243,8 +243,8 @@ impl Fold {
         let start = match (self.op, self.kind) {
             (ReduceOp::Sum, _) => format!("{ty}(0)"),
             (ReduceOp::Prod, _) => format!("{ty}(1)"),
-            (ReduceOp::Max, Kind::Int) => "INT64_MIN".to_owned(),
-            (ReduceOp::Min, Kind::Int) => "INT64_MAX".to_owned(),
+            (ReduceOp::Max, Kind::Int) => "(-9223372036854775807ll - 1)".to_owned(),
+            (ReduceOp::Min, Kind::Int) => "9223372036854775807ll".to_owned(),
             (ReduceOp::Max, _) => "-acc(cg_inf())".to_owned(),
             (ReduceOp::Min, _) => "acc(cg_inf())".to_owned(),
             (ReduceOp::ArgMax | ReduceOp::ArgMin, _) => {

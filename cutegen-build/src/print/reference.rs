@@ -29,7 +29,7 @@ pub const PRELUDE: &str = concat!(
 
 /// What the entry needs beside the prelude.
 const ENTRY_PRELUDE: &str = "using Also = void (*)(void*, int64_t, double);\n\
-    static inline double error_of(VE x) { return x.e; }\n\
+    static inline double error_of(VE x) { return x.e + apart(real(double(x.v)), x.v); }\n\
     static inline double error_of(IV x) { return double(x.e); }\n\
     static inline double error_of(Cond x) { return x.sure ? 0.0 : 1.0; }\n";
 

@@ -15,9 +15,9 @@ def integer(text, axes):
     return eval(text.replace("/", "//"), FUNCTIONS, axes)
 
 
-def specs(folder):
+def specs(folders):
     kernels = {}
-    for path in sorted(folder.rglob("*.toml")):
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.toml"))):
         kernels |= tomllib.loads(path.read_text()).get("kernels", {})
     return kernels
 
@@ -96,13 +96,13 @@ def of_case(spec, case):
     return errors
 
 
-def errors(folder, cases):
-    kernels, count, found = specs(folder), {}, []
+def errors(folders, cases):
+    kernels, count, found = specs(folders), {}, []
     for case in cases:
         count[case.name] = count.get(case.name, 0) + 1
         if case.name in kernels:
             found += [f"{case.label()}: {error}" for error in of_case(kernels[case.name], case)]
         else:
-            found.append(f"{case.label()}: no kernel in {folder} has this name")
+            found.append(f"{case.label()}: no kernel in {' or '.join(map(str, folders))} has this name")
     few = (name for name in kernels if count.get(name, 0) < CASES_MIN)
     return found + [f"{name}: {count.get(name, 0)} cases, not {CASES_MIN}" for name in few]

@@ -3,7 +3,7 @@
     python golden.py OUT_DIR        writes every case
     python golden.py --check        recomputes, and compares with values.json
     python golden.py --update       rewrites values.json
-    python golden.py --covers DIR   holds the cases against the spec files in DIR
+    python golden.py --covers DIR.. holds the cases against the spec files in the folders
 
 A case is a folder OUT_DIR/KERNEL.N with case.json, which names the kernel, the run-time axes, the scalars, and a file
 for each tensor. Inputs and inouts are the raw little-endian bytes of the tensor's type (4-bit elements two per byte,
@@ -17,7 +17,7 @@ import sys
 
 import numpy as np
 
-import attention, conv, elementwise, gemm, gemv, loss, norm, pool, reduce, scan  # noqa: F401, E401  they register
+import attention, conv, elementwise, functions, gemm, gemv, loss, norm, pool, reduce, scan  # noqa: F401, E401  they register
 import covers
 import formats
 from case import cases
@@ -84,8 +84,8 @@ def main(arguments):
             errors = check()
         case ["--update"]:
             errors = update() or []
-        case ["--covers", folder]:
-            errors = covers.errors(pathlib.Path(folder), cases())
+        case ["--covers", folder, *more]:
+            errors = covers.errors([pathlib.Path(each) for each in (folder, *more)], cases())
         case [folder] if not folder.startswith("-"):
             errors = write(folder) or []
         case _:
