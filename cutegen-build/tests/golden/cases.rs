@@ -16,7 +16,7 @@ use cutegen_spec::target::Target;
 use cutegen_spec::tensor::Role;
 use serde_json::Value;
 
-use crate::workspace;
+use crate::{parallel, workspace};
 
 const KERNELS_MIN: usize = 60;
 const IN_FAMILIES_MIN: usize = 45;
@@ -163,7 +163,7 @@ pub(crate) fn check(_: &Library) -> Vec<String> {
     let folders = spec_folders();
     let covers = folders.iter().map(|folder| folder.to_str().expect("unicode"));
     let covers: Vec<&str> = ["--covers"].into_iter().chain(covers).collect();
-    [python(&["--check"]), python(&covers)].concat()
+    parallel::each(&[vec!["--check"], covers], |arguments| python(arguments)).concat()
 }
 
 /// The library is as large as it is said to be, most of it in families, and each kernel has its cases.
