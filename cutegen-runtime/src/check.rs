@@ -4,6 +4,9 @@ use crate::error::Error;
 use crate::int::Int;
 use crate::layout::{Fault, Layout};
 
+mod packed;
+mod values;
+
 /// Blocks along x, and along y and z, that a grid may have.
 const GRID_MAX: [usize; 3] = [i32::MAX as usize, 65_535, 65_535];
 
@@ -78,13 +81,7 @@ impl Check {
         expected: [usize; R],
     ) -> Result<(), Error> {
         let kernel = self.kernel;
-        match layout.fault() {
-            Some(Fault::Length { expected, found } | Fault::OutOfBounds { expected, found }) => {
-                return Err(Error::ViewLength { kernel, argument, expected, found });
-            }
-            Some(Fault::TooLarge) => return Err(Error::ViewTooLarge { kernel, argument }),
-            None => {}
-        }
+        self.fits(argument, layout)?;
         let found = layout.shape();
         match (0..R).find(|&d| found[d] != expected[d]) {
             Some(dimension) => Err(Error::ShapeMismatch {
@@ -94,6 +91,18 @@ impl Check {
                 expected: expected[dimension],
                 found: found[dimension],
             }),
+            None => Ok(()),
+        }
+    }
+
+    /// A view fits its memory.
+    fn fits<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
+        let kernel = self.kernel;
+        match layout.fault() {
+            Some(Fault::Length { expected, found } | Fault::OutOfBounds { expected, found }) => {
+                Err(Error::ViewLength { kernel, argument, expected, found })
+            }
+            Some(Fault::TooLarge) => Err(Error::ViewTooLarge { kernel, argument }),
             None => Ok(()),
         }
     }
