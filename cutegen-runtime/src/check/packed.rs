@@ -51,8 +51,13 @@ mod tests {
         assert_eq!(said([4], [7]), "");
         assert_eq!((said([], []), said([0, 4], [0, 7]), said([1, 4], [1, 7])), <_>::default());
         let error = said([3, 8], [3, 8]);
-        assert!(error.starts_with("k: the last extent of argument `w` is 8 where 8 values take 4 bytes"), "{error}");
-        assert!(said([2, 4], [3, 8]).starts_with("k: dimension 0 of argument `w` is 2 where the axes give 3;"));
+        assert!(
+            error.starts_with("k: the last extent of argument `w` is 8 where 8 values take 4 bytes"),
+            "{error}"
+        );
+        assert!(
+            said([2, 4], [3, 8]).starts_with("k: dimension 0 of argument `w` is 2 where the axes give 3;")
+        );
     }
 
     #[test]

@@ -63,9 +63,13 @@ mod tests {
 
     #[test]
     fn the_first_value_outside_is_named() {
-        let within = |values: &[i64]| said(CHECK.within("ids", values.iter().copied(), Int::new(-1), Int::new(4)));
+        let within =
+            |values: &[i64]| said(CHECK.within("ids", values.iter().copied(), Int::new(-1), Int::new(4)));
         assert_eq!((within(&[-1, 0, 3]), within(&[])), <_>::default());
-        assert!(within(&[0, 4, 9]).starts_with("k: element 1 of argument `ids` is 4, outside the declared -1..4;"));
+        assert!(
+            within(&[0, 4, 9])
+                .starts_with("k: element 1 of argument `ids` is 4, outside the declared -1..4;")
+        );
         assert!(within(&[i64::MIN]).contains("is -9223372036854775808, outside"));
         assert!(CHECK.within("ids", [0], Int::new(0), Int::unknown()).is_err());
     }
