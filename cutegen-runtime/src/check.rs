@@ -112,27 +112,32 @@ impl Check {
     /// # Errors
     /// [`Error::NotContiguous`].
     pub fn row_major<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
-        self.strides(argument, layout, layout.row_major_strides())
+        let (kernel, expected) = (self.kernel, layout.row_major_strides());
+        match layout.first_other_stride(&expected) {
+            Some(dimension) => {
+                let (expected, found) = (expected[dimension], layout.strides()[dimension]);
+                Err(Error::NotContiguous { kernel, argument, dimension, expected, found })
+            }
+            None => Ok(()),
+        }
     }
 
-    /// A view has exactly these strides, wherever an extent is above 1.
+    /// A view has exactly the declared strides, wherever an extent is above 1.
     ///
     /// # Errors
-    /// [`Error::NotContiguous`].
+    /// [`Error::StrideMismatch`].
     pub fn strides<const R: usize>(
         self,
         argument: &'static str,
         layout: &Layout<R>,
         expected: [usize; R],
     ) -> Result<(), Error> {
+        let kernel = self.kernel;
         match layout.first_other_stride(&expected) {
-            Some(dimension) => Err(Error::NotContiguous {
-                kernel: self.kernel,
-                argument,
-                dimension,
-                expected: expected[dimension],
-                found: layout.strides()[dimension],
-            }),
+            Some(dimension) => {
+                let (expected, found) = (expected[dimension], layout.strides()[dimension]);
+                Err(Error::StrideMismatch { kernel, argument, dimension, expected, found })
+            }
             None => Ok(()),
         }
     }
@@ -284,6 +289,8 @@ mod tests {
         let error = message(CHECK.row_major("x", &padded));
         assert!(error.contains("stride 8 in dimension 0 where the kernel was built for 3"), "{error}");
         assert_eq!(message(CHECK.strides("x", &padded, [8, 1])), "");
+        let error = message(CHECK.strides("x", &padded, [9, 1]));
+        assert!(error.contains("stride 8 in dimension 0 where the declared strides give 9"), "{error}");
         assert!(message(CHECK.injective("y", &Layout::strided([2, 3], [0, 1], 3))).contains("two indices"));
     }
 

@@ -69,7 +69,20 @@ pub enum Error {
         /// The axis or number.
         what: &'static str,
     },
-    /// A stride isn't the one that the kernel was built for.
+    /// A stride isn't the one that the spec declares for these axes.
+    StrideMismatch {
+        /// The kernel called.
+        kernel: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// The dimension, outermost 0.
+        dimension: usize,
+        /// The declared stride, in elements.
+        expected: usize,
+        /// The view's stride.
+        found: usize,
+    },
+    /// A stride isn't that of dense rows, and the spec declares none.
     NotContiguous {
         /// The kernel called.
         kernel: &'static str,
@@ -309,6 +322,11 @@ impl fmt::Display for Error {
                 f,
                 "{kernel}: `{what}` comes out negative or overflows for these axes; \
                  narrow the axes in the spec and run `cargo cutegen tune {kernel}`"
+            ),
+            Self::StrideMismatch { kernel, argument, dimension, expected, found } => write!(
+                f,
+                "{kernel}: argument `{argument}` has stride {found} in dimension {dimension} where the declared \
+                 strides give {expected}; correct the view's strides or the axis"
             ),
             Self::NotContiguous { kernel, argument, dimension, expected, found } => write!(
                 f,
