@@ -4,6 +4,9 @@ use crate::error::Error;
 use crate::int::Int;
 use crate::layout::{Fault, Layout};
 
+mod packed;
+mod values;
+
 /// Blocks along x, and along y and z, that a grid may have.
 const GRID_MAX: [usize; 3] = [i32::MAX as usize, 65_535, 65_535];
 
@@ -78,13 +81,7 @@ impl Check {
         expected: [usize; R],
     ) -> Result<(), Error> {
         let kernel = self.kernel;
-        match layout.fault() {
-            Some(Fault::Length { expected, found } | Fault::OutOfBounds { expected, found }) => {
-                return Err(Error::ViewLength { kernel, argument, expected, found });
-            }
-            Some(Fault::TooLarge) => return Err(Error::ViewTooLarge { kernel, argument }),
-            None => {}
-        }
+        self.fits(argument, layout)?;
         let found = layout.shape();
         match (0..R).find(|&d| found[d] != expected[d]) {
             Some(dimension) => Err(Error::ShapeMismatch {
@@ -98,32 +95,49 @@ impl Check {
         }
     }
 
+    /// A view fits its memory.
+    fn fits<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
+        let kernel = self.kernel;
+        match layout.fault() {
+            Some(Fault::Length { expected, found } | Fault::OutOfBounds { expected, found }) => {
+                Err(Error::ViewLength { kernel, argument, expected, found })
+            }
+            Some(Fault::TooLarge) => Err(Error::ViewTooLarge { kernel, argument }),
+            None => Ok(()),
+        }
+    }
+
     /// A view is dense and row-major.
     ///
     /// # Errors
     /// [`Error::NotContiguous`].
     pub fn row_major<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
-        self.strides(argument, layout, layout.row_major_strides())
+        let (kernel, expected) = (self.kernel, layout.row_major_strides());
+        match layout.first_other_stride(&expected) {
+            Some(dimension) => {
+                let (expected, found) = (expected[dimension], layout.strides()[dimension]);
+                Err(Error::NotContiguous { kernel, argument, dimension, expected, found })
+            }
+            None => Ok(()),
+        }
     }
 
-    /// A view has exactly these strides, wherever an extent is above 1.
+    /// A view has exactly the declared strides, wherever an extent is above 1.
     ///
     /// # Errors
-    /// [`Error::NotContiguous`].
+    /// [`Error::StrideMismatch`].
     pub fn strides<const R: usize>(
         self,
         argument: &'static str,
         layout: &Layout<R>,
         expected: [usize; R],
     ) -> Result<(), Error> {
+        let kernel = self.kernel;
         match layout.first_other_stride(&expected) {
-            Some(dimension) => Err(Error::NotContiguous {
-                kernel: self.kernel,
-                argument,
-                dimension,
-                expected: expected[dimension],
-                found: layout.strides()[dimension],
-            }),
+            Some(dimension) => {
+                let (expected, found) = (expected[dimension], layout.strides()[dimension]);
+                Err(Error::StrideMismatch { kernel, argument, dimension, expected, found })
+            }
             None => Ok(()),
         }
     }
@@ -275,6 +289,8 @@ mod tests {
         let error = message(CHECK.row_major("x", &padded));
         assert!(error.contains("stride 8 in dimension 0 where the kernel was built for 3"), "{error}");
         assert_eq!(message(CHECK.strides("x", &padded, [8, 1])), "");
+        let error = message(CHECK.strides("x", &padded, [9, 1]));
+        assert!(error.contains("stride 8 in dimension 0 where the declared strides give 9"), "{error}");
         assert!(message(CHECK.injective("y", &Layout::strided([2, 3], [0, 1], 3))).contains("two indices"));
     }
 

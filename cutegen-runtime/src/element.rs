@@ -95,6 +95,12 @@ pub trait Packed: Element {
     fn with_nibble(self, which: usize, value: i64) -> Self;
 }
 
+/// Memory that holds integers: what the declared range of an input is checked over.
+pub trait Integer: Element {
+    /// Value number `which` of a unit, of [`Element::VALUES`].
+    fn integer(self, which: usize) -> i64;
+}
+
 mod sealed {
     pub trait Sealed {}
 }
@@ -113,6 +119,28 @@ macro_rules! elements {
 elements! {
     f64 => F64, f32 => F32, f16 => F16, bf16 => Bf16, F8E4M3 => F8E4M3, F8E5M2 => F8E5M2,
     i8 => I8, u8 => U8, i32 => I32, i64 => I64, bool => Bool, I4x2 => I4, U4x2 => U4,
+}
+
+macro_rules! integers {
+    ($($type:ty: $unit:ident, $which:ident => $value:expr;)*) => {
+        $(
+            impl Integer for $type {
+                fn integer(self, $which: usize) -> i64 {
+                    let $unit = self;
+                    $value
+                }
+            }
+        )*
+    };
+}
+
+integers! {
+    i8: unit, _which => i64::from(unit);
+    u8: unit, _which => i64::from(unit);
+    i32: unit, _which => i64::from(unit);
+    i64: unit, _which => unit;
+    I4x2: unit, which => unit.nibble(which);
+    U4x2: unit, which => unit.nibble(which);
 }
 
 /// An 8-bit float with 4 exponent and 3 mantissa bits, no infinities, largest value 448.

@@ -69,7 +69,20 @@ pub enum Error {
         /// The axis or number.
         what: &'static str,
     },
-    /// A stride isn't the one that the kernel was built for.
+    /// A stride isn't the one that the spec declares for these axes.
+    StrideMismatch {
+        /// The kernel called.
+        kernel: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// The dimension, outermost 0.
+        dimension: usize,
+        /// The declared stride, in elements.
+        expected: usize,
+        /// The view's stride.
+        found: usize,
+    },
+    /// A stride isn't that of dense rows, and the spec declares none.
     NotContiguous {
         /// The kernel called.
         kernel: &'static str,
@@ -101,6 +114,56 @@ pub enum Error {
         argument: &'static str,
         /// What it overlaps; itself where two of its indices share an element.
         other: &'static str,
+    },
+    /// A view of a packed tensor has another last extent than its values take in bytes.
+    PackedShape {
+        /// The kernel called.
+        kernel: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// The last declared extent, in values.
+        values: usize,
+        /// The bytes that these take.
+        expected: usize,
+        /// The view's last extent.
+        found: usize,
+    },
+    /// Rows of a packed tensor end inside a byte.
+    PackedOdd {
+        /// The kernel called.
+        kernel: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// Values in a row.
+        values: usize,
+    },
+    /// A value lies outside the range that the spec declares for its tensor.
+    ValueOutOfRange {
+        /// The kernel called.
+        kernel: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// Which element, counted row by row.
+        element: usize,
+        /// Its value.
+        value: i64,
+        /// The least value declared.
+        from: i64,
+        /// One past the greatest.
+        to: i64,
+    },
+    /// Two elements are equal of a tensor that the spec declares unique.
+    ValueRepeated {
+        /// The kernel called.
+        kernel: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// The first of them, counted row by row.
+        element: usize,
+        /// The second.
+        other: usize,
+        /// Their value.
+        value: i64,
     },
     /// A grid is larger than a device accepts.
     GridTooLarge {
@@ -260,6 +323,11 @@ impl fmt::Display for Error {
                 "{kernel}: `{what}` comes out negative or overflows for these axes; \
                  narrow the axes in the spec and run `cargo cutegen tune {kernel}`"
             ),
+            Self::StrideMismatch { kernel, argument, dimension, expected, found } => write!(
+                f,
+                "{kernel}: argument `{argument}` has stride {found} in dimension {dimension} where the declared \
+                 strides give {expected}; correct the view's strides or the axis"
+            ),
             Self::NotContiguous { kernel, argument, dimension, expected, found } => write!(
                 f,
                 "{kernel}: argument `{argument}` has stride {found} in dimension {dimension} where \
@@ -279,6 +347,26 @@ impl fmt::Display for Error {
                 f,
                 "{kernel}: output `{argument}` shares memory with `{other}`; \
                  use separate memory, or declare an `inout` in the spec"
+            ),
+            Self::PackedShape { kernel, argument, values, expected, found } => write!(
+                f,
+                "{kernel}: the last extent of argument `{argument}` is {found} where {values} values take \
+                 {expected} bytes, two to a byte; correct the view's shape or the axis"
+            ),
+            Self::PackedOdd { kernel, argument, values } => write!(
+                f,
+                "{kernel}: rows of argument `{argument}` have {values} values, which end inside a byte; \
+                 pad them to an even number, with `multiple-of = 2` at the axis"
+            ),
+            Self::ValueOutOfRange { kernel, argument, element, value, from, to } => write!(
+                f,
+                "{kernel}: element {element} of argument `{argument}` is {value}, outside the declared \
+                 {from}..{to}; correct the value, or the tensor's `range` in the spec"
+            ),
+            Self::ValueRepeated { kernel, argument, element, other, value } => write!(
+                f,
+                "{kernel}: elements {element} and {other} of argument `{argument}` are both {value}, and the \
+                 spec declares them `unique`; give each a value of its own"
             ),
             // The launch can't be made as things stand.
             Self::GridTooLarge { kernel, blocks: [x, y, z] } => write!(

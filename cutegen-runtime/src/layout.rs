@@ -116,6 +116,17 @@ impl<const R: usize> Layout<R> {
             })
     }
 
+    /// The offset of element number `element`, counted row by row, of which there must be so many.
+    #[must_use]
+    pub fn nth(&self, element: usize) -> usize {
+        let mut rest = element;
+        (0..R).rev().fold(0, |sum, d| {
+            let index = rest % self.shape[d];
+            rest /= self.shape[d];
+            sum + index * self.strides[d]
+        })
+    }
+
     /// The element offset of an index.
     ///
     /// # Panics
@@ -163,6 +174,7 @@ mod tests {
         let layout = Layout::row_major([2, 3, 4], 24);
         assert_eq!((layout.strides(), layout.fault(), layout.reach()), ([12, 4, 1], None, 24));
         assert_eq!(layout.offset([1, 2, 3]), 23);
+        assert!((0..24).all(|element| layout.nth(element) == element));
         assert_eq!(Layout::row_major([2, 3], 7).fault(), Some(Fault::Length { expected: 6, found: 7 }));
         assert_eq!(Layout::row_major([usize::MAX, 2], 7).fault(), Some(Fault::TooLarge));
         assert_eq!(Layout::row_major([usize::MAX, 0, 2], 0).fault(), None);
@@ -171,7 +183,8 @@ mod tests {
 
     #[test]
     fn strides_may_leave_gaps_but_not_the_memory() {
-        assert_eq!(Layout::strided([2, 3], [10, 1], 13).fault(), None);
+        let padded = Layout::strided([2, 3], [10, 1], 13);
+        assert_eq!((padded.fault(), [0, 2, 3, 5].map(|i| padded.nth(i))), (None, [0, 2, 10, 12]));
         assert_eq!(
             Layout::strided([2, 3], [10, 1], 12).fault(),
             Some(Fault::OutOfBounds { expected: 13, found: 12 })

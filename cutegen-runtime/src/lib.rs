@@ -24,8 +24,9 @@
 //! ```
 //!
 //! Invariants. This crate knows nothing of specs, stores or the pipeline, and never depends on
-//! `cutegen-build`. Nothing reaches a kernel unchecked except through an `unsafe` raw entry. The feature
-//! `cuda` needs no CUDA toolkit to build; a machine without a driver gets [`Error::DriverMissing`].
+//! `cutegen-build`. Nothing reaches a kernel unchecked except through an `unsafe` call: a raw entry, or on CUDA a
+//! kernel that takes positions from memory. The feature `cuda` needs no CUDA toolkit to build; a machine without a driver
+//! gets [`Error::DriverMissing`].
 
 pub mod check;
 #[cfg(feature = "cuda")]

@@ -1,7 +1,7 @@
 //! Ranked views over host slices, and the traits that make views of any kind of memory. A view cannot fail to
 //! be made: a misfit is kept in its [`Layout`] and reported by the wrapper it is given to.
 
-use crate::element::{Element, Packed};
+use crate::element::{Element, Integer, Packed};
 use crate::layout::Layout;
 
 /// Memory that can be looked at as a tensor: slices, vectors, and with `cuda` cudarc's device slices.
@@ -146,6 +146,20 @@ impl<T: Element, const R: usize> ViewMut<'_, T, R> {
     }
 }
 
+impl<T: Integer, const R: usize> View<'_, T, R> {
+    /// The integers of a tensor with these extents, row by row; a packed one, which is dense, is shorter than its bytes
+    /// by what its last byte has too much. The shape must have been checked.
+    pub fn integers(&self, extents: [usize; R]) -> impl Iterator<Item = i64> + '_ {
+        let is_dense = self.layout.first_other_stride(&self.layout.row_major_strides()).is_none();
+        let count = extents.iter().product::<usize>();
+        (0..count).map(move |element| {
+            let unit = element / T::VALUES;
+            let at = if is_dense { unit } else { self.layout.nth(unit) };
+            self.memory[at].integer(element % T::VALUES)
+        })
+    }
+}
+
 impl<T: Packed, const R: usize> View<'_, T, R> {
     /// The 4-bit integer number `element` of a dense row-major tensor. Its shape counts bytes; this counts their halves.
     ///
@@ -211,6 +225,16 @@ mod tests {
         let mut unsigned = vec![U4x2::new(15, 2)];
         unsigned.view_mut([1]).put4(1, -3);
         assert_eq!((unsigned.view([1]).at4(0), unsigned.view([1]).at4(1)), (15, 0));
+    }
+
+    #[test]
+    fn integers_come_row_by_row() {
+        let x = [0_i32, 1, 2, 3, 4, 5, 6, 7];
+        assert_eq!(x.view([2, 4]).integers([2, 4]).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        let columns = x.view([2, 3]).with_strides([1, 2]);
+        assert_eq!(columns.integers([2, 3]).collect::<Vec<_>>(), [0, 2, 4, 1, 3, 5]);
+        let packed = [I4x2::new(-1, 2), I4x2::new(3, 0)];
+        assert_eq!(packed.view([2]).integers([3]).collect::<Vec<_>>(), [-1, 2, 3]);
     }
 
     #[test]

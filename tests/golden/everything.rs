@@ -45,9 +45,9 @@
         }
 
         unsafe extern "C" {
-            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 4571];
+            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 11884];
 
-            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 4571];
+            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 11884];
 
             static cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2: [u8; 7];
         }
@@ -119,23 +119,23 @@
                                 // SAFETY: linked from this package's archive, constant, of this length.
                                 stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
                                 compressed: false,
-                                sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
-                                len: 4571,
+                                sha256: "faa7764a734eb8c87920cb5a793379ef550c62e7dce34a568e6f33f0d5d2d63d",
+                                len: 11884,
                             },
                             min_driver: 580,
                             steps: &[
                                 Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_0",
+                                    entry: "cutegen_faa7764a734eb8c8_0",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
                                 Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_1",
+                                    entry: "cutegen_faa7764a734eb8c8_1",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
                                 Step {
-                                    entry: "cutegen_497a4dbb7d55ce72_2",
+                                    entry: "cutegen_faa7764a734eb8c8_2",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
@@ -157,23 +157,23 @@
                             // SAFETY: linked from this package's archive, constant, of this length.
                             stored: unsafe { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
                             compressed: false,
-                            sha256: "497a4dbb7d55ce7210a3af3e344a7c78fad40ae2f428620f82311cdd764fb029",
-                            len: 4571,
+                            sha256: "faa7764a734eb8c87920cb5a793379ef550c62e7dce34a568e6f33f0d5d2d63d",
+                            len: 11884,
                         },
                         min_driver: 580,
                         steps: &[
                             Step {
-                                entry: "cutegen_497a4dbb7d55ce72_0",
+                                entry: "cutegen_faa7764a734eb8c8_0",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
                             Step {
-                                entry: "cutegen_497a4dbb7d55ce72_1",
+                                entry: "cutegen_faa7764a734eb8c8_1",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
                             Step {
-                                entry: "cutegen_497a4dbb7d55ce72_2",
+                                entry: "cutegen_faa7764a734eb8c8_2",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
@@ -250,8 +250,9 @@
             ///
             /// # Safety
             /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
-            /// that of a dense row-major tensor of the shape and type that [`Everything`] says, aligned
-            /// to its element, alive until the stream has passed the launch; outputs overlap nothing.
+            /// that of a tensor as [`Everything`] describes it, dense and row-major where no strides are
+            /// said, aligned to its element, alive until the stream has passed the launch; what is written
+            /// overlaps nothing.
             /// `workspace` is aligned to 256 bytes and has [`Self::everything_workspace_bytes`]. Order is
             /// the caller's.
             pub unsafe fn everything_raw(
@@ -572,7 +573,7 @@ pub mod host {
     }
 
     unsafe extern "C" {
-        fn cutegen_e52a89c9c5316b6e(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_3536c33e778af9a3(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`everything`].
@@ -693,7 +694,7 @@ pub mod host {
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
         unsafe {
             call(
-                cutegen_e52a89c9c5316b6e,
+                cutegen_3536c33e778af9a3,
                 &mut params![
                     its_check,
                     w,

@@ -47,7 +47,7 @@
         }
 
         unsafe extern "C" {
-            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 3221];
+            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 10534];
 
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
         }
@@ -104,12 +104,12 @@
                             // SAFETY: linked from this package's archive, constant, of this length.
                             stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
                             compressed: false,
-                            sha256: "635f28b27a5837a67f76649d045262739794e77a2f310befdf8da02d80b57a5d",
-                            len: 3221,
+                            sha256: "a09870c620bc63131e0230ebf2cb3945855100284ddf21cf29436a8855f21047",
+                            len: 10534,
                         },
                         min_driver: 580,
                         steps: &[Step {
-                            entry: "cutegen_635f28b27a5837a6_0",
+                            entry: "cutegen_a09870c620bc6313_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         }],
@@ -166,8 +166,9 @@
             ///
             /// # Safety
             /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
-            /// that of a dense row-major tensor of the shape and type that [`SiluMul`] says, aligned
-            /// to its element, alive until the stream has passed the launch; outputs overlap nothing.
+            /// that of a tensor as [`SiluMul`] describes it, dense and row-major where no strides are
+            /// said, aligned to its element, alive until the stream has passed the launch; what is written
+            /// overlaps nothing.
             /// `workspace` is aligned to 256 bytes and has [`Self::silu_mul_workspace_bytes`]. Order is
             /// the caller's.
             pub unsafe fn silu_mul_raw(
@@ -332,10 +333,10 @@ pub mod host {
     }
 
     unsafe extern "C" {
-        fn cutegen_653802b90bbf4366(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_7bcfa5e3a7755088(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_d3f2281221881254(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_ed2e3ee55778cf31(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_360b8f65a4d0498e(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_5faac0c0d460f250(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_8ea7b80dd1c4d721(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_cf29990d8fd03878(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`rms_norm`].
@@ -408,7 +409,7 @@ pub mod host {
         let param_d: i64 = 512;
         let part_0 = workspace;
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe { call(cutegen_653802b90bbf4366, &mut params![x, w, y, param_m, param_d, eps, part_0]) };
+        unsafe { call(cutegen_360b8f65a4d0498e, &mut params![x, w, y, param_m, param_d, eps, part_0]) };
         Ok(())
     }
 
@@ -540,7 +541,7 @@ pub mod host {
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
         unsafe {
             call(
-                cutegen_7bcfa5e3a7755088,
+                cutegen_cf29990d8fd03878,
                 &mut params![x, wg, wu, h, param_m, param_f, param_d, part_0, part_1],
             )
         };
@@ -667,7 +668,7 @@ pub mod host {
         let part_0 = workspace;
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
         unsafe {
-            call(cutegen_ed2e3ee55778cf31, &mut params![h, w, r, y, param_m, param_d, param_f, part_0])
+            call(cutegen_8ea7b80dd1c4d721, &mut params![h, w, r, y, param_m, param_d, param_f, part_0])
         };
         Ok(())
     }
@@ -767,7 +768,7 @@ pub mod host {
         let check = Check::new("silu_mul");
         let param_n = n as i64;
         // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe { call(cutegen_d3f2281221881254, &mut params![g, u, y, param_n]) };
+        unsafe { call(cutegen_5faac0c0d460f250, &mut params![g, u, y, param_n]) };
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 // down_residual: a stub, without kernels
 // silu_mul: a stub, without kernels
 // everything: a stub, without kernels
+// scatter: a stub, without kernels
 
 ::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
@@ -20,6 +21,9 @@
         };
         use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
         use ::cutegen_runtime::half::bf16;
+        use ::cutegen_runtime::element::F8E4M3;
+        use ::cutegen_runtime::element::I4x2;
+        use ::cutegen_runtime::element::U4x2;
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
@@ -165,6 +169,113 @@
                 0
             }
         }
+
+        /// Arguments of [`Kernels::scatter`].
+        ///
+        /// ```text
+        /// code[t, d] = cast(u4, scale[t, d])
+        /// kept[t] = max(d, abs(scale[t, d])) > 1
+        /// total[h] = kind[h] * sum((t, d), x[t, d])
+        /// cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
+        /// ```
+        #[derive(Debug)]
+        pub struct Scatter<'a> {
+            /// Axis, 1..=256.
+            pub t: usize,
+            /// Axis, 256..=65536.
+            pub n: usize,
+            /// Axis, 2..=128 in steps of 2.
+            pub d: usize,
+            /// Axis, 2..=4096.
+            pub ldx: usize,
+            /// Weights, `i4[t, d]`: the same values at every launch.
+            /// Two values to a byte, the first in its lower half: a view of `[t, d / 2]` bytes; of several rows each has an even `d`.
+            pub x: CudaView<'a, I4x2, 2>,
+            /// Input, `f32[t, d]`.
+            /// Strides `[ldx * 2, 1]`, in elements.
+            pub scale: CudaView<'a, f32, 2>,
+            /// Input, `i32[t]`.
+            /// Every value lies in `0..n`, and no two values are equal.
+            pub slot: CudaView<'a, i32, 1>,
+            /// Input, `u4[h]` with h = 3.
+            /// Two values to a byte, the first in its lower half: a view of `[2]` bytes.
+            /// Every value lies in `1..=4`.
+            pub kind: CudaView<'a, U4x2, 1>,
+            /// Read and partly written, `f8e4m3[n, d]`.
+            /// Strides `[ldx, 1]`, in elements.
+            pub cache: CudaViewMut<'a, F8E4M3, 2>,
+            /// Output, `u4[t, d]`.
+            /// Two values to a byte, the first in its lower half: a view of `[t, d / 2]` bytes; of several rows each has an even `d`.
+            pub code: CudaViewMut<'a, U4x2, 2>,
+            /// Output, `bool[t]`.
+            pub kept: CudaViewMut<'a, bool, 1>,
+            /// Output, `i64[h]` with h = 3.
+            pub total: CudaViewMut<'a, i64, 1>,
+        }
+
+        impl Kernels {
+            /// ```text
+            /// code[t, d] = cast(u4, scale[t, d])
+            /// kept[t] = max(d, abs(scale[t, d])) > 1
+            /// total[h] = kind[h] * sum((t, d), x[t, d])
+            /// cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
+            /// ```
+            ///
+            /// Launches on `stream` and returns.
+            ///
+            /// # Safety
+            /// The kernel takes positions from memory of the device, which is not looked at here:
+            /// - `slot`: every value lies in `0..n`, and no two values are equal.
+            /// - `kind`: every value lies in `1..=4`.
+            pub unsafe fn scatter(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Scatter<'_>,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "scatter" })
+            }
+
+            /// [`Self::scatter`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// As the build that carries kernels says.
+            pub unsafe fn scatter_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                t: usize,
+                n: usize,
+                d: usize,
+                ldx: usize,
+                x: CUdeviceptr,
+                scale: CUdeviceptr,
+                slot: CUdeviceptr,
+                kind: CUdeviceptr,
+                cache: CUdeviceptr,
+                code: CUdeviceptr,
+                kept: CUdeviceptr,
+                total: CUdeviceptr,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "scatter" })
+            }
+
+            /// Bytes of workspace that [`Self::scatter_raw`] needs for these axes and addresses.
+            pub fn scatter_workspace_bytes(
+                &self,
+                t: usize,
+                n: usize,
+                d: usize,
+                ldx: usize,
+                x: CUdeviceptr,
+                scale: CUdeviceptr,
+                slot: CUdeviceptr,
+                kind: CUdeviceptr,
+                cache: CUdeviceptr,
+                code: CUdeviceptr,
+                kept: CUdeviceptr,
+                total: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+        }
     }
 }
 
@@ -176,6 +287,9 @@ pub mod host {
     use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
     use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
     use ::cutegen_runtime::half::bf16;
+    use ::cutegen_runtime::element::F8E4M3;
+    use ::cutegen_runtime::element::I4x2;
+    use ::cutegen_runtime::element::U4x2;
     use ::cutegen_runtime::host::{Workspace, call, cpu};
     use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
 
@@ -325,5 +439,60 @@ pub mod host {
     /// Returns when done.
     pub fn everything(workspace: &mut Workspace, args: Everything<'_>) -> Result<(), Error> {
         Err(Error::Stub { kernel: "everything" })
+    }
+
+    /// Arguments of [`scatter`].
+    ///
+    /// ```text
+    /// code[t, d] = cast(u4, scale[t, d])
+    /// kept[t] = max(d, abs(scale[t, d])) > 1
+    /// total[h] = kind[h] * sum((t, d), x[t, d])
+    /// cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
+    /// ```
+    #[derive(Debug)]
+    pub struct Scatter<'a> {
+        /// Axis, 1..=256.
+        pub t: usize,
+        /// Axis, 256..=65536.
+        pub n: usize,
+        /// Axis, 2..=128 in steps of 2.
+        pub d: usize,
+        /// Axis, 2..=4096.
+        pub ldx: usize,
+        /// Weights, `i4[t, d]`: the same values at every launch.
+        /// Two values to a byte, the first in its lower half: a view of `[t, d / 2]` bytes; of several rows each has an even `d`.
+        pub x: View<'a, I4x2, 2>,
+        /// Input, `f32[t, d]`.
+        /// Strides `[ldx * 2, 1]`, in elements.
+        pub scale: View<'a, f32, 2>,
+        /// Input, `i32[t]`.
+        /// Every value lies in `0..n`, and no two values are equal.
+        pub slot: View<'a, i32, 1>,
+        /// Input, `u4[h]` with h = 3.
+        /// Two values to a byte, the first in its lower half: a view of `[2]` bytes.
+        /// Every value lies in `1..=4`.
+        pub kind: View<'a, U4x2, 1>,
+        /// Read and partly written, `f8e4m3[n, d]`.
+        /// Strides `[ldx, 1]`, in elements.
+        pub cache: ViewMut<'a, F8E4M3, 2>,
+        /// Output, `u4[t, d]`.
+        /// Two values to a byte, the first in its lower half: a view of `[t, d / 2]` bytes; of several rows each has an even `d`.
+        pub code: ViewMut<'a, U4x2, 2>,
+        /// Output, `bool[t]`.
+        pub kept: ViewMut<'a, bool, 1>,
+        /// Output, `i64[h]` with h = 3.
+        pub total: ViewMut<'a, i64, 1>,
+    }
+
+    /// ```text
+    /// code[t, d] = cast(u4, scale[t, d])
+    /// kept[t] = max(d, abs(scale[t, d])) > 1
+    /// total[h] = kind[h] * sum((t, d), x[t, d])
+    /// cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
+    /// ```
+    ///
+    /// Returns when done.
+    pub fn scatter(workspace: &mut Workspace, args: Scatter<'_>) -> Result<(), Error> {
+        Err(Error::Stub { kernel: "scatter" })
     }
 }

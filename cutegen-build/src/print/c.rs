@@ -125,9 +125,7 @@ impl Places<'_> {
             Index::Const(value) => format!("int64_t({value})"),
             Index::Extent(axis) => format!("a{axis}"),
             Index::Var(var) => format!("v{var}"),
-            Index::Read(tensor, _) => {
-                format!("int64_t({})", self.element(Place::Tensor(*tensor), read(index)))
-            }
+            Index::Read(tensor, _) => self.position(*tensor, read(index)),
             Index::Op(op, a, b) => {
                 let (a, b) = (self.index(a), self.index(b));
                 match op {
@@ -142,6 +140,17 @@ impl Places<'_> {
                 }
             }
         }
+    }
+
+    /// An element that is an index: plain `int64_t` in every dialect.
+    fn position(&self, tensor: usize, index: &[Index]) -> String {
+        let (place, dtype) = (Place::Tensor(tensor), self.spec.tensors[tensor].dtype);
+        if !is_packed(dtype) {
+            return format!("int64_t({})", self.element(place, index));
+        }
+        let at = self.offset(place, index);
+        let nibble = format!("((t{tensor}[({at}) / 2] >> (({at}) % 2 * 4)) & 15)");
+        if dtype == DType::I4 { format!("int64_t(({nibble} ^ 8) - 8)") } else { format!("int64_t({nibble})") }
     }
 
     /// An element: an lvalue, but for packed types.

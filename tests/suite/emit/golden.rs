@@ -28,6 +28,23 @@ z[twice] = args
 targets = ["host", "sm_90a", "sm_90a:h200"]
 "#;
 
+/// A kernel whose arguments are all but dense floats: strides, a range, values of which none repeats, packed rows, an
+/// update in place, conditions.
+const MEMORY: &str = r#"
+[kernels.scatter]
+axes    = { t = "1..=256", n = "256..=65536", d = { range = "2..=128", multiple-of = 2 }, ldx = "2..=4096", h = 3 }
+inputs  = { x = { type = "i4[t, d]", constant = true }, scale = { type = "f32[t, d]", strides = ["ldx * 2", 1] }, slot = { type = "i32[t]", range = "0..n", unique = true }, kind = { type = "u4[h]", range = "1..=4" } }
+inout   = { cache = { type = "f8e4m3[n, d]", strides = ["ldx", 1] } }
+outputs = { code = "u4[t, d]", kept = "bool[t]", total = "i64[h]" }
+math    = """
+code[t, d] = cast(u4, scale[t, d])
+kept[t] = max(d, abs(scale[t, d])) > 1
+total[h] = kind[h] * sum((t, d), x[t, d])
+cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
+"""
+targets = ["host", "sm_90a"]
+"#;
+
 fn int(text: &str) -> IntExpr {
     IntExpr::parse_positional(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
@@ -88,6 +105,11 @@ pub(super) fn everything() -> Vec<Answered> {
     all
 }
 
+/// [`MEMORY`] by its naive kernels.
+fn memory() -> Vec<Answered> {
+    plans(MEMORY).into_iter().map(untuned).collect()
+}
+
 /// The example's kernels, the one for CUDA with a tuned variant.
 pub(super) fn example() -> Vec<Answered> {
     example_plans()
@@ -130,7 +152,8 @@ fn compare(name: &str, emitted: &Path) {
 
 #[test]
 fn the_text_is_the_committed_one_and_the_same_twice() {
-    for (name, answered) in [("example_app.rs", example()), ("everything.rs", everything())] {
+    let all = [("example_app.rs", example()), ("everything.rs", everything()), ("memory.rs", memory())];
+    for (name, answered) in all {
         let folder = scratch(&format!("emit-golden-{name}"));
         let emitted = emit::emit(&PACKAGE, &kernels(&answered), &folder).expect("emits");
         compare(name, &emitted.rust_file);
@@ -159,6 +182,7 @@ fn stubs_are_the_committed_ones() {
     let folder = scratch("emit-golden-stub");
     let mut all = example_plans();
     all.extend(plans(EVERYTHING));
+    all.extend(plans(MEMORY));
     let emitted = emit::stub(&PACKAGE, &all, &folder).expect("emits");
     compare("stub.rs", &emitted.rust_file);
     assert_eq!((emitted.lib_name, emitted.system_libs), (None, Vec::new()));
@@ -178,7 +202,7 @@ cutegen_runtime::include_kernels!();
 fn strict_crates_take_it_without_a_warning() {
     let mut crates = Crates::new("strict");
     let goldens = workspace().join("tests/golden");
-    for name in ["example_app", "everything", "stub"] {
+    for name in ["example_app", "everything", "memory", "stub"] {
         for edition in ["2021", "2024"] {
             let emitted = crates.folder.join(format!("emitted-{name}"));
             let text = std::fs::read_to_string(goldens.join(format!("{name}.rs"))).expect("golden");

@@ -13,7 +13,7 @@ use super::fixture::{
 use super::golden::{everything, example};
 
 /// Emits `answered` for `package` into the crates' folder, host kernels compiled.
-fn emitted(crates: &Crates, package: &Package<'_>, answered: Vec<Answered>) -> std::path::PathBuf {
+pub(super) fn emitted(crates: &Crates, package: &Package<'_>, answered: Vec<Answered>) -> std::path::PathBuf {
     let out = crates.folder.join(format!("out-{}-{}", package.name, package.version));
     let ready = |one: Answered| if one.plan.target.is_host() { compile(one, &out.join("src")) } else { one };
     let answered: Vec<Answered> = answered.into_iter().map(ready).collect();

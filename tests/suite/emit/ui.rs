@@ -17,6 +17,7 @@ fn misuse_does_not_compile() {
         "wrong_kernel",
         "host_memory",
         "raw_is_unsafe",
+        "positions_are_unsafe",
     ] {
         cases.compile_fail(format!("ui/{wrong}.rs"));
     }

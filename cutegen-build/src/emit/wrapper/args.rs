@@ -2,13 +2,16 @@
 
 use cutegen_spec::axis::Extent;
 use cutegen_spec::dtype::DType;
+use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::expr::{Scope, number, text};
+use super::expr::{Scope, number};
 use super::kernel::{Kernel, Name, ident};
+use super::says;
+use crate::print::c::is_packed;
 
 /// Which module is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,12 +37,12 @@ pub(super) fn argument_struct(kernel: &Kernel<'_>, module: Module, of: &str) -> 
     let name = &kernel.names.arguments;
     let docs = doc(&[&format!("Arguments of [`{of}`]."), "", &math(spec)]);
     let axes = spec.run_time_axes().map(|i| {
-        let (doc, field) = (doc(&[&axis_doc(spec, i)]), &kernel.names.axes[i]);
+        let (doc, field) = (doc(&[&says::axis(spec, i)]), &kernel.names.axes[i]);
         quote!(#doc pub #field: usize,)
     });
     let tensors = spec.tensors.iter().zip(&kernel.names.tensors).map(|(tensor, field)| {
-        let (doc, view, element) =
-            (doc(&[&tensor_doc(spec, tensor)]), module.view(tensor.role), element(tensor.dtype));
+        let (doc, view) = (doc(&[&says::tensor(spec, tensor)]), module.view(tensor.role));
+        let element = element(tensor.dtype);
         let rank = number(tensor.dims.len() as i64);
         quote!(#doc pub #field: #view<'a, #element, #rank>,)
     });
@@ -65,18 +68,47 @@ pub(super) fn checks(kernel: &Kernel<'_>) -> TokenStream {
     });
     let ranges = spec.run_time_axes().map(|i| axis_check(kernel, i));
     let derived = derived(kernel);
-    let shapes = spec.tensors.iter().zip(&names.tensors).map(|(tensor, field)| {
-        let (text, dims) = (&tensor.name, dims(kernel, tensor));
-        quote! {
-            check.shape(#text, args.#field.layout(), [#(#dims),*])?;
-            check.row_major(#text, args.#field.layout())?;
-        }
-    });
+    let tensors = spec.tensors.iter().zip(&names.tensors);
+    let shapes = tensors.map(|(tensor, field)| layout_checks(kernel, tensor, field));
     let empty = nothing_to_do(kernel, |field| quote!(args.#field.layout().is_empty()));
     quote! {
         let check = Check::new(#title);
         #(#bind)* #(#ranges)* #derived #(#shapes)* #empty
     }
+}
+
+/// A view's shape, strides and, where it is written through strides, that it meets no element twice.
+fn layout_checks(kernel: &Kernel<'_>, tensor: &Tensor, field: &Name) -> TokenStream {
+    let (text, dims) = (&tensor.name, dims(kernel, tensor));
+    let shape = if is_packed(tensor.dtype) { ident("packed") } else { ident("shape") };
+    let mut checks = quote!(check.#shape(#text, args.#field.layout(), [#(#dims),*])?;);
+    let Some(strides) = &tensor.strides else {
+        checks.extend(quote!(check.row_major(#text, args.#field.layout())?;));
+        return checks;
+    };
+    let strides = counts(kernel, tensor, strides);
+    checks.extend(quote!(check.strides(#text, args.#field.layout(), [#(#strides),*])?;));
+    if tensor.role != Role::Input {
+        checks.extend(quote!(check.injective(#text, args.#field.layout())?;));
+    }
+    checks
+}
+
+/// Checks of what integer inputs hold, for memory that can be looked at.
+pub(super) fn value_checks(kernel: &Kernel<'_>) -> TokenStream {
+    let scope = scope(kernel);
+    let tensors = kernel.spec.tensors.iter().zip(&kernel.names.tensors);
+    let checks = tensors.map(|(tensor, field)| {
+        let (text, dims) = (&tensor.name, dims(kernel, tensor));
+        let within = tensor.range.as_ref().map(|range| {
+            let (from, to) = (scope.int(&range.from), scope.int(&range.to));
+            quote!(check.within(#text, args.#field.integers([#(#dims),*]), #from, #to)?;)
+        });
+        let distinct =
+            tensor.unique.then(|| quote!(check.distinct(#text, args.#field.integers([#(#dims),*]))?;));
+        quote!(#within #distinct)
+    });
+    quote!(#(#checks)*)
 }
 
 /// Locals for the axes that are computed from others; `check` is in scope.
@@ -124,19 +156,24 @@ fn axis_check(kernel: &Kernel<'_>, position: usize) -> TokenStream {
 
 /// Extents of a tensor as `usize` expressions.
 fn dims(kernel: &Kernel<'_>, tensor: &Tensor) -> Vec<TokenStream> {
+    counts(kernel, tensor, &tensor.dims)
+}
+
+/// Extents or strides of a tensor as `usize` expressions.
+fn counts(kernel: &Kernel<'_>, tensor: &Tensor, exprs: &[IntExpr]) -> Vec<TokenStream> {
     let scope = scope(kernel);
-    let dim = |expr: &cutegen_spec::int_expr::IntExpr| match (scope.constant(expr), expr) {
-        (Some(value), _) => number(value),
-        (None, cutegen_spec::int_expr::IntExpr::Axis(axis)) => {
+    let count = |expr: &IntExpr| match (scope.constant(expr), expr) {
+        (Some(value), _) if value >= 0 => number(value),
+        (None, IntExpr::Axis(axis)) => {
             let local = &kernel.names.local_axes[*axis];
             quote!(#local)
         }
-        (None, _) => {
+        _ => {
             let (name, value) = (&tensor.name, scope.int(expr));
             quote!(check.count(#name, #value)?)
         }
     };
-    tensor.dims.iter().map(dim).collect()
+    exprs.iter().map(count).collect()
 }
 
 /// The Rust type of an element or scalar; packed types count bytes.
@@ -187,40 +224,4 @@ pub(super) fn math(spec: &KernelSpec) -> String {
         [one] if !one.contains('`') => format!("`{one}`"),
         many => format!("```text\n{}\n```", many.join("\n")),
     }
-}
-
-fn axis_doc(spec: &KernelSpec, position: usize) -> String {
-    match &spec.axes[position].extent {
-        Extent::Range { lo, hi, multiple_of: 1, .. } => format!("Axis, {lo}..={hi}."),
-        Extent::Range { lo, hi, multiple_of, .. } => format!("Axis, {lo}..={hi} in steps of {multiple_of}."),
-        Extent::Const(value) => format!("Axis, {value}."),
-        Extent::Derived(expr) => format!("Axis, {}.", text(expr, spec)),
-    }
-}
-
-fn tensor_doc(spec: &KernelSpec, tensor: &Tensor) -> String {
-    let dims: Vec<String> = tensor.dims.iter().map(|dim| text(dim, spec)).collect();
-    let shape = format!("`{}[{}]`", tensor.dtype, dims.join(", "));
-    let shape = format!("{shape}{}", known_extents(spec, tensor));
-    match (tensor.role, tensor.constant) {
-        (Role::Input, false) => format!("Input, {shape}."),
-        (Role::Input, true) => format!("Weights, {shape}: the same values at every launch."),
-        (Role::Inout, _) => format!("Read and partly written, {shape}."),
-        (Role::Output, _) => format!("Output, {shape}."),
-    }
-}
-
-/// ` with k = 4096, p = h - 2` for the axes of a tensor that the caller doesn't pass.
-fn known_extents(spec: &KernelSpec, tensor: &Tensor) -> String {
-    let known = tensor.dims.iter().filter_map(|dim| {
-        let cutegen_spec::int_expr::IntExpr::Axis(axis) = dim else { return None };
-        let axis = spec.axes.get(*axis)?;
-        match &axis.extent {
-            Extent::Const(value) => Some(format!("{} = {value}", axis.name)),
-            Extent::Derived(expr) => Some(format!("{} = {}", axis.name, text(expr, spec))),
-            Extent::Range { .. } => None,
-        }
-    });
-    let known: Vec<String> = known.collect();
-    if known.is_empty() { String::new() } else { format!(" with {}", known.join(", ")) }
 }

@@ -11,7 +11,7 @@ use super::args::{self, Module, doc, math};
 use super::dispatch::{self, Ahead};
 use super::expr::number;
 use super::kernel::{Kernel, Name, Side, ident, once};
-use super::{Pieces, entry, launch, stub};
+use super::{Pieces, entry, launch, says, stub};
 use crate::emit::Error;
 
 /// What all kernels share: imports, the loaded kernels, their workspace, the linked symbols.
@@ -125,6 +125,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
         "",
         "Launches on `stream` and returns. Nothing is launched where no output has an element.",
     ]);
+    let (promises, qualifier) = promises(kernel);
     let checks = args::checks(kernel);
     let bounds: Vec<Ident> =
         spec.tensors.iter().map(|tensor| format_ident!("bound_{}", tensor.name)).collect();
@@ -150,7 +151,8 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let [docs, checks] = [docs, checks].map(once);
     quote! {
         #docs
-        pub fn #function(
+        #promises
+        pub #qualifier fn #function(
             &self,
             stream: &Arc<CudaStream>,
             workspace: &mut Workspace,
@@ -175,6 +177,23 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     }
 }
 
+/// Where a kernel finds its positions in memory, on the device, no check of this call reaches them: the section that
+/// says so, and `unsafe`. Neither for all other kernels.
+pub(super) fn promises(kernel: &Kernel<'_>) -> (TokenStream, TokenStream) {
+    let lines = says::promises(kernel.spec);
+    if lines.is_empty() {
+        return (TokenStream::new(), TokenStream::new());
+    }
+    let lines = lines.join("\n");
+    let docs = doc(&[
+        "",
+        "# Safety",
+        "The kernel takes positions from memory of the device, which is not looked at here:",
+        &lines,
+    ]);
+    (docs, quote!(unsafe))
+}
+
 /// The unchecked call, and the workspace that it needs.
 fn raw(kernel: &Kernel<'_>) -> TokenStream {
     let (spec, names) = (kernel.spec, &kernel.names);
@@ -185,8 +204,11 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
         "",
         "# Safety",
         "`stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is",
-        &format!("that of a dense row-major tensor of the shape and type that [`{arguments}`] says, aligned"),
-        "to its element, alive until the stream has passed the launch; outputs overlap nothing.",
+        &format!(
+            "that of a tensor as [`{arguments}`] describes it, dense and row-major where no strides are"
+        ),
+        "said, aligned to its element, alive until the stream has passed the launch; what is written",
+        "overlaps nothing.",
         &format!(
             "`workspace` is aligned to 256 bytes and has [`Self::{function}_workspace_bytes`]. Order is"
         ),

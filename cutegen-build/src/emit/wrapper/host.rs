@@ -137,7 +137,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let (spec, names) = (kernel.spec, &kernel.names);
     let (function, arguments) = (&names.function, &names.arguments);
     let docs = doc(&[&math(spec), "", "Returns when done. Nothing is done where no output has an element."]);
-    let checks = args::checks(kernel);
+    let (checks, values) = (args::checks(kernel), args::value_checks(kernel));
     let extents = (0..spec.axes.len()).map(|i| {
         let local = &names.local_axes[i];
         let known = args::scope(kernel).constant(&cutegen_spec::int_expr::IntExpr::Axis(i));
@@ -153,6 +153,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
         #docs
         pub fn #function(workspace: &mut Workspace, mut args: #arguments<'_>) -> Result<(), Error> {
             #checks
+            #values
             #body
         }
     }

@@ -13,6 +13,7 @@ mod host;
 pub mod kernel;
 mod launch;
 mod layout;
+mod says;
 mod stub;
 
 use proc_macro2::TokenStream;

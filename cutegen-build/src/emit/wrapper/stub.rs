@@ -5,6 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::args::{self, doc, math};
+use super::cuda;
 use super::kernel::Kernel;
 
 /// `Kernels`, `load`, `workspace` and `explain` for CUDA.
@@ -38,6 +39,7 @@ pub(super) fn cuda_kernel(kernel: &Kernel<'_>) -> TokenStream {
     let (function, arguments) = (&names.function, &names.arguments);
     let (raw, bytes) = (format_ident!("{function}_raw"), format_ident!("{function}_workspace_bytes"));
     let docs = doc(&[&math(kernel.spec), "", "Launches on `stream` and returns."]);
+    let (promises, qualifier) = cuda::promises(kernel);
     let raw_docs = doc(&[
         &format!("[`Self::{function}`] over raw handles, for memory and streams that another library owns."),
         "",
@@ -55,7 +57,8 @@ pub(super) fn cuda_kernel(kernel: &Kernel<'_>) -> TokenStream {
     quote! {
         impl Kernels {
             #docs
-            pub fn #function(
+            #promises
+            pub #qualifier fn #function(
                 &self,
                 stream: &Arc<CudaStream>,
                 workspace: &mut Workspace,

@@ -1,12 +1,12 @@
 //! Expressions of the CPU fallback as Rust, with their kinds: `f64`, `i64` or `bool`.
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::int_expr::IntOp;
+use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::{Binary, Expr, Index, Kind, Place, Unary};
 
 use crate::plan::Plan;
 use crate::print::c::is_packed;
-use crate::print::{int, offset};
+use crate::print::offset;
 
 /// The Rust dialect.
 pub(super) struct Rust<'a>(pub(super) &'a Plan);
@@ -14,6 +14,39 @@ pub(super) struct Rust<'a>(pub(super) &'a Plan);
 /// An expression's text brought to `wanted`.
 pub(super) fn convert((text, kind): (String, Kind), wanted: Kind) -> String {
     if kind == Kind::Int && wanted == Kind::Real { format!("({text} as f64)") } else { text }
+}
+
+/// An extent as `usize`.
+fn extent(expr: &IntExpr) -> String {
+    match expr {
+        IntExpr::Const(value) if *value >= 0 => value.to_string(),
+        IntExpr::Axis(axis) => format!("a{axis}"),
+        other => format!("math::at({})", whole(other)),
+    }
+}
+
+/// An expression of axes as `i64`.
+fn whole(expr: &IntExpr) -> String {
+    match expr {
+        IntExpr::Const(value) => format!("({value}_i64)"),
+        IntExpr::Axis(axis) => format!("(a{axis} as i64)"),
+        IntExpr::Device(prop) => prop.name().to_owned(),
+        IntExpr::Op(op, a, b) => operation(*op, &whole(a), &whole(b)),
+    }
+}
+
+/// An operation of `i64`s, as the spec's integers have it.
+fn operation(op: IntOp, a: &str, b: &str) -> String {
+    match op {
+        IntOp::Add => format!("({a} + {b})"),
+        IntOp::Sub => format!("({a} - {b})"),
+        IntOp::Mul => format!("({a} * {b})"),
+        IntOp::Div => format!("math::floor_div({a}, {b})"),
+        IntOp::Rem => format!("math::modulo({a}, {b})"),
+        IntOp::CeilDiv => format!("math::floor_div(({a} + {b} - 1), {b})"),
+        IntOp::Min => format!("({a}).min({b})"),
+        IntOp::Max => format!("({a}).max({b})"),
+    }
 }
 
 impl Rust<'_> {
@@ -47,19 +80,7 @@ impl Rust<'_> {
                 let element = self.load(Place::Tensor(*tensor), indices);
                 format!("({element})")
             }
-            Index::Op(op, a, b) => {
-                let (a, b) = (self.index(a), self.index(b));
-                match op {
-                    IntOp::Add => format!("({a} + {b})"),
-                    IntOp::Sub => format!("({a} - {b})"),
-                    IntOp::Mul => format!("({a} * {b})"),
-                    IntOp::Div => format!("math::floor_div({a}, {b})"),
-                    IntOp::Rem => format!("math::modulo({a}, {b})"),
-                    IntOp::CeilDiv => format!("math::floor_div(({a} + {b} - 1), {b})"),
-                    IntOp::Min => format!("({a}).min({b})"),
-                    IntOp::Max => format!("({a}).max({b})"),
-                }
-            }
+            Index::Op(op, a, b) => operation(*op, &self.index(a), &self.index(b)),
         }
     }
 
@@ -71,7 +92,7 @@ impl Rust<'_> {
 
     /// Row-major position of an element of a packed tensor.
     pub(super) fn flat(&self, tensor: usize, index: &[Index]) -> String {
-        let dims: Vec<String> = self.0.spec.tensors[tensor].dims.iter().map(int).collect();
+        let dims: Vec<String> = self.0.spec.tensors[tensor].dims.iter().map(extent).collect();
         let indices: Vec<String> = index.iter().map(|i| self.position(i)).collect();
         offset(&indices, &dims)
     }
@@ -96,7 +117,7 @@ impl Rust<'_> {
 
     fn inside(&self, place: Place, index: &[Index]) -> String {
         let dims: Vec<String> = match place {
-            Place::Tensor(t) => self.0.spec.tensors[t].dims.iter().map(int).collect(),
+            Place::Tensor(t) => self.0.spec.tensors[t].dims.iter().map(extent).collect(),
             Place::Temp(w) => self.0.schedule.temps[w].axes.iter().map(|a| format!("a{a}")).collect(),
         };
         let one = |(i, dim): (&Index, &String)| format!("math::is_inside({}, {dim})", self.index(i));
