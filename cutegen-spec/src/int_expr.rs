@@ -117,7 +117,7 @@ impl IntExpr {
 
     /// Parses `text`; `axis` resolves a name to an axis position.
     pub fn parse(text: &str, axis: &dyn Fn(&str) -> Option<usize>) -> Result<IntExpr, String> {
-        let mut parser = Parser { rest: text, axis, depth: 0 };
+        let mut parser = Parser { rest: text, axis, depth: 0, operators: 0 };
         let expr = parser.sum()?;
         match parser.peek() {
             None => Ok(expr),
@@ -154,11 +154,15 @@ impl fmt::Display for IntExpr {
     }
 }
 
+/// Most operators of an expression: a long chain is as deep a tree as nested brackets.
+const MAX_OPERATORS: usize = 256;
+
 /// Recursive descent over `+ -`, `* / %`, atoms; at most 64 levels deep.
 struct Parser<'a> {
     rest: &'a str,
     axis: &'a dyn Fn(&str) -> Option<usize>,
     depth: usize,
+    operators: usize,
 }
 
 impl Parser<'_> {
@@ -179,11 +183,26 @@ impl Parser<'_> {
         if self.eat(wanted) { Ok(()) } else { Err(format!("expected `{wanted}` before `{}`", self.rest)) }
     }
 
-    fn sum(&mut self) -> Result<IntExpr, String> {
+    fn deeper(&mut self) -> Result<(), String> {
         self.depth += 1;
-        if self.depth > 64 {
-            return Err("integer expression nests deeper than 64 levels".to_owned());
+        if self.depth <= 64 {
+            return Ok(());
         }
+        Err("integer expression nests deeper than 64 levels".to_owned())
+    }
+
+    /// Takes an operator of one character.
+    fn operator(&mut self) -> Result<(), String> {
+        self.rest = &self.rest[1..];
+        self.operators += 1;
+        if self.operators <= MAX_OPERATORS {
+            return Ok(());
+        }
+        Err(format!("integer expression has more than {MAX_OPERATORS} operators"))
+    }
+
+    fn sum(&mut self) -> Result<IntExpr, String> {
+        self.deeper()?;
         let mut left = self.product()?;
         loop {
             let op = match self.peek() {
@@ -191,7 +210,7 @@ impl Parser<'_> {
                 Some('-') => IntOp::Sub,
                 _ => break,
             };
-            self.rest = &self.rest[1..];
+            self.operator()?;
             left = IntExpr::op(op, left, self.product()?);
         }
         self.depth -= 1;
@@ -207,7 +226,7 @@ impl Parser<'_> {
                 Some('%') => IntOp::Rem,
                 _ => return Ok(left),
             };
-            self.rest = &self.rest[1..];
+            self.operator()?;
             left = IntExpr::op(op, left, self.atom()?);
         }
     }
@@ -222,7 +241,10 @@ impl Parser<'_> {
             Some(c) if c.is_ascii_digit() => self.number(),
             Some('-') => {
                 self.rest = &self.rest[1..];
-                Ok(match self.atom()? {
+                self.deeper()?;
+                let operand = self.atom()?;
+                self.depth -= 1;
+                Ok(match operand {
                     IntExpr::Const(value) => IntExpr::Const(-value),
                     other => IntExpr::op(IntOp::Sub, IntExpr::Const(0), other),
                 })
@@ -254,7 +276,7 @@ impl Parser<'_> {
             _ => None,
         };
         if let (Some(op), Some('(')) = (call, self.peek()) {
-            self.expect('(')?;
+            self.operator()?;
             let a = self.sum()?;
             self.expect(',')?;
             let b = self.sum()?;
@@ -318,5 +340,15 @@ mod tests {
         for bad in ["", "1 +", "a0 a1", "foo", "(1", "99999999999999999999", &"(".repeat(999)] {
             assert!(IntExpr::parse_positional(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn refuses_what_is_too_deep_to_walk() {
+        let times = |text: &str, n: usize| format!("{}a0", text.repeat(n));
+        for piece in ["-", "a0 + ", "a0 * ", "a0 - a1 * ", "min(a0, "] {
+            assert!(IntExpr::parse_positional(&times(piece, 100_000)).is_err(), "{piece}");
+        }
+        assert!(IntExpr::parse_positional(&times("a0 + ", 256)).is_ok());
+        assert!(IntExpr::parse_positional(&times("a0 + ", 257)).is_err());
     }
 }
