@@ -14,6 +14,8 @@ use crate::int_expr::IntExpr;
 pub const MAX_EXTENT: i64 = 1 << 40;
 /// Most axes, and most tensors of a kind, of one kernel.
 pub(super) const MAX_DECLARED: usize = 256;
+/// Most operations of one expression: contracts multiply several, and what they print is read again.
+const MAX_OPERATIONS: usize = 64;
 
 const EXTENT: &str = "an integer, a range such as \"1..=8192\", or an expression of earlier axes";
 const EXPRESSION: &str = "expected axes, integers, `+ - * / %`, `min`, `max` and `ceil_div`";
@@ -78,6 +80,10 @@ pub(super) fn expression(text: &str, axes: &[Axis]) -> Result<IntExpr, Wrong> {
         (Some(name), _) => {
             let near = nearest(&name, axes.iter().map(|axis| axis.name.as_str()));
             Err((format!("`{name}` is no axis"), near.map(|near| format!("did you mean `{near}`?"))))
+        }
+        (None, Ok(expr)) if expr.operations() > MAX_OPERATIONS => {
+            let help = "name parts of it as axes of their own".to_owned();
+            Err((format!("an expression has at most {MAX_OPERATIONS} operations"), Some(help)))
         }
         (None, parsed) => parsed.map_err(|message| (message, None)),
     }
