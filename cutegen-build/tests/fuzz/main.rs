@@ -39,15 +39,16 @@ fn main() {
     let seed = variable("CUTEGEN_FUZZ_SEED").and_then(|text| text.parse().ok()).unwrap_or_else(random_seed);
     let chosen = variable("CUTEGEN_FUZZ_SUBJECTS");
     let folder = tempfile::tempdir().expect("a folder");
-    let mut failed = 0;
+    let (mut tried, mut failed) = (0, 0);
     println!("seed {seed}, {seconds} s a subject");
     for subject in subjects::ALL {
         if chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|name| name == subject.name)) {
+            tried += 1;
             failed += usize::from(!survives(subject, seed, seconds, folder.path()));
         }
     }
     let passed = if failed == 0 { "ok" } else { "FAILED" };
-    println!("test result: {passed}. {} passed; {failed} failed; 0 ignored", subjects::ALL.len() - failed);
+    println!("test result: {passed}. {} passed; {failed} failed; 0 ignored", tried - failed);
     exit(i32::from(failed > 0));
 }
 
