@@ -130,10 +130,10 @@ fn attributes(
             errors.push(only_integer_inputs(&key, "range"));
         }
     }
-    if let Some((key, _)) = table.get("unique").filter(|_| tensor.unique) {
-        if Kind::of(tensor.dtype) != Kind::Int || tensor.role != Role::Input {
-            errors.push(only_integer_inputs(&key, "unique"));
-        }
+    if let Some((key, _)) = table.get("unique").filter(|_| tensor.unique)
+        && (Kind::of(tensor.dtype) != Kind::Int || tensor.role != Role::Input)
+    {
+        errors.push(only_integer_inputs(&key, "unique"));
     }
     if let Some((_, value)) = table.get("strides") {
         match strides(&value, tensor, axes) {
