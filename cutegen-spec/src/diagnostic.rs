@@ -82,7 +82,9 @@ impl Diagnostic {
 
 /// The candidate nearest to `word` by edit distance, if one is near enough to be a slip of the pen.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = 1 + word.chars().count() / 4;
+    let letters = word.chars().count();
+    // of one letter every other one is a slip away
+    let limit = if letters < 2 { 0 } else { 1 + letters / 4 };
     candidates
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate))
@@ -125,5 +127,6 @@ mod tests {
         assert_eq!(nearest("gelu_tahn", words), Some("gelu_tanh"));
         assert_eq!(nearest("sillu", words), Some("silu"));
         assert_eq!(nearest("convolve", words), None);
+        assert_eq!(nearest("z", ["x", "c"]), None);
     }
 }

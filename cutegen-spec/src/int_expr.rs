@@ -88,6 +88,15 @@ impl IntExpr {
         }
     }
 
+    /// How many operations it holds.
+    #[must_use]
+    pub fn operations(&self) -> usize {
+        match self {
+            IntExpr::Const(_) | IntExpr::Axis(_) | IntExpr::Device(_) => 0,
+            IntExpr::Op(_, a, b) => 1 + a.operations() + b.operations(),
+        }
+    }
+
     /// The value under `axes` alone.
     #[must_use]
     pub fn eval_axes(&self, axes: &[i64]) -> Option<i64> {
@@ -117,7 +126,7 @@ impl IntExpr {
 
     /// Parses `text`; `axis` resolves a name to an axis position.
     pub fn parse(text: &str, axis: &dyn Fn(&str) -> Option<usize>) -> Result<IntExpr, String> {
-        let mut parser = Parser { rest: text, axis, depth: 0 };
+        let mut parser = Parser { rest: text, axis, depth: 0, operators: 0 };
         let expr = parser.sum()?;
         match parser.peek() {
             None => Ok(expr),
@@ -154,11 +163,17 @@ impl fmt::Display for IntExpr {
     }
 }
 
-/// Recursive descent over `+ -`, `* / %`, atoms; at most 64 levels deep.
+/// Most operators of an expression: a long chain is as deep a tree as nested brackets.
+const MAX_OPERATORS: usize = 1024;
+/// Deepest nesting: what is printed of a chain nests, too.
+const MAX_DEPTH: usize = 256;
+
+/// Recursive descent over `+ -`, `* / %`, atoms.
 struct Parser<'a> {
     rest: &'a str,
     axis: &'a dyn Fn(&str) -> Option<usize>,
     depth: usize,
+    operators: usize,
 }
 
 impl Parser<'_> {
@@ -179,11 +194,26 @@ impl Parser<'_> {
         if self.eat(wanted) { Ok(()) } else { Err(format!("expected `{wanted}` before `{}`", self.rest)) }
     }
 
-    fn sum(&mut self) -> Result<IntExpr, String> {
+    fn deeper(&mut self) -> Result<(), String> {
         self.depth += 1;
-        if self.depth > 64 {
-            return Err("integer expression nests deeper than 64 levels".to_owned());
+        if self.depth <= MAX_DEPTH {
+            return Ok(());
         }
+        Err(format!("integer expression nests deeper than {MAX_DEPTH} levels"))
+    }
+
+    /// Takes an operator of one character.
+    fn operator(&mut self) -> Result<(), String> {
+        self.rest = &self.rest[1..];
+        self.operators += 1;
+        if self.operators <= MAX_OPERATORS {
+            return Ok(());
+        }
+        Err(format!("integer expression has more than {MAX_OPERATORS} operators"))
+    }
+
+    fn sum(&mut self) -> Result<IntExpr, String> {
+        self.deeper()?;
         let mut left = self.product()?;
         loop {
             let op = match self.peek() {
@@ -191,7 +221,7 @@ impl Parser<'_> {
                 Some('-') => IntOp::Sub,
                 _ => break,
             };
-            self.rest = &self.rest[1..];
+            self.operator()?;
             left = IntExpr::op(op, left, self.product()?);
         }
         self.depth -= 1;
@@ -207,7 +237,7 @@ impl Parser<'_> {
                 Some('%') => IntOp::Rem,
                 _ => return Ok(left),
             };
-            self.rest = &self.rest[1..];
+            self.operator()?;
             left = IntExpr::op(op, left, self.atom()?);
         }
     }
@@ -222,7 +252,10 @@ impl Parser<'_> {
             Some(c) if c.is_ascii_digit() => self.number(),
             Some('-') => {
                 self.rest = &self.rest[1..];
-                Ok(match self.atom()? {
+                self.deeper()?;
+                let operand = self.atom()?;
+                self.depth -= 1;
+                Ok(match operand {
                     IntExpr::Const(value) => IntExpr::Const(-value),
                     other => IntExpr::op(IntOp::Sub, IntExpr::Const(0), other),
                 })
@@ -254,7 +287,7 @@ impl Parser<'_> {
             _ => None,
         };
         if let (Some(op), Some('(')) = (call, self.peek()) {
-            self.expect('(')?;
+            self.operator()?;
             let a = self.sum()?;
             self.expect(',')?;
             let b = self.sum()?;
@@ -318,5 +351,15 @@ mod tests {
         for bad in ["", "1 +", "a0 a1", "foo", "(1", "99999999999999999999", &"(".repeat(999)] {
             assert!(IntExpr::parse_positional(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn refuses_what_is_too_deep_to_walk() {
+        let times = |text: &str, n: usize| format!("{}a0", text.repeat(n));
+        for piece in ["-", "a0 + ", "a0 * ", "a0 - a1 * ", "min(a0, "] {
+            assert!(IntExpr::parse_positional(&times(piece, 100_000)).is_err(), "{piece}");
+        }
+        assert!(IntExpr::parse_positional(&times("a0 + ", 1024)).is_ok());
+        assert!(IntExpr::parse_positional(&times("a0 + ", 1025)).is_err());
     }
 }

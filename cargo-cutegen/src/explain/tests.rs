@@ -5,15 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cutegen_build::render;
-use cutegen_spec::diagnostic::{CODES, COLLIDE, Code, KIND, RANGE, SIZE};
+use cutegen_spec::diagnostic::{CODES, Code};
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::settings::Settings;
 
 use super::{PAGES, find};
-
-/// Codes that no example can produce yet: the reader still refuses their words with CG014, or has another code for
-/// them. Their pages show no message.
-const PENDING: &[Code] = &[KIND, RANGE, COLLIDE, SIZE];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/errors")
@@ -36,23 +32,15 @@ fn every_code_has_its_page_and_every_page_its_code() {
 
 #[test]
 fn wrong_examples_give_their_code_and_right_ones_nothing() {
-    for page in PAGES.iter().filter(|page| !PENDING.contains(&page.code)) {
+    for page in &PAGES {
         assert_eq!(codes(page.text, "wrong"), [page.code], "{} wrong", page.code);
         assert_eq!(codes(page.text, "right"), [], "{} right", page.code);
     }
 }
 
 #[test]
-fn nothing_is_pending_that_the_reader_can_tell() {
-    for page in PAGES.iter().filter(|page| PENDING.contains(&page.code)) {
-        let told = codes(page.text, "wrong").contains(&page.code) && codes(page.text, "right").is_empty();
-        assert!(!told, "{} is told now: take it out of PENDING, then UPDATE_GOLDEN=1", page.code);
-    }
-}
-
-#[test]
 fn messages_on_pages_are_the_real_ones() {
-    for page in PAGES.iter().filter(|page| !PENDING.contains(&page.code)) {
+    for page in &PAGES {
         let wrong = block(page.text, "```toml wrong\n").unwrap_or_default();
         let error = &spec_file(wrong, &Settings::default()).errors[0];
         let message = format!("{}\n", render::error(Path::new("kernels.toml"), wrong, error));

@@ -13,6 +13,8 @@ use super::scan::{self, Direction};
 
 /// An exact temporary is inlined while that adds at most so many nodes to all its readers together.
 const INLINE_NODES: usize = 1024;
+/// And while its indices are no larger than this: inlining writes the reader's indices into them, which may double them.
+const INLINE_INDEX: usize = 128;
 
 /// Steps in order; each reads inputs and the temporaries of earlier steps.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,6 +175,7 @@ impl Lowering<'_> {
                 let small = value.size() <= 8 || value.size().saturating_mul(uses.reads[t]) <= INLINE_NODES;
                 let inline = may_round.is_none()
                     && small
+                    && index_nodes(&value) <= INLINE_INDEX
                     && !uses.padded[t]
                     && !self.outlives_an_inout(&value, position, uses.last[t]);
                 let value = if inline { value } else { self.hold(&assign.vars, value, may_round) };
@@ -321,6 +324,13 @@ fn is_costly(expr: &Expr) -> bool {
         };
     });
     found
+}
+
+/// Nodes of all indices in an expression.
+fn index_nodes(expr: &Expr) -> usize {
+    let mut nodes = 0;
+    expr.visit(&mut |e| e.indices().into_iter().for_each(|index| index.visit(&mut |_| nodes += 1)));
+    nodes
 }
 
 /// Whether `value` reads the assigned tensor anywhere but at the assigned element.

@@ -1,114 +1,17 @@
-//! The smaller fields of edition 1: axes, scalars, precision, tolerance, workloads, accept, peers.
+//! The smaller fields of edition 1: scalars, precision, tolerance, workloads, accept, peers.
 
 use std::collections::BTreeMap;
 
+use super::axes::{MAX_DECLARED, bad_name, too_many};
 use super::keys;
 use super::tensors::is_identifier;
 use super::value::{Key, Table, Value};
 use crate::axis::{Axis, Extent};
-use crate::diagnostic::{AXIS, Diagnostic, NAME, SETTING};
+use crate::diagnostic::{Diagnostic, SETTING, SIZE, nearest};
 use crate::dtype::DType;
-use crate::int_expr::IntExpr;
 use crate::spec::{Multiply, Precision, Tolerance};
 use crate::tensor::{Scalar, Tensor};
 use crate::workload::Workload;
-
-/// Largest extent of an axis.
-pub const MAX_EXTENT: i64 = 1 << 40;
-
-/// Reads `axes`, each seeing those declared before it.
-pub(super) fn axes(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Axis> {
-    let Some((_, value)) = table.get("axes") else { return Vec::new() };
-    let Some(inner) = value.table() else {
-        errors.push(value.expected("a table of `name = extent`"));
-        return Vec::new();
-    };
-    let mut found: Vec<Axis> = Vec::new();
-    for (key, value) in inner.entries() {
-        if !is_identifier(key.text()) {
-            let message = format!("`{}` cannot name an axis", key.text());
-            errors.push(Diagnostic::new(
-                NAME,
-                key.span(),
-                message,
-                "expected [a-z][a-z0-9_]*, no Rust keyword",
-            ));
-            continue;
-        }
-        let extent = extent(&value, &found, errors).unwrap_or_else(|message| {
-            errors.push(Diagnostic::new(AXIS, value.span(), message, "expected an extent"));
-            any_extent() // the kernel is refused; its other errors should not repeat this one
-        });
-        found.push(Axis { name: key.text().to_owned(), extent });
-    }
-    found
-}
-
-fn any_extent() -> Extent {
-    Extent::Range { lo: 0, hi: MAX_EXTENT, multiple_of: 1, buckets: Vec::new() }
-}
-
-fn extent(value: &Value<'_>, before: &[Axis], errors: &mut Vec<Diagnostic>) -> Result<Extent, String> {
-    if let Some(table) = value.table() {
-        table.only(&keys::AXIS, errors);
-        let (_, range) = table.get("range").ok_or("an axis table needs a key `range`")?;
-        let text = range.string().ok_or("`range` is a string such as \"1..=8192\"")?;
-        let multiple_of = match table.get("multiple-of") {
-            None => 1,
-            Some((_, value)) => {
-                value.integer().filter(|m| *m > 0).ok_or("`multiple-of` is a positive integer")?
-            }
-        };
-        let buckets = buckets(&table)?;
-        return range_of(text, multiple_of, buckets);
-    }
-    if let Some(constant) = value.integer() {
-        return in_bounds(constant).map(Extent::Const);
-    }
-    let text = value.string().ok_or("an extent is an integer, a range \"lo..=hi\" or an expression")?;
-    if text.contains("..") {
-        return range_of(text, 1, Vec::new());
-    }
-    let position = |name: &str| before.iter().position(|axis| axis.name == name);
-    IntExpr::parse(text, &position).map(Extent::Derived)
-}
-
-fn buckets(table: &Table<'_>) -> Result<Vec<i64>, String> {
-    let Some((_, value)) = table.get("buckets") else { return Ok(Vec::new()) };
-    let items = value.array().ok_or("`buckets` is a list of integers")?;
-    let ends = items
-        .iter()
-        .map(Value::integer)
-        .collect::<Option<Vec<_>>>()
-        .ok_or("`buckets` is a list of integers")?;
-    if ends.windows(2).all(|pair| pair[0] < pair[1]) {
-        Ok(ends)
-    } else {
-        Err("`buckets` must ascend".to_owned())
-    }
-}
-
-fn range_of(text: &str, multiple_of: i64, buckets: Vec<i64>) -> Result<Extent, String> {
-    let (lo, hi) = text.split_once("..=").ok_or_else(|| format!("range `{text}` must read \"lo..=hi\""))?;
-    let number =
-        |t: &str| t.trim().replace('_', "").parse::<i64>().map_err(|_| format!("`{t}` is no integer"));
-    let (lo, hi) = (in_bounds(number(lo)?)?, in_bounds(number(hi)?)?);
-    if lo > hi {
-        return Err(format!("range `{text}` is empty"));
-    }
-    if lo % multiple_of != 0 || hi % multiple_of != 0 {
-        return Err(format!("the ends of `{text}` are no multiples of {multiple_of}"));
-    }
-    Ok(Extent::Range { lo, hi, multiple_of, buckets })
-}
-
-fn in_bounds(value: i64) -> Result<i64, String> {
-    if (0..=MAX_EXTENT).contains(&value) {
-        Ok(value)
-    } else {
-        Err(format!("extent {value} is outside 0..=2^40"))
-    }
-}
 
 /// Reads `scalars`.
 pub(super) fn scalars(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Scalar> {
@@ -117,19 +20,23 @@ pub(super) fn scalars(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Sc
         errors.push(value.expected("a table of `name = \"f32\"`"));
         return Vec::new();
     };
-    inner.entries().iter().filter_map(|(key, value)| scalar(key, value, errors)).collect()
+    let entries = inner.entries();
+    if let Some(error) = too_many("scalars", &entries) {
+        errors.push(error);
+        return Vec::new();
+    }
+    entries.iter().filter_map(|(key, value)| scalar(key, value, errors)).collect()
 }
 
-fn scalar(key: &Key, value: &Value<'_>, errors: &mut Vec<Diagnostic>) -> Option<Scalar> {
+fn scalar(key: &Key<'_>, value: &Value<'_>, errors: &mut Vec<Diagnostic>) -> Option<Scalar> {
     if !is_identifier(key.text()) {
-        let message = format!("`{}` cannot name a scalar", key.text());
-        errors.push(Diagnostic::new(NAME, key.span(), message, "expected [a-z][a-z0-9_]*, no Rust keyword"));
+        errors.push(bad_name(key, "a scalar"));
         return None;
     }
     match value.string().and_then(DType::parse).filter(|d| matches!(d, DType::F32 | DType::F64)) {
         Some(dtype) => Some(Scalar { name: key.text().to_owned(), dtype }),
         None => {
-            errors.push(value.expected("`\"f32\"` or `\"f64\"`"));
+            errors.push(value.expected_word("`\"f32\"` or `\"f64\"`", ["f32", "f64"]));
             None
         }
     }
@@ -151,14 +58,18 @@ pub(super) fn precision(table: &Table<'_>, tensors: &[Tensor], errors: &mut Vec<
             Some(dtype @ (DType::F32 | DType::F64)) if !wide || dtype == DType::F64 => {
                 precision.accumulate = dtype
             }
-            _ => errors.push(value.expected(if wide { "`\"f64\"`" } else { "`\"f32\"` or `\"f64\"`" })),
+            Some(DType::F32) => {
+                let error = value.expected("`\"f64\"`");
+                errors.push(error.help("a tensor is f64, and nothing narrower accumulates it"));
+            }
+            _ => errors.push(value.expected_word("`\"f32\"` or `\"f64\"`", ["f32", "f64"])),
         }
     }
     if let Some((_, value)) = inner.get("multiply") {
         match value.string() {
             Some("native") => {}
             Some("tf32") => precision.multiply = Multiply::Tf32,
-            _ => errors.push(value.expected("`\"native\"` or `\"tf32\"`")),
+            _ => errors.push(value.expected_word("`\"native\"` or `\"tf32\"`", ["native", "tf32"])),
         }
     }
     if let Some((_, value)) = inner.get("fast-math") {
@@ -187,10 +98,16 @@ pub(super) fn tolerance(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Opti
         number
     };
     let (relative, absolute) = (number("relative").unwrap_or(0.0), number("absolute").unwrap_or(0.0));
-    let reason = inner.get("reason").and_then(|(_, v)| v.string().map(str::to_owned));
-    match reason.filter(|r| !r.trim().is_empty()) {
-        Some(reason) => Some(Tolerance { relative, absolute, reason }),
-        None => {
+    let reason = inner.get("reason");
+    match reason.as_ref().map(|(_, value)| value.string()) {
+        Some(Some(reason)) if !reason.trim().is_empty() => {
+            Some(Tolerance { relative, absolute, reason: reason.to_owned() })
+        }
+        Some(None) => {
+            errors.extend(reason.map(|(_, value)| value.expected("a sentence")));
+            None
+        }
+        Some(Some(_)) | None => {
             let message = "a tolerance needs a reason";
             errors.push(Diagnostic::new(SETTING, value.span(), message, "expected a key `reason`"));
             None
@@ -207,6 +124,11 @@ pub(super) fn workloads(table: &Table<'_>, axes: &[Axis], errors: &mut Vec<Diagn
     };
     if items.is_empty() {
         errors.push(value.expected("at least one workload"));
+    }
+    if let Some(item) = items.get(MAX_DECLARED) {
+        let message = format!("a kernel has at most {MAX_DECLARED} workloads, found {}", items.len());
+        errors.push(Diagnostic::new(SIZE, item.span(), message, "one too many"));
+        return Vec::new();
     }
     items.iter().filter_map(|item| workload(item, axes, errors)).collect()
 }
@@ -228,6 +150,7 @@ fn workload(item: &Value<'_>, axes: &[Axis], errors: &mut Vec<Diagnostic>) -> Op
         return None;
     };
     let mut found = Workload { axes: BTreeMap::new(), weight: 1.0 };
+    let mut misnamed = false;
     for (key, value) in table.entries() {
         if key.text() == "weight" {
             match value.number().filter(|w| *w > 0.0 && w.is_finite()) {
@@ -243,25 +166,43 @@ fn workload(item: &Value<'_>, axes: &[Axis], errors: &mut Vec<Diagnostic>) -> Op
             (Some(axis), Some(extent)) => {
                 found.axes.insert(axis.name.clone(), extent); // bound, if wrongly
                 let message = format!("axis `{}` does not take extent {extent}", axis.name);
-                errors.push(Diagnostic::new(SETTING, value.span(), message, "outside its declared range"));
+                errors.push(Diagnostic::new(SETTING, value.span(), message, taken(axis)));
             }
-            (Some(_), None) => errors.push(value.expected("an extent")),
+            (Some(axis), None) => {
+                found.axes.insert(axis.name.clone(), 0); // bound, if wrongly
+                errors.push(value.expected("an extent"));
+            }
             (None, _) => {
                 let message = format!("`{}` is no axis", key.text());
-                errors.push(Diagnostic::new(
-                    SETTING,
-                    key.span(),
-                    message,
-                    "expected a run-time axis or `weight`",
-                ));
+                let error =
+                    Diagnostic::new(SETTING, key.span(), message, "expected a run-time axis or `weight`");
+                let run_time = axes.iter().filter(|axis| axis.is_run_time());
+                let words = run_time.map(|axis| axis.name.as_str()).chain(["weight"]);
+                let near = nearest(key.text(), words);
+                errors.push(Diagnostic { help: near.map(|near| format!("did you mean `{near}`?")), ..error });
+                misnamed |= near.is_some();
             }
         }
+    }
+    if misnamed {
+        return Some(found); // the axis that was meant is not missing, too
     }
     for axis in axes.iter().filter(|a| a.is_run_time() && !found.axes.contains_key(&a.name)) {
         let message = format!("the workload does not bind axis `{}`", axis.name);
         errors.push(Diagnostic::new(SETTING, item.span(), message, "expected every run-time axis"));
     }
     Some(found)
+}
+
+/// What extents an axis takes, for labels.
+fn taken(axis: &Axis) -> String {
+    match &axis.extent {
+        Extent::Range { lo, hi, multiple_of: 1, .. } => format!("expected {lo}..={hi}"),
+        Extent::Range { lo, hi, multiple_of, .. } => {
+            format!("expected {lo}..={hi}, in steps of {multiple_of}")
+        }
+        Extent::Const(_) | Extent::Derived(_) => "only run-time axes are bound".to_owned(),
+    }
 }
 
 fn allows(axis: &Axis, extent: i64) -> bool {

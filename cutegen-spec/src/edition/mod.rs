@@ -6,19 +6,24 @@
 //!
 //! All bad kernels of a text are reported together. Older editions will convert here to the one internal form.
 
+mod axes;
 mod fields;
 pub mod keys;
 mod places;
 mod tensors;
+mod uses;
 mod v1;
 mod value;
 
-pub use fields::MAX_EXTENT;
+pub use axes::MAX_EXTENT;
 
-use crate::diagnostic::{Diagnostic, SCHEMA, SETTING, TOML};
+use crate::diagnostic::{Diagnostic, NAME, SCHEMA, SETTING, TOML, nearest};
 use crate::settings::{Mode, Settings};
 use crate::spec::KernelSpec;
 use crate::target::Target;
+use std::collections::BTreeSet;
+
+use toml::de::DeTable;
 use value::{Table, Value};
 
 /// What a text declares.
@@ -50,11 +55,11 @@ pub struct Package {
 pub fn spec_file(text: &str, settings: &Settings) -> Document {
     let mut document = Document { settings: settings.clone(), ..Document::default() };
     let Some(root) = parse(text, &mut document) else { return document };
-    match root.get("edition").map(|(_, value)| (value.integer(), value.span())) {
-        Some((Some(1), _)) => {}
-        Some((_, span)) => {
-            let error = Diagnostic::new(SCHEMA, span, "unknown edition", "expected `edition = 1`");
-            document.errors.push(error);
+    let root = Table::of(text, &root);
+    match root.get("edition").map(|(_, value)| value.integer()) {
+        Some(Some(1)) => {}
+        Some(_) => {
+            document.errors.extend(root.get("edition").map(|(_, value)| value.expected("edition 1")));
             return document;
         }
         None => {
@@ -79,6 +84,7 @@ pub fn spec_file(text: &str, settings: &Settings) -> Document {
 pub fn manifest(text: &str) -> Document {
     let mut document = Document::default();
     let Some(root) = parse(text, &mut document) else { return document };
+    let root = Table::of(text, &root);
     let package = root.get("package").and_then(|(_, value)| value.table());
     let string = |key: &str| {
         let (_, value) = package.as_ref()?.get(key)?;
@@ -87,9 +93,11 @@ pub fn manifest(text: &str) -> Document {
     document.package =
         string("name").map(|name| Package { name, version: string("version").unwrap_or_default() });
     let metadata = package.and_then(|table| table.get("metadata")).and_then(|(_, value)| value.table());
-    if let Some(table) = metadata.as_ref().and_then(|m| m.get("cutegen")).and_then(|(_, value)| value.table())
-    {
-        document.settings = settings(&table, &mut document.errors);
+    if let Some((_, value)) = metadata.as_ref().and_then(|metadata| metadata.get("cutegen")) {
+        match value.table() {
+            Some(table) => document.settings = settings(&table, &mut document.errors),
+            None => document.errors.push(value.expected("a table of settings")),
+        }
     }
     if let Some(metadata) = &metadata {
         kernels(metadata, &mut document);
@@ -104,8 +112,8 @@ pub fn manifest(text: &str) -> Document {
     document
 }
 
-fn parse<'a>(text: &'a str, document: &mut Document) -> Option<Table<'a>> {
-    match Table::parse(text) {
+fn parse<'a>(text: &'a str, document: &mut Document) -> Option<DeTable<'a>> {
+    match value::parse(text) {
         Ok(table) => Some(table),
         Err((message, span)) => {
             document.errors.push(Diagnostic::new(TOML, span, message, "not TOML"));
@@ -120,16 +128,12 @@ fn kernels(parent: &Table<'_>, document: &mut Document) {
         document.errors.push(value.expected("a table of kernels"));
         return;
     };
+    let before: BTreeSet<String> = document.kernels.iter().map(|kernel| kernel.name.to_string()).collect();
     for (key, value) in table.entries() {
         match v1::kernel(&key, &value, &document.settings.targets, &mut document.errors) {
-            Some(spec) if document.kernels.iter().any(|k| k.name == spec.name) => {
+            Some(spec) if before.contains(spec.name.as_str()) => {
                 let message = format!("kernel `{}` is declared twice", spec.name);
-                document.errors.push(Diagnostic::new(
-                    crate::diagnostic::NAME,
-                    key.span(),
-                    message,
-                    "again here",
-                ));
+                document.errors.push(Diagnostic::new(NAME, key.span(), message, "again here"));
             }
             Some(spec) => document.kernels.push(spec),
             None => {}
@@ -159,7 +163,9 @@ fn settings(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Settings {
         match value.string().map(Mode::parse) {
             Some(Ok(mode)) => settings.mode = mode,
             Some(Err(message)) => {
-                errors.push(Diagnostic::new(SETTING, value.span(), message, "no such mode"))
+                let near = value.string().and_then(|word| nearest(word, Mode::ALL.map(Mode::name)));
+                let error = Diagnostic::new(SETTING, value.span(), message, "no such mode");
+                errors.push(Diagnostic { help: near.map(|near| format!("did you mean `{near}`?")), ..error });
             }
             None => errors.push(value.expected("a mode: `locked`, `search` or `stub`")),
         }
@@ -178,7 +184,9 @@ fn targets(value: &Value<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Target> {
         match item.string().map(Target::parse) {
             Some(Ok(target)) => found.push(target),
             Some(Err(message)) => {
-                errors.push(Diagnostic::new(SETTING, item.span(), message, "no such target"))
+                let near = item.string().and_then(|word| nearest(word, ["host", "sm_90a"]));
+                let error = Diagnostic::new(SETTING, item.span(), message, "no such target");
+                errors.push(Diagnostic { help: near.map(|near| format!("did you mean `{near}`?")), ..error });
             }
             None => errors.push(item.expected("a target")),
         }

@@ -1,9 +1,11 @@
 //! `inputs`, `inout` and `outputs`: `"dtype[axis, ...]"`, or a table around it.
 
+use super::axes::{Wrong, bad_name, expression, too_many};
 use super::keys;
+use super::v1::is_slip;
 use super::value::{Key, Table, Value};
 use crate::axis::Axis;
-use crate::diagnostic::{Diagnostic, NAME, RESERVED, TENSOR, nearest};
+use crate::diagnostic::{Diagnostic, RESERVED, TENSOR, nearest};
 use crate::dtype::DType;
 use crate::int_expr::{IntExpr, IntOp};
 use crate::math::Kind;
@@ -17,7 +19,9 @@ pub(super) fn tensors(
     errors: &mut Vec<Diagnostic>,
 ) -> Vec<Tensor> {
     let Some((_, value)) = table.get(role.table()) else {
-        if role == Role::Output && table.get("inout").is_none() {
+        let slip = |key: &Key<'_>| is_slip(key.text(), "outputs") || is_slip(key.text(), "inout");
+        let slipped = table.entries().iter().any(|(key, _)| slip(key));
+        if role == Role::Output && table.get("inout").is_none() && !slipped {
             errors.push(no_output(table));
         }
         return Vec::new();
@@ -26,7 +30,15 @@ pub(super) fn tensors(
         errors.push(value.expected("a table of `name = \"dtype[axis, ...]\"`"));
         return Vec::new();
     };
-    inner.entries().iter().filter_map(|(key, value)| tensor(key, value, role, axes, errors)).collect()
+    let entries = inner.entries();
+    if let Some(error) = too_many(role.table(), &entries) {
+        errors.push(error);
+        return Vec::new();
+    }
+    if entries.is_empty() && role == Role::Output && table.get("inout").is_none() {
+        errors.push(value.expected("at least one tensor"));
+    }
+    entries.iter().filter_map(|(key, value)| tensor(key, value, role, axes, errors)).collect()
 }
 
 fn no_output(table: &Table<'_>) -> Diagnostic {
@@ -40,20 +52,19 @@ fn no_output(table: &Table<'_>) -> Diagnostic {
 }
 
 fn tensor(
-    key: &Key,
+    key: &Key<'_>,
     value: &Value<'_>,
     role: Role,
     axes: &[Axis],
     errors: &mut Vec<Diagnostic>,
 ) -> Option<Tensor> {
     if !is_identifier(key.text()) {
-        let message = format!("`{}` cannot name a tensor", key.text());
-        errors.push(Diagnostic::new(NAME, key.span(), message, "expected [a-z][a-z0-9_]*, no Rust keyword"));
+        errors.push(bad_name(key, "a tensor"));
         return None;
     }
     let long = value.table();
     let declared = match &long {
-        None => value.clone(),
+        None => *value,
         Some(table) => {
             table.only(&keys::TENSOR, errors);
             let Some((_, declared)) = table.get("type") else {
@@ -109,13 +120,9 @@ fn attributes(
     if let Some((key, value)) = table.get("range") {
         match value.string().map(|text| value_range(text, axes)) {
             Some(Ok(range)) => tensor.range = Some(range),
-            Some(Err(message)) => {
-                errors.push(Diagnostic::new(
-                    TENSOR,
-                    value.span(),
-                    message,
-                    "expected a range such as \"0..n\"",
-                ));
+            Some(Err((message, help))) => {
+                let label = "expected a range such as \"0..n\"";
+                errors.push(Diagnostic { help, ..Diagnostic::new(TENSOR, value.span(), message, label) });
             }
             None => errors.push(value.expected("a range such as `\"0..n\"`")),
         }
@@ -123,10 +130,10 @@ fn attributes(
             errors.push(only_integer_inputs(&key, "range"));
         }
     }
-    if let Some((key, _)) = table.get("unique").filter(|_| tensor.unique) {
-        if Kind::of(tensor.dtype) != Kind::Int || tensor.role != Role::Input {
-            errors.push(only_integer_inputs(&key, "unique"));
-        }
+    if let Some((key, _)) = table.get("unique").filter(|_| tensor.unique)
+        && (Kind::of(tensor.dtype) != Kind::Int || tensor.role != Role::Input)
+    {
+        errors.push(only_integer_inputs(&key, "unique"));
     }
     if let Some((_, value)) = table.get("strides") {
         match strides(&value, tensor, axes) {
@@ -137,16 +144,15 @@ fn attributes(
     (errors.len() == before).then_some(())
 }
 
-fn only_integer_inputs(key: &Key, word: &str) -> Diagnostic {
+fn only_integer_inputs(key: &Key<'_>, word: &str) -> Diagnostic {
     let message = format!("`{word}` is for inputs of integers");
     Diagnostic::new(TENSOR, key.span(), message, "the tensor holds none, or is no input")
 }
 
 /// `"from..to"`, half-open, or `"from..=to"`; both ends are integer expressions of axes.
-fn value_range(text: &str, axes: &[Axis]) -> Result<ValueRange, String> {
-    let (from, to) = text.split_once("..").ok_or_else(|| format!("`{text}` is no range"))?;
-    let position = |name: &str| axes.iter().position(|axis| axis.name == name);
-    let parse = |text: &str| IntExpr::parse(text, &position);
+fn value_range(text: &str, axes: &[Axis]) -> Result<ValueRange, Wrong> {
+    let (from, to) = text.split_once("..").ok_or_else(|| (format!("`{text}` is no range"), None))?;
+    let parse = |text: &str| expression(text, axes);
     let to = match to.strip_prefix('=') {
         Some(last) => IntExpr::op(IntOp::Add, parse(last)?, IntExpr::Const(1)),
         None => parse(to)?,
@@ -166,24 +172,22 @@ fn strides(value: &Value<'_>, tensor: &Tensor, axes: &[Axis]) -> Result<Vec<IntE
         let message = format!("{} is packed and has no strides", tensor.dtype);
         return Err(Diagnostic::new(TENSOR, value.span(), message, "expected a type of whole bytes"));
     }
-    let position = |name: &str| axes.iter().position(|axis| axis.name == name);
     items
         .iter()
         .map(|item| match (item.integer(), item.string()) {
             (Some(stride), _) if stride >= 0 => Ok(IntExpr::Const(stride)),
-            (_, Some(text)) => IntExpr::parse(text, &position).map_err(|message| {
+            (_, Some(text)) => expression(text, axes).map_err(|(message, help)| {
+                let declare = "a run-time stride is an axis of its own: `axes = { ldw = \"4096..=65536\" }`";
                 Diagnostic::new(TENSOR, item.span(), message, "expected an expression of axes")
-                    .help("a run-time stride is an axis of its own: `axes = { ldw = \"4096..=65536\" }`")
+                    .help(help.unwrap_or_else(|| declare.to_owned()))
             }),
             _ => Err(item.expected("a stride in elements: an integer, or an expression of axes")),
         })
         .collect()
 }
 
-type ShapeError = (String, Option<String>);
-
 /// `"dtype[axis, ...]"`; each dimension is an integer expression of axes.
-fn shape(text: &str, axes: &[Axis]) -> Result<(DType, Vec<IntExpr>), ShapeError> {
+fn shape(text: &str, axes: &[Axis]) -> Result<(DType, Vec<IntExpr>), Wrong> {
     let plain = |message: String| (message, None);
     let (word, rest) = text.trim().split_once('[').ok_or_else(|| plain(format!("`{text}` has no `[`")))?;
     let inner = rest.strip_suffix(']').ok_or_else(|| plain(format!("`{text}` does not end in `]`")))?;
@@ -194,37 +198,29 @@ fn shape(text: &str, axes: &[Axis]) -> Result<(DType, Vec<IntExpr>), ShapeError>
     if inner.trim().is_empty() {
         return Ok((dtype, Vec::new()));
     }
-    let position = |name: &str| axes.iter().position(|axis| axis.name == name);
-    let dims = split_dims(inner)
-        .into_iter()
-        .map(|dim| IntExpr::parse(dim, &position))
-        .collect::<Result<Vec<_>, _>>();
-    let dims = dims.map_err(|message| plain(format!("{message} (in `{text}`)")))?;
+    let dims = split(inner);
     if dims.len() > 8 {
-        return Err(plain(format!("`{text}` has {} dimensions, at most 8 are allowed", dims.len())));
+        return Err(plain(format!("a tensor has at most 8 dimensions, found {}", dims.len())));
     }
-    Ok((dtype, dims))
+    let dims: Result<Vec<_>, _> = dims.into_iter().map(|dim| expression(dim, axes)).collect();
+    Ok((dtype, dims?))
+}
+
+/// Splits at commas outside parentheses: `max(m, n), k` is two dimensions.
+fn split(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+    .collect()
 }
 
 /// Whether `name` can be a field of the emitted argument struct.
 pub(super) fn is_identifier(name: &str) -> bool {
     crate::name::KernelName::new(name).is_ok()
-}
-
-/// Dimensions between commas; those inside parentheses belong to a call such as `min(m, d)`.
-fn split_dims(text: &str) -> Vec<&str> {
-    let (mut depth, mut from, mut dims) = (0_usize, 0, Vec::new());
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                dims.push(&text[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    dims.push(&text[from..]);
-    dims
 }

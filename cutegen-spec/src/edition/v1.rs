@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::fields::{accept, axes, peers, precision, scalars, tolerance, workloads};
-use super::keys;
+use super::axes::{axes, bad_name};
+use super::fields::{accept, peers, precision, scalars, tolerance, workloads};
 use super::tensors::tensors;
 use super::value::{Key, Table, Value};
-use crate::diagnostic::{Diagnostic, NAME, SCHEMA, SETTING};
+use super::{keys, uses};
+use crate::diagnostic::{Diagnostic, NAME, SCHEMA, nearest};
 use crate::dtype::DType;
+use crate::math::Math;
 use crate::math::resolve::{Scope, resolve};
 use crate::name::KernelName;
 use crate::spec::KernelSpec;
@@ -16,117 +18,133 @@ use crate::tensor::Role;
 
 /// Reads one kernel. `None` when anything is wrong with it; then `errors` says what.
 pub(super) fn kernel(
-    key: &Key,
+    key: &Key<'_>,
     value: &Value<'_>,
     default_targets: &[Target],
     errors: &mut Vec<Diagnostic>,
 ) -> Option<KernelSpec> {
     let before = errors.len();
     let name = KernelName::new(key.text());
-    if let Err(message) = &name {
-        errors.push(Diagnostic::new(NAME, key.span(), message.clone(), "not a kernel name"));
+    if name.is_err() {
+        errors.push(bad_name(key, "a kernel").help("the name is also the emitted function's"));
     }
     let Some(table) = value.table() else {
         errors.push(value.expected("a kernel table"));
         return None;
     };
     table.only(&keys::KERNEL, errors);
-    let axes = axes(&table, errors);
+    let axes = axes(&table, errors)?;
+    let settled = errors.len() == before;
     let tensors: Vec<_> = [Role::Input, Role::Inout, Role::Output]
         .into_iter()
         .flat_map(|role| tensors(&table, role, &axes, errors))
         .collect();
     let scalars = scalars(&table, errors);
-    unique_names(
-        key,
-        &[
-            axes.iter().map(|a| a.name.as_str()).collect(),
-            tensors.iter().map(|t| t.name.as_str()).collect(),
-            scalars.iter().map(|s| s.name.as_str()).collect(),
-        ],
-        errors,
-    );
+    unique_names(&table, errors);
     let intermediates = intermediates(&table, errors);
-    let precision = precision(&table, &tensors, errors);
-    let workloads = workloads(&table, &axes, errors);
-    let targets = match table.get("targets") {
-        Some((_, value)) => super::targets(&value, errors),
-        None => default_targets.to_vec(),
-    };
-    let math_value = table.get("math").map(|(_, value)| value);
-    let Some(math_text) = math_value.as_ref().and_then(Value::string) else {
-        errors.push(missing(key, &math_value, "math", "expected a string of assignments"));
-        return None;
-    };
-    if errors.len() > before {
-        return None; // names are not settled: the math's errors would only repeat these
-    }
-    let scope = Scope { axes: &axes, tensors: &tensors, scalars: &scalars, intermediates: &intermediates };
-    let math = match (resolve(math_text, scope), &math_value) {
-        (Ok(math), _) => math,
-        (Err(found), Some(value)) => {
-            errors.extend(
-                found.into_iter().map(|error| Diagnostic { span: value.inside(error.span.clone()), ..error }),
-            );
-            return None;
-        }
-        (Err(_), None) => return None,
-    };
-    unknown_intermediates(key, &intermediates, &math, errors);
-    let spec = KernelSpec {
-        name: name.ok()?,
-        math_text: math_text.trim().to_owned(),
-        math,
-        precision,
+    let mut spec = KernelSpec {
+        math_text: String::new(),
+        math: Math::default(),
+        precision: precision(&table, &tensors, errors),
+        // an axis that is wrong is not known to be a run-time one
+        workloads: if settled { workloads(&table, &axes, errors) } else { Vec::new() },
+        targets: targets(&table, default_targets, errors),
         tolerance: tolerance(&table, errors),
         deterministic: flag(&table, "deterministic", errors).unwrap_or(true),
-        workloads,
         min_speedup: accept(&table, errors),
         family: family(&table, errors),
         peers: peers(&table, errors),
-        targets,
+        name: name.ok()?,
         axes,
         tensors,
         scalars,
         intermediates,
     };
-    (errors.len() == before).then_some(spec)
+    let (value, text) = math_text(key, &table, errors)?;
+    if errors.len() > before {
+        return None; // names are not settled: the math's errors would only repeat these
+    }
+    spec.math_text = text.trim().to_owned();
+    spec.math = math(&table, &value, text, &spec, errors)?;
+    Some(spec)
 }
 
-fn missing(key: &Key, value: &Option<Value<'_>>, field: &str, label: &str) -> Diagnostic {
-    match value {
-        Some(value) => value.expected(label),
-        None => {
-            let message = format!("kernel `{}` has no `{field}`", key.text());
-            Diagnostic::new(SCHEMA, key.span(), message, label)
-        }
+fn targets(table: &Table<'_>, default: &[Target], errors: &mut Vec<Diagnostic>) -> Vec<Target> {
+    match table.get("targets") {
+        Some((_, value)) => super::targets(&value, errors),
+        None => default.to_vec(),
     }
 }
 
-fn unique_names(key: &Key, groups: &[Vec<&str>; 3], errors: &mut Vec<Diagnostic>) {
-    let mut seen = BTreeMap::new();
-    for name in groups.iter().flatten() {
-        let count = seen.entry(*name).or_insert(0);
-        *count += 1;
-        if *count == 2 {
-            let message = format!("`{name}` is declared twice in kernel `{}`", key.text());
-            errors.push(
-                Diagnostic::new(NAME, key.span(), message, "in this kernel")
-                    .help("axes, tensors and scalars share one name space"),
-            );
-        }
-    }
-}
-
-fn unknown_intermediates(
-    key: &Key,
-    declared: &BTreeMap<String, DType>,
-    math: &crate::math::Math,
+fn math_text<'a>(
+    key: &Key<'_>,
+    table: &Table<'a>,
     errors: &mut Vec<Diagnostic>,
-) {
-    for name in declared.keys().filter(|name| !math.temps.iter().any(|temp| temp.name == **name)) {
-        let message = format!("intermediate `{name}` of kernel `{}` is never assigned", key.text());
-        errors.push(Diagnostic::new(SETTING, key.span(), message, "expected `name[...] = ...` in the math"));
+) -> Option<(Value<'a>, &'a str)> {
+    const WANTED: &str = "a string of assignments";
+    let Some((_, value)) = table.get("math") else {
+        let message = format!("kernel `{}` has no `math`", key.text());
+        let slip = table.entries().iter().any(|(key, _)| is_slip(key.text(), "math"));
+        if !slip {
+            errors.push(Diagnostic::new(SCHEMA, key.span(), message, format!("expected {WANTED}")));
+        }
+        return None;
+    };
+    let text = value.string();
+    if text.is_none() {
+        errors.push(value.expected(WANTED));
+    }
+    text.map(|text| (value, text))
+}
+
+/// Whether an unknown key was meant to be `word`: then it is not missing, too.
+pub(super) fn is_slip(key: &str, word: &str) -> bool {
+    !keys::KERNEL.contains(&key) && nearest(key, keys::KERNEL) == Some(word)
+}
+
+fn math(
+    table: &Table<'_>,
+    value: &Value<'_>,
+    text: &str,
+    spec: &KernelSpec,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<Math> {
+    let scope = Scope {
+        axes: &spec.axes,
+        tensors: &spec.tensors,
+        scalars: &spec.scalars,
+        intermediates: &spec.intermediates,
+    };
+    let found = match resolve(text, scope) {
+        Ok(math) => {
+            let unused = uses::check(table, spec, &math);
+            if unused.is_empty() {
+                return Some(math);
+            }
+            unused
+        }
+        Err(found) => {
+            found.into_iter().map(|e| Diagnostic { span: value.inside(e.span.clone()), ..e }).collect()
+        }
+    };
+    errors.extend(found);
+    None
+}
+
+/// Axes, tensors and scalars share one name space: the second of two is wrong.
+fn unique_names(table: &Table<'_>, errors: &mut Vec<Diagnostic>) {
+    let mut seen = BTreeMap::new();
+    for group in ["axes", "inputs", "inout", "outputs", "scalars"] {
+        let entries = table.get(group).and_then(|(_, value)| value.table()).map(|table| table.entries());
+        for (key, _) in entries.into_iter().flatten() {
+            if let Some(first) = seen.insert(key.text(), group) {
+                let message = format!("`{}` is declared twice", key.text());
+                errors.push(
+                    Diagnostic::new(NAME, key.span(), message, format!("already declared in `{first}`"))
+                        .help("axes, tensors and scalars share one name space"),
+                );
+            }
+        }
     }
 }
 
@@ -142,7 +160,10 @@ fn intermediates(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> BTreeMap<St
             Some(dtype) => {
                 found.insert(key.text().to_owned(), dtype);
             }
-            None => errors.push(value.expected("a floating-point dtype")),
+            None => {
+                let floats = DType::ALL.iter().filter(|d| d.is_float()).map(|d| d.name());
+                errors.push(value.expected_word("a floating-point dtype", floats));
+            }
         }
     }
     found
@@ -161,7 +182,8 @@ fn family(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Option<String> {
     match value.string() {
         Some(word) if keys::FAMILIES.contains(&word) => Some(word.to_owned()),
         _ => {
-            errors.push(value.expected(&format!("one of {}", keys::FAMILIES.join(", "))));
+            errors
+                .push(value.expected_word(&format!("one of {}", keys::FAMILIES.join(", ")), keys::FAMILIES));
             None
         }
     }

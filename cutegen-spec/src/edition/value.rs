@@ -9,32 +9,40 @@ use super::places::locate;
 use crate::diagnostic::{Diagnostic, SCHEMA, nearest};
 
 /// A key of a table.
-pub(super) struct Key {
-    text: String,
-    span: Range<usize>,
+#[derive(Clone, Copy)]
+pub(super) struct Key<'a> {
+    name: &'a Spanned<std::borrow::Cow<'a, str>>,
 }
 
 /// A value and the text it stands in.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
     source: &'a str,
-    value: Spanned<DeValue<'a>>,
+    value: &'a Spanned<DeValue<'a>>,
 }
 
 /// A table and the text it stands in.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) struct Table<'a> {
     source: &'a str,
-    table: DeTable<'a>,
+    table: &'a DeTable<'a>,
 }
 
-impl Key {
-    pub(super) fn text(&self) -> &str {
-        &self.text
+/// Parses a text; the error is a message and a range.
+pub(super) fn parse(source: &str) -> Result<DeTable<'_>, (String, Range<usize>)> {
+    match DeTable::parse(source) {
+        Ok(table) => Ok(table.into_inner()),
+        Err(error) => Err((error.message().to_owned(), error.span().unwrap_or(0..0))),
+    }
+}
+
+impl<'a> Key<'a> {
+    pub(super) fn text(&self) -> &'a str {
+        self.name.as_ref()
     }
 
     pub(super) fn span(&self) -> Range<usize> {
-        self.span.clone()
+        self.name.span()
     }
 }
 
@@ -43,10 +51,11 @@ impl<'a> Value<'a> {
         self.value.span()
     }
 
-    pub(super) fn string(&self) -> Option<&str> {
+    pub(super) fn string(&self) -> Option<&'a str> {
         self.value.as_ref().as_str()
     }
 
+    /// `None` for what is no integer and for what does not fit.
     pub(super) fn integer(&self) -> Option<i64> {
         let integer = self.value.as_ref().as_integer()?;
         i64::from_str_radix(integer.as_str(), integer.radix()).ok()
@@ -67,17 +76,49 @@ impl<'a> Value<'a> {
 
     pub(super) fn array(&self) -> Option<Vec<Value<'a>>> {
         let items = self.value.as_ref().as_array()?;
-        Some(items.iter().map(|value| Value { source: self.source, value: value.clone() }).collect())
+        Some(items.iter().map(|value| Value { source: self.source, value }).collect())
     }
 
     pub(super) fn table(&self) -> Option<Table<'a>> {
-        Some(Table { source: self.source, table: self.value.as_ref().as_table()?.clone() })
+        Some(Table { source: self.source, table: self.value.as_ref().as_table()? })
     }
 
     /// "expected ..., found ...", at this value.
     pub(super) fn expected(&self, what: &str) -> Diagnostic {
-        let found = self.value.as_ref().type_str();
-        Diagnostic::new(SCHEMA, self.span(), format!("found {found}"), format!("expected {what}"))
+        Diagnostic::new(SCHEMA, self.span(), format!("found {}", self.found()), format!("expected {what}"))
+    }
+
+    /// As [`Value::expected`] one of `words`, with the nearest one.
+    pub(super) fn expected_word<'w>(
+        &self,
+        what: &str,
+        words: impl IntoIterator<Item = &'w str>,
+    ) -> Diagnostic {
+        let near = self.string().and_then(|word| nearest(word, words));
+        let error = self.expected(what);
+        Diagnostic { help: near.map(|near| format!("did you mean `{near}`?")), ..error }
+    }
+
+    /// What this is, in words: short ones are shown.
+    fn found(&self) -> String {
+        match self.value.as_ref() {
+            DeValue::String(text) if text.chars().count() > 40 || text.contains('\n') => {
+                "a string".to_owned()
+            }
+            DeValue::String(text) => format!("`\"{text}\"`"),
+            DeValue::Integer(_) if self.integer().is_none() => {
+                "an integer that does not fit 64 bits".to_owned()
+            }
+            DeValue::Integer(integer) if integer.radix() == 10 => format!("`{integer}`"),
+            DeValue::Integer(_) => "an integer".to_owned(),
+            DeValue::Float(float) => format!("`{}`", float.as_str()),
+            DeValue::Boolean(value) => format!("`{value}`"),
+            DeValue::Array(items) if items.is_empty() => "an empty list".to_owned(),
+            DeValue::Array(_) => "a list".to_owned(),
+            DeValue::Table(table) if table.is_empty() => "an empty table".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+            DeValue::Datetime(_) => "a date".to_owned(),
+        }
     }
 
     /// The file's range for a range inside this string's content.
@@ -92,31 +133,20 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Parses a text; the error is a message and a range.
-    pub(super) fn parse(source: &'a str) -> Result<Self, (String, Range<usize>)> {
-        match DeTable::parse(source) {
-            Ok(table) => Ok(Self { source, table: table.into_inner() }),
-            Err(error) => Err((error.message().to_owned(), error.span().unwrap_or(0..0))),
-        }
+    pub(super) fn of(source: &'a str, table: &'a DeTable<'a>) -> Self {
+        Self { source, table }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<(Key, Value<'a>)> {
+    pub(super) fn get(&self, key: &str) -> Option<(Key<'a>, Value<'a>)> {
         let (name, value) = self.table.get_key_value(key)?;
-        Some((self.key(name), Value { source: self.source, value: value.clone() }))
-    }
-
-    fn key(&self, name: &Spanned<std::borrow::Cow<'a, str>>) -> Key {
-        Key { text: name.as_ref().to_string(), span: name.span() }
+        Some((Key { name }, Value { source: self.source, value }))
     }
 
     /// Entries in document order.
-    pub(super) fn entries(&self) -> Vec<(Key, Value<'a>)> {
-        let mut entries: Vec<_> = self
-            .table
-            .iter()
-            .map(|(key, value)| (self.key(key), Value { source: self.source, value: value.clone() }))
-            .collect();
-        entries.sort_by_key(|(key, _)| key.span.start);
+    pub(super) fn entries(&self) -> Vec<(Key<'a>, Value<'a>)> {
+        let entry = |(name, value)| (Key { name }, Value { source: self.source, value });
+        let mut entries: Vec<_> = self.table.iter().map(entry).collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
         entries
     }
 

@@ -63,7 +63,8 @@ pub fn lex(text: &str) -> Result<Vec<Token>, Diagnostic> {
         }
         tokens.push(Token { kind, span: start..at });
     }
-    tokens.push(Token { kind: Kind::End, span: text.len()..text.len() });
+    let end = text.trim_end().len(); // blank lines after the last assignment are no place to look at
+    tokens.push(Token { kind: Kind::End, span: end..end });
     Ok(tokens)
 }
 
@@ -95,9 +96,12 @@ fn number(text: &str, at: &mut usize) -> Result<Kind, Diagnostic> {
         *at = digits(*at + 1 + sign);
     }
     let literal = text[start..*at].replace('_', "");
-    literal.parse().map(Kind::Number).map_err(|_| {
-        Diagnostic::new(SYNTAX, start..*at, format!("`{literal}` is no number"), "expected a decimal literal")
-    })
+    let error = |message| Diagnostic::new(SYNTAX, start..*at, message, "expected a decimal literal");
+    match literal.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(Kind::Number(value)),
+        Ok(_) => Err(error(format!("`{literal}` is larger than every f64")).help("infinity is `inf`")),
+        Err(_) => Err(error(format!("`{literal}` is no number"))),
+    }
 }
 
 fn unexpected(c: char, at: usize) -> Diagnostic {

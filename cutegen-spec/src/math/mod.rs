@@ -18,6 +18,8 @@ pub use func::{Binary, ReduceOp, Unary};
 pub use index::{Index, as_vars};
 pub use print::canonical_expr;
 
+use std::collections::BTreeSet;
+
 use crate::dtype::DType;
 
 /// Resolved math: assignments in order, each seeing only those before it.
@@ -51,6 +53,31 @@ pub enum Place {
     Tensor(usize),
     /// The temporary at this position of [`Math::temps`].
     Temp(usize),
+}
+
+impl Math {
+    /// Everything that some assignment reads, in its value or in an index.
+    #[must_use]
+    pub fn reads(&self) -> BTreeSet<Place> {
+        let mut read = BTreeSet::new();
+        for assign in &self.assigns {
+            let mut indices: Vec<&Index> = assign.index.iter().collect();
+            assign.value.visit(&mut |expr| {
+                indices.extend(expr.indices());
+                if let Expr::Load(place, _) | Expr::Pad(place, ..) = expr {
+                    read.insert(*place);
+                }
+            });
+            for index in indices {
+                index.visit(&mut |i| {
+                    if let Index::Read(tensor, _) = i {
+                        read.insert(Place::Tensor(*tensor));
+                    }
+                });
+            }
+        }
+        read
+    }
 }
 
 /// `dst[index] = value`, for all values of `vars`.

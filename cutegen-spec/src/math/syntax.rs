@@ -78,12 +78,7 @@ pub fn parse(text: &str) -> Result<Vec<Statement>, Diagnostic> {
         }
     }
     if statements.is_empty() {
-        return Err(Diagnostic::new(
-            SYNTAX,
-            0..text.len(),
-            "math is empty",
-            "expected `name[axes] = expression`",
-        ));
+        return Err(Diagnostic::new(SYNTAX, 0..0, "math is empty", "expected `name[axes] = expression`"));
     }
     Ok(statements)
 }
@@ -127,8 +122,8 @@ impl Parser {
             Kind::Separator => "the end of the assignment".to_owned(),
             Kind::End => "the end of the math".to_owned(),
         };
-        let span = token.span.start..token.span.end.max(token.span.start + 1);
-        Diagnostic::new(SYNTAX, span, format!("found {found}"), format!("expected {what}"))
+        let end = if token.kind == Kind::Separator { token.span.start } else { token.span.end };
+        Diagnostic::new(SYNTAX, token.span.start..end, format!("found {found}"), format!("expected {what}"))
     }
 
     fn statement(&mut self) -> Result<Statement, Diagnostic> {

@@ -90,7 +90,7 @@ impl Resolver<'_> {
                     return Ok((index, axes.iter().copied().map(IntExpr::Axis).collect()));
                 }
                 let names: Vec<&str> = axes.iter().map(|a| self.scope.axes[*a].name.as_str()).collect();
-                let message = format!("`{}` has {} dimensions, found {}", name.text, axes.len(), index.len());
+                let message = super::assign::rank(&name.text, axes.len(), index.len());
                 let label = format!("assigned as `{}[{}]`", name.text, names.join(", "));
                 Err(Diagnostic::new(ACCESS, span.clone(), message, label))
             }
@@ -111,7 +111,7 @@ impl Resolver<'_> {
         extent.text(&|axis| self.scope.axes[axis].name.clone())
     }
 
-    /// Proves that every index stays inside its dimension.
+    /// Proves that every index stays inside its dimension; there are as many of both.
     pub(super) fn check_access(
         &self,
         dims: &[IntExpr],
@@ -119,10 +119,6 @@ impl Resolver<'_> {
         nodes: &[Node],
         name: &Name,
     ) -> Resolved<()> {
-        if dims.len() != index.len() {
-            let message = format!("`{}` has {} dimensions, found {}", name.text, dims.len(), index.len());
-            return Err(Diagnostic::new(ACCESS, name.span.clone(), message, "wrong number of indices"));
-        }
         for ((index, dim), node) in index.iter().zip(dims).zip(nodes) {
             self.check_inside(index, dim, &node.span, &name.text)?;
         }
@@ -191,8 +187,17 @@ impl Resolver<'_> {
     }
 
     fn no_integer(&self, node: &Node) -> Diagnostic {
-        let message = "an index is an integer expression";
-        Diagnostic::new(KIND, node.span.clone(), message, "not one")
+        let found = match &node.kind {
+            NodeKind::Number(value) => format!("`{value}` is no integer"),
+            NodeKind::Call(name, _) => format!("`{}` cannot stand in an index", name.text),
+            NodeKind::Prefix(sign, _) | NodeKind::Infix(sign, ..) => {
+                format!("`{sign}` cannot stand in an index")
+            }
+            NodeKind::Tuple(_) | NodeKind::Name(_) | NodeKind::Access(..) => {
+                "a tuple cannot stand in an index".to_owned()
+            }
+        };
+        Diagnostic::new(KIND, node.span.clone(), found, "expected an integer expression")
             .help("axes, integers, `len(a)`, `+ - * / %`, `min`, `max` and integer inputs with a `range`")
     }
 
@@ -239,7 +244,7 @@ impl Resolver<'_> {
             return Ok(());
         }
         let message = "a divisor of integers is a positive constant, or an extent that is never 0";
-        Err(Diagnostic::new(RANGE, span.clone(), message, "may be 0 or less"))
+        Err(Diagnostic::new(RANGE, span.clone(), message, "expected one of these"))
     }
 }
 

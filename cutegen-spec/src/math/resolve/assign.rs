@@ -60,7 +60,8 @@ impl Resolver<'_> {
             return wrong(format!("`{name}` is assigned twice"), "already has a value");
         }
         if self.axis(name).is_some() || self.scope.scalars.iter().any(|s| s.name == *name) {
-            return wrong(format!("`{name}` is an axis or a scalar"), "cannot be assigned");
+            let what = if self.axis(name).is_some() { "an axis" } else { "a scalar" };
+            return wrong(format!("`{name}` is {what}"), "cannot be assigned");
         }
         let Some(tensor) = self.scope.tensors.iter().position(|tensor| tensor.name == *name) else {
             return Ok(None);
@@ -79,8 +80,9 @@ impl Resolver<'_> {
         let mut vars = Vec::new();
         for index in indices {
             let NodeKind::Name(name) = &index.kind else {
-                let message = "an output is assigned at plain axes, every element once";
-                return Err(Diagnostic::new(ASSIGN, index.span.clone(), message, "expected an axis"));
+                let message = "the left side names plain axes, so that every element is assigned once";
+                return Err(Diagnostic::new(ASSIGN, index.span.clone(), message, "expected an axis")
+                    .help("only a tensor of `inout` is assigned at computed indices"));
             };
             let axis = self.axis(name).ok_or_else(|| self.no_axis(name, &index.span))?;
             if self.in_scope(axis).is_some() {
@@ -134,6 +136,7 @@ impl Resolver<'_> {
         index: &[Index],
         statement: &Statement,
     ) -> Resolved<()> {
+        self.check_rank(&self.scope.tensors[tensor], index.len(), &statement.target.span)?;
         self.check_access(&self.tensor_dims(tensor), index, &statement.indices, &statement.target)?;
         let determined = |var: &usize| index.iter().any(|i| self.determines(i, *var));
         let Some(var) = vars.iter().find(|var| !determined(var)) else { return Ok(()) };
@@ -207,9 +210,15 @@ impl Resolver<'_> {
         if tensor.dims.len() == found {
             return Ok(());
         }
-        let message = format!("`{}` has {} dimensions, found {found}", tensor.name, tensor.dims.len());
+        let message = rank(&tensor.name, tensor.dims.len(), found);
         Err(Diagnostic::new(ACCESS, span.clone(), message, self.declared(tensor)))
     }
+}
+
+/// What is said of a wrong number of indices.
+pub(super) fn rank(name: &str, dims: usize, found: usize) -> String {
+    let noun = if dims == 1 { "dimension" } else { "dimensions" };
+    format!("`{name}` has {dims} {noun}, found {found}")
 }
 
 /// Names inside an index, in order; those of tensors are there too and are no axes.

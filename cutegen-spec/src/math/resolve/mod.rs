@@ -9,11 +9,11 @@ mod assign;
 mod reduction;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::range::{Domain, VarBound};
-use super::syntax::{Name, parse};
+use super::syntax::{Name, Statement, parse};
 use super::{Assign, Expr, Index, Kind, Math, Place, Temp};
 use crate::axis::Axis;
 use crate::diagnostic::{ASSIGN, Diagnostic, SIZE, UNDECLARED, nearest};
@@ -38,14 +38,17 @@ const MAX_ASSIGNMENTS: usize = 256;
 /// Most nodes of one assignment once the prelude is written out.
 const MAX_NODES: usize = 4096;
 
-/// Parses and resolves `text`. Spans of the errors are byte ranges of `text`.
+/// Parses and resolves `text`. Spans of the errors are byte ranges of `text`. Whether every tensor is used is left to
+/// the caller, who knows where it is declared: see [`Math::reads`].
 pub fn resolve(text: &str, scope: Scope<'_>) -> Result<Math, Vec<Diagnostic>> {
     let statements = parse(text).map_err(|error| vec![error])?;
     if let Some(statement) = statements.get(MAX_ASSIGNMENTS) {
         let message = format!("math has more than {MAX_ASSIGNMENTS} assignments");
         return Err(vec![Diagnostic::new(SIZE, statement.target.span.clone(), message, "one too many")]);
     }
-    let mut resolver = Resolver { scope, math: Math::default(), bound: Vec::new(), bounds: Vec::new() };
+    let assigned = statements.iter().map(|statement| statement.target.text.as_str()).collect();
+    let (bound, bounds) = (Vec::new(), Vec::new());
+    let mut resolver = Resolver { scope, math: Math::default(), bound, bounds, assigned };
     let mut failed = Vec::new();
     let mut errors = Vec::new();
     for statement in &statements {
@@ -60,8 +63,7 @@ pub fn resolve(text: &str, scope: Scope<'_>) -> Result<Math, Vec<Diagnostic>> {
         }
     }
     if errors.is_empty() {
-        errors.extend(resolver.unassigned(text.len()));
-        errors.extend(resolver.unread(text.len()));
+        errors.extend(resolver.unread(&statements));
     }
     if errors.is_empty() { Ok(resolver.math) } else { Err(errors) }
 }
@@ -82,6 +84,8 @@ struct Resolver<'a> {
     bound: Vec<(usize, usize)>,
     /// What every loop variable runs over, by variable; none for those out of scope.
     bounds: Vec<Option<VarBound>>,
+    /// Every name that is assigned somewhere.
+    assigned: BTreeSet<&'a str>,
 }
 
 impl Resolver<'_> {
@@ -139,7 +143,11 @@ impl Resolver<'_> {
         let known = known.chain(self.scope.scalars.iter().map(|s| s.name.as_str()));
         let known = known.chain(self.scope.axes.iter().map(|a| a.name.as_str()));
         let message = format!("`{name}` is not declared");
-        near(Diagnostic::new(UNDECLARED, span.clone(), message, "no such name here"), name, known)
+        let error = Diagnostic::new(UNDECLARED, span.clone(), message, "no such name here");
+        if self.assigned.contains(name) {
+            return error.help("a value is read after its assignment: move that up");
+        }
+        near(error, name, known)
     }
 
     fn no_axis(&self, name: &str, span: &Range<usize>) -> Diagnostic {
@@ -175,44 +183,18 @@ impl Resolver<'_> {
             .help("name parts of it in assignments of their own"))
     }
 
-    fn unassigned(&self, end: usize) -> Vec<Diagnostic> {
-        let assigned = |i| self.math.assigns.iter().any(|a| a.dst == Place::Tensor(i));
-        let outputs = self.scope.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Input);
-        outputs
-            .filter(|(i, _)| !assigned(*i))
-            .map(|(_, t)| {
-                let what = if t.role == Role::Inout { "inout" } else { "output" };
-                let message = format!("{what} `{}` is never assigned", t.name);
-                Diagnostic::new(ASSIGN, 0..end, message, format!("expected `{}[...] = ...`", t.name))
-            })
-            .collect()
-    }
-
-    fn unread(&self, end: usize) -> Vec<Diagnostic> {
-        let mut read = std::collections::BTreeSet::new();
-        for assign in &self.math.assigns {
-            let mut indices: Vec<&Index> = assign.index.iter().collect();
-            assign.value.visit(&mut |expr| {
-                indices.extend(expr.indices());
-                if let Expr::Load(place, _) | Expr::Pad(place, ..) = expr {
-                    read.insert(*place);
-                }
-            });
-            for index in indices {
-                index.visit(&mut |i| {
-                    if let Index::Read(tensor, _) = i {
-                        read.insert(Place::Tensor(*tensor));
-                    }
-                });
-            }
-        }
-        let inputs = self.scope.tensors.iter().enumerate().filter(|(_, t)| t.role == Role::Input);
-        let inputs = inputs.filter(|(i, _)| !read.contains(&Place::Tensor(*i))).map(|(_, t)| &t.name);
-        let temps = self.math.temps.iter().enumerate().filter(|(i, _)| !read.contains(&Place::Temp(*i)));
-        let unread = inputs.chain(temps.map(|(_, t)| &t.name));
-        unread
-            .map(|name| {
-                Diagnostic::new(ASSIGN, 0..end, format!("`{name}` is never read"), "expected a use of it")
+    /// Temporaries that nothing reads, at the names that `statements` assign.
+    fn unread(&self, statements: &[Statement]) -> Vec<Diagnostic> {
+        let read = self.math.reads();
+        let temps = self.math.temps.iter().enumerate().filter(|(t, _)| !read.contains(&Place::Temp(*t)));
+        let names = temps.filter_map(|(_, temp)| statements.iter().find(|s| s.target.text == temp.name));
+        names
+            .map(|statement| {
+                let name = &statement.target;
+                let message = format!("`{}` is never read", name.text);
+                let error = Diagnostic::new(ASSIGN, name.span.clone(), message, "expected a use of it");
+                let outputs = self.scope.tensors.iter().filter(|tensor| tensor.role != Role::Input);
+                near(error, &name.text, outputs.map(|tensor| tensor.name.as_str()))
             })
             .collect()
     }

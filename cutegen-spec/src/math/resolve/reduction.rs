@@ -80,6 +80,9 @@ impl Resolver<'_> {
                 Ok(())
             }
             NodeKind::Infix(op @ ("<=" | "<" | ">=" | ">"), left, right) => {
+                if let Some(axis) = self.free_axis(right).filter(|_| self.free_axis(left).is_none()) {
+                    return Err(turned(item, axis, op));
+                }
                 let NodeKind::Name(name) = &left.kind else {
                     let message = "a bound reads `axis <= expression`";
                     return Err(Diagnostic::new(SYNTAX, left.span.clone(), message, "expected an axis"));
@@ -105,6 +108,16 @@ impl Resolver<'_> {
                 "a reduction runs over axes",
                 "expected an axis, or a bound such as `t <= c`",
             )),
+        }
+    }
+
+    /// The axis that `node` names, if nothing binds it.
+    fn free_axis<'n>(&self, node: &'n Node) -> Option<&'n str> {
+        match &node.kind {
+            NodeKind::Name(name) => {
+                self.axis(name).is_some_and(|a| self.in_scope(a).is_none()).then_some(name.as_str())
+            }
+            _ => None,
         }
     }
 
@@ -177,7 +190,8 @@ impl Resolver<'_> {
             (over, body, None)
         };
         let NodeKind::Name(axis_name) = &over.kind else {
-            return Err(Diagnostic::new(SYNTAX, over.span.clone(), "expected an axis", "not an axis"));
+            let message = format!("`{}` takes an axis first", name.text);
+            return Err(Diagnostic::new(SYNTAX, over.span.clone(), message, "expected an axis"));
         };
         let axis = self.axis(axis_name).ok_or_else(|| self.no_axis(axis_name, &over.span))?;
         let var = self.in_scope(axis).ok_or_else(|| {
@@ -216,6 +230,19 @@ impl Resolver<'_> {
         let index = vars.iter().copied().map(Index::Var).collect();
         Expr::Load(self.name_value("", vars, (value, kind)), index)
     }
+}
+
+/// A bound whose reduced axis stands on the right.
+fn turned(item: &Node, axis: &str, op: &str) -> Diagnostic {
+    let op = match op {
+        "<=" => ">=",
+        "<" => ">",
+        ">=" => "<=",
+        _ => "<",
+    };
+    let message = format!("the reduced axis `{axis}` stands on the right of its bound");
+    Diagnostic::new(SYNTAX, item.span.clone(), message, "expected the axis on the left")
+        .help(format!("turn it round: `{axis} {op} ...`"))
 }
 
 fn mean(body: Expr, var: usize, axis: usize) -> Expr {

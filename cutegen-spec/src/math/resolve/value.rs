@@ -74,14 +74,7 @@ impl Resolver<'_> {
 
     fn infix(&mut self, sign: &'static str, left: &Node, right: &Node) -> Resolved<Typed> {
         let span = left.span.start..right.span.end;
-        let Some(op) = Binary::infix(sign) else {
-            return Err(Diagnostic::new(
-                SYNTAX,
-                span,
-                format!("`{sign}` is no operator"),
-                "not in the language",
-            ));
-        };
+        let op = Binary::infix(sign).expect("the parser takes no other sign for an operator");
         if matches!(op, Binary::And | Binary::Or) {
             let a = self.condition(left)?;
             return Ok((a.binary(op, self.condition(right)?), Kind::Cond));
@@ -204,14 +197,16 @@ impl Resolver<'_> {
             NodeKind::Name(word) => word.as_str(),
             _ => "",
         };
-        if word == DType::Bool.name() {
-            let message = "nothing is cast to a condition";
-            let error = Diagnostic::new(KIND, to.span.clone(), message, "expected a dtype of numbers");
-            return Err(error.help("compare it: `... != 0`"));
-        }
-        let Some(dtype) = DType::parse(word) else {
-            let error =
-                Diagnostic::new(KIND, to.span.clone(), "`cast` takes a dtype first", "expected a dtype");
+        let Some(dtype) = DType::parse(word).filter(|d| *d != DType::Bool) else {
+            let message = match word {
+                "" => "`cast` takes a dtype first".to_owned(),
+                "bool" => "nothing is cast to `bool`".to_owned(),
+                _ => format!("`{word}` is no dtype"),
+            };
+            let error = Diagnostic::new(KIND, to.span.clone(), message, "expected a dtype");
+            if word == "bool" {
+                return Err(error.help("compare it: `... != 0`"));
+            }
             let help = nearest(word, DType::ALL.iter().map(|d| d.name()));
             return Err(Diagnostic { help: help.map(|d| format!("did you mean `{d}`?")), ..error });
         };

@@ -1,0 +1,65 @@
+//! What is declared and not used: outputs that nothing assigns, inputs that nothing reads, intermediates that are no
+//! value of the math. Asked only of math that resolved, and shown where the name is declared.
+
+use super::value::Table;
+use crate::diagnostic::{ASSIGN, Diagnostic, SETTING, nearest};
+use crate::math::{Math, Place};
+use crate::spec::KernelSpec;
+use crate::tensor::{Role, Tensor};
+
+/// Every declaration that the math leaves unused.
+pub(super) fn check(table: &Table<'_>, spec: &KernelSpec, math: &Math) -> Vec<Diagnostic> {
+    let read = math.reads();
+    let tensors = spec.tensors.iter().enumerate();
+    let tensors = tensors.filter_map(|(t, tensor)| {
+        let place = Place::Tensor(t);
+        let used = match tensor.role {
+            Role::Input => read.contains(&place),
+            Role::Inout | Role::Output => math.assigns.iter().any(|assign| assign.dst == place),
+        };
+        if used { None } else { unused(table, tensor) }
+    });
+    tensors.chain(unknown_intermediates(table, spec, math)).collect()
+}
+
+fn unused(table: &Table<'_>, tensor: &Tensor) -> Option<Diagnostic> {
+    let (_, group) = table.get(tensor.role.table())?;
+    let (key, _) = group.table()?.get(&tensor.name)?;
+    let name = &tensor.name;
+    let (message, label) = match tensor.role {
+        Role::Input => {
+            (format!("input `{name}` is never read"), "expected a use of it in the math".to_owned())
+        }
+        Role::Inout => (format!("inout `{name}` is never assigned"), assignment(name)),
+        Role::Output => (format!("output `{name}` is never assigned"), assignment(name)),
+    };
+    Some(Diagnostic::new(ASSIGN, key.span(), message, label))
+}
+
+fn assignment(name: &str) -> String {
+    format!("expected `{name}[...] = ...` in the math")
+}
+
+fn unknown_intermediates(table: &Table<'_>, spec: &KernelSpec, math: &Math) -> Vec<Diagnostic> {
+    let Some(inner) = table.get("intermediates").and_then(|(_, value)| value.table()) else {
+        return Vec::new();
+    };
+    let entries = inner.entries().into_iter();
+    let unknown = entries.filter(|(key, _)| !math.temps.iter().any(|temp| temp.name == key.text()));
+    unknown
+        .map(|(key, _)| {
+            let declared = spec.tensors.iter().any(|tensor| tensor.name == key.text());
+            let message = if declared {
+                format!("`{}` is a tensor and no intermediate", key.text())
+            } else {
+                format!("intermediate `{}` is never assigned", key.text())
+            };
+            let error = Diagnostic::new(SETTING, key.span(), message, assignment(key.text()));
+            let near = nearest(key.text(), math.temps.iter().map(|temp| temp.name.as_str()));
+            Diagnostic {
+                help: near.filter(|_| !declared).map(|near| format!("did you mean `{near}`?")),
+                ..error
+            }
+        })
+        .collect()
+}
