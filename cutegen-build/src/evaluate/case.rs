@@ -110,7 +110,7 @@ impl Cases {
 }
 
 /// What every tensor of `spec` holds before a launch, by position.
-pub(crate) fn contents(
+pub fn contents(
     spec: &KernelSpec,
     seed: u64,
     axes: &[i64],
