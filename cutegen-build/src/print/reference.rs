@@ -19,9 +19,6 @@ use crate::plan::schedule::{Step, Value};
 
 /// What every reference starts with, after the definitions of the spec's precision.
 pub const PRELUDE: &str = concat!(
-    // until the printer defines them
-    "static const double ACC_MAX = sizeof(scalar_t) == 4 ? __FLT_MAX__ : __DBL_MAX__;\n",
-    "static const bool FAST_MATH = false;\n",
     include_str!("reference.hpp"),
     include_str!("reference/elements.hpp"),
     include_str!("reference/integers.hpp"),
