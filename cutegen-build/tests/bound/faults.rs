@@ -57,8 +57,6 @@ pub(crate) enum Fault {
     PadsOnes,
     /// 8-bit scales of 128.
     Scale128,
-    /// Casts to 8-bit integers that wrap.
-    Wraps,
     /// A sum's operand that is an input (a bias, a residual), left out.
     DropsResidual,
     /// GELU by tanh for GELU by erf.
@@ -66,7 +64,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 26] = [
+    pub(crate) const ALL: [Fault; 25] = [
         Fault::Bf16Inputs,
         Fault::F16Inputs,
         Fault::Bf16Exp,
@@ -90,7 +88,6 @@ impl Fault {
         Fault::IgnoresMask,
         Fault::PadsOnes,
         Fault::Scale128,
-        Fault::Wraps,
         Fault::DropsResidual,
         Fault::GeluByTanh,
     ];
@@ -99,14 +96,14 @@ impl Fault {
     pub(crate) fn applies(self, plan: &Plan) -> bool {
         let has = |what: &dyn Fn(&Expr) -> bool| any(plan, what);
         match self {
-            Fault::Bf16Inputs | Fault::F16Inputs => all_inputs(plan, DType::F32) && !is_choice(plan),
+            Fault::Bf16Inputs | Fault::F16Inputs => all_inputs(plan, DType::F32) && gives(plan, DType::F32),
             Fault::Bf16Exp => has(&|e| matches!(e, Expr::Unary(Unary::Exp, _))),
             Fault::Tf32 => all_inputs(plan, DType::F32) && summed(plan, &is_product),
             Fault::Bf16Sum | Fault::F16Sum => summed(plan, &|_| true),
             Fault::DropsLast | Fault::DropsFirst => reductions(plan).any(|_| true),
             Fault::ScanOffByOne => plan.schedule.steps.iter().any(|s| matches!(s.value, Value::Scan { .. })),
             Fault::BoundOffByOne => bounded(plan),
-            Fault::Neighbour => true,
+            Fault::Neighbour => plan.spec.tensors.iter().any(|t| t.role != Role::Input && !t.dims.is_empty()),
             Fault::NaiveVariance => summed(plan, &|body| is_variance(plan, body)),
             Fault::NoMax => has(&|e| is_softmax(plan, e)),
             Fault::NoEps => has(&|e| matches!(e, Expr::Binary(Binary::Add, _, b) if is_eps(b, plan))),
@@ -114,12 +111,11 @@ impl Fault {
             Fault::TruncatesOutput => rounds_output(plan),
             Fault::LastOfTies => reductions(plan).any(|(op, _)| op.gives_index()),
             Fault::SwallowsNan => swallows(plan),
-            Fault::FlushesSubnormals => all_inputs(plan, DType::F32) && plan.family.name() == "elementwise",
+            Fault::FlushesSubnormals => all_inputs(plan, DType::F32) && hands_on(plan),
             Fault::ReadsNextRow => reads_rows(plan),
             Fault::IgnoresMask => has(&|e| matches!(e, Expr::Where(parts) if reads_mask(&parts[0], plan))),
             Fault::PadsOnes => has(&|e| matches!(e, Expr::Pad(..))),
             Fault::Scale128 => has(&|e| *e == Expr::Const(127.0)),
-            Fault::Wraps => has(&|e| matches!(e, Expr::Cast(DType::I8, _))),
             Fault::DropsResidual => has(&adds_input),
             Fault::GeluByTanh => has(&|e| matches!(e, Expr::Unary(Unary::Gelu, _))),
         }
@@ -179,9 +175,9 @@ fn all_inputs(plan: &Plan, dtype: DType) -> bool {
     inputs.clone().next().is_some() && inputs.all(|t| t.dtype == dtype)
 }
 
-/// Nothing but a choice among inputs: rounding them is seen only where it makes them equal.
-fn is_choice(plan: &Plan) -> bool {
-    plan.spec.tensors.iter().any(|t| t.role == Role::Output && !t.dtype.is_float())
+/// Indices show the rounding of inputs only where it makes them equal, narrow outputs not at all.
+fn gives(plan: &Plan, dtype: DType) -> bool {
+    plan.spec.tensors.iter().filter(|t| t.role == Role::Output).all(|t| t.dtype == dtype)
 }
 
 fn bounded(plan: &Plan) -> bool {
@@ -194,14 +190,31 @@ fn rounds_output(plan: &Plan) -> bool {
     plan.schedule.steps.iter().any(|step| match (&step.value, step.dst) {
         (Value::Map(value), Place::Tensor(t)) => {
             let narrow = matches!(plan.spec.tensors[t].dtype, DType::Bf16 | DType::F16 | DType::F8e4m3);
-            narrow && matches!(value, Expr::Unary(..) | Expr::Binary(..))
+            narrow
+                && matches!(value, Expr::Unary(..) | Expr::Binary(..))
+                && !matches!(value, Expr::Unary(Unary::Relu, _))
         }
         _ => false,
     })
 }
 
+/// An output that is an element of an input, as it is, for some values.
+fn hands_on(plan: &Plan) -> bool {
+    let picks = |e: &Expr| {
+        let of_inputs = e.children().into_iter().any(is_input);
+        of_inputs
+            && matches!(
+                e,
+                Expr::Unary(Unary::Relu, _) | Expr::Binary(Binary::Max | Binary::Min, ..) | Expr::Where(_)
+            )
+    };
+    let outputs = plan.schedule.steps.iter().filter(|s| matches!(s.dst, Place::Tensor(_)));
+    outputs.into_iter().any(|s| picks(s.value.expr()))
+}
+
 fn swallows(plan: &Plan) -> bool {
-    let picks = |e: &Expr| matches!(e, Expr::Unary(Unary::Relu, _) | Expr::Binary(Binary::Max | Binary::Min, ..));
+    let picks =
+        |e: &Expr| matches!(e, Expr::Unary(Unary::Relu, _) | Expr::Binary(Binary::Max | Binary::Min, ..));
     let reduced = reductions(plan).any(|(op, _)| matches!(op, ReduceOp::Max | ReduceOp::Min));
     let sums = reductions(plan).any(|(op, _)| op == ReduceOp::Sum);
     (reduced && !sums) || any(plan, &picks)

@@ -56,7 +56,10 @@ fn inexact(op: Unary, x: f64, style: &Style, dice: &mut Dice) -> f64 {
         _ => precise(op, x),
     };
     let stray = match style.functions {
-        Functions::Worst if v.is_finite() => v.abs() * (roundings(op) - 1.0) * style.unit() * dice.swing(),
+        // at an infinite argument a function is its limit
+        Functions::Worst if v.is_finite() && x.is_finite() => {
+            v.abs() * (roundings(op) - 1.0) * style.unit() * dice.swing()
+        }
         _ => 0.0,
     };
     style.round(v + stray)

@@ -206,13 +206,15 @@ impl<'a> Machine<'a> {
 
     fn produce(&mut self, w: usize, at: &[i64]) -> Held {
         let schedule = &self.launch.plan.schedule;
-        let step = schedule.steps.iter().find(|s| s.dst == Place::Temp(w)).expect("every temporary is computed");
+        let step =
+            schedule.steps.iter().find(|s| s.dst == Place::Temp(w)).expect("every temporary is computed");
         let mut env = vec![0; schedule.vars.len()];
         step.index.iter().zip(at).for_each(|(i, at)| env[i.as_var().expect("a loop")] = *at);
         match &step.value {
             Value::Map(value) => {
                 let held = self.value(value, &env);
-                let held = if schedule.temps[w].kind == Kind::Real { Held::Real(self.as_real(held)) } else { held };
+                let held =
+                    if schedule.temps[w].kind == Kind::Real { Held::Real(self.as_real(held)) } else { held };
                 match (schedule.temps[w].may_round, held) {
                     (Some(dtype), Held::Real(x)) if self.style.rounds => Held::Real(cast(dtype, x)),
                     _ => held,
@@ -331,7 +333,8 @@ impl<'a> Machine<'a> {
 
     /// What a naive variance subtracts in the end.
     fn mean_of(&mut self, op: ReduceOp, body: &Expr, env: &Env) -> Option<f64> {
-        let (_, mean) = square_of_difference(body).filter(|_| self.is(Fault::NaiveVariance) && op == ReduceOp::Sum)?;
+        let (_, mean) =
+            square_of_difference(body).filter(|_| self.is(Fault::NaiveVariance) && op == ReduceOp::Sum)?;
         Some(self.real(mean, env))
     }
 
@@ -348,7 +351,8 @@ impl<'a> Machine<'a> {
             _ => &|x| x,
         };
         let sum = Sum { style: &style, keeps };
-        let extreme = |start, pick: fn(f64, f64) -> f64| terms.iter().fold(start, |m, t| self.pick(m, t.0, pick));
+        let extreme =
+            |start, pick: fn(f64, f64) -> f64| terms.iter().fold(start, |m, t| self.pick(m, t.0, pick));
         match op {
             ReduceOp::Sum => {
                 let total = fold(terms, &style, &sum as &dyn Fold);
@@ -418,7 +422,6 @@ impl<'a> Machine<'a> {
                 let (least, most) = element::integers(dtype);
                 Held::Int(i.clamp(least, most))
             }
-            (Kind::Int, held) if self.is(Fault::Wraps) => Held::Int(i64::from((number(held) as i64) as i8)),
             (Kind::Int, held) => Held::Int(cast(dtype, number(held)) as i64),
         }
     }

@@ -11,7 +11,23 @@ mod style;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use faults::Fault;
 use report::Report;
+
+/// What a bound can't see, or a few sampled elements don't show, and why.
+const UNSEEN: [(Fault, &str, &str); 7] = [
+    (Fault::Bf16Exp, "cross_entropy", "32000 errors of either sign average out below n / 8 roundings"),
+    (Fault::Bf16Exp, "cross_entropy_rows", "the same"),
+    (Fault::DropsLast, "cross_entropy_rows", "one term of 32000, of which n / 8 roundings are as much"),
+    (Fault::DropsFirst, "cross_entropy_rows", "the same"),
+    (
+        Fault::DropsFirst,
+        "softmax_bf16",
+        "one term of 4096 below half an ulp of bf16, unless its logit is the largest",
+    ),
+    (Fault::SwallowsNan, "cosine_similarity_loss", "the dot product beside it is NaN as well"),
+    (Fault::SwallowsNan, "hardswish", "the other factor is NaN as well"),
+];
 
 /// The report of every spec, in order of names.
 fn reports() -> &'static [Report] {
@@ -30,7 +46,12 @@ fn run() -> Vec<Report> {
             let started = std::time::Instant::now();
             let report = report::report(plan, folder.path(), 1);
             if std::env::var("CUTEGEN_BOUND").is_ok() {
-                eprintln!("{}: {:.1} s, {} terms", report.name, started.elapsed().as_secs_f64(), report.judged);
+                eprintln!(
+                    "{}: {:.1} s, {} terms",
+                    report.name,
+                    started.elapsed().as_secs_f64(),
+                    report.judged
+                );
             }
             done.lock().expect("no report panicked").push(report);
         }
@@ -62,7 +83,8 @@ fn each_output_has_three_tests() {
 #[test]
 fn planted_faults_leave_the_bound() {
     let missed = |r: &Report| -> Vec<String> {
-        let missed = r.faults.iter().filter(|(_, caught)| caught.is_none());
+        let unseen = |fault: &Fault| UNSEEN.iter().any(|(f, spec, _)| f == fault && *spec == r.name);
+        let missed = r.faults.iter().filter(|(fault, caught)| caught.is_none() && !unseen(fault));
         missed.map(|(fault, _)| format!("{fault:?}: {}", r.name)).collect()
     };
     let mut missed: Vec<String> = reports().iter().flat_map(missed).collect();
@@ -89,7 +111,11 @@ fn summary() {
 
 fn table(r: &Report) {
     for (output, median) in &r.looseness {
-        println!("{:32} {output:8} bound / value {median:9.2e}, used {:5.1} %", r.name, 100.0 * r.worst_share);
+        println!(
+            "{:32} {output:8} bound / value {median:9.2e}, used {:5.1} %",
+            r.name,
+            100.0 * r.worst_share
+        );
     }
     for (fault, caught) in &r.faults {
         println!("{:32} {fault:?}: {}", r.name, caught.map_or("MISSED", |d| d.name()));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cutegen_build::evaluate::inputs::{draw_scalar, scalar_value};
+use cutegen_build::evaluate::inputs::draw_scalar;
 use cutegen_build::evaluate::protocol::ScalarValue;
 use cutegen_build::evaluate::{Budget, Call, Distribution, Expected, Reference, contents, shapes};
 use cutegen_build::plan::{Plan, cost};
@@ -75,11 +75,17 @@ pub(crate) struct Drawn {
 }
 
 /// Draws inputs and asks the reference.
-pub(crate) fn draw(plan: &Plan, reference: &Reference, axes: &[i64], distribution: Distribution, seed: u64) -> Drawn {
+pub(crate) fn draw(
+    plan: &Plan,
+    reference: &Reference,
+    axes: &[i64],
+    distribution: Distribution,
+    seed: u64,
+) -> Drawn {
     let spec = &plan.spec;
     let contents = contents(spec, seed, axes, distribution).expect("inputs can be drawn");
-    let scalars: Vec<ScalarValue> =
-        spec.scalars.iter().enumerate().map(|(i, s)| scalar(&s.name).map_or_else(|| draw_scalar(seed, i, s), |v| scalar_value(s.dtype, v))).collect();
+    let scalar = |(i, s)| draw_scalar(distribution, seed, i, s);
+    let scalars: Vec<ScalarValue> = spec.scalars.iter().enumerate().map(scalar).collect();
     let results: Vec<usize> =
         (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Input).collect();
     let spans: Vec<usize> =
@@ -90,11 +96,6 @@ pub(crate) fn draw(plan: &Plan, reference: &Reference, axes: &[i64], distributio
     results.iter().zip(reference.call(&call)).for_each(|(t, e)| expected[*t] = Some(e));
     let scalars = scalars.iter().map(number).collect();
     Drawn { axes: axes.to_vec(), distribution, contents, scalars, expected }
-}
-
-/// Scalars that are no epsilon, at a value of their own size.
-fn scalar(_name: &str) -> Option<f64> {
-    None
 }
 
 fn number(value: &ScalarValue) -> f64 {
