@@ -79,7 +79,7 @@ impl Cases {
         distribution: Distribution,
     ) -> Result<Case, Error> {
         let contents = contents(spec, seed, axes, distribution)?;
-        let scalars = self.scalars(spec, seed);
+        let scalars = self.scalars(spec, seed, distribution);
         let inputs: Vec<Vec<u8>> = contents.iter().flatten().cloned().collect();
         let outputs: Vec<usize> = spec
             .tensors_with_results()
@@ -99,18 +99,23 @@ impl Cases {
     }
 
     /// The scalars of a launch.
-    pub(crate) fn scalars(&self, spec: &KernelSpec, seed: u64) -> Vec<ScalarValue> {
+    pub(crate) fn scalars(
+        &self,
+        spec: &KernelSpec,
+        seed: u64,
+        distribution: Distribution,
+    ) -> Vec<ScalarValue> {
         let chosen = |position: usize| self.scalar.as_ref().and_then(|choose| choose(seed, position));
         let value = |(position, scalar): (usize, &cutegen_spec::tensor::Scalar)| match chosen(position) {
             Some(value) => scalar_value(scalar.dtype, value),
-            None => draw_scalar(seed, position, scalar),
+            None => draw_scalar(distribution, seed, position, scalar),
         };
         spec.scalars.iter().enumerate().map(value).collect()
     }
 }
 
 /// What every tensor of `spec` holds before a launch, by position.
-pub(crate) fn contents(
+pub fn contents(
     spec: &KernelSpec,
     seed: u64,
     axes: &[i64],

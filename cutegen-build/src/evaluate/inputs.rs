@@ -30,13 +30,16 @@ pub enum Distribution {
     Integers,
     /// Normal around a mean that costs half of the significand: unstable variance formulas. Integers: the top eighth.
     LargeMean,
-    /// Normal, one NaN, infinity, subnormal or -0 planted per row of one input.
+    /// Normal, one NaN, infinity, subnormal or -0 planted per row of one input; all of them where it is a single row.
     Specials,
+    /// Uniform within 1/16 of 1, scalars too: logarithms and roots of positive values, products of 4096 factors that
+    /// neither overflow nor vanish in any order, divisors that are scalars.
+    NearOne,
 }
 
 impl Distribution {
     /// All, in the order in which they are judged.
-    pub const ALL: [Distribution; 10] = [
+    pub const ALL: [Distribution; 11] = [
         Distribution::Normal,
         Distribution::OneHotLast,
         Distribution::Integers,
@@ -47,6 +50,7 @@ impl Distribution {
         Distribution::Large,
         Distribution::Cancelling,
         Distribution::OneHotFirst,
+        Distribution::NearOne,
     ];
 
     /// The word that evidence uses.
@@ -63,6 +67,7 @@ impl Distribution {
             Distribution::Integers => "integers",
             Distribution::LargeMean => "large-mean",
             Distribution::Specials => "specials",
+            Distribution::NearOne => "near-one",
         }
     }
 }
@@ -121,6 +126,7 @@ fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
             Distribution::OneHotLast => one_hot(&mut random, position, column == row - 1),
             Distribution::Integers => random.within((-whole(dtype), whole(dtype) + 1)) as f64,
             Distribution::LargeMean => random.normal() + mean(dtype),
+            Distribution::NearOne => near_one(&mut random),
         };
         previous = value;
         element::write(dtype, &mut bytes, index, value);
@@ -131,11 +137,15 @@ fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
     bytes
 }
 
-/// A drawn scalar: log-uniform in 1e-6..1e-2, where epsilons live.
+/// A drawn scalar: log-uniform in 1e-6..1e-2, where epsilons live; near one where that is what is drawn.
 #[must_use]
-pub fn draw_scalar(seed: u64, position: usize, scalar: &Scalar) -> ScalarValue {
-    let exponent = -6.0 + 4.0 * Random::new(seed, position as u64, u64::MAX).unit();
-    scalar_value(scalar.dtype, 10.0_f64.powf(exponent))
+pub fn draw_scalar(distribution: Distribution, seed: u64, position: usize, scalar: &Scalar) -> ScalarValue {
+    let mut random = Random::new(seed, position as u64, u64::MAX);
+    let value = match distribution {
+        Distribution::NearOne => near_one(&mut random),
+        _ => 10.0_f64.powf(-6.0 + 4.0 * random.unit()),
+    };
+    scalar_value(scalar.dtype, value)
 }
 
 /// `value` as a scalar of `dtype`.
@@ -174,6 +184,10 @@ fn pair(random: &mut Random, position: usize, column: usize, previous: f64) -> f
     }
 }
 
+fn near_one(random: &mut Random) -> f64 {
+    0.9375 + random.unit() / 8.0
+}
+
 fn one_hot(random: &mut Random, position: usize, hot: bool) -> f64 {
     let value = random.normal();
     if hot || position > 0 { value } else { 0.0 }
@@ -183,9 +197,12 @@ fn plant(random: &mut Random, dtype: DType, bytes: &mut [u8], row: usize, elemen
     let subnormal = dtype.underflow() * 4.0; // f8e5m2 has but three
     let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, subnormal, -0.0];
     let first = random.next() as usize;
-    for start in (0..elements).step_by(row) {
-        let value = values[first.wrapping_add(start / row) % values.len()];
-        let column = (random.next() % row as u64) as usize;
+    // a single row would hold but one of them; a few elements still hold but one
+    let is_single = elements == row && row >= 4 * values.len();
+    let run = if is_single { row.div_ceil(values.len()) } else { row };
+    for start in (0..elements).step_by(run) {
+        let value = values[first.wrapping_add(start / run) % values.len()];
+        let column = (random.next() % run.min(elements - start) as u64) as usize;
         element::write(dtype, bytes, start + column, value);
     }
 }

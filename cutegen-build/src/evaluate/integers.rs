@@ -113,7 +113,9 @@ fn free(random: &mut Random, distribution: Distribution, range: Range, request: 
     let value = |index: usize| {
         let column = index % row;
         previous = match distribution {
-            Distribution::Normal | Distribution::Uniform | Distribution::Specials => random.within(range),
+            Distribution::Normal | Distribution::Uniform | Distribution::Specials | Distribution::NearOne => {
+                random.within(range)
+            }
             Distribution::Small | Distribution::Integers => {
                 random.within((from.max(SMALL.0), to.min(SMALL.1)))
             }

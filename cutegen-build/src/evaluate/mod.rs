@@ -38,7 +38,7 @@ mod worker;
 pub const GATE: u32 = 1;
 
 pub use candidate::Candidate;
-pub use case::ScalarChoice;
+pub use case::{ScalarChoice, contents};
 pub use error::Error;
 pub use fault::{Check, Checks, Fault, Place};
 pub use inputs::Distribution;

@@ -104,7 +104,7 @@ impl Judge {
     }
 
     fn job(&self, rotation: &Rotation, programs: Vec<Program>, action: Action) -> Job {
-        let scalars = self.cases.scalars(&self.spec, rotation.seed);
+        let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
         Job { arena_bytes: rotation.bytes, axes: rotation.axes.clone(), scalars, programs, action }
     }
 

@@ -164,6 +164,8 @@ const WEAKENED: &[Weakened] = &[
     weakened("!(magnitude + e <= ACC_MAX)", "magnitude != magnitude", REDUCTIONS, "a sum that may overflow"),
     weakened("n * CG_ETA))", "0))", REDUCTIONS, "a sum of products that underflow"),
     weakened("double(n - 1) * U_ACC", "0", REDUCTIONS, "prod"),
+    weakened("infinite && !nan && !zero && flushes", "false", REDUCTIONS, "an infinity that may meet 0"),
+    weakened("infinite && !nan && !zero && flushes", "flushes", REDUCTIONS, "0 times infinity"),
     weakened("double(n) * CG_ETA * large : 0", "0 : 0", REDUCTIONS, "a product that may underflow"),
     weakened("magnitude + e > limit", "size_of(v) > limit", REDUCTIONS, "a sum beyond its limit"),
     weakened("c.up > floor || (c.up == floor && c.index <= surest)", "c.up >= floor", REDUCTIONS, "argmax"),

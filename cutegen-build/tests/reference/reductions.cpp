@@ -129,6 +129,13 @@ static void products() {
   expect(over.result(1).e == cg_inf(), "a product that may overflow", "is judged");
   for (double f : {tiny, tiny, tiny, 1 / tiny}) under.add(VE(real(acc(f)), 0));
   expect(under.result(1).e >= mag(under.v), "a product that may underflow", "is judged as if it could not");
+  Prod lost, kept, never;
+  for (double f : {tiny, tiny, tiny, cg_inf()}) lost.add(VE(real(acc(f)), 0));
+  expect(lost.result(1).e == cg_inf() && !is_infinite(lost.result(1).v), "an infinity that may meet 0", "is judged");
+  for (double f : {0.5, -3.0, cg_inf()}) kept.add(VE(real(acc(f)), 0));
+  expect(kept.result(1).v == -cg_inf(), "an infinity that meets no 0", "is lost");
+  for (double f : {tiny, tiny, tiny, cg_inf(), 0.0}) never.add(VE(real(acc(f)), 0));
+  expect(never.result(1).v != never.result(1).v, "0 times infinity", "is a number");
   for (double f : {2.5, 0.0, 3.0}) zero.add(Exact{real(f)});
   expect(zero.result(1).e == 0 && zero.v == 0, "a product with 0", "has an error");
 }

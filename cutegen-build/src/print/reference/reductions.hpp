@@ -29,12 +29,13 @@ struct Sum {
   }
 };
 
-// A product: one rounding a factor. `large` is the largest partial product of any order, `small` the smallest.
+// A product: one rounding a factor. `large` is the largest partial product of any order, `small` the smallest of the
+// finite factors.
 struct Prod {
   real v = 1;
   double e = 0, large = 1, small = 1;
   long long n = 0;
-  bool zero = false;
+  bool zero = false, nan = false, infinite = false;
   void add(VE t) {
     e = product_error(VE(v, e), t);
     v *= t.v;
@@ -42,16 +43,22 @@ struct Prod {
     if (most > 1) large *= most;
     if (size < 1) small *= size > t.e ? size - t.e : 0;
     zero |= t.v == 0 && t.e == 0;
+    nan |= t.v != t.v;
+    infinite |= is_infinite(t.v);
     ++n;
   }
   void add(Exact t) { add(VE(t)); }
   VE result(double) const {
+    const bool flushes = small * U_ACC < 2 * CG_ETA;
+    // What may underflow is 0 in some orders, and 0 times infinity is NaN: anything is right, and so is what v became.
+    // After a factor that is NaN, or where one is exactly 0, every order gives NaN.
+    if (infinite && !nan && !zero && flushes) return VE(0, cg_inf());
     if (is_infinite(v)) return VE(v, known(e));
     if (!(large <= ACC_MAX)) return VE(v, cg_inf());
     if (zero || n == 0) return VE(v, e);
     const double roundings = double(n - 1) * U_ACC;
     // a partial product below the normal numbers loses ETA, and what comes after enlarges that
-    const double lost = small * U_ACC < 2 * CG_ETA ? double(n) * CG_ETA * large : 0;
+    const double lost = flushes ? double(n) * CG_ETA * large : 0;
     return VE(v, known(e + roundings * (1 + roundings) * (mag(v) + e) + lost));
   }
 };

@@ -1,0 +1,238 @@
+//! Runs honest and faulty evaluations of one spec and says what the bound made of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cutegen_build::evaluate::compare::{compare, is_telling};
+use cutegen_build::evaluate::{Distribution, Expected, element};
+use cutegen_build::plan::Plan;
+use cutegen_build::plan::schedule::Step;
+use cutegen_spec::dtype::DType;
+use cutegen_spec::math::{Binary, Expr, Place, ReduceOp};
+
+use super::faults::Fault;
+use super::machine::{Launch, Machine};
+use super::specs::{self, Drawn};
+use super::style::{Dice, Style};
+
+/// Honest evaluations of each drawn case.
+const HONEST: usize = 3;
+/// Terms of reductions that an evaluation costs, or ten times that where one element does, and elements that it has at most and at least.
+const WORK: usize = 20_000;
+const ELEMENTS: std::ops::RangeInclusive<usize> = 12..=256;
+
+/// What was found about a spec.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) name: String,
+    /// Honest evaluations, and elements of them that were judged.
+    pub(crate) honest: usize,
+    pub(crate) judged: u64,
+    /// Honest results outside the bound.
+    pub(crate) violations: Vec<String>,
+    /// For each output the distributions that count as a test.
+    pub(crate) telling: BTreeMap<String, Vec<Distribution>>,
+    /// Faults that apply, with the distribution that caught each.
+    pub(crate) faults: BTreeMap<Fault, Option<Distribution>>,
+    /// Median of bound over value, normal inputs.
+    pub(crate) looseness: Vec<(String, f64)>,
+    /// The largest honest error as a share of the bound.
+    pub(crate) worst_share: f64,
+}
+
+/// Everything about one spec.
+pub(crate) fn report(plan: &Plan, folder: &Path, seed: u64) -> Report {
+    let reference = specs::reference(plan, folder);
+    let mut report = Report { name: plan.spec.name.to_string(), ..Report::default() };
+    let applying: Vec<Fault> = Fault::ALL.into_iter().filter(|f| f.applies(plan)).collect();
+    report.faults = applying.iter().map(|f| (*f, None)).collect();
+    for (number, axes) in specs::telling_shapes(plan).iter().enumerate() {
+        for distribution in Distribution::ALL {
+            let drawn = specs::draw(plan, &reference, axes, distribution, seed ^ number as u64);
+            let run = Run { plan, drawn: &drawn, seed };
+            run.honest(&mut report);
+            run.faulty(&mut report);
+            if number == 0 {
+                run.describe(&mut report);
+            }
+        }
+    }
+    report
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    drawn: &'a Drawn,
+    seed: u64,
+}
+
+impl<'a> Run<'a> {
+    fn machine(&self, style: Style, fault: Option<Fault>, seed: u64) -> Machine<'a> {
+        let Drawn { axes, contents, scalars, .. } = self.drawn;
+        Machine::new(Launch { plan: self.plan, axes, contents, scalars }, style, fault, seed)
+    }
+
+    fn outputs(&self) -> impl Iterator<Item = (&'a Step, usize)> {
+        self.plan.schedule.steps.iter().filter_map(|step| match step.dst {
+            Place::Tensor(t) => Some((step, t)),
+            Place::Temp(_) => None,
+        })
+    }
+
+    fn honest(&self, report: &mut Report) {
+        let mut dice = Dice::new(self.seed ^ self.drawn.distribution as u64);
+        let is_wide = self.plan.spec.precision.accumulate == DType::F64;
+        for _ in 0..HONEST {
+            let style = Style::random(&mut dice, is_wide, has_tensor_core(self.plan));
+            report.honest += 1;
+            for (step, t) in self.outputs() {
+                let sample = self.sample(step, t, style, None, dice.next());
+                let compared = compare(self.dtype(t), &sample.bytes, &sample.expected);
+                report.judged += compared.judged;
+                report.worst_share = report.worst_share.max(compared.worst_share);
+                if let Some(wrong) = compared.wrong {
+                    report.violations.push(format!(
+                        "{} at {:?}, {}, `{}`: {:?} is {:e}, not {:e} within {:e}: {:.3} of the bound; {style:?}",
+                        report.name,
+                        self.drawn.axes,
+                        self.drawn.distribution,
+                        self.plan.spec.tensors[t].name,
+                        sample.points[wrong.element],
+                        wrong.found,
+                        wrong.expected,
+                        wrong.bound,
+                        (wrong.found - wrong.expected).abs() / wrong.bound
+                    ));
+                }
+            }
+        }
+    }
+
+    fn faulty(&self, report: &mut Report) {
+        let is_wide = self.plan.spec.precision.accumulate == DType::F64;
+        for (fault, caught) in report.faults.iter_mut().filter(|(_, caught)| caught.is_none()) {
+            let wrong = self.outputs().any(|(step, t)| {
+                let sample = self.sample(step, t, Style::plain(is_wide), Some(*fault), self.seed);
+                compare(self.dtype(t), &sample.bytes, &sample.expected).wrong.is_some()
+            });
+            *caught = wrong.then_some(self.drawn.distribution);
+        }
+    }
+
+    fn describe(&self, report: &mut Report) {
+        for (_, t) in self.outputs() {
+            let Some(expected) = &self.drawn.expected[t] else { continue };
+            let name = self.plan.spec.tensors[t].name.clone();
+            if is_telling(self.dtype(t), expected) {
+                report.telling.entry(name.clone()).or_default().push(self.drawn.distribution);
+            } else {
+                report.telling.entry(name.clone()).or_default();
+            }
+            if self.drawn.distribution == Distribution::Normal {
+                report.looseness.push((name, median(expected)));
+            }
+        }
+    }
+
+    fn dtype(&self, t: usize) -> DType {
+        self.plan.spec.tensors[t].dtype
+    }
+
+    /// Corners, then points at random, until the work is spent.
+    fn sample(&self, step: &'a Step, t: usize, style: Style, fault: Option<Fault>, seed: u64) -> Sample {
+        let mut machine = self.machine(style, fault, seed);
+        let mut dice = Dice::new(seed ^ 77);
+        let extents: Vec<i64> =
+            step.loops.iter().map(|l| self.drawn.axes[self.plan.schedule.vars[l.var]]).collect();
+        let most = extents.iter().product::<i64>().min(*ELEMENTS.end() as i64) as usize;
+        let full = self.drawn.expected[t].as_ref().expect("an output has a reference");
+        let mut sample = Sample::with_room(self.dtype(t), most);
+        while sample.points.len() < most
+            && (machine.work < WORK || (sample.points.len() < *ELEMENTS.start() && machine.work < 10 * WORK))
+        {
+            let point = point(sample.points.len(), &extents, &mut dice);
+            let slot = sample.points.len();
+            let element = machine.offset_of(step, &point);
+            let seen = if fault == Some(Fault::Neighbour) && slot % 3 == 2 {
+                next(&point, &extents)
+            } else {
+                point.clone()
+            };
+            machine.store(step, &seen, &mut sample.bytes, slot);
+            sample.expect(full, element, point);
+        }
+        sample
+    }
+}
+
+/// Some elements of an output.
+struct Sample {
+    bytes: Vec<u8>,
+    expected: Expected,
+    points: Vec<Vec<i64>>,
+}
+
+impl Sample {
+    fn with_room(dtype: DType, elements: usize) -> Self {
+        Self {
+            bytes: vec![0; element::bytes(dtype, elements)],
+            expected: Expected::default(),
+            points: Vec::new(),
+        }
+    }
+
+    fn expect(&mut self, full: &Expected, element: usize, point: Vec<i64>) {
+        if let Some(also) = full.also.get(&element) {
+            self.expected.also.insert(self.points.len(), also.clone());
+        }
+        self.expected.value.push(full.value[element]);
+        self.expected.bound.push(full.bound[element]);
+        self.points.push(point);
+    }
+}
+
+fn point(number: usize, extents: &[i64], dice: &mut Dice) -> Vec<i64> {
+    let total = extents.iter().product::<i64>() as usize;
+    extents
+        .iter()
+        .map(|extent| match number {
+            0 => 0,
+            1 => extent - 1,
+            _ if total <= 2 => number as i64 % extent,
+            // where a scan still moves
+            2..9 => dice.below((*extent).min(4) as usize) as i64,
+            _ => dice.below(*extent as usize) as i64,
+        })
+        .collect()
+}
+
+fn next(point: &[i64], extents: &[i64]) -> Vec<i64> {
+    let mut next = point.to_vec();
+    if let Some(widest) = (0..extents.len()).rev().find(|i| extents[*i] > 1) {
+        next[widest] = (next[widest] + 1) % extents[widest];
+    }
+    next
+}
+
+/// Products of narrow inputs are summed.
+fn has_tensor_core(plan: &Plan) -> bool {
+    let narrow = |t: &cutegen_spec::tensor::Tensor| t.dtype.is_float() && t.dtype.bits() <= 16;
+    let sums = |e: &Step| match &e.value {
+        cutegen_build::plan::schedule::Value::Reduce {
+            op: ReduceOp::Sum,
+            body: Expr::Binary(Binary::Mul, a, b),
+            ..
+        } => [a, b]
+            .iter()
+            .all(|x| matches!(x.as_ref(), Expr::Load(Place::Tensor(t), _) if narrow(&plan.spec.tensors[*t]))),
+        _ => false,
+    };
+    plan.schedule.steps.iter().any(sums)
+}
+
+fn median(expected: &Expected) -> f64 {
+    let share = |(v, b): (&f64, &f64)| if *b == 0.0 { 0.0 } else { b / v.abs() };
+    let mut shares: Vec<f64> = expected.value.iter().zip(&expected.bound).map(share).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,228 @@
+//! [`Style`]: the free choices of a kernel, and arithmetic that makes them. A choice is honest when the documented
+//! bound allows it; everything here rounds to nearest, but for blocks of a tensor core.
+
+/// xorshift64*, seeded through a multiplication.
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mixed = (seed ^ 0x5851_f42d_4c95_7f2d).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Self((mixed ^ mixed >> 29).max(1))
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    /// Uniform in -1..1, but at an end every other time.
+    pub(crate) fn swing(&mut self) -> f64 {
+        match self.below(4) {
+            0 => 1.0,
+            1 => -1.0,
+            _ => self.next() as f64 / (1_u64 << 47) as f64 - 1.0,
+        }
+    }
+}
+
+/// In which order terms are added or multiplied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Order {
+    Forward,
+    Backward,
+    Pairwise,
+    /// Lane i has the terms i, i + n, ...
+    Lanes(usize),
+    /// Runs of n terms, each with its own total.
+    Blocks(usize),
+    /// n runs of equal length.
+    Split(usize),
+    /// The middle first.
+    Outward,
+    /// Blocks of n exact products, added to an accumulator that truncates.
+    TensorCore(usize),
+}
+
+/// How a kernel computes its functions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Functions {
+    /// Correctly rounded.
+    Best,
+    /// Anywhere within their documented error.
+    Worst,
+    /// Written out in simpler ones, each correctly rounded.
+    Composed,
+}
+
+/// The choices of one evaluation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    /// Whether reals are f64.
+    pub(crate) is_wide: bool,
+    pub(crate) order: Order,
+    /// Whether a product that is added is fused.
+    pub(crate) fuses: bool,
+    pub(crate) functions: Functions,
+    /// Whether temporaries are computed again now and then.
+    pub(crate) recomputes: bool,
+    /// Whether intermediates are rounded where that is allowed.
+    pub(crate) rounds: bool,
+}
+
+const ORDERS: [Order; 13] = [
+    Order::Forward,
+    Order::Backward,
+    Order::Pairwise,
+    Order::Lanes(4),
+    Order::Lanes(8),
+    Order::Lanes(32),
+    Order::Lanes(128),
+    Order::Blocks(8),
+    Order::Blocks(32),
+    Order::Blocks(128),
+    Order::Split(2),
+    Order::Split(7),
+    Order::Outward,
+];
+
+impl Style {
+    /// The plainest one.
+    pub(crate) fn plain(is_wide: bool) -> Self {
+        Self {
+            is_wide,
+            order: Order::Forward,
+            fuses: false,
+            functions: Functions::Best,
+            recomputes: false,
+            rounds: false,
+        }
+    }
+
+    pub(crate) fn random(dice: &mut Dice, is_wide: bool, has_tensor_core: bool) -> Self {
+        let tensor_core = has_tensor_core && dice.below(4) == 0;
+        Self {
+            is_wide,
+            order: if tensor_core { Order::TensorCore(16) } else { ORDERS[dice.below(ORDERS.len())] },
+            fuses: dice.below(2) == 0,
+            functions: [Functions::Best, Functions::Worst, Functions::Composed][dice.below(3)],
+            recomputes: dice.below(4) == 0,
+            rounds: dice.below(2) == 0,
+        }
+    }
+
+    /// Unit roundoff.
+    pub(crate) fn unit(&self) -> f64 {
+        0.5_f64.powi(if self.is_wide { 53 } else { 24 })
+    }
+
+    pub(crate) fn round(&self, value: f64) -> f64 {
+        if self.is_wide { value } else { f64::from(value as f32) }
+    }
+
+    pub(crate) fn fma(&self, a: f64, b: f64, c: f64) -> f64 {
+        if self.is_wide { a.mul_add(b, c) } else { f64::from((a as f32).mul_add(b as f32, c as f32)) }
+    }
+}
+
+/// A way to combine the terms of a reduction.
+pub(crate) trait Fold {
+    fn start(&self) -> f64;
+    fn add(&self, total: f64, term: (f64, f64)) -> f64;
+    fn join(&self, a: f64, b: f64) -> f64;
+}
+
+/// Terms are products `a b`; those of plain sums have `b` = 1.
+pub(crate) struct Sum<'a> {
+    pub(crate) style: &'a Style,
+    /// What a faulty kernel does to its running total.
+    pub(crate) keeps: &'a dyn Fn(f64) -> f64,
+}
+
+impl Fold for Sum<'_> {
+    fn start(&self) -> f64 {
+        0.0
+    }
+
+    fn add(&self, total: f64, (a, b): (f64, f64)) -> f64 {
+        let style = self.style;
+        let next = match (style.fuses, b == 1.0) {
+            (true, false) => style.fma(a, b, total),
+            (false, false) => style.round(total + style.round(a * b)),
+            (_, true) => style.round(total + a),
+        };
+        (self.keeps)(next)
+    }
+
+    fn join(&self, a: f64, b: f64) -> f64 {
+        (self.keeps)(self.style.round(a + b))
+    }
+}
+
+pub(crate) struct Product<'a>(pub(crate) &'a Style);
+
+impl Fold for Product<'_> {
+    fn start(&self) -> f64 {
+        1.0
+    }
+
+    fn add(&self, total: f64, (a, _): (f64, f64)) -> f64 {
+        self.0.round(total * a)
+    }
+
+    fn join(&self, a: f64, b: f64) -> f64 {
+        self.0.round(a * b)
+    }
+}
+
+type Terms<'a> = &'a [(f64, f64)];
+
+/// `terms` in the order that the style has.
+pub(crate) fn fold(terms: Terms<'_>, style: &Style, by: &dyn Fold) -> f64 {
+    let forward = |terms: Terms<'_>| run(terms.iter(), by);
+    match style.order {
+        Order::Forward => forward(terms),
+        Order::Backward => run(terms.iter().rev(), by),
+        Order::Pairwise => pairwise(terms, by),
+        Order::Lanes(n) => joined((0..n.min(terms.len())).map(|i| run(terms[i..].iter().step_by(n), by)), by),
+        Order::Blocks(n) => joined(terms.chunks(n).map(forward), by),
+        Order::Split(n) => joined(terms.chunks(terms.len().div_ceil(n).max(1)).map(forward), by),
+        Order::Outward => {
+            let (left, right) = terms.split_at(terms.len() / 2);
+            run(right.iter().chain(left.iter().rev()), by)
+        }
+        Order::TensorCore(n) => {
+            terms.chunks(n).fold(by.start(), |total, block| truncated_block(total, block))
+        }
+    }
+}
+
+fn run<'a>(terms: impl Iterator<Item = &'a (f64, f64)>, by: &dyn Fold) -> f64 {
+    terms.fold(by.start(), |total, term| by.add(total, *term))
+}
+
+fn joined(parts: impl Iterator<Item = f64>, by: &dyn Fold) -> f64 {
+    parts.reduce(|a, b| by.join(a, b)).unwrap_or(by.start())
+}
+
+fn pairwise(terms: Terms<'_>, by: &dyn Fold) -> f64 {
+    if terms.len() <= 2 {
+        return run(terms.iter(), by);
+    }
+    let (left, right) = terms.split_at(terms.len() / 2);
+    by.join(pairwise(left, by), pairwise(right, by))
+}
+
+/// A block's products are exact in f64 and so, nearly, is their sum; the result is cut to f32.
+fn truncated_block(total: f64, block: Terms<'_>) -> f64 {
+    let sum = total + block.iter().map(|(a, b)| a * b).sum::<f64>();
+    let near = sum as f32;
+    let over = f64::from(near).abs() > sum.abs() && near.is_finite();
+    f64::from(if over { f32::from_bits(near.to_bits() - 1) } else { near })
+}
