@@ -59,7 +59,7 @@ fn chains() -> Vec<String> {
         kernel("t = 8", &format!("y[m, c] = sum(({}), x[m, t])", vec!["t <= c"; 400].join(", "))),
         kernel(
             "t = 8",
-            &format!("y[m, c] = mean(({}), x[m, t])", vec!["t <= c", "t > c - 3"].repeat(100).join(", ")),
+            &format!("y[m, c] = mean(({}), x[m, t])", ["t <= c", "t > c - 3"].repeat(100).join(", ")),
         ),
     ]
 }
@@ -99,8 +99,8 @@ fn crowds() -> Vec<String> {
     let plain =
         "axes = { m = 4 }\ninputs = { x = 'f32[m]' }\noutputs = { y = 'f32[m]' }\nmath = 'y[m] = x[m]'\n";
     let product = "m * c * m + c";
-    let wide = vec![product; 8].join(", ");
-    let at = vec!["(m * len(c) + c) * len(m)"; 8].join(", ");
+    let wide = [product; 8].join(", ");
+    let at = ["(m * len(c) + c) * len(m)"; 8].join(", ");
     vec![
         format!("edition = 1\n{}", each(10_000, |i| format!("[kernels.k{i}]\n{plain}"))),
         format!("edition = 1\n{}", each(10_000, |i| format!("[kernels.K{i}]\n{plain}"))),
