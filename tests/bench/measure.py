@@ -1,6 +1,6 @@
 """Measures what needs no NumPy and no GPU, into results/raw/.
 
-    python3 tests/bench/measure.py [replay] [cold-build] [lines]
+    python3 tests/bench/measure.py [replay] [cold-build] [language] [lines]
 
 `cargo run -p cutegen-tests --bin results` renders the page from the files.
 """
@@ -84,6 +84,23 @@ def cold_build():
     ])
 
 
+def language():
+    """What reading specs and computing references takes."""
+    run = ["cargo", "run", "--quiet", "--release", "--locked", "-p", "cutegen-build"]
+    example = lambda name, *flags: json.loads(subprocess.check_output(run + [*flags, "--example", name], cwd=raw.ROOT))
+    busy = not raw.wait_until_quiet(60)
+    read, references = example("spec_speed"), example("reference_speed", "--features", "search")
+    note = f"{'began on a busy machine; ' if busy else ''}{raw.load()}"
+    rows = [{"bar": "reading specs", "shows": f"{read['specs']} specs parsed, proved, lowered, classified and keyed on one thread, {read['build']}", "unit": "ms",
+             "statistic": "median", "at_most": 200, **shared("language"), "note": note, "samples": [round(ms, 2) for ms in read["ms"]],
+             "bounded_by": "half of it is the TOML parser; then lowering"}]
+    for row in references:
+        rows.append({"bar": f"reference, {row['reference']}", "shows": "the compiled f64 reference with its bound, on all cores", "unit": "s", "statistic": "median",
+                     "at_most": 1, **shared("language"), "note": note, "samples": [round(s, 4) for s in row["seconds"]],
+                     "bounded_by": "one sum carries value, magnitude, count and a plain sum: some fifteen instructions a term"})
+    raw.write(FOLDER / "language.json", rows)
+
+
 def lines():
     files = subprocess.check_output(["git", "-C", raw.ROOT, "ls-files", "*.rs"], text=True).splitlines()
     written = [raw.ROOT / f for f in files if not f.startswith("tests/golden/")]
@@ -96,6 +113,6 @@ def lines():
 
 
 if __name__ == "__main__":
-    parts = {"replay": replay, "cold-build": cold_build, "lines": lines}
+    parts = {"replay": replay, "cold-build": cold_build, "language": language, "lines": lines}
     for name in sys.argv[1:] or parts:
         parts[name]()

@@ -18,6 +18,10 @@ pub(super) fn reason(log: &str) -> FailureReason {
         (&["Aborted signal terminated"], signal(libc::SIGABRT)),
         (&["Killed signal terminated"], signal(libc::SIGKILL)),
     ];
+    // NVRTC tells of it as of an error of the source, in words that no directive of a source gives
+    if log.lines().any(|line| line.trim_end().ends_with("): catastrophic error: out of memory")) {
+        return FailureReason::OverMemory;
+    }
     let hit = |words: &&[&str]| words.iter().any(|word| tool_lines(log).any(|line| line.contains(word)));
     known.into_iter().find(|(words, _)| hit(words)).map_or(FailureReason::Diagnostics, |(_, reason)| reason)
 }
@@ -62,6 +66,11 @@ mod tests {
         assert_eq!(reason(&dead("CPU time limit exceeded")), FailureReason::TimedOut);
         assert_eq!(reason(&dead("Segmentation fault")), FailureReason::Crashed(11));
         assert_eq!(reason("cc1plus: out of memory allocating 65536 bytes"), FailureReason::OverMemory);
+        assert_eq!(reason("kernel.cu(1): catastrophic error: out of memory\n"), FailureReason::OverMemory);
+        assert_eq!(
+            reason("kernel.cu(1): error: #error directive: catastrophic error: out of memory"),
+            FailureReason::Diagnostics
+        );
         assert!(
             broken_compiler("g++: fatal error: cannot execute 'cc1plus': execvp: No such file").is_some()
         );

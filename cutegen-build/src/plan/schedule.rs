@@ -10,9 +10,10 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
 use super::scan::{self, Direction};
+use super::uses::Uses;
 
 /// An exact temporary is inlined while that adds at most so many nodes to all its readers together.
-const INLINE_NODES: usize = 1024;
+pub(super) const INLINE_NODES: usize = 1024;
 /// And while its indices are no larger than this: inlining writes the reader's indices into them, which may double them.
 const INLINE_INDEX: usize = 128;
 
@@ -114,8 +115,14 @@ impl Schedule {
 #[must_use]
 pub fn lower(spec: &KernelSpec) -> Schedule {
     let schedule = Schedule { vars: spec.math.vars.clone(), temps: Vec::new(), steps: Vec::new() };
-    let mut lowering =
-        Lowering { spec, schedule, values: Vec::new(), shared: BTreeMap::new(), bounded: Vec::new() };
+    let mut lowering = Lowering {
+        spec,
+        schedule,
+        values: Vec::new(),
+        deferred: Vec::new(),
+        shared: BTreeMap::new(),
+        bounded: Vec::new(),
+    };
     let uses = Uses::of(spec);
     for (position, assign) in spec.math.assigns.iter().enumerate() {
         lowering.assign(position, assign, &uses);
@@ -123,36 +130,13 @@ pub fn lower(spec: &KernelSpec) -> Schedule {
     lowering.schedule
 }
 
-/// How the math's temporaries are read, by their positions.
-struct Uses {
-    reads: Vec<usize>,
-    last: Vec<usize>,
-    padded: Vec<bool>,
-}
-
-impl Uses {
-    fn of(spec: &KernelSpec) -> Uses {
-        let n = spec.math.temps.len();
-        let mut uses = Uses { reads: vec![0; n], last: vec![0; n], padded: vec![false; n] };
-        for (position, assign) in spec.math.assigns.iter().enumerate() {
-            assign.value.visit(&mut |expr| match expr {
-                Expr::Load(Place::Temp(t), _) | Expr::Pad(Place::Temp(t), ..) => {
-                    uses.reads[*t] += 1;
-                    uses.last[*t] = position;
-                    uses.padded[*t] |= matches!(expr, Expr::Pad(..));
-                }
-                _ => {}
-            });
-        }
-        uses
-    }
-}
-
 struct Lowering<'a> {
     spec: &'a KernelSpec,
     schedule: Schedule,
     /// What stands for each of the math's temporaries: its variables and value.
     values: Vec<(Vec<usize>, Expr)>,
+    /// Which of them are as written, their reductions hoisted by each reader, inside its bounds.
+    deferred: Vec<bool>,
     /// Canonical forms of the reductions so far, with the temporary that holds each.
     shared: BTreeMap<String, Place>,
     /// Bounded loops around the current expression.
@@ -161,6 +145,13 @@ struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn assign(&mut self, position: usize, assign: &Assign, uses: &Uses) {
+        if let Place::Temp(t) = assign.dst
+            && uses.deferred[t]
+        {
+            self.values.push((assign.vars.clone(), assign.value.clone()));
+            self.deferred.push(true);
+            return;
+        }
         let value = self.hoist(&assign.value);
         match assign.dst {
             Place::Tensor(t)
@@ -180,6 +171,7 @@ impl Lowering<'_> {
                     && !self.outlives_an_inout(&value, position, uses.last[t]);
                 let value = if inline { value } else { self.hold(&assign.vars, value, may_round) };
                 self.values.push((assign.vars.clone(), value));
+                self.deferred.push(false);
             }
         }
     }
@@ -259,10 +251,11 @@ impl Lowering<'_> {
         Expr::Load(place, index)
     }
 
-    fn read(&self, temp: usize, index: &[Index]) -> Expr {
+    fn read(&mut self, temp: usize, index: &[Index]) -> Expr {
         let (declared, value) = &self.values[temp];
         let to = |var: usize| declared.iter().position(|v| *v == var).map(|d| index[d].clone());
-        value.subst(&to)
+        let value = value.subst(&to);
+        if self.deferred[temp] { self.hoist(&value) } else { value }
     }
 
     fn reduction(&mut self, op: ReduceOp, loops: &[Loop], body: Expr) -> Expr {
@@ -270,9 +263,9 @@ impl Lowering<'_> {
         let free = self.with_bounds(whole.free_vars());
         let vars: Vec<usize> = free.iter().map(|l| l.var).collect();
         let index: Vec<Index> = vars.iter().copied().map(Index::Var).collect();
-        let form = format!("{free:?} {}", canonical_expr(&whole, &self.schedule.vars));
-        let form =
-            if free.iter().all(Loop::is_whole) { canonical_expr(&whole, &self.schedule.vars) } else { form };
+        // with the loops it is hoisted to: what lies outside their bounds is not computed
+        let hoisted = Expr::Reduce(op, free.clone(), Box::new(whole.clone()));
+        let form = canonical_expr(&hoisted, &self.schedule.vars);
         if let Some(place) = self.shared.get(&form) {
             return Expr::Load(*place, index);
         }

@@ -9,13 +9,14 @@
 use std::fmt::Write as _;
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::{Binary, Expr, Index, Kind, Place, ReduceOp};
+use cutegen_spec::math::{Binary, Expr, Index, Kind, Loop, Place, ReduceOp};
 use cutegen_spec::spec::Multiply;
 use cutegen_spec::tensor::Role;
 
 use super::c::{self, Dialect, Places, element, literal};
 use crate::plan::Plan;
 use crate::plan::schedule::{Step, Value};
+use crate::print;
 
 /// What every reference starts with, after the definitions of the spec's precision.
 pub const PRELUDE: &str = concat!(
@@ -32,6 +33,9 @@ const ENTRY_PRELUDE: &str = "using Also = void (*)(void*, int64_t, double);\n\
     static inline double error_of(VE x) { return x.e + apart(real(double(x.v)), x.v); }\n\
     static inline double error_of(IV x) { return double(x.e); }\n\
     static inline double error_of(Cond x) { return x.sure ? 0.0 : 1.0; }\n";
+
+/// How the elements of a step are computed side by side.
+const THREADS: &str = include_str!("reference/threads.hpp");
 
 /// The reference's symbol.
 pub const ENTRY: &str = "cutegen_reference";
@@ -52,7 +56,12 @@ pub fn print(plan: &Plan) -> String {
         acc.max_finite(),
         plan.spec.precision.fast_math,
     );
-    let _ = write!(source, "{ENTRY_PRELUDE}\nextern \"C\" void {ENTRY}(void** params) {{\n{}", unpack(plan));
+    let _ = write!(
+        source,
+        "{ENTRY_PRELUDE}\n{THREADS}\nextern \"C\" void {ENTRY}(void** params) {{\n{}",
+        unpack(plan)
+    );
+    source.push_str(&widened(plan));
     for (i, temp) in plan.schedule.temps.iter().enumerate() {
         let size = temp.axes.iter().fold("size_t(1)".to_owned(), |text, a| format!("{text} * size_t(a{a})"));
         let ty = held(temp.kind);
@@ -67,6 +76,51 @@ pub fn print(plan: &Plan) -> String {
     }
     source.push_str("}\n");
     source
+}
+
+/// Copies of the tensors whose elements reductions read many times, converted once: `x0` for `t0`.
+fn widened(plan: &Plan) -> String {
+    let mut text = String::new();
+    for (t, tensor) in plan.spec.tensors.iter().enumerate().filter(|(t, _)| is_widened(plan, *t)) {
+        let reach = match &tensor.strides {
+            Some(strides) => tensor.dims.iter().zip(strides).fold("1".to_owned(), |text, (dim, stride)| {
+                format!("{text} + ({} - 1) * {}", print::int(dim), print::int(stride))
+            }),
+            None => {
+                tensor.dims.iter().fold("1".to_owned(), |text, dim| format!("{text} * {}", print::int(dim)))
+            }
+        };
+        let empty: Vec<String> = tensor.dims.iter().map(|dim| format!("{} == 0", print::int(dim))).collect();
+        let empty = if empty.is_empty() { "false".to_owned() } else { empty.join(" || ") };
+        let _ = writeln!(
+            text,
+            "  std::vector<Exact> wide{t}({empty} ? 0 : size_t({reach}));\n  \
+             for (size_t i = 0; i < wide{t}.size(); ++i) wide{t}[i] = cg_load(t{t}[i]);\n  \
+             const Exact* const x{t} = wide{t}.data();"
+        );
+    }
+    text
+}
+
+/// Whether a reduction reads a short float of this tensor once for each value of a variable that it doesn't name.
+fn is_widened(plan: &Plan, tensor: usize) -> bool {
+    let declared = &plan.spec.tensors[tensor];
+    if !declared.dtype.is_float() || declared.dtype.bits() > 16 || declared.role != Role::Input {
+        return false;
+    }
+    plan.schedule.steps.iter().any(|step| {
+        let Value::Reduce { over, body, .. } = &step.value else { return false };
+        let loops = step.loops.len() + over.len();
+        let mut found = false;
+        body.visit(&mut |e| {
+            if let Expr::Load(Place::Tensor(t), index) = e {
+                let mut vars = Vec::new();
+                index.iter().for_each(|i| i.vars(&mut vars));
+                found |= *t == tensor && vars.len() < loops;
+            }
+        });
+        found
+    })
 }
 
 /// The type that holds values of a kind with their error.
@@ -116,10 +170,41 @@ fn unpack(plan: &Plan) -> String {
     text
 }
 
+/// A step's loops. Its elements don't depend on each other, so the leading whole loops are one range that is shared
+/// among threads, but where alternatives are handed to the judge.
 fn step_loops(plan: &Plan, step: &Step) -> String {
     let places = Places { spec: &plan.spec, schedule: &plan.schedule };
-    let heads: String = step.loops.iter().map(|l| format!("  {} {{\n", places.for_loop(l))).collect();
-    format!("{heads}    {{\n{}    }}\n{}", Running(plan).statement(step), "  }\n".repeat(step.loops.len()))
+    let running = Running(plan);
+    let shared = step.loops.iter().take_while(|l| l.is_whole()).count();
+    let shared = if running.hands_over(step) { 0 } else { shared };
+    let (flat, rest) = step.loops.split_at(shared);
+    let heads: String = rest.iter().map(|l| format!("  {} {{\n", places.for_loop(l))).collect();
+    let body = format!("{heads}    {{\n{}    }}\n{}", running.statement(step), "  }\n".repeat(rest.len()));
+    if flat.is_empty() {
+        return body;
+    }
+    let extent = |l: &Loop| format!("a{}", plan.schedule.vars[l.var]);
+    let total = flat.iter().map(extent).collect::<Vec<_>>().join(" * ");
+    let unravel = flat.iter().rev().map(|l| {
+        let (v, a) = (l.var, extent(l));
+        format!("    const int64_t v{v} = flat % {a};\n    flat /= {a};\n")
+    });
+    let inner =
+        rest.iter().map(extent).chain(over(step).into_iter().map(|v| format!("a{}", plan.schedule.vars[v])));
+    let inner = inner.fold("1.0".to_owned(), |text, a| format!("{text} * double({a})"));
+    format!(
+        "  shared_among_threads({total}, {inner}, [&](int64_t flat) {{\n{}{body}  }});\n",
+        unravel.collect::<String>()
+    )
+}
+
+/// The variables that a step's value runs over.
+fn over(step: &Step) -> Vec<usize> {
+    match &step.value {
+        Value::Map(_) => Vec::new(),
+        Value::Reduce { over, .. } => over.iter().map(|l| l.var).collect(),
+        Value::Scan { over, .. } => vec![*over],
+    }
 }
 
 struct Running<'a>(&'a Plan);
@@ -248,6 +333,11 @@ impl Running<'_> {
         }
     }
 
+    /// Whether the step tells the judge of alternatives, which is for one thread.
+    fn hands_over(&self, step: &Step) -> bool {
+        matches!(&step.value, Value::Map(value) if !self.alternatives(step, value).is_empty())
+    }
+
     /// Where an output is an index of an extreme as it is, every index that may be right.
     fn alternatives(&self, step: &Step, value: &Expr) -> String {
         let inner = match value {
@@ -281,7 +371,12 @@ fn saturated(value: &str, dtype: DType) -> String {
 
 impl Dialect for Running<'_> {
     fn load(&self, place: Place, index: &[Index]) -> String {
-        self.places().load(place, index)
+        match place {
+            Place::Tensor(t) if is_widened(self.0, t) => {
+                format!("x{t}[{}]", self.places().offset(place, index))
+            }
+            _ => self.places().load(place, index),
+        }
     }
 
     fn kind(&self, place: Place) -> Kind {

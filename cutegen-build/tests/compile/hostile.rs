@@ -68,10 +68,10 @@ fn template_bombs_end() {
     let bomb = "template <int N, int M> struct B { enum { v = B<N - 1, 2 * M>::v & B<N - 1, 2 * M + 1>::v }; };\n\
                 template <int M> struct B<0, M> { enum { v = 1 }; };\nint x = B<24, 1>::v;\n";
     for job in [cuda(bomb, &["k"]), host(bomb, "k")] {
-        let reason = outcome(&job, tight()).expect_err("a bomb").reason;
-        let limited = [FailureReason::TimedOut, FailureReason::OverMemory].contains(&reason)
-            || matches!(reason, FailureReason::Crashed(_));
-        assert!(limited, "{reason:?}");
+        let failure = outcome(&job, tight()).expect_err("a bomb");
+        let limited = [FailureReason::TimedOut, FailureReason::OverMemory].contains(&failure.reason)
+            || matches!(failure.reason, FailureReason::Crashed(_));
+        assert!(limited, "{failure:?}");
     }
 }
 

@@ -154,7 +154,8 @@ const WEAKENED: &[Weakened] = &[
     weakened("bits == 0x7f ?", "bits >= 0x78 ?", ELEMENTS, "f8e4m3"),
     weakened("round(a.v - a.e), round(a.v + a.e)", "v, v", ELEMENTS, "bf16"),
     // reductions
-    weakened("REPEAT = 0.875", "REPEAT = 0.75", REDUCTIONS, "a one-hot variance, first"),
+    weakened("REPEAT = 0.875", "REPEAT = 0.75", REDUCTIONS, "a one-hot variance, last"),
+    weakened("DRIFT = 2", "DRIFT = 0", REDUCTIONS, "a lattice and a constant"),
     weakened(
         "const double counts = t.v != 0 ? 1.0 : 0.0",
         "const double counts = 1",

@@ -49,6 +49,17 @@ static Terms one_hot_variance(size_t n, size_t hot, double height) {
   x[hot] = acc(height - height / double(n)) * acc(height - height / double(n));
   return x;
 }
+// Short numbers, each less one constant: no two need be equal, and yet they round alike.
+static Terms lattice(size_t n, acc constant) {
+  Terms x(n);
+  for (acc& t : x) t = acc(double(whole(0, 1023)) / 256) - constant;
+  return x;
+}
+static void lattices() {
+  const size_t n = 65536;
+  // from n to 2n the last bit of the sum weighs 2 n u; the constant is a little less than half of it
+  for (int i = 0; i < 20; ++i) orders("a lattice and a constant", lattice(n, acc(uniform(0.8, 0.99) * double(n) * U_ACC)));
+}
 static void sums() {
   for (size_t n : {1, 2, 7, 32, 100, 131, 1000, 4097}) {
     for (int i = 0; i < 200; ++i) {
@@ -67,7 +78,7 @@ static void sums() {
       orders("a sum of 16 levels", coarse);
       orders("a sum of 3 levels", few);
       orders("a one-hot variance", one_hot_variance(n, size_t(whole(0, int64_t(n) - 1)), uniform(0.5, 2)));
-      orders("a one-hot variance, first", one_hot_variance(n, 0, uniform(0.5, 2)));
+      orders("a one-hot variance, last", one_hot_variance(n, n - 1, uniform(0.5, 2)));
     }
     // the worst case: each step loses half an ulp of the first term
     Terms lost(n, acc(U_ACC * (1 - U_ACC * 8)));
@@ -203,6 +214,7 @@ static void arguments() {
 
 int main() {
   sums();
+  lattices();
   terms_and_bounds();
   products();
   integers();
