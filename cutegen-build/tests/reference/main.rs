@@ -163,7 +163,12 @@ const WEAKENED: &[Weakened] = &[
         "one-hot inputs",
     ),
     weakened("!(magnitude + e <= ACC_MAX)", "magnitude != magnitude", REDUCTIONS, "a sum that may overflow"),
-    weakened("n * CG_ETA))", "0))", REDUCTIONS, "a sum of products that underflow"),
+    weakened(
+        "(drift > usual ? drift : usual) + n * CG_ETA",
+        "0 * drift + usual",
+        REDUCTIONS,
+        "a sum of products that underflow",
+    ),
     weakened("double(n - 1) * U_ACC", "0", REDUCTIONS, "prod"),
     weakened("infinite && !nan && !zero && flushes", "false", REDUCTIONS, "an infinity that may meet 0"),
     weakened("infinite && !nan && !zero && flushes", "flushes", REDUCTIONS, "0 times infinity"),

@@ -52,7 +52,7 @@ static Terms one_hot_variance(size_t n, size_t hot, double height) {
 // Short numbers, each less one constant: no two need be equal, and yet they round alike.
 static Terms lattice(size_t n, acc constant) {
   Terms x(n);
-  for (acc& t : x) t = acc(double(whole(0, 1023)) / 256) - constant;
+  for (acc& t : x) t = acc(double(whole(0, 255)) / 64) - constant;
   return x;
 }
 static void lattices() {
