@@ -1,4 +1,5 @@
-//! Landlock by system call: the compiler may read its toolchain and write its own folder, and open nothing else.
+//! Landlock by system call: a process may read and write the folders it is given, and open nothing else. The compiler
+//! gets its toolchain and a folder to write, a runner the folder of its candidates.
 //!
 //! Numbers are those of the kernel's uapi header; rights a kernel does not know are left out for it.
 
@@ -36,7 +37,7 @@ struct PathBeneathAttr {
 }
 
 /// Restricts this process and its children, for good.
-pub(super) fn restrict(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
+pub(crate) fn restrict(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
     let abi = abi()?;
     let handled = handled_fs(abi);
     let ruleset = create(handled, if abi >= 4 { NET_BIND_AND_CONNECT_TCP } else { 0 }, abi)?;

@@ -13,11 +13,11 @@ mod allowed;
 mod client;
 mod error;
 mod job;
-mod landlock;
+pub(crate) mod landlock;
 mod lexer;
 mod nv_info;
 mod sandbox;
-mod seccomp;
+pub(crate) mod seccomp;
 mod tool_log;
 mod worker;
 

@@ -71,7 +71,7 @@ impl Judge {
         run: Run,
     ) -> Result<Done, Halt> {
         self.check_size(image.bytes)?;
-        let worker = running(&mut self.worker, &self.settings.workers)?;
+        let worker = running(&mut self.worker, &self.settings.workers, self.folder.path())?;
         worker.arena.grow(image.bytes)?;
         image.fill(&mut worker.arena, case, &variant.candidate.contract, poison, &self.settings.checks)?;
         let program = program(variant, vec![image.tensors.clone()], image.workspace);
@@ -86,7 +86,7 @@ impl Judge {
             Reply::Done(done) => done,
             other => return Err(self.unexpected(&other)),
         };
-        let arena = &running(&mut self.worker, &self.settings.workers)?.arena;
+        let arena = &running(&mut self.worker, &self.settings.workers, self.folder.path())?.arena;
         let fault = image.trespass(arena, &self.spec, case, &self.settings.checks)?;
         fault.map_or(Ok(done), |fault| Err(incorrect(fault)))
     }

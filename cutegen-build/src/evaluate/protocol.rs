@@ -35,6 +35,8 @@ pub struct Start {
     pub arena_fd: i32,
     /// Limits that it puts on itself before the first candidate is loaded.
     pub limits: Limits,
+    /// The folder of linked candidates: all that a host runner may read besides the system's libraries.
+    pub candidates: PathBuf,
 }
 
 /// What candidates run on.
@@ -57,13 +59,16 @@ pub struct Limits {
     pub cpu_seconds: u64,
     /// Open files.
     pub files: u64,
+    /// Whether a host runner closes files, processes and the network to its candidates, as far as the system can; off
+    /// only in the gate's own tests.
+    pub walls: bool,
 }
 
 impl Limits {
     /// What a host candidate may use unless its session says otherwise.
     #[must_use]
     pub fn host() -> Self {
-        Limits { address_space: 8 << 30, cpu_seconds: 3600, files: 64 }
+        Limits { address_space: 8 << 30, cpu_seconds: 3600, files: 64, walls: true }
     }
 }
 

@@ -143,7 +143,9 @@ impl Judge {
         let log = self.folder.path().join(format!("{}.{shape}.log", tool.name()));
         // a report of an earlier run must not speak for this one
         let _ = std::fs::remove_file(&log);
-        let mut worker = match under(&self.settings.workers, sanitizer, tool, &log).start_as(RUN_APART) {
+        let mut worker = match under(&self.settings.workers, sanitizer, tool, &log)
+            .start_as(RUN_APART, self.folder.path())
+        {
             Ok(worker) => worker,
             Err(error) => return Ok(Some(not_run(&error))),
         };

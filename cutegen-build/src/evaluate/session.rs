@@ -1,6 +1,7 @@
 //! A session's runner: linking what it opens, replacing it when a candidate took it down, and turning its answers into
 //! outcomes.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::candidate::{Candidate, Loadable, prepare};
@@ -41,7 +42,7 @@ impl Judge {
 
     /// The present runner, or a new one.
     pub(super) fn worker(&mut self) -> Result<&mut Worker, Error> {
-        running(&mut self.worker, &self.settings.workers)
+        running(&mut self.worker, &self.settings.workers, self.folder.path())
     }
 
     /// The device that the present runner works on, in words.
@@ -92,10 +93,11 @@ impl Judge {
 pub(super) fn running<'a>(
     present: &'a mut Option<Worker>,
     workers: &Workers,
+    candidates: &Path,
 ) -> Result<&'a mut Worker, Error> {
     match present {
         Some(worker) => Ok(worker),
-        empty => Ok(empty.insert(workers.start()?)),
+        empty => Ok(empty.insert(workers.start(candidates)?)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -81,13 +81,13 @@ const START_DEADLINE: Duration = Duration::from_secs(60);
 const LONGEST_LINE: usize = 1 << 20;
 
 impl Workers {
-    /// Starts a runner and waits until it takes jobs.
-    pub(crate) fn start(&self) -> Result<Worker, Error> {
-        self.start_as(RUN)
+    /// Starts a runner of what lies in `candidates`, and waits until it takes jobs.
+    pub(crate) fn start(&self, candidates: &Path) -> Result<Worker, Error> {
+        self.start_as(RUN, candidates)
     }
 
     /// The same, with this value of [`VARIABLE`].
-    pub(crate) fn start_as(&self, kind: &str) -> Result<Worker, Error> {
+    pub(crate) fn start_as(&self, kind: &str, candidates: &Path) -> Result<Worker, Error> {
         let arena = SharedMemory::create()?;
         let mut child = self.spawn(&arena, kind)?;
         let (requests, Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
@@ -96,7 +96,8 @@ impl Workers {
         let (backend, ready) = (self.backend, Ready::default());
         let (unread, reaped) = (Vec::new(), false);
         let mut worker = Worker { child, requests, replies, unread, backend, reaped, arena, ready };
-        let start = Start { backend, arena_fd: worker.arena.fd(), limits: self.limits };
+        let candidates = candidates.to_owned();
+        let start = Start { backend, arena_fd: worker.arena.fd(), limits: self.limits, candidates };
         worker.send(&Request::Start(start)).map_err(|e| Error::system("start a runner", e))?;
         match worker.receive(START_DEADLINE) {
             Ok(Reply::Ready(ready)) => worker.ready = ready,

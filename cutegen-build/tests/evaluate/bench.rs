@@ -28,6 +28,11 @@ impl Bench {
     }
 
     pub(crate) fn judge(&self, checks: Checks) -> Judge {
+        self.judge_with(checks, true)
+    }
+
+    /// The same, in runners with or without walls.
+    pub(crate) fn judge_with(&self, checks: Checks, walls: bool) -> Judge {
         let question = Question {
             spec: self.spec(),
             reference: self.folder.path().join("reference.so"),
@@ -37,6 +42,7 @@ impl Bench {
             scalar: None,
         };
         let mut settings = Settings::new(workers(), 0x5eed);
+        settings.workers.limits.walls = walls;
         settings.cost_cap = self.kernel.cost_cap;
         settings.shapes_most = 6;
         settings.repeats = (20, 20);
@@ -115,7 +121,7 @@ pub(crate) fn workers() -> Workers {
         args: Vec::new(),
         env: Vec::new(),
         backend: Backend::Host,
-        limits: Limits { address_space: 2 << 30, cpu_seconds: 120, files: 64 },
+        limits: Limits { address_space: 2 << 30, cpu_seconds: 120, files: 64, walls: true },
     }
 }
 

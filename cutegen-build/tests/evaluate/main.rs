@@ -11,6 +11,7 @@ mod kernels;
 mod memory;
 mod sanitizer;
 mod speed;
+mod walls;
 
 use std::process::ExitCode;
 
@@ -26,9 +27,16 @@ fn main() -> ExitCode {
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let all =
-        [honest::TESTS, dishonest::TESTS, memory::TESTS, harmful::TESTS, sanitizer::TESTS, speed::TESTS]
-            .concat();
+    let all = [
+        honest::TESTS,
+        dishonest::TESTS,
+        memory::TESTS,
+        harmful::TESTS,
+        sanitizer::TESTS,
+        speed::TESTS,
+        walls::TESTS,
+    ]
+    .concat();
     if arguments.iter().any(|a| a == "--list") {
         all.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;

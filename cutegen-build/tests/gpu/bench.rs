@@ -78,7 +78,7 @@ pub(crate) fn workers() -> Workers {
             .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
             .collect(),
         backend: Backend::Cuda,
-        limits: Limits { address_space: 0, cpu_seconds: 600, files: 0 },
+        limits: Limits { address_space: 0, cpu_seconds: 600, files: 0, walls: true },
     }
 }
 

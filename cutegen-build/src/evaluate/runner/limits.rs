@@ -1,17 +1,16 @@
-//! What a runner takes away from itself before it loads a candidate, and an honest list of what it could not.
+//! Limits that a runner puts on itself before it loads a candidate.
 
 use std::io;
 use std::os::fd::RawFd;
 
 use crate::evaluate::protocol::{Backend, Limits, Start};
 
-/// Applies every limit. A limit that the system refuses is an error; isolation that this form does not have, or that
-/// does not bind this user, is returned in words.
-pub(super) fn apply(start: &Start) -> Result<Vec<String>, String> {
+/// Applies every limit. One that the system refuses is an error.
+pub(super) fn apply(start: &Start) -> Result<(), String> {
     die_with_parent()?;
     no_new_privileges()?;
     limit("core files", libc::RLIMIT_CORE, 0)?;
-    let Limits { address_space, cpu_seconds, files } = start.limits;
+    let Limits { address_space, cpu_seconds, files, walls: _ } = start.limits;
     match start.backend {
         Backend::Host => {
             limit("address space", libc::RLIMIT_AS, address_space)?;
@@ -22,8 +21,7 @@ pub(super) fn apply(start: &Start) -> Result<Vec<String>, String> {
         // the driver reserves terabytes of addresses, opens files and starts threads of its own
         Backend::Cuda => {}
     }
-    limit("processor time", libc::RLIMIT_CPU, cpu_seconds)?;
-    Ok(not_enforced(start.backend))
+    limit("processor time", libc::RLIMIT_CPU, cpu_seconds)
 }
 
 /// Closes every descriptor that the judge's process leaked into this one; `keep` and the standard ones stay.
@@ -38,29 +36,6 @@ pub(super) fn close_leaked(mut keep: Vec<RawFd>) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn not_enforced(backend: Backend) -> Vec<String> {
-    let mut missing = vec![
-        "file reads (no landlock)".to_owned(),
-        "network and other system calls (no seccomp)".to_owned(),
-        "namespaces and cgroups (not used)".to_owned(),
-    ];
-    match backend {
-        Backend::Host => {
-            missing.push("clock and block times (candidate shares the runner's memory)".to_owned())
-        }
-        Backend::Cuda => {
-            missing.push("address space, open files, processes (the driver needs them)".to_owned())
-        }
-    }
-    // SAFETY: geteuid has no preconditions.
-    if backend == Backend::Host && unsafe { libc::geteuid() } == 0 {
-        missing.push(
-            "new processes, and their leaving the runner's group (the limit does not bind root)".to_owned(),
-        );
-    }
-    missing
 }
 
 fn die_with_parent() -> Result<(), String> {

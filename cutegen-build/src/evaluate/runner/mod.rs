@@ -8,6 +8,7 @@ mod cuda;
 mod host;
 mod limits;
 pub mod resolve;
+mod walls;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
@@ -97,10 +98,11 @@ type Opened = (Box<dyn Device>, SharedMemory, Ready);
 fn open(start: &Start, placement: Placement) -> Result<Opened, Stop> {
     // SAFETY: the judge made this descriptor inheritable for this process and names it once.
     let arena = SharedMemory::adopt(unsafe { OwnedFd::from_raw_fd(start.arena_fd) });
-    let not_enforced = limits::apply(start).map_err(Stop::Failed)?;
+    limits::apply(start).map_err(Stop::Failed)?;
     let mut device = device(start.backend, placement)?;
     let mut ready = device.ready()?;
-    ready.not_enforced.extend(not_enforced);
+    // the last thing before it takes candidates: what it needed of this machine it has read
+    ready.not_enforced.extend(walls::raise(start));
     Ok((device, arena, ready))
 }
 
