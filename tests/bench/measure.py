@@ -1,6 +1,6 @@
 """Measures what needs no NumPy and no GPU, into results/raw/.
 
-    python3 tests/bench/measure.py [replay] [cold-build] [language] [lines]
+    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [lines]
 
 `cargo run -p cutegen-tests --bin results` renders the page from the files.
 """
@@ -101,6 +101,22 @@ def language():
     raw.write(FOLDER / "language.json", rows)
 
 
+def fuzz():
+    """Ten minutes of random inputs a subject, the subjects side by side; a failure ends this with the input's place."""
+    test = ["cargo", "test", "--release", "--locked", "-p", "cutegen-build", "--test", "fuzz"]
+    subprocess.run(test + ["--no-run"], cwd=raw.ROOT, check=True)
+    seed, rows = str(int(time.time())), []
+    start = lambda subject: subprocess.Popen(test, cwd=raw.ROOT, stdout=subprocess.PIPE, text=True, env={
+        **os.environ, "CUTEGEN_FUZZ_SECONDS": "600", "CUTEGEN_FUZZ_SEED": seed, "CUTEGEN_FUZZ_SUBJECTS": subject})
+    for subject, run in {subject: start(subject) for subject in ("reader", "plan", "record")}.items():
+        said = run.communicate()[0]
+        tried = next((line for line in said.splitlines() if line.startswith(f"{subject}: ")), said[-300:])
+        rows.append({"bar": f"fuzz, {subject}", "shows": "panics, overflows of a 2 MiB stack, inputs of more than 2 s or 1 GiB in 600 s, opt-level 3", "unit": "failures",
+                     "statistic": "max", "at_most": 0, **shared("fuzz"), "note": f"{tried}; seed {seed}; three subjects on two cores",
+                     "bounded_by": "nothing: none was found", "samples": [int(run.returncode != 0)]})
+    raw.write(FOLDER / "fuzz.json", rows)
+
+
 def lines():
     files = subprocess.check_output(["git", "-C", raw.ROOT, "ls-files", "*.rs"], text=True).splitlines()
     written = [raw.ROOT / f for f in files if not f.startswith("tests/golden/")]
@@ -113,6 +129,6 @@ def lines():
 
 
 if __name__ == "__main__":
-    parts = {"replay": replay, "cold-build": cold_build, "language": language, "lines": lines}
-    for name in sys.argv[1:] or parts:
+    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "lines": lines}
+    for name in sys.argv[1:] or [part for part in parts if part != "fuzz"]:
         parts[name]()
