@@ -197,9 +197,7 @@ pub(crate) fn fold(terms: Terms<'_>, style: &Style, by: &dyn Fold) -> f64 {
             let (left, right) = terms.split_at(terms.len() / 2);
             run(right.iter().chain(left.iter().rev()), by)
         }
-        Order::TensorCore(n) => {
-            terms.chunks(n).fold(by.start(), |total, block| truncated_block(total, block))
-        }
+        Order::TensorCore(n) => terms.chunks(n).fold(by.start(), truncated_block),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A call whose first argument is an axis that nothing binds yet is a reduction, and binds it; the prelude's axis
 //! stays free. Every error of a kernel's math is collected, one per assignment. This module owns assignments and the
-//! names in scope; [`value`] resolves expressions, [`access`] indices, [`reduction`] what loops.
+//! names in scope; `value` resolves expressions, `access` indices, `reduction` what loops.
 
 mod access;
 mod assign;
