@@ -18,16 +18,16 @@ def agreement(kernels, bar, shows, bounded_by):
     shapes = min(k["shapes"] for k in kernels), max(k["shapes"] for k in kernels)
     note = (f"{elements / 1e6:.0f} million elements compared, {100 * unjudged / elements:.2f} % of them without a usable bound; "
             f"{shapes[0]} to {shapes[1]} shapes a kernel, every distribution")
-    return {"bar": bar, "shows": shows, "unit": f"of {len(kernels)} kernels", "statistic": "max", "at_most": 0, "note": note,
-            "bounded_by": bounded_by, "samples": [sum(not k["passed"] for k in kernels)]}
+    return {"bar": bar, "shows": shows, "unit": "kernels", "statistic": "median", "at_least": len(kernels), "note": note,
+            "bounded_by": bounded_by, "samples": [sum(k["passed"] for k in kernels)]}
 
 
 def main(folder, machine, commit):
     read = lambda part: json.loads((pathlib.Path(folder) / f"{part}.json").read_text())
     rows = [
-        agreement(read("naive"), "naive kernels on the device outside the reference's bound",
+        agreement(read("naive"), "naive kernels on the device inside the reference's bound",
                   "each spec's naive CUDA kernel against the CPU's f64 reference with its running error", "nothing: all agree"),
-        agreement(read("naive-f64"), "naive f64 kernels on the device outside the reference's bound",
+        agreement(read("naive-f64"), "naive f64 kernels on the device inside the reference's bound",
                   "the same with every value and output in f64, against a reference in long double", "nothing: all agree"),
     ]
     for row in read("large"):
