@@ -17,6 +17,7 @@ pub mod key;
 pub mod lock;
 pub mod math;
 pub mod name;
+mod nesting;
 pub mod record;
 pub mod settings;
 pub mod spec;

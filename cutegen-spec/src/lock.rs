@@ -73,6 +73,9 @@ impl Default for Lock {
 impl Lock {
     /// Reads a lock; a foreign version is an error.
     pub fn parse(text: &str) -> Result<Self, String> {
+        if crate::nesting::too_deep(text).is_some() {
+            return Err(crate::nesting::MESSAGE.to_owned());
+        }
         let lock: Lock = toml::from_str(text).map_err(|error| error.to_string())?;
         if lock.version != VERSION {
             return Err(format!("lock version {} is not {VERSION}", lock.version));

@@ -147,6 +147,9 @@ pub struct Timing {
 impl Record {
     /// Reads a record; a foreign version, a wrong key or a list without a last resort is an error.
     pub fn parse(text: &str) -> Result<Self, String> {
+        if crate::nesting::too_deep(text).is_some() {
+            return Err(crate::nesting::MESSAGE.to_owned());
+        }
         let probe: Probe = toml::from_str(text).map_err(|error| error.to_string())?;
         if probe.version != VERSION {
             return Err(format!("record version {} is not {VERSION}", probe.version));

@@ -30,6 +30,9 @@ pub(super) struct Table<'a> {
 
 /// Parses a text; the error is a message and a range.
 pub(super) fn parse(source: &str) -> Result<DeTable<'_>, (String, Range<usize>)> {
+    if let Some(span) = crate::nesting::too_deep(source) {
+        return Err((crate::nesting::MESSAGE.to_owned(), span));
+    }
     match DeTable::parse(source) {
         Ok(table) => Ok(table.into_inner()),
         Err(error) => Err((error.message().to_owned(), error.span().unwrap_or(0..0))),
