@@ -2,7 +2,8 @@
 //! or memory. Each subject runs in a child of this binary under a memory limit; its input lies in a file before it is
 //! tried, so that what kills the child is known.
 //!
-//! `CUTEGEN_FUZZ_SECONDS` a subject (default 30), `CUTEGEN_FUZZ_SEED`, `CUTEGEN_FUZZ_SUBJECTS=reader,plan`;
+//! `CUTEGEN_FUZZ_SECONDS` a subject (default 30), `CUTEGEN_FUZZ_SEED` (a number or `random`, default 1),
+//! `CUTEGEN_FUZZ_SUBJECTS=reader,plan`;
 //! `CUTEGEN_FUZZ_INPUT=FILE` tries one input.
 
 mod corpus;
@@ -36,7 +37,12 @@ fn main() {
         return child(subject, number(seed), Duration::from_secs(number(seconds)), Path::new(input));
     }
     let seconds = variable("CUTEGEN_FUZZ_SECONDS").and_then(|text| text.parse().ok()).unwrap_or(30);
-    let seed = variable("CUTEGEN_FUZZ_SEED").and_then(|text| text.parse().ok()).unwrap_or_else(random_seed);
+    let seed = match variable("CUTEGEN_FUZZ_SEED").as_deref() {
+        // the same every time: a suite that fails by chance stops people who changed something else
+        None => 1,
+        Some("random") => random_seed(),
+        Some(text) => text.parse().expect("a number or `random`"),
+    };
     let chosen = variable("CUTEGEN_FUZZ_SUBJECTS");
     let folder = tempfile::tempdir().expect("a folder");
     let (mut tried, mut failed) = (0, 0);
