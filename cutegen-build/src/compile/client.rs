@@ -56,9 +56,25 @@ pub fn compile_unguarded(
     job: &CompileJob,
     setup: &CompileSetup,
 ) -> Result<Result<RawArtifact, CompileFailure>, Error> {
+    raw(&worker_job(job, setup)?, setup)
+}
+
+/// A cubin of our own text, with options that no candidate has. Neither guard nor inspection looks at it; the worker's
+/// limits hold all the same.
+pub fn own_cubin(setup: &CompileSetup, arch: &str, source: &str, options: &[&str]) -> Result<Vec<u8>, Error> {
+    let compile_for = CompileFor::Cuda { arch: arch.to_owned() };
+    let job = CompileJob { source: source.to_owned(), entries: Vec::new(), compile_for };
+    let mut job = worker_job(&job, setup)?;
+    if let Tool::Nvrtc { extra, .. } = &mut job.tool {
+        extra.extend(options.iter().map(|option| (*option).to_owned()));
+    }
+    raw(&job, setup)?.map(|raw| raw.bytes).map_err(|failure| Error::Ours(Box::new(failure)))
+}
+
+fn raw(job: &WorkerJob, setup: &CompileSetup) -> Result<Result<RawArtifact, CompileFailure>, Error> {
     let dir = tempfile::tempdir().map_err(Error::io("creating a folder in", &std::env::temp_dir()))?;
     let started = Instant::now();
-    let status = run_worker(&worker_job(job, setup)?, setup, dir.path())?;
+    let status = run_worker(job, setup, dir.path())?;
     let wall_ms = started.elapsed().as_millis() as u64;
     let Some(status) = status else { return Ok(Err(failure(FailureReason::TimedOut))) };
     if let Some(signal) = status.signal() {
@@ -131,6 +147,7 @@ fn tool(job: &CompileJob, setup: &CompileSetup) -> Result<Tool, Error> {
                 library: nvrtc.library.clone(),
                 builtins: nvrtc.builtins.clone(),
                 arch: arch.clone(),
+                extra: Vec::new(),
             })
         }
         CompileFor::Host { triple, level } => {

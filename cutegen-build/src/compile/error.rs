@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::diagnostics::Severity;
+use super::job::CompileFailure;
 use crate::toolchain;
 
 /// This machine cannot compile. The last line of each message is the next command.
@@ -35,6 +37,8 @@ pub enum Error {
         /// What it did, with the end of what it printed.
         reason: String,
     },
+    /// A source of our own does not compile.
+    Ours(Box<CompileFailure>),
 }
 
 impl Error {
@@ -63,6 +67,16 @@ impl fmt::Display for Error {
                     "cannot compile for `{target}`: expected {expected}\ncorrect `targets`, then run `cargo cutegen check`"
                 )
             }
+            Error::Ours(failure) => {
+                let first = failure.diagnostics.iter().find(|d| d.severity == Severity::Error);
+                let said = first.map(|d| format!(" line {}: {}", d.line.unwrap_or(0), d.message));
+                write!(
+                    f,
+                    "a source of cutegen itself does not compile: {:?}{}\nrun `cargo cutegen toolchain show`",
+                    failure.reason,
+                    said.unwrap_or_default()
+                )
+            }
             Error::Worker { exe, reason } => {
                 write!(f, "the compile worker {} {reason}\nrun `cargo cutegen toolchain show`", exe.display())
             }
@@ -75,7 +89,7 @@ impl std::error::Error for Error {
         match self {
             Error::Toolchain(error) => Some(error),
             Error::Io { source, .. } => Some(source),
-            Error::Target { .. } | Error::Worker { .. } => None,
+            Error::Target { .. } | Error::Worker { .. } | Error::Ours(_) => None,
         }
     }
 }

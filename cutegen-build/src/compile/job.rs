@@ -171,7 +171,7 @@ pub(super) struct WorkerJob {
 /// What compiles it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Tool {
-    Nvrtc { library: PathBuf, builtins: PathBuf, arch: String },
+    Nvrtc { library: PathBuf, builtins: PathBuf, arch: String, extra: Vec<String> },
     Cxx { program: PathBuf, clang: bool, level: String },
 }
 

@@ -21,7 +21,7 @@ pub(crate) mod seccomp;
 mod tool_log;
 mod worker;
 
-pub use client::{RawArtifact, compile, compile_unguarded};
+pub use client::{RawArtifact, compile, compile_unguarded, own_cubin};
 pub use error::Error;
 pub use job::{
     Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,

@@ -48,7 +48,7 @@ fn run(job: &WorkerJob) -> WorkerReply {
         return broken(format!("cannot limit itself: {error}"));
     }
     match &job.tool {
-        Tool::Nvrtc { library, builtins, arch } => nvrtc(job, library, builtins, arch),
+        Tool::Nvrtc { library, builtins, arch, extra } => nvrtc(job, (library, builtins), arch, extra),
         Tool::Cxx { program, clang, level } => {
             let family = if *clang { CxxFamily::Clang } else { CxxFamily::Gcc };
             cxx(job, program, family, level).unwrap_or_else(|error| broken(error.to_string()))
@@ -56,7 +56,7 @@ fn run(job: &WorkerJob) -> WorkerReply {
     }
 }
 
-fn nvrtc(job: &WorkerJob, library: &Path, builtins: &Path, arch: &str) -> WorkerReply {
+fn nvrtc(job: &WorkerJob, (library, builtins): (&Path, &Path), arch: &str, extra: &[String]) -> WorkerReply {
     let nvrtc = match Nvrtc::open(library, builtins) {
         Ok(nvrtc) => nvrtc,
         Err(error) => return broken(error.to_string()),
@@ -64,8 +64,9 @@ fn nvrtc(job: &WorkerJob, library: &Path, builtins: &Path, arch: &str) -> Worker
     let libraries = library.parent().map(Path::to_owned);
     let readable: Vec<PathBuf> = job.header_roots.iter().cloned().chain(libraries).collect();
     let confinement = sandbox::confine(job, &readable, &[PathBuf::from(".")]);
-    let (result, log) = match nvrtc.compile(&job.source, VIRTUAL_NAME, &cuda_options(arch, &job.header_roots))
-    {
+    let mut options = cuda_options(arch, &job.header_roots);
+    options.extend_from_slice(extra);
+    let (result, log) = match nvrtc.compile(&job.source, VIRTUAL_NAME, &options) {
         Ok(output) => (store(&output.cubin, job), output.log),
         Err(NvrtcFailure::Rejected { log }) => (WorkerResult::Failed(tool_log::reason(&log)), log),
         Err(NvrtcFailure::OutOfMemory) => (WorkerResult::Failed(FailureReason::OverMemory), String::new()),

@@ -9,7 +9,9 @@ use cutegen_spec::math::{Assign, Binary, Expr, Index, Kind, Loop, Place, ReduceO
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
-use super::scan::{self, Direction};
+pub use super::scan::Direction;
+
+use super::scan;
 use super::uses::Uses;
 
 /// An exact temporary is inlined while that adds at most so many nodes to all its readers together.

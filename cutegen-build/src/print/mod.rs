@@ -4,6 +4,7 @@
 
 pub mod c;
 pub mod fallback;
+mod grid;
 pub mod naive;
 pub mod reference;
 

@@ -172,18 +172,13 @@ impl Naive<'_> {
             }
             Value::Scan { op, over, along, direction, body } => {
                 let fold = Fold::new(*op, body, self);
-                let extent = self.plan.schedule.vars[*over];
-                let head = if direction.reverse {
-                    format!("for (int64_t v{over} = a{extent} - 1; v{over} >= 0; --v{over}) {{\n")
-                } else {
-                    format!("for (int64_t v{over} = 0; v{over} < a{extent}; ++v{over}) {{\n")
-                };
+                let head = self.places().scan_loop(*over, *direction);
                 let inner = format!("{indent}  ");
                 let store = self.store(step, fold.result(), &inner);
                 let next = fold.next(&inner, *over);
                 let body = if direction.exclusive { store + &next } else { next + &store };
                 let along = format!("{inner}const int64_t v{along} = v{over};\n");
-                format!("{}{indent}{head}{along}{body}{indent}}}\n", fold.start(indent))
+                format!("{}{indent}{head} {{\n{along}{body}{indent}}}\n", fold.start(indent))
             }
         }
     }
@@ -195,27 +190,11 @@ impl Naive<'_> {
         format!("{indent}t{t}[i] = cg_pack_{dtype}(at(2 * i), 2 * i + 1 < total ? at(2 * i + 1) : 0);\n")
     }
 
-    /// Declarations of the step's loop variables from a flat index `rest`.
-    fn unravel(&self, step: &Step, indent: &str) -> String {
-        let mut text = String::new();
-        for l in step.loops.iter().rev() {
-            let (v, a) = (l.var, self.plan.schedule.vars[l.var]);
-            text.push_str(&format!("{indent}const int64_t v{v} = rest % a{a};\n{indent}rest /= a{a};\n"));
-        }
-        text
-    }
-
-    /// The number of points of the step's loops.
-    fn total(&self, step: &Step) -> String {
-        let axes = step.loops.iter().map(|l| self.plan.schedule.vars[l.var]);
-        axes.fold("int64_t(1)".to_owned(), |text, a| format!("{text} * a{a}"))
-    }
-
     /// The lambda `at` of a packed step.
     fn packed_value(&self, step: &Step, indent: &str) -> String {
         format!(
             "{indent}const auto at = [&](int64_t rest) -> int64_t {{\n{}{indent}  return {};\n{indent}}};\n",
-            self.unravel(step, &format!("{indent}  ")),
+            self.places().unravel(&step.loops, &format!("{indent}  ")),
             self.stored(step, step.value.expr())
         )
     }

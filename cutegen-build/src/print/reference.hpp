@@ -11,9 +11,9 @@ static inline double cg_inf() { return __builtin_inf(); }
 
 // Fast math knows approximations of f32 only. It flushes subnormal results and arguments to zero
 // (nvcc: -use_fast_math implies -ftz=true).
-static const double MIN_NORMAL = 0x1p-126;
-static const bool CG_FAST = FAST_MATH && sizeof(scalar_t) == 4;
-static const double CG_ETA = CG_FAST ? MIN_NORMAL : ETA_ACC;
+static constexpr double MIN_NORMAL = 0x1p-126;
+static constexpr bool CG_FAST = FAST_MATH && sizeof(scalar_t) == 4;
+static constexpr double CG_ETA = CG_FAST ? MIN_NORMAL : ETA_ACC;
 
 static inline double mag(real x) { return double(std::fabs(x)); }
 static inline bool is_infinite(real x) { return x == real(cg_inf()) || x == -real(cg_inf()); }

@@ -3,6 +3,7 @@
 
 mod faults;
 mod functions;
+mod library;
 mod machine;
 mod report;
 mod specs;
@@ -42,7 +43,7 @@ fn reports() -> &'static [Report] {
 
 fn run() -> Vec<Report> {
     let only = std::env::var("CUTEGEN_BOUND_ONLY").ok();
-    let mut plans = specs::all();
+    let mut plans = library::all();
     plans.retain(|p| only.as_ref().is_none_or(|only| p.spec.name.to_string().contains(only)));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));

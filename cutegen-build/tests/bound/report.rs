@@ -11,10 +11,13 @@ use cutegen_spec::dtype::DType;
 use cutegen_spec::math::{Binary, Expr, Place, ReduceOp};
 
 use super::faults::Fault;
+use super::library;
 use super::machine::{Launch, Machine};
 use super::specs::{self, Drawn};
 use super::style::{Dice, Style};
 
+/// Multiply-adds and elements of the reference at a shape.
+const CAP: u64 = 1 << 21;
 /// Honest evaluations of each drawn case.
 const HONEST: usize = 3;
 /// Terms of reductions that an evaluation costs, or ten times that where one element does, and elements that it has at most and at least.
@@ -42,11 +45,11 @@ pub(crate) struct Report {
 
 /// Everything about one spec.
 pub(crate) fn report(plan: &Plan, folder: &Path, seed: u64) -> Report {
-    let reference = specs::reference(plan, folder);
+    let reference = library::reference(plan, folder);
     let mut report = Report { name: plan.spec.name.to_string(), ..Report::default() };
     let applying: Vec<Fault> = Fault::ALL.into_iter().filter(|f| f.applies(plan)).collect();
     report.faults = applying.iter().map(|f| (*f, None)).collect();
-    for (number, axes) in specs::telling_shapes(plan).iter().enumerate() {
+    for (number, axes) in library::telling_shapes(plan, CAP).iter().enumerate() {
         for distribution in Distribution::ALL {
             let drawn = specs::draw(plan, &reference, axes, distribution, seed ^ number as u64);
             let run = Run { plan, drawn: &drawn, seed };

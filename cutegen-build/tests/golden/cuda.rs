@@ -1,11 +1,15 @@
-//! The naive kernels and the f64 references for CUDA compile with the pinned NVRTC, behind the guard as candidates do.
+//! The naive kernels and the f64 references for CUDA compile with the pinned NVRTC, behind the guard as candidates do;
+//! the references with bounds as our own text, and keep what they compute in registers.
 
+use cutegen_build::compile::cubin_check::{self, KernelInfo};
 use cutegen_build::compile::{
-    CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile as compile_job,
+    CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile as compile_job, own_cubin,
 };
 use cutegen_build::plan::Plan;
 use cutegen_build::print::naive::{self, Printed};
+use cutegen_build::print::reference::{self, DeviceReference};
 use cutegen_build::toolchain::locate;
+use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
 
@@ -14,16 +18,59 @@ use crate::parallel;
 
 const ARCH: &str = "sm_90a";
 
+/// Bytes of local memory that a thread of a reference may use: what the compiler's slow path of `sin` and `cos` of large
+/// doubles takes.
+const STACK_MAX: u32 = 64;
+
 /// Both sources of every kernel.
 pub(crate) fn compile(library: &Library) -> Vec<String> {
+    let (setup, target) = setup();
+    let found = parallel::each(&library.kernels, |kernel| of_kernel(kernel.spec(), &target, &setup));
+    found.concat()
+}
+
+/// The reference with bounds of every kernel that has one for devices.
+pub(crate) fn device_references(library: &Library) -> Vec<String> {
+    let (setup, target) = setup();
+    let found = parallel::each(&library.kernels, |kernel| {
+        let plan = Plan::new(kernel.spec(), &target);
+        let is_wide = plan.spec.precision.accumulate == DType::F64;
+        match reference::print_cuda(&plan) {
+            Some(printed) => wrong_with(&printed, &setup),
+            None if is_wide => None,
+            None => Some("it has no reference for devices".to_owned()),
+        }
+        .map(|wrong| format!("{}: {wrong}", kernel.name()))
+    });
+    found.into_iter().flatten().collect()
+}
+
+fn wrong_with(printed: &DeviceReference, setup: &CompileSetup) -> Option<String> {
+    let cubin = match own_cubin(setup, ARCH, &printed.source, &printed.options) {
+        Ok(cubin) => cubin,
+        Err(error) => return Some(error.to_string()),
+    };
+    let entries: Vec<String> = printed.contract.steps.iter().map(|step| step.entry.clone()).collect();
+    let info = match cubin_check::check(&cubin, &entries) {
+        Ok(info) => info,
+        Err(problems) => return Some(problems.join("; ")),
+    };
+    let is_large = |kernel: &&KernelInfo| kernel.stack_bytes.is_none_or(|bytes| bytes > STACK_MAX);
+    let params = |kernel: &KernelInfo| kernel.params.len();
+    let fits = |kernel: &KernelInfo| params(kernel) == printed.contract.steps[0].args.len();
+    if !info.kernels.iter().all(fits) {
+        return Some("its parameters are not the contract's".to_owned());
+    }
+    info.kernels.iter().find(is_large).map(|kernel| format!("{kernel:?}"))
+}
+
+fn setup() -> (CompileSetup, Target) {
     let setup = CompileSetup {
         toolchain: locate(&places()).expect("main checked that there is one"),
         workers: Workers::current().expect("this program has a path"),
         limits: Limits::default(),
     };
-    let target = Target::parse(ARCH).expect("a target");
-    let found = parallel::each(&library.kernels, |kernel| of_kernel(kernel.spec(), &target, &setup));
-    found.concat()
+    (setup, Target::parse(ARCH).expect("a target"))
 }
 
 fn of_kernel(spec: &KernelSpec, target: &Target, setup: &CompileSetup) -> Vec<String> {

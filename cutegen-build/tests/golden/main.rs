@@ -32,6 +32,7 @@ const PARTS: &[Part] = &[
     ("fallback::is_right_to_one_rounding", fallback::fallbacks),
     ("signs::every_wrong_sign_is_noticed", signs::planted),
     ("cuda::naive_and_reference_compile", cuda::compile),
+    ("cuda::device_references_compile", cuda::device_references),
 ];
 
 /// Lines of a part that are printed.

@@ -35,8 +35,8 @@ impl Precision {
         format!(
             "#include <cmath>\n#include <cstdint>\n#include <cstring>\n#include <vector>\n\
              using real = {real};\nusing scalar_t = {scalar};\n\
-             static const double U_ACC = {unit}, ETA_ACC = {underflow}, ACC_MAX = {max};\n\
-             static const bool FAST_MATH = {fast};\n"
+             static constexpr double U_ACC = {unit}, ETA_ACC = {underflow}, ACC_MAX = {max};\n\
+             static constexpr bool FAST_MATH = {fast};\n"
         )
     }
 }
@@ -174,10 +174,10 @@ const WEAKENED: &[Weakened] = &[
     weakened("infinite && !nan && !zero && flushes", "flushes", REDUCTIONS, "0 times infinity"),
     weakened("double(n) * CG_ETA * large : 0", "0 : 0", REDUCTIONS, "a product that may underflow"),
     weakened("magnitude + e > limit", "size_of(v) > limit", REDUCTIONS, "a sum beyond its limit"),
-    weakened("c.up > floor || (c.up == floor && c.index <= surest)", "c.up >= floor", REDUCTIONS, "argmax"),
+    weakened("up > floor || (up == floor && index <= surest)", "up >= floor", REDUCTIONS, "argmax"),
     weakened(
-        "long double v = sign < 0 ? value : -value, low = v - e",
-        "long double v = sign < 0 ? value : -value, low = v",
+        "T v = sign < 0 ? t.v : -t.v, low = v - t.e",
+        "T v = sign < 0 ? t.v : -t.v, low = v",
         REDUCTIONS,
         "argmax",
     ),

@@ -175,14 +175,15 @@ static void integers() {
 }
 
 // Brute force: an index is right when some values within the errors make it the lowest of the largest.
-static void arguments() {
+template <class T, class Term>
+static void argument_of(Term term) {
   for (int i = 0; i < SAMPLES; ++i) {
     const int n = int(whole(1, 6)), sign = chance(0.5) ? -1 : 1;
     std::vector<IV> x;
-    ArgExtreme arg(sign);
+    ArgExtreme<T> arg(sign);
     for (int k = 0; k < n; ++k) {
       x.push_back(IV{whole(-3, 3), chance(0.5) ? 0 : whole(0, 2)});
-      chance(0.5) ? arg.add(k, x.back()) : arg.add(k, VE(real(x.back().v), double(x.back().e)));
+      arg.add(k, term(x.back()));
     }
     const IV r = arg.result(1);
     std::vector<int64_t> right = arg.also();
@@ -202,12 +203,20 @@ static void arguments() {
     for (int64_t k : want) far = cg_imax(far, std::abs(k - r.v));
     expect(r.v == best && right == want && r.e == far, "argmax", std::to_string(i));
   }
-  ArgExtreme ties(-1), nan(-1), backwards(-1), empty(-1);
+}
+static void arguments() {
+  argument_of<wide>([](IV x) { return x; });
+  argument_of<real>([](IV x) { return VE(real(x.v), double(x.e)); });
+  ArgExtreme<real> ties(-1), nan(-1), backwards(-1), empty(-1);
   for (int64_t k : {0, 1, 2, 3}) ties.add(k, Exact{real(k == 0 ? 1 : 7)}), backwards.add(3 - k, Exact{real(k == 3 ? 1 : 7)});
   expect(ties.result(1).v == 1 && ties.also().empty(), "argmax", "of ties");
   expect(backwards.result(1).v == 1 && backwards.also().empty(), "argmax", "of ties from the back");
   for (int64_t k : {0, 1, 2}) nan.add(k, Exact{k > 0 ? real(__builtin_nan("")) : real(9)});
   expect(nan.result(1).v == 1 && nan.also().empty() && empty.result(1).v == 0, "argmax", "of NaN, of nothing");
+  ArgExtreme<wide> close(-1), doubtful(-1);
+  for (int64_t k : {0, 1}) close.add(k, cg_int(INT64_MAX - 1 + k)), doubtful.add(k, IV{5 * k, k == 0 ? UNKNOWN : 0});
+  expect(close.result(1).v == 1 && close.also().empty(), "argmax", "of integers that no double tells apart");
+  expect(doubtful.result(1).v == 1 && doubtful.also() == std::vector<int64_t>{0}, "argmax", "of an unknown one");
   for (int64_t k = 0; k < 151936; ++k) empty.add(k, VE(real(std::sin(double(k))), 1e-6));
   expect(empty.also().empty() && empty.result(1).e > 0 && empty.also().size() < 1000, "argmax", "of many");
 }

@@ -39,7 +39,7 @@ fn loops(naive: &Naive<'_>, step: &Step) -> String {
     if naive.is_packed(step) {
         return format!(
             "  {{\n    const int64_t total = {};\n{}    for (int64_t i = 0; i < (total + 1) / 2; ++i) {{\n{}    }}\n  }}\n",
-            naive.total(step),
+            naive.places().total(&step.loops),
             naive.packed_value(step, "    "),
             naive.packed_store(step, "      ")
         );

@@ -39,8 +39,8 @@ struct Format {
   double max;
   bool saturates;
 };
-static const Format F16 = {11, -14, 65504.0, false}, BF16 = {8, -126, 0x1.fep127, false};
-static const Format F8E4M3 = {4, -6, 448.0, true}, F8E5M2 = {3, -14, 57344.0, true};
+static constexpr Format F16 = {11, -14, 65504.0, false}, BF16 = {8, -126, 0x1.fep127, false};
+static constexpr Format F8E4M3 = {4, -6, 448.0, true}, F8E5M2 = {3, -14, 57344.0, true};
 
 // The spacing of a format's values around x.
 static inline double spacing(real x, const Format& format) {

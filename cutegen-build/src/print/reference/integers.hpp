@@ -5,7 +5,7 @@ struct IV { int64_t v, e; };
 struct Cond { bool v, sure; };
 
 using wide = __int128;
-static const int64_t UNKNOWN = INT64_MAX;
+static constexpr int64_t UNKNOWN = INT64_MAX;
 static inline wide size_of(wide x) { return x < 0 ? -x : x; }
 static inline int64_t bounded(wide e) { return e < wide(UNKNOWN) ? int64_t(e) : UNKNOWN; }
 static inline IV integer(wide v, wide e) {

@@ -1,7 +1,5 @@
 // Reductions over any order of their terms. result() may be called after every add. It takes the scale of sums'
 // rounding: 0 where the data make every sum exact, else 1.
-#include <algorithm>
-
 // n non-zero terms: rounding wanders, 2 sqrt(n) u, and drifts with accumulators that truncate, n / 8 u, both times
 // the sum of magnitudes. That takes roundings for independent, which they are not where a term repeats: within a
 // binade of the running sum it rounds with the same error each time. So each repeat counts 7/8 u more, which with the
@@ -10,7 +8,7 @@
 // Different terms round alike, too, where they lie on a lattice coarser than the sum's last bit plus one constant, as
 // the differences of short floats and a scalar do. What that costs is measured: `plain` adds the terms one after another
 // in the accumulation type, and an honest order may lose twice what that one lost.
-static const double REPEAT = 0.875, DRIFT = 2;
+static constexpr double REPEAT = 0.875, DRIFT = 2;
 struct Sum {
   real v = 0, last = 0;
   scalar_t plain = 0;
@@ -122,61 +120,45 @@ struct IExtreme {
   IV result(double) const { return v; }
 };
 
+// A term of an index: its value with the error, in a type that holds each of them exactly.
+template <class T>
+struct Ranged { T v, e; };
+static inline Ranged<real> ranged(VE t) { return Ranged<real>{t.v, real(t.e)}; }
+static inline Ranged<real> ranged(Exact t) { return ranged(VE(t)); }
+static inline Ranged<wide> ranged(IV t) { return Ranged<wide>{t.v, t.e == UNKNOWN ? wide(1) << 66 : wide(t.e)}; }
+
 // The index of the largest (sign -1) or smallest (sign 1) value: the lowest among equals, the first NaN if there is
-// one. Another index may be right when its value can reach the surest one: the highest of all lower ends.
-class ArgExtreme {
- public:
-  explicit ArgExtreme(int s) : sign(s) {}
-  void add(int64_t index, VE t) { add(index, (long double)(t.v), t.e); }
-  void add(int64_t index, Exact t) { add(index, VE(t)); }
-  void add(int64_t index, IV t) { add(index, (long double)(t.v), t.e == UNKNOWN ? cg_inf() : double(t.e)); }
-
-  IV result(double) {
-    prune();
-    others.clear();
-    int64_t e = 0;
-    for (const Reach& c : reaching) {
-      if (c.index == best || nan) continue;
-      others.push_back(c.index);
-      e = cg_imax(e, c.index > best ? c.index - best : best - c.index);
-    }
-    std::sort(others.begin(), others.end());
-    return IV{best, unknown_nan ? UNKNOWN : e};
-  }
-  const std::vector<int64_t>& also() const { return others; }
-
- private:
-  struct Reach {
-    int64_t index;
-    long double up;
-  };
+// one. Another index may be right when its value can reach the surest one: the highest of all lower ends. Which those
+// are is known once every term was added.
+template <class T>
+struct Leader {
   int sign;
   bool any = false, nan = false, unknown_nan = false;
   int64_t best = 0, surest = 0;
-  long double best_value = 0, floor = 0;  // of the best value, and of the surest one's lower end
-  size_t room = 64;
-  std::vector<Reach> reaching;
-  std::vector<int64_t> others;
+  T best_value = 0, floor = 0;  // of the best value, and of the surest one's lower end
+  explicit Leader(int s) : sign(s) {}
 
-  void add(int64_t index, long double value, double e) {
-    if (value != value) {
+  T upper(Ranged<T> t) const { return (sign < 0 ? t.v : -t.v) + t.e; }
+  void add(int64_t index, Ranged<T> t) {
+    if (t.v != t.v) {
       best = nan ? cg_imin(best, index) : index;
       nan = any = true;
-      unknown_nan |= e != 0;
+      unknown_nan |= t.e != 0;
     }
     if (nan) return;
-    const long double v = sign < 0 ? value : -value, low = v - e, up = v + e;
+    const T v = sign < 0 ? t.v : -t.v, low = v - t.e;
     if (!any || v > best_value || (v == best_value && index < best)) best = index, best_value = v;
     if (!any || low > floor || (low == floor && index < surest)) surest = index, floor = low;
     any = true;
-    if (!reaches({index, up})) return;
-    reaching.push_back({index, up});
-    if (reaching.size() > room) prune(), room = 2 * reaching.size() + 64;
   }
   // at its upper end it beats the surest one, or is equal to it and the lower index
-  bool reaches(const Reach& c) const { return c.up > floor || (c.up == floor && c.index <= surest); }
-  void prune() {
-    const auto lost = [this](const Reach& c) { return !reaches(c); };
-    reaching.erase(std::remove_if(reaching.begin(), reaching.end(), lost), reaching.end());
-  }
+  bool reaches(int64_t index, T up) const { return up > floor || (up == floor && index <= surest); }
+  bool is_also_right(int64_t index, T up) const { return index != best && !nan && reaches(index, up); }
+  int64_t apart_from(int64_t index) const { return index > best ? index - best : best - index; }
+  IV result(int64_t farthest) const { return IV{best, unknown_nan ? UNKNOWN : farthest}; }
 };
+
+// The bound of a result.
+static inline double error_of(VE x) { return x.e + apart(real(double(x.v)), x.v); }
+static inline double error_of(IV x) { return double(x.e); }
+static inline double error_of(Cond x) { return x.sure ? 0.0 : 1.0; }

@@ -1,0 +1,59 @@
+//! Every spec of `kernel-specs/`, its reference compiled, and the shapes that tests can afford.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cutegen_build::evaluate::{Budget, Reference, shapes};
+use cutegen_build::plan::{Plan, cost};
+use cutegen_build::print;
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::settings::Settings;
+
+/// One plan of each kernel, in order of files.
+pub(crate) fn all() -> Vec<Plan> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel-specs");
+    let mut plans = Vec::new();
+    for file in files(&root) {
+        let text = std::fs::read_to_string(&file).expect("a spec can be read");
+        let document = spec_file(&text, &Settings::default());
+        assert_eq!(document.errors, [], "{}", file.display());
+        plans.extend(document.kernels.iter().map(|spec| Plan::new(spec, &spec.targets[0])));
+    }
+    plans
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder of specs") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|e| e == "toml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Compiles and loads the reference of a plan.
+pub(crate) fn reference(plan: &Plan, folder: &Path) -> Reference {
+    let name = plan.spec.name.to_string();
+    let (source, shared) = (folder.join(format!("{name}.cpp")), folder.join(format!("{name}.so")));
+    std::fs::write(&source, print::reference::print(plan)).expect("it can be written");
+    let flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-o"];
+    let compiled = Command::new("c++").args(flags).arg(&shared).arg(&source).output().expect("c++ starts");
+    assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
+    Reference::load(&shared).expect("it loads")
+}
+
+/// Shapes of at most `cap` multiply-adds and elements: one off every tile, and the smallest.
+pub(crate) fn telling_shapes(plan: &Plan, cap: u64) -> Vec<Vec<i64>> {
+    let work = |axes: &[i64]| {
+        let cost = cost::cost(&plan.spec, &plan.schedule, axes);
+        (cost.flops + cost.bytes) as u64
+    };
+    let mut chosen = shapes(&plan.spec, &Budget { cost: &work, cap, most: 3, tiles: &[] });
+    chosen.drain(1..chosen.len().max(2) - 1);
+    chosen
+}

@@ -1,0 +1,114 @@
+//! A reference for devices on the host: its kernels compiled as C++, launched as their contract says.
+
+use std::ffi::c_void;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use cutegen_build::evaluate::{Call, Expected};
+use cutegen_build::print::reference::{DeviceReference, others};
+use cutegen_spec::contract::{Arg, Step};
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::tensor::Role;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+const CUDA: &str = include_str!("cuda.hpp");
+
+type Launch = unsafe extern "C" fn(*mut *mut c_void, u32, u32);
+
+/// Loaded kernels.
+pub(crate) struct Device {
+    printed: DeviceReference,
+    object: Library,
+}
+
+/// What no kernel has written.
+const POISON: u64 = 0xa5a5_a5a5_a5a5_a5a5;
+
+impl Device {
+    pub(crate) fn new(printed: DeviceReference, name: &str, folder: &Path) -> Device {
+        let mut text = format!("{CUDA}\n{}", printed.source);
+        for Step { entry, .. } in &printed.contract.steps {
+            let _ = writeln!(
+                text,
+                "extern \"C\" void launch_{entry}(void** args, unsigned grid, unsigned block) {{ launched({entry}, args, grid, block); }}"
+            );
+        }
+        let (source, shared) = (folder.join(format!("{name}.cu.cpp")), folder.join(format!("{name}.cu.so")));
+        std::fs::write(&source, text).expect("it can be written");
+        let flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno"];
+        let ran = Command::new("c++").args(flags).arg("-o").arg(&shared).arg(&source).output();
+        let ran = ran.expect("c++ starts");
+        assert!(ran.status.success(), "{name}: {}", String::from_utf8_lossy(&ran.stderr));
+        // SAFETY: our own generated code, without constructors
+        let object = unsafe { Library::open(Some(&shared), RTLD_NOW | RTLD_LOCAL) };
+        Device { printed, object: object.expect("it loads") }
+    }
+
+    /// Values, bounds and further values of every result.
+    pub(crate) fn call(&self, spec: &KernelSpec, call: &Call<'_>) -> Vec<Expected> {
+        let contract = &self.printed.contract;
+        let sizes = contract.workspace.iter().map(|part| part.bytes.eval_axes(call.axes).expect("a size"));
+        let mut parts: Vec<Vec<u64>> = sizes.map(|bytes| vec![POISON; bytes as usize / 8 + 1]).collect();
+        parts[self.printed.parts.sum_scale][0] = if call.exact { 0.0_f64 } else { 1.0 }.to_bits();
+        let inputs: Vec<Vec<u64>> = call.inputs.iter().map(|bytes| words(bytes)).collect();
+        for step in &contract.steps {
+            self.launch(spec, step, call, (&inputs, &mut parts));
+        }
+        self.results(call, &parts)
+    }
+
+    fn launch(
+        &self,
+        spec: &KernelSpec,
+        step: &Step,
+        call: &Call<'_>,
+        (inputs, parts): (&[Vec<u64>], &mut [Vec<u64>]),
+    ) {
+        let given: Vec<usize> =
+            (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Output).collect();
+        let value = |arg: &Arg| match arg {
+            Arg::Ptr(t) => {
+                let position = given.iter().position(|g| g == t).expect("no output is given");
+                inputs[position].as_ptr() as u64
+            }
+            Arg::Axis(axis) => call.axes[*axis].cast_unsigned(),
+            Arg::Scalar(s) => call.scalars[*s].parameter(),
+            Arg::Workspace(part) => parts[*part].as_mut_ptr() as u64,
+        };
+        let mut values: Vec<u64> = step.args.iter().map(value).collect();
+        let mut args: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();
+        let size = |expr: &cutegen_spec::int_expr::IntExpr| expr.eval_axes(call.axes).expect("a size") as u32;
+        // SAFETY: the text above gives the symbol this type
+        let launch = unsafe { self.object.get::<Launch>(format!("launch_{}", step.entry).as_bytes()) };
+        // SAFETY: arguments lie as the contract has it; inputs and parts are as long as it says
+        unsafe { launch.expect("it is there")(args.as_mut_ptr(), size(&step.grid[0]), size(&step.block[0])) };
+    }
+
+    fn results(&self, call: &Call<'_>, parts: &[Vec<u64>]) -> Vec<Expected> {
+        let held = &self.printed.parts;
+        let doubles = |part: usize, n: usize| parts[part][..n].iter().map(|w| f64::from_bits(*w)).collect();
+        let mut all: Vec<Expected> = Vec::new();
+        for (result, n) in held.results.iter().zip(call.outputs) {
+            let (value, bound) = (doubles(result.value, *n), doubles(result.bound, *n));
+            all.push(Expected { value, bound, ..Expected::default() });
+        }
+        let Some(part) = held.others else { return all };
+        let bytes: Vec<u8> = parts[part].iter().flat_map(|word| word.to_le_bytes()).collect();
+        for other in others(&bytes).expect("there is room for all") {
+            let result = held.results.iter().position(|r| r.tensor == other.tensor).expect("a result");
+            all[result].also.entry(other.element).or_default().push(other.value);
+        }
+        all
+    }
+}
+
+/// A copy of `bytes` that any element type may be read from.
+fn words(bytes: &[u8]) -> Vec<u64> {
+    let word = |chunk: &[u8]| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    };
+    bytes.chunks(8).map(word).collect()
+}

@@ -1,0 +1,219 @@
+//! The reference for devices against that for the host, by numbers: its kernels run on the host over a few lines that
+//! stand for CUDA, on every kernel of the library and on what the library has little of. Functions are the same there,
+//! so both must agree in every bit but where sums of errors may round otherwise.
+
+mod device;
+#[path = "../bound/library.rs"]
+mod library;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cutegen_build::evaluate::inputs::draw_scalar;
+use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
+use cutegen_build::plan::Plan;
+use cutegen_build::print::reference::{DeviceReference, print_cuda};
+use cutegen_spec::dtype::DType;
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::settings::Settings;
+use cutegen_spec::target::Target;
+use cutegen_spec::tensor::Role;
+
+use device::Device;
+
+/// Relative errors between the two: of values, and of bounds.
+const VALUES: f64 = 1e-12;
+const BOUNDS: f64 = 1e-6;
+
+/// Multiply-adds and elements at a shape.
+const CAP: u64 = 1 << 16;
+
+/// What is drawn, and whether sums are said to be exact.
+const CASES: [(Distribution, bool); 5] = [
+    (Distribution::Normal, false),
+    (Distribution::Specials, false),
+    (Distribution::Uniform, true),
+    (Distribution::OneHotLast, false),
+    (Distribution::LargeMean, false),
+];
+
+/// Both references of a plan.
+struct Both<'a> {
+    plan: &'a Plan,
+    host: &'a Reference,
+    device: Device,
+}
+
+impl Both<'_> {
+    /// The first difference at any shape and distribution, and how many elements have several right values.
+    fn compared(&self) -> Result<usize, String> {
+        let mut several = 0;
+        for (number, axes) in library::telling_shapes(self.plan, CAP).iter().enumerate() {
+            for (distribution, exact) in CASES {
+                let found = self.case(axes, distribution, (number as u64, exact));
+                several +=
+                    found.map_err(|e| format!("{} at {axes:?}, {distribution}: {e}", self.plan.spec.name))?;
+            }
+        }
+        Ok(several)
+    }
+
+    fn case(
+        &self,
+        axes: &[i64],
+        distribution: Distribution,
+        (seed, exact): (u64, bool),
+    ) -> Result<usize, String> {
+        let spec = &self.plan.spec;
+        let drawn = contents(spec, seed, axes, distribution).expect("inputs can be drawn");
+        let inputs: Vec<Vec<u8>> = drawn.into_iter().flatten().collect();
+        let scalar = |(i, s)| draw_scalar(distribution, seed, i, s);
+        let scalars: Vec<_> = spec.scalars.iter().enumerate().map(scalar).collect();
+        let results = spec.tensors.iter().filter(|t| t.role != Role::Input);
+        let outputs: Vec<usize> = results.map(|t| t.span(axes).expect("a size") as usize).collect();
+        let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &outputs, exact };
+        let mut host = self.host.call(&call);
+        host.iter_mut().flat_map(|e| e.also.values_mut()).for_each(|all| all.sort_by(f64::total_cmp));
+        let device = self.device.call(spec, &call);
+        for (result, (host, device)) in host.iter().zip(&device).enumerate() {
+            difference(host, device).map_or(Ok(()), |e| Err(format!("result {result}: {e}")))?;
+        }
+        Ok(host.iter().map(|e| e.also.len()).sum())
+    }
+}
+
+fn difference(host: &Expected, device: &Expected) -> Option<String> {
+    let near = |a: f64, b: f64, relative: f64| {
+        a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= relative * a.abs().min(b.abs())
+    };
+    let touched = |e: &Expected, i| e.is_written(i);
+    let differs = |i: &usize| {
+        let values = touched(host, *i) && !near(host.value[*i], device.value[*i], VALUES);
+        values || touched(host, *i) != touched(device, *i) || !near(host.bound[*i], device.bound[*i], BOUNDS)
+    };
+    let at = |i: usize| {
+        let of = |e: &Expected| format!("{:e} +- {:e}", e.value[i], e.bound[i]);
+        format!("element {i} is {} by the device, {} by the host", of(device), of(host))
+    };
+    let also = (host.also != device.also)
+        .then(|| format!("{:?} are right as well by the device, {:?} by the host", device.also, host.also));
+    (0..host.value.len()).find(differs).map(at).or(also)
+}
+
+/// `work` of every plan on all cores, and what it found wrong.
+fn each(plans: &[Plan], work: impl Fn(&Plan) -> Result<usize, String> + Sync) -> (usize, Vec<String>) {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new((0, Vec::new())));
+    let run = || {
+        while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = work(plan);
+            let mut found = found.lock().expect("no plan panicked");
+            match result {
+                Ok(several) => found.0 += several,
+                Err(wrong) => found.1.push(wrong),
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(run))));
+    found.into_inner().expect("no plan panicked")
+}
+
+fn agree(plans: &[Plan]) -> usize {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (several, wrong) = each(plans, |plan| {
+        let Some(printed) = print_cuda(plan) else {
+            let is_wide = plan.spec.precision.accumulate == DType::F64;
+            return if is_wide { Ok(0) } else { Err(format!("{}: has none for devices", plan.spec.name)) };
+        };
+        let host = library::reference(plan, folder.path());
+        let device = Device::new(printed, plan.spec.name.as_str(), folder.path());
+        Both { plan, host: &host, device }.compared()
+    });
+    assert!(wrong.is_empty(), "{} of {}\n{}", wrong.len(), plans.len(), wrong.join("\n"));
+    several
+}
+
+/// The kernels of a text, for a GPU.
+fn plans(text: &str) -> Vec<Plan> {
+    let document = spec_file(text, &Settings::default());
+    assert_eq!(document.errors, []);
+    let target = Target::parse("sm_90a").expect("a target");
+    document.kernels.iter().map(|spec| Plan::new(spec, &target)).collect()
+}
+
+const SPECS: &str = include_str!("specs.toml");
+const FUNCTIONS: &str = include_str!("../../../tests/golden/specs/functions.toml");
+
+#[test]
+fn the_library_agrees() {
+    agree(&library::all());
+}
+
+#[test]
+fn every_function_and_operator_agrees() {
+    agree(&plans(FUNCTIONS));
+}
+
+#[test]
+fn strides_scatter_packing_and_ties_agree() {
+    let several = agree(&plans(SPECS));
+    assert!(several > 20, "only {several} elements have several right values");
+}
+
+#[test]
+fn what_only_the_host_can_has_no_kernels() {
+    let kernel = |dtype: &str, math: &str| {
+        let text = format!(
+            "edition = 1\n[kernels.a]\naxes = {{ n = '1..=8', k = 'n' }}\ninputs = {{ x = '{dtype}[n]' }}\n\
+             outputs = {{ y = '{dtype}[n]' }}\nmath = 'y[n] = {math}'"
+        );
+        print_cuda(&plans(&text)[0]).is_some()
+    };
+    assert!(kernel("f32", "argmax(k, x[k]) * x[n]"));
+    assert!(!kernel("f64", "2 * x[n]"), "it accumulates in f64");
+    assert!(!kernel("f32", "argmax(k <= n, x[k]) * x[n]"), "a running index");
+}
+
+/// A fault in the kernels of a spec: what stands there, and what instead.
+const PLANTED: &[(&str, &str, &str)] = &[
+    ("strided", "out.v)", "-out.v)"),
+    ("strided", "error_of(out)", "0.999 * error_of(out)"),
+    ("strided", "bound1[i] = -1", "bound1[i] = 0"),
+    ("strided", "v0 * (2 * a1)", "v0 * (3 * a1)"),
+    ("scattered", " * constant(real(s0))) +", " * constant(real(s0))) -"),
+    ("scattered", "int64_t(t1[v0])", "v0"),
+    ("packed", "s.add(term(", "s.add(-term("),
+    ("packed", "s.result(sum_scale)", "s.result(1)"),
+    ("packed", "cg_load_i4", "cg_load_u4"),
+    ("ties", "if (s.again(", "if (!s.again("),
+    ("ties", "hand_over(others, 1, at,", "hand_over(others, 1, 0,"),
+    ("ties", "(1);", "(-1);"),
+    ("bounded", "v4 < end4", "v4 < a1"),
+    ("bounded", "- w", "+ w"),
+    ("decided", "cg_lt(", "cg_gt("),
+];
+
+#[test]
+fn a_planted_fault_is_found() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let plans = plans(SPECS);
+    let mut survivors = Vec::new();
+    for (number, (name, right, wrong)) in PLANTED.iter().enumerate() {
+        let plan = plans.iter().find(|p| p.spec.name.as_str() == *name).expect("a spec");
+        let printed = print_cuda(plan).expect("it has kernels");
+        let planted = DeviceReference { source: planted(&printed.source, right, wrong), ..printed };
+        let host = library::reference(plan, folder.path());
+        let device = Device::new(planted, &format!("planted_{number}"), folder.path());
+        if (Both { plan, host: &host, device }).compared().is_ok() {
+            survivors.push(format!("{name}: {right} as {wrong}"));
+        }
+    }
+    assert_eq!(survivors, Vec::<String>::new());
+}
+
+/// The text with the first `right` of its kernels made wrong.
+fn planted(source: &str, right: &str, wrong: &str) -> String {
+    let (rules, kernels) = source.split_at(source.find("extern \"C\"").expect("kernels"));
+    assert!(kernels.contains(right), "no `{right}` in\n{kernels}");
+    format!("{rules}{}", kernels.replacen(right, wrong, 1))
+}
