@@ -7,11 +7,10 @@ use std::rc::Rc;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 
-use super::compare::is_telling;
+use super::desk::{Contents, Desk, Holding, Inputs};
 use super::error::Error;
 use super::inputs::{Distribution, Request, draw, draw_scalar, mix, scalar_value};
 use super::protocol::ScalarValue;
-use super::reference::{Call, Expected, Reference};
 use super::strided::Placed;
 
 /// Chooses a scalar's value from a seed and its position; `None` leaves it to [`draw_scalar`].
@@ -19,52 +18,51 @@ pub type ScalarChoice = Box<dyn Fn(u64, usize) -> Option<f64>>;
 
 /// One shape and distribution.
 #[derive(Debug)]
-pub(crate) struct Case {
+pub(crate) struct Case<H> {
     pub(crate) axes: Vec<i64>,
     pub(crate) distribution: Distribution,
     pub(crate) scalars: Vec<ScalarValue>,
-    /// What each tensor holds before a launch, by position; none for outputs.
-    pub(crate) contents: Vec<Option<Vec<u8>>>,
-    /// What each tensor must hold after it; none for inputs.
-    pub(crate) expected: Vec<Option<Expected>>,
+    /// Inputs and expectations, in the form of the desk.
+    pub(crate) held: H,
     /// Positions of outputs for which the bound is too loose to tell anything.
     pub(crate) loose: Vec<usize>,
 }
 
 /// Draws cases and keeps them while they fit.
-pub(crate) struct Cases {
-    reference: Reference,
+pub(super) struct Cases<D: Desk> {
+    pub(super) desk: D,
     seed: u64,
     exact_integers: bool,
     scalar: Option<ScalarChoice>,
-    kept: BTreeMap<(usize, Distribution), Rc<Case>>,
+    kept: BTreeMap<(usize, Distribution), Rc<Case<D::Held>>>,
     room: usize,
 }
 
-impl Cases {
-    pub(crate) fn new(
-        reference: Reference,
+impl<D: Desk> Cases<D> {
+    pub(super) fn new(
+        desk: D,
         seed: u64,
         exact_integers: bool,
         scalar: Option<ScalarChoice>,
         room: usize,
     ) -> Self {
-        Self { reference, seed, exact_integers, scalar, kept: BTreeMap::new(), room }
+        Self { desk, seed, exact_integers, scalar, kept: BTreeMap::new(), room }
     }
 
     /// The case of shape number `shape`, whose extents are `axes`.
-    pub(crate) fn get(
+    pub(super) fn get(
         &mut self,
         spec: &KernelSpec,
         shape: usize,
         axes: &[i64],
         distribution: Distribution,
-    ) -> Result<Rc<Case>, Error> {
+    ) -> Result<Rc<Case<D::Held>>, Error> {
         if let Some(case) = self.kept.get(&(shape, distribution)) {
             return Ok(Rc::clone(case));
         }
-        let case = Rc::new(self.draw(spec, mix(self.seed ^ shape as u64), axes, distribution)?);
-        if let Some(room) = self.room.checked_sub(case.bytes()) {
+        let (case, bytes) = self.draw(spec, mix(self.seed ^ shape as u64), axes, distribution)?;
+        let case = Rc::new(case);
+        if let Some(room) = self.room.checked_sub(bytes) {
             self.room = room;
             self.kept.insert((shape, distribution), Rc::clone(&case));
         }
@@ -77,29 +75,19 @@ impl Cases {
         seed: u64,
         axes: &[i64],
         distribution: Distribution,
-    ) -> Result<Case, Error> {
+    ) -> Result<(Case<D::Held>, usize), Error> {
         let contents = contents(spec, seed, axes, distribution)?;
         let scalars = self.scalars(spec, seed, distribution);
-        let inputs: Vec<Vec<u8>> = contents.iter().flatten().cloned().collect();
-        let outputs: Vec<usize> = spec
-            .tensors_with_results()
-            .map(|t| Ok(Placed::new(&spec.tensors[t], axes)?.span))
-            .collect::<Result<_, _>>()?;
         // declared ranges and distinct values are larger than what `Integers` promises
         let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
-        let exact = self.exact_integers && distribution == Distribution::Integers && small;
-        let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &outputs, exact };
-        let mut expected: Vec<Option<Expected>> = vec![None; spec.tensors.len()];
-        for (t, result) in spec.tensors_with_results().zip(self.reference.call(&call)) {
-            expected[t] = Some(result);
-        }
-        let loose = |t: &usize| expected[*t].as_ref().is_some_and(|e| !is_telling(spec.tensors[*t].dtype, e));
-        let loose = (0..spec.tensors.len()).filter(loose).collect();
-        Ok(Case { axes: axes.to_vec(), distribution, scalars, contents, expected, loose })
+        let is_exact = self.exact_integers && distribution == Distribution::Integers && small;
+        let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact };
+        let Holding { held, loose, bytes } = self.desk.hold(inputs)?;
+        Ok((Case { axes: axes.to_vec(), distribution, scalars, held, loose }, bytes))
     }
 
     /// The scalars of a launch.
-    pub(crate) fn scalars(
+    pub(super) fn scalars(
         &self,
         spec: &KernelSpec,
         seed: u64,
@@ -158,24 +146,4 @@ fn input(
     let dense = draw(distribution, &request);
     let dense = dense.map_err(|reason| Error::Shape(format!("`{}` at {axes:?} {reason}", tensor.name)))?;
     Ok(placed.scatter(dense))
-}
-
-/// Tensors with a result to be judged: inouts and outputs.
-trait Results {
-    fn tensors_with_results(&self) -> impl Iterator<Item = usize>;
-}
-
-impl Results for KernelSpec {
-    fn tensors_with_results(&self) -> impl Iterator<Item = usize> {
-        (0..self.tensors.len()).filter(|t| self.tensors[*t].role != Role::Input)
-    }
-}
-
-impl Case {
-    fn bytes(&self) -> usize {
-        let held: usize = self.contents.iter().flatten().map(Vec::len).sum();
-        let several = |e: &Expected| e.also.values().map(|v| 64 + 8 * v.len()).sum::<usize>();
-        let wanted = |e: &Expected| 16 * e.value.len() + several(e);
-        held + self.expected.iter().flatten().map(wanted).sum::<usize>()
-    }
 }

@@ -27,6 +27,22 @@ pub enum Check {
     Misalignment,
     /// One distribution of inputs.
     Distribution(Distribution),
+    /// A module's global memory is the same after every launch as when it was loaded.
+    Globals,
+    /// Shared memory is filled with NaN by a kernel of ours before launches.
+    Scramble,
+    /// The error of all elements together is that of the naive kernel, within a factor.
+    Rms,
+    /// Outputs of timed launches equal those of untimed ones.
+    Timed,
+    /// No time is shorter than the roofline allows.
+    Floor,
+    /// A launch ends in time.
+    Deadline,
+    /// What the contract asks of the device fits it, co-residency among it.
+    Occupancy,
+    /// Finalists are clean under compute-sanitizer.
+    Sanitizer,
 }
 
 /// The checks that are on.
@@ -111,6 +127,27 @@ pub enum Fault {
         /// Where.
         place: Place,
     },
+    /// Global memory of the module changed: the kernel keeps something from launch to launch.
+    StateKept {
+        /// The case.
+        place: Place,
+        /// The section of the module.
+        section: String,
+    },
+    /// Timed launches left other outputs than untimed ones did.
+    TimedOtherwise {
+        /// The shape.
+        place: Place,
+    },
+    /// A launch took less time than its bytes and operations allow.
+    TooFast {
+        /// The shape.
+        place: Place,
+        /// What was measured.
+        micros: f64,
+        /// What the device needs at least.
+        floor: f64,
+    },
     /// The same inputs gave other bits.
     NotRepeatable {
         /// The first difference.
@@ -144,6 +181,9 @@ impl Fault {
             Fault::Touched { .. } => Check::Untouched,
             Fault::OutOfBounds { .. } => Check::Guards,
             Fault::InputWritten { .. } => Check::Inputs,
+            Fault::StateKept { .. } => Check::Globals,
+            Fault::TimedOtherwise { .. } => Check::Timed,
+            Fault::TooFast { .. } => Check::Floor,
             Fault::NotRepeatable { .. } => Check::Repeats,
         }
     }
@@ -158,6 +198,9 @@ impl Fault {
             | Fault::Touched { place, .. }
             | Fault::OutOfBounds { place }
             | Fault::InputWritten { place }
+            | Fault::StateKept { place, .. }
+            | Fault::TimedOtherwise { place }
+            | Fault::TooFast { place, .. }
             | Fault::NotRepeatable { place, .. } => place,
         }
     }
@@ -187,6 +230,15 @@ impl fmt::Display for Fault {
             }
             Fault::OutOfBounds { place } => write!(f, "written out of bounds: {place}"),
             Fault::InputWritten { place } => write!(f, "input written: {place}"),
+            Fault::StateKept { place, section } => {
+                write!(f, "keeps state: {place}: a launch changed its module's `{section}`")
+            }
+            Fault::TimedOtherwise { place } => {
+                write!(f, "left other outputs when timed than when not: {place}")
+            }
+            Fault::TooFast { place, micros, floor } => {
+                write!(f, "too fast to be true: {place}: {micros:.2} us, at least {floor:.2} us are needed")
+            }
             Fault::NotRepeatable { place, repeat, first, found } => {
                 write!(f, "not repeatable: {place}: {first:e} became {found:e} in repeat {repeat}")
             }

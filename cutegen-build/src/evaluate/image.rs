@@ -1,17 +1,14 @@
-//! [`Image`]: where one launch's tensors and workspace lie in the arena; filling it before a launch, and reading off
-//! it afterwards what was written that must not be.
+//! [`Image`]: where one launch's tensors and workspace lie in the arena, and which tensor a byte of it belongs to.
 
-use cutegen_spec::contract::{Contract, Initial};
+use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
-use cutegen_spec::tensor::Role;
 
-use super::arena::{Alignment, Extent, Layout, damage, fill_guard, layout};
+use super::arena::{Alignment, Extent, Layout, layout};
 use super::case::Case;
 use super::element;
 use super::error::Error;
-use super::fault::{Check, Checks, Fault, Place};
-use super::memory::SharedMemory;
+use super::fault::Place;
 use super::protocol::Region;
 use super::strided::Placed;
 
@@ -24,8 +21,10 @@ pub(crate) struct Image {
     pub(crate) workspace: Region,
     /// Length of the arena.
     pub(crate) bytes: u64,
-    parts: Vec<Region>,
-    guards: Vec<Region>,
+    /// The workspace's parts.
+    pub(crate) parts: Vec<Region>,
+    /// What lies between and around all of them.
+    pub(crate) guards: Vec<Region>,
 }
 
 /// Lays a launch out; `Ok(None)` when the contract's workspace has no size at these extents.
@@ -54,60 +53,8 @@ pub(crate) fn image(
 }
 
 impl Image {
-    /// Brings the arena to the state that a launch finds: inputs, poison, patterns.
-    pub(crate) fn fill(
-        &self,
-        arena: &mut SharedMemory,
-        case: &Case,
-        contract: &Contract,
-        poison: u8,
-        checks: &Checks,
-    ) -> Result<(), Error> {
-        for guard in &self.guards {
-            fill_guard(arena.slice_mut(*guard)?);
-        }
-        for (region, contents) in self.tensors.iter().zip(&case.contents) {
-            match contents {
-                Some(contents) => arena.slice_mut(*region)?.copy_from_slice(contents),
-                None if checks.has(Check::Poison) => arena.slice_mut(*region)?.fill(poison),
-                None => {}
-            }
-        }
-        for (region, part) in self.parts.iter().zip(&contract.workspace) {
-            let clean = part.initial == Initial::Undefined && !checks.has(Check::WorkspacePoison);
-            arena.slice_mut(*region)?.fill(if clean { 0 } else { poison });
-        }
-        Ok(())
-    }
-
-    /// The first thing written that must not be.
-    pub(crate) fn trespass(
-        &self,
-        arena: &SharedMemory,
-        spec: &KernelSpec,
-        case: &Case,
-        checks: &Checks,
-    ) -> Result<Option<Fault>, Error> {
-        for guard in self.guards.iter().filter(|_| checks.has(Check::Guards)) {
-            if let Some(at) = damage(arena.slice(*guard)?) {
-                return Ok(Some(Fault::OutOfBounds {
-                    place: self.nearest(spec, case, guard.offset + at as u64),
-                }));
-            }
-        }
-        let inputs = spec.tensors.iter().enumerate().filter(|(_, t)| t.role == Role::Input);
-        for (t, tensor) in inputs.filter(|_| checks.has(Check::Inputs)) {
-            let (found, Some(given)) = (arena.slice(self.tensors[t])?, &case.contents[t]) else { continue };
-            if let Some(byte) = (found != given).then(|| first_difference(found, given)).flatten() {
-                let place = place(spec, case, t, element::of_byte(tensor.dtype, byte as i64) as usize);
-                return Ok(Some(Fault::InputWritten { place }));
-            }
-        }
-        Ok(None)
-    }
-
     /// The element, of the tensor closest to it, that `offset` would belong to.
-    fn nearest(&self, spec: &KernelSpec, case: &Case, offset: u64) -> Place {
+    pub(crate) fn nearest<H>(&self, spec: &KernelSpec, case: &Case<H>, offset: u64) -> Place {
         let distance = |r: &Region| match offset {
             o if o < r.offset => r.offset - o,
             o => o - (r.offset + r.bytes).min(o),
@@ -123,16 +70,11 @@ impl Image {
 }
 
 /// An element of a tensor, by its number in the tensor's memory.
-pub(crate) fn place(spec: &KernelSpec, case: &Case, tensor: usize, element: usize) -> Place {
+pub(crate) fn place<H>(spec: &KernelSpec, case: &Case<H>, tensor: usize, element: usize) -> Place {
     let tensor = &spec.tensors[tensor];
     let index = Placed::new(tensor, &case.axes).map_or_else(|_| vec![element as i64], |p| p.index(element));
     let (axes, distribution) = (case.axes.clone(), case.distribution);
     Place { axes, distribution, tensor: tensor.name.clone(), index }
-}
-
-/// The first byte in which two contents differ.
-pub(crate) fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
-    a.iter().zip(b).position(|(a, b)| a != b)
 }
 
 /// Regions of the workspace's parts from its start, and its length.

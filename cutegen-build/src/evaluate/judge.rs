@@ -1,5 +1,5 @@
-//! [`Judge`]: a session that judges many candidates for one spec. It holds the reference and the drawn cases, fills
-//! arenas, has runners launch candidates on them, and compares every element. It never loads candidate code.
+//! [`Session`]: judges many candidates for one spec. It draws the cases, has its desk hold them and fill arenas, has
+//! runners launch candidates on those, and has every element compared. It never loads candidate code.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,32 +12,29 @@ use cutegen_spec::tensor::Role;
 use super::arena::Alignment;
 use super::candidate::{Candidate, Loadable};
 use super::case::Cases;
+use super::desk::Desk;
 use super::error::Error;
 use super::fault::Check;
 use super::image::{Image, image};
 use super::inputs::Distribution;
 use super::outcome::{Correctness, NotCounted, Outcome};
-use super::reference::Reference;
-use super::session::Halt;
+use super::session::{Bench, Halt};
 use super::settings::{Question, Settings};
 use super::shapes::{Budget, shapes};
-use super::worker::Worker;
 
-/// A judging session. Bound to the thread that made it, as its runners are.
-pub struct Judge {
+/// A judging session at a desk. Bound to the thread that made it, as its runners are. The runner goes before the desk:
+/// what it maps is the desk's.
+pub(super) struct Session<D: Desk> {
     pub(super) spec: KernelSpec,
     pub(super) settings: Settings,
-    pub(super) cases: Cases,
+    pub(super) bench: Option<Bench<D::Arena>>,
+    /// Inputs of the last timed shape's slots: drawing them anew for every comparison would take most of it.
+    pub(super) drawn: Option<(Vec<i64>, Rc<D::Drawn>)>,
+    pub(super) cases: Cases<D>,
     shapes: Vec<Vec<i64>>,
-    pub(super) worker: Option<Worker>,
     pub(super) folder: tempfile::TempDir,
     pub(super) linked: u64,
-    /// Inputs of the slots of the last timed shapes: drawing them anew for every comparison would take most of it.
-    pub(super) drawn: BTreeMap<(Vec<i64>, u64), Drawn>,
 }
-
-/// The contents of one slot's tensors: `None` for what a kernel writes.
-pub(super) type Drawn = Rc<Vec<Option<Vec<u8>>>>;
 
 /// How much of the domain a pass covers.
 struct Scope {
@@ -46,29 +43,27 @@ struct Scope {
     repeats: u32,
 }
 
-impl Judge {
-    /// A session for `question`.
-    pub fn new(question: Question, settings: Settings) -> Result<Self, Error> {
-        let Question { spec, reference, exact_integers, cost, tiles, scalar } = question;
+impl<D: Desk> Session<D> {
+    /// A session for `question`, at this desk.
+    pub(super) fn new(question: Question, settings: Settings, desk: D) -> Result<Self, Error> {
+        let Question { spec, reference: _, exact_integers, cost, tiles, scalar } = question;
         let (cap, most) = (settings.cost_cap, settings.shapes_most);
         let shapes = shapes(&spec, &Budget { cost: &cost, cap, most, tiles: &tiles });
         if shapes.is_empty() {
             return Err(Error::Shape(format!("kernel `{}` has no shape", spec.name)));
         }
-        let reference = Reference::load(&reference)?;
-        let cases = Cases::new(reference, settings.seed, exact_integers, scalar, settings.keep_bytes);
+        let cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
-        Ok(Self { spec, settings, cases, shapes, worker: None, folder, linked: 0, drawn: BTreeMap::new() })
+        Ok(Self { spec, settings, bench: None, drawn: None, cases, shapes, folder, linked: 0 })
     }
 
     /// The shapes that a full pass judges.
-    #[must_use]
-    pub fn shapes(&self) -> &[Vec<i64>] {
+    pub(super) fn shapes(&self) -> &[Vec<i64>] {
         &self.shapes
     }
 
     /// Judges one candidate where it is eligible, on few shapes and distributions.
-    pub fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
+    pub(super) fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
         let (shapes, count) = self.settings.screening;
         let distributions = self.distributions().take(count).collect();
         let scope = Scope { shapes, distributions, repeats: self.settings.repeats.0 };
@@ -76,7 +71,7 @@ impl Judge {
     }
 
     /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
-    pub fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
+    pub(super) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
         let scope = Scope { shapes: self.shapes.len(), distributions, repeats: self.settings.repeats.1 };
         let outcome = self.judge(variants, &scope)?;

@@ -1,14 +1,14 @@
 //! What judge and runner say to each other: one JSON value per line on the runner's stdin and stdout, bulk data in
-//! one shared-memory arena whose file descriptor the runner inherits.
+//! one shared arena, whose file descriptor the runner inherits.
 //!
 //! Order: one [`Request::Start`], answered by [`Reply::Ready`]; then any number of [`Request::Job`]s, each answered
 //! by one reply; end of input ends the runner. No message carries a seed, a distribution, a reference or a bound, and
 //! none carries a float (JSON would round it).
 //!
-//! **The arena is the initial state.** All regions of a job lie inside `arena_bytes` of the shared mapping, as the
-//! judge filled it: inputs drawn, outputs and undefined workspace poisoned, guards patterned. A backend whose kernels
-//! cannot address the mapping copies the whole image to one device allocation (base at least 256-byte aligned, same
-//! offsets, so guards and misalignment carry over), and copies it back before it replies.
+//! **The arena is the initial state.** All regions of a job lie inside `arena_bytes` of it, as the judge filled it:
+//! inputs drawn, outputs and undefined workspace poisoned, guards patterned. Where the backend is a device, so is the
+//! arena: memory that the judge made there. Under compute-sanitizer alone it is host memory still, whose regions the
+//! runner copies to allocations of their own and back.
 
 use std::path::PathBuf;
 
@@ -31,12 +31,42 @@ pub enum Request {
 pub struct Start {
     /// What it will run candidates on.
     pub backend: Backend,
-    /// The inherited file descriptor of the arena.
-    pub arena_fd: i32,
+    /// The arena, by an inherited file descriptor.
+    pub memory: Memory,
     /// Limits that it puts on itself before the first candidate is loaded.
     pub limits: Limits,
     /// The folder of linked candidates: all that a host runner may read besides the system's libraries.
     pub candidates: PathBuf,
+    /// The gate's own kernels, of which a CUDA runner launches the one that scrambles shared memory.
+    pub kernels: Option<PathBuf>,
+}
+
+/// What an arena is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Memory {
+    /// A file in memory, which both processes map and which can grow.
+    Host {
+        /// Its descriptor.
+        fd: i32,
+    },
+    /// Memory of the device, which both processes map; a larger one needs another runner.
+    Device {
+        /// Its descriptor, as the driver exports it.
+        fd: i32,
+        /// Its length.
+        bytes: u64,
+    },
+}
+
+impl Memory {
+    /// Its descriptor.
+    #[must_use]
+    pub fn fd(self) -> i32 {
+        match self {
+            Memory::Host { fd } | Memory::Device { fd, .. } => fd,
+        }
+    }
 }
 
 /// What candidates run on.
@@ -76,7 +106,7 @@ impl Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Job {
-    /// Length of the arena that this job uses. It only grows; the runner maps anew when it has.
+    /// Length of the arena that this job uses. One of the host only grows; the runner maps anew when it has.
     pub arena_bytes: u64,
     /// Extents of all axes of the spec, by position.
     pub axes: Vec<i64>,
@@ -98,8 +128,8 @@ pub struct Program {
     pub format: Format,
     /// How it is launched.
     pub contract: Contract,
-    /// Regions of all tensors, by position, for each slot of the rotation. `Run` uses the first slot. Programs of one
-    /// job share the regions of inputs and have their own for outputs.
+    /// Regions of all tensors, by position, for each slot of the rotation. Programs of one job share the regions of
+    /// inputs and have their own for outputs.
     pub slots: Vec<Vec<Region>>,
     /// The workspace; its parts lie at [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
     pub workspace: Region,
@@ -148,21 +178,25 @@ pub enum ScalarValue {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Launch the first program on its first slot; answered by [`Reply::Done`].
+    /// Launch the first program once on each of its slots; answered by [`Reply::Done`].
     Run(Run),
     /// Time all programs in interleaved blocks; answered by [`Reply::Timed`].
     Time(TimePlan),
+    /// Time these blocks of the programs of the last `Time`, the same number of launches each; answered by
+    /// [`Reply::Timed`].
+    Blocks(Vec<usize>),
 }
 
 /// A judged launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Run {
-    /// How often; before each but the first, the arena is brought back to the state in which the job found it. On
-    /// `Host` always 1: there the candidate shares the runner's process, so the judge itself counts repeats.
-    pub repeats: u32,
-    /// Load the artifact afresh before the first launch, so that its globals start anew.
+    /// Load the artifact afresh before the launch, so that its globals start anew.
     pub reload: bool,
+    /// Fill the shared memory of every multiprocessor with NaN first.
+    pub scramble: bool,
+    /// Compare the module's global memory before and after.
+    pub watch_globals: bool,
 }
 
 /// A comparison: which program each block times. Every block is the same number of launches; the runner doubles that
@@ -171,12 +205,24 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TimePlan {
-    /// Index of the program of each block, in order.
+    /// Index of the program of each block, in order; more may be asked for with [`Action::Blocks`].
     pub order: Vec<usize>,
     /// The shortest time a block may last.
     pub min_block_ns: u64,
     /// How long all programs together are run before the first block.
     pub warm_up_ns: u64,
+    /// How hard the device is driven.
+    pub regime: Regime,
+}
+
+/// How hard a device is driven while it is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regime {
+    /// In bursts of at most 50 ms with pauses, so that the power limit is not what is measured.
+    Burst,
+    /// Without pause.
+    Sustained,
 }
 
 /// Runner to judge.
@@ -185,9 +231,9 @@ pub struct TimePlan {
 pub enum Reply {
     /// The runner takes jobs.
     Ready(Ready),
-    /// All launches of a `Run` finished; results lie in the arena.
+    /// The launch of a `Run` finished; results lie in the arena.
     Done(Done),
-    /// All blocks of a `Time` finished; the last outputs of every slot lie in the arena.
+    /// All blocks of a `Time` or `Blocks` finished; the last outputs of every slot lie in the arena.
     Timed(Timed),
     /// The artifact or its contract cannot be launched: an outcome of the candidate. The runner goes on.
     Refused(String),
@@ -213,8 +259,8 @@ pub struct Ready {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Done {
-    /// With `repeats > 1`: how many repeats left another arena (inside the program's regions) than the first did.
-    pub differing_repeats: u32,
+    /// A part of the module's global memory that the launch changed, when that was watched.
+    pub changed_global: Option<String>,
 }
 
 /// The answer to a `Time`.
@@ -266,7 +312,7 @@ mod tests {
             axes: vec![3],
             scalars: vec![ScalarValue::F32(1e-5_f32.to_bits()), ScalarValue::F64(0.1_f64.to_bits())],
             programs: vec![program],
-            action: Action::Run(Run { repeats: 1, reload: true }),
+            action: Action::Run(Run { reload: true, scramble: false, watch_globals: true }),
         };
         let request = Request::Job(job);
         let line = serde_json::to_string(&request).expect("prints");

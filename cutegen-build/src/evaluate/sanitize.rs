@@ -14,10 +14,13 @@ use super::arena::{Alignment, POISON};
 use super::candidate::{Candidate, Loadable};
 use super::error::Error;
 use super::inputs::Distribution;
-use super::judge::Judge;
-use super::protocol::{Action, Job, Reply, Run};
+use super::desk::host::fill;
+use super::desk::{Desk, Filling};
+use super::judge::Session;
+use super::memory::SharedMemory;
+use super::protocol::{Action, Job, Memory, Reply, Run};
 use super::session::{Halt, program};
-use super::worker::{Answer, RUN_APART, Worker, Workers};
+use super::worker::{Answer, First, RUN_APART, Worker, Workers};
 
 /// How the sanitizer ends when it found something.
 const FOUND: i32 = 86;
@@ -88,9 +91,9 @@ pub fn locate(path: Option<&OsStr>, cuda_home: Option<&OsStr>) -> Option<PathBuf
     folders.map(|folder| folder.join("compute-sanitizer")).find_map(|file| file.canonicalize().ok())
 }
 
-impl Judge {
+impl<D: Desk> Session<D> {
     /// Runs `candidate` under the tools, at the smallest shapes where it is eligible.
-    pub fn sanitize(
+    pub(super) fn sanitize(
         &mut self,
         candidate: &Candidate,
         sanitizer: &Path,
@@ -143,20 +146,24 @@ impl Judge {
         let log = self.folder.path().join(format!("{}.{shape}.log", tool.name()));
         // a report of an earlier run must not speak for this one
         let _ = std::fs::remove_file(&log);
-        let mut worker = match under(&self.settings.workers, sanitizer, tool, &log)
-            .start_as(RUN_APART, self.folder.path())
-        {
+        let contents = self.cases.desk.contents(&case.held)?;
+        let mut arena = SharedMemory::create()?;
+        arena.grow(image.bytes)?;
+        let (contract, checks) = (&variant.candidate.contract, &self.settings.checks);
+        let filling = Filling { image: &image, held: &(), contract, poison: POISON, checks };
+        fill(&mut arena, &contents, &filling)?;
+        let memory = Memory::Host { fd: arena.fd() };
+        let first = First { memory, candidates: self.folder.path(), kernels: None };
+        let worker = match under(&self.settings.workers, sanitizer, tool, &log).start(RUN_APART, first) {
             Ok(worker) => worker,
             Err(error) => return Ok(Some(not_run(&error))),
         };
-        worker.arena.grow(image.bytes)?;
-        image.fill(&mut worker.arena, &case, &variant.candidate.contract, POISON, &self.settings.checks)?;
         let job = Job {
             arena_bytes: image.bytes,
             axes: case.axes.clone(),
             scalars: case.scalars.clone(),
             programs: vec![program(variant, vec![image.tensors.clone()], image.workspace)],
-            action: Action::Run(Run { repeats: 1, reload: true }),
+            action: Action::Run(Run { reload: true, scramble: false, watch_globals: false }),
         };
         let (answer, status) = drive(worker, job)?;
         let report = std::fs::read_to_string(&log).unwrap_or_default();

@@ -1,15 +1,15 @@
 //! A session's runner: linking what it opens, replacing it when a candidate took it down, and turning its answers into
 //! outcomes.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::candidate::{Candidate, Loadable, prepare};
+use super::desk::Desk;
 use super::error::Error;
-use super::judge::Judge;
+use super::judge::Session;
 use super::outcome::{Crash, Outcome};
 use super::protocol::{Backend, Job, Program, Region, Reply};
-use super::worker::{Answer, Worker, Workers};
+use super::worker::{Answer, First, RUN, Worker};
 
 /// Why judging ends early: an outcome of the candidate, or an error of ours.
 pub(super) enum Halt {
@@ -17,11 +17,18 @@ pub(super) enum Halt {
     Error(Error),
 }
 
-impl Judge {
+/// A live runner, and the memory that it shares with the judge. Each has its own: nothing that an earlier runner left
+/// behind can reach the memory of a later one.
+pub(super) struct Bench<A> {
+    pub(super) worker: Worker,
+    pub(super) arena: A,
+}
+
+impl<D: Desk> Session<D> {
     /// Links what must be linked, and starts a runner that no other host candidate has touched.
     pub(super) fn load(&mut self, candidates: &[Candidate]) -> Result<Vec<Loadable>, Halt> {
         if self.settings.workers.backend == Backend::Host {
-            self.worker = None;
+            self.bench = None;
         }
         let mut loaded = Vec::with_capacity(candidates.len());
         for candidate in candidates {
@@ -37,67 +44,58 @@ impl Judge {
 
     /// Ends the present runner; the next launch starts another.
     pub(super) fn replace_worker(&mut self) {
-        self.worker = None;
+        self.bench = None;
     }
 
-    /// The present runner, or a new one.
-    pub(super) fn worker(&mut self) -> Result<&mut Worker, Error> {
-        running(&mut self.worker, &self.settings.workers, self.folder.path())
+    /// The present runner with an arena of at least this length, or a new one.
+    pub(super) fn bench(&mut self, bytes: u64) -> Result<&mut Bench<D::Arena>, Error> {
+        let desk = &self.cases.desk;
+        let fits = match &mut self.bench {
+            Some(bench) => desk.grow(&mut bench.arena, bytes)?,
+            None => false,
+        };
+        if !fits {
+            self.bench = None; // first, or both arenas must fit at once
+            let arena = desk.arena(bytes)?;
+            let kernels = self.settings.device.as_ref().map(|device| device.kernels.as_path());
+            let first = First { memory: desk.memory(&arena), candidates: self.folder.path(), kernels };
+            let worker = self.settings.workers.start(RUN, first)?;
+            self.bench = Some(Bench { worker, arena });
+        }
+        self.bench.as_mut().ok_or_else(|| Error::Worker("vanished".to_owned()))
     }
 
     /// The device that the present runner works on, in words.
     pub(super) fn device(&self) -> String {
-        self.worker.as_ref().map(|w| w.ready.device.clone()).unwrap_or_default()
+        self.bench.as_ref().map(|b| b.worker.ready.device.clone()).unwrap_or_default()
     }
 
     /// Isolation that the present runner does not have.
     pub(super) fn not_enforced(&self) -> Vec<String> {
-        self.worker.as_ref().map(|w| w.ready.not_enforced.clone()).unwrap_or_default()
-    }
-
-    /// Whether a runner may map an arena of this length twice, as it does when the arena grows.
-    pub(super) fn check_size(&self, bytes: u64) -> Result<(), Error> {
-        let limit = self.settings.workers.limits.address_space / 2;
-        match self.settings.workers.backend {
-            Backend::Host if bytes >= limit => {
-                Err(Error::Shape(format!("an arena of {bytes} bytes exceeds the runner's {limit}")))
-            }
-            Backend::Host | Backend::Cuda => Ok(()),
-        }
+        self.bench.as_ref().map(|b| b.worker.ready.not_enforced.clone()).unwrap_or_default()
     }
 
     /// The runner's reply; a runner that is gone is replaced at the next launch.
     pub(super) fn answer(&mut self, job: Job, deadline: Duration) -> Result<Reply, Halt> {
-        let outcome = match self.worker()?.answer(job, deadline)? {
+        let bench = self.bench(job.arena_bytes)?;
+        let outcome = match bench.worker.answer(job, deadline)? {
             Answer::Reply(reply) => return Ok(reply),
             Answer::Refused(reason) => return Err(Outcome::Blocked(reason).into()),
             Answer::Crashed(crash) => Outcome::Crashed(crash),
             Answer::TimedOut(after) => Outcome::TimedOut(after),
         };
-        self.worker = None;
+        self.bench = None;
         Err(outcome.into())
     }
 
     /// A reply to another question than was asked.
     pub(super) fn unexpected(&mut self, reply: &Reply) -> Halt {
-        self.worker = None;
+        self.bench = None;
         let reason = format!("answered {reply:?}");
         match self.settings.workers.backend {
             Backend::Host => Outcome::Crashed(Crash::Protocol(reason)).into(),
             Backend::Cuda => Halt::Error(Error::Worker(reason)),
         }
-    }
-}
-
-/// The runner in `present`, started when there is none.
-pub(super) fn running<'a>(
-    present: &'a mut Option<Worker>,
-    workers: &Workers,
-    candidates: &Path,
-) -> Result<&'a mut Worker, Error> {
-    match present {
-        Some(worker) => Ok(worker),
-        empty => Ok(empty.insert(workers.start(candidates)?)),
     }
 }
 

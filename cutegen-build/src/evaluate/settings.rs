@@ -1,13 +1,17 @@
 //! What a judging session is told: the [`Question`] and how thoroughly to judge it.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use cutegen_spec::spec::KernelSpec;
 
 use super::case::ScalarChoice;
 use super::fault::Checks;
+use super::protocol::Backend;
 use super::worker::Workers;
+use crate::print::reference::DeviceReference;
 
 /// Cost of judging a shape once.
 pub type Cost = Box<dyn Fn(&[i64]) -> u64>;
@@ -53,14 +57,49 @@ pub struct Settings {
     pub pairs: usize,
     /// Bytes that the rotation of a comparison may grow to, to exceed the last-level cache.
     pub rotation_bytes: u64,
+    /// Slots of a rotation whose inputs are drawn; further ones repeat theirs in memory of their own.
+    pub drawn_slots: u64,
+    /// The least time that a kernel can take; none where no ceilings are known.
+    pub floor: Option<Floor>,
+    /// What the judge needs on a device; none where candidates run on the host.
+    pub device: Option<OnDevice>,
     /// Checks that are on: all of them, but for the gate's own tests.
     pub checks: Checks,
+}
+
+/// The least time of a launch, microseconds, at these extents.
+#[derive(Clone)]
+pub struct Floor(pub Rc<dyn Fn(&[i64]) -> f64>);
+
+impl Floor {
+    pub(super) fn micros(&self, axes: &[i64]) -> f64 {
+        (self.0)(axes)
+    }
+}
+
+impl fmt::Debug for Floor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Floor")
+    }
+}
+
+/// What the judge launches itself on a device.
+#[derive(Clone, Debug)]
+pub struct OnDevice {
+    /// The cubin of [`KERNELS`](super::KERNELS).
+    pub kernels: PathBuf,
+    /// The reference's kernels: their cubin, and what was printed. Without them the host's reference is used.
+    pub reference: Option<(PathBuf, DeviceReference)>,
 }
 
 impl Settings {
     /// The defaults.
     #[must_use]
     pub fn new(workers: Workers, seed: u64) -> Self {
+        let drawn_slots = match workers.backend {
+            Backend::Host => u64::MAX,
+            Backend::Cuda => 4,
+        };
         Self {
             workers,
             linker: PathBuf::from("c++"),
@@ -73,6 +112,9 @@ impl Settings {
             keep_bytes: 1 << 30,
             pairs: 30,
             rotation_bytes: 256 << 20,
+            drawn_slots,
+            floor: None,
+            device: None,
             checks: Checks::default(),
         }
     }

@@ -7,133 +7,222 @@ use std::time::Duration;
 
 use cutegen_spec::tensor::Role;
 
-use super::arena::{Alignment, Extent, POISON, SECOND_POISON, fill_guard, layout};
+use super::arena::{Alignment, Extent, POISON, layout};
 use super::candidate::{Candidate, Loadable};
 use super::case::contents;
+use super::desk::{Desk, Slots};
 use super::error::Error;
+use super::fault::{Check, Fault, Place};
 use super::image::workspace;
 use super::inputs::{Distribution, mix};
-use super::judge::{Drawn, Judge};
-use super::memory::SharedMemory;
+use super::judge::Session;
 use super::outcome::{Crash, Outcome};
-use super::protocol::{Action, Job, Program, Region, Reply, Run, TimePlan, Timed};
+use super::protocol::{Action, Backend, Job, Program, Regime, Region, Reply, Run, TimePlan, Timed};
 use super::session::{Halt, program};
 use super::stats::{CANDIDATE, Comparison, INCUMBENT, compare, interleave};
 use super::strided::Placed;
 
 const MIN_BLOCK_NS: u64 = 200_000;
 const WARM_UP_NS: u64 = 20_000_000;
-const SLOTS: (u64, u64) = (3, 64);
+/// How long a device is kept busy before, and at least while, it is timed without pause.
+const SUSTAINED_WARM_UP_NS: u64 = 300_000_000;
+const SUSTAINED_NS: u64 = 3_000_000_000;
 
 /// The longest that all blocks together may take, calibration included.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// Contents of every inout and output, by program, slot and tensor.
-type Results = Vec<Vec<Vec<Vec<u8>>>>;
+/// How often a rotation covers the last-level cache.
+const CACHES: u64 = 3;
+const SLOTS_LEAST: u64 = 3;
 
-/// Inputs of a rotation, and where everything lies.
-struct Rotation {
+/// Memory of a timing, and where everything lies in it.
+struct Rotation<D: Desk> {
     axes: Vec<i64>,
     seed: u64,
-    contents: Vec<Drawn>,
+    drawn: Rc<D::Drawn>,
     programs: Vec<Program>,
     guards: Vec<Region>,
     bytes: u64,
 }
 
-impl Judge {
-    /// Times `candidate` against `incumbent` at these extents. The outcome when either cannot be timed: it crashes,
-    /// hangs, is not eligible, or leaves other outputs than when it is not timed.
-    pub fn compare(
+/// Which timing of a session this is. Each has inputs of its own, so that what won once must win again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// While candidates are ranked.
+    Ranking,
+    /// Of a finalist, in a new process and on new inputs.
+    Final,
+}
+
+impl<D: Desk> Session<D> {
+    /// See [`Judge::compare`](super::Judge::compare).
+    pub(super) fn compare(
         &mut self,
         candidate: &Candidate,
         incumbent: &Candidate,
         axes: &[i64],
     ) -> Result<Result<Comparison, Outcome>, Error> {
-        match self.try_compare([candidate.clone(), incumbent.clone()], axes) {
-            Ok(comparison) => Ok(Ok(comparison)),
-            Err(Halt::Outcome(outcome)) => Ok(Err(*outcome)),
-            Err(Halt::Error(error)) => Err(error),
-        }
+        let pair = [candidate.clone(), incumbent.clone()];
+        settle(self.time(pair, axes, Turn::Ranking, Regime::Burst))
     }
 
-    fn try_compare(&mut self, candidates: [Candidate; 2], axes: &[i64]) -> Result<Comparison, Halt> {
+    /// See [`Judge::measure`](super::Judge::measure).
+    pub(super) fn measure(
+        &mut self,
+        candidate: &Candidate,
+        incumbent: &Candidate,
+        axes: &[i64],
+        regime: Regime,
+    ) -> Result<Result<Comparison, Outcome>, Error> {
+        settle(self.time([candidate.clone(), incumbent.clone()], axes, Turn::Final, regime))
+    }
+
+    fn time(
+        &mut self,
+        candidates: [Candidate; 2],
+        axes: &[i64],
+        turn: Turn,
+        regime: Regime,
+    ) -> Result<Comparison, Halt> {
         let loaded = self.load(&candidates)?;
+        if turn == Turn::Final {
+            self.replace_worker();
+        }
         // its cache sizes the rotation
-        self.worker()?;
-        let rotation = self.rotation(&loaded, axes)?;
-        self.check_size(rotation.bytes)?;
+        self.bench(0)?;
+        let rotation = self.rotation(&loaded, axes, turn)?;
         let untimed = self.untimed(&rotation)?;
         let order = interleave(self.settings.pairs, rotation.seed);
-        let (timed, left) = self.timed(&rotation, &order)?;
-        if self.spec.deterministic && untimed != left {
-            let reason = "left other outputs when timed than when not".to_owned();
-            return Err(Outcome::Blocked(reason).into());
+        let (timed, left) = self.timed(&rotation, &order, regime)?;
+        if self.spec.deterministic && self.settings.checks.has(Check::Timed) {
+            self.check_timed(&rotation, &untimed, &left)?;
         }
         let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);
-        comparison.ok_or_else(|| Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned())).into())
+        let comparison =
+            comparison.ok_or_else(|| Halt::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
+        self.check_floor(axes, &comparison)?;
+        Ok(comparison)
     }
 
-    /// Runs every program once on every slot, in a runner of its own.
-    fn untimed(&mut self, rotation: &Rotation) -> Result<Results, Halt> {
-        self.replace_worker();
-        rotation.fill(&mut self.worker()?.arena, POISON)?;
+    fn check_timed(&self, rotation: &Rotation<D>, untimed: &D::Left, left: &D::Left) -> Result<(), Halt> {
+        if self.cases.desk.same(untimed, left)? {
+            return Ok(());
+        }
+        let place = self.timed_place(&rotation.axes);
+        Err(Outcome::Incorrect(Fault::TimedOtherwise { place }).into())
+    }
+
+    /// No kernel is faster than its bytes and operations allow.
+    fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Result<(), Halt> {
+        let Some(floor) = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor)) else {
+            return Ok(());
+        };
+        let (micros, floor) = (comparison.candidate_us, floor.micros(axes));
+        if micros >= floor {
+            return Ok(());
+        }
+        let place = self.timed_place(axes);
+        Err(Outcome::Incorrect(Fault::TooFast { place, micros, floor }).into())
+    }
+
+    fn timed_place(&self, axes: &[i64]) -> Place {
+        let output = self.spec.tensors.iter().find(|t| t.role != Role::Input);
+        Place {
+            axes: axes.to_vec(),
+            distribution: Distribution::Normal,
+            tensor: output.map(|t| t.name.clone()).unwrap_or_default(),
+            index: Vec::new(),
+        }
+    }
+
+    /// Runs every program once on every slot.
+    fn untimed(&mut self, rotation: &Rotation<D>) -> Result<D::Left, Halt> {
+        self.fill_rotation(rotation)?;
         for program in &rotation.programs {
-            for slot in &program.slots {
-                let slots = vec![slot.clone()];
-                let programs = vec![Program { slots, ..program.clone() }];
-                let job = self.job(rotation, programs, Action::Run(Run { repeats: 1, reload: false }));
-                match self.answer(job, self.settings.deadline)? {
-                    Reply::Done(_) => {}
-                    other => return Err(self.unexpected(&other)),
-                }
+            let run = Run { reload: true, scramble: false, watch_globals: false };
+            let job = self.job(rotation, vec![program.clone()], Action::Run(run));
+            match self.answer(job, DEADLINE)? {
+                Reply::Done(_) => {}
+                other => return Err(self.unexpected(&other)),
             }
         }
-        Ok(self.results(rotation)?)
+        self.left(rotation)
     }
 
-    fn timed(&mut self, rotation: &Rotation, order: &[usize]) -> Result<(Timed, Results), Halt> {
-        self.replace_worker();
-        rotation.fill(&mut self.worker()?.arena, SECOND_POISON)?;
-        let plan = TimePlan { order: order.to_vec(), min_block_ns: MIN_BLOCK_NS, warm_up_ns: WARM_UP_NS };
+    fn timed(
+        &mut self,
+        rotation: &Rotation<D>,
+        order: &[usize],
+        regime: Regime,
+    ) -> Result<(Timed, D::Left), Halt> {
+        self.fill_rotation(rotation)?;
+        let (min_block_ns, warm_up_ns) = match regime {
+            Regime::Burst => (MIN_BLOCK_NS, WARM_UP_NS),
+            Regime::Sustained => {
+                (MIN_BLOCK_NS.max(SUSTAINED_NS / order.len().max(1) as u64), SUSTAINED_WARM_UP_NS)
+            }
+        };
+        let plan = TimePlan { order: order.to_vec(), min_block_ns, warm_up_ns, regime };
         let job = self.job(rotation, rotation.programs.clone(), Action::Time(plan));
         match self.answer(job, DEADLINE)? {
-            Reply::Timed(timed) => Ok((timed, self.results(rotation)?)),
+            Reply::Timed(timed) => Ok((timed, self.left(rotation)?)),
             other => Err(self.unexpected(&other)),
         }
     }
 
-    fn job(&self, rotation: &Rotation, programs: Vec<Program>, action: Action) -> Job {
+    /// A freshly filled arena. A host candidate gets a new runner with it: its state may lie anywhere in the old one.
+    fn fill_rotation(&mut self, rotation: &Rotation<D>) -> Result<(), Error> {
+        if self.settings.workers.backend == Backend::Host {
+            self.replace_worker();
+        }
+        self.bench(rotation.bytes)?;
+        let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned())) };
+        let slots = |program| {
+            let Program { slots, workspace, .. } = program;
+            Slots { slots, workspace: *workspace }
+        };
+        let programs: Vec<Slots<'_>> = rotation.programs.iter().map(slots).collect();
+        let (arena, drawn) = (&mut bench.arena, &rotation.drawn);
+        self.cases.desk.fill_rotation(arena, drawn, &programs, &rotation.guards, POISON)
+    }
+
+    fn job(&self, rotation: &Rotation<D>, programs: Vec<Program>, action: Action) -> Job {
         let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
         Job { arena_bytes: rotation.bytes, axes: rotation.axes.clone(), scalars, programs, action }
     }
 
-    /// What every program left in the elements of its outputs; gaps keep the poison of their launch. Inouts are left
-    /// out: timed launches follow one another on them.
-    fn results(&mut self, rotation: &Rotation) -> Result<Results, Error> {
-        let outputs = self.spec.tensors_with(Role::Output);
-        let outputs = outputs.map(|t| Ok((t, Placed::new(&self.spec.tensors[t], &rotation.axes)?)));
-        let outputs: Vec<(usize, Placed)> = outputs.collect::<Result<_, Error>>()?;
-        let arena = &self.worker()?.arena;
-        let left =
-            |slot: &Vec<Region>, (t, placed): &(usize, Placed)| Ok(placed.gather(arena.slice(slot[*t])?));
-        let read = |slot: &Vec<Region>| outputs.iter().map(|output| left(slot, output)).collect();
-        rotation.programs.iter().map(|p| p.slots.iter().map(read).collect()).collect()
+    /// What every program left in its outputs. Inouts are left out: timed launches follow one another on them.
+    fn left(&mut self, rotation: &Rotation<D>) -> Result<D::Left, Halt> {
+        let outputs: Vec<usize> = self.spec.tensors_with(Role::Output).collect();
+        let slots = rotation.programs.iter().flat_map(|program| &program.slots);
+        let regions: Vec<Region> = slots.flat_map(|slot| outputs.iter().map(|t| slot[*t])).collect();
+        self.bench(rotation.bytes)?;
+        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        Ok(self.cases.desk.left(&bench.arena, &regions)?)
     }
 
-    /// Normal inputs of a slot, drawn once a session.
-    fn draw(&mut self, seed: u64, slot: u64, axes: &[i64]) -> Result<Drawn, Error> {
-        let key = (axes.to_vec(), slot);
-        if let Some(drawn) = self.drawn.get(&key) {
+    /// Normal inputs of the slots, kept while the same shape is timed.
+    fn draw(&mut self, seed: u64, slots: u64, axes: &[i64], turn: Turn) -> Result<Rc<D::Drawn>, Error> {
+        let known = self.drawn.as_ref().filter(|(known, _)| known == axes && turn == Turn::Ranking);
+        if let Some((_, drawn)) = known {
             return Ok(Rc::clone(drawn));
         }
-        let drawn = Rc::new(contents(&self.spec, mix(seed ^ slot), axes, Distribution::Normal)?);
-        self.drawn.insert(key, Rc::clone(&drawn));
+        let slots = slots.min(self.settings.drawn_slots);
+        let draw = |slot| contents(&self.spec, mix(seed ^ slot), axes, Distribution::Normal);
+        let contents = (0..slots).map(draw).collect::<Result<Vec<_>, _>>()?;
+        let drawn = Rc::new(self.cases.desk.drawn(contents)?);
+        if turn == Turn::Ranking {
+            self.drawn = Some((axes.to_vec(), Rc::clone(&drawn)));
+        }
         Ok(drawn)
     }
 
-    fn rotation(&mut self, variants: &[Loadable], axes: &[i64]) -> Result<Rotation, Halt> {
-        let seed = mix(self.settings.seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));
+    fn rotation(&mut self, variants: &[Loadable], axes: &[i64], turn: Turn) -> Result<Rotation<D>, Halt> {
+        let seed = match turn {
+            Turn::Ranking => self.settings.seed,
+            Turn::Final => mix(!self.settings.seed),
+        };
+        let seed = mix(seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));
         let count = self.slots(axes)?;
         let mut plan = Placing::default();
         let slots: Vec<Vec<Vec<usize>>> =
@@ -156,26 +245,25 @@ impl Judge {
             }
             programs.push(program(variant, own, placed.regions[spaces[p]]));
         }
-        let contents = (0..count).map(|slot| self.draw(seed, slot, axes)).collect::<Result<_, _>>()?;
-        Ok(Rotation {
-            axes: axes.to_vec(),
-            seed,
-            contents,
-            programs,
-            guards: placed.guards,
-            bytes: placed.bytes,
-        })
+        let drawn = self.draw(seed, count, axes, turn)?;
+        let (axes, guards, bytes) = (axes.to_vec(), placed.guards, placed.bytes);
+        Ok(Rotation { axes, seed, drawn, programs, guards, bytes })
     }
 
     /// Slots of a rotation: three, and more until three times the cache or the allowed bytes are filled.
     fn slots(&self, axes: &[i64]) -> Result<u64, Error> {
-        let cache = self.worker.as_ref().map_or(0, |w| w.ready.cache_bytes);
+        let cache = self.bench.as_ref().map_or(0, |b| b.worker.ready.cache_bytes);
         let mut bytes = 1;
         for tensor in &self.spec.tensors {
             bytes += Placed::new(tensor, axes)?.bytes() as u64;
         }
-        let wanted = (3 * cache).min(self.settings.rotation_bytes) / bytes;
-        Ok(wanted.clamp(SLOTS.0, SLOTS.1))
+        let most = match self.settings.workers.backend {
+            Backend::Host => 64,
+            // below 45 KB a slot, launches may still find data in an H200's cache
+            Backend::Cuda => 4096,
+        };
+        let wanted = (CACHES * cache).min(self.settings.rotation_bytes).div_ceil(bytes);
+        Ok(wanted.clamp(SLOTS_LEAST, most))
     }
 
     /// Places one slot's tensors: inputs for both programs, all else for each; their numbers by program and tensor.
@@ -194,6 +282,14 @@ impl Judge {
     }
 }
 
+fn settle(timed: Result<Comparison, Halt>) -> Result<Result<Comparison, Outcome>, Error> {
+    match timed {
+        Ok(comparison) => Ok(Ok(comparison)),
+        Err(Halt::Outcome(outcome)) => Ok(Err(*outcome)),
+        Err(Halt::Error(error)) => Err(error),
+    }
+}
+
 /// Extents in the order in which they are placed.
 #[derive(Default)]
 struct Placing {
@@ -204,27 +300,5 @@ impl Placing {
     fn add(&mut self, bytes: u64) -> usize {
         self.extents.push((Extent { bytes, element: 1 }, Alignment::Allocator));
         self.extents.len() - 1
-    }
-}
-
-impl Rotation {
-    /// Inputs into every slot, poison into every output and workspace.
-    fn fill(&self, arena: &mut SharedMemory, poison: u8) -> Result<(), Error> {
-        arena.grow(self.bytes)?;
-        for guard in &self.guards {
-            fill_guard(arena.slice_mut(*guard)?);
-        }
-        for program in &self.programs {
-            arena.slice_mut(program.workspace)?.fill(poison);
-            for (slot, contents) in program.slots.iter().zip(&self.contents) {
-                for (region, contents) in slot.iter().zip(contents.iter()) {
-                    match contents {
-                        Some(contents) => arena.slice_mut(*region)?.copy_from_slice(contents),
-                        None => arena.slice_mut(*region)?.fill(poison),
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -1,19 +1,17 @@
 //! [`Worker`]: the judge's end of a runner process. It starts it, speaks with it under a deadline, kills its process
-//! group when that passes, and says how it ended. Each worker has an arena of its own: nothing that an earlier runner
-//! left behind can reach the memory of a later one.
+//! group when that passes, and says how it ended. The memory that it shares with the judge is the judge's to make.
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::error::Error;
-use super::memory::SharedMemory;
 use super::outcome::Crash;
-use super::protocol::{Backend, Job, Limits, Ready, Reply, Request, Start};
+use super::protocol::{Backend, Job, Limits, Memory, Ready, Reply, Request, Start};
 
 /// Says, in a worker's environment, that it is one. Its `main` calls [`super::runner::main`] when the value is
 /// [`RUN`].
@@ -49,10 +47,19 @@ pub(crate) struct Worker {
     unread: Vec<u8>,
     backend: Backend,
     reaped: bool,
-    /// The memory that both see.
-    pub(crate) arena: SharedMemory,
     /// What it found when it started.
     pub(crate) ready: Ready,
+}
+
+/// What a runner is told before its first job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First<'a> {
+    /// The arena.
+    pub(crate) memory: Memory,
+    /// The folder of what it may open.
+    pub(crate) candidates: &'a Path,
+    /// The gate's own kernels.
+    pub(crate) kernels: Option<&'a Path>,
 }
 
 /// How a job went, as the candidate's outcome: errors are ours.
@@ -81,23 +88,22 @@ const START_DEADLINE: Duration = Duration::from_secs(60);
 const LONGEST_LINE: usize = 1 << 20;
 
 impl Workers {
-    /// Starts a runner of what lies in `candidates`, and waits until it takes jobs.
-    pub(crate) fn start(&self, candidates: &Path) -> Result<Worker, Error> {
-        self.start_as(RUN, candidates)
-    }
-
-    /// The same, with this value of [`VARIABLE`].
-    pub(crate) fn start_as(&self, kind: &str, candidates: &Path) -> Result<Worker, Error> {
-        let arena = SharedMemory::create()?;
-        let mut child = self.spawn(&arena, kind)?;
+    /// Starts a runner, as this value of [`VARIABLE`] says, and waits until it takes jobs.
+    pub(crate) fn start(&self, kind: &str, first: First<'_>) -> Result<Worker, Error> {
+        let mut child = self.spawn(first.memory.fd(), kind)?;
         let (requests, Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Error::Worker("has no pipes".to_owned()));
         };
         let (backend, ready) = (self.backend, Ready::default());
         let (unread, reaped) = (Vec::new(), false);
-        let mut worker = Worker { child, requests, replies, unread, backend, reaped, arena, ready };
-        let candidates = candidates.to_owned();
-        let start = Start { backend, arena_fd: worker.arena.fd(), limits: self.limits, candidates };
+        let mut worker = Worker { child, requests, replies, unread, backend, reaped, ready };
+        let start = Start {
+            backend,
+            memory: first.memory,
+            limits: self.limits,
+            candidates: first.candidates.to_owned(),
+            kernels: first.kernels.map(Path::to_owned),
+        };
         worker.send(&Request::Start(start)).map_err(|e| Error::system("start a runner", e))?;
         match worker.receive(START_DEADLINE) {
             Ok(Reply::Ready(ready)) => worker.ready = ready,
@@ -107,11 +113,10 @@ impl Workers {
         Ok(worker)
     }
 
-    fn spawn(&self, arena: &SharedMemory, kind: &str) -> Result<Child, Error> {
+    fn spawn(&self, fd: RawFd, kind: &str) -> Result<Child, Error> {
         let mut command = Command::new(&self.exe);
         command.args(&self.args).env_clear().envs(self.env.iter().cloned()).env(VARIABLE, kind);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-        let fd = arena.fd();
         // SAFETY: between fork and exec only one async-signal-safe call is made, on a descriptor of ours.
         unsafe {
             command.pre_exec(move || match libc::fcntl(fd, libc::F_SETFD, 0) {

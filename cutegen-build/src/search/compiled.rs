@@ -107,7 +107,7 @@ fn layout(plan: &Plan, candidate: &Candidate, artifact: &Artifact) -> Result<(),
             let scalars: Vec<u32> = plan.spec.scalars.iter().map(|scalar| scalar.dtype.bits() / 8).collect();
             let kernels: Vec<(String, Vec<(u32, u32)>)> =
                 info.kernels.iter().map(|kernel| (kernel.name.clone(), pairs(&kernel.params))).collect();
-            evaluate::runner::resolve::check_layout(&candidate.contract, &scalars, &kernels)
+            evaluate::cuda::resolve::check_layout(&candidate.contract, &scalars, &kernels)
         }
     }
 }

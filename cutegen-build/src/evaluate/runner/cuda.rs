@@ -1,78 +1,80 @@
-//! Cubins, launched through the driver on device 0 (the judge narrows `CUDA_VISIBLE_DEVICES` to pick another).
-//!
-//! The arena's whole image is copied to one device allocation, the contract's steps run in order on one stream, and
-//! the image is copied back. Under compute-sanitizer every region has an allocation of its own instead
-//! ([`Placement::Apart`]), so that a read or write one element past it is seen.
-//!
-//! Not here yet: clocks and throttle reasons (NVML), comparison of `.nv.global*` contents, memory that the judge
-//! maps itself.
+//! Cubins, launched through the driver on device 0 (the judge narrows `CUDA_VISIBLE_DEVICES` to pick another), on
+//! memory of the device that the judge made, filled and reads: the contract's steps run in order on one stream.
 
 mod blocks;
+mod globals;
 mod graph;
-mod memory;
-mod program;
-mod rotation;
-mod session;
+mod scramble;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
+
+use cutegen_runtime::cuda::CUdeviceptr;
+use cutegen_spec::contract::Contract;
 
 use super::{Device, Stop};
-use crate::evaluate::memory::SharedMemory;
-use crate::evaluate::protocol::{Done, Job, Program, Ready, Region, Run, TimePlan, Timed};
-use memory::{Placed, Together, workspace_parts};
-use program::{Launch, Loaded};
-use session::Session;
+use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
+use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::cuda::session::Session;
+use crate::evaluate::protocol::{Done, Format, Job, Program, Ready, Region, Run, TimePlan, Timed};
+use blocks::Bench;
+use globals::Globals;
+use scramble::Scramble;
 
-/// Where regions lie on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placement {
-    /// As in the arena: guards and misalignment carry over.
-    Together,
-    /// Each alone; undefined workspace stays uninitialised.
-    Apart,
+/// The longest a stream may take to finish; the judge's own limit usually comes first.
+const WALL: Duration = Duration::from_secs(20);
+
+/// One device with what is loaded on it. Fields are dropped in this order: launches before modules and memory.
+pub(super) struct Cuda {
+    bench: Option<Bench>,
+    loaded: BTreeMap<PathBuf, Module>,
+    scramble: Option<Scramble>,
+    arena: DeviceMemory,
+    session: Rc<Session>,
 }
 
-/// One device with what is loaded on it.
-pub(super) struct Cuda {
-    session: Rc<Session>,
-    placement: Placement,
-    loaded: BTreeMap<PathBuf, Loaded>,
-    arena: Option<Together>,
+/// A loaded cubin.
+struct Module {
+    loaded: Loaded,
+    globals: Globals,
 }
 
 impl Cuda {
-    /// Opens driver, device and stream.
-    pub(super) fn open(placement: Placement) -> Result<Self, Stop> {
-        let session = Rc::new(Session::open(placement)?);
-        Ok(Self { session, placement, loaded: BTreeMap::new(), arena: None })
+    /// Opens driver, device and stream, and maps the judge's arena.
+    pub(super) fn open(arena: &OwnedFd, bytes: u64, kernels: Option<&Path>) -> Result<Self, Stop> {
+        let session = Rc::new(Session::open(WALL)?);
+        let arena = DeviceMemory::adopt(&session, arena, bytes)?;
+        let scramble = kernels.map(|path| Scramble::load(&session, path)).transpose()?;
+        Ok(Self { bench: None, loaded: BTreeMap::new(), scramble, arena, session })
     }
 
-    /// Device memory for all of a job; grown when it must be.
-    fn place(&mut self, job: &Job) -> Result<&mut Together, Stop> {
-        let fits = self.arena.as_ref().is_some_and(|arena| arena.bytes() >= job.arena_bytes);
-        if !fits {
-            self.arena = None; // first, or both must fit at once
-            self.arena = Some(Together::new(&self.session, job.arena_bytes)?);
-        }
-        self.arena.as_mut().ok_or_else(|| Stop::Failed("the device's arena vanished".to_owned()))
-    }
-
-    fn load(&mut self, job: &Job, program: &Program, reload: bool) -> Result<(), Stop> {
-        let known = self.loaded.get(&program.artifact).is_some_and(|l| l.serves(&program.contract));
+    fn load(&mut self, job: &Job, program: &Program, reload: bool) -> Result<&Module, Stop> {
+        let path = &program.artifact;
+        let known = self.loaded.get(path).is_some_and(|m| m.loaded.serves(&program.contract));
         if reload || !known {
-            self.loaded.remove(&program.artifact);
-            let loaded = Loaded::load(&self.session, job, program)?;
-            self.loaded.insert(program.artifact.clone(), loaded);
+            self.bench = None;
+            self.loaded.remove(path);
+            let image = image(program)?;
+            let loaded = Loaded::load(&self.session, &image, &program.contract, &job.scalars)?;
+            let globals = Globals::of(&image, &loaded)?;
+            self.loaded.insert(path.clone(), Module { loaded, globals });
         }
-        Ok(())
+        self.loaded.get(path).ok_or_else(|| Stop::Failed("a module vanished".to_owned()))
     }
 
-    fn launch(&self, job: &Job, program: &Program, slot: &[Region], at: &dyn Placed) -> Result<Launch, Stop> {
-        let loaded = self.loaded.get(&program.artifact);
-        let loaded = loaded.ok_or_else(|| Stop::Failed("a module vanished".to_owned()))?;
-        Launch::of(loaded, job, program, slot, at)
+    fn launch(&self, job: &Job, program: &Program, slot: &[Region]) -> Result<Launch, Stop> {
+        let module = self.loaded.get(&program.artifact);
+        let module = module.ok_or_else(|| Stop::Failed("a module vanished".to_owned()))?;
+        let tensors = slot.iter().map(|r| self.arena.at(*r)).collect::<Result<Vec<_>, _>>()?;
+        let parts = workspace_parts(&program.contract, &job.axes, program.workspace)?;
+        let workspace = parts.iter().map(|part| Ok((self.arena.at(*part)?, part.bytes)));
+        let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, Stop>>()?;
+        let placed =
+            Placed { axes: &job.axes, scalars: &job.scalars, tensors: &tensors, workspace: &workspace };
+        Launch::of(&module.loaded, &program.contract, &placed)
     }
 }
 
@@ -82,75 +84,68 @@ impl Device for Cuda {
         Ok(Ready { device, cache_bytes, not_enforced: Vec::new() })
     }
 
-    fn run(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop> {
-        match self.placement {
-            Placement::Together => self.run_together(job, run, arena),
-            Placement::Apart => self.run_apart(job, run, arena),
+    fn run(&mut self, job: &Job, run: Run) -> Result<Done, Stop> {
+        let program = &job.programs[0];
+        self.load(job, program, run.reload)?;
+        let slots = program.slots.iter().map(|slot| self.launch(job, program, slot));
+        let launches = slots.collect::<Result<Vec<_>, _>>()?;
+        if let Some(scramble) = self.scramble.as_ref().filter(|_| run.scramble) {
+            scramble.go(&self.session)?;
         }
+        let globals = &self.load(job, program, false)?.globals;
+        let before = if run.watch_globals { globals.read()? } else { Vec::new() };
+        launches.iter().try_for_each(|launch| launch.go(&self.session))?;
+        self.session.wait()?;
+        let changed_global = if run.watch_globals { globals.changed(&before)? } else { None };
+        Ok(Done { changed_global })
     }
 
-    fn time(&mut self, job: &Job, plan: &TimePlan, arena: &mut SharedMemory) -> Result<Timed, Stop> {
-        if self.placement == Placement::Apart {
-            return Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()));
-        }
+    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, Stop> {
+        self.bench = None;
         self.loaded.clear(); // every comparison starts from fresh modules
         for program in &job.programs {
             self.load(job, program, false)?;
         }
-        self.place(job)?.upload(arena)?;
-        let base = self.arena.as_ref().ok_or_else(|| Stop::Failed("no device arena".to_owned()))?;
-        let rotation = rotation::Rotation::new(&self.session, base, job)?;
-        let mut launches = Vec::with_capacity(job.programs.len());
-        for program in &job.programs {
-            let mut turns = Vec::new();
-            for replica in rotation.replicas() {
-                for slot in &program.slots {
-                    turns.push(self.launch(job, program, slot, &replica)?);
-                }
-            }
-            launches.push(turns);
-        }
-        let timed = blocks::time(&self.session, &launches, plan)?;
-        base.download(arena)?;
-        rotation.fold_differences(job, arena)?;
+        let turns = |program: &Program| {
+            program.slots.iter().map(|slot| self.launch(job, program, slot)).collect::<Result<Vec<_>, _>>()
+        };
+        let launches = job.programs.iter().map(turns).collect::<Result<Vec<_>, _>>()?;
+        let bench = Bench::prepare(&self.session, launches, plan)?;
+        let timed = bench.time(&plan.order)?;
+        self.bench = Some(bench);
         Ok(timed)
+    }
+
+    fn blocks(&mut self, order: &[usize]) -> Result<Timed, Stop> {
+        let bench = self.bench.as_ref();
+        bench.ok_or_else(|| Stop::Failed("nothing was timed yet".to_owned()))?.time(order)
     }
 }
 
-impl Cuda {
-    fn run_together(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop> {
-        let program = &job.programs[0];
-        self.load(job, program, run.reload)?;
-        self.place(job)?.upload(arena)?;
-        let base = self.arena.as_ref().ok_or_else(|| Stop::Failed("no device arena".to_owned()))?;
-        let launch = self.launch(job, program, &program.slots[0], base)?;
-        let pristine = if run.repeats > 1 { Some(base.duplicate()?) } else { None };
-        launch.go(&self.session)?;
-        self.session.wait()?;
-        base.download(arena)?;
-        let mut done = Done::default();
-        for _ in 1..run.repeats {
-            if let Some(pristine) = &pristine {
-                base.restore(pristine)?;
-            }
-            launch.go(&self.session)?;
-            self.session.wait()?;
-            done.differing_repeats += u32::from(base.differs(0, arena, &program.slots[0])?);
-        }
-        Ok(done)
+/// The file's bytes.
+pub(super) fn image(program: &Program) -> Result<Vec<u8>, Stop> {
+    match program.format {
+        Format::Cubin => {}
+        Format::SharedObject => return Err(Stop::Failed("a shared object for the CUDA backend".to_owned())),
     }
+    let path = &program.artifact;
+    std::fs::read(path).map_err(|error| Stop::Failed(format!("{}: {error}", path.display())))
+}
 
-    /// One launch: the sanitizer looks at a kernel, not at its repeats.
-    fn run_apart(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop> {
-        let program = &job.programs[0];
-        self.load(job, program, run.reload)?;
-        let parts = workspace_parts(&program.contract, &job.axes, program.workspace)?;
-        let apart = memory::Apart::new(&self.session, &program.slots[0], &parts)?;
-        apart.upload(arena)?;
-        let launch = self.launch(job, program, &program.slots[0], &apart)?;
-        launch.go(&self.session)?;
-        self.session.wait()?;
-        apart.download(arena)?;
-        Ok(Done::default())
+/// Where the workspace's parts lie in the arena.
+pub(super) fn workspace_parts(
+    contract: &Contract,
+    axes: &[i64],
+    whole: Region,
+) -> Result<Vec<Region>, Stop> {
+    let refused = || Stop::Refused("its workspace cannot be sized".to_owned());
+    let (offsets, total) = contract.workspace_layout(axes).ok_or_else(refused)?;
+    if u64::try_from(total).map_err(|_| refused())? > whole.bytes {
+        return Err(Stop::Failed("the judge gave too little workspace".to_owned()));
     }
+    let parts = contract.workspace.iter().zip(offsets).map(|(part, offset)| {
+        let bytes = part.bytes.eval_axes(axes).and_then(|b| u64::try_from(b).ok()).ok_or_else(refused)?;
+        Ok(Region { offset: whole.offset + offset.unsigned_abs(), bytes })
+    });
+    parts.collect()
 }

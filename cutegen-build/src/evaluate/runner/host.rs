@@ -15,9 +15,10 @@ use crate::evaluate::protocol::{
     Done, Format, Job, Program, Ready, Region, Run, ScalarValue, TimePlan, Timed,
 };
 
-/// Loaded objects by path.
-#[derive(Debug, Default)]
+/// The arena, and loaded objects by path.
+#[derive(Debug)]
 pub(super) struct Host {
+    arena: SharedMemory,
     libraries: BTreeMap<PathBuf, Library>,
 }
 
@@ -41,26 +42,33 @@ impl Device for Host {
         Ok(Ready { device, cache_bytes: cache_bytes(), not_enforced: Vec::new() })
     }
 
-    fn run(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop> {
+    fn run(&mut self, job: &Job, run: Run) -> Result<Done, Stop> {
+        self.map(job)?;
         let program = &job.programs[0];
         if run.reload {
             self.libraries.remove(&program.artifact);
         }
-        let mut launch = self.resolve(job, program, &program.slots[0], arena)?;
-        launch.go();
+        for slot in &program.slots {
+            self.resolve(job, program, slot)?.go();
+        }
         Ok(Done::default())
     }
 
-    fn time(&mut self, job: &Job, plan: &TimePlan, arena: &mut SharedMemory) -> Result<Timed, Stop> {
+    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, Stop> {
+        self.map(job)?;
         let mut programs = Vec::with_capacity(job.programs.len());
         for program in &job.programs {
-            let slots = program.slots.iter().map(|slot| self.resolve(job, program, slot, arena));
+            let slots = program.slots.iter().map(|slot| self.resolve(job, program, slot));
             programs.push(Turning { slots: slots.collect::<Result<_, _>>()?, next: 0 });
         }
         programs.iter_mut().for_each(|program| program.launch(program.slots.len()));
         let launches = calibrate(&mut programs, plan);
         let block_ns = plan.order.iter().map(|p| programs[*p].block(launches)).collect();
         Ok(Timed { launches, block_ns })
+    }
+
+    fn blocks(&mut self, _: &[usize]) -> Result<Timed, Stop> {
+        Err(Stop::Failed("a host runner keeps no programs to time again".to_owned()))
     }
 }
 
@@ -101,16 +109,19 @@ fn calibrate(programs: &mut [Turning], plan: &TimePlan) -> u32 {
 }
 
 impl Host {
-    fn resolve(
-        &mut self,
-        job: &Job,
-        program: &Program,
-        slot: &[Region],
-        arena: &SharedMemory,
-    ) -> Result<Launch, Stop> {
+    pub(super) fn new(arena: SharedMemory) -> Self {
+        Self { arena, libraries: BTreeMap::new() }
+    }
+
+    fn map(&mut self, job: &Job) -> Result<(), Stop> {
+        self.arena.remap(job.arena_bytes).map_err(|error| Stop::Failed(error.to_string()))
+    }
+
+    fn resolve(&mut self, job: &Job, program: &Program, slot: &[Region]) -> Result<Launch, Stop> {
         let workspace = workspace(&program.contract, &job.axes, program.workspace)?;
+        self.load(&program.artifact, program.format)?;
+        let (arena, library) = (&self.arena, self.library(&program.artifact)?);
         let bind = Binding { job, slot, workspace: &workspace, arena };
-        let library = self.library(&program.artifact, program.format)?;
         let steps = program.contract.steps.iter();
         let calls = steps.map(|step| {
             let values = step.args.iter().map(|arg| bind.value(*arg)).collect::<Result<_, _>>()?;
@@ -120,7 +131,7 @@ impl Host {
         Ok(Launch { zeroed: zeroed(&program.contract, &workspace, arena)?, calls })
     }
 
-    fn library(&mut self, path: &Path, format: Format) -> Result<&Library, Stop> {
+    fn load(&mut self, path: &Path, format: Format) -> Result<(), Stop> {
         match format {
             Format::SharedObject => {}
             Format::Cubin => return Err(Stop::Failed("a cubin for the host backend".to_owned())),
@@ -131,6 +142,10 @@ impl Host {
                 .map_err(|error| Stop::Refused(format!("cannot be loaded: {error}")))?;
             self.libraries.insert(path.to_owned(), library);
         }
+        Ok(())
+    }
+
+    fn library(&self, path: &Path) -> Result<&Library, Stop> {
         self.libraries.get(path).ok_or_else(|| Stop::Failed("a library vanished".to_owned()))
     }
 }

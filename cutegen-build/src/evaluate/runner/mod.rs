@@ -3,30 +3,46 @@
 //!
 //! It must not know: seeds, distributions, references, bounds, verdicts.
 
+mod apart;
 mod channel;
 mod cuda;
 mod host;
 mod limits;
-pub mod resolve;
 mod walls;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
 use super::memory::SharedMemory;
-use super::protocol::{Action, Backend, Done, Job, Ready, Reply, Request, Run, Start, TimePlan, Timed};
+use super::protocol::{
+    Action, Backend, Done, Job, Memory, Ready, Reply, Request, Run, Start, TimePlan, Timed,
+};
+use apart::Apart;
 use channel::Channel;
-use cuda::{Cuda, Placement};
+use cuda::Cuda;
+use host::Host;
 
-/// What a backend does. The arena is mapped to at least the job's length and its regions lie inside it.
+/// What a backend does with its arena.
 pub(crate) trait Device {
     /// What was found when the backend started; called once, after limits are in place.
     fn ready(&mut self) -> Result<Ready, Stop>;
 
-    /// Launches the job's first program on its first slot, see [`Run`].
-    fn run(&mut self, job: &Job, run: Run, arena: &mut SharedMemory) -> Result<Done, Stop>;
+    /// Launches the job's first program on each of its slots, see [`Run`].
+    fn run(&mut self, job: &Job, run: Run) -> Result<Done, Stop>;
 
     /// Times the job's programs, see [`TimePlan`].
-    fn time(&mut self, job: &Job, plan: &TimePlan, arena: &mut SharedMemory) -> Result<Timed, Stop>;
+    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, Stop>;
+
+    /// Times more blocks of the programs that were timed last.
+    fn blocks(&mut self, order: &[usize]) -> Result<Timed, Stop>;
+}
+
+/// Where a CUDA runner's tensors lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placement {
+    /// In the judge's arena: guards and misalignment as it made them.
+    Together,
+    /// Each in an allocation of its own, for compute-sanitizer.
+    Apart,
 }
 
 /// Why a device did not do what it was asked.
@@ -67,18 +83,18 @@ fn serve(placement: Placement) -> Result<(), String> {
     if placement == Placement::Together {
         // under the sanitizer some belong to it
         let [requests, replies] = channel.fds();
-        limits::close_leaked(vec![requests, replies, start.arena_fd])?;
+        limits::close_leaked(vec![requests, replies, start.memory.fd()])?;
     }
-    let (mut device, mut arena) = match open(&start, placement) {
-        Ok((device, arena, ready)) => {
+    let mut device = match open(&start, placement) {
+        Ok((device, ready)) => {
             channel.send(&Reply::Ready(ready))?;
-            (device, arena)
+            device
         }
         Err(stop) => return channel.send(&stop.into_reply()),
     };
     while let Some(request) = channel.receive()? {
         let Request::Job(job) = request else { return Err("a second start".to_owned()) };
-        let reply = answer(device.as_mut(), &job, &mut arena).unwrap_or_else(Stop::into_reply);
+        let reply = answer(device.as_mut(), &job).unwrap_or_else(Stop::into_reply);
         channel.send(&reply)?;
         if let Reply::Faulted(_) = reply {
             leave();
@@ -93,37 +109,44 @@ fn leave() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-type Opened = (Box<dyn Device>, SharedMemory, Ready);
-
-fn open(start: &Start, placement: Placement) -> Result<Opened, Stop> {
-    // SAFETY: the judge made this descriptor inheritable for this process and names it once.
-    let arena = SharedMemory::adopt(unsafe { OwnedFd::from_raw_fd(start.arena_fd) });
+fn open(start: &Start, placement: Placement) -> Result<(Box<dyn Device>, Ready), Stop> {
     limits::apply(start).map_err(Stop::Failed)?;
-    let mut device = device(start.backend, placement)?;
+    let mut device = device(start, placement)?;
     let mut ready = device.ready()?;
     // the last thing before it takes candidates: what it needed of this machine it has read
     ready.not_enforced.extend(walls::raise(start));
-    Ok((device, arena, ready))
+    Ok((device, ready))
 }
 
-fn device(backend: Backend, placement: Placement) -> Result<Box<dyn Device>, Stop> {
-    match backend {
-        Backend::Host => Ok(Box::new(host::Host::default())),
-        Backend::Cuda => Ok(Box::new(Cuda::open(placement)?)),
+fn device(start: &Start, placement: Placement) -> Result<Box<dyn Device>, Stop> {
+    // SAFETY: the judge made this descriptor inheritable for this process and names it once.
+    let fd = unsafe { OwnedFd::from_raw_fd(start.memory.fd()) };
+    match (start.backend, start.memory, placement) {
+        (Backend::Host, Memory::Host { .. }, _) => Ok(Box::new(Host::new(SharedMemory::adopt(fd)))),
+        (Backend::Cuda, Memory::Host { .. }, Placement::Apart) => {
+            Ok(Box::new(Apart::open(SharedMemory::adopt(fd))?))
+        }
+        (Backend::Cuda, Memory::Device { bytes, .. }, Placement::Together) => {
+            Ok(Box::new(Cuda::open(&fd, bytes, start.kernels.as_deref())?))
+        }
+        (backend, memory, _) => Err(Stop::Failed(format!("{backend:?} on {memory:?}"))),
     }
 }
 
-fn answer(device: &mut dyn Device, job: &Job, arena: &mut SharedMemory) -> Result<Reply, Stop> {
-    arena.remap(job.arena_bytes).map_err(|error| Stop::Failed(error.to_string()))?;
-    if job.programs.is_empty() || job.programs.iter().any(|p| p.slots.is_empty()) {
-        return Err(Stop::Failed("a job without a program or a slot".to_owned()));
+fn answer(device: &mut dyn Device, job: &Job) -> Result<Reply, Stop> {
+    if job.programs.iter().any(|p| p.slots.is_empty()) {
+        return Err(Stop::Failed("a program without a slot".to_owned()));
     }
     match &job.action {
-        Action::Run(run) => device.run(job, *run, arena).map(Reply::Done),
+        Action::Run(_) | Action::Time(_) if job.programs.is_empty() => {
+            Err(Stop::Failed("a job without a program".to_owned()))
+        }
+        Action::Run(run) => device.run(job, *run).map(Reply::Done),
         Action::Time(plan) if plan.order.iter().any(|p| *p >= job.programs.len()) => {
             Err(Stop::Failed("a block names no program".to_owned()))
         }
-        Action::Time(plan) => device.time(job, plan, arena).map(Reply::Timed),
+        Action::Time(plan) => device.time(job, plan).map(Reply::Timed),
+        Action::Blocks(order) => device.blocks(order).map(Reply::Timed),
     }
 }
 

@@ -10,9 +10,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::graph::{Event, Graph};
-use super::program::Launch;
-use super::session::Session;
-use crate::evaluate::protocol::{TimePlan, Timed};
+use crate::evaluate::cuda::launch::Launch;
+use crate::evaluate::cuda::session::Session;
+use crate::evaluate::protocol::{Regime, TimePlan, Timed};
 use crate::evaluate::runner::Stop;
 
 const BURST_NS: u64 = 50_000_000;
@@ -24,31 +24,59 @@ const LAUNCHES_MAX: usize = 1 << 16;
 /// Most blocks that are queued at once.
 const QUEUE_MAX: usize = 512;
 
-/// How hard the device is driven.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Regime {
-    /// In bursts, with pauses.
-    Burst,
-    /// Without pause, for as long as the order lasts; the judge asks for seconds of warm-up.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a plan cannot ask for it yet"))]
-    Sustained,
+/// The graphs of all programs, and how long each lasts.
+pub(super) struct Bench {
+    graphs: Vec<Graph>,
+    launches: usize,
+    estimates: Vec<u64>,
+    regime: Regime,
+    session: Rc<Session>,
+    /// Graphs refer to what these were resolved from.
+    _programs: Vec<Vec<Launch>>,
 }
 
-/// Times the programs, each given as its launches over the rotation.
-pub(super) fn time(session: &Rc<Session>, programs: &[Vec<Launch>], plan: &TimePlan) -> Result<Timed, Stop> {
-    for launches in programs {
-        launches.iter().try_for_each(|launch| launch.go(session))?;
-        session.wait()?; // a fault is better met outside a graph
+impl Bench {
+    /// Captures the programs, each given as its launches over the rotation, in blocks that last long enough; warms up.
+    pub(super) fn prepare(
+        session: &Rc<Session>,
+        programs: Vec<Vec<Launch>>,
+        plan: &TimePlan,
+    ) -> Result<Self, Stop> {
+        for launches in &programs {
+            launches.iter().try_for_each(|launch| launch.go(session))?;
+            session.wait()?; // a fault is better met outside a graph
+        }
+        let (graphs, launches, estimates) = calibrate(session, &programs, plan.min_block_ns)?;
+        let (session, regime) = (Rc::clone(session), plan.regime);
+        let bench = Self { graphs, launches, estimates, regime, session, _programs: programs };
+        bench.warm_up(plan.warm_up_ns)?;
+        Ok(bench)
     }
-    let (bench, estimates) = calibrate(session, programs, plan.min_block_ns)?;
-    bench.warm_up(plan.warm_up_ns)?;
-    let mut block_ns = Vec::with_capacity(plan.order.len());
-    for burst in bursts(&plan.order, &estimates, Regime::Burst) {
-        block_ns.extend(bench.burst(&plan.order[burst])?);
-        std::thread::sleep(PAUSE);
+
+    /// Times these blocks.
+    pub(super) fn time(&self, order: &[usize]) -> Result<Timed, Stop> {
+        if order.iter().any(|program| *program >= self.graphs.len()) {
+            return Err(Stop::Failed("a block names no program".to_owned()));
+        }
+        let mut block_ns = Vec::with_capacity(order.len());
+        for burst in bursts(order, &self.estimates, self.regime) {
+            block_ns.extend(run_burst(&self.session, &self.graphs, &order[burst])?);
+            if self.regime == Regime::Burst {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        let launches = u32::try_from(self.launches).map_err(|_| Stop::Failed("launches".to_owned()))?;
+        Ok(Timed { launches, block_ns })
     }
-    let launches = u32::try_from(bench.launches).map_err(|_| Stop::Failed("launches".to_owned()))?;
-    Ok(Timed { launches, block_ns })
+
+    fn warm_up(&self, ns: u64) -> Result<(), Stop> {
+        let start = Instant::now();
+        let each: Vec<usize> = (0..self.graphs.len()).collect();
+        while start.elapsed().as_nanos() < u128::from(ns) {
+            run_burst(&self.session, &self.graphs, &each)?;
+        }
+        Ok(())
+    }
 }
 
 /// Graphs of equal numbers of launches, long enough, and how long each lasts.
@@ -56,18 +84,22 @@ fn calibrate(
     session: &Rc<Session>,
     programs: &[Vec<Launch>],
     min_block_ns: u64,
-) -> Result<(Bench, Vec<u64>), Stop> {
+) -> Result<(Vec<Graph>, usize, Vec<u64>), Stop> {
     let each: Vec<usize> = (0..programs.len()).collect();
     let mut launches = programs.iter().map(Vec::len).max().unwrap_or(1).max(1);
     loop {
-        let bench = Bench::new(session, programs, launches)?;
-        bench.burst(&each)?; // the first run of a graph pays for its upload
-        let (first, second) = (bench.burst(&each)?, bench.burst(&each)?);
+        let capture = |turns: &Vec<Launch>| {
+            let all = turns.iter().cycle().take(launches);
+            Graph::capture(session, &|| all.clone().try_for_each(|launch| launch.go(session)))
+        };
+        let graphs = programs.iter().map(capture).collect::<Result<Vec<_>, _>>()?;
+        run_burst(session, &graphs, &each)?; // the first run of a graph pays for its upload
+        let (first, second) = (run_burst(session, &graphs, &each)?, run_burst(session, &graphs, &each)?);
         let lasted: Vec<u64> = first.iter().zip(&second).map(|(a, b)| *a.min(b)).collect();
         let fastest = lasted.iter().copied().min().unwrap_or(u64::MAX);
         match longer(launches, fastest, min_block_ns) {
             Some(more) => launches = more,
-            None => return Ok((bench, lasted)),
+            None => return Ok((graphs, launches, lasted)),
         }
     }
 }
@@ -101,45 +133,18 @@ fn bursts(order: &[usize], estimates: &[u64], regime: Regime) -> Vec<Range<usize
     found
 }
 
-/// The graphs of all programs.
-struct Bench {
-    session: Rc<Session>,
-    graphs: Vec<Graph>,
-    launches: usize,
-}
-
-impl Bench {
-    fn new(session: &Rc<Session>, programs: &[Vec<Launch>], launches: usize) -> Result<Self, Stop> {
-        let graph = |turns: &Vec<Launch>| {
-            let all = turns.iter().cycle().take(launches);
-            Graph::capture(session, &|| all.clone().try_for_each(|launch| launch.go(session)))
-        };
-        let graphs = programs.iter().map(graph).collect::<Result<_, _>>()?;
-        Ok(Self { session: Rc::clone(session), graphs, launches })
+/// Nanoseconds of each block of `order`, queued behind a lead-in.
+fn run_burst(session: &Rc<Session>, graphs: &[Graph], order: &[usize]) -> Result<Vec<u64>, Stop> {
+    let events = (0..=order.len()).map(|_| Event::new(session)).collect::<Result<Vec<_>, _>>()?;
+    let Some(last) = order.last() else { return Ok(Vec::new()) };
+    graphs[*last].go()?;
+    events[0].record()?;
+    for (program, event) in order.iter().zip(&events[1..]) {
+        graphs[*program].go()?;
+        event.record()?;
     }
-
-    /// Nanoseconds of each block of `order`, queued behind a lead-in.
-    fn burst(&self, order: &[usize]) -> Result<Vec<u64>, Stop> {
-        let events = (0..=order.len()).map(|_| Event::new(&self.session)).collect::<Result<Vec<_>, _>>()?;
-        let Some(last) = order.last() else { return Ok(Vec::new()) };
-        self.graphs[*last].go()?;
-        events[0].record()?;
-        for (program, event) in order.iter().zip(&events[1..]) {
-            self.graphs[*program].go()?;
-            event.record()?;
-        }
-        self.session.wait()?;
-        events.windows(2).map(|pair| pair[0].until(&pair[1])).collect()
-    }
-
-    fn warm_up(&self, ns: u64) -> Result<(), Stop> {
-        let start = Instant::now();
-        let each: Vec<usize> = (0..self.graphs.len()).collect();
-        while start.elapsed().as_nanos() < u128::from(ns) {
-            self.burst(&each)?;
-        }
-        Ok(())
-    }
+    session.wait()?;
+    events.windows(2).map(|pair| pair[0].until(&pair[1])).collect()
 }
 
 #[cfg(test)]

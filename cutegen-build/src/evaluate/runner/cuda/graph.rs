@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cutegen_runtime::cuda::cudarc::driver::{result, sys};
 
-use super::session::{Session, candidate, machine};
+use crate::evaluate::cuda::session::{Session, candidate, machine};
 use crate::evaluate::runner::Stop;
 
 /// An instantiated graph.

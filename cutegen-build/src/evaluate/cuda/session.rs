@@ -1,4 +1,5 @@
-//! [`Session`]: context, stream and device of a runner, the wait for the stream, and what a driver's error means.
+//! [`Session`]: context, stream and device of a judge or runner, the wait for the stream, and what a driver's error
+//! means.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,61 +9,51 @@ use cutegen_runtime::cuda::cudarc::driver::sys::{CUdevice_attribute, CUresult};
 use cutegen_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result};
 use cutegen_runtime::cuda::{CUstream, Device, context};
 
-use super::Placement;
 use crate::evaluate::runner::Stop;
-
-/// The longest a stream may take to finish; the judge's own limit usually comes first.
-const WALL: Duration = Duration::from_secs(20);
-/// The same under compute-sanitizer, which slows kernels a hundredfold.
-const WALL_SANITIZED: Duration = Duration::from_secs(300);
 
 /// An open device. Nothing that belongs to it may be freed once it is lost: the driver would wait for a kernel that
 /// never ends.
-pub(super) struct Session {
+pub(crate) struct Session {
     /// What launches need to know.
-    pub(super) device: Device,
+    pub(crate) device: Device,
     /// All work is in this stream's order.
-    pub(super) stream: CUstream,
+    pub(crate) stream: CUstream,
     context: Arc<CudaContext>,
     wall: Duration,
     lost: Cell<bool>,
 }
 
 impl Session {
-    /// Device 0 of those that are visible.
-    pub(super) fn open(placement: Placement) -> Result<Self, Stop> {
+    /// Device 0 of those that are visible; a stream that takes longer than `wall` has hung.
+    pub(crate) fn open(wall: Duration) -> Result<Self, Stop> {
         let failed = |error: cutegen_runtime::Error| Stop::Failed(error.to_string());
         let context = context(0).map_err(failed)?;
         let device = Device::of(&context).map_err(failed)?;
         context.bind_to_thread().map_err(machine("cuCtxSetCurrent"))?;
         let kind = result::stream::StreamKind::NonBlocking;
         let stream = result::stream::create(kind).map_err(machine("cuStreamCreate"))?;
-        let wall = match placement {
-            Placement::Together => WALL,
-            Placement::Apart => WALL_SANITIZED,
-        };
         Ok(Self { device, stream, context, wall, lost: Cell::new(false) })
     }
 
     /// In words, with its driver.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         format!("{}, {}, driver {}", self.device.name, self.device.arch(), self.device.driver)
     }
 
     /// Bytes of the L2 cache.
-    pub(super) fn cache_bytes(&self) -> Result<u64, Stop> {
+    pub(crate) fn cache_bytes(&self) -> Result<u64, Stop> {
         let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
         let bytes = self.context.attribute(attribute).map_err(machine("cuDeviceGetAttribute"))?;
         Ok(u64::try_from(bytes).unwrap_or(0))
     }
 
     /// Whether its resources must be left alone.
-    pub(super) fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.lost.get()
     }
 
     /// Until all work of the stream is done; a kernel that takes too long has hung.
-    pub(super) fn wait(&self) -> Result<(), Stop> {
+    pub(crate) fn wait(&self) -> Result<(), Stop> {
         let start = Instant::now();
         loop {
             // SAFETY: the stream is this session's, and its context is current on the runner's only thread.
@@ -80,7 +71,7 @@ impl Session {
     }
 
     /// Notes that a fault has taken the context with it.
-    pub(super) fn lose(&self, stop: Stop) -> Stop {
+    pub(crate) fn lose(&self, stop: Stop) -> Stop {
         if let Stop::Faulted(_) = stop {
             self.lost.set(true);
         }
@@ -111,7 +102,7 @@ fn pause(waited: Duration) {
 }
 
 /// An error of a call that concerns the candidate: what it cannot do is its own fault.
-pub(super) fn candidate(doing: &str) -> impl Fn(DriverError) -> Stop + '_ {
+pub(crate) fn candidate(doing: &str) -> impl Fn(DriverError) -> Stop + '_ {
     move |error| match meaning(error.0) {
         Meaning::Fault => Stop::Faulted(told(doing, error)),
         Meaning::Unfit => Stop::Refused(told(doing, error)),
@@ -120,7 +111,7 @@ pub(super) fn candidate(doing: &str) -> impl Fn(DriverError) -> Stop + '_ {
 }
 
 /// An error of a call that would work for any candidate, unless an earlier one has faulted.
-pub(super) fn machine(doing: &str) -> impl Fn(DriverError) -> Stop + '_ {
+pub(crate) fn machine(doing: &str) -> impl Fn(DriverError) -> Stop + '_ {
     move |error| match meaning(error.0) {
         Meaning::Fault => Stop::Faulted(told(doing, error)),
         Meaning::Unfit | Meaning::Machine => Stop::Failed(told(doing, error)),

@@ -8,12 +8,11 @@ use cutegen_runtime::cuda::cudarc::driver::{result, sys};
 use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::{Contract, Initial};
 
-use super::memory::{Placed, workspace_parts};
+use super::resolve::{Bindings, DeviceFacts, check_layout, resolve};
 use super::session::{Session, candidate};
 use crate::compile::cubin_check;
-use crate::evaluate::protocol::{Format, Job, Program, Region, ScalarValue};
+use crate::evaluate::protocol::ScalarValue;
 use crate::evaluate::runner::Stop;
-use crate::evaluate::runner::resolve::{Bindings, DeviceFacts, check_layout, resolve};
 
 /// The ELF ABI that only drivers of this branch and later load.
 const ABI_8_DRIVER_MIN: u32 = 580;
@@ -21,34 +20,57 @@ const ABI_8_DRIVER_MIN: u32 = 580;
 const CLUSTER_PORTABLE: u32 = 8;
 
 /// A cubin in the context, with its contract's kernels.
-pub(super) struct Loaded {
+pub(crate) struct Loaded {
     session: Rc<Session>,
     module: sys::CUmodule,
     functions: BTreeMap<String, CUfunction>,
 }
 
 impl Loaded {
-    /// Loads the program's artifact and finds its entries, whose parameters are the contract's arguments.
-    pub(super) fn load(session: &Rc<Session>, job: &Job, program: &Program) -> Result<Self, Stop> {
-        let image = image(session, program)?;
-        compare_parameters(&image, job, &program.contract).map_err(Stop::Refused)?;
+    /// Loads a cubin and finds the contract's entries, whose parameters are the contract's arguments.
+    pub(crate) fn load(
+        session: &Rc<Session>,
+        image: &[u8],
+        contract: &Contract,
+        scalars: &[ScalarValue],
+    ) -> Result<Self, Stop> {
+        check_image(session, image)?;
+        compare_parameters(image, scalars, contract).map_err(Stop::Refused)?;
         // SAFETY: the bytes are a whole file and outlive the call; a bad one is refused by the driver.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let module = module.map_err(candidate("loading it")).map_err(|stop| session.lose(stop))?;
         let mut loaded = Self { session: Rc::clone(session), module, functions: BTreeMap::new() };
-        for step in &program.contract.steps {
-            let name = CString::new(step.entry.as_str())
-                .map_err(|_| Stop::Refused("an entry's name has a zero byte".to_owned()))?;
-            // SAFETY: the module is loaded in the current context.
-            let function = unsafe { result::module::get_function(module, name) };
-            let function = function.map_err(candidate(&format!("its entry `{}`", step.entry)))?;
-            loaded.functions.insert(step.entry.clone(), function);
+        for step in &contract.steps {
+            loaded.find(&step.entry)?;
         }
         Ok(loaded)
     }
 
+    /// Looks an entry up, and remembers it.
+    pub(crate) fn find(&mut self, entry: &str) -> Result<CUfunction, Stop> {
+        let name = CString::new(entry)
+            .map_err(|_| Stop::Refused("an entry's name has a zero byte".to_owned()))?;
+        // SAFETY: the module is loaded in the current context.
+        let function = unsafe { result::module::get_function(self.module, name) };
+        let function = function.map_err(candidate(&format!("its entry `{entry}`")))?;
+        self.functions.insert(entry.to_owned(), function);
+        Ok(function)
+    }
+
+    /// The address of a global variable.
+    pub(crate) fn global(&self, symbol: &str) -> Result<CUdeviceptr, Stop> {
+        let name = CString::new(symbol)
+            .map_err(|_| Stop::Refused("a variable's name has a zero byte".to_owned()))?;
+        let (mut at, mut bytes) = (0, 0);
+        // SAFETY: the module is loaded, the name NUL-terminated, and both out pointers are valid.
+        unsafe { sys::cuModuleGetGlobal_v2(&raw mut at, &raw mut bytes, self.module, name.as_ptr()) }
+            .result()
+            .map_err(candidate(&format!("its variable `{symbol}`")))?;
+        Ok(at)
+    }
+
     /// Whether it has looked up all that this contract launches.
-    pub(super) fn serves(&self, contract: &Contract) -> bool {
+    pub(crate) fn serves(&self, contract: &Contract) -> bool {
         contract.steps.iter().all(|step| self.functions.contains_key(&step.entry))
     }
 
@@ -87,14 +109,8 @@ unsafe fn prepare(
     unsafe { launch::prepare(function, config.dynamic_smem, nonportable) }
 }
 
-/// The file's bytes, when this driver can load such files at all.
-fn image(session: &Session, program: &Program) -> Result<Vec<u8>, Stop> {
-    match program.format {
-        Format::Cubin => {}
-        Format::SharedObject => return Err(Stop::Failed("a shared object for the CUDA backend".to_owned())),
-    }
-    let path = &program.artifact;
-    let bytes = std::fs::read(path).map_err(|error| Stop::Failed(format!("{}: {error}", path.display())))?;
+/// Whether this driver can load such files at all.
+fn check_image(session: &Session, bytes: &[u8]) -> Result<(), Stop> {
     if !bytes.starts_with(b"\x7fELF") || bytes.len() < 64 {
         return Err(Stop::Refused("is no cubin".to_owned()));
     }
@@ -105,19 +121,16 @@ fn image(session: &Session, program: &Program) -> Result<Vec<u8>, Stop> {
             bytes[8]
         )));
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// Holds the parameters that were compiled against the contract's arguments.
-fn compare_parameters(image: &[u8], job: &Job, contract: &Contract) -> Result<(), String> {
-    let scalar_bytes: Vec<u32> = job
-        .scalars
-        .iter()
-        .map(|scalar| match scalar {
-            ScalarValue::F32(_) => 4,
-            ScalarValue::F64(_) => 8,
-        })
-        .collect();
+fn compare_parameters(image: &[u8], scalars: &[ScalarValue], contract: &Contract) -> Result<(), String> {
+    let bytes = |scalar: &ScalarValue| match scalar {
+        ScalarValue::F32(_) => 4,
+        ScalarValue::F64(_) => 8,
+    };
+    let scalar_bytes: Vec<u32> = scalars.iter().map(bytes).collect();
     let kernels = cubin_check::read(image)?.kernels.into_iter();
     let kernels = kernels.map(|kernel| {
         let params = kernel.params.iter().map(|param| (param.offset, param.size)).collect();
@@ -153,8 +166,21 @@ impl DeviceFacts for Loaded {
     }
 }
 
-/// One launch of a program on one slot. Must not outlive what it was resolved from.
-pub(super) struct Launch {
+/// Where a launch finds everything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed<'a> {
+    /// Extents of the axes.
+    pub(crate) axes: &'a [i64],
+    /// Values of the scalars.
+    pub(crate) scalars: &'a [ScalarValue],
+    /// Addresses of the tensors.
+    pub(crate) tensors: &'a [CUdeviceptr],
+    /// Addresses and lengths of the workspace's parts.
+    pub(crate) workspace: &'a [(CUdeviceptr, u64)],
+}
+
+/// One launch of a contract. Must not outlive what it was resolved from.
+pub(crate) struct Launch {
     zeroed: Vec<(CUdeviceptr, usize)>,
     calls: Vec<Call>,
 }
@@ -168,24 +194,18 @@ struct Call {
 
 impl Launch {
     /// Resolves the contract and prepares its kernels.
-    pub(super) fn of(
-        loaded: &Loaded,
-        job: &Job,
-        program: &Program,
-        slot: &[Region],
-        placed: &dyn Placed,
-    ) -> Result<Self, Stop> {
-        let parts = workspace_parts(&program.contract, &job.axes, program.workspace)?;
-        let tensors = slot.iter().map(|r| placed.tensor(*r)).collect::<Result<Vec<_>, _>>()?;
-        let workspace = parts.iter().map(|(r, _)| placed.workspace(*r)).collect::<Result<Vec<_>, _>>()?;
-        let bindings =
-            Bindings { axes: &job.axes, scalars: &job.scalars, tensors: &tensors, workspace: &workspace };
-        let steps = resolve(&program.contract, &bindings, loaded).map_err(Stop::Refused)?;
-        let zeroed = parts.iter().zip(&workspace).filter(|((region, initial), _)| match initial {
-            Initial::Zeroed => region.bytes > 0,
-            Initial::Undefined => false,
+    pub(crate) fn of(loaded: &Loaded, contract: &Contract, placed: &Placed<'_>) -> Result<Self, Stop> {
+        let workspace: Vec<CUdeviceptr> = placed.workspace.iter().map(|(at, _)| *at).collect();
+        let Placed { axes, scalars, tensors, .. } = *placed;
+        let bindings = Bindings { axes, scalars, tensors, workspace: &workspace };
+        let steps = resolve(contract, &bindings, loaded).map_err(Stop::Refused)?;
+        let zeroed = contract.workspace.iter().zip(placed.workspace).filter(|(part, (_, bytes))| {
+            match part.initial {
+                Initial::Zeroed => *bytes > 0,
+                Initial::Undefined => false,
+            }
         });
-        let zeroed = zeroed.map(|((region, _), at)| (*at, region.bytes as usize)).collect();
+        let zeroed = zeroed.map(|(_, (at, bytes))| (*at, *bytes as usize)).collect();
         let mut calls = Vec::with_capacity(steps.len());
         for step in steps {
             let function = loaded.function(&step.entry).map_err(Stop::Refused)?;
@@ -198,7 +218,7 @@ impl Launch {
     }
 
     /// Puts the launch into the session's stream, which may be capturing.
-    pub(super) fn go(&self, session: &Session) -> Result<(), Stop> {
+    pub(crate) fn go(&self, session: &Session) -> Result<(), Stop> {
         for (at, bytes) in &self.zeroed {
             // SAFETY: a workspace part inside a live allocation, used by this stream alone.
             unsafe { launch::memset_d8_async(*at, 0, *bytes, session.stream) }

@@ -1,0 +1,362 @@
+//! The device's desk: memory that the judge makes, fills and reads in a context of its own, and lends to runners by
+//! descriptor. References lie in memory that no runner maps.
+
+mod case;
+mod spare;
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use cutegen_spec::contract::Initial;
+use cutegen_spec::dtype::DType;
+
+use super::kernels::{Kernels, Word};
+use super::{Contents, Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
+use crate::evaluate::compare::{Compared, Wrong};
+use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::cuda::session::Session;
+use crate::evaluate::element;
+use crate::evaluate::error::Error;
+use crate::evaluate::fault::{Check, Checks};
+use crate::evaluate::image::Image;
+use crate::evaluate::protocol::{Memory, Region};
+pub(in crate::evaluate) use case::{CudaCase, Oracle};
+use spare::{Left, Spare};
+
+/// The longest that work of the judge's own may take.
+const WALL: Duration = Duration::from_secs(120);
+/// What an arena begins with: most cases fit, so that most runners are never replaced.
+const ARENA_LEAST: u64 = 64 << 20;
+const NONE: u64 = u64::MAX;
+
+/// A context, kernels of ours, and what gives references.
+pub(in crate::evaluate) struct CudaDesk {
+    spare: Spare,
+    oracle: Oracle,
+    kernels: Kernels,
+    session: Rc<Session>,
+}
+
+/// Memory that a runner maps.
+pub(in crate::evaluate) struct Arena {
+    memory: DeviceMemory,
+    fd: std::os::fd::OwnedFd,
+}
+
+impl CudaDesk {
+    /// Opens the device; `kernels` is the cubin of [`super::KERNELS`].
+    pub(in crate::evaluate) fn open(kernels: &Path, oracle: case::Choice) -> Result<Self, Error> {
+        let session = Rc::new(Session::open(WALL)?);
+        let kernels = Kernels::load(&session, kernels)?;
+        let oracle = Oracle::open(oracle)?;
+        Ok(Self { spare: Spare::default(), oracle, kernels, session })
+    }
+
+    /// Launches that each note a first position; those positions.
+    fn firsts(
+        &self,
+        count: usize,
+        launch: impl Fn(usize, Word) -> Result<(), Error>,
+    ) -> Result<Vec<Option<u64>>, Error> {
+        let at = self.kernels.clear(&vec![NONE; count])?;
+        (0..count).try_for_each(|i| launch(i, Word::Wide(at + 8 * i as u64)))?;
+        let found = self.kernels.results(count)?;
+        Ok(found.into_iter().map(|first| (first != NONE).then_some(first)).collect())
+    }
+
+    fn read_element(&self, dtype: DType, memory: &DeviceMemory, at: u64, index: usize) -> Result<f64, Error> {
+        let bits = u64::from(dtype.bits());
+        let (first, end) = (index as u64 * bits / 8, (index as u64 + 1) * bits);
+        let mut bytes = vec![0; (end.div_ceil(8) - first) as usize];
+        memory.read(at + first, &mut bytes)?;
+        Ok(element::read(dtype, &bytes, if bits < 8 { index % 2 } else { 0 }))
+    }
+}
+
+/// The code of a type in `kernels.cu`.
+fn code(dtype: DType) -> Word {
+    Word::Narrow(match dtype {
+        DType::F64 => 0,
+        DType::F32 => 1,
+        DType::F16 => 2,
+        DType::Bf16 => 3,
+        DType::F8e4m3 => 4,
+        DType::F8e5m2 => 5,
+        DType::I8 => 6,
+        DType::I32 => 7,
+        DType::I64 => 8,
+        DType::I4 => 9,
+        DType::U8 => 10,
+        DType::Bool => 11,
+        DType::U4 => 12,
+    })
+}
+
+impl Desk for CudaDesk {
+    type Arena = Arena;
+    type Held = CudaCase;
+    type Left = Left;
+    type Drawn = Vec<Vec<Option<DeviceMemory>>>;
+
+    fn arena(&self, bytes: u64) -> Result<Arena, Error> {
+        let (memory, fd) = DeviceMemory::share(&self.session, bytes.max(ARENA_LEAST))?;
+        Ok(Arena { memory, fd })
+    }
+
+    fn grow(&self, arena: &mut Arena, bytes: u64) -> Result<bool, Error> {
+        Ok(bytes <= arena.memory.bytes())
+    }
+
+    fn memory(&self, arena: &Arena) -> Memory {
+        use std::os::fd::AsRawFd as _;
+        Memory::Device { fd: arena.fd.as_raw_fd(), bytes: arena.memory.bytes() }
+    }
+
+    fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<CudaCase>, Error> {
+        let held = self.oracle.hold(&self.session, &inputs)?;
+        let mut loose = Vec::new();
+        for (t, expected) in held.expected.iter().enumerate() {
+            let Some(expected) = expected else { continue };
+            let dtype = inputs.spec.tensors[t].dtype;
+            let at = self.kernels.clear(&[0, 0])?;
+            let words = [
+                code(dtype),
+                Word::Wide(expected.value()?),
+                Word::Wide(expected.bound()?),
+                Word::Wide(expected.elements),
+                Word::Real(dtype.underflow()),
+                Word::Wide(at),
+            ];
+            self.kernels.go("cutegen_loose", expected.elements, &words)?;
+            let [written, untold] = self.kernels.results(2)?[..] else { continue };
+            if written == 0 || untold * 100 > written {
+                loose.push(t);
+            }
+        }
+        Ok(Holding { loose, bytes: held.bytes(), held })
+    }
+
+    fn contents(&self, held: &CudaCase) -> Result<Contents, Error> {
+        let read = |memory: &DeviceMemory| {
+            let mut bytes = vec![0; memory.bytes() as usize];
+            memory.read(0, &mut bytes).map(|()| bytes)
+        };
+        let read = |memory: &Option<DeviceMemory>| memory.as_ref().map(read).transpose();
+        Ok(held.inputs.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    fn fill(&self, arena: &mut Arena, filling: &Filling<'_, CudaCase>) -> Result<(), Error> {
+        let Filling { image, held, contract, poison, checks } = filling;
+        for guard in &image.guards {
+            self.fill_guard(arena, *guard)?;
+        }
+        for (region, input) in image.tensors.iter().zip(&held.inputs) {
+            match input {
+                Some(input) => arena.memory.copy(*region, input, 0)?,
+                None if checks.has(Check::Poison) => arena.memory.fill(*region, *poison)?,
+                None => {}
+            }
+        }
+        for (region, part) in image.parts.iter().zip(&contract.workspace) {
+            let clean = part.initial == Initial::Undefined && !checks.has(Check::WorkspacePoison);
+            arena.memory.fill(*region, if clean { 0 } else { *poison })?;
+        }
+        Ok(self.session.wait()?)
+    }
+
+    fn trespass(
+        &self,
+        arena: &Arena,
+        image: &Image,
+        held: &CudaCase,
+        checks: &Checks,
+    ) -> Result<Option<Trespass>, Error> {
+        let guards: &[Region] = if checks.has(Check::Guards) { &image.guards } else { &[] };
+        let inputs: Vec<(usize, &DeviceMemory)> = match checks.has(Check::Inputs) {
+            true => held.read_only().collect(),
+            false => Vec::new(),
+        };
+        let found = self.firsts(guards.len() + inputs.len(), |i, first| match guards.get(i) {
+            Some(guard) => {
+                let words = [Word::Wide(arena.memory.at(*guard)?), Word::Wide(guard.bytes), first];
+                self.kernels.go("cutegen_guard_damage", guard.bytes, &words)
+            }
+            None => {
+                let (t, given) = inputs[i - guards.len()];
+                let region = image.tensors[t];
+                let pristine = given.at(Region { offset: 0, bytes: region.bytes })?;
+                self.differs(arena.memory.at(region)?, pristine, region.bytes, first)
+            }
+        })?;
+        let first = found.iter().enumerate().find_map(|(i, found)| found.map(|at| (i, at)));
+        Ok(first.map(|(i, at)| match guards.get(i) {
+            Some(guard) => Trespass::Guard(guard.offset + at),
+            None => Trespass::Input(inputs[i - guards.len()].0, at as usize),
+        }))
+    }
+
+    fn left(&self, arena: &Arena, regions: &[Region]) -> Result<Left, Error> {
+        self.spare.copy(&self.session, &arena.memory, regions)
+    }
+
+    fn same(&self, a: &Left, b: &Left) -> Result<bool, Error> {
+        let found = self.firsts(1, |_, first| {
+            a.regions().iter().zip(b.regions()).try_for_each(|(x, y)| {
+                self.differs(a.memory().at(*x)?, b.memory().at(*y)?, x.bytes.max(y.bytes), first)
+            })
+        })?;
+        Ok(found == [None] && a.regions() == b.regions())
+    }
+
+    fn touched(&self, output: &Output<'_, Self>, left: &Left, poison: u8) -> Result<Option<usize>, Error> {
+        let Some(expected) = output.expected().filter(|e| e.has_gaps) else { return Ok(None) };
+        let before = match &output.held.inputs[output.tensor] {
+            Some(input) => input.at(Region { offset: 0, bytes: input.bytes() })?,
+            None => 0,
+        };
+        let found = self.firsts(1, |_, first| {
+            let words = [
+                code(output.dtype),
+                Word::Wide(left.at(output.tensor)?),
+                Word::Wide(before),
+                Word::Narrow(poison.into()),
+                Word::Wide(expected.bound()?),
+                Word::Wide(expected.elements),
+                first,
+            ];
+            self.kernels.go("cutegen_touched", expected.elements, &words)
+        })?;
+        Ok(found[0].map(|element| element as usize))
+    }
+
+    fn unwritten(
+        &self,
+        output: &Output<'_, Self>,
+        [(first, poison), (again, again_poison)]: [(&Left, u8); 2],
+        both: bool,
+    ) -> Result<Option<(usize, u64)>, Error> {
+        let Some(expected) = output.expected() else { return Ok(None) };
+        let at = self.kernels.clear(&[NONE, 0])?;
+        let words = [
+            code(output.dtype),
+            Word::Wide(first.at(output.tensor)?),
+            Word::Wide(again.at(output.tensor)?),
+            Word::Narrow(poison.into()),
+            Word::Narrow(again_poison.into()),
+            Word::Narrow(both.into()),
+            Word::Wide(expected.bound()?),
+            Word::Wide(expected.elements),
+            Word::Wide(at),
+        ];
+        self.kernels.go("cutegen_unwritten", expected.elements, &words)?;
+        let found = self.kernels.results(2)?;
+        Ok((found[0] != NONE).then(|| (found[0] as usize, found[1])))
+    }
+
+    fn compare(&self, output: &Output<'_, Self>, left: &Left) -> Result<Compared, Error> {
+        let (t, dtype) = (output.tensor, output.dtype);
+        let Some(expected) = output.expected() else { return Ok(Compared::default()) };
+        let at = self.kernels.clear(&[NONE, 0, 0, 0])?;
+        let words = [
+            code(dtype),
+            Word::Wide(left.at(t)?),
+            Word::Wide(expected.value()?),
+            Word::Wide(expected.bound()?),
+            Word::Wide(expected.several()?),
+            Word::Wide(expected.elements),
+            Word::Real(element::overflow_threshold(dtype)),
+            Word::Wide(at),
+        ];
+        self.kernels.go("cutegen_compare", expected.elements, &words)?;
+        let [wrong, judged, not_judged, share] = self.kernels.results(4)?[..] else {
+            return Err(Error::Worker("the judge's device: a comparison without results".to_owned()));
+        };
+        let offset = left.regions()[t].offset;
+        let found = |element: usize| self.read_element(dtype, left.memory(), offset, element);
+        let several = expected.judge_several(&found)?;
+        let first = [(wrong != NONE).then_some(wrong as usize), several].into_iter().flatten().min();
+        let wrong = first.map(|element| {
+            let (expected, bound) = expected.element(element)?;
+            Ok(Wrong { element, found: found(element)?, expected, bound })
+        });
+        let judged = judged + expected.also.len() as u64;
+        let wrong = wrong.transpose().map_err(|error: Error| error)?;
+        Ok(Compared { wrong, judged, not_judged, worst_share: f64::from_bits(share) })
+    }
+
+    fn differing(
+        &self,
+        output: &Output<'_, Self>,
+        [first, again]: [&Left; 2],
+    ) -> Result<Option<Differing>, Error> {
+        let Some(expected) = output.expected() else { return Ok(None) };
+        let found = self.firsts(1, |_, at| {
+            let words = [
+                code(output.dtype),
+                Word::Wide(first.at(output.tensor)?),
+                Word::Wide(again.at(output.tensor)?),
+                Word::Wide(expected.bound()?),
+                Word::Wide(expected.elements),
+                at,
+            ];
+            self.kernels.go("cutegen_repeat", expected.elements, &words)
+        })?;
+        let Some(element) = found[0].map(|element| element as usize) else { return Ok(None) };
+        let read = |left: &Left| {
+            self.read_element(output.dtype, left.memory(), left.regions()[output.tensor].offset, element)
+        };
+        Ok(Some(Differing { element, first: read(first)?, again: read(again)? }))
+    }
+
+    fn drawn(&self, slots: Vec<Contents>) -> Result<Self::Drawn, Error> {
+        let held = |contents: &Option<Vec<u8>>| {
+            contents.as_ref().map(|bytes| case::uploaded(&self.session, bytes)).transpose()
+        };
+        slots.iter().map(|slot| slot.iter().map(held).collect()).collect()
+    }
+
+    fn fill_rotation(
+        &self,
+        arena: &mut Arena,
+        drawn: &Self::Drawn,
+        programs: &[Slots<'_>],
+        guards: &[Region],
+        poison: u8,
+    ) -> Result<(), Error> {
+        for guard in guards {
+            self.fill_guard(arena, *guard)?;
+        }
+        for program in programs {
+            arena.memory.fill(program.workspace, poison)?;
+            for (slot, inputs) in program.slots.iter().zip(drawn.iter().cycle()) {
+                for (region, input) in slot.iter().zip(inputs) {
+                    match input {
+                        Some(input) => arena.memory.copy(*region, input, 0)?,
+                        None => arena.memory.fill(*region, poison)?,
+                    }
+                }
+            }
+        }
+        Ok(self.session.wait()?)
+    }
+}
+
+impl CudaDesk {
+    fn fill_guard(&self, arena: &Arena, guard: Region) -> Result<(), Error> {
+        let words = [Word::Wide(arena.memory.at(guard)?), Word::Wide(guard.bytes)];
+        self.kernels.go("cutegen_guard_fill", guard.bytes, &words)
+    }
+
+    /// Notes the first byte in which two ranges differ.
+    fn differs(&self, a: u64, b: u64, bytes: u64, first: Word) -> Result<(), Error> {
+        let words = [Word::Wide(a), Word::Wide(b), Word::Wide(bytes), first];
+        self.kernels.go("cutegen_differs", bytes.div_ceil(16), &words)
+    }
+}
+
+impl Output<'_, CudaDesk> {
+    fn expected(&self) -> Option<&case::Expectation> {
+        self.held.expected[self.tensor].as_ref()
+    }
+}

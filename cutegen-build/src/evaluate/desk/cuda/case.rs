@@ -1,0 +1,265 @@
+//! [`CudaCase`]: a case in the judge's own memory of the device, and [`Oracle`], which computes what it must give: with
+//! the kernels of the printed reference, or with the host's for what only the host can.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use cutegen_runtime::cuda::CUdeviceptr;
+use cutegen_spec::tensor::Role;
+
+use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
+use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::cuda::session::Session;
+use crate::evaluate::desk::{Inputs, host};
+use crate::evaluate::error::Error;
+use crate::evaluate::protocol::Region;
+use crate::evaluate::reference::{Expected, Reference, UNTOUCHED};
+use crate::evaluate::strided;
+use crate::print::reference::{DeviceReference, others};
+
+/// Offsets of the reference's parts are multiples of this.
+const ALIGNMENT: u64 = 256;
+
+/// Inputs and expectations of a case.
+pub(in crate::evaluate) struct CudaCase {
+    /// What each tensor holds before a launch; none for outputs.
+    pub(super) inputs: Vec<Option<DeviceMemory>>,
+    /// What each tensor must hold after it; none for inputs.
+    pub(super) expected: Vec<Option<Expectation>>,
+}
+
+/// What an inout or output must be.
+pub(in crate::evaluate) struct Expectation {
+    /// Values, and then bounds.
+    memory: DeviceMemory,
+    pub(super) elements: u64,
+    /// Whether there are elements that no assignment addresses.
+    pub(super) has_gaps: bool,
+    /// Elements with several right values, and those values, the reference's first.
+    pub(super) also: BTreeMap<usize, Vec<f64>>,
+    several: Option<DeviceMemory>,
+}
+
+/// Which reference a desk uses.
+pub(in crate::evaluate) enum Choice {
+    /// The host's.
+    Host(Reference),
+    /// Kernels: their cubin, and how they are launched.
+    Device(Rc<Path>, Box<DeviceReference>),
+}
+
+/// What computes references.
+pub(super) enum Oracle {
+    Host(Reference),
+    Device(Box<Kernels>),
+}
+
+/// The printed reference, loaded.
+pub(super) struct Kernels {
+    image: Vec<u8>,
+    printed: DeviceReference,
+}
+
+impl Oracle {
+    pub(super) fn open(choice: Choice) -> Result<Self, Error> {
+        Ok(match choice {
+            Choice::Host(reference) => Oracle::Host(reference),
+            Choice::Device(cubin, printed) => {
+                let file = |error: std::io::Error| Error::File {
+                    path: cubin.to_path_buf(),
+                    reason: error.to_string(),
+                };
+                let image = std::fs::read(&*cubin).map_err(file)?;
+                Oracle::Device(Box::new(Kernels { image, printed: *printed }))
+            }
+        })
+    }
+
+    /// Uploads the inputs and computes what they must give.
+    pub(super) fn hold(&self, session: &Rc<Session>, inputs: &Inputs<'_>) -> Result<CudaCase, Error> {
+        let upload = |contents: &Option<Vec<u8>>| {
+            contents.as_ref().map(|bytes| uploaded(session, bytes)).transpose()
+        };
+        let held: Vec<_> = inputs.contents.iter().map(upload).collect::<Result<_, _>>()?;
+        let expected = match self {
+            Oracle::Host(reference) => {
+                let expected = host::expect(reference, inputs)?.into_iter();
+                let place = |e: Option<Expected>| e.map(|e| Expectation::of(session, e)).transpose();
+                expected.map(place).collect::<Result<_, _>>()?
+            }
+            Oracle::Device(kernels) => kernels.expect(session, inputs, &held)?,
+        };
+        Ok(CudaCase { inputs: held, expected })
+    }
+}
+
+/// Bytes in memory of their own.
+pub(super) fn uploaded(session: &Rc<Session>, bytes: &[u8]) -> Result<DeviceMemory, Error> {
+    let memory = DeviceMemory::new(session, bytes.len() as u64)?;
+    memory.write(0, bytes)?;
+    Ok(memory)
+}
+
+impl Kernels {
+    fn expect(
+        &self,
+        session: &Rc<Session>,
+        inputs: &Inputs<'_>,
+        held: &[Option<DeviceMemory>],
+    ) -> Result<Vec<Option<Expectation>>, Error> {
+        let Inputs { spec, axes, scalars, is_exact, .. } = inputs;
+        let DeviceReference { contract, parts, .. } = &self.printed;
+        let mut places = Vec::new();
+        let mut end = 0_u64;
+        for part in &contract.workspace {
+            let bytes = part.bytes.eval_axes(axes).and_then(|bytes| u64::try_from(bytes).ok());
+            let bytes = bytes.ok_or_else(|| Error::Shape(format!("the reference has no size at {axes:?}")))?;
+            places.push(Region { offset: end, bytes });
+            end += bytes.next_multiple_of(ALIGNMENT);
+        }
+        let memory = DeviceMemory::new(session, end)?;
+        let scale = if *is_exact { 0.0_f64 } else { 1.0 };
+        memory.write(places[parts.sum_scale].offset, &scale.to_le_bytes())?;
+        let address = |memory: &Option<DeviceMemory>| match memory {
+            Some(memory) => memory.at(Region { offset: 0, bytes: memory.bytes() }),
+            None => Ok(0),
+        };
+        let tensors: Vec<CUdeviceptr> = held.iter().map(address).collect::<Result<_, _>>()?;
+        let workspace = places.iter().map(|part| Ok((memory.at(*part)?, part.bytes)));
+        let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, Error>>()?;
+        let loaded = Loaded::load(session, &self.image, contract, scalars)?;
+        let placed = Placed { axes, scalars, tensors: &tensors, workspace: &workspace };
+        Launch::of(&loaded, contract, &placed)?.go(session)?;
+        session.wait()?;
+        let also = match parts.others {
+            Some(part) => self.others(&memory, places[part])?,
+            None => BTreeMap::new(),
+        };
+        let mut expected: Vec<Option<Expectation>> = spec.tensors.iter().map(|_| None).collect();
+        for result in &parts.results {
+            let tensor = &spec.tensors[result.tensor];
+            let elements = strided::Placed::new(tensor, axes)?.span as u64;
+            let both = DeviceMemory::new(session, 16 * elements)?;
+            for (half, part) in [result.value, result.bound].into_iter().enumerate() {
+                let region = Region { offset: half as u64 * 8 * elements, bytes: 8 * elements };
+                both.copy(region, &memory, places[part].offset)?;
+            }
+            session.wait()?;
+            let also = also.get(&result.tensor).cloned().unwrap_or_default();
+            let has_gaps = tensor.strides.is_some() || tensor.role == Role::Inout;
+            expected[result.tensor] =
+                Some(Expectation::with(session, both, elements, has_gaps, also)?);
+        }
+        Ok(expected)
+    }
+
+    /// Further right values, by tensor and element.
+    fn others(
+        &self,
+        memory: &DeviceMemory,
+        part: Region,
+    ) -> Result<BTreeMap<usize, BTreeMap<usize, Vec<f64>>>, Error> {
+        let mut count = [0; 8];
+        memory.read(part.offset, &mut count)?;
+        let record = others::RECORD_BYTES as u64;
+        let bytes = (u64::from_le_bytes(count).saturating_add(1).saturating_mul(record)).min(part.bytes);
+        let mut records = vec![0; bytes as usize];
+        memory.read(part.offset, &mut records)?;
+        let found = others::others(&records).map_err(|overflow| Error::Shape(overflow.to_string()))?;
+        let mut also: BTreeMap<usize, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
+        for other in found {
+            also.entry(other.tensor).or_default().entry(other.element).or_default().push(other.value);
+        }
+        Ok(also)
+    }
+}
+
+impl CudaCase {
+    /// Inputs that nothing may write, by position.
+    pub(super) fn read_only(&self) -> impl Iterator<Item = (usize, &DeviceMemory)> {
+        let all = self.inputs.iter().zip(&self.expected).enumerate();
+        all.filter_map(|(t, (input, expected))| match expected {
+            None => input.as_ref().map(|input| (t, input)),
+            Some(_) => None,
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let inputs = self.inputs.iter().flatten().map(DeviceMemory::bytes);
+        let expected = self.expected.iter().flatten().map(|e| e.memory.bytes());
+        inputs.chain(expected).sum::<u64>() as usize
+    }
+}
+
+impl Expectation {
+    fn of(session: &Rc<Session>, expected: Expected) -> Result<Self, Error> {
+        let elements = expected.value.len() as u64;
+        let words = expected.value.iter().chain(&expected.bound);
+        let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+        let has_gaps = expected.bound.contains(&UNTOUCHED);
+        let memory = uploaded(session, &bytes)?;
+        Self::with(session, memory, elements, has_gaps, expected.also)
+    }
+
+    fn with(
+        session: &Rc<Session>,
+        memory: DeviceMemory,
+        elements: u64,
+        has_gaps: bool,
+        mut also: BTreeMap<usize, Vec<f64>>,
+    ) -> Result<Self, Error> {
+        let several = if also.is_empty() {
+            None
+        } else {
+            let mut mask = vec![0; elements as usize];
+            also.keys().filter_map(|element| mask.get_mut(*element)).for_each(|set| *set = 1);
+            Some(uploaded(session, &mask)?)
+        };
+        let mut held = Self { memory, elements, has_gaps, also: BTreeMap::new(), several };
+        for (element, values) in &mut also {
+            values.insert(0, held.element(*element)?.0);
+        }
+        held.also = also;
+        Ok(held)
+    }
+
+    pub(super) fn value(&self) -> Result<CUdeviceptr, Error> {
+        Ok(self.memory.at(Region { offset: 0, bytes: 8 * self.elements })?)
+    }
+
+    pub(super) fn bound(&self) -> Result<CUdeviceptr, Error> {
+        Ok(self.memory.at(Region { offset: 8 * self.elements, bytes: 8 * self.elements })?)
+    }
+
+    /// A byte for each element: 1 where several values are right. No address where none has.
+    pub(super) fn several(&self) -> Result<CUdeviceptr, Error> {
+        match &self.several {
+            Some(mask) => Ok(mask.at(Region { offset: 0, bytes: mask.bytes() })?),
+            None => Ok(0),
+        }
+    }
+
+    /// Value and bound of one element.
+    pub(super) fn element(&self, element: usize) -> Result<(f64, f64), Error> {
+        let read = |at: u64| {
+            let mut word = [0; 8];
+            self.memory.read(at, &mut word).map(|()| f64::from_le_bytes(word))
+        };
+        let at = 8 * element as u64;
+        Ok((read(at)?, read(8 * self.elements + at)?))
+    }
+
+    /// The first element with several right values that has none of them.
+    pub(super) fn judge_several(
+        &self,
+        found: &dyn Fn(usize) -> Result<f64, Error>,
+    ) -> Result<Option<usize>, Error> {
+        for (element, values) in &self.also {
+            if !values.contains(&found(*element)?) {
+                return Ok(Some(*element));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,193 @@
+// The gate's own kernels: what the judge does to memory of the device, and what it reads off it. Each does what its
+// namesake in Rust does on the host; tests hold the two against each other. Compiled with NVRTC, without headers.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define EACH(i, n) u64 i = blockIdx.x * u64(blockDim.x) + threadIdx.x; i < (n); i += u64(gridDim.x) * blockDim.x
+
+// Codes of element types, in the order of `DType::ALL`'s positions that the judge passes.
+enum Type : u32 { F64, F32, F16, BF16, F8E4M3, F8E5M2, I8, I32, I64, I4, U8, BOOL, U4 };
+
+static __device__ u64 bits_of(u32 type, const u8* at, u64 i) {
+  switch (type) {
+    case F64: case I64: {
+      u64 word = 0;
+      for (int b = 7; b >= 0; --b) word = word << 8 | at[8 * i + b];
+      return word;
+    }
+    case F32: case I32: return u32(at[4 * i]) | u32(at[4 * i + 1]) << 8 | u32(at[4 * i + 2]) << 16 | u32(at[4 * i + 3]) << 24;
+    case F16: case BF16: return u32(at[2 * i]) | u32(at[2 * i + 1]) << 8;
+    case I4: case U4: return at[i / 2] >> (4 * (i % 2)) & 15;
+    default: return at[i];
+  }
+}
+
+// IEEE-like small floats: `e` exponent bits with this bias, `m` fraction bits; `ieee` ones have infinities.
+static __device__ double small_float(u32 word, int e, int m, int bias, bool ieee) {
+  const u32 fraction = word & ((1u << m) - 1), exponent = word >> m & ((1u << e) - 1);
+  const double sign = word >> (e + m) & 1 ? -1.0 : 1.0;
+  const u32 top = (1u << e) - 1;
+  if (ieee && exponent == top) return fraction ? __longlong_as_double(0x7ff8000000000000ll) : sign * __longlong_as_double(0x7ff0000000000000ll);
+  if (!ieee && exponent == top && fraction == (1u << m) - 1) return __longlong_as_double(0x7ff8000000000000ll);
+  const double scale = double(1u << m);
+  const int power = exponent ? int(exponent) - bias : 1 - bias;
+  const double significand = (exponent ? 1.0 : 0.0) + double(fraction) / scale;
+  return sign * significand * __longlong_as_double(i64(power + 1023) << 52);
+}
+
+static __device__ double value_of(u32 type, const u8* at, u64 i) {
+  const u64 word = bits_of(type, at, i);
+  switch (type) {
+    case F64: return __longlong_as_double(i64(word));
+    case F32: return double(__int_as_float(int(word)));
+    case BF16: return double(__int_as_float(int(u32(word) << 16)));
+    case F16: return small_float(u32(word), 5, 10, 15, true);
+    case F8E4M3: return small_float(u32(word), 4, 3, 7, false);
+    case F8E5M2: return small_float(u32(word), 5, 2, 15, true);
+    case I8: return double((signed char)(word));
+    case I32: return double(int(word));
+    case I64: return double(i64(word));
+    case I4: return double(int(word) - (word & 8 ? 16 : 0));
+    default: return double(word);
+  }
+}
+
+static __device__ bool is_nan(double x) { return x != x; }
+static __device__ bool is_finite(double x) { return x - x == 0.0; }
+static __device__ bool is_float(u32 type) { return type <= F8E5M2; }
+
+// Largest of non-negative doubles: their bits are ordered as they are.
+static __device__ void raise(u64* most, double value) { if (value > 0.0) atomicMax(most, u64(__double_as_longlong(value))); }
+
+// The pattern of guards: 16-bit words 0x7ff1..0x7fff by their place.
+static __device__ u8 guard_byte(u64 i) {
+  const u32 word = 0x7ff1 + (i / 2 % 240) % 15;
+  return u8(i % 2 ? word >> 8 : word);
+}
+
+extern "C" __global__ void cutegen_guard_fill(u8* at, u64 bytes) {
+  for (EACH(i, bytes)) at[i] = guard_byte(i);
+}
+
+// first: position of the first damaged byte.
+extern "C" __global__ void cutegen_guard_damage(const u8* at, u64 bytes, u64* first) {
+  for (EACH(i, bytes)) if (at[i] != guard_byte(i)) atomicMin(first, i);
+}
+
+// first: position of the first byte in which both differ.
+extern "C" __global__ void cutegen_differs(const u8* a, const u8* b, u64 bytes, u64* first) {
+  const bool wide = ((u64(a) | u64(b)) & 15) == 0;
+  if (!wide) {
+    for (EACH(i, bytes)) if (a[i] != b[i]) atomicMin(first, i);
+    return;
+  }
+  const ulonglong2* x = (const ulonglong2*)a;
+  const ulonglong2* y = (const ulonglong2*)b;
+  for (EACH(i, bytes / 16)) {
+    const ulonglong2 p = x[i], q = y[i];
+    if (p.x == q.x && p.y == q.y) continue;
+    for (u64 k = 16 * i; k < 16 * i + 16; ++k) if (a[k] != b[k]) { atomicMin(first, k); break; }
+  }
+  for (EACH(i, bytes % 16)) {
+    const u64 k = bytes / 16 * 16 + i;
+    if (a[k] != b[k]) atomicMin(first, k);
+  }
+}
+
+// What a comparison found; the judge clears it to { ~0, 0, 0, 0 }.
+struct Compared { u64 wrong, judged, not_judged, share; };
+
+// See `compare.rs`; elements with several right values have `several` set and are judged on the host.
+extern "C" __global__ void cutegen_compare(u32 type, const u8* found, const double* value, const double* bound,
+                                           const u8* several, u64 n, double threshold, Compared* out) {
+  u64 judged = 0, not_judged = 0;
+  double share = 0.0;
+  for (EACH(i, n)) {
+    double limit = bound[i];
+    if (limit == -1.0 || (several && several[i])) continue;
+    const double is = value_of(type, found, i), want = value[i];
+    if (!is_float(type) && limit >= 9223372036854775807.0) limit = __longlong_as_double(0x7ff0000000000000ll);
+    bool right;
+    double part = 0.0;
+    if (is_nan(want)) right = is_nan(is);
+    else if (!is_finite(want)) right = is == want;
+    else if (!is_finite(limit)) { ++not_judged; continue; }
+    else if (is_nan(is)) right = false;
+    else if (!is_finite(is)) right = (is > 0.0 ? want : -want) + limit >= threshold;
+    else {
+      const double error = fabs(is - want);
+      right = error <= limit;
+      part = error == 0.0 ? 0.0 : error / limit;
+    }
+    ++judged;
+    if (right) share = fmax(share, part);
+    else atomicMin(&out->wrong, i);
+  }
+  if (judged) atomicAdd(&out->judged, judged);
+  if (not_judged) atomicAdd(&out->not_judged, not_judged);
+  raise(&out->share, share);
+}
+
+// first: the first element that no assignment addresses and that does not hold what it held; `before` is null where that
+// is poison.
+extern "C" __global__ void cutegen_touched(u32 type, const u8* found, const u8* before, u32 poison, const double* bound,
+                                           u64 n, u64* first) {
+  const u64 word = 0x0101010101010101ull * poison;
+  for (EACH(i, n)) {
+    if (bound[i] != -1.0) continue;
+    const u8* held = before ? before : (const u8*)&word;
+    const u64 at = before ? i : (type == I4 || type == U4 ? i % 2 : 0);
+    if (bits_of(type, found, i) != bits_of(type, held, at)) atomicMin(first, i);
+  }
+}
+
+// out: the first element that holds the poison of one of two launches (of both, where repeats may differ) and changed
+// between them, and how many do.
+extern "C" __global__ void cutegen_unwritten(u32 type, const u8* first, const u8* again, u32 first_poison,
+                                             u32 again_poison, u32 both, const double* bound, u64 n, u64* out) {
+  const u64 one = 0x0101010101010101ull * first_poison, two = 0x0101010101010101ull * again_poison;
+  u64 count = 0;
+  for (EACH(i, n)) {
+    if (bound[i] == -1.0) continue;
+    const u64 a = bits_of(type, first, i), b = bits_of(type, again, i);
+    if (a == b) continue;
+    const u64 at = type == I4 || type == U4 ? i % 2 : 0;
+    const bool held = a == bits_of(type, (const u8*)&one, at), kept = b == bits_of(type, (const u8*)&two, at);
+    if (both ? held && kept : held || kept) {
+      atomicMin(&out[0], i);
+      ++count;
+    }
+  }
+  if (count) atomicAdd(&out[1], count);
+}
+
+// first: the first written element that differs between two launches.
+extern "C" __global__ void cutegen_repeat(u32 type, const u8* a, const u8* b, const double* bound, u64 n, u64* first) {
+  for (EACH(i, n)) if (bound[i] != -1.0 && bits_of(type, a, i) != bits_of(type, b, i)) atomicMin(first, i);
+}
+
+// out: written elements, and those of them whose bound tells nothing.
+extern "C" __global__ void cutegen_loose(u32 type, const double* value, const double* bound, u64 n, double underflow,
+                                         u64* out) {
+  u64 written = 0, loose = 0;
+  for (EACH(i, n)) {
+    if (bound[i] == -1.0) continue;
+    ++written;
+    const bool tight = !is_float(type) ? bound[i] < 1.0
+                       : !is_finite(value[i]) || bound[i] <= fmax(fabs(value[i]), 4.0 * underflow);
+    loose += !tight;
+  }
+  if (written) atomicAdd(&out[0], written);
+  if (loose) atomicAdd(&out[1], loose);
+}
+
+// Fills all shared memory that a block can have with NaN, and keeps every multiprocessor for a moment.
+extern "C" __global__ void cutegen_scramble(u32 bytes) {
+  extern __shared__ u32 shared[];
+  for (u32 i = threadIdx.x; i < bytes / 4; i += blockDim.x) ((volatile u32*)shared)[i] = 0x7ff17ff1u + i % 15;
+  __syncthreads();
+}

@@ -1,0 +1,169 @@
+//! [`Desk`]: where the judge looks at memory. It draws nothing and decides nothing: it holds a case's inputs and what
+//! they must give, fills the arena that a runner launches on, and says what a launch left there. One desk works on
+//! bytes of the host, the other on memory of the device, with kernels of ours.
+
+pub(super) mod cuda;
+pub(super) mod host;
+mod kernels;
+
+use cutegen_spec::contract::Contract;
+use cutegen_spec::dtype::DType;
+use cutegen_spec::spec::KernelSpec;
+
+use super::compare::Compared;
+use super::error::Error;
+use super::fault::Checks;
+use super::image::Image;
+use super::protocol::{Memory, Region, ScalarValue};
+
+pub use kernels::{KERNELS, OPTIONS};
+
+/// Contents of every tensor, by position; none for what a kernel writes.
+pub(super) type Contents = Vec<Option<Vec<u8>>>;
+
+/// Inputs of a case, as drawn.
+#[derive(Debug)]
+pub(super) struct Inputs<'a> {
+    pub(super) spec: &'a KernelSpec,
+    pub(super) axes: &'a [i64],
+    pub(super) scalars: &'a [ScalarValue],
+    pub(super) contents: Contents,
+    /// Whether every sum over these inputs is exact.
+    pub(super) is_exact: bool,
+}
+
+/// A case where the desk looks at it.
+pub(super) struct Holding<H> {
+    /// The desk's own form.
+    pub(super) held: H,
+    /// Positions of outputs for which the bound is too loose to tell anything.
+    pub(super) loose: Vec<usize>,
+    /// Bytes that it takes.
+    pub(super) bytes: usize,
+}
+
+/// One inout or output of a case.
+pub(super) struct Output<'a, D: Desk> {
+    pub(super) held: &'a D::Held,
+    pub(super) tensor: usize,
+    pub(super) dtype: DType,
+}
+
+/// What a launch finds: inputs, poison in outputs and undefined workspace, patterned guards.
+pub(super) struct Filling<'a, H> {
+    pub(super) image: &'a Image,
+    pub(super) held: &'a H,
+    pub(super) contract: &'a Contract,
+    pub(super) poison: u8,
+    pub(super) checks: &'a Checks,
+}
+
+/// Where the tensors of a timed program lie, slot by slot, and the workspace that they share.
+#[derive(Clone, Copy)]
+pub(super) struct Slots<'a> {
+    pub(super) slots: &'a [Vec<Region>],
+    pub(super) workspace: Region,
+}
+
+/// What was written that must not be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trespass {
+    /// This byte of the arena, in a guard.
+    Guard(u64),
+    /// Of the input at this position, this byte.
+    Input(usize, usize),
+}
+
+/// The first written element that two launches left different.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Differing {
+    pub(super) element: usize,
+    pub(super) first: f64,
+    pub(super) again: f64,
+}
+
+/// A place to look at memory from.
+pub(super) trait Desk: Sized {
+    /// Memory that a runner launches on.
+    type Arena;
+    /// A case's inputs, and what they must give.
+    type Held;
+    /// Copies of regions of an arena.
+    type Left;
+    /// Inputs of a rotation.
+    type Drawn;
+
+    /// New memory for a new runner.
+    fn arena(&self, bytes: u64) -> Result<Self::Arena, Error>;
+
+    /// Makes the arena at least `bytes` long; false when that takes another one, and with it another runner.
+    fn grow(&self, arena: &mut Self::Arena, bytes: u64) -> Result<bool, Error>;
+
+    /// How a runner maps it.
+    fn memory(&self, arena: &Self::Arena) -> Memory;
+
+    /// Computes what the inputs must give, and holds both.
+    fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<Self::Held>, Error>;
+
+    /// The inputs' bytes.
+    fn contents(&self, held: &Self::Held) -> Result<Contents, Error>;
+
+    /// Brings the arena to the state that a launch finds.
+    fn fill(&self, arena: &mut Self::Arena, filling: &Filling<'_, Self::Held>) -> Result<(), Error>;
+
+    /// The first thing written that must not be.
+    fn trespass(
+        &self,
+        arena: &Self::Arena,
+        image: &Image,
+        held: &Self::Held,
+        checks: &Checks,
+    ) -> Result<Option<Trespass>, Error>;
+
+    /// Copies of these regions.
+    fn left(&self, arena: &Self::Arena, regions: &[Region]) -> Result<Self::Left, Error>;
+
+    /// Whether two copies of equal regions are equal in every bit.
+    fn same(&self, a: &Self::Left, b: &Self::Left) -> Result<bool, Error>;
+
+    /// The first element that no assignment addresses and that does not hold what it held, which in outputs is
+    /// `poison`.
+    fn touched(
+        &self,
+        output: &Output<'_, Self>,
+        left: &Self::Left,
+        poison: u8,
+    ) -> Result<Option<usize>, Error>;
+
+    /// Elements that hold the poison of one of two launches and changed between them: the first, and how many. Where
+    /// `both`, those that hold the poison of both.
+    fn unwritten(
+        &self,
+        output: &Output<'_, Self>,
+        left: [(&Self::Left, u8); 2],
+        both: bool,
+    ) -> Result<Option<(usize, u64)>, Error>;
+
+    /// Every element against its reference.
+    fn compare(&self, output: &Output<'_, Self>, left: &Self::Left) -> Result<Compared, Error>;
+
+    /// The first written element that two launches left different.
+    fn differing(
+        &self,
+        output: &Output<'_, Self>,
+        left: [&Self::Left; 2],
+    ) -> Result<Option<Differing>, Error>;
+
+    /// Holds the inputs of a rotation's slots; slots beyond them start again at the first.
+    fn drawn(&self, slots: Vec<Contents>) -> Result<Self::Drawn, Error>;
+
+    /// Fills a rotation: inputs, poison in outputs and workspace, guards.
+    fn fill_rotation(
+        &self,
+        arena: &mut Self::Arena,
+        drawn: &Self::Drawn,
+        programs: &[Slots<'_>],
+        guards: &[Region],
+        poison: u8,
+    ) -> Result<(), Error>;
+}

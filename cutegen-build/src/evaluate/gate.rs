@@ -1,0 +1,113 @@
+//! [`Judge`]: the gate's door. Behind it a session judges on the host or on a device, as its workers' backend says.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use super::candidate::Candidate;
+use super::desk::cuda::{Choice, CudaDesk};
+use super::desk::host::HostDesk;
+use super::error::Error;
+use super::judge::Session;
+use super::outcome::Outcome;
+use super::protocol::{Backend, Regime};
+use super::reference::Reference;
+use super::sanitize::{Sanitized, Tool};
+use super::settings::{OnDevice, Question, Settings};
+use super::stats::Comparison;
+
+/// A judging session. Bound to the thread that made it, as its runners are.
+pub struct Judge(At);
+
+enum At {
+    Host(Box<Session<HostDesk>>),
+    Cuda(Box<Session<CudaDesk>>),
+}
+
+/// The same call on whichever session there is.
+macro_rules! at {
+    ($judge:expr, $session:ident => $call:expr) => {
+        match &mut $judge.0 {
+            At::Host($session) => $call,
+            At::Cuda($session) => $call,
+        }
+    };
+}
+
+impl Judge {
+    /// A session for `question`.
+    pub fn new(question: Question, settings: Settings) -> Result<Self, Error> {
+        match (settings.workers.backend, settings.device.clone()) {
+            (Backend::Host, _) => {
+                let reference = Reference::load(&question.reference)?;
+                let desk = HostDesk::new(reference, settings.workers.limits.address_space);
+                Ok(Self(At::Host(Box::new(Session::new(question, settings, desk)?))))
+            }
+            (Backend::Cuda, Some(device)) => {
+                let desk = CudaDesk::open(&device.kernels, choose(&question, &device)?)?;
+                Ok(Self(At::Cuda(Box::new(Session::new(question, settings, desk)?))))
+            }
+            (Backend::Cuda, None) => {
+                Err(Error::Worker("a device is judged with kernels of the gate's own".to_owned()))
+            }
+        }
+    }
+
+    /// The shapes that a full pass judges.
+    #[must_use]
+    pub fn shapes(&self) -> &[Vec<i64>] {
+        match &self.0 {
+            At::Host(session) => session.shapes(),
+            At::Cuda(session) => session.shapes(),
+        }
+    }
+
+    /// Judges one candidate where it is eligible, on few shapes and distributions.
+    pub fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
+        at!(self, session => session.screen(candidate))
+    }
+
+    /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
+    pub fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
+        at!(self, session => session.full(variants))
+    }
+
+    /// Times `candidate` against `incumbent` at these extents. The outcome when either cannot be timed: it crashes,
+    /// hangs, is not eligible, or leaves other outputs than when it is not timed.
+    pub fn compare(
+        &mut self,
+        candidate: &Candidate,
+        incumbent: &Candidate,
+        axes: &[i64],
+    ) -> Result<Result<Comparison, Outcome>, Error> {
+        at!(self, session => session.compare(candidate, incumbent, axes))
+    }
+
+    /// Times a finalist as [`Self::compare`] does, but in a new process and on inputs that it has not met.
+    pub fn measure(
+        &mut self,
+        candidate: &Candidate,
+        incumbent: &Candidate,
+        axes: &[i64],
+        regime: Regime,
+    ) -> Result<Result<Comparison, Outcome>, Error> {
+        at!(self, session => session.measure(candidate, incumbent, axes, regime))
+    }
+
+    /// Runs `candidate` under the tools, at the smallest shapes where it is eligible.
+    pub fn sanitize(
+        &mut self,
+        candidate: &Candidate,
+        sanitizer: &Path,
+        tools: &[Tool],
+    ) -> Result<Sanitized, Error> {
+        at!(self, session => session.sanitize(candidate, sanitizer, tools))
+    }
+}
+
+/// The printed reference's kernels, else the host's reference.
+fn choose(question: &Question, device: &OnDevice) -> Result<Choice, Error> {
+    Ok(match &device.reference {
+        Some((cubin, printed)) => Choice::Device(Rc::from(cubin.as_path()), Box::new(printed.clone())),
+        None => Choice::Host(Reference::load(&question.reference)?),
+    })
+}

@@ -1,0 +1,93 @@
+//! A device as compute-sanitizer wants it: every tensor and every part of the workspace in an allocation of its own,
+//! so that a read or write one element past it is seen, and undefined workspace left uninitialised. The arena is host
+//! memory here. One launch a job, and nothing is timed.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use cutegen_runtime::cuda::CUdeviceptr;
+
+use super::cuda::{image, workspace_parts};
+use super::{Device, Stop};
+use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
+use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::cuda::session::Session;
+use crate::evaluate::memory::SharedMemory;
+use crate::evaluate::protocol::{Done, Job, Ready, Region, Run, TimePlan, Timed};
+
+/// The longest a stream may take: the sanitizer slows kernels a hundredfold.
+const WALL: Duration = Duration::from_secs(300);
+/// Addresses that a region keeps modulo this.
+const ALIGNMENT: u64 = 256;
+
+/// One device, and the judge's arena.
+pub(super) struct Apart {
+    session: Rc<Session>,
+    arena: SharedMemory,
+}
+
+/// A region alone, at the misalignment that it has in the arena.
+struct Alone {
+    region: Region,
+    memory: DeviceMemory,
+}
+
+impl Apart {
+    pub(super) fn open(arena: SharedMemory) -> Result<Self, Stop> {
+        Ok(Self { session: Rc::new(Session::open(WALL)?), arena })
+    }
+
+    fn alone(&self, region: Region) -> Result<Alone, Stop> {
+        let bytes = region.offset % ALIGNMENT + region.bytes;
+        Ok(Alone { region, memory: DeviceMemory::new(&self.session, bytes)? })
+    }
+}
+
+impl Alone {
+    fn at(&self) -> Result<CUdeviceptr, Stop> {
+        self.memory.at(Region { offset: self.region.offset % ALIGNMENT, bytes: self.region.bytes })
+    }
+}
+
+impl Device for Apart {
+    fn ready(&mut self) -> Result<Ready, Stop> {
+        let (device, cache_bytes) = (self.session.describe(), self.session.cache_bytes()?);
+        Ok(Ready { device, cache_bytes, not_enforced: Vec::new() })
+    }
+
+    fn run(&mut self, job: &Job, _: Run) -> Result<Done, Stop> {
+        self.arena.remap(job.arena_bytes).map_err(failed)?;
+        let program = &job.programs[0];
+        let loaded = Loaded::load(&self.session, &image(program)?, &program.contract, &job.scalars)?;
+        let parts = workspace_parts(&program.contract, &job.axes, program.workspace)?;
+        let tensors = program.slots[0].iter().map(|r| self.alone(*r)).collect::<Result<Vec<_>, _>>()?;
+        let parts = parts.into_iter().map(|r| self.alone(r)).collect::<Result<Vec<_>, _>>()?;
+        for tensor in &tensors {
+            let contents = self.arena.slice(tensor.region).map_err(failed)?;
+            tensor.memory.write(tensor.region.offset % ALIGNMENT, contents)?;
+        }
+        let at = tensors.iter().map(Alone::at).collect::<Result<Vec<_>, _>>()?;
+        let workspace = parts.iter().map(|p| Ok((p.at()?, p.region.bytes)));
+        let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, Stop>>()?;
+        let placed = Placed { axes: &job.axes, scalars: &job.scalars, tensors: &at, workspace: &workspace };
+        Launch::of(&loaded, &program.contract, &placed)?.go(&self.session)?;
+        self.session.wait()?;
+        for tensor in &tensors {
+            let contents = self.arena.slice_mut(tensor.region).map_err(failed)?;
+            tensor.memory.read(tensor.region.offset % ALIGNMENT, contents)?;
+        }
+        Ok(Done::default())
+    }
+
+    fn time(&mut self, _: &Job, _: &TimePlan) -> Result<Timed, Stop> {
+        Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
+    }
+
+    fn blocks(&mut self, _: &[usize]) -> Result<Timed, Stop> {
+        Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
+    }
+}
+
+fn failed(error: crate::evaluate::Error) -> Stop {
+    Stop::Failed(error.to_string())
+}
