@@ -84,35 +84,17 @@ pub fn read(bytes: &[u8]) -> Result<CubinInfo, String> {
     Ok(CubinInfo { kernels, abi_version: file.elf_header().e_ident().abi_version })
 }
 
-/// A section of a module's global memory, and a variable by which a loader finds it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GlobalSection {
-    /// `.nv.global` or `.nv.global.init`.
-    pub name: String,
-    /// A variable in it.
-    pub symbol: String,
-    /// Where in the section that variable lies.
-    pub offset: u64,
-    /// Length of the section.
-    pub bytes: u64,
-}
-
-/// The sections of global memory that a cubin's kernels could write.
-pub fn globals(bytes: &[u8]) -> Result<Vec<GlobalSection>, String> {
+/// The variables in a cubin's global memory, which its kernels could write: names as the driver knows them.
+pub fn globals(bytes: &[u8]) -> Result<Vec<String>, String> {
     let file = Cubin::parse(bytes).map_err(|error| format!("not a cubin: {error}"))?;
-    let mut found = Vec::new();
-    for section in file.sections() {
-        let Some(name) = section.name().ok().filter(|name| name.starts_with(".nv.global")) else { continue };
-        let inside = |symbol: &object::read::elf::ElfSymbol64<'_, '_, Endianness>| {
-            symbol.section_index() == Some(section.index()) && symbol.size() > 0
-        };
-        let symbol = file.symbols().find(inside);
-        let symbol = symbol.ok_or_else(|| format!("`{name}` has no variable"))?;
-        let named = symbol.name().map_err(|error| error.to_string())?.to_owned();
-        let (name, offset, bytes) = (name.to_owned(), symbol.address(), section.size());
-        found.push(GlobalSection { name, symbol: named, offset, bytes });
-    }
-    Ok(found)
+    let is_global = |section: &object::read::elf::ElfSection64<'_, '_, Endianness>| {
+        section.name().is_ok_and(|name| name.starts_with(".nv.global"))
+    };
+    let sections: Vec<_> = file.sections().filter(is_global).map(|section| section.index()).collect();
+    let inside = file.symbols().filter(|symbol| {
+        symbol.size() > 0 && symbol.section_index().is_some_and(|section| sections.contains(&section))
+    });
+    inside.map(|symbol| symbol.name().map(str::to_owned).map_err(|error| error.to_string())).collect()
 }
 
 fn kernel(file: &Cubin<'_>, name: &str, records: &[u8], counts: &Counts) -> Result<KernelInfo, String> {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 
-use super::desk::{Contents, Desk, Holding, Inputs};
+use super::desk::{Desk, Holding, Inputs};
 use super::error::Error;
 use super::inputs::{Distribution, Request, draw, draw_scalar, mix, scalar_value};
 use super::protocol::ScalarValue;

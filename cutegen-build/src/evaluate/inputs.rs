@@ -108,14 +108,42 @@ pub fn draw(distribution: Distribution, request: &Request) -> Result<Vec<u8>, St
     }
 }
 
+/// Elements that are drawn by one generator. Even, so that neither nibbles nor cancelling pairs are split.
+const PIECE: usize = 1 << 16;
+
+/// Every piece has a generator of its own, so that what is drawn does not depend on how many threads draw it.
 fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
     let Request { seed, position, dtype, elements, row, .. } = *request;
-    let mut random = Random::new(seed, position as u64, distribution as u64);
     let mut bytes = vec![0; element::bytes(dtype, elements)];
-    let row = row.max(1);
+    let piece_bytes = element::bytes(dtype, PIECE);
+    let pieces: Vec<(usize, &mut [u8])> = bytes.chunks_mut(piece_bytes).enumerate().collect();
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    let queue = std::sync::Mutex::new(pieces.into_iter());
+    let work = || {
+        while let Some((piece, bytes)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
+            fill_piece(distribution, request, piece, bytes);
+        }
+    };
+    if elements <= PIECE {
+        work();
+    } else {
+        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    }
+    if distribution == Distribution::Specials && position as u64 == seed % request.inputs as u64 {
+        let mut random = Random::new(seed, position as u64, mix(distribution as u64));
+        plant(&mut random, dtype, &mut bytes, row.max(1), elements);
+    }
+    bytes
+}
+
+fn fill_piece(distribution: Distribution, request: &Request, piece: usize, bytes: &mut [u8]) {
+    let Request { seed, position, dtype, elements, row, .. } = *request;
+    let stream = mix(distribution as u64 ^ mix(piece as u64));
+    let mut random = Random::new(seed, position as u64, stream);
+    let (row, first) = (row.max(1), piece * PIECE);
     let mut previous = 0.0;
-    for index in 0..elements {
-        let column = index % row;
+    for index in 0..PIECE.min(elements - first) {
+        let column = (first + index) % row;
         let value = match distribution {
             Distribution::Normal | Distribution::Specials => random.normal(),
             Distribution::Uniform => random.unit(),
@@ -129,12 +157,8 @@ fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
             Distribution::NearOne => near_one(&mut random),
         };
         previous = value;
-        element::write(dtype, &mut bytes, index, value);
+        element::write(dtype, bytes, index, value);
     }
-    if distribution == Distribution::Specials && position as u64 == seed % request.inputs as u64 {
-        plant(&mut random, dtype, &mut bytes, row, elements);
-    }
-    bytes
 }
 
 /// A drawn scalar: log-uniform in 1e-6..1e-2, where epsilons live; near one where that is what is drawn.

@@ -73,9 +73,8 @@ impl<D: Desk> Session<D> {
         let results: Vec<Region> = (0..image.tensors.len())
             .map(|t| if self.is_result(t) { image.tensors[t] } else { Region::default() })
             .collect();
-        let bench = self.bench(image.bytes)?;
-        let arena = &bench.arena;
-        Ok(self.cases.desk.left(arena, &results)?)
+        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        Ok(self.cases.desk.left(&bench.arena, &results)?)
     }
 
     /// What was written besides inouts and outputs.

@@ -49,7 +49,7 @@ pub use gate::Judge;
 pub use inputs::Distribution;
 pub use outcome::{Correctness, Crash, NotCounted, Outcome};
 pub use reference::{Call, Expected, Reference, UNTOUCHED};
-pub use settings::{Cost, OnDevice, Question, Settings};
+pub use settings::{Cost, Floor, OnDevice, Question, Settings};
 pub use shapes::{Budget, shapes};
 pub use stats::Comparison;
 pub use worker::{RUN, RUN_APART, VARIABLE, Workers};

@@ -91,18 +91,6 @@ impl Placed {
         memory
     }
 
-    /// The elements of `memory` in row-major order, without what lies between and behind them.
-    pub(crate) fn gather(&self, memory: &[u8]) -> Vec<u8> {
-        if self.is_dense && self.dtype.bits() >= 8 {
-            return memory.to_vec();
-        }
-        let mut dense = vec![0; element::bytes(self.dtype, self.elements())];
-        for (element, offset) in self.offsets().enumerate() {
-            element::put_bits(self.dtype, &mut dense, element, element::bits(self.dtype, memory, offset));
-        }
-        dense
-    }
-
     /// The index of the element at `offset`; in a gap that of one before it.
     pub(crate) fn index(&self, offset: usize) -> Vec<i64> {
         let mut order: Vec<usize> = (0..self.extents.len()).collect();
@@ -130,22 +118,18 @@ mod tests {
     }
 
     #[test]
-    fn elements_return_from_strided_memory() {
+    fn elements_lie_where_strides_say() {
         let padded = placed(DType::I8, &[2, 3], &[5, 1], false);
         let memory = padded.scatter(vec![1, 2, 3, 4, 5, 6]);
         assert_eq!(memory, [1, 2, 3, 0xff, 0xff, 4, 5, 6]);
-        assert_eq!(padded.gather(&memory), [1, 2, 3, 4, 5, 6]);
         let column = placed(DType::I8, &[2, 3], &[1, 2], false);
         assert_eq!(column.scatter(vec![1, 2, 3, 4, 5, 6]), [1, 4, 2, 5, 3, 6]);
     }
 
     #[test]
-    fn nibbles_return_without_what_lies_behind() {
-        let dense = placed(DType::U4, &[3], &[1], true);
-        assert_eq!(dense.gather(&[0x21, 0xf3]), [0x21, 0x03]);
+    fn nibbles_leave_gaps() {
         let padded = placed(DType::U4, &[2, 2], &[3, 1], false);
         assert_eq!(padded.scatter(vec![0x21, 0x43]), [0x21, 0x3f, 0xf4]);
-        assert_eq!(padded.gather(&[0x21, 0x3f, 0xf4]), [0x21, 0x43]);
     }
 
     #[test]

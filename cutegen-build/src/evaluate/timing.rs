@@ -177,11 +177,8 @@ impl<D: Desk> Session<D> {
         }
         self.bench(rotation.bytes)?;
         let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned())) };
-        let slots = |program| {
-            let Program { slots, workspace, .. } = program;
-            Slots { slots, workspace: *workspace }
-        };
-        let programs: Vec<Slots<'_>> = rotation.programs.iter().map(slots).collect();
+        let programs: Vec<Slots<'_>> =
+            rotation.programs.iter().map(|p| Slots { slots: &p.slots, workspace: p.workspace }).collect();
         let (arena, drawn) = (&mut bench.arena, &rotation.drawn);
         self.cases.desk.fill_rotation(arena, drawn, &programs, &rotation.guards, POISON)
     }

@@ -21,6 +21,10 @@ pub struct Ceilings {
     pub bytes_per_s: f64,
     /// Operations a second of each unit.
     rate: fn(Unit) -> f64,
+    /// Bytes a second by the data sheet.
+    nominal_bytes_per_s: f64,
+    /// Operations a second by the data sheet.
+    nominal_rate: fn(Unit) -> f64,
 }
 
 /// What computes, by the type that products are formed in.
@@ -63,19 +67,34 @@ pub struct Roof {
 /// NVIDIA H200 SXM.
 ///
 /// Memory: 4.18 TB/s, the best measured stream with one read for each write; 4.8 TB/s nominal (H200 data sheet).
-const H200: Ceilings = Ceilings { device: "H200", bytes_per_s: 4.18e12, rate: h200 };
+const H200: Ceilings = Ceilings {
+    device: "H200",
+    bytes_per_s: 4.18e12,
+    rate: h200,
+    nominal_bytes_per_s: 4.8e12,
+    nominal_rate: h200_nominal,
+};
 
-/// Operations a second of an H200 SXM. *Measured* figures are of short bursts: sustained ones are lower, for power.
-/// *Nominal* ones are the H200 data sheet's, without sparsity.
+/// Operations a second of an H200 SXM, by its data sheet, without sparsity.
+fn h200_nominal(unit: Unit) -> f64 {
+    match unit {
+        Unit::VectorF32 => 67e12,
+        Unit::VectorF64 => 34e12,
+        Unit::TensorHalf => 989e12,
+        Unit::TensorTf32 => 494e12,
+        Unit::TensorF8 | Unit::TensorI8 => 1979e12,
+        Unit::TensorF64 => 67e12,
+    }
+}
+
+/// The same as measured in short bursts, where that was; sustained rates are lower, for power.
 fn h200(unit: Unit) -> f64 {
     match unit {
-        Unit::VectorF32 => 67e12,   // nominal
-        Unit::VectorF64 => 34e12,   // nominal
-        Unit::TensorHalf => 830e12, // measured on bf16; 989e12 nominal
-        Unit::TensorTf32 => 494e12, // nominal
-        Unit::TensorF8 => 1600e12,  // measured, with fast accumulation; 1979e12 nominal
-        Unit::TensorI8 => 1979e12,  // nominal
-        Unit::TensorF64 => 67e12,   // nominal
+        Unit::TensorHalf => 830e12, // on bf16
+        Unit::TensorF8 => 1600e12,  // with fast accumulation
+        Unit::VectorF32 | Unit::VectorF64 | Unit::TensorTf32 | Unit::TensorI8 | Unit::TensorF64 => {
+            h200_nominal(unit)
+        }
     }
 }
 
@@ -106,6 +125,25 @@ impl Ceilings {
         let bound = if memory >= compute { Bound::Memory } else { Bound::Compute };
         Roof { micros: memory.max(compute) * 1e6, bound }
     }
+}
+
+/// The least time of a launch, microseconds, by what data sheets promise at most: of the bytes, of which a third may lie
+/// in a cache that a rotation covers three times, and of a contraction's operations; other math may be simplified. A
+/// shorter time is no time of that kernel. `None` where there are no figures.
+#[must_use]
+pub fn floor(plan: &Plan) -> Option<Box<dyn Fn(&[i64]) -> f64>> {
+    const CACHED: f64 = 1.0 / 3.0;
+    let ceilings = ceilings(&plan.target)?;
+    let flops_per_s = match plan.family {
+        Family::Contraction { .. } => (ceilings.nominal_rate)(unit(plan)),
+        _ => f64::INFINITY,
+    };
+    let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
+    Some(Box::new(move |axes| {
+        let cost = super::cost::cost(&spec, &schedule, axes);
+        let memory = cost.bytes * (1.0 - CACHED) / ceilings.nominal_bytes_per_s;
+        memory.max(cost.flops / flops_per_s) * 1e6
+    }))
 }
 
 /// The unit whose rate bounds a plan. Tensor cores compute contractions only; what stands around their sums is
@@ -192,6 +230,15 @@ mod tests {
         // 2 * 8192 * 4096 * 2048 operations at 830e12 a second
         assert_eq!(roof.bound, Bound::Compute);
         assert!((roof.micros - 165.589_1).abs() < 1e-3, "{}", roof.micros);
+    }
+
+    #[test]
+    fn nothing_is_faster_than_its_floor() {
+        let plan = plan("bf16", GEMM, "");
+        let floor = super::floor(&plan).expect("figures");
+        // 2 * 8192 * 4096 * 2048 operations at 989e12 a second; then 1 x 4096 x 2048, two thirds of 16.8 MB at 4.8 TB/s
+        assert!((floor(&[8192, 4096, 2048]) - 138.967_6).abs() < 1e-3);
+        assert!((floor(&[1, 4096, 2048]) - 2.331_9).abs() < 1e-3, "{}", floor(&[1, 4096, 2048]));
     }
 
     #[test]

@@ -10,10 +10,10 @@ use super::error::SearchError;
 use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::{
-    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
+    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile, own_cubin,
 };
 use crate::evaluate::sanitize::{Sanitized, Tool};
-use crate::evaluate::{self, Judge, Outcome};
+use crate::evaluate::{self, Judge, OnDevice, Outcome};
 use crate::generate::Candidate;
 use crate::plan::Plan;
 use crate::print;
@@ -150,6 +150,25 @@ pub(super) fn many(
     Ok(results)
 }
 
+/// What the judge launches itself on a device: the gate's kernels, and the printed reference where it can be one.
+pub(super) fn on_device(
+    setup: &CompileSetup,
+    plan: &Plan,
+    arch: Arch,
+    folder: &Path,
+) -> Result<OnDevice, SearchError> {
+    let cubin = |name: &str, source: &str, options: &[&str]| {
+        let (path, bytes) = (folder.join(name), own_cubin(setup, arch.name(), source, options)?);
+        std::fs::write(&path, bytes).map_err(|error| SearchError::File(path.clone(), error))?;
+        Ok::<_, SearchError>(path)
+    };
+    let reference = match print::reference::print_cuda(plan) {
+        Some(printed) => Some((cubin("reference.cubin", &printed.source, &printed.options)?, printed)),
+        None => None,
+    };
+    Ok(OnDevice { kernels: cubin("gate.cubin", evaluate::KERNELS, &evaluate::OPTIONS)?, reference })
+}
+
 /// The f64 reference as a shared object in `folder`. It is our own text: it runs in the judge's process.
 pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<PathBuf, SearchError> {
     let cxx = setup.toolchain.need_cxx()?;
@@ -207,10 +226,15 @@ pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Worker
         Target::Host { .. } => evaluate::protocol::Backend::Host,
         Target::Cuda { .. } => evaluate::protocol::Backend::Cuda,
     };
+    // runners must see the device that the judge sees
+    let passed = match plan.target {
+        Target::Host { .. } => &[][..],
+        Target::Cuda { .. } => &["CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH"],
+    };
     evaluate::Workers {
         exe: setup.workers.exe.clone(),
         args: setup.workers.args.clone(),
-        env: Vec::new(),
+        env: passed.iter().filter_map(|name| Some(((*name).into(), cargo::variable_os(name)?))).collect(),
         backend,
         limits: evaluate::protocol::Limits::host(),
     }

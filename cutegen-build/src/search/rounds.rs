@@ -1,18 +1,20 @@
 //! The rounds of one search: propose, compile, screen, time, rank; then the whole gate for the finalists.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use cutegen_spec::math::{Binary, Expr, Place, ReduceOp};
+use cutegen_spec::target::Target;
 
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
 use crate::compile::CompileSetup;
-use crate::evaluate::{Comparison, Correctness, Judge, Outcome, Question, Settings};
+use crate::evaluate::{Comparison, Correctness, Floor, Judge, OnDevice, Outcome, Question, Settings};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
-use crate::plan::Plan;
 use crate::plan::schedule::Value;
+use crate::plan::{Plan, roofline};
 use crate::refine::{Next, Trial, geomean, sweep};
 
 /// What the gate saw of a variant.
@@ -95,7 +97,15 @@ pub(super) fn judge(
 ) -> Result<Judge, SearchError> {
     tiles.sort_unstable();
     tiles.dedup();
-    let reference = compiled::reference(setup, plan, folder)?;
+    let device = match &plan.target {
+        Target::Host { .. } => None,
+        Target::Cuda { arch, .. } => Some(compiled::on_device(setup, plan, *arch, folder)?),
+    };
+    // the device has its own, but for what only the host can
+    let reference = match &device {
+        Some(OnDevice { reference: Some(_), .. }) => PathBuf::new(),
+        Some(_) | None => compiled::reference(setup, plan, folder)?,
+    };
     let schedule = plan.schedule.clone();
     let spec = plan.spec.clone();
     // filling, launching and comparing a byte takes about as long as sixteen operations of the reference
@@ -113,7 +123,11 @@ pub(super) fn judge(
     };
     let workers = compiled::run_workers(setup, plan);
     let mut settings = Settings::new(workers, seed);
-    settings.linker = setup.toolchain.need_cxx()?.program.clone();
+    if plan.target.is_host() {
+        settings.linker = setup.toolchain.need_cxx()?.program.clone();
+    }
+    settings.device = device;
+    settings.floor = roofline::floor(plan).map(|floor| Floor(Rc::from(floor)));
     if plan.target.is_host() && arithmetic_bound(plan) {
         (settings.rotation_bytes, settings.pairs) = (0, 12);
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cutegen_build::evaluate::protocol::{Backend, Limits};
-use cutegen_build::evaluate::{Candidate, Judge, Outcome, Question, Settings, Workers};
+use cutegen_build::evaluate::{Candidate, Judge, OnDevice, Outcome, Question, Settings, Workers};
 use cutegen_spec::contract::Contract;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
@@ -96,6 +96,7 @@ pub(crate) fn judge() -> Judge {
     settings.shapes_most = 8;
     settings.repeats = (20, 100);
     settings.deadline = Duration::from_secs(5);
+    settings.device = Some(OnDevice { kernels: crate::fixtures::gate_kernels(), reference: None });
     Judge::new(question, settings).expect("a session")
 }
 

@@ -44,7 +44,7 @@ const PLANTED: &[Planted] = &[
         name: "computes once per module",
         head: "__device__ int done[1 << 16];",
         body: "if (i < m * n && !done[i & 65535]) { y[i] = one(x[i], g[i]); done[i & 65535] = 1; }",
-        is_right: |o| matches!(o, Outcome::Incorrect(Fault::Unwritten { .. })),
+        is_right: |o| matches!(o, Outcome::Incorrect(Fault::StateKept { .. })),
     },
     Planted {
         name: "writes an input",

@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use cutegen_build::compile::{
     CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile,
 };
+use cutegen_build::evaluate::{KERNELS, OPTIONS};
+use cutegen_build::print::reference::print_cuda;
 use cutegen_build::toolchain::{Places, locate};
 
 /// Where compiled things lie: the given folder, else one that is removed at the end.
@@ -37,6 +39,7 @@ pub(crate) fn prepare(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder");
     let fresh = |path: PathBuf| println!("{}", path.display());
     fresh(reference_in(folder, crate::bench::REFERENCE));
+    fresh(own_cubin_in(folder, KERNELS, &OPTIONS));
     copy_specs(&crate::specs::texts_in(folder));
     let sources =
         crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::template::sources());
@@ -50,7 +53,10 @@ pub(crate) fn prepare(folder: &Path) {
                     let (source, entries, _) = crate::specs::printed(&plan);
                     let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
                     fresh(cubin_in(folder, &source, &entries));
-                    fresh(reference_in(folder, &cutegen_build::print::reference::print(&plan)));
+                    match print_cuda(&plan) {
+                        Some(printed) => fresh(own_cubin_in(folder, &printed.source, &printed.options)),
+                        None => fresh(reference_in(folder, &cutegen_build::print::reference::print(&plan))),
+                    }
                 }
             });
         }
@@ -99,6 +105,39 @@ pub(crate) fn cubin(source: &str, entries: &[&str]) -> PathBuf {
     cubin_in(&FOLDER.0, source, entries)
 }
 
+/// The gate's own kernels.
+pub(crate) fn gate_kernels() -> PathBuf {
+    own_cubin(KERNELS, &OPTIONS)
+}
+
+/// The cubin of a source of ours.
+pub(crate) fn own_cubin(source: &str, options: &[&str]) -> PathBuf {
+    own_cubin_in(&FOLDER.0, source, options)
+}
+
+fn own_cubin_in(folder: &Path, source: &str, options: &[&str]) -> PathBuf {
+    let path = folder.join(format!("{:016x}.own.cubin", fnv(source)));
+    if !path.is_file() {
+        let bytes = cutegen_build::compile::own_cubin(&setup(), "sm_90a", source, options);
+        write(&path, &bytes.expect("it compiles"));
+    }
+    path
+}
+
+/// Whole or not at all: tests that run side by side share the folder.
+fn write(path: &Path, bytes: &[u8]) {
+    let parent = path.parent().expect("a folder");
+    let mut file = tempfile::NamedTempFile::new_in(parent).expect("a file");
+    std::io::Write::write_all(&mut file, bytes).expect("written");
+    file.persist(path).expect("renamed");
+}
+
+fn setup() -> CompileSetup {
+    let toolchain = Places::from_env().and_then(|places| locate(&places)).expect("a toolchain");
+    let workers = Workers::current().expect("this program has a path");
+    CompileSetup { toolchain, workers, limits: Limits::default() }
+}
+
 fn reference_in(folder: &Path, source: &str) -> PathBuf {
     let path = folder.join(format!("{:016x}.so", fnv(source)));
     if !path.is_file() {
@@ -115,16 +154,13 @@ fn reference_in(folder: &Path, source: &str) -> PathBuf {
 fn cubin_in(folder: &Path, source: &str, entries: &[&str]) -> PathBuf {
     let path = folder.join(format!("{:016x}.cubin", fnv(source)));
     if !path.is_file() {
-        let toolchain = Places::from_env().and_then(|places| locate(&places)).expect("a toolchain");
-        let workers = Workers::current().expect("this program has a path");
-        let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
         let job = CompileJob {
             source: source.to_owned(),
             entries: entries.iter().map(|&entry| entry.to_owned()).collect(),
             compile_for: CompileFor::Cuda { arch: "sm_90a".to_owned() },
         };
-        match compile(&job, &setup).expect("the machine can compile") {
-            CompileOutcome::Compiled(artifact) => std::fs::write(&path, &artifact.bytes).expect("written"),
+        match compile(&job, &setup()).expect("the machine can compile") {
+            CompileOutcome::Compiled(artifact) => write(&path, &artifact.bytes),
             CompileOutcome::Failed(failure) => panic!("{failure:#?}\n{source}"),
         }
     }

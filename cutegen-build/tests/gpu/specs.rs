@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use cutegen_build::evaluate::{Candidate, Judge, Outcome, Question, Settings};
+use cutegen_build::evaluate::{Candidate, Judge, OnDevice, Outcome, Question, Settings};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::cost::cost;
 use cutegen_build::print;
@@ -90,15 +90,23 @@ fn judge(plan: &Plan, cap: u64, shapes: usize) -> Judge {
         let cost = cost(&spec, &schedule, axes);
         cost.flops.max(16.0 * cost.bytes) as u64
     };
+    let reference = print::reference::print_cuda(plan)
+        .map(|printed| (fixtures::own_cubin(&printed.source, &printed.options), printed));
+    // the host's is for what only the host can
+    let host = match &reference {
+        Some(_) => PathBuf::new(),
+        None => fixtures::reference_of(&print::reference::print(plan)),
+    };
     let question = Question {
         spec: plan.spec.clone(),
-        reference: fixtures::reference_of(&print::reference::print(plan)),
+        reference: host,
         exact_integers: false,
         cost: Box::new(price),
         tiles: vec![256],
         scalar: None,
     };
     let mut settings = Settings::new(bench::workers(), 7);
+    settings.device = Some(OnDevice { kernels: fixtures::gate_kernels(), reference });
     (settings.cost_cap, settings.shapes_most, settings.repeats) = (cap, shapes, (2, 2));
     settings.screening = (shapes, usize::MAX);
     Judge::new(question, settings).expect("a session")

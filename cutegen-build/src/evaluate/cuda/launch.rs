@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 use std::rc::Rc;
 
-use cutegen_runtime::cuda::cudarc::driver::{result, sys};
+use cutegen_runtime::cuda::cudarc::driver::{DriverError, result, sys};
 use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::{Contract, Initial};
 
@@ -57,16 +57,19 @@ impl Loaded {
         Ok(function)
     }
 
-    /// The address of a global variable.
-    pub(crate) fn global(&self, symbol: &str) -> Result<CUdeviceptr, Stop> {
+    /// Address and length of a global variable; none of one that the driver left out, as nothing refers to it.
+    pub(crate) fn global(&self, symbol: &str) -> Result<Option<(CUdeviceptr, u64)>, Stop> {
         let name = CString::new(symbol)
             .map_err(|_| Stop::Refused("a variable's name has a zero byte".to_owned()))?;
         let (mut at, mut bytes) = (0, 0);
         // SAFETY: the module is loaded, the name NUL-terminated, and both out pointers are valid.
-        unsafe { sys::cuModuleGetGlobal_v2(&raw mut at, &raw mut bytes, self.module, name.as_ptr()) }
-            .result()
-            .map_err(candidate(&format!("its variable `{symbol}`")))?;
-        Ok(at)
+        let found =
+            unsafe { sys::cuModuleGetGlobal_v2(&raw mut at, &raw mut bytes, self.module, name.as_ptr()) };
+        match found.result() {
+            Ok(()) => Ok(Some((at, bytes as u64))),
+            Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND)) => Ok(None),
+            Err(error) => Err(candidate(&format!("its variable `{symbol}`"))(error)),
+        }
     }
 
     /// Whether it has looked up all that this contract launches.

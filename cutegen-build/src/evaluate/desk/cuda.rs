@@ -21,7 +21,8 @@ use crate::evaluate::error::Error;
 use crate::evaluate::fault::{Check, Checks};
 use crate::evaluate::image::Image;
 use crate::evaluate::protocol::{Memory, Region};
-pub(in crate::evaluate) use case::{CudaCase, Oracle};
+use case::Oracle;
+pub(in crate::evaluate) use case::{Choice, CudaCase};
 use spare::{Left, Spare};
 
 /// The longest that work of the judge's own may take.
@@ -46,7 +47,7 @@ pub(in crate::evaluate) struct Arena {
 
 impl CudaDesk {
     /// Opens the device; `kernels` is the cubin of [`super::KERNELS`].
-    pub(in crate::evaluate) fn open(kernels: &Path, oracle: case::Choice) -> Result<Self, Error> {
+    pub(in crate::evaluate) fn open(kernels: &Path, oracle: Choice) -> Result<Self, Error> {
         let session = Rc::new(Session::open(WALL)?);
         let kernels = Kernels::load(&session, kernels)?;
         let oracle = Oracle::open(oracle)?;
@@ -114,9 +115,9 @@ impl Desk for CudaDesk {
     }
 
     fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<CudaCase>, Error> {
-        let held = self.oracle.hold(&self.session, &inputs)?;
+        let mut held = self.oracle.hold(&self.session, &inputs)?;
         let mut loose = Vec::new();
-        for (t, expected) in held.expected.iter().enumerate() {
+        for (t, expected) in held.expected.iter_mut().enumerate() {
             let Some(expected) = expected else { continue };
             let dtype = inputs.spec.tensors[t].dtype;
             let at = self.kernels.clear(&[0, 0])?;
@@ -130,6 +131,7 @@ impl Desk for CudaDesk {
             ];
             self.kernels.go("cutegen_loose", expected.elements, &words)?;
             let [written, untold] = self.kernels.results(2)?[..] else { continue };
+            expected.has_gaps = written < expected.elements;
             if written == 0 || untold * 100 > written {
                 loose.push(t);
             }
@@ -274,7 +276,10 @@ impl Desk for CudaDesk {
         };
         let offset = left.regions()[t].offset;
         let found = |element: usize| self.read_element(dtype, left.memory(), offset, element);
-        let several = expected.judge_several(&found)?;
+        let several = match expected.also.is_empty() {
+            true => None,
+            false => expected.judge_several(dtype, &left.bytes(t)?),
+        };
         let first = [(wrong != NONE).then_some(wrong as usize), several].into_iter().flatten().min();
         let wrong = first.map(|element| {
             let (expected, bound) = expected.element(element)?;

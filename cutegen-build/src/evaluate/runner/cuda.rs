@@ -51,7 +51,7 @@ impl Cuda {
         Ok(Self { bench: None, loaded: BTreeMap::new(), scramble, arena, session })
     }
 
-    fn load(&mut self, job: &Job, program: &Program, reload: bool) -> Result<&Module, Stop> {
+    fn load(&mut self, job: &Job, program: &Program, reload: bool) -> Result<(), Stop> {
         let path = &program.artifact;
         let known = self.loaded.get(path).is_some_and(|m| m.loaded.serves(&program.contract));
         if reload || !known {
@@ -62,12 +62,15 @@ impl Cuda {
             let globals = Globals::of(&image, &loaded)?;
             self.loaded.insert(path.clone(), Module { loaded, globals });
         }
-        self.loaded.get(path).ok_or_else(|| Stop::Failed("a module vanished".to_owned()))
+        Ok(())
+    }
+
+    fn module(&self, program: &Program) -> Result<&Module, Stop> {
+        self.loaded.get(&program.artifact).ok_or_else(|| Stop::Failed("a module vanished".to_owned()))
     }
 
     fn launch(&self, job: &Job, program: &Program, slot: &[Region]) -> Result<Launch, Stop> {
-        let module = self.loaded.get(&program.artifact);
-        let module = module.ok_or_else(|| Stop::Failed("a module vanished".to_owned()))?;
+        let module = self.module(program)?;
         let tensors = slot.iter().map(|r| self.arena.at(*r)).collect::<Result<Vec<_>, _>>()?;
         let parts = workspace_parts(&program.contract, &job.axes, program.workspace)?;
         let workspace = parts.iter().map(|part| Ok((self.arena.at(*part)?, part.bytes)));
@@ -92,7 +95,7 @@ impl Device for Cuda {
         if let Some(scramble) = self.scramble.as_ref().filter(|_| run.scramble) {
             scramble.go(&self.session)?;
         }
-        let globals = &self.load(job, program, false)?.globals;
+        let globals = &self.module(program)?.globals;
         let before = if run.watch_globals { globals.read()? } else { Vec::new() };
         launches.iter().try_for_each(|launch| launch.go(&self.session))?;
         self.session.wait()?;

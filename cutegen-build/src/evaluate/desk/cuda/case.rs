@@ -6,17 +6,18 @@ use std::path::Path;
 use std::rc::Rc;
 
 use cutegen_runtime::cuda::CUdeviceptr;
-use cutegen_spec::tensor::Role;
+use cutegen_spec::dtype::DType;
 
 use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::desk::{Inputs, host};
+use crate::evaluate::element;
 use crate::evaluate::error::Error;
 use crate::evaluate::protocol::Region;
-use crate::evaluate::reference::{Expected, Reference, UNTOUCHED};
+use crate::evaluate::reference::{Expected, Reference};
 use crate::evaluate::strided;
-use crate::print::reference::{DeviceReference, others};
+use crate::print::reference::{DeviceReference, OTHERS_MAX, others};
 
 /// Offsets of the reference's parts are multiples of this.
 const ALIGNMENT: u64 = 256;
@@ -147,9 +148,7 @@ impl Kernels {
             }
             session.wait()?;
             let also = also.get(&result.tensor).cloned().unwrap_or_default();
-            let has_gaps = tensor.strides.is_some() || tensor.role == Role::Inout;
-            expected[result.tensor] =
-                Some(Expectation::with(session, both, elements, has_gaps, also)?);
+            expected[result.tensor] = Some(Expectation::with(session, both, elements, also)?);
         }
         Ok(expected)
     }
@@ -162,11 +161,11 @@ impl Kernels {
     ) -> Result<BTreeMap<usize, BTreeMap<usize, Vec<f64>>>, Error> {
         let mut count = [0; 8];
         memory.read(part.offset, &mut count)?;
-        let record = others::RECORD_BYTES as u64;
+        let record = part.bytes / (1 + OTHERS_MAX as u64);
         let bytes = (u64::from_le_bytes(count).saturating_add(1).saturating_mul(record)).min(part.bytes);
         let mut records = vec![0; bytes as usize];
         memory.read(part.offset, &mut records)?;
-        let found = others::others(&records).map_err(|overflow| Error::Shape(overflow.to_string()))?;
+        let found = others(&records).map_err(|overflow| Error::Shape(overflow.to_string()))?;
         let mut also: BTreeMap<usize, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
         for other in found {
             also.entry(other.tensor).or_default().entry(other.element).or_default().push(other.value);
@@ -197,26 +196,27 @@ impl Expectation {
         let elements = expected.value.len() as u64;
         let words = expected.value.iter().chain(&expected.bound);
         let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
-        let has_gaps = expected.bound.contains(&UNTOUCHED);
         let memory = uploaded(session, &bytes)?;
-        Self::with(session, memory, elements, has_gaps, expected.also)
+        Self::with(session, memory, elements, expected.also)
     }
 
     fn with(
         session: &Rc<Session>,
         memory: DeviceMemory,
         elements: u64,
-        has_gaps: bool,
         mut also: BTreeMap<usize, Vec<f64>>,
     ) -> Result<Self, Error> {
         let several = if also.is_empty() {
             None
         } else {
             let mut mask = vec![0; elements as usize];
-            also.keys().filter_map(|element| mask.get_mut(*element)).for_each(|set| *set = 1);
+            for element in also.keys().filter(|element| **element < elements as usize) {
+                mask[*element] = 1;
+            }
             Some(uploaded(session, &mask)?)
         };
-        let mut held = Self { memory, elements, has_gaps, also: BTreeMap::new(), several };
+        // the desk looks for gaps when it holds the case
+        let mut held = Self { memory, elements, has_gaps: true, also: BTreeMap::new(), several };
         for (element, values) in &mut also {
             values.insert(0, held.element(*element)?.0);
         }
@@ -250,16 +250,11 @@ impl Expectation {
         Ok((read(at)?, read(8 * self.elements + at)?))
     }
 
-    /// The first element with several right values that has none of them.
-    pub(super) fn judge_several(
-        &self,
-        found: &dyn Fn(usize) -> Result<f64, Error>,
-    ) -> Result<Option<usize>, Error> {
-        for (element, values) in &self.also {
-            if !values.contains(&found(*element)?) {
-                return Ok(Some(*element));
-            }
-        }
-        Ok(None)
+    /// The first element of `bytes` with several right values that has none of them.
+    pub(super) fn judge_several(&self, dtype: DType, bytes: &[u8]) -> Option<usize> {
+        let wrong = |(element, values): &(&usize, &Vec<f64>)| {
+            !values.contains(&element::read(dtype, bytes, **element))
+        };
+        self.also.iter().find(wrong).map(|(element, _)| *element)
     }
 }

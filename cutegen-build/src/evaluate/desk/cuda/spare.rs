@@ -71,6 +71,14 @@ impl Left {
         self.memory.as_ref().expect("taken only when dropped")
     }
 
+    /// A region's bytes.
+    pub(super) fn bytes(&self, region: usize) -> Result<Vec<u8>, Error> {
+        let Region { offset, bytes } = self.regions[region];
+        let mut read = vec![0; bytes as usize];
+        self.memory().read(offset, &mut read)?;
+        Ok(read)
+    }
+
     /// The address of a region's copy.
     pub(super) fn at(&self, region: usize) -> Result<CUdeviceptr, Error> {
         Ok(self.memory().at(self.regions[region])?)
