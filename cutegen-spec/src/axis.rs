@@ -3,7 +3,7 @@
 use crate::int_expr::IntExpr;
 
 /// A named axis of a spec.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Axis {
     /// The name in the spec; not part of the kernel's identity.
     pub name: String,
@@ -12,7 +12,7 @@ pub struct Axis {
 }
 
 /// How an axis's extent is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Extent {
     /// Always this.
     Const(i64),

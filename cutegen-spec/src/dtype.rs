@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// An element type. `I4` and `U4` are packed two per byte, low nibble first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum DType {
     /// IEEE binary64.
     F64,

@@ -37,7 +37,7 @@ impl DeviceProp {
 }
 
 /// A binary operation. Division floors; the remainder is never negative; both need a positive divisor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum IntOp {
     /// `a + b`
     Add,

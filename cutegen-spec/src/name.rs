@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A kernel's name: `[a-z][a-z0-9_]*`, at most 64 bytes. It is also the emitted Rust function's name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct KernelName(String);
 
 impl KernelName {

@@ -11,7 +11,7 @@ use crate::tensor::{Role, Scalar, Tensor};
 use crate::workload::Workload;
 
 /// A checked kernel spec: every name resolved, every access proved in range.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct KernelSpec {
     /// The kernel's name.
     pub name: KernelName,
@@ -46,7 +46,7 @@ pub struct KernelSpec {
 }
 
 /// How a kernel may compute. Lower precision is asked for, never found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Precision {
     /// Type of sums and of intermediate values.
     pub accumulate: DType,
@@ -57,7 +57,7 @@ pub struct Precision {
 }
 
 /// How products of inputs are formed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Multiply {
     /// From the inputs as they are.
     Native,
@@ -77,7 +77,7 @@ impl Multiply {
 }
 
 /// A declared tolerance with the reason that it differs from the derived bound.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tolerance {
     /// Relative part.
     pub relative: f64,

@@ -7,7 +7,7 @@ use std::fmt;
 pub const DEFAULT_TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 /// A declared target.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Target {
     /// An NVIDIA architecture, optionally narrowed to one device: `sm_90a`, `sm_90a:h200`.
     Cuda {
@@ -26,14 +26,14 @@ pub enum Target {
 }
 
 /// An NVIDIA architecture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Arch {
     /// Hopper with its architecture-specific instructions (wgmma, setmaxnreg): compute capability exactly 9.0.
     Sm90a,
 }
 
 /// An x86-64 micro-architecture level of the psABI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum CpuLevel {
     /// AVX2, BMI1/2, F16C, FMA, LZCNT, MOVBE.
     X86_64V3,

@@ -4,7 +4,7 @@ use crate::dtype::DType;
 use crate::int_expr::IntExpr;
 
 /// What a kernel does with a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Role {
     /// Only read.
     Input,
@@ -27,7 +27,7 @@ impl Role {
 }
 
 /// A tensor argument. Row-major and dense unless strides are given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tensor {
     /// The name in the spec; not part of the kernel's identity.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Tensor {
 }
 
 /// The declared range of an integer input's values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ValueRange {
     /// The smallest value.
     pub from: IntExpr,
@@ -100,7 +100,7 @@ impl Tensor {
 }
 
 /// A run-time scalar argument.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Scalar {
     /// The name in the spec; not part of the kernel's identity.
     pub name: String,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// One workload of a spec.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Workload {
     /// Extent of every run-time axis, by name.
     pub axes: BTreeMap<String, i64>,

@@ -11,7 +11,7 @@ use super::error::Error;
 use super::protocol::{Backend, Format};
 
 /// A compiled variant and what is claimed of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Candidate {
     /// Its compiled bytes: a `.o` for the host, a cubin for a device.
     pub artifact: PathBuf,

@@ -68,7 +68,7 @@ impl Checks {
 }
 
 /// Where a fault was seen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Place {
     /// Extents of all axes.
     pub axes: Vec<i64>,
@@ -81,7 +81,7 @@ pub struct Place {
 }
 
 /// Why a candidate is incorrect.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Fault {
     /// A finite element is further from the reference than its bound.
     Value {

@@ -10,7 +10,7 @@ use super::protocol::ScalarValue;
 use super::{element, integers};
 
 /// How inputs are drawn. Each catches what the others let pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Distribution {
     /// Standard normal, cut at 3.5 deviations.
     Normal,

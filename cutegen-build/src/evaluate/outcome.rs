@@ -8,7 +8,7 @@ use super::inputs::Distribution;
 use super::stats::Comparison;
 
 /// The verdict on a candidate or a list of variants.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Outcome {
     /// Right wherever it was judged.
     Passed {
@@ -30,7 +30,7 @@ pub enum Outcome {
 }
 
 /// How a candidate ended its runner.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Crash {
     /// By this signal.
     Signal(i32),
@@ -43,7 +43,7 @@ pub enum Crash {
 }
 
 /// What was judged of a candidate that passed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Correctness {
     /// Shapes judged, as extents of all axes.
     pub shapes: Vec<Vec<i64>>,
@@ -66,7 +66,7 @@ pub struct Correctness {
 }
 
 /// A case that tells nothing of an output.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NotCounted {
     /// Extents of all axes.
     pub axes: Vec<i64>,

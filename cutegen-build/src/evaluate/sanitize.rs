@@ -30,7 +30,7 @@ const DEADLINE: Duration = Duration::from_secs(240);
 const SHAPES: usize = 2;
 
 /// A tool of compute-sanitizer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Tool {
     /// Accesses outside allocations, misaligned ones.
     Memcheck,
@@ -43,7 +43,7 @@ pub enum Tool {
 }
 
 /// What the sanitizer says of a candidate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Sanitized {
     /// All tools ran and found nothing.
     Clean {

@@ -3,7 +3,7 @@
 use super::inputs::Random;
 
 /// A candidate timed against an incumbent.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Comparison {
     /// Median time of one launch of the candidate, microseconds.
     pub candidate_us: f64,

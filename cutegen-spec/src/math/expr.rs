@@ -4,7 +4,7 @@ use super::{Binary, Index, Place, ReduceOp, Unary};
 use crate::dtype::DType;
 
 /// What an expression is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Kind {
     /// A real number: computed with rounding.
     Real,
@@ -47,7 +47,7 @@ impl Kind {
 }
 
 /// A loop variable with what bounds it: `from <= var < to`, within its axis.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Loop {
     /// The variable.
     pub var: usize,
@@ -77,7 +77,7 @@ impl Loop {
 }
 
 /// An expression.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Expr {
     /// A literal; `inf` is infinity.
     Const(f64),

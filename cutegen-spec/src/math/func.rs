@@ -1,7 +1,7 @@
 //! The functions of the math language and their names.
 
 /// A function of one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Unary {
     /// `-x`
     Neg,
@@ -56,7 +56,7 @@ pub enum Unary {
 }
 
 /// A function of two values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Binary {
     /// `a + b`
     Add,
@@ -93,7 +93,7 @@ pub enum Binary {
 }
 
 /// A reduction over loop variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ReduceOp {
     /// The sum; 0 when empty.
     Sum,

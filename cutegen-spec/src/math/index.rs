@@ -4,7 +4,7 @@
 use crate::int_expr::IntOp;
 
 /// An integer expression over loop variables, extents and elements of integer inputs.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Index {
     /// A literal.
     Const(i64),

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use crate::dtype::DType;
 
 /// Resolved math: assignments in order, each seeing only those before it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Math {
     /// The axis that each loop variable runs over, by position.
     pub vars: Vec<usize>,
@@ -34,7 +34,7 @@ pub struct Math {
 }
 
 /// A named value: exact, unless the spec lists it as an intermediate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Temp {
     /// The name in the spec; empty for a value that the prelude needs twice. Not part of the kernel's identity.
     pub name: String,
@@ -47,7 +47,7 @@ pub struct Temp {
 }
 
 /// Where a value lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Place {
     /// The tensor at this position of the spec.
     Tensor(usize),
@@ -81,7 +81,7 @@ impl Math {
 }
 
 /// `dst[index] = value`, for all values of `vars`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Assign {
     /// What is assigned.
     pub dst: Place,

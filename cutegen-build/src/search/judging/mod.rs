@@ -1,0 +1,174 @@
+//! [`Judging`]: the command's end of a judge process. The judge draws seeds and inputs, holds references and decides;
+//! the command, which generates, compiles and stores, sees verdicts and times.
+
+mod serve;
+mod wire;
+
+use std::io::{BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use cutegen_spec::target::Target;
+
+use super::compiled::{self, Compiled};
+use super::error::SearchError;
+use crate::cargo;
+use crate::compile::CompileSetup;
+use crate::evaluate::protocol::Regime;
+use crate::evaluate::sanitize::{Sanitized, Tool};
+use crate::evaluate::{Candidate, Comparison, JUDGE, Outcome, VARIABLE};
+use crate::plan::Plan;
+use wire::{Ask, DeviceFiles, Race, Start, Tell};
+
+pub(crate) use serve::main;
+
+/// What a judge process inherits: where temporary files go, the linker's parts, and which device is meant.
+const INHERITED: [&str; 6] =
+    ["PATH", "TMPDIR", "HOME", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH"];
+
+/// A judge process; it ends with this.
+pub(super) struct Judging {
+    child: Child,
+    requests: ChildStdin,
+    replies: BufReader<ChildStdout>,
+    /// Seed of everything that it draws.
+    pub(super) seed: u64,
+}
+
+impl Judging {
+    /// Compiles what the judge needs of ours into `folder`, and starts it.
+    pub(super) fn start(
+        setup: &CompileSetup,
+        plan: &Plan,
+        folder: &Path,
+        mut tiles: Vec<i64>,
+        naive: &Compiled,
+    ) -> Result<Self, SearchError> {
+        tiles.sort_unstable();
+        tiles.dedup();
+        let device = match &plan.target {
+            Target::Host { .. } => None,
+            Target::Cuda { arch, .. } => Some(compiled::on_device(setup, plan, *arch, folder)?),
+        };
+        // the device has its own, but for what only the host can
+        let reference = match &device {
+            Some(DeviceFiles { reference: Some(_), .. }) => None,
+            Some(_) | None => Some(compiled::reference(setup, plan, folder)?),
+        };
+        let linker = match &plan.target {
+            Target::Host { .. } => Some(setup.toolchain.need_cxx()?.program.clone()),
+            Target::Cuda { .. } => None,
+        };
+        let start = Start {
+            spec: plan.spec.clone(),
+            target: plan.target.clone(),
+            workers: compiled::run_workers(setup, plan),
+            linker,
+            reference,
+            device,
+            tiles,
+            baseline: naive.for_gate(folder)?,
+        };
+        Self::spawn(setup, start)
+    }
+
+    fn spawn(setup: &CompileSetup, start: Start) -> Result<Self, SearchError> {
+        let mut command = Command::new(&setup.workers.exe);
+        command.args(&setup.workers.args).env_clear().env(VARIABLE, JUDGE);
+        command.envs(INHERITED.into_iter().filter_map(|name| Some((name, cargo::variable_os(name)?))));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(SearchError::Worker)?;
+        let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(SearchError::Judge("has no pipes".to_owned()));
+        };
+        let mut judging = Self { child, requests, replies: BufReader::new(replies), seed: 0 };
+        match judging.ask(&Ask::Start(Box::new(start)))? {
+            Tell::Ready { seed } => judging.seed = seed,
+            other => return Err(unexpected(&other)),
+        }
+        Ok(judging)
+    }
+
+    fn ask(&mut self, ask: &Ask) -> Result<Tell, SearchError> {
+        let gone = |error: String| SearchError::Judge(format!("ended: {error}"));
+        let mut bytes = Vec::new();
+        ciborium::into_writer(ask, &mut bytes).map_err(|error| gone(error.to_string()))?;
+        self.requests.write_all(&bytes).map_err(|error| gone(error.to_string()))?;
+        match wire::read(&mut self.replies) {
+            Ok(Tell::Failed(reason)) => Err(SearchError::Judge(reason)),
+            Ok(tell) => Ok(tell),
+            Err(error) => Err(gone(error)),
+        }
+    }
+
+    /// See [`Judge::screen`](crate::evaluate::Judge::screen).
+    pub(super) fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, SearchError> {
+        self.judged(&Ask::Screen(candidate.clone()))
+    }
+
+    /// See [`Judge::full`](crate::evaluate::Judge::full).
+    pub(super) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, SearchError> {
+        self.judged(&Ask::Full(variants.to_vec()))
+    }
+
+    fn judged(&mut self, ask: &Ask) -> Result<Outcome, SearchError> {
+        match self.ask(ask)? {
+            Tell::Judged(outcome) => Ok(*outcome),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// See [`Judge::compare`](crate::evaluate::Judge::compare).
+    pub(super) fn compare(
+        &mut self,
+        candidate: &Candidate,
+        incumbent: &Candidate,
+        axes: &[i64],
+    ) -> Result<Result<Comparison, Outcome>, SearchError> {
+        self.timed(&Ask::Compare(Race::of(candidate, incumbent, axes)))
+    }
+
+    /// See [`Judge::measure`](crate::evaluate::Judge::measure).
+    pub(super) fn measure(
+        &mut self,
+        candidate: &Candidate,
+        incumbent: &Candidate,
+        axes: &[i64],
+        regime: Regime,
+    ) -> Result<Result<Comparison, Outcome>, SearchError> {
+        self.timed(&Ask::Measure(Race::of(candidate, incumbent, axes), regime))
+    }
+
+    fn timed(&mut self, ask: &Ask) -> Result<Result<Comparison, Outcome>, SearchError> {
+        match self.ask(ask)? {
+            Tell::Timed(timed) => Ok(timed.map_err(|outcome| *outcome)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// See [`Judge::sanitize`](crate::evaluate::Judge::sanitize).
+    pub(super) fn sanitize(
+        &mut self,
+        candidate: &Candidate,
+        sanitizer: &Path,
+        tools: &[Tool],
+    ) -> Result<Sanitized, SearchError> {
+        let (candidate, program, tools) = (candidate.clone(), sanitizer.to_owned(), tools.to_vec());
+        match self.ask(&Ask::Sanitize { candidate, program, tools })? {
+            Tell::Sanitized(sanitized) => Ok(sanitized),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl Drop for Judging {
+    fn drop(&mut self) {
+        // its runners die with it; one that is gone already leaves nothing to be done
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn unexpected(tell: &Tell) -> SearchError {
+    SearchError::Judge(format!("answered {tell:?}"))
+}

@@ -1,0 +1,110 @@
+//! The judge process: reads what it is asked, judges, and replies. It compiles nothing, writes no store and loads no
+//! candidate.
+
+use std::io::{BufReader, Write as _};
+use std::rc::Rc;
+
+use super::wire::{self, Ask, Race, Start, Tell};
+use crate::evaluate::{
+    Baseline, Error, Floor, Judge, OnDevice, Question, Settings, die_with_parent,
+};
+use crate::plan::sums::only_sums;
+use crate::plan::{Plan, cost, roofline};
+use crate::print;
+
+/// The body of a judge process: serves questions until its input closes. Call it before anything else when the worker
+/// variable says `judge`.
+#[must_use]
+pub(crate) fn main() -> i32 {
+    match serve() {
+        Ok(()) => 0,
+        Err(_) => 70,
+    }
+}
+
+fn serve() -> Result<(), String> {
+    die_with_parent()?;
+    let mut requests = BufReader::new(std::io::stdin().lock());
+    let Ask::Start(start) = wire::read(&mut requests)? else { return Err("no start".to_owned()) };
+    let seed = fresh_seed();
+    let mut judge = match open(*start, seed) {
+        Ok(judge) => {
+            tell(&Tell::Ready { seed })?;
+            judge
+        }
+        Err(error) => return tell(&Tell::Failed(error.to_string())),
+    };
+    // at the end of input the command is gone
+    while let Ok(ask) = wire::read(&mut requests) {
+        tell(&answer(&mut judge, ask).unwrap_or_else(|error| Tell::Failed(error.to_string())))?;
+    }
+    Ok(())
+}
+
+fn tell(tell: &Tell) -> Result<(), String> {
+    let mut bytes = Vec::new();
+    ciborium::into_writer(tell, &mut bytes).map_err(|error| error.to_string())?;
+    let mut replies = std::io::stdout().lock();
+    replies.write_all(&bytes).and_then(|()| replies.flush()).map_err(|error| error.to_string())
+}
+
+fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
+    Ok(match ask {
+        Ask::Start(_) => Tell::Failed("a second start".to_owned()),
+        Ask::Screen(candidate) => Tell::Judged(Box::new(judge.screen(&candidate)?)),
+        Ask::Full(variants) => Tell::Judged(Box::new(judge.full(&variants)?)),
+        Ask::Compare(Race { candidate, incumbent, axes }) => {
+            Tell::Timed(judge.compare(&candidate, &incumbent, &axes)?.map_err(Box::new))
+        }
+        Ask::Measure(Race { candidate, incumbent, axes }, regime) => {
+            Tell::Timed(judge.measure(&candidate, &incumbent, &axes, regime)?.map_err(Box::new))
+        }
+        Ask::Sanitize { candidate, program, tools } => {
+            Tell::Sanitized(judge.sanitize(&candidate, &program, &tools)?)
+        }
+    })
+}
+
+/// A session for what the command wants judged.
+fn open(start: Start, seed: u64) -> Result<Judge, Error> {
+    let plan = Plan::new(&start.spec, &start.target);
+    let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
+    // filling, launching and comparing a byte takes about as long as sixteen operations of the reference
+    let price = move |axes: &[i64]| {
+        let cost = cost::cost(&spec, &schedule, axes);
+        cost.flops.max(16.0 * cost.bytes) as u64
+    };
+    let question = Question {
+        spec: plan.spec.clone(),
+        reference: start.reference.unwrap_or_default(),
+        exact_integers: only_sums(&plan),
+        cost: Box::new(price),
+        tiles: start.tiles,
+        scalar: None,
+    };
+    let mut settings = Settings::new(start.workers, seed);
+    settings.baseline = Some(Baseline { candidate: start.baseline, only_sums: only_sums(&plan) });
+    settings.linker = start.linker.unwrap_or_default();
+    settings.device = start.device.map(|files| {
+        let printed = || print::reference::print_cuda(&plan);
+        let reference = files.reference.and_then(|cubin| Some((cubin, printed()?)));
+        OnDevice { kernels: files.kernels, reference }
+    });
+    settings.floor = roofline::floor(&plan).map(|floor| Floor(Rc::from(floor)));
+    if plan.target.is_host() && arithmetic_bound(&plan) {
+        (settings.rotation_bytes, settings.pairs) = (0, 12);
+    }
+    Judge::new(question, settings)
+}
+
+/// A seed that no candidate can have been made for; it is recorded.
+fn fresh_seed() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one("cutegen seed")
+}
+
+/// Whether a workload takes a CPU core so long that cold caches do not matter and blocks are dear.
+fn arithmetic_bound(plan: &Plan) -> bool {
+    let extents = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok());
+    extents.map(|axes| cost::cost(&plan.spec, &plan.schedule, &axes).flops).any(|flops| flops > 1e8)
+}

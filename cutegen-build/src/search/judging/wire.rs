@@ -1,0 +1,126 @@
+//! What command and judge say to each other: CBOR items over the judge's stdin and stdout, each question answered by
+//! one reply. Candidates and our own compiled references are files; no seed is ever asked for, and no reference leaves.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::target::Target;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::evaluate::protocol::Regime;
+use crate::evaluate::sanitize::{Sanitized, Tool};
+use crate::evaluate::{Candidate, Comparison, Outcome, Workers};
+
+/// Levels of an item: the math of a spec nests up to 96 deep, with a few levels for each.
+const LEVELS: usize = 2048;
+
+/// Command to judge.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Ask {
+    Start(Box<Start>),
+    Screen(Candidate),
+    Full(Vec<Candidate>),
+    Compare(Race),
+    Measure(Race, Regime),
+    Sanitize { candidate: Candidate, program: PathBuf, tools: Vec<Tool> },
+}
+
+/// What a judge must know before it judges.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Start {
+    pub(super) spec: KernelSpec,
+    pub(super) target: Target,
+    /// How runners are started.
+    pub(super) workers: Workers,
+    /// Links host objects.
+    pub(super) linker: Option<PathBuf>,
+    /// The compiled reference of the host.
+    pub(super) reference: Option<PathBuf>,
+    pub(super) device: Option<DeviceFiles>,
+    /// Tile extents whose edges are probed.
+    pub(super) tiles: Vec<i64>,
+    /// The naive kernel, whose errors are what is usual.
+    pub(super) baseline: Candidate,
+}
+
+/// Cubins of ours.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::search) struct DeviceFiles {
+    /// The gate's kernels.
+    pub(in crate::search) kernels: PathBuf,
+    /// The printed reference, where it can be one.
+    pub(in crate::search) reference: Option<PathBuf>,
+}
+
+/// Who is timed against whom, and at which extents.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Race {
+    pub(super) candidate: Candidate,
+    pub(super) incumbent: Candidate,
+    pub(super) axes: Vec<i64>,
+}
+
+/// Judge to command.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Tell {
+    /// It judges; the seed is told for the record, when it is too late to use it.
+    Ready { seed: u64 },
+    Judged(Box<Outcome>),
+    Timed(Result<Comparison, Box<Outcome>>),
+    Sanitized(Sanitized),
+    /// This machine or this program is at fault.
+    Failed(String),
+}
+
+impl Race {
+    pub(super) fn of(candidate: &Candidate, incumbent: &Candidate, axes: &[i64]) -> Self {
+        Self { candidate: candidate.clone(), incumbent: incumbent.clone(), axes: axes.to_vec() }
+    }
+}
+
+/// The next item.
+pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, String> {
+    ciborium::de::from_reader_with_recursion_limit(from, LEVELS).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ask, Race, Tell, read};
+    use crate::evaluate::{Candidate, Distribution, Fault, Outcome, Place};
+
+    #[test]
+    fn nan_comes_back() {
+        let place =
+            Place { axes: vec![3], distribution: Distribution::Normal, tensor: "y".to_owned(), index: vec![1] };
+        let fault = Fault::NonFinite { place, found: f64::NAN, expected: f64::INFINITY };
+        let mut bytes = Vec::new();
+        let told = Tell::Judged(Box::new(Outcome::Incorrect(fault)));
+        ciborium::into_writer(&told, &mut bytes).expect("written");
+        let Ok(Tell::Judged(outcome)) = read(&mut bytes.as_slice()) else { panic!("read") };
+        let Outcome::Incorrect(Fault::NonFinite { found, expected, .. }) = *outcome else { panic!("a fault") };
+        assert!(found.is_nan() && expected == f64::INFINITY);
+    }
+
+    #[test]
+    fn items_follow_one_another() {
+        let candidate = Candidate {
+            artifact: "k.o".into(),
+            contract: Default::default(),
+            eligibility: Default::default(),
+            prefer: Default::default(),
+        };
+        let mut bytes = Vec::new();
+        for axes in [[1, 2], [3, 4]] {
+            let ask = Ask::Compare(Race::of(&candidate, &candidate, &axes));
+            ciborium::into_writer(&ask, &mut bytes).expect("written");
+        }
+        let mut rest = bytes.as_slice();
+        for axes in [[1, 2], [3, 4]] {
+            let Ok(Ask::Compare(race)) = read(&mut rest) else { panic!("read") };
+            assert_eq!((race.axes, race.incumbent), (axes.to_vec(), candidate.clone()));
+        }
+        assert!(rest.is_empty() && read::<Ask>(&mut rest).is_err());
+    }
+}
