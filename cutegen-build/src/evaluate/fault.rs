@@ -5,12 +5,15 @@ use std::fmt;
 
 use super::compare::Wrong;
 use super::inputs::Distribution;
+use super::rms::Apart;
 
 /// What the gate looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Check {
     /// Every element lies within its bound of the reference.
     Values,
+    /// Errors are on the average no larger than a trusted baseline's are, or than they may be.
+    Rms,
     /// Outputs are poisoned before launches, and must not keep it.
     Poison,
     /// Gaps of outputs and elements of inouts that no assignment addresses keep their contents.
@@ -87,6 +90,13 @@ pub enum Fault {
         /// The reference.
         expected: f64,
     },
+    /// The errors of an output are larger than a trusted baseline's on the same case.
+    Rms {
+        /// Which output, without an index.
+        place: Place,
+        /// Root mean squares.
+        apart: Apart,
+    },
     /// An element still holds the poison of two launches.
     Unwritten {
         /// The first of them.
@@ -140,6 +150,7 @@ impl Fault {
     pub fn check(&self) -> Check {
         match self {
             Fault::Value { .. } | Fault::NonFinite { .. } => Check::Values,
+            Fault::Rms { .. } => Check::Rms,
             Fault::Unwritten { .. } => Check::Poison,
             Fault::Touched { .. } => Check::Untouched,
             Fault::OutOfBounds { .. } => Check::Guards,
@@ -154,6 +165,7 @@ impl Fault {
         match self {
             Fault::Value { place, .. }
             | Fault::NonFinite { place, .. }
+            | Fault::Rms { place, .. }
             | Fault::Unwritten { place, .. }
             | Fault::Touched { place, .. }
             | Fault::OutOfBounds { place }
@@ -178,6 +190,13 @@ impl fmt::Display for Fault {
             }
             Fault::NonFinite { place, found, expected } => {
                 write!(f, "wrong special value: {place}: found {found:e}, expected {expected:e}")
+            }
+            Fault::Rms { place, apart } => {
+                let Apart { found, baseline, limit } = apart;
+                write!(
+                    f,
+                    "errs more than the baseline: {place}: rms {found:.2e}, the baseline's {baseline:.2e}, at most {limit:.2e}"
+                )
             }
             Fault::Unwritten { place, elements } => {
                 write!(f, "not written: {place}, {elements} elements in all")

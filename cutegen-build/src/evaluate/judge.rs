@@ -10,6 +10,7 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
 use super::arena::Alignment;
+use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
 use super::case::Cases;
 use super::error::Error;
@@ -32,6 +33,7 @@ pub struct Judge {
     pub(super) worker: Option<Worker>,
     pub(super) folder: tempfile::TempDir,
     pub(super) linked: u64,
+    pub(super) baseline: Known,
     /// Inputs of the slots of the last timed shapes: drawing them anew for every comparison would take most of it.
     pub(super) drawn: BTreeMap<(Vec<i64>, u64), Drawn>,
 }
@@ -58,7 +60,8 @@ impl Judge {
         let reference = Reference::load(&reference)?;
         let cases = Cases::new(reference, settings.seed, exact_integers, scalar, settings.keep_bytes);
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
-        Ok(Self { spec, settings, cases, shapes, worker: None, folder, linked: 0, drawn: BTreeMap::new() })
+        let (baseline, drawn) = (Known::default(), BTreeMap::new());
+        Ok(Self { spec, settings, cases, shapes, worker: None, folder, linked: 0, baseline, drawn })
     }
 
     /// The shapes that a full pass judges.

@@ -1,7 +1,8 @@
 //! One case on one variant: launching it again and again on freshly filled arenas, and looking at everything after
 //! each launch.
 //!
-//! Order of checks: out of bounds, inputs, untouched, unwritten, values, repeats; the first that fails is the verdict.
+//! Order of checks: out of bounds, inputs, untouched, unwritten, values, repeats, baseline; the first that fails is the
+//! verdict.
 
 use super::arena::{POISON, SECOND_POISON};
 use super::candidate::Loadable;
@@ -37,14 +38,15 @@ impl Judge {
             }
             self.repeat(case, &first, &again, repeat, passed)?;
             if self.settings.workers.backend == Backend::Cuda {
-                return self.repeats_on_device(variant, case, image, repeats);
+                self.repeats_on_device(variant, case, image, repeats)?;
+                break;
             }
         }
-        Ok(())
+        self.near_baseline(case, &first)
     }
 
     /// One launch on a freshly filled arena; the contents of all tensors after it.
-    fn launch(
+    pub(super) fn launch(
         &mut self,
         variant: &Loadable,
         case: &Case,

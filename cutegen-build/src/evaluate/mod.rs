@@ -9,6 +9,7 @@
 //! this program is at fault.
 
 pub mod arena;
+mod baseline;
 mod candidate;
 mod case;
 pub mod compare;
@@ -24,6 +25,7 @@ pub mod memory;
 mod outcome;
 pub mod protocol;
 mod reference;
+pub mod rms;
 pub mod runner;
 pub mod sanitize;
 mod session;
@@ -37,6 +39,7 @@ mod worker;
 /// Revision of the gate: a change to what it checks or how it times makes older evidence older.
 pub const GATE: u32 = 1;
 
+pub use baseline::Baseline;
 pub use candidate::Candidate;
 pub use case::{ScalarChoice, contents};
 pub use error::Error;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cutegen_spec::spec::KernelSpec;
 
+use super::baseline::Baseline;
 use super::case::ScalarChoice;
 use super::fault::Checks;
 use super::worker::Workers;
@@ -53,6 +54,8 @@ pub struct Settings {
     pub pairs: usize,
     /// Bytes that the rotation of a comparison may grow to, to exceed the last-level cache.
     pub rotation_bytes: u64,
+    /// What errors are held against besides their bounds; none where the session has nothing that it trusts.
+    pub baseline: Option<Baseline>,
     /// Checks that are on: all of them, but for the gate's own tests.
     pub checks: Checks,
 }
@@ -73,6 +76,7 @@ impl Settings {
             keep_bytes: 1 << 30,
             pairs: 30,
             rotation_bytes: 256 << 20,
+            baseline: None,
             checks: Checks::default(),
         }
     }

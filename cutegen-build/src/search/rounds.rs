@@ -2,17 +2,15 @@
 
 use std::path::Path;
 
-use cutegen_spec::math::{Binary, Expr, Place, ReduceOp};
-
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
 use crate::compile::CompileSetup;
-use crate::evaluate::{Comparison, Correctness, Judge, Outcome, Question, Settings};
+use crate::evaluate::{Baseline, Comparison, Correctness, Judge, Outcome, Question, Settings};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
 use crate::plan::Plan;
-use crate::plan::schedule::Value;
+use crate::plan::sums::only_sums;
 use crate::refine::{Next, Trial, geomean, sweep};
 
 /// What the gate saw of a variant.
@@ -74,7 +72,7 @@ pub(super) fn run(
     let proposals = generator.propose(plan, &Feedback::default());
     let tiles = proposals.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
     let seed = fresh_seed();
-    let judge = judge(setup, plan, folder.path(), tiles.collect(), seed)?;
+    let judge = judge(setup, plan, folder.path(), tiles.collect(), seed, &naive)?;
     let workloads = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let mut search = Search { setup, plan, folder: folder.path(), judge, naive, pace: None, workloads, seed };
     events.report(&Event::SearchStarted {
@@ -85,13 +83,14 @@ pub(super) fn run(
     search.rounds(&mut generator, proposals, events)
 }
 
-/// A judging session for the plan; tests use the same one.
+/// A judging session for the plan, which trusts `naive`; tests use the same one.
 pub(super) fn judge(
     setup: &CompileSetup,
     plan: &Plan,
     folder: &Path,
     mut tiles: Vec<i64>,
     seed: u64,
+    naive: &Compiled,
 ) -> Result<Judge, SearchError> {
     tiles.sort_unstable();
     tiles.dedup();
@@ -106,13 +105,14 @@ pub(super) fn judge(
     let question = Question {
         spec: plan.spec.clone(),
         reference,
-        exact_integers: sums_are_exact(plan),
+        exact_integers: only_sums(plan),
         cost: Box::new(cost),
         tiles,
         scalar: None,
     };
     let workers = compiled::run_workers(setup, plan);
     let mut settings = Settings::new(workers, seed);
+    settings.baseline = Some(Baseline { candidate: naive.for_gate(folder)?, only_sums: only_sums(plan) });
     settings.linker = setup.toolchain.need_cxx()?.program.clone();
     if plan.target.is_host() && arithmetic_bound(plan) {
         (settings.rotation_bytes, settings.pairs) = (0, 12);
@@ -132,25 +132,6 @@ fn arithmetic_bound(plan: &Plan) -> bool {
     extents
         .map(|axes| crate::plan::cost::cost(&plan.spec, &plan.schedule, &axes).flops)
         .any(|flops| flops > 1e8)
-}
-
-/// Whether integers stay integers up to the last rounding: sums of products of inputs, and nothing after them.
-fn sums_are_exact(plan: &Plan) -> bool {
-    let exact = |step: &crate::plan::schedule::Step| match &step.value {
-        Value::Map(value) => matches!(value, Expr::Load(..)),
-        Value::Reduce { op: ReduceOp::Sum, body, .. } => is_product(body),
-        Value::Reduce { .. } | Value::Scan { .. } => false,
-    };
-    plan.schedule.steps.iter().all(exact)
-}
-
-/// Whether `body` is a product of elements of inputs.
-fn is_product(body: &Expr) -> bool {
-    match body {
-        Expr::Load(Place::Tensor(_), _) => true,
-        Expr::Binary(Binary::Mul, a, b) => is_product(a) && is_product(b),
-        _ => false,
-    }
 }
 
 impl Search<'_> {
