@@ -1,7 +1,7 @@
 //! The hidden door of worker processes. Workers are this very program re-executed with `CUTEGEN_WORKER` set: the
 //! command, or a build script whose `main` calls `cutegen_build::build()` first.
 
-use crate::{compile, evaluate};
+use crate::{compile, evaluate, search};
 
 /// Becomes the worker that `CUTEGEN_WORKER` names and never returns, or does nothing.
 ///
@@ -12,6 +12,7 @@ pub fn become_worker_if_asked() {
         compile::WORKER_KIND => compile::worker_main(),
         evaluate::RUN => std::process::exit(evaluate::runner::main()),
         evaluate::RUN_APART => std::process::exit(evaluate::runner::main_apart()),
+        evaluate::JUDGE => std::process::exit(search::judge_main()),
         kind => {
             crate::cargo::print_error(&format!("{} = {kind} names no worker", compile::WORKER_VAR));
             std::process::exit(70);

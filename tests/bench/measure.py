@@ -1,6 +1,6 @@
 """Measures what needs no NumPy and no GPU, into results/raw/.
 
-    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [lines]
+    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [model] [lines]
 
 `cargo run -p cutegen-tests --bin results` renders the page from the files.
 """
@@ -8,6 +8,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import statistics
@@ -117,6 +118,25 @@ def fuzz():
     raw.write(FOLDER / "fuzz.json", rows)
 
 
+def model():
+    """The gate's rule on honest evaluations and numeric mutants; one wrong verdict leaves no file."""
+    test = ["cargo", "test", "--locked", "-p", "cutegen-build", "--features", "search", "--test", "model"]
+    subprocess.run(test + ["--no-run"], cwd=raw.ROOT, check=True)
+    start = time.monotonic()
+    said = subprocess.check_output(test + ["--", "--nocapture"], cwd=raw.ROOT, text=True)
+    took = time.monotonic() - start
+    line = next(line for line in said.splitlines() if line.startswith("model, seed "))
+    count = lambda what: int(re.search(rf"(\d+) {what}", line)[1])
+    assert count("rejected") == count("accepted") == 0, line
+    row = {"unit": "evaluations", "statistic": "max", **shared("model"), "note": f"{line}; {took:.0f} s, opt-level 0; {raw.load()}"}
+    raw.write(FOLDER / "model.json", [
+        {"bar": "honest kernels never rejected, CPU model", "shows": "random honest evaluations, each over all distributions, that the gate's rule accepts; it rejects none",
+         **row, "at_least": 500, "bounded_by": "the time of the test", "samples": [count("honest")]},
+        {"bar": "numeric mutants rejected, CPU model", "shows": "mutants that change a bit somewhere, judged over all distributions, that the gate's rule rejects; it accepts none",
+         **row, "unit": "mutants", "at_least": 2000, "bounded_by": "the time of the test; kernels beyond contractions are judged on a sample of their elements", "samples": [count("mutants")]},
+    ])
+
+
 def lines():
     files = subprocess.check_output(["git", "-C", raw.ROOT, "ls-files", "*.rs"], text=True).splitlines()
     written = [raw.ROOT / f for f in files if not f.startswith("tests/golden/")]
@@ -129,6 +149,6 @@ def lines():
 
 
 if __name__ == "__main__":
-    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "lines": lines}
+    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "model": model, "lines": lines}
     for name in sys.argv[1:] or [part for part in parts if part != "fuzz"]:
         parts[name]()

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::compare::Wrong;
 use super::inputs::Distribution;
+use super::rms::Apart;
 
 /// What the gate looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +32,7 @@ pub enum Check {
     Globals,
     /// Shared memory is filled with NaN by a kernel of ours before launches.
     Scramble,
-    /// The error of all elements together is that of the naive kernel, within a factor.
+    /// Errors are on the average no larger than a trusted baseline's are, or than they may be.
     Rms,
     /// Outputs of timed launches equal those of untimed ones.
     Timed,
@@ -102,6 +103,13 @@ pub enum Fault {
         found: f64,
         /// The reference.
         expected: f64,
+    },
+    /// The errors of an output are larger than a trusted baseline's on the same case.
+    Rms {
+        /// Which output, without an index.
+        place: Place,
+        /// Root mean squares.
+        apart: Apart,
     },
     /// An element still holds the poison of two launches.
     Unwritten {
@@ -177,6 +185,7 @@ impl Fault {
     pub fn check(&self) -> Check {
         match self {
             Fault::Value { .. } | Fault::NonFinite { .. } => Check::Values,
+            Fault::Rms { .. } => Check::Rms,
             Fault::Unwritten { .. } => Check::Poison,
             Fault::Touched { .. } => Check::Untouched,
             Fault::OutOfBounds { .. } => Check::Guards,
@@ -194,6 +203,7 @@ impl Fault {
         match self {
             Fault::Value { place, .. }
             | Fault::NonFinite { place, .. }
+            | Fault::Rms { place, .. }
             | Fault::Unwritten { place, .. }
             | Fault::Touched { place, .. }
             | Fault::OutOfBounds { place }
@@ -221,6 +231,13 @@ impl fmt::Display for Fault {
             }
             Fault::NonFinite { place, found, expected } => {
                 write!(f, "wrong special value: {place}: found {found:e}, expected {expected:e}")
+            }
+            Fault::Rms { place, apart } => {
+                let Apart { found, baseline, limit } = apart;
+                write!(
+                    f,
+                    "errs more than the baseline: {place}: rms {found:.2e}, the baseline's {baseline:.2e}, at most {limit:.2e}"
+                )
             }
             Fault::Unwritten { place, elements } => {
                 write!(f, "not written: {place}, {elements} elements in all")

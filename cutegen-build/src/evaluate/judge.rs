@@ -10,6 +10,7 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
 use super::arena::Alignment;
+use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
 use super::case::Cases;
 use super::desk::Desk;
@@ -34,6 +35,7 @@ pub(super) struct Session<D: Desk> {
     shapes: Vec<Vec<i64>>,
     pub(super) folder: tempfile::TempDir,
     pub(super) linked: u64,
+    pub(super) baseline: Known,
 }
 
 /// How much of the domain a pass covers.
@@ -54,7 +56,8 @@ impl<D: Desk> Session<D> {
         }
         let cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
-        Ok(Self { spec, settings, bench: None, drawn: None, cases, shapes, folder, linked: 0 })
+        let baseline = Known::default();
+        Ok(Self { spec, settings, bench: None, drawn: None, cases, shapes, folder, linked: 0, baseline })
     }
 
     /// The shapes that a full pass judges.

@@ -1,7 +1,8 @@
 //! One case on one variant: launching it again and again on freshly filled arenas, and looking at everything after
 //! each launch.
 //!
-//! Order of checks: out of bounds, inputs, kept state, untouched, unwritten, values, repeats; the first that fails is the verdict.
+//! Order of checks: out of bounds, inputs, kept state, untouched, unwritten, values, repeats, baseline; the first that
+//! fails is the verdict.
 
 use cutegen_spec::tensor::Role;
 
@@ -40,7 +41,7 @@ impl<D: Desk> Session<D> {
             }
             self.repeat(case, [&first, &again], repeat, passed)?;
         }
-        Ok(())
+        self.near_baseline(case, &first)
     }
 
     /// One launch on a freshly filled arena; copies of all inouts and outputs after it.
@@ -166,7 +167,7 @@ impl<D: Desk> Session<D> {
         Ok(())
     }
 
-    fn output<'a>(&self, case: &'a Case<D::Held>, tensor: usize) -> Output<'a, D> {
+    pub(super) fn output<'a>(&self, case: &'a Case<D::Held>, tensor: usize) -> Output<'a, D> {
         Output { held: &case.held, tensor, dtype: self.spec.tensors[tensor].dtype }
     }
 
@@ -175,7 +176,7 @@ impl<D: Desk> Session<D> {
     }
 
     /// Positions of inouts and outputs.
-    fn results(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn results(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.spec.tensors.len()).filter(|t| self.is_result(*t))
     }
 }

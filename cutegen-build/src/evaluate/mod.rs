@@ -9,6 +9,7 @@
 //! this program is at fault.
 
 pub mod arena;
+mod baseline;
 mod candidate;
 mod case;
 pub mod compare;
@@ -27,6 +28,7 @@ pub mod memory;
 mod outcome;
 pub mod protocol;
 mod reference;
+pub mod rms;
 pub mod runner;
 pub mod sanitize;
 mod session;
@@ -40,16 +42,18 @@ mod worker;
 /// Revision of the gate: a change to what it checks or how it times makes older evidence older.
 pub const GATE: u32 = 1;
 
+pub use baseline::Baseline;
 pub use candidate::Candidate;
 pub use case::{ScalarChoice, contents};
-pub use error::Error;
 pub use desk::{KERNELS, OPTIONS};
+pub use error::Error;
 pub use fault::{Check, Checks, Fault, Place};
 pub use gate::Judge;
 pub use inputs::Distribution;
 pub use outcome::{Correctness, Crash, NotCounted, Outcome};
 pub use reference::{Call, Expected, Reference, UNTOUCHED};
+pub use runner::die_with_parent;
 pub use settings::{Cost, Floor, OnDevice, Question, Settings};
 pub use shapes::{Budget, shapes};
 pub use stats::Comparison;
-pub use worker::{RUN, RUN_APART, VARIABLE, Workers};
+pub use worker::{JUDGE, RUN, RUN_APART, VARIABLE, Workers};

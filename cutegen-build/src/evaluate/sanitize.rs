@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use super::arena::{Alignment, POISON};
 use super::candidate::{Candidate, Loadable};
-use super::error::Error;
-use super::inputs::Distribution;
 use super::desk::host::fill;
 use super::desk::{Desk, Filling};
+use super::error::Error;
+use super::inputs::Distribution;
 use super::judge::Session;
 use super::memory::SharedMemory;
 use super::protocol::{Action, Job, Memory, Reply, Run};

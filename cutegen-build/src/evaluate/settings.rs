@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cutegen_spec::spec::KernelSpec;
 
+use super::baseline::Baseline;
 use super::case::ScalarChoice;
 use super::fault::Checks;
 use super::protocol::Backend;
@@ -57,6 +58,8 @@ pub struct Settings {
     pub pairs: usize,
     /// Bytes that the rotation of a comparison may grow to, to exceed the last-level cache.
     pub rotation_bytes: u64,
+    /// What errors are held against besides their bounds; none where the session has nothing that it trusts.
+    pub baseline: Option<Baseline>,
     /// Slots of a rotation whose inputs are drawn; further ones repeat theirs in memory of their own.
     pub drawn_slots: u64,
     /// The least time that a kernel can take; none where no ceilings are known.
@@ -112,6 +115,7 @@ impl Settings {
             keep_bytes: 1 << 30,
             pairs: 30,
             rotation_bytes: 256 << 20,
+            baseline: None,
             drawn_slots,
             floor: None,
             device: None,

@@ -98,8 +98,8 @@ impl<D: Desk> Session<D> {
             self.check_timed(&rotation, &untimed, &left)?;
         }
         let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);
-        let comparison =
-            comparison.ok_or_else(|| Halt::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
+        let comparison = comparison
+            .ok_or_else(|| Halt::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
         self.check_floor(axes, &comparison)?;
         Ok(comparison)
     }
@@ -114,7 +114,8 @@ impl<D: Desk> Session<D> {
 
     /// No kernel is faster than its bytes and operations allow.
     fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Result<(), Halt> {
-        let Some(floor) = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor)) else {
+        let Some(floor) = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor))
+        else {
             return Ok(());
         };
         let (micros, floor) = (comparison.candidate_us, floor.micros(axes));

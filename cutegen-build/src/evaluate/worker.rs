@@ -23,8 +23,11 @@ pub const RUN: &str = "run";
 /// The value of [`VARIABLE`] for a runner under compute-sanitizer: [`super::runner::main_apart`].
 pub const RUN_APART: &str = "run-apart";
 
+/// The value of [`VARIABLE`] for a judge.
+pub const JUDGE: &str = "judge";
+
 /// How runners are started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Workers {
     /// Our own binary.
     pub exe: PathBuf,

@@ -6,6 +6,7 @@ pub mod family;
 pub mod roofline;
 mod scan;
 pub mod schedule;
+pub mod sums;
 mod uses;
 
 use cutegen_spec::digest::CacheKey;

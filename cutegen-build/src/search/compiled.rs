@@ -7,13 +7,15 @@ use std::process::{Command, Stdio};
 use cutegen_spec::target::{Arch, Target};
 
 use super::error::SearchError;
+use super::judging::{DeviceFiles, Judging};
 use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::{
-    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile, own_cubin,
+    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
+    own_cubin,
 };
 use crate::evaluate::sanitize::{Sanitized, Tool};
-use crate::evaluate::{self, Judge, OnDevice, Outcome};
+use crate::evaluate::{self, Outcome};
 use crate::generate::Candidate;
 use crate::plan::Plan;
 use crate::print;
@@ -156,17 +158,17 @@ pub(super) fn on_device(
     plan: &Plan,
     arch: Arch,
     folder: &Path,
-) -> Result<OnDevice, SearchError> {
+) -> Result<DeviceFiles, SearchError> {
     let cubin = |name: &str, source: &str, options: &[&str]| {
         let (path, bytes) = (folder.join(name), own_cubin(setup, arch.name(), source, options)?);
         std::fs::write(&path, bytes).map_err(|error| SearchError::File(path.clone(), error))?;
         Ok::<_, SearchError>(path)
     };
     let reference = match print::reference::print_cuda(plan) {
-        Some(printed) => Some((cubin("reference.cubin", &printed.source, &printed.options)?, printed)),
+        Some(printed) => Some(cubin("reference.cubin", &printed.source, &printed.options)?),
         None => None,
     };
-    Ok(OnDevice { kernels: cubin("gate.cubin", evaluate::KERNELS, &evaluate::OPTIONS)?, reference })
+    Ok(DeviceFiles { kernels: cubin("gate.cubin", evaluate::KERNELS, &evaluate::OPTIONS)?, reference })
 }
 
 /// The f64 reference as a shared object in `folder`. It is our own text: it runs in the judge's process.
@@ -199,7 +201,7 @@ impl Compiled {
 /// What compute-sanitizer says of a finalist at small shapes; errors it finds are the candidate's.
 pub(super) fn sanitize(
     plan: &Plan,
-    judge: &mut Judge,
+    judge: &mut Judging,
     gate: &evaluate::Candidate,
 ) -> Result<Result<String, Outcome>, SearchError> {
     const TOOLS: [Tool; 4] = [Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck];

@@ -9,7 +9,7 @@ use cutegen_spec::target::Target;
 
 use super::compiled::Compiled;
 use super::error::SearchError;
-use super::rounds::{Found, Judged};
+use super::finals::{Found, Judged, Timed};
 use crate::evaluate::GATE;
 use crate::plan::Plan;
 
@@ -81,16 +81,15 @@ fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
         Kind::Tuned => "naive",
         Kind::Naive => "none",
     };
-    let timing =
-        |(workload, timing): (&cutegen_spec::workload::Workload, &crate::evaluate::Comparison)| Timing {
-            workload: workload.axes.clone(),
-            micros: timing.candidate_us,
-            incumbent: incumbent.to_owned(),
-            speedup: timing.speedup,
-            low: timing.low,
-            high: timing.high,
-            samples: timing.samples,
-        };
+    let timing = |(workload, Timed { burst, .. }): (&cutegen_spec::workload::Workload, &Timed)| Timing {
+        workload: workload.axes.clone(),
+        micros: burst.candidate_us,
+        incumbent: incumbent.to_owned(),
+        speedup: burst.speedup,
+        low: burst.low,
+        high: burst.high,
+        samples: burst.samples,
+    };
     Evidence {
         gate: GATE,
         device: correctness.device.clone(),

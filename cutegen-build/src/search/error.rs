@@ -15,6 +15,8 @@ pub enum SearchError {
     Compile(compile::Error),
     /// The judge or a runner broke.
     Evaluate(evaluate::Error),
+    /// The judge process broke.
+    Judge(String),
     /// This program cannot be started again as a worker.
     Worker(std::io::Error),
     /// Our own printed source failed: a bug, or a toolchain that is not the pinned one.
@@ -40,6 +42,7 @@ impl fmt::Display for SearchError {
             SearchError::Toolchain(error) => error.fmt(f),
             SearchError::Compile(error) => error.fmt(f),
             SearchError::Evaluate(error) => error.fmt(f),
+            SearchError::Judge(reason) => write!(f, "judge: {reason}"),
             SearchError::Worker(error) => write!(f, "cannot start this program as a worker: {error}"),
             SearchError::Ours { kernel, what, detail } => {
                 write!(f, "the {what} of {kernel} failed: {detail}\nrun: cargo cutegen toolchain show")

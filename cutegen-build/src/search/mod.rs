@@ -4,6 +4,8 @@
 mod compiled;
 mod entry;
 mod error;
+mod finals;
+mod judging;
 mod rounds;
 mod verify;
 
@@ -14,6 +16,7 @@ use cutegen_spec::record::Record;
 use cutegen_spec::target::Target;
 
 pub use error::SearchError;
+pub(crate) use judging::main as judge_main;
 pub use verify::{Rebuilt, Verdict};
 
 use crate::compile::{CompileSetup, Limits, Workers};
@@ -96,7 +99,7 @@ impl Searcher {
     pub fn untuned(&self, plan: &Plan, store: &Store) -> Result<Record, Error> {
         let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
         let compiled = compiled::must_compile(&self.setup, plan, naive)?;
-        let found = rounds::Found { variants: vec![(compiled, None)] };
+        let found = finals::Found { variants: vec![(compiled, None)] };
         let (record, files) = entry::build(plan, &found)?;
         self.put(store, &record, &files)?;
         Ok(record)

@@ -1,66 +1,30 @@
-//! The rounds of one search: propose, compile, screen, time, rank; then the whole gate for the finalists.
+//! The rounds of one search: propose, compile, screen, time, rank; the finalists go on to `finals`.
 
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
-
-use cutegen_spec::math::{Binary, Expr, Place, ReduceOp};
-use cutegen_spec::target::Target;
+use std::path::Path;
 
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
+use super::finals::{Finals, Found};
+use super::judging::Judging;
 use crate::compile::CompileSetup;
-use crate::evaluate::{Comparison, Correctness, Floor, Judge, OnDevice, Outcome, Question, Settings};
+use crate::evaluate::{Candidate, Comparison, Outcome};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
-use crate::plan::schedule::Value;
-use crate::plan::{Plan, roofline};
+use crate::plan::Plan;
 use crate::refine::{Next, Trial, geomean, sweep};
-
-/// What the gate saw of a variant.
-#[derive(Clone, Debug)]
-pub(super) struct Judged {
-    /// What was run and compared.
-    pub(super) correctness: Correctness,
-    /// A comparison with the naive kernel per workload.
-    pub(super) timings: Vec<Comparison>,
-    /// Seed of everything drawn.
-    pub(super) seed: u64,
-    /// Outcome of compute-sanitizer, or why it did not run.
-    pub(super) sanitizer: String,
-}
-
-impl Judged {
-    fn speedup(&self) -> f64 {
-        geomean(&self.timings.iter().map(|t| t.speedup).collect::<Vec<_>>())
-    }
-}
-
-/// What a search found: variants in dispatch order, the naive kernel last; without evidence where nothing judged it.
-pub(super) struct Found {
-    pub(super) variants: Vec<(Compiled, Option<Judged>)>,
-}
-
-impl Found {
-    /// Name of the first variant and the geometric mean of its speed-ups over the naive kernel.
-    pub(super) fn headline(&self) -> (String, f64) {
-        let Some((first, judged)) = self.variants.first() else { return (String::new(), 1.0) };
-        (first.candidate.name.clone(), judged.as_ref().map_or(1.0, Judged::speedup))
-    }
-}
 
 /// One search in progress.
 struct Search<'a> {
     setup: &'a CompileSetup,
     plan: &'a Plan,
     folder: &'a Path,
-    judge: Judge,
+    judge: Judging,
     naive: Compiled,
     /// The first candidate that passed, with its speed-up over the naive kernel per workload. Later ones race it:
     /// the naive kernel may be a hundred times slower, and every block of it is waited for.
-    pace: Option<(crate::evaluate::Candidate, Vec<f64>)>,
+    pace: Option<(Candidate, Vec<f64>)>,
     workloads: Vec<Vec<i64>>,
-    seed: u64,
 }
 
 /// Runs a whole search.
@@ -75,96 +39,15 @@ pub(super) fn run(
     let mut generator = Templates { toolchain };
     let proposals = generator.propose(plan, &Feedback::default());
     let tiles = proposals.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
-    let seed = fresh_seed();
-    let judge = judge(setup, plan, folder.path(), tiles.collect(), seed)?;
+    let judge = Judging::start(setup, plan, folder.path(), tiles.collect(), &naive)?;
     let workloads = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
-    let mut search = Search { setup, plan, folder: folder.path(), judge, naive, pace: None, workloads, seed };
+    let mut search = Search { setup, plan, folder: folder.path(), judge, naive, pace: None, workloads };
     events.report(&Event::SearchStarted {
         kernel: plan.title(),
         key: plan.key.to_string(),
         candidates: proposals.len(),
     });
     search.rounds(&mut generator, proposals, events)
-}
-
-/// A judging session for the plan; tests use the same one.
-pub(super) fn judge(
-    setup: &CompileSetup,
-    plan: &Plan,
-    folder: &Path,
-    mut tiles: Vec<i64>,
-    seed: u64,
-) -> Result<Judge, SearchError> {
-    tiles.sort_unstable();
-    tiles.dedup();
-    let device = match &plan.target {
-        Target::Host { .. } => None,
-        Target::Cuda { arch, .. } => Some(compiled::on_device(setup, plan, *arch, folder)?),
-    };
-    // the device has its own, but for what only the host can
-    let reference = match &device {
-        Some(OnDevice { reference: Some(_), .. }) => PathBuf::new(),
-        Some(_) | None => compiled::reference(setup, plan, folder)?,
-    };
-    let schedule = plan.schedule.clone();
-    let spec = plan.spec.clone();
-    // filling, launching and comparing a byte takes about as long as sixteen operations of the reference
-    let cost = move |axes: &[i64]| {
-        let cost = crate::plan::cost::cost(&spec, &schedule, axes);
-        cost.flops.max(16.0 * cost.bytes) as u64
-    };
-    let question = Question {
-        spec: plan.spec.clone(),
-        reference,
-        exact_integers: sums_are_exact(plan),
-        cost: Box::new(cost),
-        tiles,
-        scalar: None,
-    };
-    let workers = compiled::run_workers(setup, plan);
-    let mut settings = Settings::new(workers, seed);
-    if plan.target.is_host() {
-        settings.linker = setup.toolchain.need_cxx()?.program.clone();
-    }
-    settings.device = device;
-    settings.floor = roofline::floor(plan).map(|floor| Floor(Rc::from(floor)));
-    if plan.target.is_host() && arithmetic_bound(plan) {
-        (settings.rotation_bytes, settings.pairs) = (0, 12);
-    }
-    Ok(Judge::new(question, settings)?)
-}
-
-/// A seed that no candidate can have been made for; it is recorded.
-pub(super) fn fresh_seed() -> u64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    RandomState::new().hash_one("cutegen seed")
-}
-
-/// Whether a workload takes a CPU core so long that cold caches do not matter and blocks are dear.
-fn arithmetic_bound(plan: &Plan) -> bool {
-    let extents = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok());
-    extents
-        .map(|axes| crate::plan::cost::cost(&plan.spec, &plan.schedule, &axes).flops)
-        .any(|flops| flops > 1e8)
-}
-
-/// Whether integers stay integers up to the last rounding: sums of products of inputs, and nothing after them.
-fn sums_are_exact(plan: &Plan) -> bool {
-    let exact = |step: &crate::plan::schedule::Step| match &step.value {
-        Value::Map(value) => matches!(value, Expr::Load(..)),
-        Value::Reduce { op: ReduceOp::Sum, body, .. } => is_product(body),
-        Value::Reduce { .. } | Value::Scan { .. } => false,
-    };
-    plan.schedule.steps.iter().all(exact)
-}
-
-/// Whether `body` is a product of elements of inputs.
-fn is_product(body: &Expr) -> bool {
-    match body {
-        Expr::Load(Place::Tensor(_), _) => true,
-        Expr::Binary(Binary::Mul, a, b) => is_product(a) && is_product(b),
-        _ => false,
-    }
 }
 
 impl Search<'_> {
@@ -181,7 +64,15 @@ impl Search<'_> {
             history.extend(round);
             match sweep(&history, proposed) {
                 Next::Propose(feedback) => proposals = generator.propose(self.plan, &feedback),
-                Next::Finish(names) => return self.finish(&names, &compiled, events),
+                Next::Finish(names) => {
+                    let mut finals = Finals {
+                        plan: self.plan,
+                        folder: self.folder,
+                        judge: &mut self.judge,
+                        workloads: &self.workloads,
+                    };
+                    return finals.choose(&self.naive, &names, &compiled, events);
+                }
             }
         }
     }
@@ -229,15 +120,12 @@ impl Search<'_> {
     }
 
     /// Speed-ups over the naive kernel per workload: measured for the first candidate, by way of it for the others.
-    fn speedups(
-        &mut self,
-        gate: &crate::evaluate::Candidate,
-    ) -> Result<Result<Vec<f64>, Outcome>, SearchError> {
+    fn speedups(&mut self, gate: &Candidate) -> Result<Result<Vec<f64>, Outcome>, SearchError> {
         let (incumbent, base) = match &self.pace {
             Some((pace, base)) => (pace.clone(), base.clone()),
             None => (self.naive.for_gate(self.folder)?, vec![1.0; self.workloads.len()]),
         };
-        let timings = match self.time(gate, &incumbent)? {
+        let timings = match self.race(gate, &incumbent)? {
             Ok(timings) => timings,
             Err(outcome) => return Ok(Err(outcome)),
         };
@@ -248,98 +136,20 @@ impl Search<'_> {
         Ok(Ok(speedups))
     }
 
-    /// The whole gate for the finalists, best first; the fastest that passes, timed again, is the answer.
-    fn finish(
+    /// Against one incumbent, at every workload, while candidates are ranked.
+    fn race(
         &mut self,
-        names: &[String],
-        compiled: &[Compiled],
-        events: &mut dyn Reporter,
-    ) -> Result<Found, SearchError> {
-        let naive_gate = self.naive.for_gate(self.folder)?;
-        let ours = |outcome: Outcome| SearchError::Ours {
-            kernel: self.plan.title(),
-            what: "naive kernel",
-            detail: outcome.to_string(),
-        };
-        let correctness = self.whole_gate(std::slice::from_ref(&naive_gate))?.map_err(ours)?;
-        if !correctness.not_enforced.is_empty() {
-            events.report(&Event::NotEnforced { what: correctness.not_enforced.clone() });
-        }
-        let naive_judged = self.judged(correctness, Vec::new(), &naive_gate)?.map_err(ours)?;
-        let mut best: Option<(Compiled, Judged)> = None;
-        for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
-            let gate = finalist.for_gate(self.folder)?;
-            match self.whole_gate(&[gate.clone(), naive_gate.clone()])? {
-                Err(outcome) => events.report(&judged(self.plan, finalist, outcome.to_string())),
-                Ok(correctness) => {
-                    let found = match self.time(&gate, &naive_gate)? {
-                        Ok(timings) => self.judged(correctness, timings, &gate)?,
-                        Err(outcome) => Err(outcome),
-                    };
-                    let found = match found {
-                        Ok(found) => found,
-                        Err(outcome) => {
-                            events.report(&judged(self.plan, finalist, outcome.to_string()));
-                            continue;
-                        }
-                    };
-                    let speed = found.speedup();
-                    events.report(&judged(self.plan, finalist, format!("passed, {speed:.2}x naive")));
-                    let faster = best.as_ref().is_none_or(|(_, other)| speed > other.speedup());
-                    if faster && self.wins(&found.timings) {
-                        best = Some((finalist.clone(), found));
-                    }
-                }
-            }
-        }
-        let naive = (self.naive.clone(), Some(naive_judged));
-        let best = best.map(|(compiled, judged)| (compiled, Some(judged)));
-        Ok(Found { variants: best.into_iter().chain([naive]).collect() })
-    }
-
-    fn judged(
-        &mut self,
-        correctness: Correctness,
-        timings: Vec<Comparison>,
-        gate: &crate::evaluate::Candidate,
-    ) -> Result<Result<Judged, Outcome>, SearchError> {
-        let sanitizer = compiled::sanitize(self.plan, &mut self.judge, gate)?;
-        Ok(sanitizer.map(|sanitizer| Judged { correctness, timings, seed: self.seed, sanitizer }))
-    }
-
-    fn whole_gate(
-        &mut self,
-        list: &[crate::evaluate::Candidate],
-    ) -> Result<Result<Correctness, Outcome>, SearchError> {
-        Ok(match self.judge.full(list)? {
-            Outcome::Passed { correctness, .. } => Ok(correctness),
-            outcome @ (Outcome::Incorrect(_)
-            | Outcome::CompileFailed(_)
-            | Outcome::Blocked(_)
-            | Outcome::Crashed(_)
-            | Outcome::TimedOut(_)) => Err(outcome),
-        })
-    }
-
-    fn time(
-        &mut self,
-        gate: &crate::evaluate::Candidate,
-        naive: &crate::evaluate::Candidate,
+        gate: &Candidate,
+        incumbent: &Candidate,
     ) -> Result<Result<Vec<Comparison>, Outcome>, SearchError> {
         let mut timings = Vec::new();
         for axes in &self.workloads {
-            match self.judge.compare(gate, naive, axes)? {
+            match self.judge.compare(gate, incumbent, axes)? {
                 Ok(comparison) => timings.push(comparison),
                 Err(outcome) => return Ok(Err(outcome)),
             }
         }
         Ok(Ok(timings))
-    }
-
-    /// A win needs the lower ends of the intervals, together, to clear the spec's margin.
-    fn wins(&self, timings: &[Comparison]) -> bool {
-        let lower = geomean(&timings.iter().map(|t| t.low).collect::<Vec<_>>());
-        lower > self.plan.spec.min_speedup
     }
 }
 
@@ -352,8 +162,4 @@ fn tried(plan: &Plan, trial: &Trial, number: usize, of: usize) -> Event {
         number,
         of,
     }
-}
-
-fn judged(plan: &Plan, finalist: &Compiled, outcome: String) -> Event {
-    Event::Judged { kernel: plan.title(), candidate: finalist.candidate.name.clone(), outcome }
 }

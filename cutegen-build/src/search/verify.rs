@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::compiled;
 use super::error::SearchError;
-use super::rounds;
+use super::judging::Judging;
 use crate::compile::{CompileJob, CompileOutcome, CompileSetup, compile};
 use crate::evaluate::{self, Outcome};
+use crate::generate;
 use crate::plan::Plan;
 use crate::store::Entry;
 
@@ -46,7 +47,11 @@ pub type Verdict = Outcome;
 /// Judges the entry's variants as one list.
 pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
-    let mut judge = rounds::judge(setup, plan, folder.path(), Vec::new(), rounds::fresh_seed())?;
+    // an entry does not vouch for itself: what it is held against is compiled here
+    let toolchain = compiled::fingerprint(setup, &plan.target)?;
+    let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
+    let trusted = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
+    let mut judge = Judging::start(setup, plan, trusted.path(), Vec::new(), &naive)?;
     let mut list = Vec::new();
     for (variant, stored) in entry.record.variants.iter().zip(&entry.artifacts) {
         let path = folder.path().join(format!("{}.artifact", variant.name));
@@ -59,7 +64,7 @@ pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Resul
             prefer: variant.prefer.clone(),
         });
     }
-    Ok(judge.full(&list)?)
+    judge.full(&list)
 }
 
 /// The judged bytes of a stored artifact, checked against the record.

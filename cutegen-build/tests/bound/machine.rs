@@ -537,7 +537,8 @@ pub(crate) fn cast(dtype: DType, value: f64) -> f64 {
     element::read(dtype, &bytes, 0)
 }
 
-fn tf32(x: f64) -> f64 {
+/// To nearest, halves away from zero.
+pub(crate) fn tf32(x: f64) -> f64 {
     if x.is_finite() { f64::from(f32::from_bits(((x as f32).to_bits() + 0x1000) & !0x1fff)) } else { x }
 }
 

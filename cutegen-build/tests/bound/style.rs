@@ -46,6 +46,12 @@ pub(crate) enum Order {
     Split(usize),
     /// The middle first.
     Outward,
+    /// Any, by this seed.
+    Permuted(u64),
+    /// 32 lanes, whose totals are halved until one is left.
+    WarpTree,
+    /// One after the other, with what each addition lost carried along.
+    Kahan,
     /// Blocks of n exact products, added to an accumulator that truncates.
     TensorCore(usize),
 }
@@ -76,7 +82,7 @@ pub(crate) struct Style {
     pub(crate) rounds: bool,
 }
 
-const ORDERS: [Order; 13] = [
+const ORDERS: [Order; 16] = [
     Order::Forward,
     Order::Backward,
     Order::Pairwise,
@@ -90,6 +96,9 @@ const ORDERS: [Order; 13] = [
     Order::Split(2),
     Order::Split(7),
     Order::Outward,
+    Order::Permuted(7),
+    Order::WarpTree,
+    Order::Kahan,
 ];
 
 impl Style {
@@ -109,7 +118,11 @@ impl Style {
         let tensor_core = has_tensor_core && dice.below(4) == 0;
         Self {
             is_wide,
-            order: if tensor_core { Order::TensorCore(16) } else { ORDERS[dice.below(ORDERS.len())] },
+            order: if tensor_core {
+                Order::TensorCore([8, 16][dice.below(2)])
+            } else {
+                ORDERS[dice.below(ORDERS.len())]
+            },
             fuses: dice.below(2) == 0,
             functions: [Functions::Best, Functions::Worst, Functions::Composed][dice.below(3)],
             recomputes: dice.below(4) == 0,
@@ -136,6 +149,8 @@ pub(crate) trait Fold {
     fn start(&self) -> f64;
     fn add(&self, total: f64, term: (f64, f64)) -> f64;
     fn join(&self, a: f64, b: f64) -> f64;
+    /// All terms, one after the other, as precisely as is usual.
+    fn careful(&self, terms: Terms<'_>) -> f64;
 }
 
 /// Terms are products `a b`; those of plain sums have `b` = 1.
@@ -163,6 +178,18 @@ impl Fold for Sum<'_> {
     fn join(&self, a: f64, b: f64) -> f64 {
         (self.keeps)(self.style.round(a + b))
     }
+
+    /// Kahan's; an infinite total has no compensation.
+    fn careful(&self, terms: Terms<'_>) -> f64 {
+        let (mut total, mut lost) = (0.0, 0.0);
+        for term in terms {
+            let next = self.style.round(self.add(0.0, *term) - lost);
+            let sum = self.join(total, next);
+            lost = self.style.round(self.style.round(sum - total) - next);
+            total = sum;
+        }
+        if total.is_finite() { total } else { run(terms.iter(), self) }
+    }
 }
 
 pub(crate) struct Product<'a>(pub(crate) &'a Style);
@@ -178,6 +205,10 @@ impl Fold for Product<'_> {
 
     fn join(&self, a: f64, b: f64) -> f64 {
         self.0.round(a * b)
+    }
+
+    fn careful(&self, terms: Terms<'_>) -> f64 {
+        run(terms.iter(), self)
     }
 }
 
@@ -197,6 +228,11 @@ pub(crate) fn fold(terms: Terms<'_>, style: &Style, by: &dyn Fold) -> f64 {
             let (left, right) = terms.split_at(terms.len() / 2);
             run(right.iter().chain(left.iter().rev()), by)
         }
+        Order::Permuted(seed) => run(shuffled(terms, seed).iter(), by),
+        Order::WarpTree => {
+            tree((0..32.min(terms.len())).map(|i| run(terms[i..].iter().step_by(32), by)).collect(), by)
+        }
+        Order::Kahan => by.careful(terms),
         Order::TensorCore(n) => terms.chunks(n).fold(by.start(), truncated_block),
     }
 }
@@ -207,6 +243,22 @@ fn run<'a>(terms: impl Iterator<Item = &'a (f64, f64)>, by: &dyn Fold) -> f64 {
 
 fn joined(parts: impl Iterator<Item = f64>, by: &dyn Fold) -> f64 {
     parts.reduce(|a, b| by.join(a, b)).unwrap_or(by.start())
+}
+
+fn shuffled(terms: Terms<'_>, seed: u64) -> Vec<(f64, f64)> {
+    let (mut dice, mut terms) = (Dice::new(seed), terms.to_vec());
+    (1..terms.len()).rev().for_each(|i| terms.swap(i, dice.below(i + 1)));
+    terms
+}
+
+/// Lane i takes that of lane i + half, until one is left.
+fn tree(mut lanes: Vec<f64>, by: &dyn Fold) -> f64 {
+    while lanes.len() > 1 {
+        let half = lanes.len().div_ceil(2);
+        (half..lanes.len()).for_each(|i| lanes[i - half] = by.join(lanes[i - half], lanes[i]));
+        lanes.truncate(half);
+    }
+    lanes.first().copied().unwrap_or(by.start())
 }
 
 fn pairwise(terms: Terms<'_>, by: &dyn Fold) -> f64 {

@@ -5,7 +5,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use cutegen_build::evaluate::protocol::{Backend, Limits};
-use cutegen_build::evaluate::{Candidate, Check, Checks, Judge, Outcome, Question, Settings, Workers};
+use cutegen_build::evaluate::{
+    Baseline, Candidate, Check, Checks, Judge, Outcome, Question, Settings, Workers,
+};
 use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
@@ -18,13 +20,21 @@ use crate::kernels::{Kernel, PRELUDE};
 pub(crate) struct Bench {
     kernel: &'static Kernel,
     folder: tempfile::TempDir,
+    baseline: Option<Baseline>,
 }
 
 impl Bench {
     pub(crate) fn new(kernel: &'static Kernel) -> Self {
-        let bench = Self { kernel, folder: tempfile::tempdir().expect("a folder") };
+        let bench = Self { kernel, folder: tempfile::tempdir().expect("a folder"), baseline: None };
         bench.compile(kernel.reference, "reference.so", &["-shared"]);
         bench
+    }
+
+    /// A bench whose sessions trust the kernel of this body.
+    pub(crate) fn trusting(kernel: &'static Kernel, body: &str, only_sums: bool) -> Self {
+        let bench = Self::new(kernel);
+        let baseline = Some(Baseline { candidate: bench.candidate(body), only_sums });
+        Self { baseline, ..bench }
     }
 
     pub(crate) fn judge(&self, checks: Checks) -> Judge {
@@ -47,6 +57,7 @@ impl Bench {
         settings.shapes_most = 6;
         settings.repeats = (20, 20);
         settings.deadline = Duration::from_secs(2);
+        settings.baseline = self.baseline.clone();
         settings.checks = checks;
         Judge::new(question, settings).expect("a session")
     }

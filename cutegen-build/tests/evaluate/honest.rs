@@ -36,13 +36,18 @@ fn silu_mul() {
 
 fn rms_norm() {
     let bench = Bench::new(&RMS_NORM);
+    for body in rms_bodies() {
+        report(&bench.full(&bench.candidate(&body), Checks::default()));
+    }
+}
+
+/// In three orders.
+pub(crate) fn rms_bodies() -> [String; 3] {
     let forward = "for (int64_t j = 0; j < N; ++j) s += up(x[j]) * up(x[j]);";
     let backward = "for (int64_t j = N; j-- > 0;) s += up(x[j]) * up(x[j]);";
     let lanes = "float q[8] = {}; for (int64_t j = 0; j < N; ++j) q[j % 8] += up(x[j]) * up(x[j]);
       for (int l = 0; l < 8; ++l) s += q[l];";
-    for order in [forward, backward, lanes] {
-        report(&bench.full(&bench.candidate(&rms_body(order)), Checks::default()));
-    }
+    [forward, backward, lanes].map(rms_body)
 }
 
 fn rms_body(order: &str) -> String {
@@ -56,19 +61,22 @@ fn rms_body(order: &str) -> String {
 fn gemm() {
     for kernel in [&*GEMM, &*GEMM_F32] {
         let bench = Bench::new(kernel);
-        let orders = [
-            HONEST_GEMM,
-            "EACH { float s = 0; for (int64_t l = K; l-- > 0;) s += A(l) * B(l); OUT = s; }",
-            "EACH { float s[16] = {}, t = 0; for (int64_t l = 0; l < K; ++l) s[l % 16] += A(l) * B(l);
-               for (float v : s) t += v; OUT = t; }",
-            "EACH { float a = 0, b = 0; int64_t h = K / 2; for (int64_t l = 0; l < h; ++l) a += A(l) * B(l);
-               for (int64_t l = h; l < K; ++l) b += A(l) * B(l); OUT = a + b; }",
-            "EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s = fmaf(A(l), B(l), s); OUT = s; }",
-        ];
-        for order in orders {
+        for order in gemm_orders() {
             report(&bench.full(&bench.candidate(order), Checks::default()));
         }
     }
+}
+
+pub(crate) fn gemm_orders() -> [&'static str; 5] {
+    [
+        HONEST_GEMM,
+        "EACH { float s = 0; for (int64_t l = K; l-- > 0;) s += A(l) * B(l); OUT = s; }",
+        "EACH { float s[16] = {}, t = 0; for (int64_t l = 0; l < K; ++l) s[l % 16] += A(l) * B(l);
+           for (float v : s) t += v; OUT = t; }",
+        "EACH { float a = 0, b = 0; int64_t h = K / 2; for (int64_t l = 0; l < h; ++l) a += A(l) * B(l);
+           for (int64_t l = h; l < K; ++l) b += A(l) * B(l); OUT = a + b; }",
+        "EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s = fmaf(A(l), B(l), s); OUT = s; }",
+    ]
 }
 
 fn variance() {

@@ -178,6 +178,21 @@ math = "y[m, n] = sum(k, x[m, k] * w[n, k])"
     )
 });
 
+/// The same with sums of 8.
+pub(crate) static GEMM_8: std::sync::LazyLock<Kernel> = std::sync::LazyLock::new(|| {
+    let kernel = gemm(
+        leak(F32, GEMM_REFERENCE),
+        leak(F32, GEMM_ARGUMENTS),
+        r#"
+axes = { m = "1..=512", n = "1..=512", k = 8 }
+inputs = { x = "f32[m, k]", w = "f32[n, k]" }
+outputs = { y = "f32[m, n]" }
+math = "y[m, n] = sum(k, x[m, k] * w[n, k])"
+"#,
+    );
+    Kernel { cost_cap: 40_000, ..kernel }
+});
+
 pub(crate) static VARIANCE: Kernel = Kernel {
     spec: r#"
 axes = { m = "1..=512", n = "16..=512" }

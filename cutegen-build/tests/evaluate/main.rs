@@ -3,6 +3,7 @@
 //!
 //! This test has its own `main`, because the runner is this binary, re-executed.
 
+mod baseline;
 mod bench;
 mod dishonest;
 mod harmful;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         memory::TESTS,
         harmful::TESTS,
         sanitizer::TESTS,
+        baseline::TESTS,
         speed::TESTS,
         walls::TESTS,
     ]

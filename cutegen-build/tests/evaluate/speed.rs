@@ -37,5 +37,8 @@ fn outcomes() {
         .candidate(&format!("static int n = 0; if (++n > 70) {{ EACH OUT = 0; return; }} {HONEST_GEMM}"));
     let outcome = judge.compare(&lazy, &honest, &[16, 16, 64]).expect("works");
     println!("    {outcome:?}");
-    assert!(matches!(&outcome, Err(Outcome::Incorrect(fault)) if fault.check() == Check::Timed), "works less when it is timed");
+    assert!(
+        matches!(&outcome, Err(Outcome::Incorrect(fault)) if fault.check() == Check::Timed),
+        "works less when it is timed"
+    );
 }

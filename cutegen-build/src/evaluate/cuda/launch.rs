@@ -48,8 +48,8 @@ impl Loaded {
 
     /// Looks an entry up, and remembers it.
     pub(crate) fn find(&mut self, entry: &str) -> Result<CUfunction, Stop> {
-        let name = CString::new(entry)
-            .map_err(|_| Stop::Refused("an entry's name has a zero byte".to_owned()))?;
+        let name =
+            CString::new(entry).map_err(|_| Stop::Refused("an entry's name has a zero byte".to_owned()))?;
         // SAFETY: the module is loaded in the current context.
         let function = unsafe { result::module::get_function(self.module, name) };
         let function = function.map_err(candidate(&format!("its entry `{entry}`")))?;
@@ -202,12 +202,11 @@ impl Launch {
         let Placed { axes, scalars, tensors, .. } = *placed;
         let bindings = Bindings { axes, scalars, tensors, workspace: &workspace };
         let steps = resolve(contract, &bindings, loaded).map_err(Stop::Refused)?;
-        let zeroed = contract.workspace.iter().zip(placed.workspace).filter(|(part, (_, bytes))| {
-            match part.initial {
+        let zeroed =
+            contract.workspace.iter().zip(placed.workspace).filter(|(part, (_, bytes))| match part.initial {
                 Initial::Zeroed => *bytes > 0,
                 Initial::Undefined => false,
-            }
-        });
+            });
         let zeroed = zeroed.map(|(_, (at, bytes))| (*at, *bytes as usize)).collect();
         let mut calls = Vec::with_capacity(steps.len());
         for step in steps {

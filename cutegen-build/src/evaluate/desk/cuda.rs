@@ -21,6 +21,7 @@ use crate::evaluate::error::Error;
 use crate::evaluate::fault::{Check, Checks};
 use crate::evaluate::image::Image;
 use crate::evaluate::protocol::{Memory, Region};
+use crate::evaluate::rms::{MOST, Moments, Rule};
 use case::Oracle;
 pub(in crate::evaluate) use case::{Choice, CudaCase};
 use spare::{Left, Spare};
@@ -312,6 +313,33 @@ impl Desk for CudaDesk {
             self.read_element(output.dtype, left.memory(), left.regions()[output.tensor].offset, element)
         };
         Ok(Some(Differing { element, first: read(first)?, again: read(again)? }))
+    }
+
+    fn moments(&self, output: &Output<'_, Self>, left: &Left, rule: Rule) -> Result<Moments, Error> {
+        let Some(expected) = output.expected() else { return Ok(Moments::default()) };
+        let at = self.kernels.clear(&[0, 0, 0, 0])?;
+        let (dtype, u) = (rule.dtype, rule.dtype.unit_roundoff());
+        let words = [
+            code(dtype),
+            Word::Wide(left.at(output.tensor)?),
+            Word::Wide(expected.value()?),
+            Word::Wide(expected.bound()?),
+            Word::Wide(expected.several()?),
+            Word::Wide(expected.elements),
+            Word::Narrow((u > rule.accumulate.unit_roundoff()).into()),
+            Word::Narrow(rule.only_sums.into()),
+            Word::Real(u),
+            Word::Real(dtype.underflow()),
+            Word::Real(rule.accumulate.unit_roundoff()),
+            Word::Real(MOST),
+            Word::Wide(at),
+        ];
+        self.kernels.go("cutegen_moments", expected.elements, &words)?;
+        let [count, squares, slack, largest] = self.kernels.results(4)?[..] else {
+            return Err(Error::Worker("the judge's device: moments without results".to_owned()));
+        };
+        let [squares, slack_squares, largest] = [squares, slack, largest].map(f64::from_bits);
+        Ok(Moments { count, squares, slack_squares, largest })
     }
 
     fn drawn(&self, slots: Vec<Contents>) -> Result<Self::Drawn, Error> {

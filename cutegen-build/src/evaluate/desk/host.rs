@@ -15,6 +15,7 @@ use crate::evaluate::image::Image;
 use crate::evaluate::memory::SharedMemory;
 use crate::evaluate::protocol::{Memory, Region};
 use crate::evaluate::reference::{Call, Expected, Reference};
+use crate::evaluate::rms::{Moments, Rule, moments};
 use crate::evaluate::strided::Placed;
 
 /// Bytes and a reference.
@@ -179,6 +180,11 @@ impl Desk for HostDesk {
             let [first, again] = [first, again].map(|left| element::read(*dtype, &left[*tensor], element));
             Differing { element, first, again }
         }))
+    }
+
+    fn moments(&self, output: &Output<'_, Self>, left: &Vec<Vec<u8>>, rule: Rule) -> Result<Moments, Error> {
+        let Some(expected) = output.expected() else { return Ok(Moments::default()) };
+        Ok(moments(rule, &left[output.tensor], expected))
     }
 
     fn drawn(&self, slots: Vec<Contents>) -> Result<Self::Drawn, Error> {

@@ -185,6 +185,36 @@ extern "C" __global__ void cutegen_loose(u32 type, const double* value, const do
   if (loose) atomicAdd(&out[1], loose);
 }
 
+// What the errors of an output add up to, see `rms.rs`. Sums are taken in no fixed order: the judge asks no more of them
+// than a few digits.
+struct Moments { u64 count; double squares, slack_squares; u64 largest; };
+
+extern "C" __global__ void cutegen_moments(u32 type, const u8* found, const double* value, const double* bound,
+                                           const u8* several, u64 n, u32 is_rounded, u32 only_sums, double u, double h,
+                                           double u_acc, double most, Moments* out) {
+  u64 count = 0;
+  double squares = 0.0, slack_squares = 0.0, largest = 0.0;
+  for (EACH(i, n)) {
+    const double limit = bound[i], want = value[i];
+    if (limit == -1.0 || !is_finite(want) || !is_finite(limit) || (several && several[i])) continue;
+    const double is = value_of(type, found, i);
+    if (!is_nan(is) && !is_finite(is)) continue;
+    const double e = is_rounded ? fmax((limit - u * fabs(want) - h) / (1.0 + u), 0.0) : limit;
+    const double roundings = e / (u_acc * fabs(want));
+    const double root = sqrt(64.0 + 8.0 * roundings) - 8.0;
+    const double share = !only_sums || !is_finite(roundings) ? most : fmin(root / (16.0 + root), most);
+    ++count;
+    squares += (is - want) * (is - want);
+    slack_squares += share * e * share * e;
+    largest = fmax(largest, e);
+  }
+  if (!count) return;
+  atomicAdd(&out->count, count);
+  atomicAdd(&out->squares, squares);
+  atomicAdd(&out->slack_squares, slack_squares);
+  raise(&out->largest, largest);
+}
+
 // Fills all shared memory that a block can have with NaN, and keeps every multiprocessor for a moment.
 extern "C" __global__ void cutegen_scramble(u32 bytes) {
   extern __shared__ u32 shared[];

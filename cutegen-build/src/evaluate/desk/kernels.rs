@@ -22,7 +22,7 @@ pub const KERNELS: &str = include_str!("kernels.cu");
 /// How NVRTC compiles them: no product may be fused with a sum that the host rounds apart.
 pub const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
 
-const ENTRIES: [&str; 8] = [
+const ENTRIES: [&str; 9] = [
     "cutegen_guard_fill",
     "cutegen_guard_damage",
     "cutegen_differs",
@@ -31,6 +31,7 @@ const ENTRIES: [&str; 8] = [
     "cutegen_unwritten",
     "cutegen_repeat",
     "cutegen_loose",
+    "cutegen_moments",
 ];
 
 const THREADS: u32 = 256;

@@ -15,6 +15,7 @@ use super::error::Error;
 use super::fault::Checks;
 use super::image::Image;
 use super::protocol::{Memory, Region, ScalarValue};
+use super::rms::{Moments, Rule};
 
 pub use kernels::{KERNELS, OPTIONS};
 
@@ -153,6 +154,9 @@ pub(super) trait Desk: Sized {
         output: &Output<'_, Self>,
         left: [&Self::Left; 2],
     ) -> Result<Option<Differing>, Error>;
+
+    /// What the errors of an output of floats add up to.
+    fn moments(&self, output: &Output<'_, Self>, left: &Self::Left, rule: Rule) -> Result<Moments, Error>;
 
     /// Holds the inputs of a rotation's slots; slots beyond them start again at the first.
     fn drawn(&self, slots: Vec<Contents>) -> Result<Self::Drawn, Error>;

@@ -136,11 +136,7 @@ pub(super) fn image(program: &Program) -> Result<Vec<u8>, Stop> {
 }
 
 /// Where the workspace's parts lie in the arena.
-pub(super) fn workspace_parts(
-    contract: &Contract,
-    axes: &[i64],
-    whole: Region,
-) -> Result<Vec<Region>, Stop> {
+pub(super) fn workspace_parts(contract: &Contract, axes: &[i64], whole: Region) -> Result<Vec<Region>, Stop> {
     let refused = || Stop::Refused("its workspace cannot be sized".to_owned());
     let (offsets, total) = contract.workspace_layout(axes).ok_or_else(refused)?;
     if u64::try_from(total).map_err(|_| refused())? > whole.bytes {

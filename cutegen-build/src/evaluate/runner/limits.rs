@@ -38,7 +38,8 @@ pub(super) fn close_leaked(mut keep: Vec<RawFd>) -> Result<(), String> {
     Ok(())
 }
 
-fn die_with_parent() -> Result<(), String> {
+/// This process ends when the one that started it does.
+pub fn die_with_parent() -> Result<(), String> {
     // SAFETY: prctl with constant arguments; getppid has no preconditions.
     let (set, parent) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
     match (set, parent) {

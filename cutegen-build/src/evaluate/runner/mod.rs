@@ -21,6 +21,8 @@ use channel::Channel;
 use cuda::Cuda;
 use host::Host;
 
+pub use limits::die_with_parent;
+
 /// What a backend does with its arena.
 pub(crate) trait Device {
     /// What was found when the backend started; called once, after limits are in place.

@@ -18,7 +18,9 @@ use crate::evaluate::protocol::Regime;
 use crate::evaluate::sanitize::{Sanitized, Tool};
 use crate::evaluate::{Candidate, Comparison, JUDGE, Outcome, VARIABLE};
 use crate::plan::Plan;
-use wire::{Ask, DeviceFiles, Race, Start, Tell};
+use wire::{Ask, Race, Start, Tell};
+
+pub(super) use wire::DeviceFiles;
 
 pub(crate) use serve::main;
 

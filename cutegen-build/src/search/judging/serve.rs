@@ -5,9 +5,7 @@ use std::io::{BufReader, Write as _};
 use std::rc::Rc;
 
 use super::wire::{self, Ask, Race, Start, Tell};
-use crate::evaluate::{
-    Baseline, Error, Floor, Judge, OnDevice, Question, Settings, die_with_parent,
-};
+use crate::evaluate::{Baseline, Error, Floor, Judge, OnDevice, Question, Settings, die_with_parent};
 use crate::plan::sums::only_sums;
 use crate::plan::{Plan, cost, roofline};
 use crate::print;

@@ -66,7 +66,9 @@ pub(super) struct Race {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Tell {
     /// It judges; the seed is told for the record, when it is too late to use it.
-    Ready { seed: u64 },
+    Ready {
+        seed: u64,
+    },
     Judged(Box<Outcome>),
     Timed(Result<Comparison, Box<Outcome>>),
     Sanitized(Sanitized),
@@ -92,14 +94,20 @@ mod tests {
 
     #[test]
     fn nan_comes_back() {
-        let place =
-            Place { axes: vec![3], distribution: Distribution::Normal, tensor: "y".to_owned(), index: vec![1] };
+        let place = Place {
+            axes: vec![3],
+            distribution: Distribution::Normal,
+            tensor: "y".to_owned(),
+            index: vec![1],
+        };
         let fault = Fault::NonFinite { place, found: f64::NAN, expected: f64::INFINITY };
         let mut bytes = Vec::new();
         let told = Tell::Judged(Box::new(Outcome::Incorrect(fault)));
         ciborium::into_writer(&told, &mut bytes).expect("written");
         let Ok(Tell::Judged(outcome)) = read(&mut bytes.as_slice()) else { panic!("read") };
-        let Outcome::Incorrect(Fault::NonFinite { found, expected, .. }) = *outcome else { panic!("a fault") };
+        let Outcome::Incorrect(Fault::NonFinite { found, expected, .. }) = *outcome else {
+            panic!("a fault")
+        };
         assert!(found.is_nan() && expected == f64::INFINITY);
     }
 

@@ -79,9 +79,8 @@ impl Oracle {
 
     /// Uploads the inputs and computes what they must give.
     pub(super) fn hold(&self, session: &Rc<Session>, inputs: &Inputs<'_>) -> Result<CudaCase, Error> {
-        let upload = |contents: &Option<Vec<u8>>| {
-            contents.as_ref().map(|bytes| uploaded(session, bytes)).transpose()
-        };
+        let upload =
+            |contents: &Option<Vec<u8>>| contents.as_ref().map(|bytes| uploaded(session, bytes)).transpose();
         let held: Vec<_> = inputs.contents.iter().map(upload).collect::<Result<_, _>>()?;
         let expected = match self {
             Oracle::Host(reference) => {
@@ -115,7 +114,8 @@ impl Kernels {
         let mut end = 0_u64;
         for part in &contract.workspace {
             let bytes = part.bytes.eval_axes(axes).and_then(|bytes| u64::try_from(bytes).ok());
-            let bytes = bytes.ok_or_else(|| Error::Shape(format!("the reference has no size at {axes:?}")))?;
+            let bytes =
+                bytes.ok_or_else(|| Error::Shape(format!("the reference has no size at {axes:?}")))?;
             places.push(Region { offset: end, bytes });
             end += bytes.next_multiple_of(ALIGNMENT);
         }

@@ -38,7 +38,8 @@ impl Scramble {
             cooperative: false,
         };
         // SAFETY: the function's module is loaded in the current context.
-        unsafe { launch::prepare(function, dynamic_smem, false) }.map_err(machine("preparing the scramble"))?;
+        unsafe { launch::prepare(function, dynamic_smem, false) }
+            .map_err(machine("preparing the scramble"))?;
         Ok(Self { function, config, _loaded: loaded })
     }
 

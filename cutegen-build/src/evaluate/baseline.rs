@@ -1,0 +1,107 @@
+//! [`Baseline`]: a kernel that the session trusts, the naive one. It is launched once on each case, in a runner of its
+//! own, and what is kept are sums of its errors. It must not know how cases are made.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::arena::{Alignment, POISON};
+use super::candidate::{Candidate, Loadable};
+use super::case::Case;
+use super::desk::Desk;
+use super::error::Error;
+use super::fault::{Check, Fault, Place};
+use super::inputs::Distribution;
+use super::judge::Session;
+use super::outcome::Outcome;
+use super::protocol::Backend;
+use super::rms::{Moments, Rule, apart};
+use super::session::Halt;
+
+/// A kernel whose errors are what is usual.
+#[derive(Clone, Debug)]
+pub struct Baseline {
+    /// The kernel, eligible everywhere.
+    pub candidate: Candidate,
+    /// Whether the math is nothing but sums of products of inputs.
+    pub only_sums: bool,
+}
+
+/// What a session knows of its baseline.
+#[derive(Default)]
+pub(super) struct Known {
+    loaded: Option<Loadable>,
+    errors: BTreeMap<(Vec<i64>, Distribution), Rc<Vec<Moments>>>,
+}
+
+impl<D: Desk> Session<D> {
+    /// Root mean squares of errors stay near the baseline's.
+    pub(super) fn near_baseline(&mut self, case: &Case<D::Held>, left: &D::Left) -> Result<(), Halt> {
+        let Some(baseline) = self.settings.baseline.clone().filter(|_| self.settings.checks.has(Check::Rms))
+        else {
+            return Ok(());
+        };
+        let errors = self.errors_of(&baseline, case)?;
+        let found = self.moments(case, left, baseline.only_sums)?;
+        for (t, (found, baseline)) in found.iter().zip(errors.iter()).enumerate() {
+            if let Some(apart) = apart(found, baseline) {
+                let (axes, distribution) = (case.axes.clone(), case.distribution);
+                let tensor = self.spec.tensors[t].name.clone();
+                let place = Place { axes, distribution, tensor, index: Vec::new() };
+                return Err(Outcome::Incorrect(Fault::Rms { place, apart }).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn errors_of(&mut self, baseline: &Baseline, case: &Case<D::Held>) -> Result<Rc<Vec<Moments>>, Halt> {
+        let key = (case.axes.clone(), case.distribution);
+        if let Some(known) = self.baseline.errors.get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let left = self.launch_baseline(&baseline.candidate, case).map_err(ours)?;
+        let errors = Rc::new(self.moments(case, &left, baseline.only_sums)?);
+        self.baseline.errors.insert(key, Rc::clone(&errors));
+        Ok(errors)
+    }
+
+    /// A host candidate that ran before could reach into the baseline's memory: neither sees the other's runner.
+    fn launch_baseline(&mut self, candidate: &Candidate, case: &Case<D::Held>) -> Result<D::Left, Halt> {
+        let shares = self.settings.workers.backend == Backend::Cuda;
+        if !shares {
+            self.replace_worker();
+        }
+        let loaded = match self.baseline.loaded.take() {
+            Some(loaded) => loaded,
+            None => self.load(std::slice::from_ref(candidate))?.remove(0),
+        };
+        let variants = [loaded];
+        let left = match self.dispatch(&variants, &case.axes, Alignment::Allocator)? {
+            Some((variant, image)) => self.launch(variant, case, &image, POISON, true)?,
+            None => return Err(Outcome::Blocked("is not eligible everywhere".to_owned()).into()),
+        };
+        let [loaded] = variants;
+        self.baseline.loaded = Some(loaded);
+        if !shares {
+            self.replace_worker();
+        }
+        Ok(left)
+    }
+
+    fn moments(&self, case: &Case<D::Held>, left: &D::Left, only_sums: bool) -> Result<Vec<Moments>, Halt> {
+        let accumulate = self.spec.precision.accumulate;
+        let mut all = vec![Moments::default(); self.spec.tensors.len()];
+        for t in self.results().filter(|t| self.spec.tensors[*t].dtype.is_float()) {
+            let rule = Rule { dtype: self.spec.tensors[t].dtype, accumulate, only_sums };
+            all[t] = self.cases.desk.moments(&self.output(case, t), left, rule)?;
+        }
+        Ok(all)
+    }
+}
+
+/// The baseline is ours: what becomes of it is no outcome of a candidate.
+fn ours(halt: Halt) -> Halt {
+    match halt {
+        Halt::Outcome(outcome) => Halt::Error(Error::Worker(format!("the baseline {outcome}"))),
+        error @ Halt::Error(_) => error,
+    }
+}

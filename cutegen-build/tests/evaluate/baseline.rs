@@ -1,0 +1,50 @@
+//! Errors against those of a trusted kernel: what the bound forgives and a baseline does not, and what both must let pass.
+
+use cutegen_build::evaluate::{Check, Checks, Distribution, Fault, Outcome};
+
+use crate::Test;
+use crate::bench::Bench;
+use crate::honest::{HONEST_GEMM, HONEST_SILU, HONEST_VARIANCE, gemm_orders, rms_bodies};
+use crate::kernels::{GEMM_8, RMS_NORM, SILU_MUL, VARIANCE};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("baseline::every_sum_truncated", every_sum_truncated),
+    ("baseline::honest_kernels_pass", honest_kernels_pass),
+    ("baseline::sees_no_candidate", sees_no_candidate),
+];
+
+/// An accumulator that drops what it can't hold, at each of 8 terms. Terms of one sign then lose about
+/// `0.7 (n + 1) / 2` roundings of their sum, 3.2 u; the bound allows 7.7 u, the drift of a tensor core's blocks 1 u.
+const TRUNCATED: &str = "auto cut = [](double d) { float f = float(d); return std::fabs(double(f)) > std::fabs(d) ? std::nextafterf(f, 0) : f; };
+  EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s = cut(double(s) + double(A(l)) * double(B(l))); OUT = s; }";
+
+fn every_sum_truncated() {
+    let bench = Bench::trusting(&GEMM_8, HONEST_GEMM, true);
+    let candidate = bench.candidate(TRUNCATED);
+    let outcome = bench.full(&candidate, Checks::default());
+    let Outcome::Incorrect(Fault::Rms { place, apart }) = &outcome else { panic!("{outcome:?}") };
+    assert_eq!(place.distribution, Distribution::LargeMean, "all terms have one sign");
+    assert!(apart.found > apart.limit && apart.baseline < apart.limit, "{apart:?}");
+    bench.falls_to(&candidate, Check::Rms);
+    bench.passes(&bench.candidate(HONEST_GEMM), Checks::default());
+}
+
+fn honest_kernels_pass() {
+    let bench = Bench::trusting(&GEMM_8, HONEST_GEMM, true);
+    gemm_orders().iter().for_each(|order| bench.passes(&bench.candidate(order), Checks::default()));
+    let bodies = rms_bodies();
+    let bench = Bench::trusting(&RMS_NORM, &bodies[0], false);
+    bodies.iter().for_each(|body| bench.passes(&bench.candidate(body), Checks::default()));
+    for (kernel, body) in [(&SILU_MUL, HONEST_SILU), (&VARIANCE, HONEST_VARIANCE)] {
+        let bench = Bench::trusting(kernel, body, false);
+        bench.passes(&bench.candidate(body), Checks::default());
+    }
+}
+
+/// A baseline that would stop its own runner if a candidate had been there before.
+fn sees_no_candidate() {
+    let body = format!("if (getenv(\"SEEN\")) __builtin_trap(); {HONEST_SILU}");
+    let bench = Bench::trusting(&SILU_MUL, &body, false);
+    let marks = format!("setenv(\"SEEN\", \"1\", 1); {HONEST_SILU}");
+    bench.passes(&bench.candidate(&marks), Checks::default());
+}
