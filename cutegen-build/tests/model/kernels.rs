@@ -53,7 +53,7 @@ const CHOSEN: [&str; 30] = [
 const HONEST: usize = 5;
 /// A mutant that these show nothing of is judged again on more: the gate looks at every element.
 const FEW: Sample = Sample { elements: 64, row: 16, work: 12_000 };
-const MANY: Sample = Sample { elements: 4096, row: 2048, work: 100_000 };
+const MANY: Sample = Sample { elements: 1 << 16, row: 4096, work: 1 << 20 };
 
 /// Elements of an output, of which so many in turn lie in one row, and terms of reductions that the last of them may
 /// begin after.
@@ -91,18 +91,25 @@ pub(crate) fn run(plan: &Plan, folder: &Path, seed: u64) -> Tally {
     for mutant in Fault::ALL.into_iter().filter(|fault| fault.applies(plan)) {
         match judge(&cases, mutant) {
             Fate::Caught(check) => tally.caught(check),
-            Fate::Unchanged | Fate::Passed => {
-                let cases: Vec<Case<'_>> =
-                    drawn.iter().flat_map(|drawn| Case::of(plan, drawn, seed, MANY)).collect();
-                let name = format!("{mutant:?}: {}", plan.spec.name);
-                match judge(&cases, mutant) {
-                    Fate::Caught(check) => tally.caught(&format!("{check} of more elements")),
-                    fate => tally.passed(name, fate == Fate::Unchanged),
-                }
-            }
+            Fate::Unchanged | Fate::Passed => match judge_more(plan, &drawn, seed, mutant) {
+                Fate::Caught(check) => tally.caught(&format!("{check} of more elements")),
+                fate => tally.passed(format!("{mutant:?}: {}", plan.spec.name), fate == Fate::Unchanged),
+            },
         }
     }
     tally
+}
+
+/// Judges a mutant on many elements, case by case until one shows it.
+fn judge_more(plan: &Plan, drawn: &[Drawn], seed: u64, mutant: Fault) -> Fate {
+    let mut unchanged = true;
+    for drawn in drawn {
+        match judge(&Case::of(plan, drawn, seed, MANY), mutant) {
+            Fate::Caught(check) => return Fate::Caught(check),
+            fate => unchanged &= fate == Fate::Unchanged,
+        }
+    }
+    if unchanged { Fate::Unchanged } else { Fate::Passed }
 }
 
 /// What becomes of a mutant.

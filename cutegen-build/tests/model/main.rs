@@ -2,7 +2,8 @@
 //! baseline, with randomised honest evaluations that it must accept and numeric mutants that it must reject. A mutant
 //! of a contraction is judged at one size, and where it passes there, at three of the gate's up to 14 shapes. Needs c++.
 //!
-//! `CUTEGEN_MODEL_SEED` draws other problems; `CUTEGEN_MODEL=1` lists mutants that changed no bit.
+//! `CUTEGEN_MODEL_SEED` draws other problems; `CUTEGEN_MODEL=1` lists mutants that changed no bit;
+//! `CUTEGEN_MODEL_ONLY` takes the subjects whose names contain it, too few for the tests' totals.
 
 #[path = "../bound/faults.rs"]
 mod faults;
@@ -36,6 +37,15 @@ enum Subject {
     Kernel(Box<Plan>),
 }
 
+impl Subject {
+    fn name(&self) -> String {
+        match self {
+            Subject::Contraction(Kind { input, output }) => format!("{input} to {output}"),
+            Subject::Kernel(plan) => plan.spec.name.to_string(),
+        }
+    }
+}
+
 /// Everything, once.
 fn tally() -> &'static Tally {
     static TALLY: OnceLock<Tally> = OnceLock::new();
@@ -48,9 +58,11 @@ fn seed() -> u64 {
 }
 
 fn run() -> Tally {
+    let kernels = kernels::chosen().map(|plan| Subject::Kernel(Box::new(plan)));
     let contractions = Kind::ALL.into_iter().map(Subject::Contraction);
-    let subjects: Vec<Subject> =
-        contractions.chain(kernels::chosen().map(|plan| Subject::Kernel(Box::new(plan)))).collect();
+    let only = std::env::var("CUTEGEN_MODEL_ONLY").ok();
+    let mut subjects: Vec<Subject> = kernels.chain(contractions).collect();
+    subjects.retain(|subject| only.as_ref().is_none_or(|only| subject.name().contains(only)));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     let work = || {
