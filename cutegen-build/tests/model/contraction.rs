@@ -9,6 +9,7 @@ use cutegen_spec::edition::spec_file;
 use cutegen_spec::settings::Settings;
 
 use super::gate::{self, Judged, POISON, fault};
+use super::library;
 use super::machine::{cast, tf32};
 use super::mutants::Mutant;
 use super::specs::{self, Drawn};

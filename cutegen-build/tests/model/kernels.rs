@@ -10,10 +10,14 @@ use cutegen_spec::math::Place;
 
 use super::faults::Fault;
 use super::gate::{self, Judged, POISON, fault};
+use super::library;
 use super::machine::{Launch, Machine};
 use super::specs::{self, Drawn};
 use super::style::{Dice, Style};
 use super::tally::Tally;
+
+/// Multiply-adds and elements of the reference at a shape.
+const CAP: u64 = 1 << 21;
 
 /// Of each family those with the most different arithmetic.
 const CHOSEN: [&str; 30] = [
