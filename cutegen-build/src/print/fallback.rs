@@ -11,7 +11,7 @@ use cutegen_spec::math::{Kind, Loop, Place, ReduceOp};
 
 use super::c::is_packed;
 use crate::plan::Plan;
-use crate::plan::schedule::{Step, Value};
+use crate::plan::schedule::{Direction, Step, Value};
 use expr::{Rust, convert};
 
 /// The statements of the fallback. In scope: `t0..` the views by position (outputs mutable), `a0..` the extents as
@@ -48,6 +48,15 @@ impl Rust<'_> {
         format!("for v{} in {from}..{to} {{ ", l.var)
     }
 
+    /// `for v0 in 0..a0 {`, or back from the end.
+    fn scan_head(&self, over: usize, direction: Direction) -> String {
+        let extent = self.0.schedule.vars[over];
+        match direction.reverse {
+            true => format!("for v{over} in (0..a{extent}).rev() {{ "),
+            false => format!("for v{over} in 0..a{extent} {{ "),
+        }
+    }
+
     fn statement(&self, step: &Step) -> String {
         match &step.value {
             Value::Map(value) => {
@@ -64,16 +73,13 @@ impl Rust<'_> {
             }
             Value::Scan { op, over, along, direction, body } => {
                 let fold = Fold::new(*op, self.expr(body));
-                let extent = self.0.schedule.vars[*over];
-                let back = if direction.reverse { ".rev()" } else { "" };
-                let range =
-                    if direction.reverse { format!("(0..a{extent}){back}") } else { format!("0..a{extent}") };
                 let store = self.store(step, &self.converted(step, "r".to_owned(), fold.result()));
                 let (first, second) =
                     if direction.exclusive { (store, fold.next(*over)) } else { (fold.next(*over), store) };
                 format!(
-                    "{} for v{over} in {range} {{ let v{along} = v{over}; {first} {second} }}",
-                    fold.start()
+                    "{} {}let v{along} = v{over}; {first} {second} }}",
+                    fold.start(),
+                    self.scan_head(*over, *direction)
                 )
             }
         }

@@ -21,26 +21,42 @@ pub fn all_args(spec: &KernelSpec, parts: usize) -> Vec<Arg> {
     tensors.chain(axes).chain(scalars).chain((0..parts).map(Arg::Workspace)).collect()
 }
 
-/// An integer expression in C and Rust alike; axes are `a0`, `a1`. Operands are extents, so never negative.
+/// An integer expression of axes, `a0`, `a1`, in C++. Its division truncates, which is right where no operand is
+/// negative; elsewhere the preludes' functions round down.
 #[must_use]
 pub fn int(expr: &IntExpr) -> String {
     match expr {
         IntExpr::Const(value) => value.to_string(),
         IntExpr::Axis(axis) => format!("a{axis}"),
         IntExpr::Device(prop) => prop.name().to_owned(),
-        IntExpr::Op(op, a, b) => {
-            let (a, b) = (int(a), int(b));
-            match op {
-                IntOp::Add => format!("({a} + {b})"),
-                IntOp::Sub => format!("({a} - {b})"),
-                IntOp::Mul => format!("({a} * {b})"),
-                IntOp::Div => format!("({a} / {b})"),
-                IntOp::Rem => format!("({a} % {b})"),
-                IntOp::CeilDiv => format!("(({a} + {b} - 1) / {b})"),
-                IntOp::Min => format!("({a} < {b} ? {a} : {b})"),
-                IntOp::Max => format!("({a} > {b} ? {a} : {b})"),
+        IntExpr::Op(op, dividend, b) => {
+            let (a, b) = (int(dividend), int(b));
+            match (op, is_natural(dividend)) {
+                (IntOp::Add, _) => format!("({a} + {b})"),
+                (IntOp::Sub, _) => format!("({a} - {b})"),
+                (IntOp::Mul, _) => format!("({a} * {b})"),
+                (IntOp::Div, true) => format!("({a} / {b})"),
+                (IntOp::Div, false) => format!("cg_floor_div({a}, {b})"),
+                (IntOp::Rem, true) => format!("({a} % {b})"),
+                (IntOp::Rem, false) => format!("cg_mod({a}, {b})"),
+                (IntOp::CeilDiv, true) => format!("(({a} + {b} - 1) / {b})"),
+                (IntOp::CeilDiv, false) => format!("cg_floor_div(({a} + {b} - 1), {b})"),
+                (IntOp::Min, _) => format!("({a} < {b} ? {a} : {b})"),
+                (IntOp::Max, _) => format!("({a} > {b} ? {a} : {b})"),
             }
         }
+    }
+}
+
+/// Whether the expression is no less than 0 at any extents, as far as its form says. Divisors are positive.
+fn is_natural(expr: &IntExpr) -> bool {
+    match expr {
+        IntExpr::Const(value) => *value >= 0,
+        IntExpr::Axis(_) | IntExpr::Device(_) | IntExpr::Op(IntOp::Rem, ..) => true,
+        IntExpr::Op(IntOp::Add | IntOp::Mul | IntOp::Min, a, b) => is_natural(a) && is_natural(b),
+        IntExpr::Op(IntOp::Max, a, b) => is_natural(a) || is_natural(b),
+        IntExpr::Op(IntOp::Div | IntOp::CeilDiv, a, _) => is_natural(a),
+        IntExpr::Op(IntOp::Sub, ..) => false,
     }
 }
 

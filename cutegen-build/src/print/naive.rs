@@ -16,6 +16,12 @@ use super::c::{self, Dialect, Places, element, is_packed, literal};
 use crate::plan::Plan;
 use crate::plan::schedule::{Step, Temp, Value};
 
+/// What naive kernels for `host` start with, after the headers and `acc`.
+pub const HOST_PRELUDE: &str = concat!(include_str!("naive/host.hpp"), include_str!("naive/elements.hpp"));
+
+/// What naive kernels for CUDA start with, after the headers and `acc`.
+pub const CUDA_PRELUDE: &str = concat!(include_str!("naive/cuda.cuh"), include_str!("naive/elements.hpp"));
+
 /// A printed kernel: source with `@ENTRY@` for its symbol, and its contract with the same placeholder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {

@@ -1,12 +1,11 @@
 //! The naive kernels' preludes under the pinned compilers: every dtype and function at least compiles.
 
+use cutegen_build::print::naive::{CUDA_PRELUDE as CUDA, HOST_PRELUDE as HOST};
+
 use crate::setup::{compiled, cuda, host, setup};
 
 pub(crate) const TESTS: &[crate::Test] =
     &[("preludes::cuda_compiles", cuda_compiles), ("preludes::host_compiles", host_compiles)];
-
-const HOST: &str = include_str!("../../src/print/naive_host.hpp");
-const CUDA: &str = include_str!("../../src/print/naive_cuda.cuh");
 
 /// Statements that use all of a prelude. In scope: `t0`..`t9` pointers to every kind of element, `i` an index.
 const BODY: &str = "

@@ -12,6 +12,7 @@ use cutegen_build::toolchain::locate;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
+use cutegen_spec::tensor::Role;
 
 use crate::cases::{Library, places};
 use crate::parallel;
@@ -73,8 +74,20 @@ fn setup() -> (CompileSetup, Target) {
     (setup, Target::parse(ARCH).expect("a target"))
 }
 
+/// A spec that accumulates in f64 and has outputs of f64 for those of other floats.
+fn widened(spec: &KernelSpec) -> KernelSpec {
+    let mut wide = spec.clone();
+    wide.precision.accumulate = DType::F64;
+    let outputs = wide.tensors.iter_mut().filter(|t| t.role == Role::Output && t.dtype.is_float());
+    outputs.for_each(|tensor| tensor.dtype = DType::F64);
+    wide
+}
+
 fn of_kernel(spec: &KernelSpec, target: &Target, setup: &CompileSetup) -> Vec<String> {
     let plan = Plan::new(spec, target);
+    if naive::print_reference(&plan) != naive::print(&Plan::new(&widened(spec), target)) {
+        return vec![format!("{}: its reference is not the naive kernel of its spec in f64", spec.name)];
+    }
     let sources = [("naive", naive::print(&plan)), ("reference", naive::print_reference(&plan))];
     let failed = sources.iter().filter_map(|(what, printed)| refused(printed, setup).map(|e| (what, e)));
     failed.map(|(what, error)| format!("{}: {what}: {error}", spec.name)).collect()

@@ -9,13 +9,15 @@ use std::process::Command;
 
 use cutegen_build::compile::guard::{self, Language};
 use cutegen_build::compile::object_check;
+use cutegen_build::print::{
+    self,
+    naive::{CUDA_PRELUDE as CUDA, HOST_PRELUDE as HOST},
+};
+use cutegen_spec::int_expr::IntExpr;
 
-const HOST: &str = include_str!("../../src/print/naive_host.hpp");
-const CUDA: &str = include_str!("../../src/print/naive_cuda.cuh");
 const CHECKS: &str = include_str!("checks.cpp");
 const SHIM: &str = include_str!("cuda_shim.hpp");
 const HEADERS: &str = "#include <cmath>\n#include <cstdint>\n#include <cstdio>\n#include <cstring>\n#include <initializer_list>\n";
-const COMMON: &str = "// Common to host and CUDA";
 
 fn compile(source: &str, folder: &Path, flags: &[&str]) {
     let (text, output) = (folder.join("k.cpp"), folder.join("k"));
@@ -77,10 +79,32 @@ fn the_guard_lets_both_pass() {
     assert_eq!(guard::check(CUDA, Language::Cuda), []);
 }
 
+/// Dimensions and strides as texts, by the program that a kernel is: rounded down where C++ would round to zero.
 #[test]
-fn both_preludes_share_one_text() {
-    let common = |text: &'static str| text.split_once(COMMON).expect("a common part").1;
-    assert_eq!(common(HOST), common(CUDA));
+fn extents_round_down_below_zero() {
+    let texts = [
+        "(a0 - 5) / 2 + 4",
+        "(a0 - 7) % 4",
+        "ceil_div(a0 - 9, 4) + 3",
+        "max(a0 - 6, -3) / 2 + 2",
+        "a0 / 3 % 2",
+    ];
+    let axis = |name: &str| name.strip_prefix('a')?.parse().ok();
+    let exprs = texts.map(|text| IntExpr::parse(text, &axis).expect("an expression"));
+    let printed: Vec<String> = exprs.iter().map(print::int).collect();
+    let (calls, plain) = (printed.iter().filter(|t| t.contains("cg_")).count(), &printed[4]);
+    assert_eq!((calls, plain.as_str()), (4, "((a0 / 3) % 2)"), "{printed:?}");
+    let lines: String =
+        printed.iter().map(|t| format!("    std::printf(\"%lld \", (long long)({t}));\n")).collect();
+    let main = format!("int main() {{\n  for (int64_t a0 = 1; a0 < 20; ++a0) {{\n{lines}  }}\n}}\n");
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = format!("{HEADERS}using acc = float;\n{HOST}\n{main}");
+    compile(&source, folder.path(), &["-Wno-unused-function"]);
+    let run = Command::new(folder.path().join("k")).output().expect("it runs");
+    let found = String::from_utf8(run.stdout).expect("text");
+    let found: Vec<i64> = found.split_whitespace().map(|word| word.parse().expect("an integer")).collect();
+    let expected = (1..20).flat_map(|a0| exprs.iter().map(move |e| e.eval_axes(&[a0]).expect("a value")));
+    assert_eq!(found, expected.collect::<Vec<_>>(), "{printed:?}");
 }
 
 /// What a host object may import is a short list; every function of the prelude stays inside it.

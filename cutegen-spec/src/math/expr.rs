@@ -210,19 +210,10 @@ impl Expr {
         }
     }
 
-    /// This expression with loop variable `from` renamed to `to`, bound or free.
+    /// This expression with the free loop variable `from` renamed to `to`.
     #[must_use]
     pub fn rename(&self, from: usize, to: usize) -> Expr {
-        let renamed = self.subst(&|var| (var == from).then_some(Index::Var(to)));
-        renamed.rename_bound(from, to)
-    }
-
-    fn rename_bound(&self, from: usize, to: usize) -> Expr {
-        let mut out = self.map_children(&mut |child| child.rename_bound(from, to));
-        if let Expr::Reduce(_, loops, _) = &mut out {
-            loops.iter_mut().filter(|l| l.var == from).for_each(|l| l.var = to);
-        }
-        out
+        self.subst(&|var| (var == from).then_some(Index::Var(to)))
     }
 
     /// Loop variables that occur free, in order of first appearance.

@@ -35,16 +35,14 @@ impl Names {
     }
 }
 
-impl Dialect for Names {
+impl TemplateCode for Names {
+    const INFINITY: &'static str = "__builtin_inff()";
+
     fn load(&self, place: Place, index: &[Index]) -> String {
         match place {
             Place::Tensor(t) => format!("to_f32(t{t}({}))", self.element(index)),
             Place::Temp(w) => self.temps.get(&w).cloned().unwrap_or_default(),
         }
-    }
-
-    fn constant(&self, value: f64) -> String {
-        format!("float({})", literal(value).replace("cg_inf()", "__builtin_inff()"))
     }
 
     fn integer(&self, text: &str) -> String {
@@ -53,6 +51,36 @@ impl Dialect for Names {
 
     fn scalar(&self, position: usize) -> String {
         format!("float(s{position})")
+    }
+}
+
+/// The dialect of template code: every value a `float`. Templates' families have no other kinds and no padded loads.
+pub(super) trait TemplateCode {
+    /// What stands for an infinity.
+    const INFINITY: &'static str;
+    /// The value of an element.
+    fn load(&self, place: Place, index: &[Index]) -> String;
+    /// An integer as a value.
+    fn integer(&self, text: &str) -> String;
+    /// A scalar argument as a value.
+    fn scalar(&self, position: usize) -> String;
+}
+
+impl<T: TemplateCode> Dialect for T {
+    fn load(&self, place: Place, index: &[Index]) -> String {
+        TemplateCode::load(self, place, index)
+    }
+
+    fn constant(&self, value: f64) -> String {
+        format!("float({})", literal(value).replace("cg_inf()", T::INFINITY))
+    }
+
+    fn integer(&self, text: &str) -> String {
+        TemplateCode::integer(self, text)
+    }
+
+    fn scalar(&self, position: usize) -> String {
+        TemplateCode::scalar(self, position)
     }
 
     fn kind(&self, _: Place) -> Kind {
@@ -67,7 +95,6 @@ impl Dialect for Names {
         c::extent(index)
     }
 
-    /// Templates have no padded loads; their families leave them out.
     fn inside(&self, _: Place, _: &[Index]) -> String {
         "true".to_owned()
     }

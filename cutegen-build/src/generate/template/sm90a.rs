@@ -7,16 +7,16 @@ use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
-use cutegen_spec::math::{self, Binary, Expr, Index, Place, Unary};
+use cutegen_spec::math::{Binary, Expr, Index, Place, Unary};
 use cutegen_spec::record::Kind;
 use cutegen_spec::tensor::Role;
 
-use super::fill::fill;
+use super::fill::{TemplateCode, fill};
 use crate::generate::{Candidate, ENTRY, name_entry};
 use crate::plan::Plan;
 use crate::plan::family::{Elementwise, Family};
 use crate::print;
-use crate::print::c::{self, Dialect, element, literal};
+use crate::print::c::{self, element};
 
 const PRELUDE: &str = include_str!("sm90a/prelude.cuh.in");
 const ELEMENTWISE: &str = include_str!("sm90a/elementwise.cu.in");
@@ -216,15 +216,13 @@ fn sums_a_sigmoid(value: &Expr) -> bool {
 /// Loads are registers: `v[t]` is the element of tensor t.
 struct Registers;
 
-impl Dialect for Registers {
+impl TemplateCode for Registers {
+    const INFINITY: &'static str = "__int_as_float(0x7f800000)";
+
     fn load(&self, place: Place, _: &[Index]) -> String {
         match place {
             Place::Tensor(t) | Place::Temp(t) => format!("v[{t}]"),
         }
-    }
-
-    fn constant(&self, value: f64) -> String {
-        format!("float({})", literal(value).replace("cg_inf()", "__int_as_float(0x7f800000)"))
     }
 
     fn integer(&self, text: &str) -> String {
@@ -233,22 +231,5 @@ impl Dialect for Registers {
 
     fn scalar(&self, position: usize) -> String {
         format!("s{position}")
-    }
-
-    fn kind(&self, _: Place) -> math::Kind {
-        math::Kind::Real
-    }
-
-    fn real(&self, text: &str) -> String {
-        text.to_owned()
-    }
-
-    fn index(&self, index: &Index) -> String {
-        c::extent(index)
-    }
-
-    /// The template has no padded loads; its family leaves them out.
-    fn inside(&self, _: Place, _: &[Index]) -> String {
-        "true".to_owned()
     }
 }

@@ -3,16 +3,14 @@
 use cutegen_spec::contract::Contract;
 use cutegen_spec::tensor::Role;
 
-use super::{Naive, Printed};
+use super::{CUDA_PRELUDE, Naive, Printed};
 use crate::plan::schedule::Step;
 use crate::print::c::element;
 use crate::print::{all_args, grid};
 
-const PRELUDE: &str = include_str!("../naive_cuda.cuh");
-
 pub(super) fn print(naive: &Naive<'_>) -> Printed {
     let mut source = format!(
-        "{}#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n\nusing acc = {};\n\n{PRELUDE}\n",
+        "{}#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n\nusing acc = {};\n\n{CUDA_PRELUDE}\n",
         naive.header(),
         element(naive.acc)
     );

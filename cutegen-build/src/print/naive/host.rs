@@ -3,19 +3,17 @@
 use cutegen_spec::contract::{Contract, Step as LaunchStep, ones};
 use cutegen_spec::int_expr::IntExpr;
 
-use super::{Naive, Printed};
+use super::{HOST_PRELUDE, Naive, Printed};
 use crate::plan::schedule::Step;
 use crate::print::all_args;
 use crate::print::c::{element, unpack_params};
-
-const PRELUDE: &str = include_str!("../naive_host.hpp");
 
 pub(super) fn print(naive: &Naive<'_>) -> Printed {
     let plan = naive.plan;
     let parts = naive.part_types();
     let body: String = plan.schedule.steps.iter().map(|step| loops(naive, step)).collect();
     let source = format!(
-        "{}#include <cmath>\n#include <cstdint>\n#include <cstring>\n\nusing acc = {};\n\n{PRELUDE}\n\
+        "{}#include <cmath>\n#include <cstdint>\n#include <cstring>\n\nusing acc = {};\n\n{HOST_PRELUDE}\n\
          extern \"C\" __attribute__((visibility(\"default\"), externally_visible)) void @ENTRY@(void** params) {{\n\
          {}\n{body}}}\n",
         naive.header(),
