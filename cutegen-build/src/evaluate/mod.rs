@@ -11,6 +11,7 @@
 pub mod arena;
 mod candidate;
 mod case;
+pub mod clocks;
 pub mod compare;
 pub mod element;
 mod error;
