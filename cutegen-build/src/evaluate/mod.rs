@@ -16,6 +16,7 @@ pub mod compare;
 pub mod element;
 mod error;
 mod fault;
+pub mod gemm;
 mod image;
 pub mod inputs;
 mod integers;

@@ -8,6 +8,7 @@
 //! maps itself.
 
 mod blocks;
+pub mod cublaslt;
 mod graph;
 mod memory;
 mod program;

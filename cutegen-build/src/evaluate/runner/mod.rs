@@ -15,6 +15,7 @@ use std::os::fd::{FromRawFd as _, OwnedFd};
 use super::memory::SharedMemory;
 use super::protocol::{Action, Backend, Done, Job, Ready, Reply, Request, Run, Start, TimePlan, Timed};
 use channel::Channel;
+pub use cuda::cublaslt;
 use cuda::{Cuda, Placement};
 
 /// What a backend does. The arena is mapped to at least the job's length and its regions lie inside it.
