@@ -24,6 +24,7 @@ mod judge;
 mod launches;
 pub mod memory;
 mod outcome;
+pub mod peer;
 pub mod protocol;
 mod reference;
 pub mod runner;
