@@ -138,7 +138,7 @@ pub fn gemm_of(plan: &Plan, axes: &[i64]) -> Option<Gemm> {
     let compute = compute(spec, types, &found.scales)?;
     let sizes = Sizes { spec, vars: &plan.schedule.vars, axes };
     let Shape { m, n, k, batch, a, b, d } = shape(&sizes, &found)?;
-    let fast_accumulation = spec.precision.fast_math;
+    let fast_accumulation = spec.precision.fast_math && types.0.is_f8();
     Some(Gemm { m, n, k, batch, a, b, d, compute, fast_accumulation, scales: found.scales })
 }
 

@@ -75,8 +75,9 @@ class Bench:
         return self.torch.cuda.stream(self.stream) if self.stream else contextlib.nullcontext()
 
     def wait(self):
+        """Until this bench's stream is done, and what was put into torch's own."""
         if self.stream:
-            self.stream.synchronize()
+            self.torch.cuda.synchronize()
 
     def capture(self, launch, slots, launches):
         """A block of `launches` calls of `launch(slot)` over the slots in turn. What a launch returns is kept until its
@@ -88,7 +89,7 @@ class Bench:
                 kept[turn % slots] = launch(turn % slots)
 
         if not self.stream:
-            return Block(self, run, kept)
+            return Block(self, run, kept, launch)
         with self.on_stream():
             for slot in range(min(3, slots)):
                 launch(slot)  # compiles and chooses algorithms outside the capture
@@ -96,14 +97,14 @@ class Bench:
             graph = self.torch.cuda.CUDAGraph()
             with self.torch.cuda.graph(graph, stream=self.stream):
                 run()
-        return Block(self, graph.replay, kept)
+        return Block(self, graph.replay, kept, launch)
 
 
 class Block:
-    """Launches that are run and timed together."""
+    """Launches that are run and timed together. Keeps all that they read and write."""
 
-    def __init__(self, bench, replay, kept):
-        self.bench, self.replay, self.kept = bench, replay, kept
+    def __init__(self, bench, replay, kept, launch):
+        self.bench, self.replay, self.kept, self.launch = bench, replay, kept, launch
         if bench.stream:
             self.events = [bench.torch.cuda.Event(enable_timing=True) for _ in range(2)]
 
@@ -247,6 +248,7 @@ class Worker:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = asked["tf32"]
         with torch.no_grad():
             slots = rotation(torch, self.device, asked["tensors"], asked["slots"])
+            self.bench.wait()  # they were filled on another stream
             launch, told = self.cubin(asked, slots) if "cubin" in asked["what"] else self.expression(asked, slots)
             with self.bench.on_stream():
                 once = launch(0)
@@ -285,7 +287,7 @@ class Worker:
         described = asked["what"]["cubin"]
         loaded = Cubin(self.torch, described, slots, len(slots))
         stream = self.bench.stream.cuda_stream
-        self.torch.cuda.synchronize()  # the slots were filled on another stream
+        self.bench.wait()
         return lambda slot: loaded.run(slot, stream), [{"dtype": o["dtype"], "shape": o["shape"]} for o in described["outputs"]]
 
     def block(self, _):
