@@ -147,3 +147,58 @@ impl DeviceFacts for Facts<'_> {
         Err("the peer worker knows no occupancy".to_owned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Cubin;
+    use crate::evaluate::peer::Ready;
+    use crate::evaluate::protocol::ScalarValue;
+    use cutegen_spec::contract::Contract;
+    use cutegen_spec::edition::spec_file;
+
+    const SPEC: &str = "edition = 1\n[kernels.k]\naxes = { m = '1..=9999' }\ninputs = { x = 'f32[m]' }\n\
+                        scalars = { s = 'f32' }\noutputs = { y = 'f16[m]' }\nmath = 'y[m] = s * x[m]'";
+    const CONTRACT: &str = r#"
+[[workspace]]
+bytes = "100"
+initial = "undefined"
+[[workspace]]
+bytes = "a0"
+initial = "zeroed"
+[[steps]]
+entry = "first"
+grid = ["ceil_div(a0, 256)", "1", "1"]
+block = ["256", "1", "1"]
+smem = "1024"
+args = ["ptr(t1)", "ptr(t0)", "scalar(s0)", "axis(a0)", "workspace(w1)"]
+"#;
+
+    fn cubin(contract: &str) -> Result<Cubin, String> {
+        let spec = spec_file(SPEC, &Default::default()).kernels.remove(0);
+        let contract: Contract = toml::from_str(contract).expect("a contract");
+        let ready = Ready { sm_count: 132, smem_max: 232_448, ..Ready::default() };
+        let scalars = [ScalarValue::F32(2.0_f32.to_bits())];
+        Cubin::of(&spec, "k.cubin".as_ref(), &contract, &[1000], &scalars, &ready)
+    }
+
+    #[test]
+    fn launches_are_resolved_but_for_addresses() {
+        let said = serde_json::to_value(cubin(CONTRACT).expect("launches")).expect("prints");
+        let expected = r#"{
+            "file": "k.cubin", "order": ["x", "y"], "workspace-bytes": 1280, "zeroed": [[256, 1000]],
+            "outputs": [{ "name": "y", "dtype": "f16", "shape": [1000], "bytes": 2000 }],
+            "steps": [{ "entry": "first", "grid": [4, 1, 1], "block": [256, 1, 1], "smem": 1024, "unusual": "",
+                "params": [{ "tensor": 1 }, { "tensor": 0 }, { "word": 1073741824 }, { "word": 1000 }, { "workspace": 256 }] }]
+        }"#;
+        assert_eq!(said, serde_json::from_str::<serde_json::Value>(expected).expect("JSON"));
+    }
+
+    #[test]
+    fn what_the_worker_does_not_launch_is_named() {
+        let said = serde_json::to_value(cubin(&format!("{CONTRACT}pdl = true")).expect("launches"));
+        assert_eq!(said.expect("prints")["steps"][0]["unusual"], "programmatic dependent launch");
+        let asks = CONTRACT.replace("ceil_div(a0, 256)", "max_blocks_per_sm * sm_count");
+        let said = cubin(&asks).expect_err("it cannot ask the device");
+        assert!(said.contains("occupancy"), "{said}");
+    }
+}

@@ -151,6 +151,15 @@ pub struct Inputs<'a> {
     pub slots: &'a [&'a [Option<Vec<u8>>]],
 }
 
+/// Slots of a rotation that covers a cache of so many bytes three times, as the runner's own does; `None` where a tensor
+/// has no size.
+#[must_use]
+pub fn slots(spec: &KernelSpec, axes: &[i64], cache_bytes: u64) -> Option<u32> {
+    let bytes = spec.tensors.iter().map(|t| u64::try_from(t.bytes(axes)?).ok());
+    let bytes: u64 = bytes.sum::<Option<u64>>()?;
+    u32::try_from((3 * cache_bytes).div_ceil(bytes.max(1)).clamp(3, 4096)).ok()
+}
+
 /// Describes a block of `launches` over `slots` slots, and writes the inputs into `folder`, which must live until the
 /// block is prepared.
 pub fn describe(
@@ -194,4 +203,25 @@ fn tensor(spec: &KernelSpec, t: usize, inputs: &Inputs<'_>, folder: &Path) -> Re
         files.push(path);
     }
     Ok(Tensor { name: tensor.name.clone(), dtype: tensor.dtype.name().to_owned(), shape, strides, files })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stopped, slots};
+    use cutegen_spec::edition::spec_file;
+
+    #[test]
+    fn rotations_cover_the_cache() {
+        let text = "edition = 1\n[kernels.k]\naxes = { m = '1..=9999' }\ninputs = { x = 'f32[m]' }\n\
+                    outputs = { y = 'f16[m]' }\nmath = 'y[m] = x[m]'";
+        let spec = spec_file(text, &Default::default()).kernels.remove(0);
+        assert_eq!(slots(&spec, &[1000], 60_000), Some(30));
+        assert_eq!(slots(&spec, &[1000], 0), Some(3));
+        assert_eq!(slots(&spec, &[1], 60 << 20), Some(4096));
+    }
+
+    #[test]
+    fn what_is_lacking_reads_as_a_record_has_it() {
+        assert_eq!(Stopped::NotRun("no torch".to_owned()).to_string(), "not run: no torch");
+    }
 }
