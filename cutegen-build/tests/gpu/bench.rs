@@ -120,7 +120,7 @@ pub(crate) fn passes(judge: &mut Judge, candidate: &Candidate) {
     assert!(matches!(outcome, Outcome::Passed { .. }), "{outcome}");
 }
 
-fn spec() -> KernelSpec {
+pub(crate) fn spec() -> KernelSpec {
     let mut document = spec_file(SPEC, &Default::default());
     assert!(document.errors.is_empty(), "{:?}", document.errors);
     document.kernels.remove(0)

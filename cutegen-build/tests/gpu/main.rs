@@ -10,6 +10,7 @@
 mod bench;
 mod faults;
 mod fixtures;
+mod incumbents;
 mod sanitized;
 mod specs;
 mod speed;
@@ -35,7 +36,8 @@ fn main() -> ExitCode {
     }
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let all: Vec<Test> =
-        [faults::TESTS, template::TESTS, sanitized::TESTS, speed::TESTS, specs::TESTS].concat();
+        [faults::TESTS, template::TESTS, sanitized::TESTS, speed::TESTS, incumbents::TESTS, specs::TESTS]
+            .concat();
     let chosen: Vec<Test> = all
         .into_iter()
         .filter(|(name, _)| filters.is_empty() || filters.iter().any(|f| name.contains(*f)))

@@ -2,6 +2,7 @@
 //! memory of the device that the judge made, filled and reads: the contract's steps run in order on one stream.
 
 mod blocks;
+pub mod cublaslt;
 mod globals;
 mod graph;
 mod scramble;

@@ -21,6 +21,7 @@ use channel::Channel;
 use cuda::Cuda;
 use host::Host;
 
+pub use cuda::cublaslt;
 pub use limits::die_with_parent;
 
 /// What a backend does with its arena.

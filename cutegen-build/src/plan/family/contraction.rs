@@ -153,7 +153,8 @@ fn reads(spec: &KernelSpec, schedule: &Schedule, factor: &Expr) -> Factor {
     Factor { axes, tensors }
 }
 
-fn flatten<'a>(body: &'a Expr, out: &mut Vec<&'a Expr>) {
+/// The factors of a product.
+pub(super) fn flatten<'a>(body: &'a Expr, out: &mut Vec<&'a Expr>) {
     match body {
         Expr::Binary(Binary::Mul, a, b) => {
             flatten(a, out);

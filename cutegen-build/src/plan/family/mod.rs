@@ -1,6 +1,7 @@
 //! [`Family`]: what a kernel's loops look like, and why it is in no faster family, in words.
 
 mod contraction;
+pub mod matmul;
 mod shape;
 mod simple;
 

@@ -1,0 +1,169 @@
+//! What the judge says when a worker lacks something, dies, hangs or talks nonsense.
+
+use std::time::{Duration, Instant};
+
+use cutegen_build::evaluate::peer::{Device, Peer, Python, Stopped};
+
+use crate::Test;
+use crate::bench::{Bench, PATIENCE, planted, python};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("pipes::a_missing_python_is_told", a_missing_python_is_told),
+    ("pipes::a_missing_torch_is_told", a_missing_torch_is_told),
+    ("pipes::a_broken_torch_is_told", a_broken_torch_is_told),
+    ("pipes::a_worker_that_ends_is_told", a_worker_that_ends_is_told),
+    (
+        "pipes::a_worker_that_hangs_is_killed_with_its_children",
+        a_worker_that_hangs_is_killed_with_its_children,
+    ),
+    ("pipes::nonsense_is_told", nonsense_is_told),
+    ("pipes::endless_lines_are_nonsense", endless_lines_are_nonsense),
+];
+
+pub(crate) const TORCH_TESTS: &[Test] = &[
+    (
+        "pipes::an_expression_that_fails_leaves_the_worker_alive",
+        an_expression_that_fails_leaves_the_worker_alive,
+    ),
+    ("pipes::an_expression_that_kills_or_hangs_is_told", an_expression_that_kills_or_hangs_is_told),
+    ("pipes::cpu_torch_has_no_cuda", cpu_torch_has_no_cuda),
+];
+
+const SHORT: Duration = Duration::from_secs(20);
+
+fn start(python: &Python, device: Device, deadline: Duration) -> Stopped {
+    Peer::start_within(python, device, deadline).map(|_| ()).expect_err("it cannot start")
+}
+
+fn a_missing_python_is_told() {
+    let missing = Python { command: "no-such-python".into(), env: Vec::new() };
+    let said = start(&missing, Device::Cpu, SHORT).to_string();
+    assert!(said.starts_with("not run: no no-such-python"), "{said}");
+}
+
+fn a_missing_torch_is_told() {
+    let mut bare = python();
+    bare.env.push(("PYTHONHASHSEED".into(), "0".into()));
+    // without site packages there is no torch anywhere
+    let wrapper = tempfile::tempdir().expect("a folder");
+    let script = wrapper.path().join("python");
+    let text = format!("#!/bin/sh\nexec {} -I -S \"$@\"\n", bare.command.display());
+    std::fs::write(&script, text).expect("written");
+    executable(&script);
+    bare.command = script;
+    assert_eq!(start(&bare, Device::Cpu, SHORT).to_string(), "not run: no torch");
+}
+
+fn executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+fn a_broken_torch_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let broken = planted("print('chatter')\nraise OSError('libfoo.so.1 is missing')", &folder);
+    let said = start(&broken, Device::Cpu, SHORT).to_string();
+    assert_eq!(said, "not run: torch cannot be imported: libfoo.so.1 is missing");
+}
+
+fn a_worker_that_ends_is_told() {
+    for (text, how) in
+        [("import os\nos._exit(7)", "exit status: 7"), ("import os\nos.kill(os.getpid(), 11)", "signal: 11")]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        match start(&planted(text, &folder), Device::Cpu, SHORT) {
+            Stopped::Died(said) => assert!(said.contains(how), "{said}"),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+fn a_worker_that_hangs_is_killed_with_its_children() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "import os, subprocess, sys, time\n\
+                child = subprocess.Popen(['sleep', '300'])\n\
+                path = os.path.join(os.path.dirname(__file__), 'pids')\n\
+                open(path, 'w').write(f'{os.getpid()} {child.pid}')\n\
+                time.sleep(300)";
+    let began = Instant::now();
+    let deadline = Duration::from_secs(3);
+    assert_eq!(start(&planted(text, &folder), Device::Cpu, deadline), Stopped::Late(deadline));
+    assert!(began.elapsed() < Duration::from_secs(15));
+    let pids = std::fs::read_to_string(folder.path().join("pids")).expect("it came so far");
+    std::thread::sleep(Duration::from_millis(200));
+    for pid in pids.split_whitespace() {
+        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state =
+            state.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).unwrap_or("gone");
+        assert!(["gone", "Z", "X"].contains(&state), "{pid} lives on: {state}");
+    }
+}
+
+/// The descriptor of the worker's replies is the first one free: 3.
+fn nonsense_is_told() {
+    for text in ["b'{}\\n'", "b'hello\\n'", "b'{\"block\": {\"ns\": -1}}\\n'", "bytes([255, 10])"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let planted = planted(&format!("import os, time\nos.write(3, {text})\ntime.sleep(60)"), &folder);
+        match start(&planted, Device::Cpu, SHORT) {
+            Stopped::Garbled(_) => {}
+            other => panic!("{text}: {other}"),
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = "import os, time\nos.write(3, b'{\"block\": {\"ns\": 1}}\\n')\ntime.sleep(60)";
+    let said = start(&planted(other, &folder), Device::Cpu, SHORT).to_string();
+    assert!(said.contains("nonsense") && said.contains("Block"), "{said}");
+}
+
+fn endless_lines_are_nonsense() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "import os\nwhile True:\n    os.write(3, b'x' * 65536)";
+    match start(&planted(text, &folder), Device::Cpu, SHORT) {
+        Stopped::Garbled(_) => {}
+        other => panic!("{other}"),
+    }
+}
+
+const SCALE: &str = "axes = { m = 4, n = 6 }\ninputs = { x = 'f32[m, n]' }\noutputs = { y = 'f32[m, n]' }\n\
+                     math = 'y[m, n] = 2 * x[m, n]'\n";
+
+fn an_expression_that_fails_leaves_the_worker_alive() {
+    let mut bench = Bench::new(SCALE);
+    for (expression, said) in [
+        ("x +", "SyntaxError"),
+        ("nothing * 2", "NameError: name 'nothing' is not defined"),
+        ("x @ x", "RuntimeError"),
+        ("3", "something else than tensors"),
+        ("x * 2,\n    import os", "SyntaxError"),
+    ] {
+        match bench.peer.prepare(&bench.prepare(expression), PATIENCE) {
+            Err(Stopped::Refused(reason)) => assert!(reason.contains(said), "{expression}: {reason}"),
+            other => panic!("{expression}: {other:?}"),
+        }
+        assert_eq!(bench.peer.time(), Err(Stopped::Refused("nothing is prepared".to_owned())));
+    }
+    bench.peer.prepare(&bench.prepare("print('chatter') or x * 2"), PATIENCE).expect("it goes on");
+    assert!(bench.peer.time().expect("a time") > 0);
+}
+
+fn an_expression_that_kills_or_hangs_is_told() {
+    let mut bench = Bench::new(SCALE);
+    match bench.peer.prepare(&bench.prepare("__import__('os')._exit(9)"), PATIENCE) {
+        Err(Stopped::Died(how)) => assert!(how.contains("exit status: 9"), "{how}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(bench.peer.time(), Err(Stopped::Died(_))), "it stays dead");
+    let mut bench = Bench::new(SCALE);
+    let deadline = Duration::from_secs(2);
+    let hangs = bench.prepare("__import__('time').sleep(60)");
+    assert_eq!(bench.peer.prepare(&hangs, deadline).map(|_| ()), Err(Stopped::Late(deadline)));
+}
+
+fn cpu_torch_has_no_cuda() {
+    if let Err(Stopped::NotRun(said)) = Peer::start_within(&python(), Device::Cuda, PATIENCE).map(|_| ()) {
+        assert!(said.contains("has no CUDA device"), "{said}");
+        return;
+    }
+    let peer = Peer::start_within(&python(), Device::Cuda, PATIENCE).expect("there is a device");
+    assert!(peer.ready().l2_bytes > 0 && peer.ready().sm_count > 0, "{:?}", peer.ready());
+}
