@@ -248,8 +248,10 @@ impl Search<'_> {
             detail: outcome.to_string(),
         };
         let correctness = self.whole_gate(std::slice::from_ref(&naive_gate))?.map_err(ours)?;
-        if !correctness.not_enforced.is_empty() {
-            events.report(&Event::NotEnforced { what: correctness.not_enforced.clone() });
+        let compiler = self.naive.artifact.confinement.not_enforced();
+        let what: Vec<String> = correctness.not_enforced.iter().cloned().chain(compiler).collect();
+        if !what.is_empty() {
+            events.report(&Event::NotEnforced { what });
         }
         let naive_judged = self.judged(correctness, Vec::new(), &naive_gate)?.map_err(ours)?;
         let mut best: Option<(Compiled, Judged)> = None;

@@ -8,7 +8,8 @@ mod cuda;
 mod host;
 mod limits;
 pub mod resolve;
-mod walls;
+#[doc(hidden)]
+pub mod walls;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
@@ -102,7 +103,12 @@ fn open(start: &Start, placement: Placement) -> Result<Opened, Stop> {
     let mut device = device(start.backend, placement)?;
     let mut ready = device.ready()?;
     // the last thing before it takes candidates: what it needed of this machine it has read
-    ready.not_enforced.extend(walls::raise(start));
+    let walls = match placement {
+        Placement::Together => start.limits.walls,
+        // the sanitizer speaks with this process by means of its own
+        Placement::Apart => false,
+    };
+    ready.not_enforced.extend(walls::raise(start.backend, walls, &start.candidates));
     Ok((device, arena, ready))
 }
 
