@@ -71,7 +71,33 @@ pub(crate) fn attacks() -> impl Iterator<Item = Attack> {
     let cuda = CUDA
         .iter()
         .map(move |name| attack(name, "cuda runner", Box::new(move |bed, side| cuda(bed, name, side))));
-    host.chain(cuda)
+    host.chain(cuda).chain([linker()])
+}
+
+/// An object that is a linker's script: it takes in a file from elsewhere.
+fn linker() -> Attack {
+    let run = |bed: &Bed, side| {
+        let mut host = bed.host();
+        let mut candidate = host.candidate.clone();
+        candidate.artifact = bed.at("outside/script.o");
+        let script = format!("INPUT(\"{}\")\n", host.candidate.artifact.display());
+        std::fs::write(&candidate.artifact, script).expect("written");
+        candidate.contract.steps[0].entry = HOST[0].to_owned();
+        Came::of(match side {
+            Side::On => {
+                let outcome = host.walled.screen(&candidate).expect("the machine works");
+                let told = outcome.to_string();
+                told.contains('/') || !matches!(outcome, Outcome::CompileFailed(_))
+            }
+            Side::Off => {
+                let mut link = Command::new("c++");
+                link.args(["-shared", "-o"]).arg(bed.at("outside/script.so")).arg(&candidate.artifact);
+                link.status().expect("c++ runs").success()
+            }
+        })
+    };
+    let stopped_by = &[Layer::Landlock];
+    Attack { name: "script_takes_in_a_file", against: "linker", stopped_by, run: Box::new(run) }
 }
 
 /// One object with an entry for each attempt, so that it is compiled once.
