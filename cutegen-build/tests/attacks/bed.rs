@@ -94,8 +94,8 @@ impl Drop for Bed {
 /// Limits that bombs reach soon.
 pub(crate) fn tight() -> Limits {
     Limits {
-        wall: Duration::from_secs(4),
-        cpu: Duration::from_secs(2),
+        wall: Duration::from_secs(60),
+        cpu: Duration::from_secs(10),
         memory_bytes: 2 << 30,
         output_bytes: 1 << 20,
         processes: 100,

@@ -141,7 +141,10 @@ fn host(bed: &Bed, name: &str, side: Side) -> Came {
         Side::On => &mut host.walled,
         Side::Off => &mut host.open,
     };
-    match judge.screen(&candidate).expect("the machine works") {
+    // on a busy machine one may come too late
+    let mut outcomes = (0..3).map(|_| judge.screen(&candidate).expect("the machine works"));
+    match outcomes.find(|outcome| !matches!(outcome, Outcome::TimedOut(_))).expect("one in three is in time")
+    {
         // wrong by 1000: it got through
         Outcome::Incorrect(_) => Came::Through,
         Outcome::Passed { .. } | Outcome::Crashed(_) => Came::Stopped,
