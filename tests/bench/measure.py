@@ -121,7 +121,9 @@ def attacks():
     """All attacks in all modes; as root, which can become an ordinary user. Fails where a mode is not as expected."""
     test = ["cargo", "test", "--locked", "-p", "cutegen-build", "--features", "search", "--test", "attacks"]
     subprocess.run(test + ["--no-run"], cwd=raw.ROOT, check=True)
-    said = subprocess.check_output(test, cwd=raw.ROOT, text=True, env={**os.environ, "CUTEGEN_REQUIRE_TOOLCHAIN": "1"}).splitlines()
+    run = subprocess.run(test, cwd=raw.ROOT, text=True, stdout=subprocess.PIPE, env={**os.environ, "CUTEGEN_REQUIRE_TOOLCHAIN": "1"})
+    assert run.returncode == 0, run.stdout
+    said = run.stdout.splitlines()
     rows = []
     for mode in ("user with namespaces", "user without namespaces", "root with namespaces", "root without namespaces"):
         total = next(line for line in said if line.startswith(f"{mode}: ") and " succeeded" in line).split()
