@@ -1,6 +1,6 @@
 """Measures what needs no NumPy and no GPU, into results/raw/.
 
-    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [model] [lines]
+    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [model] [attacks] [lines]
 
 `cargo run -p cutegen-tests --bin results` renders the page from the files.
 """
@@ -137,6 +137,25 @@ def model():
     ])
 
 
+def attacks():
+    """All attacks in all modes; as root, which can become an ordinary user. Fails where a mode is not as expected."""
+    test = ["cargo", "test", "--locked", "-p", "cutegen-build", "--features", "search", "--test", "attacks"]
+    subprocess.run(test + ["--no-run"], cwd=raw.ROOT, check=True)
+    run = subprocess.run(test, cwd=raw.ROOT, text=True, stdout=subprocess.PIPE, env={**os.environ, "CUTEGEN_REQUIRE_TOOLCHAIN": "1"})
+    assert run.returncode == 0, run.stdout
+    said = run.stdout.splitlines()
+    rows = []
+    for mode in ("user with namespaces", "user without namespaces", "root with namespaces", "root without namespaces"):
+        total = next(line for line in said if line.startswith(f"{mode}: ") and " succeeded" in line).split()
+        succeeded, tried = int(total[-6]), int(total[-4])
+        through = [line.split(": ")[1] for line in said if line.startswith(f"  {mode}: ") and "SUCCEEDED" in line]
+        bar = {"at_most": 0} if mode.startswith("user") else {}
+        rows.append({"bar": f"attacks, {mode}", "shows": "attacks on compilers, linker and runners that succeed" + ("; each does without the layer that stops it, in the same mode" if bar else ""), "unit": "attacks",
+                     "statistic": "max", **bar, **shared("attacks"), "note": f"{tried} tried" + "".join(f"; through: {t}" for t in through),
+                     "bounded_by": "nothing: each is stopped" if not through else "no limit on processes binds root, and a C++ compiler must start some", "samples": [succeeded]})
+    raw.write(FOLDER / "attacks.json", rows)
+
+
 def lines():
     files = subprocess.check_output(["git", "-C", raw.ROOT, "ls-files", "*.rs"], text=True).splitlines()
     written = [raw.ROOT / f for f in files if not f.startswith("tests/golden/")]
@@ -149,6 +168,6 @@ def lines():
 
 
 if __name__ == "__main__":
-    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "model": model, "lines": lines}
+    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "model": model, "attacks": attacks, "lines": lines}
     for name in sys.argv[1:] or [part for part in parts if part != "fuzz"]:
         parts[name]()

@@ -1,7 +1,8 @@
 //! The client's side: guard, worker under a deadline, inspection. Safe to call from many threads at once.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -74,13 +75,13 @@ pub fn own_cubin(setup: &CompileSetup, arch: &str, source: &str, options: &[&str
 fn raw(job: &WorkerJob, setup: &CompileSetup) -> Result<Result<RawArtifact, CompileFailure>, Error> {
     let dir = tempfile::tempdir().map_err(Error::io("creating a folder in", &std::env::temp_dir()))?;
     let started = Instant::now();
-    let status = run_worker(job, setup, dir.path())?;
+    let ended = run_worker(job, setup, dir.path())?;
     let wall_ms = started.elapsed().as_millis() as u64;
-    let Some(status) = status else { return Ok(Err(failure(FailureReason::TimedOut))) };
-    if let Some(signal) = status.signal() {
-        return Ok(Err(failure(death(signal, &stderr_of(dir.path())))));
+    let Some(mut ended) = ended else { return Ok(Err(failure(FailureReason::TimedOut))) };
+    if let Some(signal) = ended.status.signal() {
+        return Ok(Err(failure(death(signal, &text_of(&mut ended.stderr)))));
     }
-    let reply = reply(dir.path(), setup, status)?;
+    let reply = reply(&mut ended, setup)?;
     let found = diagnostics::parse(&reply.log, &setup.toolchain.header_roots);
     match reply.result {
         WorkerResult::Broken(reason) => Err(worker_error(setup, format!("stopped: {reason}"))),
@@ -127,7 +128,8 @@ fn worker_job(job: &CompileJob, setup: &CompileSetup) -> Result<WorkerJob, Error
         cpu_s: setup.limits.cpu.as_secs().max(1),
         memory_bytes: setup.limits.memory_bytes,
         output_bytes: setup.limits.output_bytes,
-        landlock: setup.limits.landlock,
+        processes: setup.limits.processes,
+        walls: setup.limits.walls,
         parent_pid: std::process::id(),
     })
 }
@@ -167,9 +169,18 @@ fn tool(job: &CompileJob, setup: &CompileSetup) -> Result<Tool, Error> {
     }
 }
 
+/// How a worker ended, and what it said. The compiler shares its folder, so these files are never opened again: their
+/// names may lead elsewhere by now.
+struct Ended {
+    status: ExitStatus,
+    stdout: File,
+    stderr: File,
+}
+
 /// `None` when the deadline passed. Files instead of pipes: nothing to drain, and the size limit holds for them.
-fn run_worker(job: &WorkerJob, setup: &CompileSetup, dir: &Path) -> Result<Option<ExitStatus>, Error> {
-    let (input, output, errors) = (dir.join("job.json"), dir.join("reply.json"), dir.join("stderr.txt"));
+fn run_worker(job: &WorkerJob, setup: &CompileSetup, dir: &Path) -> Result<Option<Ended>, Error> {
+    let input = dir.join("job.json");
+    let (stdout, stderr) = (said(&dir.join("reply.json"))?, said(&dir.join("stderr.txt"))?);
     let text = serde_json::to_vec(job).expect("a job holds only strings, numbers and UTF-8 paths");
     fs::write(&input, text).map_err(Error::io("writing", &input))?;
     let exe = &setup.workers.exe;
@@ -178,13 +189,19 @@ fn run_worker(job: &WorkerJob, setup: &CompileSetup, dir: &Path) -> Result<Optio
     command.env_clear().env(WORKER_VAR, WORKER_KIND).env("LC_ALL", "C").env("TMPDIR", dir);
     command.env("PATH", crate::cargo::variable_os("PATH").unwrap_or_default());
     command.stdin(File::open(&input).map_err(Error::io("reading", &input))?);
-    command.stdout(File::create(&output).map_err(Error::io("creating", &output))?);
-    command.stderr(File::create(&errors).map_err(Error::io("creating", &errors))?);
+    command.stdout(stdout.try_clone().map_err(Error::io("creating a file in", dir))?);
+    command.stderr(stderr.try_clone().map_err(Error::io("creating a file in", dir))?);
     let mut child = command.spawn().map_err(Error::io("starting", exe))?;
     let status = wait(&mut child, setup.limits.wall).map_err(Error::io("waiting for", exe));
     kill_group(&child);
     let _ = child.wait();
-    status
+    Ok(status?.map(|status| Ended { status, stdout, stderr }))
+}
+
+/// A file that a worker writes and that is read here.
+fn said(path: &Path) -> Result<File, Error> {
+    let options = File::options().read(true).write(true).create_new(true).to_owned();
+    options.open(path).map_err(Error::io("creating", path))
 }
 
 fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
@@ -214,35 +231,36 @@ fn death(signal: i32, stderr: &str) -> FailureReason {
     tool_log::signal(signal)
 }
 
-fn reply(dir: &Path, setup: &CompileSetup, status: ExitStatus) -> Result<WorkerReply, Error> {
-    let text = read_capped(&dir.join("reply.json"), 8 << 20)?;
-    serde_json::from_slice(&text).map_err(|error| {
-        let stderr = stderr_of(dir);
+fn reply(ended: &mut Ended, setup: &CompileSetup) -> Result<WorkerReply, Error> {
+    serde_json::from_slice(&start_of(&mut ended.stdout, 8 << 20)).map_err(|error| {
+        let (status, stderr) = (ended.status, text_of(&mut ended.stderr));
         worker_error(setup, format!("answered no reply ({status}, {error}): {}", stderr.trim()))
     })
 }
 
-/// The worker is ours, but the compiler shared its folder: no links, no more bytes than allowed.
+/// The worker is ours, but the compiler shared its folder: no links, no pipes, no more bytes than allowed.
 fn artifact_of(dir: &Path, setup: &CompileSetup) -> Result<Result<Vec<u8>, CompileFailure>, Error> {
     let path = dir.join(ARTIFACT);
-    let about = fs::symlink_metadata(&path).map_err(Error::io("reading", &path))?;
+    let options = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).to_owned();
+    let mut file = options.open(&path).map_err(Error::io("reading", &path))?;
+    let about = file.metadata().map_err(Error::io("reading", &path))?;
     if !about.is_file() || about.len() > setup.limits.output_bytes {
         return Ok(Err(failure(FailureReason::OutputTooLarge)));
     }
-    Ok(Ok(read_capped(&path, setup.limits.output_bytes)?))
+    Ok(Ok(start_of(&mut file, setup.limits.output_bytes)))
 }
 
-fn read_capped(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Error> {
+/// As much as can be read.
+fn start_of(file: &mut File, bytes_max: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(Error::io("reading", path))?;
-    file.take(bytes_max).read_to_end(&mut bytes).map_err(Error::io("reading", path))?;
-    Ok(bytes)
+    if file.rewind().is_ok() {
+        let _ = file.take(bytes_max).read_to_end(&mut bytes);
+    }
+    bytes
 }
 
-fn stderr_of(dir: &Path) -> String {
-    read_capped(&dir.join("stderr.txt"), 1 << 12)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default()
+fn text_of(file: &mut File) -> String {
+    String::from_utf8_lossy(&start_of(file, 1 << 12)).into_owned()
 }
 
 fn worker_error(setup: &CompileSetup, reason: String) -> Error {

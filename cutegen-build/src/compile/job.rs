@@ -70,9 +70,22 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// Largest file a process may write.
     pub output_bytes: u64,
-    /// Whether to ask the kernel for Landlock. Off only in tests of what the other walls hold.
+    /// Processes that the user may have while it compiles; in namespaces of its own, at most 64 of the compile's own.
+    pub processes: u64,
+    /// Which walls to ask the kernel for. Some are off only in tests of what the others hold.
     #[doc(hidden)]
+    pub walls: Walls,
+}
+
+/// Walls that need the kernel's help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Walls {
+    /// Files, TCP, and signals to others.
     pub landlock: bool,
+    /// System calls.
+    pub seccomp: bool,
+    /// Networks and processes of its own.
+    pub namespaces: bool,
 }
 
 /// What became of a candidate.
@@ -147,12 +160,33 @@ pub enum Forbidden {
 }
 
 /// Which of the walls that need kernel support were up. Reported, since an old kernel lacks them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Confinement {
-    /// Files outside the toolchain cannot be opened, nor TCP ports where the kernel knows how.
+    /// Files outside the toolchain cannot be opened.
     pub landlock: bool,
     /// Sockets, tracing, namespaces and the like are refused.
     pub seccomp: bool,
+    /// It has networks, processes and a user of its own.
+    pub namespaces: bool,
+    /// It has given away every capability.
+    pub capabilities: bool,
+    /// What this kernel's Landlock is too old for.
+    pub lacking: Vec<String>,
+}
+
+impl Confinement {
+    /// What was not enforced around the compiler, in words.
+    #[must_use]
+    pub fn not_enforced(&self) -> Vec<String> {
+        let walls = [
+            (self.landlock, "file reads and writes (no landlock)"),
+            (self.seccomp, "network and other system calls (no seccomp)"),
+            (self.namespaces, "namespaces (users may not make them here)"),
+            (self.capabilities, "capabilities (they could not be dropped)"),
+        ];
+        let down = walls.into_iter().filter(|(up, _)| !up).map(|(_, what)| what.to_owned());
+        down.chain(self.lacking.iter().cloned()).map(|what| format!("compiler: {what}")).collect()
+    }
 }
 
 /// What the client tells the worker.
@@ -164,7 +198,8 @@ pub(super) struct WorkerJob {
     pub(super) cpu_s: u64,
     pub(super) memory_bytes: u64,
     pub(super) output_bytes: u64,
-    pub(super) landlock: bool,
+    pub(super) processes: u64,
+    pub(super) walls: Walls,
     pub(super) parent_pid: u32,
 }
 
@@ -199,7 +234,8 @@ impl Default for Limits {
             cpu: Duration::from_secs(180),
             memory_bytes: 16 << 30,
             output_bytes: 64 << 20,
-            landlock: true,
+            processes: 4096,
+            walls: Walls { landlock: true, seccomp: true, namespaces: true },
         }
     }
 }

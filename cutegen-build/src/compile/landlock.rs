@@ -1,5 +1,5 @@
-//! Landlock by system call: a process may read and write the folders it is given, and open nothing else. The compiler
-//! gets its toolchain and a folder to write, a runner the folder of its candidates.
+//! Landlock by system call: a process may read and write the folders it is given, open nothing else, and signal nobody
+//! outside. The compiler gets its toolchain and a folder to write, a runner the folder of its candidates.
 //!
 //! Numbers are those of the kernel's uapi header; rights a kernel does not know are left out for it.
 
@@ -21,6 +21,8 @@ const REFER: u64 = 1 << 13;
 const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
 const NET_BIND_AND_CONNECT_TCP: u64 = 3;
+const SCOPE_ABSTRACT_UNIX_AND_SIGNALS: u64 = 3;
+const REMOVE_AND_MAKE: u64 = 1 << 5 | 1 << 4 | 1 << 7 | 1 << 8; // files and folders; no links, pipes, sockets or nodes
 /// What a right may be on a file that is no folder.
 const FILE_RIGHTS: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
 
@@ -28,6 +30,7 @@ const FILE_RIGHTS: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 struct RulesetAttr {
     handled_access_fs: u64,
     handled_access_net: u64,
+    scoped: u64,
 }
 
 #[repr(C, packed)]
@@ -36,20 +39,66 @@ struct PathBeneathAttr {
     parent_fd: i32,
 }
 
-/// Restricts this process and its children, for good.
-pub(crate) fn restrict(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {
-    let abi = abi()?;
-    let handled = handled_fs(abi);
-    let ruleset = create(handled, if abi >= 4 { NET_BIND_AND_CONNECT_TCP } else { 0 }, abi)?;
-    for path in readable {
-        allow(&ruleset, path, handled & (EXECUTE | READ_FILE | READ_DIR))?;
+/// What stays open. Everything else is closed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Access {
+    /// Folders and files to read and execute.
+    pub(crate) readable: Vec<PathBuf>,
+    /// Folders to work in; files to write. No links, pipes, sockets or device nodes can be made there.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Device nodes, or folders of them, to read, write and control.
+    pub(crate) devices: Vec<PathBuf>,
+}
+
+/// Rules that stand ready: raising them allocates nothing, so it may be done between fork and exec.
+#[derive(Debug)]
+pub(crate) struct Ruleset {
+    rules: OwnedFd,
+    abi: i64,
+}
+
+impl Ruleset {
+    /// Asks the kernel for rules that leave `access` open.
+    pub(crate) fn new(access: &Access) -> io::Result<Ruleset> {
+        let abi = abi()?;
+        let handled = handled_fs(abi);
+        let rules = create(handled, abi)?;
+        let edit = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | REMOVE_AND_MAKE;
+        let rights = [
+            (&access.readable, EXECUTE | READ_FILE | READ_DIR),
+            (&access.writable, edit),
+            (&access.devices, READ_FILE | READ_DIR | WRITE_FILE | IOCTL_DEV),
+        ];
+        for (paths, rights) in rights {
+            for path in paths {
+                allow(&rules, path, handled & rights)?;
+            }
+        }
+        Ok(Ruleset { rules, abi })
     }
-    for path in writable {
-        allow(&ruleset, path, handled & !EXECUTE)?;
+
+    /// Restricts this thread and its children, for good. Needs no-new-privs.
+    pub(crate) fn raise(&self) -> io::Result<()> {
+        // SAFETY: the descriptor is a ruleset; no memory is passed
+        let status = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.rules.as_raw_fd(), 0) };
+        check(status).map(|_| ())
     }
-    // SAFETY: the descriptor is a ruleset; no memory is passed
-    let status = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) };
-    check(status).map(|_| ())
+
+    /// What this kernel's Landlock is too old for, in words.
+    pub(crate) fn lacking(&self) -> Vec<&'static str> {
+        let since = [
+            (3, "truncating files that cannot be written (old landlock)"),
+            (5, "ioctl on devices (old landlock)"),
+            (6, "signals to the user's other processes (old landlock)"),
+        ];
+        since.into_iter().filter(|(abi, _)| self.abi < *abi).map(|(_, what)| what).collect()
+    }
+}
+
+/// Restricts this process and its children, for good; what an old kernel leaves open.
+pub(crate) fn restrict(access: &Access) -> io::Result<Vec<&'static str>> {
+    let rules = Ruleset::new(access)?;
+    rules.raise().map(|()| rules.lacking())
 }
 
 fn abi() -> io::Result<i64> {
@@ -63,9 +112,15 @@ fn handled_fs(abi: i64) -> u64 {
     later.iter().filter(|(since, _)| abi >= *since).fold(ALL_OF_ABI_1, |rights, (_, right)| rights | right)
 }
 
-fn create(fs: u64, net: u64, abi: i64) -> io::Result<OwnedFd> {
-    let attr = RulesetAttr { handled_access_fs: fs, handled_access_net: net };
-    let size = if abi >= 4 { size_of::<RulesetAttr>() } else { size_of::<u64>() };
+fn create(fs: u64, abi: i64) -> io::Result<OwnedFd> {
+    let attr = RulesetAttr {
+        handled_access_fs: fs,
+        handled_access_net: NET_BIND_AND_CONNECT_TCP,
+        scoped: SCOPE_ABSTRACT_UNIX_AND_SIGNALS,
+    };
+    // an older kernel takes the attribute's older, shorter form
+    let fields = 1 + usize::from(abi >= 4) + usize::from(abi >= 6);
+    let size = fields * size_of::<u64>();
     // SAFETY: the attribute is valid for `size` bytes
     let fd = check(unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &attr, size, 0) })?;
     // SAFETY: the kernel just gave us this descriptor

@@ -16,15 +16,18 @@ mod job;
 pub(crate) mod landlock;
 mod lexer;
 mod nv_info;
+pub(crate) mod privileges;
 mod sandbox;
 pub(crate) mod seccomp;
+mod syscalls;
 mod tool_log;
+pub(crate) mod walled;
 mod worker;
 
 pub use client::{RawArtifact, compile, compile_unguarded, own_cubin};
 pub use error::Error;
 pub use job::{
     Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,
-    FailureReason, Forbidden, Inspected, Limits, Workers,
+    FailureReason, Forbidden, Inspected, Limits, Walls, Workers,
 };
 pub use worker::{WORKER_KIND, WORKER_VAR, worker_main};

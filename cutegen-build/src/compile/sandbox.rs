@@ -1,12 +1,16 @@
 //! The worker's own walls: it raises them around itself before a compiler reads the first hostile byte.
 //!
-//! Limits and no-new-privs always hold; Landlock and seccomp need the kernel's help and are reported.
+//! Limits and no-new-privs always hold; the others need the kernel's help and are reported.
 
 use std::io;
-use std::path::PathBuf;
 
 use super::job::{Confinement, WorkerJob};
-use super::{landlock, seccomp};
+use super::landlock::{self, Access};
+use super::privileges::{self, Children};
+use super::seccomp::{self, Confine};
+
+/// Processes of one compile, where namespaces let them be counted by themselves.
+const PROCESSES_APART: u64 = 64;
 
 /// Dies with the client, and takes the limits of the job.
 pub(super) fn limit(job: &WorkerJob) -> io::Result<()> {
@@ -18,15 +22,27 @@ pub(super) fn limit(job: &WorkerJob) -> io::Result<()> {
     set_limit(libc::RLIMIT_CORE, 0, 0)?;
     set_limit(libc::RLIMIT_NOFILE, 256, 256)?;
     // counts all of the user's processes, so it only stops what is far beyond use; refused is fine
-    let _ = set_limit(libc::RLIMIT_NPROC, 4096, 4096);
+    let _ = set_limit(libc::RLIMIT_NPROC, job.processes, job.processes);
     no_new_privileges()
 }
 
-/// Closes files and system calls, as far as this kernel can.
-pub(super) fn confine(job: &WorkerJob, readable: &[PathBuf], writable: &[PathBuf]) -> Confinement {
-    let landlock = job.landlock && landlock::restrict(readable, writable).is_ok();
-    let seccomp = seccomp::refuse_escapes().is_ok();
-    Confinement { landlock, seccomp }
+/// Closes files, system calls and privileges, as far as this kernel can.
+pub(super) fn confine(job: &WorkerJob, access: &Access, confine: Confine) -> Confinement {
+    let children = match confine {
+        Confine::Programs => Children::Apart,
+        Confine::Threads | Confine::Candidate => Children::None,
+    };
+    let namespaces = job.walls.namespaces && privileges::leave_namespaces(children).is_ok();
+    if namespaces {
+        let processes = job.processes.min(PROCESSES_APART);
+        let _ = set_limit(libc::RLIMIT_NPROC, processes, processes);
+    }
+    let capabilities = privileges::drop_capabilities().is_ok();
+    let lacking = if job.walls.landlock { landlock::restrict(access).ok() } else { None };
+    let seccomp = job.walls.seccomp && seccomp::restrict(confine).is_ok();
+    let landlock = lacking.is_some();
+    let lacking = lacking.into_iter().flatten().map(str::to_owned).collect();
+    Confinement { landlock, seccomp, namespaces, capabilities, lacking }
 }
 
 fn die_with_parent(parent: u32) -> io::Result<()> {

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::job::{Confinement, FailureReason, Tool, WorkerJob, WorkerReply, WorkerResult};
+use super::landlock::Access;
+use super::seccomp::Confine;
+use super::walled::compiler_folders;
 use super::{sandbox, tool_log};
 use crate::toolchain::{CxxFamily, Nvrtc, NvrtcFailure, VIRTUAL_NAME, cuda_options, host_flags, write_shim};
 
@@ -63,7 +66,8 @@ fn nvrtc(job: &WorkerJob, (library, builtins): (&Path, &Path), arch: &str, extra
     };
     let libraries = library.parent().map(Path::to_owned);
     let readable: Vec<PathBuf> = job.header_roots.iter().cloned().chain(libraries).collect();
-    let confinement = sandbox::confine(job, &readable, &[PathBuf::from(".")]);
+    let access = Access { readable, writable: vec![".".into()], devices: Vec::new() };
+    let confinement = sandbox::confine(job, &access, Confine::Threads);
     let mut options = cuda_options(arch, &job.header_roots);
     options.extend_from_slice(extra);
     let (result, log) = match nvrtc.compile(&job.source, VIRTUAL_NAME, &options) {
@@ -87,7 +91,9 @@ fn cxx(job: &WorkerJob, program: &Path, family: CxxFamily, level: &str) -> io::R
     write_shim(Path::new(".")).map_err(io::Error::other)?;
     fs::write(HOST_SOURCE, &job.source)?;
     let log = fs::File::create(HOST_LOG)?;
-    let confinement = sandbox::confine(job, &host_readable(job, program), &[".".into(), "/dev/null".into()]);
+    let readable = compiler_folders(program).into_iter().chain(job.header_roots.iter().cloned()).collect();
+    let access = Access { readable, writable: vec![".".into(), "/dev/null".into()], devices: Vec::new() };
+    let confinement = sandbox::confine(job, &access, Confine::Programs);
     let mut command = Command::new(program);
     command.args(host_flags(family, level, &job.header_roots)).args(["-c", HOST_SOURCE, "-o", ARTIFACT]);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).status()?;
@@ -104,16 +110,6 @@ fn host_failure(log: &str, status: std::process::ExitStatus) -> WorkerResult {
         return WorkerResult::Broken(reason);
     }
     WorkerResult::Failed(status.signal().map_or_else(|| tool_log::reason(log), tool_log::signal))
-}
-
-/// The system's compiler and headers; for one that lives elsewhere, its own folders but not their parent.
-fn host_readable(job: &WorkerJob, program: &Path) -> Vec<PathBuf> {
-    let system =
-        ["/usr", "/bin", "/lib", "/lib64", "/nix/store", "/etc/ld.so.cache", "/dev/null", "/dev/urandom"];
-    let prefix = program.parent().and_then(Path::parent).filter(|prefix| prefix.components().count() > 1);
-    let own = ["bin", "lib", "lib64", "libexec", "include"];
-    let own = prefix.into_iter().flat_map(|prefix| own.map(|folder| prefix.join(folder)));
-    system.map(PathBuf::from).into_iter().chain(own).chain(job.header_roots.iter().cloned()).collect()
 }
 
 fn broken(reason: String) -> WorkerReply {

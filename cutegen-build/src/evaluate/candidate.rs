@@ -1,14 +1,14 @@
 //! [`Candidate`]: one compiled variant as the gate takes it; which of several the runtime would launch; and linking a
-//! host object to what a runner can open.
+//! host object, behind the compiler's walls, to what a runner can open.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use cutegen_spec::contract::Contract;
 use cutegen_spec::eligibility::Eligibility;
 
 use super::error::Error;
 use super::protocol::{Backend, Format};
+use crate::compile::walled::walled;
 
 /// A compiled variant and what is claimed of it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -31,8 +31,8 @@ pub(crate) struct Loadable {
     pub(crate) candidate: Candidate,
 }
 
-/// Makes `candidate` loadable. A host object is linked to a shared one, which runs nothing of it; the linker's log
-/// when that fails.
+/// Makes `candidate` loadable, as a file beside `shared`: a runner reads no other folder. A host object is linked to a
+/// shared one, which runs nothing of it; the linker's remarks when that fails.
 pub(crate) fn prepare(
     candidate: &Candidate,
     backend: Backend,
@@ -41,7 +41,7 @@ pub(crate) fn prepare(
 ) -> Result<Result<Loadable, String>, Error> {
     let loadable = |artifact, format| Loadable { artifact, format, candidate: candidate.clone() };
     match backend {
-        Backend::Cuda => Ok(Ok(loadable(candidate.artifact.clone(), Format::Cubin))),
+        Backend::Cuda => Ok(Ok(loadable(beside(&candidate.artifact, &shared)?, Format::Cubin))),
         Backend::Host => match link(linker, &candidate.artifact, &shared)? {
             None => Ok(Ok(loadable(shared, Format::SharedObject))),
             Some(log) => Ok(Err(log)),
@@ -49,14 +49,57 @@ pub(crate) fn prepare(
     }
 }
 
+/// A copy in the folder of `shared`, named by its bytes: the same cubin is the same module to a runner.
+fn beside(artifact: &Path, shared: &Path) -> Result<PathBuf, Error> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: std::io::Error| Error::File { path, reason: error.to_string() }
+    };
+    let bytes = std::fs::read(artifact).map_err(failed(artifact))?;
+    let copy = shared.with_file_name(format!("{}.cubin", blake3::hash(&bytes).to_hex()));
+    std::fs::write(&copy, bytes).map_err(failed(&copy))?;
+    Ok(copy)
+}
+
 fn link(linker: &Path, object: &Path, shared: &Path) -> Result<Option<String>, Error> {
     if !object.is_file() {
         return Err(Error::File { path: object.to_owned(), reason: "is not there".to_owned() });
     }
-    let mut command = Command::new(linker);
+    let folder = shared.parent().unwrap_or(Path::new("."));
+    let mut command = walled(linker, &[object.to_owned()], folder);
     command.args(["-shared", "-fno-lto", "-o"]).arg(shared).arg(object).arg("-lm");
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|e| Error::system(&format!("run {}", linker.display()), e))?;
-    let log = || String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = command.output().map_err(|e| Error::system(&format!("run {}", linker.display()), e))?;
+    let log = || remarks(&String::from_utf8_lossy(&output.stderr));
     Ok(if output.status.success() { None } else { Some(log()) })
+}
+
+/// Of a linker's log what names the candidate's own symbols. It may quote sections of any file that it read.
+fn remarks(log: &str) -> String {
+    const KNOWN: [&str; 3] = ["undefined reference to ", "multiple definition of ", "recompile with -fPIC"];
+    let known = |line: &str| KNOWN.iter().find_map(|words| line.find(words).map(|at| line[at..].to_owned()));
+    let mut said: Vec<String> = log.lines().filter_map(known).map(|line| plain(&line)).collect();
+    said.dedup();
+    said.truncate(8);
+    if said.is_empty() { "the linker refuses its object".to_owned() } else { said.join("; ") }
+}
+
+/// Up to the first path.
+fn plain(line: &str) -> String {
+    let end = line.find('/').unwrap_or(line.len());
+    line[..end].trim_end_matches([';', ' ']).chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::remarks;
+
+    #[test]
+    fn a_linkers_log_keeps_symbols_and_no_files() {
+        let log = "/usr/bin/ld: /tmp/x/1.o: in function `k':\nkernel.cpp:(.text+0x5): undefined reference to `elsewhere'\n\
+                   /usr/bin/ld: /tmp/x/1.o:/etc/passwd:1: root:x:0:0: unknown line\n\
+                   /usr/bin/ld: k: multiple definition of `k'; /tmp/x/1.o:(.text+0x0): first defined here\n\
+                   collect2: error: ld returned 1 exit status\n";
+        assert_eq!(remarks(log), "undefined reference to `elsewhere'; multiple definition of `k'");
+        assert_eq!(remarks("/etc/shadow: file format not recognized"), "the linker refuses its object");
+    }
 }

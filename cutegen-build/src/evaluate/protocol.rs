@@ -35,7 +35,7 @@ pub struct Start {
     pub memory: Memory,
     /// Limits that it puts on itself before the first candidate is loaded.
     pub limits: Limits,
-    /// The folder of linked candidates: all that a host runner may read besides the system's libraries.
+    /// The folder of candidates: all that a runner may read besides the libraries of the system and the driver.
     pub candidates: PathBuf,
     /// The gate's own kernels, of which a CUDA runner launches the one that scrambles shared memory.
     pub kernels: Option<PathBuf>,
@@ -89,8 +89,8 @@ pub struct Limits {
     pub cpu_seconds: u64,
     /// Open files.
     pub files: u64,
-    /// Whether a host runner closes files, processes and the network to its candidates, as far as the system can; off
-    /// only in the gate's own tests.
+    /// Whether a runner closes files, processes and the network to its candidates, as far as the system can; off only in
+    /// the gate's own tests, or where a driver does not work behind them.
     pub walls: bool,
 }
 

@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use cutegen_spec::target::{Arch, Target};
 
@@ -10,6 +9,7 @@ use super::error::SearchError;
 use super::judging::{DeviceFiles, Judging};
 use crate::cargo;
 use crate::compile::cubin_check::Param;
+use crate::compile::walled::walled;
 use crate::compile::{
     Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
     own_cubin,
@@ -177,9 +177,9 @@ pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Res
     let (source, shared) = (folder.join("reference.cpp"), folder.join("reference.so"));
     std::fs::write(&source, print::reference::print(plan))
         .map_err(|e| SearchError::File(source.clone(), e))?;
-    let mut command = Command::new(&cxx.program);
+    let mut command = walled(&cxx.program, &[], folder);
     command.args(["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-o"]);
-    let output = command.arg(&shared).arg(&source).arg("-lm").stdin(Stdio::null()).output();
+    let output = command.arg(&shared).arg(&source).arg("-lm").output();
     let output = output.map_err(|error| SearchError::File(cxx.program.clone(), error))?;
     if output.status.success() {
         return Ok(shared);

@@ -71,13 +71,13 @@ fn variant(
         artifact,
         source,
         contract: candidate.contract.clone(),
-        evidence: judged.map(|judged| evidence(plan, candidate.kind, judged)),
+        evidence: judged.map(|judged| evidence(plan, compiled, judged)),
     })
 }
 
-fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
+fn evidence(plan: &Plan, compiled: &Compiled, judged: &Judged) -> Evidence {
     let correctness = &judged.correctness;
-    let incumbent = match kind {
+    let incumbent = match compiled.candidate.kind {
         Kind::Tuned => "naive",
         Kind::Naive => "none",
     };
@@ -100,9 +100,15 @@ fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
         worst_share: correctness.worst_share,
         repeats: correctness.repeats,
         sanitizer: judged.sanitizer.clone(),
-        not_enforced: correctness.not_enforced.clone(),
+        not_enforced: not_enforced(judged, compiled),
         timings: plan.spec.workloads.iter().zip(&judged.timings).map(timing).collect(),
     }
+}
+
+/// Around its runner, and around its compiler.
+fn not_enforced(judged: &Judged, compiled: &Compiled) -> Vec<String> {
+    let compiler = compiled.artifact.confinement.not_enforced();
+    judged.correctness.not_enforced.iter().cloned().chain(compiler).collect()
 }
 
 /// `m = 7, n = 64`

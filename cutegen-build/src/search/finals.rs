@@ -83,8 +83,10 @@ impl Finals<'_> {
             detail: outcome.to_string(),
         };
         let judged = self.judge_one(&naive_gate, None)?.map_err(ours)?;
-        if !judged.correctness.not_enforced.is_empty() {
-            events.report(&Event::NotEnforced { what: judged.correctness.not_enforced.clone() });
+        let compiler = naive.artifact.confinement.not_enforced();
+        let what: Vec<String> = judged.correctness.not_enforced.iter().cloned().chain(compiler).collect();
+        if !what.is_empty() {
+            events.report(&Event::NotEnforced { what });
         }
         let mut best: Option<(Compiled, Judged)> = None;
         for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {

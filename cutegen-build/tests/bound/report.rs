@@ -17,7 +17,7 @@ use super::specs::{self, Drawn};
 use super::style::{Dice, Style};
 
 /// Multiply-adds and elements of the reference at a shape.
-const CAP: u64 = 1 << 21;
+pub(crate) const CAP: u64 = 1 << 21;
 /// Honest evaluations of each drawn case.
 const HONEST: usize = 3;
 /// Terms of reductions that an evaluation costs, or ten times that where one element does, and elements that it has at most and at least.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cutegen_build::compile::{CompileFailure, CompileJob, FailureReason, Limits, compile_unguarded};
+use cutegen_build::compile::{CompileFailure, CompileJob, FailureReason, Limits, Walls, compile_unguarded};
 
 use crate::setup::{cuda, failed, host, setup, setup_with, tight, toolchain};
 
@@ -28,10 +28,14 @@ fn outcome(job: &CompileJob, limits: Limits) -> Result<Vec<u8>, CompileFailure> 
     outcome.map(|raw| raw.bytes)
 }
 
+fn open(landlock: bool) -> Limits {
+    Limits { walls: Walls { landlock, ..tight().walls }, ..tight() }
+}
+
 /// With Landlock the file cannot be opened; without it, the log is scrubbed.
 fn files_are_not_shown() {
     for landlock in [true, false] {
-        let limits = Limits { landlock, ..tight() };
+        let limits = open(landlock);
         for source in
             ["#include \"/etc/passwd\"\n", "#include </etc/passwd>\n", "int x =\n#include \"/etc/passwd\"\n;"]
         {
@@ -49,8 +53,8 @@ fn files_are_not_shown() {
 fn files_are_not_embedded() {
     let source = "__asm__(\".section .rodata\\n.incbin \\\"/etc/passwd\\\"\\n.text\"); extern \"C\" __attribute__((externally_visible)) void k() {}";
     let holds = |bytes: &[u8]| bytes.windows(5).any(|window| window == b"root:");
-    let open = outcome(&host(source, "k"), Limits { landlock: false, ..tight() });
-    assert!(open.is_ok_and(|bytes| holds(&bytes)), "without the walls the file gets through");
+    let embedded = outcome(&host(source, "k"), open(false));
+    assert!(embedded.is_ok_and(|bytes| holds(&bytes)), "without the walls the file gets through");
     let reason = failed(&host(source, "k"), &setup()).reason;
     assert!(
         matches!(reason, FailureReason::Forbidden(_)),
@@ -93,7 +97,7 @@ fn cpu_time_is_limited() {
 fn endless_includes_end() {
     for landlock in [true, false] {
         for job in [cuda("#include \"/dev/zero\"\n", &["k"]), host("#include \"/dev/zero\"\n", "k")] {
-            assert!(outcome(&job, Limits { landlock, ..tight() }).is_err());
+            assert!(outcome(&job, open(landlock)).is_err());
         }
     }
     let itself = "#include __FILE__\n#include __FILE__\n";

@@ -8,7 +8,8 @@ mod channel;
 mod cuda;
 mod host;
 mod limits;
-mod walls;
+#[doc(hidden)]
+pub mod walls;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
@@ -117,7 +118,12 @@ fn open(start: &Start, placement: Placement) -> Result<(Box<dyn Device>, Ready),
     let mut device = device(start, placement)?;
     let mut ready = device.ready()?;
     // the last thing before it takes candidates: what it needed of this machine it has read
-    ready.not_enforced.extend(walls::raise(start));
+    let walls = match placement {
+        Placement::Together => start.limits.walls,
+        // the sanitizer speaks with this process by means of its own
+        Placement::Apart => false,
+    };
+    ready.not_enforced.extend(walls::raise(start.backend, walls, &start.candidates));
     Ok((device, ready))
 }
 
