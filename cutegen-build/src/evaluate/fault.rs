@@ -27,6 +27,22 @@ pub enum Check {
     Misalignment,
     /// One distribution of inputs.
     Distribution(Distribution),
+    /// A module's global memory is the same after every launch as when it was loaded.
+    Globals,
+    /// Shared memory is filled with NaN by a kernel of ours before launches.
+    Scramble,
+    /// The error of all elements together is that of the naive kernel, within a factor.
+    Rms,
+    /// Outputs of timed launches equal those of untimed ones.
+    Timed,
+    /// No time is shorter than the roofline allows.
+    Floor,
+    /// A launch ends in time.
+    Deadline,
+    /// What the contract asks of the device fits it, co-residency among it.
+    Occupancy,
+    /// Finalists are clean under compute-sanitizer.
+    Sanitizer,
 }
 
 /// The checks that are on.
