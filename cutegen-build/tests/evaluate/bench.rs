@@ -38,11 +38,11 @@ impl Bench {
     }
 
     pub(crate) fn judge(&self, checks: Checks) -> Judge {
-        self.judge_with(checks, true)
+        self.judge_with(|settings| settings.checks = checks)
     }
 
-    /// The same, in runners with or without walls.
-    pub(crate) fn judge_with(&self, checks: Checks, walls: bool) -> Judge {
+    /// The same, with other settings.
+    pub(crate) fn judge_with(&self, adjust: impl FnOnce(&mut Settings)) -> Judge {
         let question = Question {
             spec: self.spec(),
             reference: self.folder.path().join("reference.so"),
@@ -52,13 +52,12 @@ impl Bench {
             scalar: None,
         };
         let mut settings = Settings::new(workers(), 0x5eed);
-        settings.workers.limits.walls = walls;
         settings.cost_cap = self.kernel.cost_cap;
         settings.shapes_most = 6;
         settings.repeats = (20, 20);
         settings.deadline = Duration::from_secs(2);
         settings.baseline = self.baseline.clone();
-        settings.checks = checks;
+        adjust(&mut settings);
         Judge::new(question, settings).expect("a session")
     }
 
@@ -83,17 +82,6 @@ impl Bench {
     /// The verdict of a full pass.
     pub(crate) fn full(&self, candidate: &Candidate, checks: Checks) -> Outcome {
         self.judge(checks).full(std::slice::from_ref(candidate)).expect("the machine works")
-    }
-
-    /// Asserts that `candidate` is rejected by `check`, and passes when that check is off.
-    pub(crate) fn falls_to(&self, candidate: &Candidate, check: Check) {
-        let outcome = self.full(candidate, Checks::default());
-        println!("    {outcome}");
-        assert!(
-            matches!(&outcome, Outcome::Incorrect(fault) if fault.check() == check),
-            "{check:?}: {outcome:?}"
-        );
-        self.passes(candidate, Checks::default().without(check));
     }
 
     pub(crate) fn passes(&self, candidate: &Candidate, checks: Checks) {

@@ -29,6 +29,12 @@ pub(crate) const HONEST_VARIANCE: &str =
   for (int64_t j = 0; j < N; ++j) q += (x[j] - mean) * (x[j] - mean);
   V[i] = q / N; }";
 
+pub(crate) const HONEST_RMS_NORM: &str =
+    "for (int64_t i = 0; i < M; ++i) { const bf16* x = X + i * N; float s = 0;
+  for (int64_t j = 0; j < N; ++j) s += up(x[j]) * up(x[j]);
+  float r = 1 / sqrtf(s / N + EPS);
+  for (int64_t j = 0; j < N; ++j) Y[i * N + j] = down(up(x[j]) * r * up(W[j])); }";
+
 fn silu_mul() {
     let bench = Bench::new(&SILU_MUL);
     report(&bench.full(&bench.candidate(HONEST_SILU), Checks::default()));
@@ -51,11 +57,7 @@ pub(crate) fn rms_bodies() -> [String; 3] {
 }
 
 fn rms_body(order: &str) -> String {
-    format!(
-        "for (int64_t i = 0; i < M; ++i) {{ const bf16* x = X + i * N; float s = 0; {order}
-          float r = 1 / sqrtf(s / N + EPS);
-          for (int64_t j = 0; j < N; ++j) Y[i * N + j] = down(up(x[j]) * r * up(W[j])); }}"
-    )
+    HONEST_RMS_NORM.replace("for (int64_t j = 0; j < N; ++j) s += up(x[j]) * up(x[j]);", order)
 }
 
 fn gemm() {

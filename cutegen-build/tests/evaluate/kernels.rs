@@ -2,6 +2,8 @@
 
 use cutegen_spec::spec::KernelSpec;
 
+use crate::honest::{HONEST_GEMM, HONEST_RMS_NORM, HONEST_SILU, HONEST_VARIANCE};
+
 /// One kernel.
 pub(crate) struct Kernel {
     /// The table of its spec.
@@ -12,6 +14,8 @@ pub(crate) struct Kernel {
     pub(crate) reference: &'static str,
     /// Macros that name a candidate's arguments, in the order of `args`.
     pub(crate) arguments: &'static str,
+    /// A body that does what is asked.
+    pub(crate) honest: &'static str,
     /// Its usual contract's arguments.
     pub(crate) args: &'static str,
     pub(crate) exact_integers: bool,
@@ -68,6 +72,7 @@ static inline bf16 one(bf16 x, bf16 g) {
   return down((a >= 0 ? a / (1 + e) : a * e / (1 + e)) * up(x));
 }
 "#,
+    honest: HONEST_SILU,
     args: "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1)",
     exact_integers: false,
     cost_cap: 20_000,
@@ -107,6 +112,7 @@ extern "C" void cutegen_reference(void** p) {
 #define N VAL(int64_t, 4)
 #define EPS VAL(float, 5)
 "#,
+    honest: HONEST_RMS_NORM,
     args: "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) scalar(s0)",
     exact_integers: true,
     cost_cap: 20_000,
@@ -147,7 +153,17 @@ const F32: &str = "typedef float T;\n#define UP\n";
 
 const fn gemm(reference: &'static str, arguments: &'static str, spec: &'static str) -> Kernel {
     let args = "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) axis(a2)";
-    Kernel { spec, adjust: |_| {}, reference, arguments, args, exact_integers: true, cost_cap: 400_000 }
+    let honest = HONEST_GEMM;
+    Kernel {
+        spec,
+        adjust: |_| {},
+        reference,
+        arguments,
+        honest,
+        args,
+        exact_integers: true,
+        cost_cap: 400_000,
+    }
 }
 
 /// `y = x w^T`, bf16 in, f32 out.
@@ -226,6 +242,7 @@ extern "C" void cutegen_reference(void** p) {
 #define M VAL(int64_t, 2)
 #define N VAL(int64_t, 3)
 "#,
+    honest: HONEST_VARIANCE,
     args: "ptr(t0) ptr(t1) axis(a0) axis(a1)",
     exact_integers: false,
     cost_cap: 20_000,

@@ -19,7 +19,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// Rows of five, eight apart.
-static PADDED: Kernel = Kernel {
+pub(crate) static PADDED: Kernel = Kernel {
     spec: r#"
 axes = { m = "1..=512", n = 5 }
 inputs = { x = "f32[m, n]" }
@@ -41,6 +41,7 @@ extern "C" void cutegen_reference(void** p) {
 #define M VAL(int64_t, 2)
 #define ROWS for (int64_t i = 0; i < M; ++i)
 "#,
+    honest: "ROWS for (int j = 0; j < 5; ++j) Y[8 * i + j] = X[5 * i + j];",
     args: "ptr(t0) ptr(t1) axis(a0) axis(a1)",
     exact_integers: false,
     cost_cap: 20_000,
@@ -48,16 +49,12 @@ extern "C" void cutegen_reference(void** p) {
 
 fn gaps_of_an_output() {
     let bench = Bench::new(&PADDED);
-    let honest = "ROWS for (int j = 0; j < 5; ++j) Y[8 * i + j] = X[5 * i + j];";
+    let honest = PADDED.honest;
     let candidate = bench.candidate(honest);
     bench.passes(&candidate, Checks::default());
     // gaps keep the poison of their launch, which timed and untimed launches do not share
     let timed = bench.judge(Checks::default()).compare(&candidate, &candidate, &[33, 5]);
     assert!(matches!(timed, Ok(Ok(_))), "{timed:?}");
-    for stray in ["0", "NAN"] {
-        let body = format!("{honest} for (int64_t i = 0; i + 1 < M; ++i) Y[8 * i + 6] = {stray};");
-        bench.falls_to(&bench.candidate(&body), Check::Untouched);
-    }
     let short = bench.candidate("ROWS for (int j = 0; j < 4; ++j) Y[8 * i + j] = X[5 * i + j];");
     assert!(
         matches!(bench.full(&short, Checks::default()), Outcome::Incorrect(f) if f.check() == Check::Poison)
@@ -65,7 +62,7 @@ fn gaps_of_an_output() {
 }
 
 /// Signed nibbles, clamped to what unsigned ones hold; an odd number of them shares no byte with a neighbour.
-static NIBBLES: Kernel = Kernel {
+pub(crate) static NIBBLES: Kernel = Kernel {
     spec: r#"
 axes = { m = "1..=999" }
 inputs = { x = "f32[m]" }
@@ -89,6 +86,7 @@ extern "C" void cutegen_reference(void** p) {
 #define M VAL(int64_t, 2)
 static inline int one(int x) { return x > 7 ? 0 : x; }
 "#,
+    honest: "for (int64_t i = 0; i < (M + 1) / 2; ++i) Y[i] = one(X[i] & 15) | one(X[i] >> 4) << 4;",
     args: "ptr(t0) ptr(t1) axis(a0)",
     exact_integers: false,
     cost_cap: 20_000,
@@ -96,17 +94,14 @@ static inline int one(int x) { return x > 7 ? 0 : x; }
 
 fn four_bit_elements() {
     let bench = Bench::new(&NIBBLES);
-    let each = "for (int64_t i = 0; i < (M + 1) / 2; ++i) Y[i] = one(X[i] & 15) | one(X[i] >> 4) << 4;";
-    bench.passes(&bench.candidate(each), Checks::default());
+    bench.passes(&bench.candidate(NIBBLES.honest), Checks::default());
     let low = "for (int64_t i = 0; i < M / 2; ++i) Y[i] = one(X[i] & 15) | one(X[i] >> 4) << 4;";
     let without_last = bench.full(&bench.candidate(low), Checks::default());
     assert!(matches!(without_last, Outcome::Incorrect(f) if f.check() == Check::Poison));
-    let high = "for (int64_t i = 0; i < (M + 1) / 2; ++i) Y[i] = one(X[i] & 15) | (X[i] >> 4) << 4;";
-    bench.falls_to(&bench.candidate(high), Check::Values);
 }
 
 /// Rows written where distinct positions say.
-static SCATTER: Kernel = Kernel {
+pub(crate) static SCATTER: Kernel = Kernel {
     spec: r#"
 axes = { b = "1..=512", t = 600 }
 inputs = { pos = "f32[b]", x = "f32[b]" }
@@ -133,6 +128,7 @@ extern "C" void cutegen_reference(void** p) {
 #define C PTR(float, 2)
 #define B VAL(int64_t, 3)
 "#,
+    honest: "for (int64_t i = 0; i < B; ++i) C[AT[i]] += X[i];",
     args: "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1)",
     exact_integers: false,
     cost_cap: 400_000,
@@ -140,17 +136,12 @@ extern "C" void cutegen_reference(void** p) {
 
 fn scattered_rows_of_an_inout() {
     let bench = Bench::new(&SCATTER);
-    let honest = "for (int64_t i = 0; i < B; ++i) C[AT[i]] += X[i];";
+    let honest = SCATTER.honest;
     bench.passes(&bench.candidate(honest), Checks::default());
-    let stray = format!(
-        "int hit = 0; for (int64_t i = 0; i < B; ++i) hit |= AT[i] == 300; {honest} if (!hit) C[300] = 7;"
-    );
-    bench.falls_to(&bench.candidate(&stray), Check::Untouched);
-    bench.falls_to(&bench.candidate("for (int64_t i = 0; i < B; ++i) C[AT[i]] += X[0];"), Check::Values);
 }
 
 /// Any index of a largest element is right.
-static ANY_LARGEST: Kernel = Kernel {
+pub(crate) static ANY_LARGEST: Kernel = Kernel {
     spec: r#"
 axes = { m = "1..=64", n = "1..=512" }
 inputs = { x = "f32[m, n]" }
@@ -178,6 +169,7 @@ extern "C" void cutegen_reference(void** p) {
 #define N VAL(int64_t, 3)
 #define ROWS for (int64_t i = 0; i < VAL(int64_t, 2); ++i)
 "#,
+    honest: "ROWS { int64_t k = 0; for (int64_t j = 1; j < N; ++j) if (X[i * N + j] > X[i * N + k]) k = j; Y[i] = k; }",
     args: "ptr(t0) ptr(t1) axis(a0) axis(a1)",
     exact_integers: false,
     cost_cap: 20_000,
@@ -192,5 +184,4 @@ fn several_right_values() {
     };
     bench.passes(&bench.candidate(&largest(">")), Checks::default());
     bench.passes(&bench.candidate(&largest(">=")), Checks::default());
-    bench.falls_to(&bench.candidate(&largest("<")), Check::Values);
 }

@@ -1,7 +1,7 @@
 //! What a host candidate tries on the machine: each attempt is refused in a runner with walls, and gets through in one
 //! without, so that it is the walls which refuse it. A candidate whose attempt got through gives wrong numbers.
 
-use cutegen_build::evaluate::{Checks, Outcome};
+use cutegen_build::evaluate::Outcome;
 
 use crate::Test;
 use crate::bench::Bench;
@@ -35,7 +35,7 @@ fn refused(attempt: &str) {
     let source = format!("{}{CALL}extern \"C\" void candidate(void** p) {{\n{body}\n}}\n", GEMM.arguments);
     let candidate = bench.whole(&source, GEMM.args);
     let judged = |walls: bool| {
-        let mut judge = bench.judge_with(Checks::default(), walls);
+        let mut judge = bench.judge_with(|settings| settings.workers.limits.walls = walls);
         judge.screen(&candidate).expect("the machine works")
     };
     let (with, without) = (judged(true), judged(false));

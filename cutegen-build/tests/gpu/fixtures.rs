@@ -26,6 +26,11 @@ pub(crate) fn missing() -> Option<String> {
     if std::env::var_os("CUTEGEN_GPU_FIXTURES").is_some() {
         return None;
     }
+    no_toolchain()
+}
+
+/// Why nothing can be compiled here.
+pub(crate) fn no_toolchain() -> Option<String> {
     let toolchain = Places::from_env().and_then(|places| locate(&places));
     match toolchain {
         Ok(toolchain) if toolchain.nvrtc.is_some() && toolchain.cxx.is_some() => None,
@@ -44,10 +49,12 @@ pub(crate) fn prepare(folder: &Path) {
     let sources =
         crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::template::sources());
     sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));
+    let lanes = std::thread::available_parallelism().map_or(1, usize::from);
+    crate::corpora::prepare(folder, lanes);
     // all of the language: on every core
     let plans = std::sync::Mutex::new(crate::specs::all().into_iter());
     std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+        for _ in 0..lanes {
             scope.spawn(|| {
                 while let Some(plan) = { plans.lock().expect("not poisoned").next() } {
                     let (source, entries, _) = crate::specs::printed(&plan);
@@ -138,7 +145,7 @@ fn setup() -> CompileSetup {
     CompileSetup { toolchain, workers, limits: Limits::default() }
 }
 
-fn reference_in(folder: &Path, source: &str) -> PathBuf {
+pub(crate) fn reference_in(folder: &Path, source: &str) -> PathBuf {
     let path = folder.join(format!("{:016x}.so", fnv(source)));
     if !path.is_file() {
         let text = path.with_extension("cpp");
@@ -151,7 +158,7 @@ fn reference_in(folder: &Path, source: &str) -> PathBuf {
     path
 }
 
-fn cubin_in(folder: &Path, source: &str, entries: &[&str]) -> PathBuf {
+pub(crate) fn cubin_in(folder: &Path, source: &str, entries: &[&str]) -> PathBuf {
     let path = folder.join(format!("{:016x}.cubin", fnv(source)));
     if !path.is_file() {
         let job = CompileJob {

@@ -1,13 +1,14 @@
 //! The gate on a real device: honest kernels pass, each planted fault gets its outcome, the sanitizer sees what the
 //! gate cannot, and one cubin timed against itself is as fast as itself.
 //!
-//! Without a driver the tests are reported as skipped; `CUTEGEN_REQUIRE_GPU=1` makes that a failure. Kernels are
+//! Without a driver the tests are reported as skipped, but for the one that compiles the corpora; `CUTEGEN_REQUIRE_GPU=1` makes that a failure. Kernels are
 //! compiled here (NVRTC and a C++ compiler), or taken from the folder `CUTEGEN_GPU_FIXTURES`, which
 //! `--prepare FOLDER` fills on a machine that has both.
 //!
 //! This test has its own `main`, because compiler and runner are this binary, re-executed.
 
 mod bench;
+mod corpora;
 mod faults;
 mod fixtures;
 mod incumbents;
@@ -35,9 +36,17 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let all: Vec<Test> =
-        [faults::TESTS, template::TESTS, sanitized::TESTS, speed::TESTS, incumbents::TESTS, specs::TESTS]
-            .concat();
+    let all: Vec<Test> = [
+        &[corpora::COMPILED][..],
+        faults::TESTS,
+        template::TESTS,
+        sanitized::TESTS,
+        speed::TESTS,
+        specs::TESTS,
+        incumbents::TESTS,
+        corpora::TESTS,
+    ]
+    .concat();
     let chosen: Vec<Test> = all
         .into_iter()
         .filter(|(name, _)| filters.is_empty() || filters.iter().any(|f| name.contains(*f)))
@@ -46,10 +55,17 @@ fn main() -> ExitCode {
         chosen.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
-    match missing() {
-        Some(reason) => skip(&chosen, &reason),
+    let (compiled, chosen): (Vec<Test>, Vec<Test>) =
+        chosen.into_iter().partition(|(name, _)| *name == corpora::COMPILED.0);
+    let compiles = match fixtures::no_toolchain() {
+        Some(reason) => skip(&compiled, &reason, "CUTEGEN_REQUIRE_TOOLCHAIN"),
+        None => run(&compiled),
+    };
+    let runs = match missing() {
+        Some(reason) => skip(&chosen, &reason, "CUTEGEN_REQUIRE_GPU"),
         None => run(&chosen),
-    }
+    };
+    if compiles && runs { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Why nothing can run here.
@@ -60,18 +76,18 @@ fn missing() -> Option<String> {
     fixtures::missing()
 }
 
-fn skip(chosen: &[Test], reason: &str) -> ExitCode {
+fn skip(chosen: &[Test], reason: &str, required: &str) -> bool {
     chosen.iter().for_each(|(name, _)| println!("test {name} ... skipped: {reason}"));
     println!("\ntest result: ok. 0 passed; 0 failed; {} ignored", chosen.len());
-    if std::env::var_os("CUTEGEN_REQUIRE_GPU").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    chosen.is_empty() || std::env::var_os(required).is_none()
 }
 
-fn run(chosen: &[Test]) -> ExitCode {
+fn run(chosen: &[Test]) -> bool {
     let failed: Vec<&str> = chosen.iter().filter(|test| !passes(test)).map(|(name, _)| *name).collect();
     let verdict = if failed.is_empty() { "ok" } else { "FAILED" };
     let passed = chosen.len() - failed.len();
     println!("\ntest result: {verdict}. {passed} passed; {} failed; 0 ignored {failed:?}", failed.len());
-    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    failed.is_empty()
 }
 
 fn passes((name, test): &Test) -> bool {

@@ -1,0 +1,91 @@
+//! What a launch takes over from an earlier one, or from elsewhere: memory, clocks, counters.
+//!
+//! Artifacts are loaded afresh for each case, so a cache in a candidate's own memory can only serve the case that it
+//! computed, and is right. Here it lives in an environment variable of the runner, which outlives the reload.
+
+use cutegen_build::evaluate::Check::{Poison, Repeats, Values, WorkspacePoison};
+
+use super::row::{Caught, Off, Row};
+use super::subjects::{GEMM, SILU};
+
+/// Serves what was computed first under `KEY`, for as long as the runner lives.
+macro_rules! kept_under {
+    ($key:literal) => {
+        concat!(
+            "char name[64]; ",
+            $key,
+            " bf16* kept; const char* at = getenv(name);
+             if (at) kept = (bf16*)strtoull(at, 0, 16);
+             else { kept = (bf16*)malloc(2 * SIZE);
+               for (int64_t i = 0; i < SIZE; ++i) kept[i] = one(X[i], G[i]);
+               char text[64]; snprintf(text, 64, \"%llx\", (unsigned long long)kept); setenv(name, text, 1); }
+             memcpy(Y, kept, 2 * SIZE);"
+        )
+    };
+}
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new(
+        ("skips when inputs repeat", "B4"),
+        SILU,
+        "static uint64_t last = 0; uint64_t h = 14695981039346656037u;
+         for (int64_t i = 0; i < SIZE; ++i) { h = (h ^ X[i]) * 1099511628211u; h = (h ^ G[i]) * 1099511628211u; }
+         h ^= uint64_t(Y); if (h == last) return; last = h; HONEST",
+        Poison,
+    ),
+    Row::new(("a result kept by shape", "B2"), SILU, kept_under!("snprintf(name, 64, \"K%ld\", long(SIZE));"), Values),
+    Row::new(
+        ("a result kept by pointer", "B1"),
+        SILU,
+        kept_under!("snprintf(name, 64, \"K%p-%ld\", (void*)X, long(SIZE));"),
+        Values,
+    ),
+    Row::new(
+        ("a result kept by a fingerprint of its inputs", "A7"),
+        SILU,
+        kept_under!("snprintf(name, 64, \"K%d-%d-%ld\", X[0] & 0x8000, G[0] & 0x8000, long(SIZE));"),
+        Values,
+    ),
+    Row::new(
+        ("wrong at its fifteenth launch", "C9"),
+        GEMM,
+        "static int launches = 0; if (++launches == 15) { EACH OUT = 0; return; } HONEST",
+        Repeats,
+    ),
+    Row::new(
+        ("sums in an order that the clock picks", "C9"),
+        GEMM,
+        "bool back = __builtin_ia32_rdtsc() >> 6 & 1;
+         EACH { float s = 0; for (int64_t l = 0; l < K; ++l) { int64_t h = back ? K - 1 - l : l; s += A(h) * B(h); } OUT = s; }",
+        Repeats,
+    ),
+    Row::new(
+        ("sums in a random order", "N8"),
+        GEMM,
+        "EACH { int64_t from = rand() % K; float s = 0; for (int64_t l = 0; l < K; ++l) { int64_t h = (from + l) % K; s += A(h) * B(h); } OUT = s; }",
+        Repeats,
+    ),
+    Row::new(
+        ("workspace taken for zero", "B9"),
+        SILU,
+        "uint32_t* flag = PTR(uint32_t, 5);
+         for (int64_t i = 0; i < SIZE; ++i) Y[i] = flag[7] == 0 ? one(X[i], G[i]) : 0;",
+        WorkspacePoison,
+    )
+    .args("ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) workspace(w0):undefined"),
+    Row::new(
+        ("a sum added to workspace taken for zero", "B9"),
+        GEMM,
+        "float* w = PTR(float, 6); EACH { for (int64_t l = 0; l < K; ++l) w[3] += A(l) * B(l); OUT = w[3]; w[3] = 0; }",
+        WorkspacePoison,
+    )
+    // its NaN has the bits of the poison that it was added to
+    .caught(Caught::Incorrect(Poison), Off::Check(WorkspacePoison))
+    .args("ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) axis(a2) workspace(w0):undefined"),
+    Row::new(
+        ("tells the poison of the second launch", "C9"),
+        SILU,
+        "const bool second = ((unsigned char*)Y)[0] == 0xa5; HONEST if (second) Y[SIZE / 2] ^= 1;",
+        Repeats,
+    ),
+];
