@@ -149,10 +149,10 @@ def attacks():
         total = next(line for line in said if line.startswith(f"{mode}: ") and " succeeded" in line).split()
         succeeded, tried = int(total[-6]), int(total[-4])
         through = [line.split(": ")[1] for line in said if line.startswith(f"  {mode}: ") and "SUCCEEDED" in line]
-        bar = {"at_most": 0} if mode.startswith("user") else {}
-        rows.append({"bar": f"attacks, {mode}", "shows": "attacks on compilers, linker and runners that succeed" + ("; each does without the layer that stops it, in the same mode" if bar else ""), "unit": "attacks",
-                     "statistic": "max", **bar, **shared("attacks"), "note": f"{tried} tried" + "".join(f"; through: {t}" for t in through),
-                     "bounded_by": "nothing: each is stopped" if not through else "no limit on processes binds root, and a C++ compiler must start some", "samples": [succeeded]})
+        bar = {"at_least": tried} if mode.startswith("user") else {}
+        rows.append({"bar": f"attacks, {mode}", "shows": "attacks on compilers, linker and runners that are stopped" + ("; each succeeds without the layer that stops it, in the same mode" if bar else ""), "unit": "attacks stopped",
+                     "statistic": "max", **bar, **shared("attacks"), "note": f"{succeeded} of {tried} succeeded" + "".join(f"; through: {t}" for t in through),
+                     "bounded_by": "nothing: each is stopped" if not through else "no limit on processes binds root, and a C++ compiler must start some", "samples": [tried - succeeded]})
     raw.write(FOLDER / "attacks.json", rows)
 
 
