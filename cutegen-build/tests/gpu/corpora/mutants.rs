@@ -1,6 +1,7 @@
 //! Mutants: each honest text with one of its sites changed, by rules that depend on the site and on the types.
 
 use super::honest::{Honest, TEXTS};
+use super::subjects::GEMM_LONG;
 
 /// What mutants replace sites with.
 const MUTATIONS: &str = include_str!("texts/mutations.cuh");
@@ -30,13 +31,22 @@ const NOT_MUTATED: [&str; 3] = ["gemm_wmma", "elementwise_vector", "gemm_dp4a"];
 /// Changes that change nothing: text, site with its occurrence, change; and why.
 const EQUIVALENT: &[(&str, &str, &str, &str)] = &[
     ("rms_norm", "IN#0", "ABS", "only its square is summed"),
+    ("rms_norm", "IN#1", "NUMBER", "the norm of its row is NaN already"),
+    ("scan_block", "HI#0", "MORE", "only sums behind the last one take it up"),
+    ("scan_warp", "HI#0", "MORE", "only sums behind the last one take it up"),
     ("softmax_online", "OUT#0", "RELU", "no softmax is negative"),
     ("softmax_online", "OUT#0", "FINITE", "no softmax is above 1"),
     ("softmax_tree", "OUT#0", "FINITE", "no softmax is above 1"),
+    ("softmax_tree", "IN#0", "NUMBER", "the maximum of its row is NaN already"),
     ("softmax_tree", "OUT#0", "RELU", "no softmax is negative"),
+    ("variance_two_pass", "IN#0", "NUMBER", "the mean of its row is NaN already"),
     ("variance_two_pass", "OUT#0", "RELU", "no variance is negative"),
+    ("variance_two_pass", "OUT#0", "FINITE", "an infinite input makes it NaN"),
+    ("variance_warp", "IN#0", "NUMBER", "the mean of its row is NaN already"),
     ("variance_warp", "OUT#0", "RELU", "no variance is negative"),
+    ("variance_warp", "OUT#0", "FINITE", "an infinite input makes it NaN"),
     ("variance_welford", "OUT#0", "RELU", "no variance is negative"),
+    ("variance_welford", "OUT#0", "FINITE", "an infinite input makes it NaN"),
 ];
 
 /// The mutants of every text at its first types, and of the plain product at all of them.
@@ -47,7 +57,8 @@ pub(crate) fn families() -> Vec<Family> {
 
 fn is_mutated(at: usize, honest: &Honest) -> bool {
     let is_first = !TEXTS[..at].iter().any(|earlier| earlier.text == honest.text);
-    !NOT_MUTATED.contains(&honest.text) && (is_first || honest.text == "gemm_plain")
+    let is_plain = honest.text == "gemm_plain" && !std::ptr::eq(honest.subject, &GEMM_LONG);
+    !NOT_MUTATED.contains(&honest.text) && (is_first || is_plain)
 }
 
 impl Family {
@@ -107,6 +118,7 @@ fn changes(site: &str, honest: &Honest) -> Vec<&'static str> {
     let outputs: &[&str] = match output {
         "f32" => &["BIAS", "LOW", "FINITE"],
         "f16" => &["LOW"],
+        _ if input == "f8e4m3" => &["LOWER"], // which has no infinity
         _ => &["LOWER", "FINITE"],
     };
     let is_whole = sum == "i32";
