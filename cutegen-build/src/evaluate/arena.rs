@@ -1,6 +1,7 @@
 //! The arena's layout: where tensors and workspace lie, guards between them, and the patterns that say whether a
 //! candidate wrote where it must not, or did not write where it must. Pure byte work.
 
+use super::inputs::mix;
 use super::protocol::Region;
 
 /// Length of every guard, in bytes.
@@ -9,8 +10,15 @@ pub const GUARD: u64 = 4096;
 /// Fills outputs before the judged launch: NaN in every float type.
 pub const POISON: u8 = 0xff;
 
-/// Fills outputs before the second launch, so that an element which still holds both poisons was never written.
-pub const SECOND_POISON: u8 = 0xa5;
+/// What fills outputs before a launch: [`POISON`] before the first and every second one, else a byte that no candidate
+/// can know beforehand. An element that still holds the poisons of two launches was never written.
+#[must_use]
+pub fn poison(seed: u64, repeat: u32) -> u8 {
+    match repeat % 2 {
+        0 => POISON,
+        _ => (mix(seed ^ u64::from(repeat)) % u64::from(POISON)) as u8,
+    }
+}
 
 /// How tensors' bases are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,32 +69,24 @@ pub fn layout(extents: &[(Extent, Alignment)]) -> Option<Layout> {
     Some(layout)
 }
 
-/// Fills a guard: 16-bit words `0x7ff1..=0x7fff` that depend on their place, NaN in every float type, so that what is
-/// read out of bounds poisons what is computed from it.
-pub fn fill_guard(bytes: &mut [u8]) {
-    let pattern = pattern();
-    for chunk in bytes.chunks_mut(pattern.len()) {
-        chunk.copy_from_slice(&pattern[..chunk.len()]);
+/// Fills the guard at `offset` of the arena: 16-bit words `0x7ff1..=0x7fff` that depend on their place there, so that no
+/// guard is another's copy. NaN in every float type, so that what is read out of bounds poisons what is computed from it.
+pub fn fill_guard(bytes: &mut [u8], offset: u64) {
+    for (byte, at) in bytes.iter_mut().zip(offset..) {
+        *byte = pattern(at);
     }
 }
 
-/// The first byte of a guard that was written.
+/// The first byte of the guard at `offset` that was written.
 #[must_use]
-pub fn damage(bytes: &[u8]) -> Option<usize> {
-    let pattern = pattern();
-    let mut chunks = bytes.chunks(pattern.len()).enumerate();
-    chunks.find_map(|(i, chunk)| {
-        let differs = || chunk.iter().zip(&pattern).position(|(found, left)| found != left);
-        if *chunk == pattern[..chunk.len()] { None } else { differs().map(|at| i * pattern.len() + at) }
-    })
+pub fn damage(bytes: &[u8], offset: u64) -> Option<usize> {
+    bytes.iter().zip(offset..).position(|(byte, at)| *byte != pattern(at))
 }
 
-fn pattern() -> [u8; 480] {
-    let mut pattern = [0; 480];
-    for (i, word) in pattern.chunks_exact_mut(2).enumerate() {
-        word.copy_from_slice(&(0x7ff0_u16 + 1 + (i % 15) as u16).to_le_bytes());
-    }
-    pattern
+/// The byte of a guard at this place of the arena.
+fn pattern(at: u64) -> u8 {
+    let word = 0x7ff1 + ((at / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 15;
+    if at.is_multiple_of(2) { word as u8 } else { (word >> 8) as u8 }
 }
 
 #[cfg(test)]
@@ -118,13 +118,22 @@ mod tests {
     #[test]
     fn any_written_byte_shows() {
         let mut guard = vec![0; 5000];
-        fill_guard(&mut guard);
-        assert_eq!(damage(&guard), None);
+        fill_guard(&mut guard, 4096);
+        assert_eq!(damage(&guard, 4096), None);
         for at in [0, 479, 480, 4999] {
             let mut hurt = guard.clone();
             hurt[at] ^= 1;
-            assert_eq!(damage(&hurt), Some(at));
+            assert_eq!(damage(&hurt, 4096), Some(at));
         }
         assert!(f32::from_le_bytes([guard[0], guard[1], guard[2], guard[3]]).is_nan());
+    }
+
+    #[test]
+    fn no_guard_is_a_copy_of_another() {
+        let mut guard = vec![0; 4096];
+        fill_guard(&mut guard, 0);
+        for offset in (256..1 << 20).step_by(256) {
+            assert!(damage(&guard, offset).is_some_and(|at| at < 64), "{offset}");
+        }
     }
 }

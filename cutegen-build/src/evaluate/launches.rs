@@ -6,7 +6,7 @@
 
 use cutegen_spec::tensor::Role;
 
-use super::arena::{POISON, SECOND_POISON};
+use super::arena::{POISON, poison};
 use super::candidate::Loadable;
 use super::case::Case;
 use super::desk::{Desk, Differing, Filling, Output, Trespass};
@@ -14,6 +14,7 @@ use super::element;
 use super::error::Error;
 use super::fault::{Check, Fault};
 use super::image::{Image, place};
+use super::inputs::mix;
 use super::judge::Session;
 use super::outcome::{Correctness, Outcome};
 use super::protocol::{Action, Done, Job, Region, Reply, Run};
@@ -32,7 +33,7 @@ impl<D: Desk> Session<D> {
         let first = self.launch(variant, case, image, POISON, true)?;
         self.untouched(case, &first, POISON)?;
         for repeat in 1..repeats.max(2) {
-            let poison = if repeat % 2 == 0 { POISON } else { SECOND_POISON };
+            let poison = poison(self.settings.seed ^ mix(case.distribution as u64), repeat);
             let again = self.launch(variant, case, image, poison, false)?;
             self.untouched(case, &again, poison)?;
             self.unwritten(case, [(&first, POISON), (&again, poison)])?;

@@ -9,6 +9,8 @@ mod bed;
 #[path = "../evaluate/bench.rs"]
 #[expect(dead_code, reason = "the session of another test; half of it is needed here")]
 mod bench;
+#[path = "../evaluate/bodies.rs"]
+mod bodies;
 #[path = "../evaluate/kernels.rs"]
 #[expect(dead_code, reason = "the kernels of another test; one is needed here")]
 mod kernels;

@@ -124,8 +124,8 @@ impl Host {
         let source = format!("{ATTEMPTS}{}{entries}", GEMM.arguments);
         let bench = Bench::new(&GEMM);
         let candidate = bench.whole(&source, GEMM.args);
-        let (walled, open) =
-            (bench.judge_with(Checks::default(), true), bench.judge_with(Checks::default(), false));
+        let walls = |up: bool| bench.judge_with(|settings| settings.workers.limits.walls = up);
+        let (walled, open) = (walls(true), walls(false));
         Host { _bench: bench, candidate, walled, open }
     }
 }

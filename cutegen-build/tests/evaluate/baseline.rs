@@ -4,7 +4,8 @@ use cutegen_build::evaluate::{Check, Checks, Distribution, Fault, Outcome};
 
 use crate::Test;
 use crate::bench::Bench;
-use crate::honest::{HONEST_GEMM, HONEST_SILU, HONEST_VARIANCE, gemm_orders, rms_bodies};
+use crate::bodies::{HONEST_GEMM, HONEST_SILU, HONEST_VARIANCE};
+use crate::honest::{gemm_orders, rms_bodies};
 use crate::kernels::{GEMM_8, RMS_NORM, SILU_MUL, VARIANCE};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -13,10 +14,10 @@ pub(crate) const TESTS: &[Test] = &[
     ("baseline::sees_no_candidate", sees_no_candidate),
 ];
 
-/// An accumulator that drops what it can't hold, at each of 8 terms. Terms of one sign then lose about
+/// An accumulator that drops what it can't hold, at each of 8 large terms. Terms of one sign then lose about
 /// `0.7 (n + 1) / 2` roundings of their sum, 3.2 u; the bound allows 7.7 u, the drift of a tensor core's blocks 1 u.
 const TRUNCATED: &str = "auto cut = [](double d) { float f = float(d); return std::fabs(double(f)) > std::fabs(d) ? std::nextafterf(f, 0) : f; };
-  EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s = cut(double(s) + double(A(l)) * double(B(l))); OUT = s; }";
+  EACH { float s = 0; for (int64_t l = 0; l < K; ++l) { double next = double(s) + double(A(l)) * double(B(l)); s = std::fabs(next) > 1e5 ? cut(next) : float(next); } OUT = s; }";
 
 fn every_sum_truncated() {
     let bench = Bench::trusting(&GEMM_8, HONEST_GEMM, true);
@@ -25,7 +26,7 @@ fn every_sum_truncated() {
     let Outcome::Incorrect(Fault::Rms { place, apart }) = &outcome else { panic!("{outcome:?}") };
     assert_eq!(place.distribution, Distribution::LargeMean, "all terms have one sign");
     assert!(apart.found > apart.limit && apart.baseline < apart.limit, "{apart:?}");
-    bench.falls_to(&candidate, Check::Rms);
+    bench.passes(&candidate, Checks::default().without(Check::Rms));
     bench.passes(&bench.candidate(HONEST_GEMM), Checks::default());
 }
 

@@ -5,9 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use cutegen_build::evaluate::protocol::{Backend, Limits};
-use cutegen_build::evaluate::{
-    Baseline, Candidate, Check, Checks, Judge, Outcome, Question, Settings, Workers,
-};
+use cutegen_build::evaluate::{Baseline, Candidate, Checks, Judge, Outcome, Question, Settings, Workers};
 use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;

@@ -2,7 +2,7 @@
 
 use cutegen_spec::spec::KernelSpec;
 
-use crate::honest::{HONEST_GEMM, HONEST_RMS_NORM, HONEST_SILU, HONEST_VARIANCE};
+use crate::bodies::{HONEST_GEMM, HONEST_RMS_NORM, HONEST_SILU, HONEST_VARIANCE};
 
 /// One kernel.
 pub(crate) struct Kernel {

@@ -5,6 +5,7 @@
 
 mod baseline;
 mod bench;
+mod bodies;
 mod harmful;
 mod honest;
 mod hostile;

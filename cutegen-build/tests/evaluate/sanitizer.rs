@@ -9,7 +9,7 @@ use cutegen_build::evaluate::sanitize::{Sanitized, Tool};
 
 use crate::Test;
 use crate::bench::Bench;
-use crate::honest::HONEST_SILU;
+use crate::bodies::HONEST_SILU;
 use crate::kernels::SILU_MUL;
 
 pub(crate) const TESTS: &[Test] =

@@ -4,7 +4,7 @@ use cutegen_build::evaluate::{Check, Checks, Crash, Outcome};
 
 use crate::Test;
 use crate::bench::Bench;
-use crate::honest::HONEST_GEMM;
+use crate::bodies::HONEST_GEMM;
 use crate::kernels::GEMM;
 
 pub(crate) const TESTS: &[Test] =

@@ -182,7 +182,8 @@ impl Desk for CudaDesk {
         };
         let found = self.firsts(guards.len() + inputs.len(), |i, first| match guards.get(i) {
             Some(guard) => {
-                let words = [Word::Wide(arena.memory.at(*guard)?), Word::Wide(guard.bytes), first];
+                let (at, bytes) = (arena.memory.at(*guard)?, guard.bytes);
+                let words = [Word::Wide(at), Word::Wide(bytes), Word::Wide(guard.offset), first];
                 self.kernels.go("cutegen_guard_damage", guard.bytes, &words)
             }
             None => {
@@ -377,7 +378,8 @@ impl Desk for CudaDesk {
 
 impl CudaDesk {
     fn fill_guard(&self, arena: &Arena, guard: Region) -> Result<(), Error> {
-        let words = [Word::Wide(arena.memory.at(guard)?), Word::Wide(guard.bytes)];
+        let at = arena.memory.at(guard)?;
+        let words = [Word::Wide(at), Word::Wide(guard.bytes), Word::Wide(guard.offset)];
         self.kernels.go("cutegen_guard_fill", guard.bytes, &words)
     }
 

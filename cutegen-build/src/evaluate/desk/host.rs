@@ -106,7 +106,7 @@ impl Desk for HostDesk {
         checks: &Checks,
     ) -> Result<Option<Trespass>, Error> {
         for guard in image.guards.iter().filter(|_| checks.has(Check::Guards)) {
-            if let Some(at) = damage(arena.slice(*guard)?) {
+            if let Some(at) = damage(arena.slice(*guard)?, guard.offset) {
                 return Ok(Some(Trespass::Guard(guard.offset + at as u64)));
             }
         }
@@ -200,7 +200,7 @@ impl Desk for HostDesk {
         poison: u8,
     ) -> Result<(), Error> {
         for guard in guards {
-            fill_guard(arena.slice_mut(*guard)?);
+            fill_guard(arena.slice_mut(*guard)?, guard.offset);
         }
         for program in programs {
             arena.slice_mut(program.workspace)?.fill(poison);
@@ -231,7 +231,7 @@ pub(in crate::evaluate) fn fill<H>(
 ) -> Result<(), Error> {
     let Filling { image, contract, poison, checks, .. } = filling;
     for guard in &image.guards {
-        fill_guard(arena.slice_mut(*guard)?);
+        fill_guard(arena.slice_mut(*guard)?, guard.offset);
     }
     for (region, contents) in image.tensors.iter().zip(contents) {
         match contents {

@@ -63,19 +63,20 @@ static __device__ bool is_float(u32 type) { return type <= F8E5M2; }
 // Largest of non-negative doubles: their bits are ordered as they are.
 static __device__ void raise(u64* most, double value) { if (value > 0.0) atomicMax(most, u64(__double_as_longlong(value))); }
 
-// The pattern of guards: 16-bit words 0x7ff1..0x7fff by their place.
-static __device__ u8 guard_byte(u64 i) {
-  const u32 word = 0x7ff1 + (i / 2 % 240) % 15;
-  return u8(i % 2 ? word >> 8 : word);
+// The pattern of guards, by the place in the arena; see `arena.rs`.
+static __device__ u8 guard_byte(u64 place) {
+  const u64 word = 0x7ff1 + (place / 2 * 0x9e3779b97f4a7c15ull >> 32) % 15;
+  return u8(place % 2 ? word >> 8 : word);
 }
 
-extern "C" __global__ void cutegen_guard_fill(u8* at, u64 bytes) {
-  for (EACH(i, bytes)) at[i] = guard_byte(i);
+// offset: place of the guard in the arena.
+extern "C" __global__ void cutegen_guard_fill(u8* at, u64 bytes, u64 offset) {
+  for (EACH(i, bytes)) at[i] = guard_byte(offset + i);
 }
 
 // first: position of the first damaged byte.
-extern "C" __global__ void cutegen_guard_damage(const u8* at, u64 bytes, u64* first) {
-  for (EACH(i, bytes)) if (at[i] != guard_byte(i)) atomicMin(first, i);
+extern "C" __global__ void cutegen_guard_damage(const u8* at, u64 bytes, u64 offset, u64* first) {
+  for (EACH(i, bytes)) if (at[i] != guard_byte(offset + i)) atomicMin(first, i);
 }
 
 // first: position of the first byte in which both differ.
