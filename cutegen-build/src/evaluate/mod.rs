@@ -34,8 +34,8 @@ mod strided;
 mod timing;
 mod worker;
 
-/// Revision of the gate: a change to what it checks or how it times makes older evidence older.
-pub const GATE: u32 = 1;
+/// Revision of the gate, which a replaying build knows too.
+pub use cutegen_spec::record::GATE;
 
 pub use candidate::Candidate;
 pub use case::{ScalarChoice, contents};

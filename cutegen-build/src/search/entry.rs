@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
-use cutegen_spec::record::{self, Evidence, Kind, Record, Timing, Variant};
+use cutegen_spec::record::{self, Evidence, Kind, Record, ReferenceOn, Seeds, Timing, Variant};
 use cutegen_spec::target::Target;
 
 use super::compiled::Compiled;
@@ -75,7 +75,7 @@ fn variant(
     })
 }
 
-fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
+pub(super) fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
     let correctness = &judged.correctness;
     let incumbent = match kind {
         Kind::Tuned => "naive",
@@ -86,23 +86,29 @@ fn evidence(plan: &Plan, kind: Kind, judged: &Judged) -> Evidence {
             workload: workload.axes.clone(),
             micros: timing.candidate_us,
             incumbent: incumbent.to_owned(),
+            incumbent_micros: Some(timing.incumbent_us),
             speedup: timing.speedup,
             low: timing.low,
             high: timing.high,
             samples: timing.samples,
+            ..Timing::default()
         };
+    let timings: Vec<Timing> = plan.spec.workloads.iter().zip(&judged.timings).map(timing).collect();
     Evidence {
         gate: GATE,
         device: correctness.device.clone(),
-        seed: judged.seed,
+        seeds: Seeds { judging: judged.seed, timing: timings.first().map(|_| judged.seed) },
         shapes: correctness.shapes.iter().map(|axes| shape(plan, axes)).collect(),
         distributions: correctness.distributions.iter().map(ToString::to_string).collect(),
         elements: correctness.elements,
+        not_judged: Some(correctness.not_judged),
+        reference: Some(ReferenceOn::Host),
         worst_share: correctness.worst_share,
         repeats: correctness.repeats,
         sanitizer: judged.sanitizer.clone(),
         not_enforced: correctness.not_enforced.clone(),
-        timings: plan.spec.workloads.iter().zip(&judged.timings).map(timing).collect(),
+        timings,
+        ..Evidence::default()
     }
 }
 
