@@ -17,6 +17,7 @@ pub mod replay;
 mod sample;
 mod seal;
 mod temp;
+pub mod trust;
 pub mod user;
 mod write;
 
