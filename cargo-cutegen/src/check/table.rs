@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cutegen_build::store::trust::{Doubt, extents};
 use cutegen_spec::target::Target;
 use serde::Serialize;
 
@@ -19,6 +20,9 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stale: Option<String>,
     pub(super) workloads: Vec<Work>,
+    /// What may be said against its evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) doubts: Vec<Doubt>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
 }
@@ -60,6 +64,18 @@ pub(super) struct Launched {
     pub(super) speedup: Option<f64>,
 }
 
+impl Row {
+    /// The target as people say it: the only host target of this version needs no triple.
+    pub(super) fn short_target(&self) -> &str {
+        if self.target == Target::host().to_string() { "host" } else { &self.target }
+    }
+
+    /// Whether what was timed is not what is declared.
+    pub(super) fn has_drifted(&self) -> bool {
+        self.doubts.iter().any(|doubt| doubt.variant().is_none())
+    }
+}
+
 /// The columns' names.
 pub(super) fn title() -> Vec<String> {
     ["kernel", "target", "family", "workload", "MB", "Mflop", "flop/B", "roof us", "bound", "entry"]
@@ -73,9 +89,7 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Vec<String>> {
 }
 
 fn kernel_lines(row: &Row) -> Vec<Vec<String>> {
-    // the only host target of this version needs no triple
-    let target = if row.target == Target::host().to_string() { "host" } else { &row.target };
-    let head = [row.kernel.clone(), target.to_owned(), row.family.to_owned()];
+    let head = [row.kernel.clone(), row.short_target().to_owned(), row.family.to_owned()];
     if row.workloads.is_empty() {
         let none = vec!["-".to_owned(); 6];
         return vec![[head.to_vec(), none, vec![entry(row, None)]].concat()];
@@ -90,9 +104,8 @@ fn kernel_lines(row: &Row) -> Vec<Vec<String>> {
 
 fn numbers(work: &Work) -> Vec<String> {
     let dash = || "-".to_owned();
-    let axes: Vec<String> = work.axes.iter().map(|(axis, extent)| format!("{axis}={extent}")).collect();
     vec![
-        if axes.is_empty() { dash() } else { axes.join(" ") },
+        if work.axes.is_empty() { dash() } else { extents(&work.axes) },
         digits(work.bytes / 1e6),
         digits(work.flops / 1e6),
         digits(work.intensity),
@@ -119,7 +132,7 @@ pub(super) fn reasons(rows: &[Row]) -> Vec<String> {
 }
 
 /// Three significant digits, and never an exponent.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         v if v == 0.0 || v >= 99.95 => 0,
         v if v >= 9.995 => 1,

@@ -1,13 +1,17 @@
 //! Verify: a locked entry judged again on this machine, or its sources compiled again to the same bytes.
 
+use std::path::Path;
+use std::time::Instant;
+
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::record::Variant;
+use cutegen_spec::record::{Evidence, Record, Variant};
 use cutegen_spec::target::Target;
 use serde::Serialize;
+use tempfile::TempDir;
 
-use super::compiled;
 use super::error::SearchError;
-use super::rounds;
+use super::rounds::{self, Judged};
+use super::{compiled, entry};
 use crate::compile::{CompileJob, CompileOutcome, CompileSetup, compile};
 use crate::evaluate::{self, Outcome};
 use crate::plan::Plan;
@@ -45,11 +49,58 @@ pub type Verdict = Outcome;
 
 /// Judges the entry's variants as one list.
 pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
-    let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
+    let folder = folder()?;
     let mut judge = rounds::judge(setup, plan, folder.path(), Vec::new(), rounds::fresh_seed())?;
+    Ok(judge.full(&candidates(plan, entry, folder.path())?)?)
+}
+
+/// Judges each variant with those behind it, as the runtime falls back; the record with what was seen, or the first
+/// verdict that is not a pass. Timings stay as they are.
+pub(super) fn judge_again(
+    setup: &CompileSetup,
+    plan: &Plan,
+    entry: &Entry,
+) -> Result<Result<Record, Verdict>, SearchError> {
+    let (folder, seed) = (folder()?, rounds::fresh_seed());
+    let mut judge = rounds::judge(setup, plan, folder.path(), Vec::new(), seed)?;
+    let list = candidates(plan, entry, folder.path())?;
+    let mut record = entry.record.clone();
+    for (at, variant) in record.variants.iter_mut().enumerate() {
+        let started = Instant::now();
+        let correctness = match judge.full(&list[at..])? {
+            Outcome::Passed { correctness, .. } => correctness,
+            refused => return Ok(Err(refused)),
+        };
+        let sanitizer = match compiled::sanitize(plan, &mut judge, &list[at])? {
+            Ok(sanitizer) => sanitizer,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let judged = Judged { correctness, timings: Vec::new(), seed, sanitizer };
+        let fresh = entry::evidence(plan, variant.kind, &judged);
+        let seconds = Some(started.elapsed().as_secs_f64());
+        variant.evidence = Some(with_timings(Evidence { judge_seconds: seconds, ..fresh }, variant));
+    }
+    Ok(Ok(record))
+}
+
+/// The timings that a variant has, and their seed, under what was judged of it now.
+fn with_timings(mut fresh: Evidence, variant: &Variant) -> Evidence {
+    if let Some(old) = &variant.evidence {
+        fresh.timings.clone_from(&old.timings);
+        fresh.seeds.timing = old.seeds.timing.filter(|_| !old.timings.is_empty());
+    }
+    fresh
+}
+
+fn folder() -> Result<TempDir, SearchError> {
+    tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))
+}
+
+/// The entry's variants as the gate takes them, unpacked into `folder`.
+fn candidates(plan: &Plan, entry: &Entry, folder: &Path) -> Result<Vec<evaluate::Candidate>, SearchError> {
     let mut list = Vec::new();
     for (variant, stored) in entry.record.variants.iter().zip(&entry.artifacts) {
-        let path = folder.path().join(format!("{}.artifact", variant.name));
+        let path = folder.join(format!("{}.artifact", variant.name));
         let bytes = inflate(plan, variant, stored).map_err(|error| SearchError::File(path.clone(), error))?;
         std::fs::write(&path, bytes).map_err(|error| SearchError::File(path.clone(), error))?;
         list.push(evaluate::Candidate {
@@ -59,7 +110,7 @@ pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Resul
             prefer: variant.prefer.clone(),
         });
     }
-    Ok(judge.full(&list)?)
+    Ok(list)
 }
 
 /// The judged bytes of a stored artifact, checked against the record.

@@ -13,6 +13,7 @@ mod guard;
 pub mod lock_file;
 mod read;
 pub mod replay;
+mod restate;
 #[cfg(test)]
 mod sample;
 mod seal;
