@@ -14,6 +14,8 @@ use super::rounds::{self, Judged};
 use super::{compiled, entry};
 use crate::compile::{CompileJob, CompileOutcome, CompileSetup, compile};
 use crate::evaluate::{self, Outcome};
+use crate::generate::template::Templates;
+use crate::generate::{Feedback, Generator as _};
 use crate::plan::Plan;
 use crate::store::Entry;
 
@@ -50,7 +52,7 @@ pub type Verdict = Outcome;
 /// Judges the entry's variants as one list.
 pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
     let folder = folder()?;
-    let mut judge = rounds::judge(setup, plan, folder.path(), Vec::new(), rounds::fresh_seed())?;
+    let mut judge = rounds::judge(setup, plan, folder.path(), tiles(setup, plan)?, rounds::fresh_seed())?;
     Ok(judge.full(&candidates(plan, entry, folder.path())?)?)
 }
 
@@ -62,7 +64,7 @@ pub(super) fn judge_again(
     entry: &Entry,
 ) -> Result<Result<Record, Verdict>, SearchError> {
     let (folder, seed) = (folder()?, rounds::fresh_seed());
-    let mut judge = rounds::judge(setup, plan, folder.path(), Vec::new(), seed)?;
+    let mut judge = rounds::judge(setup, plan, folder.path(), tiles(setup, plan)?, seed)?;
     let list = candidates(plan, entry, folder.path())?;
     let mut record = entry.record.clone();
     for (at, variant) in record.variants.iter_mut().enumerate() {
@@ -90,6 +92,13 @@ fn with_timings(mut fresh: Evidence, variant: &Variant) -> Evidence {
         fresh.seeds.timing = old.seeds.timing.filter(|_| !old.timings.is_empty());
     }
     fresh
+}
+
+/// Tile extents of all that a search would try first: it judges at their edges, and so does judging again.
+fn tiles(setup: &CompileSetup, plan: &Plan) -> Result<Vec<i64>, SearchError> {
+    let mut generator = Templates { toolchain: compiled::fingerprint(setup, &plan.target)? };
+    let proposals = generator.propose(plan, &Feedback::default());
+    Ok(proposals.iter().flat_map(|candidate| &candidate.tiles).map(|(_, extent)| *extent).collect())
 }
 
 fn folder() -> Result<TempDir, SearchError> {
