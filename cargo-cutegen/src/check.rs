@@ -112,11 +112,14 @@ fn work(plan: &Plan, workload: &Workload, record: Option<&Record>) -> Option<Wor
 fn launched(record: &Record, workload: &Workload, axes: &[i64], tensors: usize) -> Option<Launched> {
     let variant = &record.variants[record.choose(axes, &vec![0; tensors])?];
     let timings = variant.evidence.iter().flat_map(|evidence| &evidence.timings);
-    let timing = timings.into_iter().find(|timing| timing.workload == workload.axes);
+    let here = timings.filter(|timing| timing.workload == workload.axes);
+    // of several incumbents the strongest one tells most
+    let timing = here.min_by(|a, b| a.speedup.total_cmp(&b.speedup));
     Some(Launched {
         variant: variant.name.clone(),
         micros: timing.map(|timing| timing.micros),
         speedup: timing.map(|timing| timing.speedup),
+        incumbent: timing.map(|timing| timing.incumbent.clone()),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cutegen_build::store::trust::{Doubt, extents};
+use cutegen_spec::record::incumbent;
 use cutegen_spec::target::Target;
 use serde::Serialize;
 
@@ -62,6 +63,9 @@ pub(super) struct Launched {
     /// Over the incumbent, where it was timed at this workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) speedup: Option<f64>,
+    /// The strongest of those that it was timed against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) incumbent: Option<String>,
 }
 
 impl Row {
@@ -114,14 +118,17 @@ fn numbers(work: &Work) -> Vec<String> {
     ]
 }
 
-/// `tuned NAME 1.23x`, `stale: math moved`, or the state alone.
+/// `tuned NAME 1.23x`, over another incumbent than the naive kernel `tuned NAME 1.23x cublaslt`, `stale: math moved`, or
+/// the state alone.
 fn entry(row: &Row, launched: Option<&Launched>) -> String {
     if let Some(why) = &row.stale {
         return format!("{}: {why}", row.state);
     }
     let Some(launched) = launched else { return row.state.to_owned() };
     let speedup = launched.speedup.map(|s| format!(" {s:.2}x")).unwrap_or_default();
-    format!("{} {}{speedup}", row.state, launched.variant)
+    let over = launched.incumbent.as_deref().filter(|incumbent| *incumbent != incumbent::NAIVE);
+    let over = over.map(|incumbent| format!(" {incumbent}")).unwrap_or_default();
+    format!("{} {}{speedup}{over}", row.state, launched.variant)
 }
 
 /// Why each `general` kernel is in no faster family, once however many targets it has.
@@ -171,8 +178,13 @@ mod tests {
 
     #[test]
     fn a_line_for_each_workload() {
-        let tuned = Launched { variant: "rows4".to_owned(), micros: Some(2.0), speedup: Some(1.309) };
-        let naive = Launched { variant: "naive".to_owned(), micros: None, speedup: None };
+        let tuned = Launched {
+            variant: "rows4".to_owned(),
+            micros: Some(2.0),
+            speedup: Some(1.309),
+            incumbent: Some("naive".to_owned()),
+        };
+        let naive = Launched { variant: "naive".to_owned(), micros: None, speedup: None, incumbent: None };
         let row = row(
             "sm_90a",
             "tuned",
@@ -196,6 +208,19 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert_eq!(title().len(), expected[0].len());
+    }
+
+    #[test]
+    fn another_incumbent_is_named() {
+        let over = |incumbent: &str| Launched {
+            variant: "wgmma".to_owned(),
+            micros: Some(2.0),
+            speedup: Some(1.021),
+            incumbent: Some(incumbent.to_owned()),
+        };
+        let works = vec![work(128, None, Some(over("cublaslt"))), work(1, None, Some(over("naive")))];
+        let lines = lines(&[row("sm_90a", "tuned", works)]);
+        assert_eq!([&lines[0][9], &lines[1][9]], ["tuned wgmma 1.02x cublaslt", "tuned wgmma 1.02x"]);
     }
 
     #[test]

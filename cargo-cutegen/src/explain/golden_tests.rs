@@ -13,6 +13,7 @@ use cutegen_build::store::{Store, lock_file};
 use cutegen_spec::record::{Clocks, Evidence, Figures, Record, ReferenceOn, Seeds, Timing, incumbent};
 
 use super::kernel::{commands, sheet, unknown};
+use super::speed::roofs;
 use super::variant::wrapped;
 
 fn root() -> PathBuf {
@@ -33,14 +34,19 @@ fn committed(kernel: &str, target: &str) -> (Plan, Record) {
 
 fn holds(name: &str, plan: &Plan, record: &Record) {
     let commands = commands(plan, " --specs kernel-specs --cache cache");
-    let text = format!("{}\n", sheet(plan, record, &commands).join("\n"));
+    let roofs = roofs(plan, record);
+    let text = format!("{}\n", sheet(plan, record, &commands, &roofs).join("\n"));
     for line in text.lines() {
         let single = line.split_whitespace().count() <= 2; // a word that no line holds
         assert!(line.chars().count() <= 100 || single, "over 100 columns: {line}");
     }
+    same(name, &text);
+}
+
+fn same(name: &str, text: &str) {
     let path = root().join("tests/golden/explain").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, &text).expect("written");
+        fs::write(&path, text).expect("written");
     }
     let golden = fs::read_to_string(&path).unwrap_or_default();
     assert!(golden == text, "{name}; UPDATE_GOLDEN=1 rewrites it; now:\n{text}");
@@ -120,6 +126,22 @@ fn every_field_of_evidence_is_told() {
     let (plan, mut record) = committed("silu_mul", "sm_90a");
     record.variants[0].evidence = Some(every_field());
     holds("every_field.txt", &plan, &record);
+    same("every_field.record.toml", &record.to_toml().expect("prints"));
+}
+
+#[test]
+fn a_recorded_roof_goes_before_a_computed_one() {
+    let (plan, mut record) = committed("silu_mul", "sm_90a");
+    let of = |record: &Record| roofs(&plan, record).iter().map(|roof| roof.micros).collect::<Vec<_>>();
+    // two inputs and an output of 2 bytes an element, at the 4.18 TB/s that the plan's figures say
+    let computed = of(&record);
+    let expected = [180_224.0, 16_777_216.0].map(|n: f64| n * 6.0 / 4.18e6);
+    assert!(computed.iter().zip(expected).all(|(found, e)| (found / e - 1.0).abs() < 1e-3), "{computed:?}");
+    let timings = &mut record.variants[0].evidence.as_mut().expect("judged").timings;
+    timings[1].roof_micros = Some(23.0);
+    assert_eq!(of(&record), [computed[0], 23.0]);
+    let (host, record) = committed("silu_mul", "host");
+    assert_eq!(roofs(&host, &record).len(), 0, "no figures of a CPU");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use cutegen_spec::record::{Record, Variant};
 use cutegen_spec::target::Target;
 use serde::Serialize;
 
+use super::speed::{Roof, roofs};
 use super::variant;
 use crate::args::{Command, Select};
 use crate::check::doubted;
@@ -34,6 +35,7 @@ struct Row<'a> {
     state: &'static str,
     doubts: Vec<Doubt>,
     variants: &'a [Variant],
+    roofs: Vec<Roof>,
     commands: Vec<String>,
 }
 
@@ -44,7 +46,12 @@ pub(super) fn print(
     target: Option<&str>,
     out: &Output,
 ) -> Result<(), Failure> {
-    let project = project::open(command)?;
+    let project = project::open(command).map_err(|failure| match failure {
+        Failure::Usage(why) => {
+            Failure::Usage(format!("`{name}` is no code such as CG012, and as a kernel: {why}"))
+        }
+        other @ (Failure::Disagreement(_) | Failure::Machine(_)) => other,
+    })?;
     let names: Vec<&str> = project.specs.iter().map(|spec| spec.name.as_str()).collect();
     if !names.contains(&name) {
         return Err(Failure::Usage(unknown(name, &names)));
@@ -70,9 +77,9 @@ fn tell(command: &Command, project: &Project, plans: &[Plan], out: &Output) -> R
         match replay(&request(plan, project, &lock, &store)) {
             Err(error) => problems.push(error.to_string()),
             Ok(entry) => {
-                let commands = commands(plan, &flags(command));
-                let text = sheet(plan, &entry.record, &commands).join("\n");
-                out.result(&text, &row(plan, &entry.record, commands));
+                let (commands, roofs) = (commands(plan, &flags(command)), roofs(plan, &entry.record));
+                let text = sheet(plan, &entry.record, &commands, &roofs).join("\n");
+                out.result(&text, &row(plan, &entry.record, commands, roofs));
                 problems.extend(trust(plan, project, &entry.record).err().map(|below| below.to_string()));
             }
         }
@@ -80,7 +87,7 @@ fn tell(command: &Command, project: &Project, plans: &[Plan], out: &Output) -> R
     Ok(problems)
 }
 
-fn row<'a>(plan: &Plan, record: &'a Record, commands: Vec<String>) -> Row<'a> {
+fn row<'a>(plan: &Plan, record: &'a Record, commands: Vec<String>, roofs: Vec<Roof>) -> Row<'a> {
     Row {
         kernel: plan.spec.name.to_string(),
         target: plan.target.to_string(),
@@ -88,12 +95,13 @@ fn row<'a>(plan: &Plan, record: &'a Record, commands: Vec<String>) -> Row<'a> {
         state: state(record),
         doubts: doubted(plan, record),
         variants: &record.variants,
+        roofs,
         commands,
     }
 }
 
 /// The text for one target.
-pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String]) -> Vec<String> {
+pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String], roofs: &[Roof]) -> Vec<String> {
     let (kernel, target, state) = (&plan.spec.name, short(&plan.target), state(record));
     let mut lines = vec![format!("{kernel} on {target}: {state}, key {}", plan.key)];
     for doubt in doubted(plan, record) {
@@ -102,7 +110,7 @@ pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String]) -> Vec<St
     }
     for (at, one) in record.variants.iter().enumerate() {
         lines.push(String::new());
-        lines.extend(variant::lines(plan, at + 1, one));
+        lines.extend(variant::lines(plan, at + 1, one, roofs));
     }
     lines.extend([
         String::new(),

@@ -3,7 +3,8 @@
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::trust::{Workload, extents};
-use cutegen_spec::record::{Clocks, Figures, Timing};
+use cutegen_spec::record::{Clocks, Figures, Record, Timing};
+use serde::Serialize;
 
 use crate::check::table::digits;
 use crate::output::aligned;
@@ -11,20 +12,44 @@ use crate::output::aligned;
 const TITLE: [&str; 8] =
     ["against", "load", "us", "theirs us", "speedup", "95 % interval", "pairs", "of roof"];
 
+/// The least time at a workload that something was timed at.
+#[derive(Debug, Serialize)]
+pub(super) struct Roof {
+    workload: Workload,
+    pub(super) micros: f64,
+}
+
+/// Least times by the data sheet: as the record has them, else by the plan's own figures; none on the CPU.
+pub(super) fn roofs(plan: &Plan, record: &Record) -> Vec<Roof> {
+    let evidence = record.variants.iter().filter_map(|variant| variant.evidence.as_ref());
+    let timings: Vec<&Timing> = evidence.flat_map(|evidence| &evidence.timings).collect();
+    let at = |workload: &Workload| {
+        let mut here = timings.iter().filter(|timing| timing.workload == *workload);
+        let micros = here.find_map(|timing| timing.roof_micros).or_else(|| computed(plan, workload))?;
+        Some(Roof { workload: workload.clone(), micros })
+    };
+    distinct(timings.iter().copied()).into_iter().filter_map(at).collect()
+}
+
 /// All timings of a variant, workload by workload as they stand in the record.
-pub(super) fn lines(plan: &Plan, timings: &[Timing]) -> Vec<String> {
-    let mut workloads: Vec<&Workload> = Vec::new();
+pub(super) fn lines(timings: &[Timing], roofs: &[Roof]) -> Vec<String> {
+    let of = |workload: &Workload| timings.iter().filter(|t| t.workload == *workload).collect::<Vec<_>>();
+    distinct(timings.iter()).into_iter().flat_map(|workload| one(workload, &of(workload), roofs)).collect()
+}
+
+/// Workloads in the order in which they come first.
+fn distinct<'a>(timings: impl Iterator<Item = &'a Timing>) -> Vec<&'a Workload> {
+    let mut workloads = Vec::new();
     for timing in timings {
         if !workloads.contains(&&timing.workload) {
             workloads.push(&timing.workload);
         }
     }
-    let of = |workload: &&Workload| timings.iter().filter(|t| t.workload == **workload).collect::<Vec<_>>();
-    workloads.iter().flat_map(|workload| one(plan, workload, &of(workload))).collect()
+    workloads
 }
 
-fn one(plan: &Plan, workload: &Workload, timings: &[&Timing]) -> Vec<String> {
-    let roof = timings.iter().find_map(|timing| timing.roof_micros).or_else(|| roof(plan, workload));
+fn one(workload: &Workload, timings: &[&Timing], roofs: &[Roof]) -> Vec<String> {
+    let roof = roofs.iter().find(|roof| roof.workload == *workload).map(|roof| roof.micros);
     let by = roof.map(|micros| format!("; roof {} us", digits(micros))).unwrap_or_default();
     let mut lines = vec![format!("timed at {}{by}", extents(workload))];
     let title = TITLE.map(str::to_owned);
@@ -58,8 +83,7 @@ fn row(incumbent: &str, load: &str, figures: &Figures, roof: Option<f64>) -> Vec
     ]
 }
 
-/// The least time by the data sheet, where the record does not have it.
-fn roof(plan: &Plan, workload: &Workload) -> Option<f64> {
+fn computed(plan: &Plan, workload: &Workload) -> Option<f64> {
     let axes = plan.spec.bind(workload).ok()?;
     let cost = cost(&plan.spec, &plan.schedule, &axes);
     Some(roofline::ceilings(&plan.target)?.roof(roofline::unit(plan), &cost).micros)

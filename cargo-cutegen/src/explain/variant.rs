@@ -7,7 +7,7 @@ use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record::{Evidence, Kind, Variant};
 
-use super::speed;
+use super::speed::{self, Roof};
 
 /// Widest line.
 const COLUMNS: usize = 100;
@@ -15,7 +15,7 @@ const COLUMNS: usize = 100;
 const VALUES: usize = 17;
 
 /// The variant, the `number`-th that is tried.
-pub(super) fn lines(plan: &Plan, number: usize, variant: &Variant) -> Vec<String> {
+pub(super) fn lines(plan: &Plan, number: usize, variant: &Variant, roofs: &[Roof]) -> Vec<String> {
     let kind = match variant.kind {
         Kind::Tuned => "tuned",
         Kind::Naive => "naive",
@@ -35,7 +35,7 @@ pub(super) fn lines(plan: &Plan, number: usize, variant: &Variant) -> Vec<String
         None => say("judged", "not judged: no device has run it, and it was timed against nothing"),
         Some(evidence) => {
             judged(plan, evidence).iter().for_each(|(label, value)| say(label, value));
-            let timed = speed::lines(plan, &evidence.timings);
+            let timed = speed::lines(&evidence.timings, roofs);
             lines.extend(timed.into_iter().map(|line| format!("   {line}")));
         }
     }
