@@ -48,7 +48,7 @@ pub(crate) enum Verb {
     Toolchain(Toolchain),
     /// One bundle that tunes and verifies on a machine with no Rust and no network
     Pack(Pack),
-    /// Say what a diagnostic's code means, such as CG012; without one, list them
+    /// Say what a diagnostic's code such as CG012 means, or how a locked kernel was judged and timed
     Explain(Explain),
     /// Print the JSON Schema of a spec file, for editors
     Schema(Schema),
@@ -102,6 +102,12 @@ pub(crate) struct Verify {
     /// Compile each stored source and compare with the locked digest; needs no GPU
     #[arg(long)]
     pub(crate) rebuild: bool,
+    /// Write what was judged into the records, as fresh evidence; bytes, keys and lock stay
+    #[arg(long, conflicts_with = "rebuild")]
+    pub(crate) record: bool,
+    /// Also write those entries to this file, for `accept` on another machine
+    #[arg(long, value_name = "FILE", requires = "record")]
+    pub(crate) results: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -134,9 +140,12 @@ pub(crate) struct Pack {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The code; all are listed without it
-    #[arg(value_name = "CODE")]
-    pub(crate) code: Option<String>,
+    /// A diagnostic's code, or a kernel; without it, all codes are listed
+    #[arg(value_name = "CODE or KERNEL")]
+    pub(crate) word: Option<String>,
+    /// Of a kernel, only this target
+    #[arg(long, requires = "word")]
+    pub(crate) target: Option<String>,
 }
 
 #[derive(Debug, Args)]

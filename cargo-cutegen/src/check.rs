@@ -1,17 +1,19 @@
 //! `check`: whether specs, lock and store agree, and what each kernel costs. Offline, without a GPU; what CI runs.
 
-mod table;
+pub(crate) mod table;
+mod warnings;
 
 use std::collections::BTreeSet;
 
 use cutegen_build::discover::Project;
-use cutegen_build::pipeline::request;
+use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::replay::{Cause, replay};
+use cutegen_build::store::trust::{Doubt, doubts};
 use cutegen_build::store::{Store, lock_file};
 use cutegen_spec::lock::Lock;
-use cutegen_spec::record::Record;
+use cutegen_spec::record::{GATE, Record};
 use cutegen_spec::workload::Workload;
 
 use crate::args::{Check, Command};
@@ -30,6 +32,7 @@ pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), F
     let rows: Vec<Row> = plans.iter().map(|plan| row(&project, &lock, &store, plan, verb.tuned)).collect();
     out.table(&table::title(), &table::lines(&rows), &rows);
     table::reasons(&rows).iter().for_each(|reason| out.remark(reason));
+    warnings::lines(&rows).iter().for_each(|warning| out.remark(warning));
     let mut problems: Vec<String> = rows.into_iter().filter_map(|row| row.problem).collect();
     if verb.select.kernels.is_empty() && verb.select.target.is_none() {
         problems.extend(orphans(&project, &lock));
@@ -56,8 +59,17 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
         state,
         stale,
         workloads: plan.spec.workloads.iter().filter_map(|workload| work(plan, workload, record)).collect(),
-        problem: problem.or_else(|| wrong_family(plan)),
+        doubts: record.map(|record| doubted(plan, record)).unwrap_or_default(),
+        problem: problem
+            .or_else(|| trust(plan, project, record?).err().map(|below| below.to_string()))
+            .or_else(|| wrong_family(plan)),
     }
+}
+
+/// What may be said against the evidence, by this program's gate and today's workloads.
+pub(crate) fn doubted(plan: &Plan, record: &Record) -> Vec<Doubt> {
+    let declared: Vec<_> = plan.spec.workloads.iter().map(|workload| workload.axes.clone()).collect();
+    doubts(record, &declared, GATE)
 }
 
 /// What is wrong with what the lock pins; `None` when it pins nothing.
@@ -100,11 +112,14 @@ fn work(plan: &Plan, workload: &Workload, record: Option<&Record>) -> Option<Wor
 fn launched(record: &Record, workload: &Workload, axes: &[i64], tensors: usize) -> Option<Launched> {
     let variant = &record.variants[record.choose(axes, &vec![0; tensors])?];
     let timings = variant.evidence.iter().flat_map(|evidence| &evidence.timings);
-    let timing = timings.into_iter().find(|timing| timing.workload == workload.axes);
+    let here = timings.filter(|timing| timing.workload == workload.axes);
+    // of several incumbents the strongest one tells most
+    let timing = here.min_by(|a, b| a.speedup.total_cmp(&b.speedup));
     Some(Launched {
         variant: variant.name.clone(),
         micros: timing.map(|timing| timing.micros),
         speedup: timing.map(|timing| timing.speedup),
+        incumbent: timing.map(|timing| timing.incumbent.clone()),
     })
 }
 

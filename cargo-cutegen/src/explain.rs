@@ -1,83 +1,27 @@
-//! `explain`: what a diagnostic's code means, from the pages of `docs/errors/`, which this command carries.
+//! `explain`: what a diagnostic's code means, or how a kernel's locked variants were judged and timed.
 
-use cutegen_spec::diagnostic::{self, Code, nearest};
-use serde::Serialize;
+mod kernel;
+mod page;
+mod speed;
+mod variant;
 
-use crate::args::Explain;
+use crate::args::{Command, Explain};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// A code and its page.
-struct Page {
-    code: Code,
-    text: &'static str,
-}
-
-/// `errors` is a link to `docs/errors`, so that the published crate holds the pages.
-const PAGES: [Page; 15] = [
-    Page { code: diagnostic::TOML, text: include_str!("../errors/CG001.md") },
-    Page { code: diagnostic::SCHEMA, text: include_str!("../errors/CG002.md") },
-    Page { code: diagnostic::NAME, text: include_str!("../errors/CG003.md") },
-    Page { code: diagnostic::AXIS, text: include_str!("../errors/CG004.md") },
-    Page { code: diagnostic::TENSOR, text: include_str!("../errors/CG005.md") },
-    Page { code: diagnostic::SETTING, text: include_str!("../errors/CG006.md") },
-    Page { code: diagnostic::SYNTAX, text: include_str!("../errors/CG010.md") },
-    Page { code: diagnostic::UNDECLARED, text: include_str!("../errors/CG011.md") },
-    Page { code: diagnostic::ACCESS, text: include_str!("../errors/CG012.md") },
-    Page { code: diagnostic::ASSIGN, text: include_str!("../errors/CG013.md") },
-    Page { code: diagnostic::RESERVED, text: include_str!("../errors/CG014.md") },
-    Page { code: diagnostic::KIND, text: include_str!("../errors/CG015.md") },
-    Page { code: diagnostic::RANGE, text: include_str!("../errors/CG016.md") },
-    Page { code: diagnostic::COLLIDE, text: include_str!("../errors/CG017.md") },
-    Page { code: diagnostic::SIZE, text: include_str!("../errors/CG018.md") },
-];
-
-/// A page as programs get it.
-#[derive(Serialize)]
-struct Row<'a> {
-    code: String,
-    title: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-}
-
-/// Prints one page, or the list of codes.
-pub(crate) fn run(verb: &Explain, out: &Output) -> Result<(), Failure> {
-    let Some(word) = &verb.code else {
-        PAGES.iter().for_each(|page| list(page, out));
-        return Ok(());
-    };
-    let page = find(word).map_err(Failure::Usage)?;
-    let row = Row { code: page.code.to_string(), title: page.title(), text: Some(page.text) };
-    out.result(page.text.trim_end(), &row);
-    Ok(())
-}
-
-impl Page {
-    /// The heading, without the code.
-    fn title(&self) -> &'static str {
-        let heading = self.text.lines().next().unwrap_or_default();
-        heading.split_once(": ").map_or(heading, |(_, title)| title)
+/// Prints one page, the list of codes, or what is known of a kernel.
+pub(crate) fn run(command: &Command, verb: &Explain, out: &Output) -> Result<(), Failure> {
+    match &verb.word {
+        None => {
+            page::list(out);
+            Ok(())
+        }
+        Some(word) if page::is_code(word) => page::print(word, out),
+        Some(name) => kernel::print(command, name, verb.target.as_deref(), out),
     }
 }
 
-fn list(page: &Page, out: &Output) {
-    let row = Row { code: page.code.to_string(), title: page.title(), text: None };
-    out.result(&format!("{}  {}", row.code, row.title), &row);
-}
-
-/// The page that `word` names: `CG012`, in any case, or only its number.
-fn find(word: &str) -> Result<&'static Page, String> {
-    let word = word.trim().to_uppercase();
-    let number = word.strip_prefix("CG").unwrap_or(&word).parse().map(Code);
-    if let Some(page) = PAGES.iter().find(|page| number == Ok(page.code)) {
-        return Ok(page);
-    }
-    let codes: Vec<String> = PAGES.iter().map(|page| page.code.to_string()).collect();
-    let near = nearest(&word, codes.iter().map(String::as_str));
-    let near = near.map(|code| format!("; did you mean `{code}`?")).unwrap_or_default();
-    Err(format!("there is no code `{word}`{near}\nrun: cargo cutegen explain"))
-}
-
+#[cfg(test)]
+mod golden_tests;
 #[cfg(test)]
 mod tests;

@@ -46,7 +46,7 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Verify(verb) => verify::run(command, verb, out),
         Verb::Toolchain(verb) => toolchain::run(verb, out),
         Verb::Pack(verb) => pack::run(command, verb, out),
-        Verb::Explain(verb) => explain::run(verb, out),
+        Verb::Explain(verb) => explain::run(command, verb, out),
         Verb::Schema(verb) => schema::run(verb, out),
     }
 }

@@ -38,16 +38,7 @@ impl Output {
             values.iter().for_each(|value| self.result("", value));
             return;
         }
-        let width = |column: usize| {
-            let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-            cells.chain([title[column].chars().count()]).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..title.len()).map(width).collect();
-        for row in [title].into_iter().chain(rows.iter().map(Vec::as_slice)) {
-            let cells: Vec<String> =
-                row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-            line(cells.join("  ").trim_end());
-        }
+        aligned(title, rows).iter().for_each(|text| line(text));
     }
 
     /// A line below a table, for people: programs have it in a row.
@@ -121,6 +112,21 @@ impl Output {
         bar.enable_steady_tick(Duration::from_millis(200));
         *self.bar.borrow_mut() = bar;
     }
+}
+
+/// A title and rows of cells as lines of text, each column as wide as its widest cell.
+pub(crate) fn aligned(title: &[String], rows: &[Vec<String>]) -> Vec<String> {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        cells.chain([title[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..title.len()).map(width).collect();
+    let text = |row: &[String]| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    [title].into_iter().chain(rows.iter().map(Vec::as_slice)).map(text).collect()
 }
 
 /// A line on standard output. Whoever closed the pipe, as `head` does, has read enough.

@@ -105,9 +105,14 @@ fn setting(key: &str) -> Option<Value> {
             "enum": Mode::ALL.map(Mode::name),
             "default": defaults.mode.name(),
         }),
-        "min-gate" => {
-            json!({ "title": "Oldest gate revision", "description": "Accepted, without effect so far." })
-        }
+        "min-gate" => json!({
+            "title": "Oldest gate revision that is trusted",
+            "description": "check, verify and builds fail on a kernel whose evidence is older, or that nothing has \
+                            judged.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": u32::MAX,
+        }),
         _ => return None,
     })
 }

@@ -7,6 +7,7 @@ use crate::emit;
 use crate::store::StoreError;
 use crate::store::lock_file::LockError;
 use crate::store::replay::ReplayError;
+use crate::store::trust::BelowGate;
 
 /// What stops a build. Messages are lower-case; the last line is the next command where there is one.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub enum Error {
     Replay(ReplayError),
     /// A kernel cannot be replayed in mode `search`, and this build has no feature `search`.
     NeedsSearch(ReplayError),
+    /// A kernel's evidence is below the package's `min-gate`.
+    BelowGate(BelowGate),
     /// The store cannot be written.
     Store(StoreError),
     /// The library cannot be written.
@@ -71,6 +74,7 @@ impl fmt::Display for Error {
                      [build-dependencies]",
                 )
             }
+            Error::BelowGate(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
             Error::Emit(error) => error.fmt(f),
             #[cfg(feature = "search")]
@@ -90,6 +94,6 @@ macro_rules! from {
         }
     )* };
 }
-from!(Lock(LockError), Replay(ReplayError), Store(StoreError), Emit(emit::Error));
+from!(Lock(LockError), Replay(ReplayError), BelowGate(BelowGate), Store(StoreError), Emit(emit::Error));
 #[cfg(feature = "search")]
 from!(Search(crate::search::SearchError));

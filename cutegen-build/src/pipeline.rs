@@ -4,6 +4,7 @@
 //! between the question mark and the store is `search`, which a replaying build does not even contain.
 
 use cutegen_spec::lock::Lock;
+use cutegen_spec::record::Record;
 use cutegen_spec::settings::Mode;
 
 use crate::cargo::Build;
@@ -13,6 +14,7 @@ use crate::error::Error;
 use crate::event::Reporter;
 use crate::plan::Plan;
 use crate::store::replay::{ReplayError, Request, replay};
+use crate::store::trust::{BelowGate, hold_to};
 use crate::store::{Entry, Store, lock_file};
 
 /// What a build made, and what it read.
@@ -65,13 +67,25 @@ fn answers(
     let store = Store::new(&project.store);
     let (mut entries, mut errors) = (Vec::new(), Vec::new());
     for plan in plans {
-        match replay(&request(plan, project, &lock, &store)).or_else(|miss| on_miss(plan, miss, mode, events))
-        {
+        let found = replay(&request(plan, project, &lock, &store));
+        let found = found.or_else(|miss| on_miss(plan, miss, mode, events));
+        match found.and_then(|entry| trusted(plan, project, entry)) {
             Ok(entry) => entries.push(entry),
             Err(error) => errors.push(error),
         }
     }
     if errors.is_empty() { Ok(entries) } else { Err(errors) }
+}
+
+/// What the package's `min-gate` lets through, whether it was locked or found.
+fn trusted(plan: &Plan, project: &Project, entry: Entry) -> Result<Entry, Error> {
+    trust(plan, project, &entry.record)?;
+    Ok(entry)
+}
+
+/// Whether the evidence of `record` reaches the package's `min-gate`.
+pub fn trust(plan: &Plan, project: &Project, record: &Record) -> Result<(), BelowGate> {
+    hold_to(project.settings.min_gate, plan.spec.name.as_str(), &plan.target.to_string(), record)
 }
 
 /// What a plan asks of its project's lock and store.

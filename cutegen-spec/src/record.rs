@@ -1,7 +1,8 @@
 //! [`Record`]: the answer to a question, as stored in `record.toml` of an entry: the variants in the order in which
 //! the runtime tries them, each with its contract, digests and evidence. The last one is always eligible.
 
-use std::collections::BTreeMap;
+mod evidence;
+mod seeds;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,9 @@ use crate::contract::Contract;
 use crate::digest::{ArtifactDigest, CacheKey};
 use crate::eligibility::{Eligibility, dispatch};
 use crate::key::Question;
+
+pub use evidence::{Clocks, Evidence, Figures, GATE, ReferenceOn, Timing, incumbent};
+pub use seeds::Seeds;
 
 /// Version of the record's layout.
 pub const VERSION: u32 = 1;
@@ -94,56 +98,6 @@ pub struct Source {
     pub digest: ArtifactDigest,
 }
 
-/// What was run to accept a variant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Evidence {
-    /// Revision of the gate that judged it.
-    pub gate: u32,
-    /// Device and, for a GPU, driver that it was judged on.
-    pub device: String,
-    /// Seed of every drawn input.
-    pub seed: u64,
-    /// Shapes judged, as axis extents.
-    pub shapes: Vec<String>,
-    /// Distributions judged.
-    pub distributions: Vec<String>,
-    /// Elements compared.
-    pub elements: u64,
-    /// Largest error as a share of the bound.
-    pub worst_share: f64,
-    /// Bit-equal repeats.
-    pub repeats: u32,
-    /// Outcome of compute-sanitizer: `clean`, or `not run: REASON`.
-    pub sanitizer: String,
-    /// Isolation that the system did not give the workers; empty when all was enforced.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_enforced: Vec<String>,
-    /// Timings per workload.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub timings: Vec<Timing>,
-}
-
-/// One workload's timing, interleaved with the incumbent in one process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Timing {
-    /// Axis extents.
-    pub workload: BTreeMap<String, i64>,
-    /// Median time of a launch, microseconds.
-    pub micros: f64,
-    /// The incumbent's name.
-    pub incumbent: String,
-    /// Median ratio, incumbent over candidate.
-    pub speedup: f64,
-    /// Lower end of the 95 % bootstrap interval of the ratio.
-    pub low: f64,
-    /// Upper end of it.
-    pub high: f64,
-    /// Paired samples.
-    pub samples: u32,
-}
-
 impl Record {
     /// Reads a record; a foreign version, a wrong key or a list without a last resort is an error.
     pub fn parse(text: &str) -> Result<Self, String> {
@@ -206,3 +160,6 @@ impl Record {
 struct Probe {
     version: u32,
 }
+
+#[cfg(test)]
+mod tests;

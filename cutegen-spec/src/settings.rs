@@ -46,6 +46,8 @@ pub struct Settings {
     pub store: String,
     /// The mode when `CUTEGEN_MODE` is not set.
     pub mode: Mode,
+    /// Oldest gate revision whose evidence is trusted; an unjudged variant is below every one.
+    pub min_gate: Option<u32>,
 }
 
 impl Default for Settings {
@@ -55,6 +57,7 @@ impl Default for Settings {
             specs: None,
             store: "cutegen-store".to_owned(),
             mode: Mode::Locked,
+            min_gate: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use cutegen_spec::edition;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::key::Question;
-use cutegen_spec::record::{Artifact, Evidence, Kind, Record, Source, Timing, VERSION, Variant};
+use cutegen_spec::record::{Artifact, Evidence, Kind, Record, Seeds, Source, Timing, VERSION, Variant};
 use cutegen_spec::settings::Settings;
 use cutegen_spec::target::Target;
 
@@ -103,14 +103,13 @@ fn evidence(seed: u64) -> Evidence {
     Evidence {
         gate: 3,
         device: "NVIDIA H200, driver 580.95".to_owned(),
-        seed,
+        seeds: Seeds::one(seed),
         shapes: vec!["m=64".to_owned(), "m=61".to_owned()],
         distributions: vec!["normal".to_owned(), "one-hot".to_owned()],
         elements: 125,
         worst_share: 0.25,
         repeats: 1000,
         sanitizer: "clean".to_owned(),
-        not_enforced: Vec::new(),
         timings: vec![Timing {
             workload: BTreeMap::from([("m".to_owned(), 64)]),
             micros: 2.5,
@@ -119,7 +118,9 @@ fn evidence(seed: u64) -> Evidence {
             low: 1.4,
             high: 1.6,
             samples: 40,
+            ..Timing::default()
         }],
+        ..Evidence::default()
     }
 }
 

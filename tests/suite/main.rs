@@ -3,6 +3,7 @@
 
 mod candle;
 mod emit;
+mod min_gate;
 mod replay;
 mod results;
 mod store;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use cutegen_build::store::trust::{Doubt, extents};
+use cutegen_spec::record::incumbent;
 use cutegen_spec::target::Target;
 use serde::Serialize;
 
@@ -19,6 +21,9 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stale: Option<String>,
     pub(super) workloads: Vec<Work>,
+    /// What may be said against its evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) doubts: Vec<Doubt>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
 }
@@ -58,6 +63,21 @@ pub(super) struct Launched {
     /// Over the incumbent, where it was timed at this workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) speedup: Option<f64>,
+    /// The strongest of those that it was timed against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) incumbent: Option<String>,
+}
+
+impl Row {
+    /// The target as people say it: the only host target of this version needs no triple.
+    pub(super) fn short_target(&self) -> &str {
+        if self.target == Target::host().to_string() { "host" } else { &self.target }
+    }
+
+    /// Whether what was timed is not what is declared.
+    pub(super) fn has_drifted(&self) -> bool {
+        self.doubts.iter().any(|doubt| doubt.variant().is_none())
+    }
 }
 
 /// The columns' names.
@@ -73,9 +93,7 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Vec<String>> {
 }
 
 fn kernel_lines(row: &Row) -> Vec<Vec<String>> {
-    // the only host target of this version needs no triple
-    let target = if row.target == Target::host().to_string() { "host" } else { &row.target };
-    let head = [row.kernel.clone(), target.to_owned(), row.family.to_owned()];
+    let head = [row.kernel.clone(), row.short_target().to_owned(), row.family.to_owned()];
     if row.workloads.is_empty() {
         let none = vec!["-".to_owned(); 6];
         return vec![[head.to_vec(), none, vec![entry(row, None)]].concat()];
@@ -90,9 +108,8 @@ fn kernel_lines(row: &Row) -> Vec<Vec<String>> {
 
 fn numbers(work: &Work) -> Vec<String> {
     let dash = || "-".to_owned();
-    let axes: Vec<String> = work.axes.iter().map(|(axis, extent)| format!("{axis}={extent}")).collect();
     vec![
-        if axes.is_empty() { dash() } else { axes.join(" ") },
+        if work.axes.is_empty() { dash() } else { extents(&work.axes) },
         digits(work.bytes / 1e6),
         digits(work.flops / 1e6),
         digits(work.intensity),
@@ -101,14 +118,17 @@ fn numbers(work: &Work) -> Vec<String> {
     ]
 }
 
-/// `tuned NAME 1.23x`, `stale: math moved`, or the state alone.
+/// `tuned NAME 1.23x`, over another incumbent than the naive kernel `tuned NAME 1.23x cublaslt`, `stale: math moved`, or
+/// the state alone.
 fn entry(row: &Row, launched: Option<&Launched>) -> String {
     if let Some(why) = &row.stale {
         return format!("{}: {why}", row.state);
     }
     let Some(launched) = launched else { return row.state.to_owned() };
     let speedup = launched.speedup.map(|s| format!(" {s:.2}x")).unwrap_or_default();
-    format!("{} {}{speedup}", row.state, launched.variant)
+    let over = launched.incumbent.as_deref().filter(|incumbent| *incumbent != incumbent::NAIVE);
+    let over = over.map(|incumbent| format!(" {incumbent}")).unwrap_or_default();
+    format!("{} {}{speedup}{over}", row.state, launched.variant)
 }
 
 /// Why each `general` kernel is in no faster family, once however many targets it has.
@@ -119,7 +139,7 @@ pub(super) fn reasons(rows: &[Row]) -> Vec<String> {
 }
 
 /// Three significant digits, and never an exponent.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         v if v == 0.0 || v >= 99.95 => 0,
         v if v >= 9.995 => 1,
@@ -158,8 +178,13 @@ mod tests {
 
     #[test]
     fn a_line_for_each_workload() {
-        let tuned = Launched { variant: "rows4".to_owned(), micros: Some(2.0), speedup: Some(1.309) };
-        let naive = Launched { variant: "naive".to_owned(), micros: None, speedup: None };
+        let tuned = Launched {
+            variant: "rows4".to_owned(),
+            micros: Some(2.0),
+            speedup: Some(1.309),
+            incumbent: Some("naive".to_owned()),
+        };
+        let naive = Launched { variant: "naive".to_owned(), micros: None, speedup: None, incumbent: None };
         let row = row(
             "sm_90a",
             "tuned",
@@ -183,6 +208,19 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert_eq!(title().len(), expected[0].len());
+    }
+
+    #[test]
+    fn another_incumbent_is_named() {
+        let over = |incumbent: &str| Launched {
+            variant: "wgmma".to_owned(),
+            micros: Some(2.0),
+            speedup: Some(1.021),
+            incumbent: Some(incumbent.to_owned()),
+        };
+        let works = vec![work(128, None, Some(over("cublaslt"))), work(1, None, Some(over("naive")))];
+        let lines = lines(&[row("sm_90a", "tuned", works)]);
+        assert_eq!([&lines[0][9], &lines[1][9]], ["tuned wgmma 1.02x cublaslt", "tuned wgmma 1.02x"]);
     }
 
     #[test]

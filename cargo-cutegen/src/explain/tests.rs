@@ -9,7 +9,7 @@ use cutegen_spec::diagnostic::{CODES, Code};
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::settings::Settings;
 
-use super::{PAGES, find};
+use super::page::{PAGES, find, is_code};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/errors")
@@ -57,11 +57,13 @@ fn messages_on_pages_are_the_real_ones() {
 #[test]
 fn codes_are_found_by_any_spelling_and_near_ones_suggested() {
     for word in ["CG012", "cg012", "12", "CG12", " 012"] {
+        assert!(is_code(word), "{word}");
         assert_eq!(find(word).map(|page| page.code), Ok(Code(12)), "{word}");
     }
     let told = |word| find(word).err().unwrap_or_default();
     assert_eq!(told("CG08"), "there is no code `CG08`; did you mean `CG018`?\nrun: cargo cutegen explain");
-    assert_eq!(told("what"), "there is no code `WHAT`\nrun: cargo cutegen explain");
+    assert_eq!(told("9999"), "there is no code `9999`\nrun: cargo cutegen explain");
+    assert!(!["", "cg", "cg12x", "rms_norm"].into_iter().any(is_code));
 }
 
 /// The codes of the errors in the page's example of this kind.

@@ -75,7 +75,7 @@ const BAD: [(&str, &str); 34] = [
 const GOOD_SETTINGS: &str =
     "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\n";
 
-const BAD_SETTINGS: [(&str, &str); 7] = [
+const BAD_SETTINGS: [(&str, &str); 10] = [
     ("targets = [\"sm_90a\"]", "targets = []"),
     ("targets = [\"sm_90a\"]", "targets = \"sm_90a\""),
     ("\"kernels\"", "\"/kernels\""),
@@ -83,6 +83,9 @@ const BAD_SETTINGS: [(&str, &str); 7] = [
     ("\"a/..b\"", "\"\""),
     ("\"stub\"", "\"find\""),
     ("min-gate", "mingate"),
+    ("min-gate = 1", "min-gate = 0"),
+    ("min-gate = 1", "min-gate = 4294967296"),
+    ("min-gate = 1", "min-gate = \"1\""),
 ];
 
 fn root() -> PathBuf {

@@ -52,7 +52,33 @@ pub struct Checks {
     off: Vec<Check>,
 }
 
+/// What the evidence calls each check, but for the distributions, which it lists.
+const NAMES: [(Check, &str); 16] = [
+    (Check::Guards, "guards"),
+    (Check::Inputs, "inputs"),
+    (Check::Globals, "globals"),
+    (Check::Untouched, "untouched"),
+    (Check::Poison, "poison"),
+    (Check::Values, "values"),
+    (Check::Repeats, "repeats"),
+    (Check::Rms, "rms"),
+    (Check::WorkspacePoison, "workspace-poison"),
+    (Check::Scramble, "scramble"),
+    (Check::Misalignment, "misalignment"),
+    (Check::Timed, "timed"),
+    (Check::Floor, "floor"),
+    (Check::Deadline, "deadline"),
+    (Check::Occupancy, "occupancy"),
+    (Check::Sanitizer, "sanitizer"),
+];
+
 impl Checks {
+    /// Names of those that are on, in the order in which a launch meets them.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        NAMES.into_iter().filter(|(check, _)| self.has(*check)).map(|(_, name)| name.to_owned()).collect()
+    }
+
     /// All but one; for the gate's own tests only.
     #[doc(hidden)]
     #[must_use]

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
-use cutegen_spec::record::{self, Evidence, Kind, Record, Timing, Variant};
+use cutegen_spec::record::{self, Evidence, Figures, Record, Seeds, Timing, Variant, incumbent};
 use cutegen_spec::target::Target;
 
 use super::compiled::Compiled;
 use super::error::SearchError;
 use super::finals::{Found, Judged, Timed};
-use crate::evaluate::GATE;
+use crate::evaluate::{Checks, Comparison, GATE};
 use crate::plan::Plan;
 
 /// Level of the stored cubins' compression; they are read a thousand times and written once.
@@ -71,44 +71,61 @@ fn variant(
         artifact,
         source,
         contract: candidate.contract.clone(),
-        evidence: judged.map(|judged| evidence(plan, compiled, judged)),
+        evidence: judged.map(|judged| evidence(plan, judged)),
     })
 }
 
-fn evidence(plan: &Plan, compiled: &Compiled, judged: &Judged) -> Evidence {
+/// What was run, for the record.
+pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
     let correctness = &judged.correctness;
-    let incumbent = match compiled.candidate.kind {
-        Kind::Tuned => "naive",
-        Kind::Naive => "none",
-    };
-    let timing = |(workload, Timed { burst, .. }): (&cutegen_spec::workload::Workload, &Timed)| Timing {
-        workload: workload.axes.clone(),
-        micros: burst.candidate_us,
-        incumbent: incumbent.to_owned(),
-        speedup: burst.speedup,
-        low: burst.low,
-        high: burst.high,
-        samples: burst.samples,
-    };
+    let timings: Vec<Timing> = judged.timings.iter().map(|timed| timing(plan, timed)).collect();
     Evidence {
         gate: GATE,
         device: correctness.device.clone(),
-        seed: judged.seed,
+        seeds: Seeds { judging: judged.seed, timing: timings.first().map(|_| judged.seed) },
         shapes: correctness.shapes.iter().map(|axes| shape(plan, axes)).collect(),
         distributions: correctness.distributions.iter().map(ToString::to_string).collect(),
         elements: correctness.elements,
+        not_judged: Some(correctness.not_judged),
+        reference: Some(judged.reference),
+        checks: Checks::default().names(),
+        baseline: Some(incumbent::NAIVE.to_owned()),
         worst_share: correctness.worst_share,
         repeats: correctness.repeats,
         sanitizer: judged.sanitizer.clone(),
-        not_enforced: not_enforced(judged, compiled),
-        timings: plan.spec.workloads.iter().zip(&judged.timings).map(timing).collect(),
+        not_enforced: judged.not_enforced.clone(),
+        timings,
+        judge_seconds: Some(judged.seconds),
+        ..Evidence::default()
     }
 }
 
-/// Around its runner, and around its compiler.
-fn not_enforced(judged: &Judged, compiled: &Compiled) -> Vec<String> {
-    let compiler = compiled.artifact.confinement.not_enforced();
-    judged.correctness.not_enforced.iter().cloned().chain(compiler).collect()
+fn timing(plan: &Plan, timed: &Timed) -> Timing {
+    let Figures { micros, incumbent_micros, speedup, low, high, samples } = figures(&timed.burst);
+    Timing {
+        workload: plan.spec.workloads[timed.workload].axes.clone(),
+        incumbent: timed.incumbent.to_owned(),
+        roof_micros: timed.roof_us,
+        sustained: timed.sustained.as_ref().map(figures),
+        micros,
+        incumbent_micros,
+        speedup,
+        low,
+        high,
+        samples,
+        ..Timing::default()
+    }
+}
+
+fn figures(comparison: &Comparison) -> Figures {
+    Figures {
+        micros: comparison.candidate_us,
+        incumbent_micros: Some(comparison.incumbent_us),
+        speedup: comparison.speedup,
+        low: comparison.low,
+        high: comparison.high,
+        samples: comparison.samples,
+    }
 }
 
 /// `m = 7, n = 64`

@@ -4,13 +4,15 @@
 use std::path::Path;
 use std::time::Instant;
 
+use cutegen_spec::record::{ReferenceOn, incumbent};
+
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
 use super::judging::Judging;
 use crate::evaluate::protocol::Regime;
 use crate::evaluate::{Candidate, Comparison, Correctness, Outcome};
 use crate::event::{Event, Reporter};
-use crate::plan::Plan;
+use crate::plan::{Plan, roofline};
 use crate::refine::geomean;
 
 /// An incumbent that is slower than this is not timed without pause: three seconds would be a few launches.
@@ -25,6 +27,10 @@ pub(super) struct Judged {
     pub(super) timings: Vec<Timed>,
     /// Seed of everything drawn.
     pub(super) seed: u64,
+    /// Where the reference was computed.
+    pub(super) reference: ReferenceOn,
+    /// Isolation that the system did not give the runners, nor the compiler where it was compiled here.
+    pub(super) not_enforced: Vec<String>,
     /// Outcome of compute-sanitizer, or why it did not run.
     pub(super) sanitizer: String,
     /// How long judging it took, compute-sanitizer apart.
@@ -34,6 +40,12 @@ pub(super) struct Judged {
 /// A workload's times against an incumbent.
 #[derive(Clone, Debug)]
 pub(super) struct Timed {
+    /// Position of the workload.
+    pub(super) workload: usize,
+    /// Who it was timed against.
+    pub(super) incumbent: &'static str,
+    /// The least time by the device's data sheet, microseconds.
+    pub(super) roof_us: Option<f64>,
     /// In bursts of at most 50 ms: what decides.
     pub(super) burst: Comparison,
     /// Without pause for three seconds.
@@ -82,15 +94,13 @@ impl Finals<'_> {
             what: "naive kernel",
             detail: outcome.to_string(),
         };
-        let judged = self.judge_one(&naive_gate, None)?.map_err(ours)?;
-        let compiler = naive.artifact.confinement.not_enforced();
-        let what: Vec<String> = judged.correctness.not_enforced.iter().cloned().chain(compiler).collect();
-        if !what.is_empty() {
-            events.report(&Event::NotEnforced { what });
+        let judged = self.judge_one(naive, None)?.map_err(ours)?;
+        if !judged.not_enforced.is_empty() {
+            events.report(&Event::NotEnforced { what: judged.not_enforced.clone() });
         }
         let mut best: Option<(Compiled, Judged)> = None;
         for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
-            let found = self.judge_one(&finalist.for_gate(self.folder)?, Some(&naive_gate))?;
+            let found = self.judge_one(finalist, Some(&naive_gate))?;
             let told = match &found {
                 Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
                 Err(outcome) => outcome.to_string(),
@@ -111,11 +121,12 @@ impl Finals<'_> {
     /// naive kernel alone, which is timed against nothing.
     fn judge_one(
         &mut self,
-        gate: &Candidate,
+        finalist: &Compiled,
         naive: Option<&Candidate>,
     ) -> Result<Result<Judged, Outcome>, SearchError> {
         let started = Instant::now();
-        let list: Vec<Candidate> = [gate].into_iter().chain(naive).cloned().collect();
+        let gate = finalist.for_gate(self.folder)?;
+        let list: Vec<Candidate> = [&gate].into_iter().chain(naive).cloned().collect();
         let correctness = match self.judge.full(&list)? {
             Outcome::Passed { correctness, .. } => correctness,
             outcome @ (Outcome::Incorrect(_)
@@ -125,34 +136,48 @@ impl Finals<'_> {
             | Outcome::TimedOut(_)) => return Ok(Err(outcome)),
         };
         let mut timings = Vec::new();
-        for axes in self.workloads {
-            let Some(naive) = naive else { continue };
-            match self.time(gate, naive, axes)? {
-                Ok(timed) => timings.push(timed),
-                Err(outcome) => return Ok(Err(outcome)),
+        if let Some(naive) = naive {
+            for workload in 0..self.workloads.len() {
+                match self.time(&gate, (incumbent::NAIVE, naive), workload)? {
+                    Ok(timed) => timings.push(timed),
+                    Err(outcome) => return Ok(Err(outcome)),
+                }
             }
         }
         let seconds = started.elapsed().as_secs_f64();
-        let sanitizer = compiled::sanitize(self.plan, self.judge, gate)?;
-        let seed = self.judge.seed;
-        Ok(sanitizer.map(|sanitizer| Judged { correctness, timings, seed, sanitizer, seconds }))
+        let compiler = finalist.artifact.confinement.not_enforced();
+        let not_enforced = correctness.not_enforced.iter().cloned().chain(compiler).collect();
+        let (seed, reference) = (self.judge.seed, self.judge.reference);
+        let sanitizer = compiled::sanitize(self.plan, self.judge, &gate)?;
+        Ok(sanitizer.map(|sanitizer| Judged {
+            correctness,
+            timings,
+            seed,
+            reference,
+            not_enforced,
+            sanitizer,
+            seconds,
+        }))
     }
 
     fn time(
         &mut self,
         gate: &Candidate,
-        incumbent: &Candidate,
-        axes: &[i64],
+        (name, incumbent): (&'static str, &Candidate),
+        workload: usize,
     ) -> Result<Result<Timed, Outcome>, SearchError> {
+        let axes = &self.workloads[workload];
         let burst = match self.judge.measure(gate, incumbent, axes, Regime::Burst)? {
             Ok(burst) => burst,
             Err(outcome) => return Ok(Err(outcome)),
         };
+        let roof_us = roofline::floor(self.plan).map(|floor| floor(axes));
+        let timed = |sustained| Timed { workload, incumbent: name, roof_us, burst: burst.clone(), sustained };
         if self.plan.target.is_host() || burst.incumbent_us > SUSTAINED_US {
-            return Ok(Ok(Timed { burst, sustained: None }));
+            return Ok(Ok(timed(None)));
         }
         let sustained = self.judge.measure(gate, incumbent, axes, Regime::Sustained)?;
-        Ok(sustained.map(|sustained| Timed { burst, sustained: Some(sustained) }))
+        Ok(sustained.map(|sustained| timed(Some(sustained))))
     }
 
     /// A win needs the lower ends of the intervals, together, to clear the spec's margin.

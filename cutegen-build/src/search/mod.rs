@@ -110,6 +110,12 @@ impl Searcher {
         Ok(verify::rejudge(&self.setup, plan, entry)?)
     }
 
+    /// Judges each variant of a locked entry again, on this machine: its record with fresh evidence, or the verdict
+    /// that keeps it from having any.
+    pub fn judge_again(&self, plan: &Plan, entry: &Entry) -> Result<Result<Record, Verdict>, Error> {
+        Ok(verify::judge_again(&self.setup, plan, entry)?)
+    }
+
     /// Compiles every stored source of an entry and compares with the recorded digests.
     pub fn rebuild(&self, plan: &Plan, entry: &Entry) -> Result<Vec<Rebuilt>, Error> {
         Ok(verify::rebuild(&self.setup, plan, entry)?)

@@ -1,16 +1,23 @@
 //! Verify: a locked entry judged again on this machine, or its sources compiled again to the same bytes.
 
+use std::path::Path;
+use std::time::Instant;
+
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::record::Variant;
+use cutegen_spec::record::{Evidence, Record, Variant};
 use cutegen_spec::target::Target;
 use serde::Serialize;
+use tempfile::TempDir;
 
-use super::compiled;
 use super::error::SearchError;
+use super::finals::Judged;
 use super::judging::Judging;
+use super::{compiled, entry};
 use crate::compile::{CompileJob, CompileOutcome, CompileSetup, compile};
 use crate::evaluate::{self, Outcome};
 use crate::generate;
+use crate::generate::template::Templates;
+use crate::generate::{Feedback, Generator as _};
 use crate::plan::Plan;
 use crate::store::Entry;
 
@@ -46,15 +53,80 @@ pub type Verdict = Outcome;
 
 /// Judges the entry's variants as one list.
 pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
-    let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
-    // an entry does not vouch for itself: what it is held against is compiled here
+    let (folder, trusted) = (folder()?, self::folder()?);
+    let mut judge = judging(setup, plan, trusted.path())?;
+    judge.full(&candidates(plan, entry, folder.path())?)
+}
+
+/// Judges each variant with those behind it, as the runtime falls back; the record with what was seen, or the first
+/// verdict that is not a pass. Timings stay as they are.
+pub(super) fn judge_again(
+    setup: &CompileSetup,
+    plan: &Plan,
+    entry: &Entry,
+) -> Result<Result<Record, Verdict>, SearchError> {
+    let (folder, trusted) = (folder()?, self::folder()?);
+    let mut judge = judging(setup, plan, trusted.path())?;
+    let list = candidates(plan, entry, folder.path())?;
+    let mut record = entry.record.clone();
+    for (at, variant) in record.variants.iter_mut().enumerate() {
+        let started = Instant::now();
+        let correctness = match judge.full(&list[at..])? {
+            Outcome::Passed { correctness, .. } => correctness,
+            refused => return Ok(Err(refused)),
+        };
+        let seconds = started.elapsed();
+        let sanitizer = match compiled::sanitize(plan, &mut judge, &list[at])? {
+            Ok(sanitizer) => sanitizer,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let judged = Judged {
+            not_enforced: correctness.not_enforced.clone(),
+            correctness,
+            timings: Vec::new(),
+            seed: judge.seed,
+            reference: judge.reference,
+            sanitizer,
+            seconds: seconds.as_secs_f64(),
+        };
+        let fresh = entry::evidence(plan, &judged);
+        variant.evidence = Some(with_timings(fresh, variant));
+    }
+    Ok(Ok(record))
+}
+
+/// A judge of this plan. An entry does not vouch for itself: the naive kernel that it is held against is compiled here.
+fn judging(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<Judging, SearchError> {
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
-    let trusted = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
-    let mut judge = Judging::start(setup, plan, trusted.path(), Vec::new(), &naive)?;
+    Judging::start(setup, plan, folder, tiles(setup, plan)?, &naive)
+}
+
+/// The timings that a variant has, and their seed, under what was judged of it now.
+fn with_timings(mut fresh: Evidence, variant: &Variant) -> Evidence {
+    if let Some(old) = &variant.evidence {
+        fresh.timings.clone_from(&old.timings);
+        fresh.seeds.timing = old.seeds.timing.filter(|_| !old.timings.is_empty());
+    }
+    fresh
+}
+
+/// Tile extents of all that a search would try first: it judges at their edges, and so does judging again.
+fn tiles(setup: &CompileSetup, plan: &Plan) -> Result<Vec<i64>, SearchError> {
+    let mut generator = Templates { toolchain: compiled::fingerprint(setup, &plan.target)? };
+    let proposals = generator.propose(plan, &Feedback::default());
+    Ok(proposals.iter().flat_map(|candidate| &candidate.tiles).map(|(_, extent)| *extent).collect())
+}
+
+fn folder() -> Result<TempDir, SearchError> {
+    tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))
+}
+
+/// The entry's variants as the gate takes them, unpacked into `folder`.
+fn candidates(plan: &Plan, entry: &Entry, folder: &Path) -> Result<Vec<evaluate::Candidate>, SearchError> {
     let mut list = Vec::new();
     for (variant, stored) in entry.record.variants.iter().zip(&entry.artifacts) {
-        let path = folder.path().join(format!("{}.artifact", variant.name));
+        let path = folder.join(format!("{}.artifact", variant.name));
         let bytes = inflate(plan, variant, stored).map_err(|error| SearchError::File(path.clone(), error))?;
         std::fs::write(&path, bytes).map_err(|error| SearchError::File(path.clone(), error))?;
         list.push(evaluate::Candidate {
@@ -64,7 +136,7 @@ pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Resul
             prefer: variant.prefer.clone(),
         });
     }
-    judge.full(&list)
+    Ok(list)
 }
 
 /// The judged bytes of a stored artifact, checked against the record.

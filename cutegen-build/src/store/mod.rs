@@ -13,10 +13,12 @@ mod guard;
 pub mod lock_file;
 mod read;
 pub mod replay;
+mod restate;
 #[cfg(test)]
 mod sample;
 mod seal;
 mod temp;
+pub mod trust;
 pub mod user;
 mod write;
 

@@ -169,6 +169,13 @@ impl Draft {
         Ok(draft)
     }
 
+    /// A verified entry under another record.
+    pub(super) fn restated(entry: &Entry, record: &Record) -> Result<Self, StoreError> {
+        let Self { files, .. } = Self::of(entry);
+        let files: Vec<_> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+        Self::new(record, &files)
+    }
+
     /// A verified entry, byte for byte.
     pub(super) fn of(entry: &Entry) -> Self {
         let mut files = BTreeMap::new();

@@ -38,7 +38,12 @@ pub(super) const ALL: &[Subject] = &[
     Subject { name: "plan", corpus: SPECS, fixed: shapes::all, next: mostly_right, try_one: plan },
     Subject {
         name: "record",
-        corpus: &[("cache", "record.toml"), ("cache", "cutegen.lock"), ("example-app", "cutegen.lock")],
+        corpus: &[
+            ("cache", "record.toml"),
+            ("tests/golden/explain", "record.toml"),
+            ("cache", "cutegen.lock"),
+            ("example-app", "cutegen.lock"),
+        ],
         fixed: Vec::new,
         next: mutate::any,
         try_one: record,

@@ -170,6 +170,13 @@ fn settings(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Settings {
             None => errors.push(value.expected("a mode: `locked`, `search` or `stub`")),
         }
     }
+    if let Some((_, value)) = table.get("min-gate") {
+        settings.min_gate =
+            value.integer().and_then(|gate| u32::try_from(gate).ok()).filter(|gate| *gate > 0);
+        if settings.min_gate.is_none() {
+            errors.push(value.expected("a gate revision such as `1`"));
+        }
+    }
     settings
 }
 

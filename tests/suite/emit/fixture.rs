@@ -100,15 +100,8 @@ fn evidence(target: &Target) -> Evidence {
     Evidence {
         gate: 1,
         device: device.to_owned(),
-        seed: 0,
-        shapes: Vec::new(),
-        distributions: Vec::new(),
-        elements: 0,
-        worst_share: 0.0,
-        repeats: 0,
         sanitizer: "not run: test".to_owned(),
-        not_enforced: Vec::new(),
-        timings: Vec::new(),
+        ..Evidence::default()
     }
 }
 

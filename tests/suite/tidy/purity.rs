@@ -47,6 +47,8 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/event.rs",
             // how long a search took
             "cutegen-build/src/search/mod.rs",
+            // how long judging took, for the record
+            "cutegen-build/src/search/verify.rs",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
             "cutegen-build/src/generate/model/transport.rs",

@@ -8,6 +8,7 @@ use std::io::{BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use cutegen_spec::record::ReferenceOn;
 use cutegen_spec::target::Target;
 
 use super::compiled::{self, Compiled};
@@ -35,6 +36,8 @@ pub(super) struct Judging {
     replies: BufReader<ChildStdout>,
     /// Seed of everything that it draws.
     pub(super) seed: u64,
+    /// Where it computes references.
+    pub(super) reference: ReferenceOn,
 }
 
 impl Judging {
@@ -83,7 +86,12 @@ impl Judging {
         let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(SearchError::Judge("has no pipes".to_owned()));
         };
-        let mut judging = Self { child, requests, replies: BufReader::new(replies), seed: 0 };
+        let reference = match start.reference {
+            Some(_) => ReferenceOn::Host,
+            None => ReferenceOn::Device,
+        };
+        let replies = BufReader::new(replies);
+        let mut judging = Self { child, requests, replies, seed: 0, reference };
         match judging.ask(&Ask::Start(Box::new(start)))? {
             Tell::Ready { seed } => judging.seed = seed,
             other => return Err(unexpected(&other)),

@@ -1,8 +1,9 @@
 //! The specs of the corpora. References are printed from them, as in a search.
 
-use cutegen_build::evaluate::{Judge, Question, Settings};
-use cutegen_build::plan::Plan;
+use cutegen_build::evaluate::{Baseline, Floor, Judge, OnDevice, Question, Settings};
 use cutegen_build::plan::cost::cost;
+use cutegen_build::plan::sums::only_sums;
+use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::print;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::target::Target;
@@ -221,6 +222,10 @@ impl Subject {
         settings.cost_cap = COST;
         settings.shapes_most = 9;
         settings.repeats = (20, 100);
+        settings.device = Some(OnDevice { kernels: fixtures::gate_kernels(), reference: None });
+        settings.floor = roofline::floor(&plan).map(|floor| Floor(std::rc::Rc::from(floor)));
+        settings.baseline =
+            Some(Baseline { candidate: super::honest::naive(self), only_sums: only_sums(&plan) });
         adjust(&mut settings);
         Judge::new(question, settings).expect("a session")
     }

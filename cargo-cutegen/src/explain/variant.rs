@@ -1,0 +1,175 @@
+//! One locked variant as text: who proposed it, how it is launched, what was judged, how fast it is. Names of the spec
+//! stand where the record has positions. Pure.
+
+use cutegen_build::plan::Plan;
+use cutegen_spec::contract::{self, Arg, Step};
+use cutegen_spec::eligibility::{Condition, Eligibility};
+use cutegen_spec::int_expr::IntExpr;
+use cutegen_spec::record::{Evidence, Kind, Variant};
+
+use super::speed::{self, Roof};
+
+/// Widest line.
+const COLUMNS: usize = 100;
+/// Where values begin.
+const VALUES: usize = 17;
+
+/// The variant, the `number`-th that is tried.
+pub(super) fn lines(plan: &Plan, number: usize, variant: &Variant, roofs: &[Roof]) -> Vec<String> {
+    let kind = match variant.kind {
+        Kind::Tuned => "tuned",
+        Kind::Naive => "naive",
+    };
+    let kind = if variant.name == kind { String::new() } else { format!(", {kind}") };
+    let mut lines = vec![format!("{number}. {}{kind}", variant.name)];
+    let mut say = |label: &str, value: &str| lines.extend(wrapped(label, value));
+    say("proposed by", &variant.origin);
+    say("compiled by", &variant.toolchain);
+    if let Some(driver) = variant.min_driver {
+        say("loads with", &format!("driver {driver} or newer"));
+    }
+    say("eligible", &conditions(plan, &variant.eligibility));
+    say("preferred", &conditions(plan, &variant.prefer));
+    say("launched as", &launch(plan, variant));
+    match &variant.evidence {
+        None => say("judged", "not judged: no device has run it, and it was timed against nothing"),
+        Some(evidence) => {
+            judged(plan, evidence).iter().for_each(|(label, value)| say(label, value));
+            let timed = speed::lines(&evidence.timings, roofs);
+            lines.extend(timed.into_iter().map(|line| format!("   {line}")));
+        }
+    }
+    lines
+}
+
+fn judged(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, String)> {
+    let took = evidence.judge_seconds.map(|s| format!(", in {s:.1} s")).unwrap_or_default();
+    let mut said = vec![("judged", format!("by gate {} on {}{took}", evidence.gate, evidence.device))];
+    let mut list = |label, words: &[String], between: &str| {
+        if !words.is_empty() {
+            said.push((label, words.join(between)));
+        }
+    };
+    list("checks", &evidence.checks, ", ");
+    list("shapes", &whole_shapes(evidence), "; ");
+    list("inputs", &evidence.distributions, ", ");
+    said.push(("compared", compared(evidence)));
+    said.push(("worst error", format!("{:.3} % of its bound", 100.0 * evidence.worst_share)));
+    said.extend(evidence.baseline.iter().map(|baseline| ("RMS against", baseline.clone())));
+    let equal = if plan.spec.deterministic { "equal in every bit" } else { "each judged by its values" };
+    said.push(("launches", format!("{} of one case, {equal}", evidence.repeats)));
+    said.push(("seed", evidence.seeds.to_string()));
+    said.push(("sanitizer", evidence.sanitizer.clone()));
+    let open = match evidence.not_enforced.as_slice() {
+        [] => "nothing: every wall stood".to_owned(),
+        open => open.join("; "),
+    };
+    said.push(("not enforced", open));
+    if evidence.timings.is_empty() {
+        said.push(("timed", "against nothing".to_owned()));
+    }
+    said
+}
+
+/// `m=7,n=64`: no line breaks inside a shape.
+fn whole_shapes(evidence: &Evidence) -> Vec<String> {
+    evidence.shapes.iter().map(|shape| shape.replace(" = ", "=").replace(", ", ",")).collect()
+}
+
+fn compared(evidence: &Evidence) -> String {
+    let place = evidence.reference.map(|on| format!(" with a reference on the {}", on.name()));
+    let open = match evidence.not_judged {
+        None | Some(0) => String::new(),
+        Some(open) => format!("; {open} not judged, for want of a usable bound"),
+    };
+    format!("{} elements{}{open}", evidence.elements, place.unwrap_or_default())
+}
+
+/// The contract in one line.
+fn launch(plan: &Plan, variant: &Variant) -> String {
+    let contract = &variant.contract;
+    let steps: Vec<String> = contract.steps.iter().map(|one| step(plan, one)).collect();
+    let parts: Vec<String> = contract.workspace.iter().map(|part| named(plan, &part.bytes)).collect();
+    let workspace =
+        if parts.is_empty() { String::new() } else { format!("; workspace {} bytes", parts.join(" + ")) };
+    format!("{}{workspace}", steps.join(", then "))
+}
+
+fn step(plan: &Plan, step: &Step) -> String {
+    let args: Vec<String> = step.args.iter().map(|arg| argument(plan, *arg)).collect();
+    let call = format!("({})", args.join(", "));
+    if plan.target.is_host() {
+        return format!("{}{call}", step.entry);
+    }
+    let mut shape = vec![triple(plan, &step.grid), triple(plan, &step.block)];
+    if step.smem != IntExpr::Const(0) {
+        shape.push(named(plan, &step.smem));
+    }
+    let mut text = format!("{}<<<{}>>>{call}", step.entry, shape.join(", "));
+    if step.cluster != contract::ones() {
+        text += &format!(" in clusters of {}", triple(plan, &step.cluster));
+    }
+    if step.pdl {
+        text += ", started early (PDL)";
+    }
+    if step.co_resident {
+        text += ", all blocks resident";
+    }
+    text
+}
+
+/// Three extents without the ones behind.
+fn triple(plan: &Plan, extents: &[IntExpr; 3]) -> String {
+    let used = 3 - extents.iter().rev().take_while(|extent| **extent == IntExpr::Const(1)).count();
+    let texts: Vec<String> = extents[..used.max(1)].iter().map(|extent| named(plan, extent)).collect();
+    if texts.len() == 1 { texts.concat() } else { format!("({})", texts.join(", ")) }
+}
+
+fn named(plan: &Plan, expr: &IntExpr) -> String {
+    let axis = |at: usize| plan.spec.axes.get(at).map_or_else(|| format!("a{at}"), |a| a.name.to_string());
+    expr.text(&axis)
+}
+
+fn argument(plan: &Plan, arg: Arg) -> String {
+    match arg {
+        Arg::Ptr(at) => tensor(plan, at),
+        Arg::Axis(at) => plan.spec.axes.get(at).map_or_else(|| arg.to_string(), |a| a.name.to_string()),
+        Arg::Scalar(at) => plan.spec.scalars.get(at).map_or_else(|| arg.to_string(), |s| s.name.to_string()),
+        Arg::Workspace(_) => arg.to_string(),
+    }
+}
+
+fn tensor(plan: &Plan, at: usize) -> String {
+    plan.spec.tensors.get(at).map_or_else(|| format!("t{at}"), |tensor| tensor.name.to_string())
+}
+
+fn conditions(plan: &Plan, eligibility: &Eligibility) -> String {
+    if eligibility.0.is_empty() {
+        return "always".to_owned();
+    }
+    let text = |condition: &Condition| match condition {
+        Condition::Divides { expr, by } => format!("{} % {by} == 0", named(plan, expr)),
+        Condition::AtLeast { expr, bound } => format!("{} >= {bound}", named(plan, expr)),
+        Condition::AtMost { expr, bound } => format!("{} <= {bound}", named(plan, expr)),
+        Condition::Aligned { tensor: at, bytes } => format!("{} aligned {bytes}", tensor(plan, *at)),
+    };
+    let texts: Vec<String> = eligibility.0.iter().map(text).collect();
+    format!("when {}", texts.join(" and "))
+}
+
+/// A label and its value, broken at spaces; a word longer than a line stays whole.
+pub(super) fn wrapped(label: &str, value: &str) -> Vec<String> {
+    let mut lines = vec![format!("   {label:width$}", width = VALUES - 3)];
+    for word in value.split_whitespace() {
+        let last = lines.len() - 1;
+        let (there, more) = (lines[last].chars().count(), word.chars().count());
+        let first = there <= VALUES;
+        if first || there + 1 + more <= COLUMNS {
+            lines[last] += if first { "" } else { " " };
+            lines[last] += word;
+        } else {
+            lines.push(format!("{:VALUES$}{word}", ""));
+        }
+    }
+    lines
+}

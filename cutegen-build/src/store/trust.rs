@@ -1,0 +1,212 @@
+//! What may be said against an entry's evidence: [`doubts`], which `check` warns of, and [`hold_to`], the package's
+//! `min-gate`, below which nothing is linked. Reads records only; bytes and seals are checked before.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use cutegen_spec::record::{GATE, Record};
+use serde::Serialize;
+
+/// Extents of the run-time axes, by name.
+pub type Workload = BTreeMap<String, i64>;
+
+/// Something to be said against an entry's evidence.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "doubt")]
+pub enum Doubt {
+    /// No device has judged the variant.
+    NotJudged {
+        /// The variant.
+        variant: String,
+    },
+    /// An earlier gate judged it.
+    OlderGate {
+        /// The variant.
+        variant: String,
+        /// That gate's revision.
+        gate: u32,
+    },
+    /// The spec declares a workload that nothing was timed at.
+    NotTimed {
+        /// The workload.
+        workload: Workload,
+    },
+    /// The entry was timed at a workload that the spec does not declare any more.
+    NotDeclared {
+        /// The workload.
+        workload: Workload,
+    },
+}
+
+/// An entry whose evidence is below a package's `min-gate`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BelowGate {
+    /// The kernel.
+    pub kernel: String,
+    /// Its target.
+    pub target: String,
+    /// The package's `min-gate`.
+    pub min: u32,
+    /// Variants below it, with the gate that judged each.
+    pub variants: Vec<(String, Option<u32>)>,
+}
+
+/// All that is to be said against the evidence of `record`, by a program of this gate, when these `workloads` are
+/// declared. An untuned entry is timed at none.
+#[must_use]
+pub fn doubts(record: &Record, workloads: &[Workload], gate: u32) -> Vec<Doubt> {
+    let judged = record.variants.iter().filter_map(|variant| match &variant.evidence {
+        None => Some(Doubt::NotJudged { variant: variant.name.clone() }),
+        Some(evidence) if evidence.gate < gate => {
+            Some(Doubt::OlderGate { variant: variant.name.clone(), gate: evidence.gate })
+        }
+        Some(_) => None,
+    });
+    judged.chain(drift(record, workloads)).collect()
+}
+
+fn drift(record: &Record, declared: &[Workload]) -> Vec<Doubt> {
+    if !record.is_tuned() {
+        return Vec::new();
+    }
+    let evidence = record.variants.iter().filter_map(|variant| variant.evidence.as_ref());
+    let mut timed: Vec<&Workload> =
+        evidence.flat_map(|evidence| &evidence.timings).map(|timing| &timing.workload).collect();
+    timed.sort_unstable();
+    timed.dedup();
+    let new = declared.iter().filter(|workload| !timed.contains(workload));
+    let new = new.map(|workload| Doubt::NotTimed { workload: workload.clone() });
+    let gone = timed.iter().filter(|workload| !declared.contains(workload));
+    new.chain(gone.map(|workload| Doubt::NotDeclared { workload: (*workload).clone() })).collect()
+}
+
+/// Whether every variant of `record` was judged by gate `min` or a later one. One that nothing has judged was not.
+pub fn hold_to(min: Option<u32>, kernel: &str, target: &str, record: &Record) -> Result<(), BelowGate> {
+    let Some(min) = min else { return Ok(()) };
+    let gates = record.variants.iter().map(|v| (v.name.clone(), v.evidence.as_ref().map(|e| e.gate)));
+    let variants: Vec<_> = gates.filter(|(_, gate)| gate.is_none_or(|gate| gate < min)).collect();
+    if variants.is_empty() {
+        return Ok(());
+    }
+    Err(BelowGate { kernel: kernel.to_owned(), target: target.to_owned(), min, variants })
+}
+
+/// `m=7 n=64`
+#[must_use]
+pub fn extents(workload: &Workload) -> String {
+    let axes: Vec<String> = workload.iter().map(|(axis, extent)| format!("{axis}={extent}")).collect();
+    axes.join(" ")
+}
+
+impl Doubt {
+    /// The variant, when it is about one.
+    #[must_use]
+    pub fn variant(&self) -> Option<&str> {
+        match self {
+            Doubt::NotJudged { variant } | Doubt::OlderGate { variant, .. } => Some(variant),
+            Doubt::NotTimed { .. } | Doubt::NotDeclared { .. } => None,
+        }
+    }
+}
+
+/// Without the variant's name, so that one line can say it of many.
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::NotJudged { .. } => f.write_str("not judged"),
+            Doubt::OlderGate { gate, .. } => write!(f, "judged by gate {gate}, older than gate {GATE}"),
+            Doubt::NotTimed { workload } => write!(f, "workload {} was never timed", extents(workload)),
+            Doubt::NotDeclared { workload } => {
+                write!(f, "workload {} was timed and is not declared any more", extents(workload))
+            }
+        }
+    }
+}
+
+impl fmt::Display for BelowGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, target, min, variants } = self;
+        writeln!(f, "kernel `{kernel}` for {target}: its evidence is below min-gate = {min}")?;
+        for (variant, gate) in variants {
+            match gate {
+                Some(gate) => writeln!(f, "  {variant}: judged by gate {gate}")?,
+                None => writeln!(f, "  {variant}: not judged, which is below every gate")?,
+            }
+        }
+        if *min > GATE {
+            writeln!(f, "  this version of CuTeGen judges by gate {GATE}")?;
+            return f.write_str("run: cargo install cargo-cutegen");
+        }
+        write!(f, "run: cargo cutegen verify {kernel} --target {target} --record")
+    }
+}
+
+impl std::error::Error for BelowGate {}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::record::{Evidence, GATE, Record, Timing};
+
+    use super::{Doubt, Workload, doubts, hold_to};
+    use crate::store::sample;
+
+    fn at(m: i64) -> Workload {
+        Workload::from([("m".to_owned(), m)])
+    }
+
+    fn judged(gate: u32, timed: &[i64]) -> Option<Evidence> {
+        let timing = |m: &i64| Timing { workload: at(*m), ..Timing::default() };
+        Some(Evidence { gate, timings: timed.iter().map(timing).collect(), ..Evidence::default() })
+    }
+
+    /// A tuned entry whose variants, `fast` and `naive`, were judged so.
+    fn record(fast: Option<Evidence>, naive: Option<Evidence>) -> Record {
+        let (mut record, _) = sample::entry(1);
+        record.variants[0].evidence = fast;
+        record.variants[1].evidence = naive;
+        record
+    }
+
+    #[test]
+    fn each_doubt_has_its_cause() {
+        let name = |name: &str| name.to_owned();
+        let fresh = record(judged(2, &[7, 64]), judged(2, &[]));
+        assert_eq!(doubts(&fresh, &[at(64), at(7)], 2), []);
+        let old = doubts(&fresh, &[at(64), at(7)], 3);
+        let older = |variant| Doubt::OlderGate { variant: name(variant), gate: 2 };
+        assert_eq!(old, [older("fast"), older("naive")]);
+        let half = record(judged(2, &[7]), None);
+        let drifted = [Doubt::NotJudged { variant: name("naive") }, Doubt::NotTimed { workload: at(64) }];
+        assert_eq!(doubts(&half, &[at(7), at(64)], 2), drifted);
+        let gone = [Doubt::NotTimed { workload: at(9) }, Doubt::NotDeclared { workload: at(7) }];
+        assert_eq!(doubts(&record(judged(2, &[7]), judged(3, &[])), &[at(9)], 2), gone);
+        // what was never searched was never to be timed
+        let (untuned, _) = sample::untuned();
+        assert_eq!(doubts(&untuned, &[at(9)], 2), [Doubt::NotJudged { variant: name("naive") }]);
+    }
+
+    #[test]
+    fn a_variant_below_the_gate_or_unjudged_is_held() {
+        let both = record(judged(1, &[]), judged(2, &[]));
+        assert_eq!(hold_to(None, "relu", "host", &record(None, None)), Ok(()));
+        assert_eq!(hold_to(Some(1), "relu", "host", &both), Ok(()));
+        let below = hold_to(Some(2), "relu", "host", &both).expect_err("gate 1");
+        assert_eq!(below.variants, [("fast".to_owned(), Some(1))]);
+        let unjudged = hold_to(Some(1), "relu", "host", &record(judged(1, &[]), None)).expect_err("unjudged");
+        assert_eq!(
+            unjudged.to_string(),
+            "kernel `relu` for host: its evidence is below min-gate = 1\n  naive: not judged, which is below \
+             every gate\nrun: cargo cutegen verify relu --target host --record"
+        );
+        let future =
+            hold_to(Some(GATE + 1), "relu", "host", &record(judged(GATE, &[]), judged(GATE + 1, &[])));
+        assert_eq!(
+            future.expect_err("nothing here can reach it").to_string(),
+            format!(
+                "kernel `relu` for host: its evidence is below min-gate = {}\n  fast: judged by gate {GATE}\n  \
+                 this version of CuTeGen judges by gate {GATE}\nrun: cargo install cargo-cutegen",
+                GATE + 1
+            )
+        );
+    }
+}
