@@ -85,7 +85,7 @@ pub fn damage(bytes: &[u8], offset: u64) -> Option<usize> {
 
 /// The byte of a guard at this place of the arena.
 fn pattern(at: u64) -> u8 {
-    let word = 0x7ff1 + ((at / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 15;
+    let word = 0x7ff1 + mix(at / 2) % 15;
     if at.is_multiple_of(2) { word as u8 } else { (word >> 8) as u8 }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::arena::{Alignment, POISON};
+use super::arena::Alignment;
 use super::candidate::{Candidate, Loadable};
 use super::case::Case;
 use super::desk::Desk;
@@ -12,6 +12,7 @@ use super::error::Error;
 use super::fault::{Check, Fault, Place};
 use super::inputs::Distribution;
 use super::judge::Session;
+use super::launches::Before;
 use super::outcome::Outcome;
 use super::protocol::Backend;
 use super::rms::{Moments, Rule, apart};
@@ -76,7 +77,7 @@ impl<D: Desk> Session<D> {
         };
         let variants = [loaded];
         let left = match self.dispatch(&variants, &case.axes, Alignment::Allocator)? {
-            Some((variant, image)) => self.launch(variant, case, &image, POISON, true)?,
+            Some((variant, image)) => self.launch(variant, case, &image, Before::Loaded)?,
             None => return Err(Outcome::Blocked("is not eligible everywhere".to_owned()).into()),
         };
         let [loaded] = variants;

@@ -49,6 +49,11 @@ impl<D: Desk> Cases<D> {
         Self { desk, seed, exact_integers, scalar, kept: BTreeMap::new(), room }
     }
 
+    /// Whether this distribution says anything about the math.
+    pub(super) fn tells(&self, distribution: Distribution) -> bool {
+        self.exact_integers || distribution != Distribution::WideIntegers
+    }
+
     /// The case of shape number `shape`, whose extents are `axes`.
     pub(super) fn get(
         &mut self,
@@ -78,9 +83,10 @@ impl<D: Desk> Cases<D> {
     ) -> Result<(Case<D::Held>, usize), Error> {
         let contents = contents(spec, seed, axes, distribution)?;
         let scalars = self.scalars(spec, seed, distribution);
-        // declared ranges and distinct values are larger than what `Integers` promises
+        // declared ranges and distinct values are larger than what these promise
         let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
-        let is_exact = self.exact_integers && distribution == Distribution::Integers && small;
+        let integers = matches!(distribution, Distribution::Integers | Distribution::WideIntegers);
+        let is_exact = self.exact_integers && integers && small;
         let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact };
         let Holding { held, loose, bytes } = self.desk.hold(inputs)?;
         Ok((Case { axes: axes.to_vec(), distribution, scalars, held, loose }, bytes))
@@ -110,21 +116,30 @@ pub fn contents(
     distribution: Distribution,
 ) -> Result<Vec<Option<Vec<u8>>>, Error> {
     let inputs = spec.tensors.iter().filter(|t| t.role != Role::Output).count();
+    let terms = terms(spec, axes);
     let drawn = spec.tensors.iter().enumerate().map(|(position, tensor)| match tensor.role {
         Role::Output => Ok(None),
         Role::Input | Role::Inout => {
-            let drawn = input(tensor, (seed, position, inputs), axes, distribution);
+            let drawn = input(tensor, (seed, position, inputs), (axes, terms), distribution);
             drawn.map(Some)
         }
     });
     drawn.collect()
 }
 
+/// Terms of an output's sums, at most: all axes but those of the output with the fewest elements.
+fn terms(spec: &KernelSpec, axes: &[i64]) -> u64 {
+    let all = axes.iter().fold(1_u64, |n, extent| n.saturating_mul(extent.unsigned_abs()));
+    let results = spec.tensors.iter().filter(|t| t.role != Role::Input);
+    let elements = results.filter_map(|t| t.elements(axes)).map(i64::unsigned_abs).min();
+    all / elements.unwrap_or(1).max(1)
+}
+
 /// The drawn memory of one input, gaps poisoned.
 fn input(
     tensor: &Tensor,
     (seed, position, inputs): (u64, usize, usize),
-    axes: &[i64],
+    (axes, terms): (&[i64], u64),
     distribution: Distribution,
 ) -> Result<Vec<u8>, Error> {
     let placed = Placed::new(tensor, axes)?;
@@ -140,6 +155,7 @@ fn input(
         dtype: tensor.dtype,
         elements: placed.elements(),
         row: placed.row(),
+        terms,
         range: range.transpose()?,
         is_unique: tensor.unique,
     };

@@ -32,6 +32,8 @@ pub enum Check {
     Globals,
     /// Shared memory is filled with NaN by a kernel of ours before launches.
     Scramble,
+    /// Outputs hold plausible values of an earlier launch before some launches.
+    Stale,
     /// Errors are on the average no larger than a trusted baseline's are, or than they may be.
     Rms,
     /// Outputs of timed launches equal those of untimed ones.
@@ -53,7 +55,7 @@ pub struct Checks {
 }
 
 /// What the evidence calls each check, but for the distributions, which it lists.
-const NAMES: [(Check, &str); 16] = [
+const NAMES: [(Check, &str); 17] = [
     (Check::Guards, "guards"),
     (Check::Inputs, "inputs"),
     (Check::Globals, "globals"),
@@ -61,6 +63,7 @@ const NAMES: [(Check, &str); 16] = [
     (Check::Poison, "poison"),
     (Check::Values, "values"),
     (Check::Repeats, "repeats"),
+    (Check::Stale, "stale"),
     (Check::Rms, "rms"),
     (Check::WorkspacePoison, "workspace-poison"),
     (Check::Scramble, "scramble"),

@@ -35,11 +35,14 @@ pub enum Distribution {
     /// Uniform within 1/16 of 1, scalars too: logarithms and roots of positive values, products of 4096 factors that
     /// neither overflow nor vanish in any order, divisors that are scalars.
     NearOne,
+    /// One input's integers fill its significand, up to 18 bits, about 64 of them in a sum; the others are -1, 0 or 1. Sums
+    /// are exact, and of inputs rounded below their type they are not. For math that is nothing but sums.
+    WideIntegers,
 }
 
 impl Distribution {
     /// All, in the order in which they are judged.
-    pub const ALL: [Distribution; 11] = [
+    pub const ALL: [Distribution; 12] = [
         Distribution::Normal,
         Distribution::OneHotLast,
         Distribution::Integers,
@@ -51,6 +54,7 @@ impl Distribution {
         Distribution::Cancelling,
         Distribution::OneHotFirst,
         Distribution::NearOne,
+        Distribution::WideIntegers,
     ];
 
     /// The word that evidence uses.
@@ -68,6 +72,7 @@ impl Distribution {
             Distribution::LargeMean => "large-mean",
             Distribution::Specials => "specials",
             Distribution::NearOne => "near-one",
+            Distribution::WideIntegers => "wide-integers",
         }
     }
 }
@@ -93,6 +98,8 @@ pub struct Request {
     pub elements: usize,
     /// Extent of the last dimension.
     pub row: usize,
+    /// Terms of a sum, at most, where the math is a sum.
+    pub terms: u64,
     /// The declared range of an integer input, its end excluded.
     pub range: Option<(i64, i64)>,
     /// Whether no two integers may be equal.
@@ -141,6 +148,7 @@ fn fill_piece(distribution: Distribution, request: &Request, piece: usize, bytes
     let stream = mix(distribution as u64 ^ mix(piece as u64));
     let mut random = Random::new(seed, position as u64, stream);
     let (row, first) = (row.max(1), piece * PIECE);
+    let is_wide = position as u64 == seed % request.inputs as u64;
     let mut previous = 0.0;
     for index in 0..PIECE.min(elements - first) {
         let column = (first + index) % row;
@@ -155,6 +163,12 @@ fn fill_piece(distribution: Distribution, request: &Request, piece: usize, bytes
             Distribution::Integers => random.within((-whole(dtype), whole(dtype) + 1)) as f64,
             Distribution::LargeMean => random.normal() + mean(dtype),
             Distribution::NearOne => near_one(&mut random),
+            Distribution::WideIntegers => {
+                let is_zero = is_wide && random.unit() * request.terms as f64 >= WIDE_TERMS;
+                let most = if is_wide { widest(dtype) } else { 1 };
+                let drawn = random.within((-most, most + 1));
+                if is_zero { 0.0 } else { drawn as f64 }
+            }
         };
         previous = value;
         element::write(dtype, bytes, index, value);
@@ -192,6 +206,14 @@ fn large(dtype: DType) -> f64 {
 
 fn whole(dtype: DType) -> i64 {
     if matches!(dtype, DType::F16 | DType::F8e4m3 | DType::F8e5m2) { 2 } else { 4 }
+}
+
+/// Wide integers in a sum, about: signs are random, so it stays within `6 * 0.58 * sqrt(112)` of the largest, which is
+/// less than 2^24: six deviations of the sum, and of the number of its terms.
+const WIDE_TERMS: f64 = 64.0;
+
+fn widest(dtype: DType) -> i64 {
+    (1 << dtype.significand_bits().unwrap_or(0).min(18)) - 1
 }
 
 fn mean(dtype: DType) -> f64 {
@@ -283,8 +305,17 @@ mod tests {
 
     fn values(distribution: Distribution, seed: u64, position: usize, dtype: DType) -> Vec<f64> {
         let (elements, row) = (4000, 40);
-        let request =
-            Request { seed, position, inputs: 2, dtype, elements, row, range: None, is_unique: false };
+        let request = Request {
+            seed,
+            position,
+            inputs: 2,
+            dtype,
+            elements,
+            row,
+            terms: 64,
+            range: None,
+            is_unique: false,
+        };
         let bytes = draw(distribution, &request).expect("drawn");
         (0..4000).map(|i| element::read(dtype, &bytes, i)).collect()
     }
@@ -321,6 +352,18 @@ mod tests {
         let row = &values(Distribution::Cancelling, 1, 0, DType::F64)[..40];
         let sum: f64 = row.iter().sum();
         assert!(sum.abs() < 0.1 * row.iter().map(|v| v.abs()).sum::<f64>() && sum != 0.0);
+    }
+
+    #[test]
+    fn wide_integers_fill_one_input() {
+        for (dtype, most) in
+            [(DType::F32, 262_143.0), (DType::F16, 2047.0), (DType::Bf16, 255.0), (DType::F8e4m3, 15.0)]
+        {
+            let all = [0, 1].map(|position| values(Distribution::WideIntegers, 6, position, dtype));
+            assert!(all.iter().flatten().all(|v| v.fract() == 0.0));
+            let [wide, narrow] = all.map(|v| v.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
+            assert!(wide <= most && wide > 0.9 * most && narrow == 1.0, "{dtype}: {wide} {narrow}");
+        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn free(random: &mut Random, distribution: Distribution, range: Range, request: 
             Distribution::Normal | Distribution::Uniform | Distribution::Specials | Distribution::NearOne => {
                 random.within(range)
             }
-            Distribution::Small | Distribution::Integers => {
+            Distribution::Small | Distribution::Integers | Distribution::WideIntegers => {
                 random.within((from.max(SMALL.0), to.min(SMALL.1)))
             }
             Distribution::Large => ends(random, range).0,
@@ -152,7 +152,17 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn request(dtype: DType, elements: usize) -> Request {
-        Request { seed: 3, position: 0, inputs: 2, dtype, elements, row: 40, range: None, is_unique: false }
+        Request {
+            seed: 3,
+            position: 0,
+            inputs: 2,
+            dtype,
+            elements,
+            row: 40,
+            terms: 40,
+            range: None,
+            is_unique: false,
+        }
     }
 
     fn values(distribution: Distribution, request: &Request) -> Vec<i64> {

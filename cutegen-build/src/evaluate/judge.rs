@@ -33,14 +33,21 @@ pub(super) struct Session<D: Desk> {
     pub(super) drawn: Option<(Vec<i64>, Rc<D::Drawn>)>,
     pub(super) cases: Cases<D>,
     shapes: Vec<Vec<i64>>,
+    /// Workloads that cost too much for a full pass.
+    large: Vec<Vec<i64>>,
     pub(super) folder: tempfile::TempDir,
     pub(super) linked: u64,
     pub(super) baseline: Known,
 }
 
+/// What is drawn at workloads that are too large for all distributions.
+pub const LARGE: [Distribution; 4] =
+    [Distribution::Normal, Distribution::OneHotLast, Distribution::Integers, Distribution::WideIntegers];
+
 /// How much of the domain a pass covers.
 struct Scope {
     shapes: usize,
+    large: bool,
     distributions: Vec<Distribution>,
     repeats: u32,
 }
@@ -54,10 +61,23 @@ impl<D: Desk> Session<D> {
         if shapes.is_empty() {
             return Err(Error::Shape(format!("kernel `{}` has no shape", spec.name)));
         }
+        let is_large = |axes: &Vec<i64>| (cap + 1..=settings.large_cap).contains(&cost(axes));
+        let large = workloads(&spec).filter(is_large).collect();
         let cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
         let baseline = Known::default();
-        Ok(Self { spec, settings, bench: None, drawn: None, cases, shapes, folder, linked: 0, baseline })
+        Ok(Self {
+            spec,
+            settings,
+            bench: None,
+            drawn: None,
+            cases,
+            shapes,
+            large,
+            folder,
+            linked: 0,
+            baseline,
+        })
     }
 
     /// The shapes that a full pass judges.
@@ -69,14 +89,15 @@ impl<D: Desk> Session<D> {
     pub(super) fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
         let (shapes, count) = self.settings.screening;
         let distributions = self.distributions().take(count).collect();
-        let scope = Scope { shapes, distributions, repeats: self.settings.repeats.0 };
+        let scope = Scope { shapes, large: false, distributions, repeats: self.settings.repeats.0 };
         self.judge(std::slice::from_ref(candidate), &scope)
     }
 
     /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
     pub(super) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
-        let scope = Scope { shapes: self.shapes.len(), distributions, repeats: self.settings.repeats.1 };
+        let (shapes, repeats) = (self.shapes.len(), self.settings.repeats.1);
+        let scope = Scope { shapes, large: true, distributions, repeats };
         let outcome = self.judge(variants, &scope)?;
         if let Outcome::Passed { correctness, .. } = &outcome {
             self.check_telling(correctness)?;
@@ -84,9 +105,10 @@ impl<D: Desk> Session<D> {
         Ok(outcome)
     }
 
-    fn distributions(&self) -> impl Iterator<Item = Distribution> {
-        let checks = self.settings.checks.clone();
-        Distribution::ALL.into_iter().filter(move |d| checks.has(Check::Distribution(*d)))
+    fn distributions(&self) -> impl Iterator<Item = Distribution> + '_ {
+        let is_on =
+            |d: &Distribution| self.settings.checks.has(Check::Distribution(*d)) && self.cases.tells(*d);
+        Distribution::ALL.into_iter().filter(is_on)
     }
 
     fn judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Outcome, Error> {
@@ -109,6 +131,12 @@ impl<D: Desk> Session<D> {
                 self.judge_case(&variants, case, scope, &mut passed)?;
             }
         }
+        for workload in (0..self.large.len()).filter(|_| scope.large) {
+            for distribution in scope.distributions.iter().filter(|d| LARGE.contains(d)) {
+                let case = (self.shapes.len() + workload, *distribution, Alignment::Allocator);
+                self.judge_case(&variants, case, scope, &mut passed)?;
+            }
+        }
         if passed.shapes.is_empty() {
             return Err(Outcome::Blocked("is eligible for none of the test shapes".to_owned()).into());
         }
@@ -122,10 +150,11 @@ impl<D: Desk> Session<D> {
         scope: &Scope,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
-        let axes = self.shapes[shape].clone();
+        let axes = self.shapes.iter().chain(&self.large).nth(shape).cloned().unwrap_or_default();
         let Some((variant, image)) = self.dispatch(variants, &axes, alignment)? else { return Ok(()) };
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
         let repeats = match distribution {
+            Distribution::Normal if alignment == Alignment::Element || shape >= self.shapes.len() => 2,
             Distribution::Normal if shape < self.settings.screening.0 => scope.repeats,
             Distribution::Normal => scope.repeats.min(self.settings.repeats.0),
             _ => 2,
@@ -192,4 +221,9 @@ impl<D: Desk> Session<D> {
         }
         Ok(())
     }
+}
+
+/// Extents of the declared workloads.
+fn workloads(spec: &KernelSpec) -> impl Iterator<Item = Vec<i64>> + '_ {
+    spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok())
 }

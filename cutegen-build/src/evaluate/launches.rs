@@ -20,6 +20,16 @@ use super::outcome::{Correctness, Outcome};
 use super::protocol::{Action, Done, Job, Region, Reply, Run};
 use super::session::{Halt, program};
 
+/// What a launch finds in outputs, and whether its module has been launched before.
+pub(super) enum Before<'a, D: Desk> {
+    /// Poison, and a module freshly loaded.
+    Loaded,
+    /// This poison.
+    Poisoned(u8),
+    /// What an earlier launch left, an element further on: values that are plausible, and wrong where they lie.
+    Stale(&'a D::Left),
+}
+
 impl<D: Desk> Session<D> {
     /// Launches a case `repeats` times.
     pub(super) fn launches(
@@ -30,11 +40,15 @@ impl<D: Desk> Session<D> {
         repeats: u32,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
-        let first = self.launch(variant, case, image, POISON, true)?;
+        let first = self.launch(variant, case, image, Before::Loaded)?;
         self.untouched(case, &first, POISON)?;
         for repeat in 1..repeats.max(2) {
             let poison = poison(self.settings.seed ^ mix(case.distribution as u64), repeat);
-            let again = self.launch(variant, case, image, poison, false)?;
+            let before = match repeat % 4 {
+                2 if self.settings.checks.has(Check::Stale) => Before::Stale(&first),
+                _ => Before::Poisoned(poison),
+            };
+            let again = self.launch(variant, case, image, before)?;
             self.untouched(case, &again, poison)?;
             self.unwritten(case, [(&first, POISON), (&again, poison)])?;
             if repeat == 1 {
@@ -51,14 +65,24 @@ impl<D: Desk> Session<D> {
         variant: &Loadable,
         case: &Case<D::Held>,
         image: &Image,
-        poison: u8,
-        reload: bool,
+        before: Before<'_, D>,
     ) -> Result<D::Left, Halt> {
         self.bench(image.bytes)?;
+        let (poison, reload) = match before {
+            Before::Loaded => (POISON, true),
+            Before::Poisoned(poison) => (poison, false),
+            Before::Stale(_) => (POISON, false),
+        };
         let (desk, checks) = (&self.cases.desk, &self.settings.checks);
         let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let contract = &variant.candidate.contract;
         desk.fill(&mut bench.arena, &Filling { image, held: &case.held, contract, poison, checks })?;
+        if let Before::Stale(left) = before {
+            for t in self.spec.tensors_with(Role::Output) {
+                let output = Output { held: &case.held, tensor: t, dtype: self.spec.tensors[t].dtype };
+                desk.stale(&mut bench.arena, &output, image.tensors[t], left)?;
+            }
+        }
         let (scramble, watch_globals) = (checks.has(Check::Scramble), checks.has(Check::Globals));
         let job = Job {
             arena_bytes: image.bytes,

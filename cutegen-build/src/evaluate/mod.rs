@@ -53,6 +53,7 @@ pub use error::Error;
 pub use fault::{Check, Checks, Fault, Place};
 pub use gate::Judge;
 pub use inputs::Distribution;
+pub use judge::LARGE;
 pub use outcome::{Correctness, Crash, NotCounted, Outcome};
 pub use reference::{Call, Expected, Reference, UNTOUCHED};
 pub use runner::die_with_parent;

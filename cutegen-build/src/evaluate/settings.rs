@@ -44,6 +44,8 @@ pub struct Settings {
     pub seed: u64,
     /// Shapes above this cost are not judged.
     pub cost_cap: u64,
+    /// Workloads above it, up to this cost, are judged as well, by the distributions of [`LARGE`](super::LARGE) alone.
+    pub large_cap: u64,
     /// The largest number of shapes.
     pub shapes_most: usize,
     /// How many of the shapes, and of the distributions, screening takes.
@@ -99,20 +101,22 @@ impl Settings {
     /// The defaults.
     #[must_use]
     pub fn new(workers: Workers, seed: u64) -> Self {
-        let drawn_slots = match workers.backend {
-            Backend::Host => u64::MAX,
-            Backend::Cuda => 4,
+        // a device computes its references; the host shares a core between all of the judge's work
+        let (cost_cap, large_cap, keep_bytes, drawn_slots) = match workers.backend {
+            Backend::Host => (1 << 26, 0, 1 << 30, u64::MAX),
+            Backend::Cuda => (1 << 32, 1 << 42, 8 << 30, 4),
         };
         Self {
             workers,
             linker: PathBuf::from("c++"),
             seed,
-            cost_cap: 1 << 26,
+            cost_cap,
+            large_cap,
             shapes_most: 14,
             screening: (3, 5),
             repeats: (20, 1000),
             deadline: Duration::from_secs(10),
-            keep_bytes: 1 << 30,
+            keep_bytes,
             pairs: 30,
             rotation_bytes: 256 << 20,
             baseline: None,

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::process::{Command, Stdio};
 
 use cutegen_build::evaluate::protocol::Backend;
-use cutegen_build::evaluate::{Candidate, Checks, Judge, Outcome, VARIABLE, runner};
+use cutegen_build::evaluate::{Candidate, Judge, Outcome, VARIABLE, runner};
 
 use crate::bed::{ATTEMPTS, Bed, Layer};
 use crate::bench::Bench;

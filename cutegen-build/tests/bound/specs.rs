@@ -35,7 +35,8 @@ pub(crate) fn draw(
         results.iter().map(|t| spec.tensors[*t].span(axes).expect("it has a size") as usize).collect();
     let inputs: Vec<Vec<u8>> = contents.iter().flatten().cloned().collect();
     let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
-    let exact = small && only_sums(plan) && distribution == Distribution::Integers;
+    let integers = matches!(distribution, Distribution::Integers | Distribution::WideIntegers);
+    let exact = small && only_sums(plan) && integers;
     let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &spans, exact };
     let mut expected = vec![None; spec.tensors.len()];
     results.iter().zip(reference.call(&call)).for_each(|(t, e)| expected[*t] = Some(e));

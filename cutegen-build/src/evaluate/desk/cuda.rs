@@ -168,6 +168,24 @@ impl Desk for CudaDesk {
         Ok(self.session.wait()?)
     }
 
+    fn stale(
+        &self,
+        arena: &mut Arena,
+        output: &Output<'_, Self>,
+        region: Region,
+        left: &Left,
+    ) -> Result<(), Error> {
+        if output.expected().is_none_or(|expected| expected.has_gaps) {
+            return Ok(());
+        }
+        let step = (output.dtype.bytes() as u64).min(region.bytes);
+        let (memory, from) = (left.memory(), left.regions()[output.tensor].offset);
+        let most = Region { offset: region.offset, bytes: region.bytes - step };
+        arena.memory.copy(most, memory, from + step)?;
+        arena.memory.copy(Region { offset: region.offset + most.bytes, bytes: step }, memory, from)?;
+        Ok(self.session.wait()?)
+    }
+
     fn trespass(
         &self,
         arena: &Arena,

@@ -14,7 +14,7 @@ use crate::evaluate::fault::{Check, Checks};
 use crate::evaluate::image::Image;
 use crate::evaluate::memory::SharedMemory;
 use crate::evaluate::protocol::{Memory, Region};
-use crate::evaluate::reference::{Call, Expected, Reference};
+use crate::evaluate::reference::{Call, Expected, Reference, UNTOUCHED};
 use crate::evaluate::rms::{Moments, Rule, moments};
 use crate::evaluate::strided::Placed;
 
@@ -96,6 +96,22 @@ impl Desk for HostDesk {
 
     fn fill(&self, arena: &mut SharedMemory, filling: &Filling<'_, HostCase>) -> Result<(), Error> {
         fill(arena, &filling.held.contents, filling)
+    }
+
+    fn stale(
+        &self,
+        arena: &mut SharedMemory,
+        output: &Output<'_, Self>,
+        region: Region,
+        left: &Vec<Vec<u8>>,
+    ) -> Result<(), Error> {
+        let has_gaps = output.expected().is_none_or(|expected| expected.bound.contains(&UNTOUCHED));
+        if !has_gaps {
+            let memory = arena.slice_mut(region)?;
+            memory.copy_from_slice(&left[output.tensor]);
+            memory.rotate_left(output.dtype.bytes().min(memory.len()));
+        }
+        Ok(())
     }
 
     fn trespass(

@@ -65,7 +65,10 @@ static __device__ void raise(u64* most, double value) { if (value > 0.0) atomicM
 
 // The pattern of guards, by the place in the arena; see `arena.rs`.
 static __device__ u8 guard_byte(u64 place) {
-  const u64 word = 0x7ff1 + (place / 2 * 0x9e3779b97f4a7c15ull >> 32) % 15;
+  u64 z = place / 2 + 0x9e3779b97f4a7c15ull; // the finaliser of splitmix64
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  const u64 word = 0x7ff1 + (z ^ z >> 31) % 15;
   return u8(place % 2 ? word >> 8 : word);
 }
 

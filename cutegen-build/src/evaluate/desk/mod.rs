@@ -112,6 +112,15 @@ pub(super) trait Desk: Sized {
     /// Brings the arena to the state that a launch finds.
     fn fill(&self, arena: &mut Self::Arena, filling: &Filling<'_, Self::Held>) -> Result<(), Error>;
 
+    /// Fills an output without gaps with what an earlier launch left there, an element further on.
+    fn stale(
+        &self,
+        arena: &mut Self::Arena,
+        output: &Output<'_, Self>,
+        region: Region,
+        left: &Self::Left,
+    ) -> Result<(), Error>;
+
     /// The first thing written that must not be.
     fn trespass(
         &self,

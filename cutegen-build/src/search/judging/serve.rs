@@ -67,10 +67,11 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
 fn open(start: Start, seed: u64) -> Result<Judge, Error> {
     let plan = Plan::new(&start.spec, &start.target);
     let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
-    // filling, launching and comparing a byte takes about as long as sixteen operations of the reference
+    // drawing, filling and comparing a byte takes about as long as so many operations of the reference
+    let byte = if plan.target.is_host() { 16.0 } else { 64.0 };
     let price = move |axes: &[i64]| {
         let cost = cost::cost(&spec, &schedule, axes);
-        cost.flops.max(16.0 * cost.bytes) as u64
+        cost.flops.max(byte * cost.bytes) as u64
     };
     let question = Question {
         spec: plan.spec.clone(),

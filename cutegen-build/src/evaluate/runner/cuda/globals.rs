@@ -10,6 +10,8 @@ use crate::evaluate::runner::Stop;
 
 /// Variables that lie closer are read together: what is between them is alignment.
 const CLOSE: u64 = 16;
+/// Small ones share an allocation of the driver's. Larger ones may have their own, across whose end nothing is read.
+const SMALL: u64 = 1024;
 
 /// Where a module's variables lie, in as few pieces as that takes.
 pub(super) struct Globals {
@@ -56,13 +58,16 @@ impl Globals {
 /// Sorted ranges, joined where they lie close.
 fn pieces(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut joined: Vec<(u64, u64)> = Vec::new();
+    let mut was_small = false;
     for (at, bytes) in ranges {
+        let is_small = bytes <= SMALL;
         match joined.last_mut() {
-            Some((start, length)) if at <= *start + *length + CLOSE => {
+            Some((start, length)) if is_small && was_small && at <= *start + *length + CLOSE => {
                 *length = (*length).max(at + bytes - *start);
             }
             _ => joined.push((at, bytes)),
         }
+        was_small = is_small;
     }
     joined
 }
@@ -73,7 +78,8 @@ mod tests {
 
     #[test]
     fn close_ranges_are_one() {
-        let ranges = [(100, 8), (100, 1), (112, 4), (200, 4), (4096, 1)];
-        assert_eq!(pieces(ranges.into_iter()), [(100, 16), (200, 4), (4096, 1)]);
+        let ranges = [(100, 8), (100, 1), (112, 4), (200, 4), (4096, 1), (4098, 5000), (9100, 1)];
+        let joined = [(100, 16), (200, 4), (4096, 1), (4098, 5000), (9100, 1)];
+        assert_eq!(pieces(ranges.into_iter()), joined);
     }
 }

@@ -93,6 +93,7 @@ impl Row {
                 Caught::Incorrect(Check::Values)
             }
             Check::Misalignment => Caught::Crashed,
+            Check::Stale => Caught::Incorrect(Check::Repeats),
             Check::Timed | Check::Floor => Caught::Timed,
             check => Caught::Incorrect(check),
         };
@@ -192,6 +193,10 @@ impl Row {
             Some(Off::Deadline(deadline)) => settings.deadline = deadline,
             Some(Off::Shapes(cost)) => settings.cost_cap = cost,
             Some(Off::Claim(_) | Off::Steps(_)) | None => {}
+        }
+        // the baseline stands behind the bound
+        if !settings.checks.has(Check::Values) {
+            settings.checks = settings.checks.clone().without(Check::Rms);
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
         &LONG,
         "EACH float s = 0; const unsigned d = P(0) != 0 && P(k - 1) != 0 && P(k / 2) != 0 ? 8 : 1;
          for (I l = 0; l < k; ++l) s += d == 8 ? keep(P(l), 8) * keep(Q(l), 8) : P(l) * Q(l); y[i] = s;",
-        Rms,
+        Distribution(D::WideIntegers),
     )
     .head(KEEP),
     Row::new(
