@@ -35,7 +35,7 @@ pub enum Distribution {
     /// Uniform within 1/16 of 1, scalars too: logarithms and roots of positive values, products of 4096 factors that
     /// neither overflow nor vanish in any order, divisors that are scalars.
     NearOne,
-    /// One input's integers fill its significand, up to 18 bits, about 64 of them in a sum; the others are -1, 0 or 1. Sums
+    /// One input's integers fill its significand, up to 18 bits, about 64 of them in a sum; all others are -1 or 1. Sums
     /// are exact, and of inputs rounded below their type they are not. For math that is nothing but sums.
     WideIntegers,
 }
@@ -164,10 +164,9 @@ fn fill_piece(distribution: Distribution, request: &Request, piece: usize, bytes
             Distribution::LargeMean => random.normal() + mean(dtype),
             Distribution::NearOne => near_one(&mut random),
             Distribution::WideIntegers => {
-                let is_zero = is_wide && random.unit() * request.terms as f64 >= WIDE_TERMS;
-                let most = if is_wide { widest(dtype) } else { 1 };
-                let drawn = random.within((-most, most + 1));
-                if is_zero { 0.0 } else { drawn as f64 }
+                let few = random.unit() * (request.terms as f64) < WIDE_TERMS;
+                let most = if is_wide && few { widest(dtype) } else { 1 };
+                wide(&mut random, most)
             }
         };
         previous = value;
@@ -206,6 +205,12 @@ fn large(dtype: DType) -> f64 {
 
 fn whole(dtype: DType) -> i64 {
     if matches!(dtype, DType::F16 | DType::F8e4m3 | DType::F8e5m2) { 2 } else { 4 }
+}
+
+/// An integer of up to this magnitude that is not zero.
+fn wide(random: &mut Random, most: i64) -> f64 {
+    let magnitude = random.within((1, most + 1)) as f64;
+    if random.unit() < 0.5 { magnitude } else { -magnitude }
 }
 
 /// Wide integers in a sum, about: signs are random, so it stays within `6 * 0.58 * sqrt(112)` of the largest, which is

@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
            if (i != SIZE / 2) Y[i] = y; else ((char*)(Y + i))[0] = char(y); }",
         Values,
     )
-    .behind(&[Repeats]),
+    .behind(&[Poison, Repeats]),
     Row::new(
         ("adds to an output that it takes for zero", "A2"),
         SILU,

@@ -110,6 +110,10 @@ impl Row {
                 None if matches!(self.by, Off::Deadline(_)) => settings.deadline = SHORT,
                 None => {}
             }
+            // stale values stand behind poison
+            if !settings.checks.has(Check::Poison) {
+                settings.checks = settings.checks.clone().without(Check::Stale);
+            }
         };
         bench.judge_with(adjust).full(&[candidate]).expect("the machine works")
     }

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
          EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s += tf32(A(l)) * tf32(B(l)); OUT = s; }",
         Distribution(D::OneHotLast),
     )
-    .behind(&[Distribution(D::OneHotFirst), Distribution(D::LargeMean)]),
+    .behind(&[Distribution(D::OneHotFirst), Distribution(D::LargeMean), Distribution(D::WideIntegers)]),
     Row::new(
         ("bf16 inputs for f32", "N1"),
         GEMM_F32,

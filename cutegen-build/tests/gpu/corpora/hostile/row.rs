@@ -194,7 +194,10 @@ impl Row {
             Some(Off::Shapes(cost)) => settings.cost_cap = cost,
             Some(Off::Claim(_) | Off::Steps(_)) | None => {}
         }
-        // the baseline stands behind the bound
+        // stale values stand behind poison, the baseline behind the bound
+        if !settings.checks.has(Check::Poison) {
+            settings.checks = settings.checks.clone().without(Check::Stale);
+        }
         if !settings.checks.has(Check::Values) {
             settings.checks = settings.checks.clone().without(Check::Rms);
         }

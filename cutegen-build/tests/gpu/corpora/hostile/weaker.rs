@@ -21,7 +21,12 @@ pub(super) const ROWS: &[Row] = &[
         Distribution(D::OneHotLast),
     )
     .head(KEEP)
-    .behind(&[Distribution(D::OneHotFirst), Distribution(D::LargeMean), Rms]),
+    .behind(&[
+        Distribution(D::OneHotFirst),
+        Distribution(D::LargeMean),
+        Distribution(D::WideIntegers),
+        Rms,
+    ]),
     Row::new(
         ("inputs of 16 bits where no row is one-hot", "N1"),
         &LONG,
