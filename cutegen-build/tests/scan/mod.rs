@@ -80,8 +80,13 @@ fn look(runner: u32, needles: &[Needle]) -> Option<Look> {
     let memory = File::open(format!("/proc/{runner}/mem")).ok()?;
     let maps = fs::read_to_string(format!("/proc/{runner}/maps")).ok()?;
     let mut look = Look { descriptors: descriptors(runner), ..Look::default() };
-    for range in maps.lines().filter_map(readable) {
-        search(&memory, range, needles, &mut look);
+    for line in maps.lines() {
+        match readable(line) {
+            // what a device lends: reading it from here would be reading the device
+            Some((from, to)) if line.contains("/dev/nvidia") => look.bytes[1] += to - from,
+            Some(range) => search(&memory, range, needles, &mut look),
+            None => {}
+        }
     }
     let after = fs::read_to_string(format!("/proc/{runner}/maps")).unwrap_or_default();
     look.is_whole = !after.is_empty() && is_runner(runner);
@@ -112,7 +117,7 @@ fn search(memory: &File, (from, to): (u64, u64), needles: &[Needle], look: &mut 
     let mut at = from;
     while at < to {
         let wanted = chunk.len().min((to - at) as usize);
-        // what a device lends cannot be read
+        // not everything that is mapped can be read: pages of the kernel, files that have shrunk
         let Ok(read) = memory.read_at(&mut chunk[..wanted], at) else {
             look.bytes[1] += to - at;
             return;

@@ -88,10 +88,12 @@ pub(super) fn nothing_of_the_judge_is_in_a_runner() {
     assert!(!looks.iter().any(|look| look.maps.contains(&reference)), "a runner maps the reference");
     assert!(!whole.is_empty() && knows_entry, "nothing can be found");
     assert!(knows_more.is_empty(), "a runner holds {knows_more:?}");
-    assert_eq!(descriptors[0], descriptors[1], "references that are made later are not exported");
+    let grown = descriptors[1].saturating_sub(descriptors[0]);
+    assert!(grown < Distribution::ALL.len() - 1, "as many descriptors as references: {descriptors:?}");
 }
 
-/// Judges the candidate at one distribution, then at all: how many descriptors the judge has after each.
+/// Judges the candidate at one distribution, then at all: how many descriptors the judge has after each. Memory is
+/// exported as a descriptor, so references that were would add one for each further distribution.
 fn judged(seed: u64) -> [usize; 2] {
     let mut judge = bench::judge_of(spec(), None, |settings| {
         (settings.seed, settings.screening, settings.repeats) = (seed, (1, 1), (2, 2));
