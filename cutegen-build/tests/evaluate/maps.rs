@@ -11,8 +11,10 @@ use crate::bench::Bench;
 use crate::kernels::{Kernel, SILU_MUL};
 use crate::scan::{self, Look, Needle};
 
-pub(crate) const TESTS: &[Test] =
-    &[("maps::nothing_of_the_judge_is_in_a_runner", nothing_of_the_judge_is_in_a_runner)];
+pub(crate) const TESTS: &[Test] = &[
+    ("maps::nothing_of_the_judge_is_in_a_runner", nothing_of_the_judge_is_in_a_runner),
+    ("maps::a_seed_that_leaks_is_found", a_seed_that_leaks_is_found),
+];
 
 const AXES: [i64; 2] = [64, 96];
 
@@ -50,17 +52,23 @@ fn needles(bench: &Bench, seed: u64) -> Vec<Needle> {
     needles
 }
 
-fn nothing_of_the_judge_is_in_a_runner() {
-    let (bench, seed) = (Bench::new(&ONE_SHAPE), RandomState::new().hash_one("maps"));
-    let (needles, slow) = (needles(&bench, seed), bench.candidate(SLOW));
-    let (maps, looks) = scan::watch(&needles, || {
+/// Looks at the runners of a session, which have these variables; and the judge's own mappings meanwhile.
+fn watch(bench: &Bench, seed: u64, leaked: &[(&str, String)]) -> (String, Vec<Look>) {
+    let (needles, slow) = (needles(bench, seed), bench.candidate(SLOW));
+    scan::watch(&needles, || {
         let mut judge = bench.judge_with(|settings| {
             (settings.seed, settings.screening, settings.repeats) = (seed, (1, 1), (2, 2));
+            settings.workers.env.extend(leaked.iter().map(|(name, value)| (name.into(), value.into())));
         });
         let outcome = judge.screen(&slow).expect("the machine works");
         assert!(matches!(outcome, Outcome::Passed { .. }), "{outcome}");
         std::fs::read_to_string("/proc/self/maps").expect("readable")
-    });
+    })
+}
+
+fn nothing_of_the_judge_is_in_a_runner() {
+    let (bench, seed) = (Bench::new(&ONE_SHAPE), RandomState::new().hash_one("maps"));
+    let (maps, looks) = watch(&bench, seed, &[]);
     let whole: Vec<&Look> = looks.iter().filter(|look| look.is_whole).collect();
     let bytes = whole.iter().map(|look| look.bytes[0]).max().unwrap_or_default();
     println!("    {} looks, {} at all memory, of up to {} MB", looks.len(), whole.len(), bytes >> 20);
@@ -73,4 +81,10 @@ fn nothing_of_the_judge_is_in_a_runner() {
     }
     assert!(whole.iter().any(|look| look.found.contains("input")), "not even the input was found");
     assert!(whole.iter().any(|look| look.maps.contains("cutegen-arena")), "{looks:?}");
+}
+
+fn a_seed_that_leaks_is_found() {
+    let (bench, seed) = (Bench::new(&ONE_SHAPE), RandomState::new().hash_one("leaked"));
+    let (_, looks) = watch(&bench, seed, &[("LEAKED", seed.to_string())]);
+    assert!(looks.iter().any(|look| look.found.contains("seed, decimal")), "{looks:?}");
 }
