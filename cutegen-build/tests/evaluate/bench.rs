@@ -43,7 +43,7 @@ impl Bench {
     pub(crate) fn judge_with(&self, adjust: impl FnOnce(&mut Settings)) -> Judge {
         let question = Question {
             spec: self.spec(),
-            reference: self.folder.path().join("reference.so"),
+            reference: self.reference(),
             exact_integers: self.kernel.exact_integers,
             cost: Box::new(|axes| axes.iter().product::<i64>().unsigned_abs()),
             tiles: vec![16],
@@ -87,7 +87,12 @@ impl Bench {
         assert!(matches!(outcome, Outcome::Passed { .. }), "{checks:?}: {outcome:?}");
     }
 
-    fn spec(&self) -> KernelSpec {
+    /// The compiled reference.
+    pub(crate) fn reference(&self) -> PathBuf {
+        self.folder.path().join("reference.so")
+    }
+
+    pub(crate) fn spec(&self) -> KernelSpec {
         let text = format!("edition = 1\n[kernels.k]\n{}", self.kernel.spec);
         let mut document = spec_file(&text, &Default::default());
         assert!(document.errors.is_empty(), "{:?}", document.errors);

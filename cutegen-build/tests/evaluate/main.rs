@@ -10,8 +10,11 @@ mod harmful;
 mod honest;
 mod hostile;
 mod kernels;
+mod maps;
 mod memory;
 mod sanitizer;
+#[path = "../scan/mod.rs"]
+mod scan;
 mod speed;
 mod walls;
 
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         baseline::TESTS,
         speed::TESTS,
         walls::TESTS,
+        maps::TESTS,
     ]
     .concat();
     if arguments.iter().any(|a| a == "--list") {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use cutegen_build::evaluate::protocol::{Backend, Limits};
-use cutegen_build::evaluate::{Candidate, Judge, OnDevice, Outcome, Question, Settings, Workers};
+use cutegen_build::evaluate::{
+    Candidate, Judge, OnDevice, Outcome, Question, ScalarChoice, Settings, Workers,
+};
 use cutegen_spec::contract::Contract;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
@@ -83,13 +85,22 @@ pub(crate) fn workers() -> Workers {
 }
 
 pub(crate) fn judge() -> Judge {
+    judge_of(spec(), None, |_| {})
+}
+
+/// A session over a spec with the usual reference, its scalars chosen, its settings adjusted.
+pub(crate) fn judge_of(
+    spec: KernelSpec,
+    scalar: Option<ScalarChoice>,
+    adjust: impl FnOnce(&mut Settings),
+) -> Judge {
     let question = Question {
-        spec: spec(),
+        spec,
         reference: crate::fixtures::reference(),
         exact_integers: false,
         cost: Box::new(|axes| axes.iter().product::<i64>().unsigned_abs()),
         tiles: vec![16, 256],
-        scalar: None,
+        scalar,
     };
     let mut settings = Settings::new(workers(), 0x5eed);
     settings.cost_cap = 200_000;
@@ -97,6 +108,7 @@ pub(crate) fn judge() -> Judge {
     settings.repeats = (20, 100);
     settings.deadline = Duration::from_secs(5);
     settings.device = Some(OnDevice { kernels: crate::fixtures::gate_kernels(), reference: None });
+    adjust(&mut settings);
     Judge::new(question, settings).expect("a session")
 }
 
@@ -121,7 +133,12 @@ pub(crate) fn passes(judge: &mut Judge, candidate: &Candidate) {
 }
 
 pub(crate) fn spec() -> KernelSpec {
-    let mut document = spec_file(SPEC, &Default::default());
+    spec_of(SPEC)
+}
+
+/// The first kernel of a spec file.
+pub(crate) fn spec_of(text: &str) -> KernelSpec {
+    let mut document = spec_file(text, &Default::default());
     assert!(document.errors.is_empty(), "{:?}", document.errors);
     document.kernels.remove(0)
 }

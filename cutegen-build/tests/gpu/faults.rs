@@ -1,6 +1,6 @@
 //! Faults planted on the device. Each gets its outcome, costs at most one runner, and the session goes on.
 
-use cutegen_build::evaluate::{Crash, Fault, Outcome};
+use cutegen_build::evaluate::{Candidate, Crash, Fault, Outcome};
 
 use crate::Test;
 use crate::bench::{self, HONEST, PRELUDE, STEP};
@@ -89,6 +89,12 @@ impl Planted {
         let kernel = "extern \"C\" __global__ void candidate(PARAMETERS) {\n  const long long i = INDEX;\n";
         format!("{PRELUDE}{}\n{kernel}  (void)i;\n  {}\n}}\n", self.head, self.body)
     }
+}
+
+/// The candidate with this fault.
+pub(crate) fn planted(name: &str) -> Candidate {
+    let planted = PLANTED.iter().find(|planted| planted.name == name).expect("a planted fault");
+    bench::candidate(&planted.source(), &["candidate"], STEP)
 }
 
 pub(crate) fn sources() -> impl Iterator<Item = (String, Vec<&'static str>)> {

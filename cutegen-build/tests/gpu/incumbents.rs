@@ -209,17 +209,22 @@ fn expected() -> Vec<Option<Expected>> {
 }
 
 fn a_cubin_is_as_fast_in_one_peer_worker_as_in_another() {
-    let (mut one, mut other) = (peer(), peer());
-    let (spec, candidate) = (bench::spec(), bench::honest());
-    let expected = expected();
-    for worker in [&mut one, &mut other] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let cubin = Cubin::of(&spec, &candidate.artifact, &candidate.contract, &AXES, &[], worker.ready());
-        let prepared = prepared(worker, What::Cubin(cubin.expect("launches")), folder.path());
-        let found = agreement(&spec, &AXES, &expected, &prepared).expect("it can be read");
-        assert!(matches!(found, Agreement::Within { .. }), "{found:?}");
-    }
+    let [mut one, mut other] = two_workers();
     let compared = compare(&mut one, &mut other, 100, 9).expect("timed");
     println!("    {compared:?}");
     assert!((compared.speedup - 1.0).abs() <= 0.01, "{compared:?}");
+}
+
+/// Two workers that are ready to time the honest cubin, which both have launched and had compared.
+pub(crate) fn two_workers() -> [Peer; 2] {
+    let (spec, candidate) = (bench::spec(), bench::honest());
+    let expected = expected();
+    [peer(), peer()].map(|mut worker| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cubin = Cubin::of(&spec, &candidate.artifact, &candidate.contract, &AXES, &[], worker.ready());
+        let prepared = prepared(&mut worker, What::Cubin(cubin.expect("launches")), folder.path());
+        let found = agreement(&spec, &AXES, &expected, &prepared).expect("it can be read");
+        assert!(matches!(found, Agreement::Within { .. }), "{found:?}");
+        worker
+    })
 }

@@ -7,12 +7,15 @@
 //!
 //! This test has its own `main`, because compiler and runner are this binary, re-executed.
 
+mod bars;
 mod bench;
 mod corpora;
 mod faults;
 mod fixtures;
 mod incumbents;
 mod sanitized;
+#[path = "../scan/mod.rs"]
+mod scan;
 mod specs;
 mod speed;
 mod template;
@@ -36,6 +39,8 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    // minutes each, and nobody else's work beside them
+    let measurements = if filters.iter().any(|f| f.contains("bars")) { bars::MEASUREMENTS } else { &[] };
     let all: Vec<Test> = [
         &[corpora::COMPILED][..],
         faults::TESTS,
@@ -45,6 +50,8 @@ fn main() -> ExitCode {
         specs::TESTS,
         incumbents::TESTS,
         corpora::TESTS,
+        bars::TESTS,
+        measurements,
     ]
     .concat();
     let chosen: Vec<Test> = all

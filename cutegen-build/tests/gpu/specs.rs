@@ -43,8 +43,8 @@ o[h, t, d] = sum(s <= t, exp(p[h, t, s] - m[h, t]) * v[h, s, d]) / l[h, t]
 """
 "#;
 
-/// Kernels as they are declared, and with everything in f64.
-fn plans(f64_too: bool) -> Vec<Plan> {
+/// Kernels as they are declared, or with everything in f64.
+pub(crate) fn plans(f64_too: bool) -> Vec<Plan> {
     let mut specs: Vec<KernelSpec> = fixtures::spec_texts().iter().flat_map(|text| read(text)).collect();
     if f64_too {
         specs.iter_mut().for_each(widen);
@@ -84,7 +84,8 @@ pub(crate) fn printed(plan: &Plan) -> (String, Vec<String>, cutegen_spec::contra
     (name(&printed.source), entries, contract)
 }
 
-fn judge(plan: &Plan, cap: u64, shapes: usize) -> Judge {
+/// What is asked of a plan's kernels, and the cubins that a device is asked with.
+pub(crate) fn question(plan: &Plan) -> (Question, OnDevice) {
     let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
     let price = move |axes: &[i64]| {
         let cost = cost(&spec, &schedule, axes);
@@ -105,14 +106,20 @@ fn judge(plan: &Plan, cap: u64, shapes: usize) -> Judge {
         tiles: vec![256],
         scalar: None,
     };
+    (question, OnDevice { kernels: fixtures::gate_kernels(), reference })
+}
+
+fn judge(plan: &Plan, cap: u64, shapes: usize) -> Judge {
+    let (question, device) = question(plan);
     let mut settings = Settings::new(bench::workers(), 7);
-    settings.device = Some(OnDevice { kernels: fixtures::gate_kernels(), reference });
+    settings.device = Some(device);
     (settings.cost_cap, settings.shapes_most, settings.repeats) = (cap, shapes, (2, 2));
     settings.screening = (shapes, usize::MAX);
     Judge::new(question, settings).expect("a session")
 }
 
-fn candidate(plan: &Plan) -> Candidate {
+/// The naive kernel.
+pub(crate) fn candidate(plan: &Plan) -> Candidate {
     let (source, entries, contract) = printed(plan);
     let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
     Candidate {

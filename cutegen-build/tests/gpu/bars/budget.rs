@@ -1,0 +1,44 @@
+//! Which kernels a measurement goes over, and how long it may take. What was left out is said, never dropped.
+
+use std::time::{Duration, Instant};
+
+use cutegen_build::plan::Plan;
+
+/// The names to measure, and when to stop.
+pub(super) struct Budget {
+    only: Option<String>,
+    end: Option<Instant>,
+}
+
+impl Budget {
+    /// `CUTEGEN_BARS_ONLY`: parts of names between commas, or `K/N` for every N-th kernel from the K-th.
+    /// `CUTEGEN_BARS_SECONDS`: no kernel begins after that.
+    pub(super) fn of_environment() -> Self {
+        let seconds = std::env::var("CUTEGEN_BARS_SECONDS").ok();
+        let seconds = seconds.map(|text| text.parse().expect("CUTEGEN_BARS_SECONDS is a number"));
+        let end = seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+        Self { only: std::env::var("CUTEGEN_BARS_ONLY").ok(), end }
+    }
+
+    /// The plans that are wanted.
+    pub(super) fn chosen(&self, plans: Vec<Plan>) -> Vec<Plan> {
+        let numbered = plans.into_iter().enumerate();
+        numbered.filter(|(at, plan)| self.wants(*at, plan.spec.name.as_str())).map(|(_, plan)| plan).collect()
+    }
+
+    /// Whether another one may begin.
+    pub(super) fn has_time(&self) -> bool {
+        self.end.is_none_or(|end| Instant::now() < end)
+    }
+
+    fn wants(&self, at: usize, name: &str) -> bool {
+        let Some(only) = &self.only else { return true };
+        let share = only
+            .split_once('/')
+            .and_then(|(k, n)| Some((k.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
+        match share {
+            Some((k, n)) => at % n == k % n,
+            None => only.split(',').any(|part| name.contains(part)),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What the gate promises of itself, measured on a device: how often it errs between equals, what it sees of a small
+//! difference, how long it takes, and what its runners can know. `CUTEGEN_GPU_REPORT=FOLDER` keeps every sample as
+//! `bars_PART.json`, as far as a run came; `tests/bench/gpu_gate.py` makes rows of them.
+//!
+//! Measurements take minutes each and only run where a filter names them; `CUTEGEN_BARS_ONLY` and
+//! `CUTEGEN_BARS_SECONDS` bound those that go over many kernels.
+
+mod a_a;
+mod budget;
+mod full_gate;
+mod maps;
+mod peer_a_a;
+mod recovery;
+mod screening;
+mod search;
+mod slow_down;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::Test;
+
+/// Short ones.
+pub(crate) const TESTS: &[Test] = &[
+    ("bars::maps", maps::nothing_of_the_judge_is_in_a_runner),
+    ("bars::recovery", recovery::another_runner_is_soon_there),
+];
+
+/// Minutes each: only what a filter names is run.
+pub(crate) const MEASUREMENTS: &[Test] = &[
+    ("bars::a_a", a_a::equals_seldom_win),
+    ("bars::slow_down", slow_down::two_percent_are_seen),
+    ("bars::screening", screening::candidates_are_screened_soon),
+    ("bars::full_gate", full_gate::finalists_are_judged_soon),
+    ("bars::peer_a_a", peer_a_a::a_cubin_is_itself_in_another_worker),
+];
+
+/// Sources that only these need.
+pub(crate) fn sources() -> impl Iterator<Item = (String, Vec<&'static str>)> {
+    [a_a::renamed_source(), maps::source()].into_iter().chain(slow_down::sources())
+}
+
+/// Writes a part of the report, where one is asked for.
+fn keep(part: &str, rows: &impl Serialize) {
+    if let Some(folder) = std::env::var_os("CUTEGEN_GPU_REPORT") {
+        let path = Path::new(&folder).join(format!("bars_{part}.json"));
+        std::fs::write(path, serde_json::to_string_pretty(rows).expect("JSON")).expect("written");
+    }
+}
+
+/// The middle of some samples.
+fn median(samples: impl IntoIterator<Item = f64>) -> f64 {
+    cutegen_build::evaluate::stats::median(samples.into_iter().collect()).expect("samples")
+}
