@@ -10,6 +10,7 @@ mod harmful;
 mod honest;
 mod hostile;
 mod kernels;
+mod lease;
 mod memory;
 mod sanitizer;
 mod speed;
@@ -25,6 +26,10 @@ fn main() -> ExitCode {
     match std::env::var(VARIABLE).as_deref() {
         Ok(RUN) => std::process::exit(runner::main()),
         Ok(RUN_APART) => std::process::exit(runner::main_apart()),
+        Ok(lease::HOLD) => {
+            lease::hold();
+            return ExitCode::SUCCESS;
+        }
         Ok(_) | Err(_) => {}
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,6 +38,7 @@ fn main() -> ExitCode {
         honest::TESTS,
         hostile::TESTS,
         memory::TESTS,
+        lease::TESTS,
         harmful::TESTS,
         sanitizer::TESTS,
         baseline::TESTS,
