@@ -84,6 +84,9 @@ pub(crate) struct Tune {
     /// Search again although the user store has an answer
     #[arg(long)]
     pub(crate) again: bool,
+    /// Time finalists against PyTorch too, where `peers` names an expression; needs python3 with torch
+    #[arg(long)]
+    pub(crate) peers: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! `tune`: the search, in the foreground. Winners go to the user store; `accept` brings them into the package.
 
 use cutegen_build::search::Searcher;
+use cutegen_build::store::Store;
 
 use crate::args::{Command, Tune};
 use crate::failure::Failure;
@@ -11,7 +12,8 @@ use crate::{pack, project};
 pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
-    let searcher = Searcher::new().map_err(Failure::machine)?;
+    let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
+    let store = Store::new(&project.store);
     let mut events = out.reporter();
     let (mut keys, mut refused) = (Vec::new(), Vec::new());
     for plan in &plans {
@@ -25,8 +27,11 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
                 continue;
             }
         }
-        let entry =
-            if verb.again { searcher.search(plan, &mut events) } else { searcher.find(plan, &mut events) };
+        let locked = store.get_full(&plan.key).hit();
+        let entry = match verb.again {
+            true => searcher.search(plan, locked.as_ref(), &mut events),
+            false => searcher.find(plan, &mut events),
+        };
         let entry = entry.map_err(Failure::machine)?;
         let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();
         out.note(&format!("{}: in the user store: {}", plan.title(), names.join(", ")));

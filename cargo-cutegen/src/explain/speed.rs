@@ -55,6 +55,10 @@ fn one(workload: &Workload, timings: &[&Timing], roofs: &[Roof]) -> Vec<String> 
     let title = TITLE.map(str::to_owned);
     let rows: Vec<Vec<String>> = timings.iter().flat_map(|timing| rows(timing, roof)).collect();
     lines.extend(aligned(&title, &rows).into_iter().map(|line| format!("  {line}")));
+    let about = timings.iter().filter_map(|timing| Some((&timing.incumbent, timing.about.as_ref()?)));
+    lines.extend(about.map(|(incumbent, about)| format!("  {incumbent}: {about}")));
+    let other = timings.iter().filter_map(|timing| Some((&timing.incumbent, timing.differs.as_ref()?)));
+    lines.extend(other.map(|(incumbent, differs)| format!("  {incumbent} differs: {differs}")));
     let mut seen: Vec<String> =
         timings.iter().filter_map(|timing| timing.clocks.as_ref()).map(clocks).collect();
     seen.dedup();

@@ -68,6 +68,7 @@ fn judged(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, String)> {
     if evidence.timings.is_empty() {
         said.push(("timed", "against nothing".to_owned()));
     }
+    said.extend(evidence.not_timed.iter().map(|reason| ("not timed", format!("against {reason}"))));
     said
 }
 

@@ -182,6 +182,15 @@ impl CardId {
     }
 }
 
+impl CardId {
+    /// Its name in words of one card or another.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let (CardId::Uuid(name) | CardId::Pci(name)) = self;
+        name
+    }
+}
+
 impl Throttle {
     /// The names of a mask's bits.
     #[must_use]

@@ -7,6 +7,7 @@ use super::candidate::Candidate;
 use super::desk::cuda::{Choice, CudaDesk};
 use super::desk::host::HostDesk;
 use super::error::Error;
+use super::incumbent::{Incumbent, Measured, Unmeasured};
 use super::judge::Session;
 use super::outcome::Outcome;
 use super::protocol::{Backend, Regime};
@@ -61,6 +62,15 @@ impl Judge {
         }
     }
 
+    /// Why the card's state is not read while something is timed, in words; none where it is, or where there is no card.
+    #[must_use]
+    pub fn not_watched(&self) -> Option<String> {
+        match &self.0 {
+            At::Host(session) => session.not_watched(),
+            At::Cuda(session) => session.not_watched(),
+        }
+    }
+
     /// Judges one candidate where it is eligible, on few shapes and distributions.
     pub fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
         at!(self, session => session.screen(candidate))
@@ -82,14 +92,15 @@ impl Judge {
         at!(self, session => session.compare(candidate, incumbent, axes))
     }
 
-    /// Times a finalist as [`Self::compare`] does, but in a new process and on inputs that it has not met.
+    /// Times a finalist as [`Self::compare`] does, but in a new process and on inputs that it has not met. An incumbent
+    /// that is not there, or cannot do this, says nothing of the finalist.
     pub fn measure(
         &mut self,
         candidate: &Candidate,
-        incumbent: &Candidate,
+        incumbent: &Incumbent,
         axes: &[i64],
         regime: Regime,
-    ) -> Result<Result<Comparison, Outcome>, Error> {
+    ) -> Result<Result<Measured, Unmeasured>, Error> {
         at!(self, session => session.measure(candidate, incumbent, axes, regime))
     }
 

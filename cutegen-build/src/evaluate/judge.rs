@@ -18,10 +18,13 @@ use super::error::Error;
 use super::fault::Check;
 use super::image::{Image, image};
 use super::inputs::Distribution;
+use super::lease::Lease;
 use super::outcome::{Correctness, NotCounted, Outcome};
+use super::peer::Peer;
 use super::session::{Bench, Halt};
-use super::settings::{Question, Settings};
+use super::settings::{Cost, Question, Settings};
 use super::shapes::{Budget, shapes};
+use super::timing::Watch;
 
 /// A judging session at a desk. Bound to the thread that made it, as its runners are. The runner goes before the desk:
 /// what it maps is the desk's.
@@ -38,6 +41,14 @@ pub(super) struct Session<D: Desk> {
     pub(super) folder: tempfile::TempDir,
     pub(super) linked: u64,
     pub(super) baseline: Known,
+    /// Cost of a shape, see [`Question`].
+    pub(super) cost: Cost,
+    /// Whether runners open cuBLASLt.
+    pub(super) with_cublaslt: bool,
+    pub(super) watch: Watch,
+    pub(super) lease: Lease,
+    /// The peer worker, once one was needed.
+    pub(super) peer: Option<Peer>,
 }
 
 /// What is drawn at workloads that are too large for all distributions.
@@ -66,6 +77,9 @@ impl<D: Desk> Session<D> {
         let cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
         let baseline = Known::default();
+        let card = cases.desk.card();
+        let lease =
+            card.as_ref().map_or_else(Lease::none, |card| Lease::named(&std::env::temp_dir(), card.name()));
         Ok(Self {
             spec,
             settings,
@@ -77,7 +91,17 @@ impl<D: Desk> Session<D> {
             folder,
             linked: 0,
             baseline,
+            cost,
+            with_cublaslt: false,
+            watch: Watch::open(card.as_ref()),
+            lease,
+            peer: None,
         })
+    }
+
+    /// Why the card's state is not read, where there is a card.
+    pub(super) fn not_watched(&self) -> Option<String> {
+        self.watch.missing().map(str::to_owned)
     }
 
     /// The shapes that a full pass judges.
@@ -120,6 +144,7 @@ impl<D: Desk> Session<D> {
     }
 
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
+        let _shared = self.lease.shared();
         let variants = self.load(variants)?;
         let mut passed = Correctness { repeats: scope.repeats, ..Correctness::default() };
         for shape in 0..scope.shapes.min(self.shapes.len()) {

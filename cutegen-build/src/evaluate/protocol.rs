@@ -15,6 +15,8 @@ use std::path::PathBuf;
 use cutegen_spec::contract::Contract;
 use serde::{Deserialize, Serialize};
 
+use super::gemm::Gemm;
+
 /// Judge to runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -39,6 +41,8 @@ pub struct Start {
     pub candidates: PathBuf,
     /// The gate's own kernels, of which a CUDA runner launches the one that scrambles shared memory.
     pub kernels: Option<PathBuf>,
+    /// Folders in which cuBLASLt may lie, where a job will ask for it: it is opened before the walls are raised.
+    pub cublaslt: Option<Vec<PathBuf>>,
 }
 
 /// What an arena is made of.
@@ -118,21 +122,40 @@ pub struct Job {
     pub action: Action,
 }
 
-/// One compiled variant and its memory.
+/// Something to launch and its memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Program {
+    /// What is launched.
+    pub code: Code,
+    /// Regions of all tensors, by position, for each slot of the rotation. Programs of one job share the regions of
+    /// inputs and have their own for outputs.
+    pub slots: Vec<Vec<Region>>,
+    /// The workspace; a variant's parts lie at [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
+    pub workspace: Region,
+}
+
+/// What a program launches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Code {
+    /// A compiled variant.
+    Variant(Variant),
+    /// The algorithm of cuBLASLt that is fastest for this product, over the program's own slots. One runner stays with
+    /// the algorithm that it chose first.
+    CublasLt(Gemm),
+}
+
+/// A compiled variant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Variant {
     /// The compiled file.
     pub artifact: PathBuf,
     /// What kind of file it is.
     pub format: Format,
     /// How it is launched.
     pub contract: Contract,
-    /// Regions of all tensors, by position, for each slot of the rotation. Programs of one job share the regions of
-    /// inputs and have their own for outputs.
-    pub slots: Vec<Vec<Region>>,
-    /// The workspace; its parts lie at [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
-    pub workspace: Region,
 }
 
 /// What an artifact is.
@@ -154,6 +177,17 @@ pub struct Region {
     pub offset: u64,
     /// Length; 0 when a tensor is empty.
     pub bytes: u64,
+}
+
+impl Program {
+    /// The variant that it launches, if it is one.
+    #[must_use]
+    pub fn variant(&self) -> Option<&Variant> {
+        match &self.code {
+            Code::Variant(variant) => Some(variant),
+            Code::CublasLt(_) => None,
+        }
+    }
 }
 
 impl Region {
@@ -239,6 +273,8 @@ pub enum Reply {
     Refused(String),
     /// The candidate faulted on the device and took the context with it: an outcome; the runner must be replaced.
     Faulted(String),
+    /// The vendor's library has nothing for this: it says nothing of a candidate. The runner goes on.
+    Lacking(String),
     /// The machine or the runner is at fault.
     Failed(String),
 }
@@ -253,6 +289,8 @@ pub struct Ready {
     pub cache_bytes: u64,
     /// Isolation that the system did not give this runner.
     pub not_enforced: Vec<String>,
+    /// Why cuBLASLt cannot be launched, in words, where it was asked for.
+    pub no_cublaslt: Option<String>,
 }
 
 /// The answer to a `Run`.
@@ -261,6 +299,8 @@ pub struct Ready {
 pub struct Done {
     /// A part of the module's global memory that the launch changed, when that was watched.
     pub changed_global: Option<String>,
+    /// What of a library was launched, in words.
+    pub library: Option<String>,
 }
 
 /// The answer to a `Time`.
@@ -295,23 +335,43 @@ impl ScalarValue {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, Job, Program, Region, Reply, Request, Run, ScalarValue, Timed};
-    use crate::evaluate::protocol::Format;
+    use super::{
+        Action, Code, Format, Job, Program, Region, Reply, Request, Run, ScalarValue, Timed, Variant,
+    };
+    use crate::evaluate::gemm::{Compute, Element, Gemm, Matrix};
+
+    fn product() -> Gemm {
+        let matrix = |tensor, ld| Matrix {
+            tensor,
+            element: Element::Bf16,
+            transposed: tensor == 0,
+            ld,
+            batch_stride: 0,
+        };
+        let (a, b, d) = (matrix(0, 64), matrix(1, 64), matrix(2, 48));
+        let compute = Compute::F32;
+        Gemm { m: 48, n: 32, k: 64, batch: 1, a, b, d, compute, fast_accumulation: false, scales: vec![] }
+    }
 
     #[test]
     fn one_line_each_and_round_trips() {
-        let program = Program {
+        let variant = Variant {
             artifact: "k.so".into(),
             format: Format::SharedObject,
             contract: cutegen_spec::contract::Contract::default(),
+        };
+        let program = Program {
+            code: Code::Variant(variant),
             slots: vec![vec![Region { offset: 4096, bytes: 12 }]],
             workspace: Region::default(),
         };
+        let library = Program { code: Code::CublasLt(product()), ..program.clone() };
+        assert!(program.variant().is_some() && library.variant().is_none());
         let job = Job {
             arena_bytes: 8192,
             axes: vec![3],
             scalars: vec![ScalarValue::F32(1e-5_f32.to_bits()), ScalarValue::F64(0.1_f64.to_bits())],
-            programs: vec![program],
+            programs: vec![program, library],
             action: Action::Run(Run { reload: true, scramble: false, watch_globals: true }),
         };
         let request = Request::Job(job);

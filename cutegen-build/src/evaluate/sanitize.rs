@@ -153,7 +153,7 @@ impl<D: Desk> Session<D> {
         let filling = Filling { image: &image, held: &(), contract, poison: POISON, checks };
         fill(&mut arena, &contents, &filling)?;
         let memory = Memory::Host { fd: arena.fd() };
-        let first = First { memory, candidates: self.folder.path(), kernels: None };
+        let first = First { memory, candidates: self.folder.path(), kernels: None, cublaslt: None };
         let worker = match under(&self.settings.workers, sanitizer, tool, &log).start(RUN_APART, first) {
             Ok(worker) => worker,
             Err(error) => return Ok(Some(not_run(&error))),

@@ -8,7 +8,7 @@ use super::desk::Desk;
 use super::error::Error;
 use super::judge::Session;
 use super::outcome::{Crash, Outcome};
-use super::protocol::{Backend, Job, Program, Region, Reply};
+use super::protocol::{Backend, Code, Job, Program, Region, Reply, Variant};
 use super::worker::{Answer, First, RUN, Worker};
 
 /// Why judging ends early: an outcome of the candidate, or an error of ours.
@@ -58,7 +58,9 @@ impl<D: Desk> Session<D> {
             self.bench = None; // first, or both arenas must fit at once
             let arena = desk.arena(bytes)?;
             let kernels = self.settings.device.as_ref().map(|device| device.kernels.as_path());
-            let first = First { memory: desk.memory(&arena), candidates: self.folder.path(), kernels };
+            let cublaslt = self.with_cublaslt.then_some(self.settings.libraries.as_slice());
+            let first =
+                First { memory: desk.memory(&arena), candidates: self.folder.path(), kernels, cublaslt };
             let worker = self.settings.workers.start(RUN, first)?;
             self.bench = Some(Bench { worker, arena });
         }
@@ -72,7 +74,8 @@ impl<D: Desk> Session<D> {
 
     /// Isolation that the present runner does not have.
     pub(super) fn not_enforced(&self) -> Vec<String> {
-        self.bench.as_ref().map(|b| b.worker.ready.not_enforced.clone()).unwrap_or_default()
+        let runner = self.bench.as_ref().map(|b| b.worker.ready.not_enforced.clone()).unwrap_or_default();
+        runner.into_iter().chain(self.lease.missing().map(str::to_owned)).collect()
     }
 
     /// The runner's reply; a runner that is gone is replaced at the next launch.
@@ -101,8 +104,13 @@ impl<D: Desk> Session<D> {
 
 /// A program over these slots.
 pub(super) fn program(variant: &Loadable, slots: Vec<Vec<Region>>, workspace: Region) -> Program {
+    Program { code: code(variant), slots, workspace }
+}
+
+/// What a runner is told of a variant.
+pub(super) fn code(variant: &Loadable) -> Code {
     let (artifact, contract) = (variant.artifact.clone(), variant.candidate.contract.clone());
-    Program { artifact, format: variant.format, contract, slots, workspace }
+    Code::Variant(Variant { artifact, format: variant.format, contract })
 }
 
 impl From<Error> for Halt {

@@ -10,6 +10,7 @@ use cutegen_spec::spec::KernelSpec;
 use super::baseline::Baseline;
 use super::case::ScalarChoice;
 use super::fault::Checks;
+use super::peer::Python;
 use super::protocol::Backend;
 use super::worker::Workers;
 use crate::print::reference::DeviceReference;
@@ -66,6 +67,10 @@ pub struct Settings {
     pub drawn_slots: u64,
     /// The least time that a kernel can take; none where no ceilings are known.
     pub floor: Option<Floor>,
+    /// Folders in which the vendor's libraries may lie, besides the loader's.
+    pub libraries: Vec<PathBuf>,
+    /// The interpreter of peers.
+    pub python: Option<Python>,
     /// What the judge needs on a device; none where candidates run on the host.
     pub device: Option<OnDevice>,
     /// Checks that are on: all of them, but for the gate's own tests.
@@ -122,6 +127,8 @@ impl Settings {
             baseline: None,
             drawn_slots,
             floor: None,
+            libraries: Vec::new(),
+            python: None,
             device: None,
             checks: Checks::default(),
         }

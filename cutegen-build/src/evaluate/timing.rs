@@ -1,49 +1,44 @@
-//! Comparing a candidate with an incumbent: both loaded in one fresh runner, which times interleaved blocks over the
-//! same rotation of inputs; afterwards the outputs that the timed launches left are held against those of untimed
-//! ones.
+//! Comparing a candidate with an incumbent: both in one fresh runner, which times interleaved blocks over the same
+//! rotation of inputs; afterwards the outputs that the timed launches left are held against those of untimed ones. What
+//! lives in a process of its own is timed by [`torch`].
 
-use std::rc::Rc;
+mod rotation;
+mod torch;
+mod vendor;
+mod watch;
+
 use std::time::Duration;
 
 use cutegen_spec::tensor::Role;
 
-use super::arena::{Alignment, Extent, POISON, layout};
-use super::candidate::{Candidate, Loadable};
-use super::case::contents;
+use super::arena::POISON;
+use super::candidate::Candidate;
+use super::clocks::Sample;
 use super::desk::{Desk, Slots};
 use super::error::Error;
 use super::fault::{Check, Fault, Place};
-use super::image::workspace;
-use super::inputs::{Distribution, mix};
+use super::incumbent::{Incumbent, Measured, Unmeasured};
+use super::inputs::Distribution;
 use super::judge::Session;
 use super::outcome::{Crash, Outcome};
 use super::protocol::{Action, Backend, Job, Program, Regime, Region, Reply, Run, TimePlan, Timed};
-use super::session::{Halt, program};
-use super::stats::{CANDIDATE, Comparison, INCUMBENT, compare, interleave};
-use super::strided::Placed;
+use super::session::Halt;
+use super::stats::{Comparison, compare, interleave};
+use rotation::{Entrant, Rotation};
+pub(super) use watch::Watch;
 
 const MIN_BLOCK_NS: u64 = 200_000;
 const WARM_UP_NS: u64 = 20_000_000;
 /// How long a device is kept busy before, and at least while, it is timed without pause.
 const SUSTAINED_WARM_UP_NS: u64 = 300_000_000;
 const SUSTAINED_NS: u64 = 3_000_000_000;
+/// Parts of a finalist's blocks, between which the card is looked at: of a sustained timing each lasts a second.
+const PARTS: usize = 3;
+/// Blocks of an ABBA of two programs, which stay together.
+const TOGETHER: usize = 4;
 
 /// The longest that all blocks together may take, calibration included.
 const DEADLINE: Duration = Duration::from_secs(300);
-
-/// How often a rotation covers the last-level cache.
-const CACHES: u64 = 3;
-const SLOTS_LEAST: u64 = 3;
-
-/// Memory of a timing, and where everything lies in it.
-struct Rotation<D: Desk> {
-    axes: Vec<i64>,
-    seed: u64,
-    drawn: Rc<D::Drawn>,
-    programs: Vec<Program>,
-    guards: Vec<Region>,
-    bytes: u64,
-}
 
 /// Which timing of a session this is. Each has inputs of its own, so that what won once must win again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +49,19 @@ pub(super) enum Turn {
     Final,
 }
 
+/// Why a timing ended early.
+enum Halted {
+    Unmeasured(Unmeasured),
+    Error(Error),
+}
+
+/// What untimed launches left, by program.
+struct Untimed<D: Desk> {
+    left: Vec<D::Left>,
+    /// What of a library was launched, in words.
+    about: Option<String>,
+}
+
 impl<D: Desk> Session<D> {
     /// See [`Judge::compare`](super::Judge::compare).
     pub(super) fn compare(
@@ -62,58 +70,98 @@ impl<D: Desk> Session<D> {
         incumbent: &Candidate,
         axes: &[i64],
     ) -> Result<Result<Comparison, Outcome>, Error> {
-        let pair = [candidate.clone(), incumbent.clone()];
-        settle(self.time(pair, axes, Turn::Ranking, Regime::Burst))
+        let incumbent = Incumbent::Variant(incumbent.clone());
+        let timed = settle(self.time(candidate, &incumbent, axes, (Turn::Ranking, Regime::Burst)))?;
+        Ok(timed.map(|measured| measured.comparison).map_err(Unmeasured::into_outcome))
     }
 
     /// See [`Judge::measure`](super::Judge::measure).
     pub(super) fn measure(
         &mut self,
         candidate: &Candidate,
-        incumbent: &Candidate,
+        incumbent: &Incumbent,
         axes: &[i64],
         regime: Regime,
-    ) -> Result<Result<Comparison, Outcome>, Error> {
-        settle(self.time([candidate.clone(), incumbent.clone()], axes, Turn::Final, regime))
+    ) -> Result<Result<Measured, Unmeasured>, Error> {
+        settle(self.time(candidate, incumbent, axes, (Turn::Final, regime)))
     }
 
     fn time(
         &mut self,
-        candidates: [Candidate; 2],
+        candidate: &Candidate,
+        incumbent: &Incumbent,
         axes: &[i64],
-        turn: Turn,
-        regime: Regime,
-    ) -> Result<Comparison, Halt> {
-        let loaded = self.load(&candidates)?;
+        (turn, regime): (Turn, Regime),
+    ) -> Result<Measured, Halted> {
+        let entrants = match incumbent {
+            Incumbent::Variant(incumbent) => self.variants(&[candidate.clone(), incumbent.clone()])?,
+            Incumbent::CublasLt(gemm) => {
+                let mut entrants = self.variants(std::slice::from_ref(candidate))?;
+                entrants.push(Entrant::CublasLt(gemm.clone()));
+                entrants
+            }
+            Incumbent::Torch(text, mode) => return self.time_torch(candidate, (text, *mode), axes),
+        };
+        let rotation = self.ready(&entrants, axes, turn)?;
+        let _alone = self.lease.alone();
+        let untimed = self.untimed(&rotation)?;
+        let (about, mut differs) = self.held_to_reference(&rotation, untimed.about.clone())?;
+        let order = interleave(self.settings.pairs, rotation.seed);
+        let (timed, samples) = self.timed(&rotation, &order, (turn, regime))?;
+        differs = differs.or(self.check_timed(&rotation, &untimed.left)?);
+        let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);
+        let comparison = comparison
+            .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
+        self.check_floor(axes, &comparison)?;
+        Ok(Measured { comparison, samples, about, differs })
+    }
+
+    fn variants(&mut self, candidates: &[Candidate]) -> Result<Vec<Entrant>, Halted> {
+        Ok(self.load(candidates)?.into_iter().map(Entrant::Variant).collect())
+    }
+
+    /// The rotation, and a runner that has what its programs need.
+    fn ready(&mut self, entrants: &[Entrant], axes: &[i64], turn: Turn) -> Result<Rotation<D>, Halted> {
+        let with_cublaslt = entrants.iter().any(|entrant| matches!(entrant, Entrant::CublasLt(_)));
         if turn == Turn::Final {
             self.replace_worker();
         }
-        // its cache sizes the rotation
-        self.bench(0)?;
-        let rotation = self.rotation(&loaded, axes, turn)?;
-        let untimed = self.untimed(&rotation)?;
-        let order = interleave(self.settings.pairs, rotation.seed);
-        let (timed, left) = self.timed(&rotation, &order, regime)?;
-        if self.spec.deterministic && self.settings.checks.has(Check::Timed) {
-            self.check_timed(&rotation, &untimed, &left)?;
+        self.with_cublaslt = false;
+        self.bench(0)?; // its cache sizes the rotation
+        let rotation = self.rotation(entrants, axes, turn)?;
+        if with_cublaslt {
+            self.replace_worker();
+            self.with_cublaslt = true;
+            if let Some(reason) = self.bench(rotation.bytes)?.worker.ready.no_cublaslt.clone() {
+                return Err(Halted::incumbent(reason));
+            }
         }
-        let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);
-        let comparison = comparison
-            .ok_or_else(|| Halt::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
-        self.check_floor(axes, &comparison)?;
-        Ok(comparison)
+        Ok(rotation)
     }
 
-    fn check_timed(&self, rotation: &Rotation<D>, untimed: &D::Left, left: &D::Left) -> Result<(), Halt> {
-        if self.cases.desk.same(untimed, left)? {
-            return Ok(());
+    /// Outputs of timed launches are those of untimed ones: of ours, or it is the candidate's fault. Of a library's it is
+    /// told in words.
+    fn check_timed(&mut self, rotation: &Rotation<D>, untimed: &[D::Left]) -> Result<Option<String>, Halted> {
+        if !self.spec.deterministic || !self.settings.checks.has(Check::Timed) {
+            return Ok(None);
         }
-        let place = self.timed_place(&rotation.axes);
-        Err(Outcome::Incorrect(Fault::TimedOtherwise { place }).into())
+        for (program, (untimed, left)) in
+            rotation.programs.iter().zip(untimed.iter().zip(self.left(rotation)?))
+        {
+            if self.cases.desk.same(untimed, &left)? {
+                continue;
+            }
+            if program.variant().is_none() {
+                return Ok(Some("leaves other results when it is timed".to_owned()));
+            }
+            let place = self.timed_place(&rotation.axes);
+            return Err(Outcome::Incorrect(Fault::TimedOtherwise { place }).into());
+        }
+        Ok(None)
     }
 
     /// No kernel is faster than its bytes and operations allow.
-    fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Result<(), Halt> {
+    fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Result<(), Halted> {
         let Some(floor) = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor))
         else {
             return Ok(());
@@ -137,38 +185,57 @@ impl<D: Desk> Session<D> {
     }
 
     /// Runs every program once on every slot.
-    fn untimed(&mut self, rotation: &Rotation<D>) -> Result<D::Left, Halt> {
+    fn untimed(&mut self, rotation: &Rotation<D>) -> Result<Untimed<D>, Halted> {
         self.fill_rotation(rotation)?;
+        let mut about = None;
         for program in &rotation.programs {
             let run = Run { reload: true, scramble: false, watch_globals: false };
-            let job = self.job(rotation, vec![program.clone()], Action::Run(run));
-            match self.answer(job, DEADLINE)? {
-                Reply::Done(_) => {}
-                other => return Err(self.unexpected(&other)),
+            match self.reply(self.job(rotation, vec![program.clone()], Action::Run(run)))? {
+                Reply::Done(done) => about = done.library.or(about),
+                other => return Err(self.unexpected(&other).into()),
             }
         }
-        self.left(rotation)
+        Ok(Untimed { left: self.left(rotation)?, about })
     }
 
+    /// The runner's reply; that a library lacks something is the incumbent's.
+    fn reply(&mut self, job: Job) -> Result<Reply, Halted> {
+        match self.answer(job, DEADLINE)? {
+            Reply::Lacking(reason) => Err(Halted::incumbent(reason)),
+            reply => Ok(reply),
+        }
+    }
+
+    /// Times the blocks of `order`; a finalist's in parts, and the card is looked at around and between them.
     fn timed(
         &mut self,
         rotation: &Rotation<D>,
         order: &[usize],
-        regime: Regime,
-    ) -> Result<(Timed, D::Left), Halt> {
+        (turn, regime): (Turn, Regime),
+    ) -> Result<(Timed, Vec<Sample>), Halted> {
         self.fill_rotation(rotation)?;
-        let (min_block_ns, warm_up_ns) = match regime {
-            Regime::Burst => (MIN_BLOCK_NS, WARM_UP_NS),
-            Regime::Sustained => {
-                (MIN_BLOCK_NS.max(SUSTAINED_NS / order.len().max(1) as u64), SUSTAINED_WARM_UP_NS)
-            }
+        let parts = match (self.settings.workers.backend, turn) {
+            (Backend::Cuda, Turn::Final) => PARTS,
+            (Backend::Host, _) | (_, Turn::Ranking) => 1,
         };
-        let plan = TimePlan { order: order.to_vec(), min_block_ns, warm_up_ns, regime };
-        let job = self.job(rotation, rotation.programs.clone(), Action::Time(plan));
-        match self.answer(job, DEADLINE)? {
-            Reply::Timed(timed) => Ok((timed, self.left(rotation)?)),
-            other => Err(self.unexpected(&other)),
+        let length = order.len().div_ceil(parts).next_multiple_of(TOGETHER);
+        let (mut all, mut samples) = (Timed::default(), Vec::new());
+        self.watch.look(&mut samples);
+        for (number, part) in order.chunks(length.max(1)).enumerate() {
+            let (programs, action) = match number {
+                0 => (rotation.programs.clone(), Action::Time(plan(part, order.len(), regime))),
+                _ => (Vec::new(), Action::Blocks(part.to_vec())),
+            };
+            match self.reply(self.job(rotation, programs, action))? {
+                Reply::Timed(Timed { launches, block_ns }) => {
+                    all.launches = launches;
+                    all.block_ns.extend(block_ns);
+                }
+                other => return Err(self.unexpected(&other).into()),
+            }
+            self.watch.look(&mut samples);
         }
+        Ok((all, samples))
     }
 
     /// A freshly filled arena. A host candidate gets a new runner with it: its state may lie anywhere in the old one.
@@ -190,113 +257,59 @@ impl<D: Desk> Session<D> {
     }
 
     /// What every program left in its outputs. Inouts are left out: timed launches follow one another on them.
-    fn left(&mut self, rotation: &Rotation<D>) -> Result<D::Left, Halt> {
+    fn left(&mut self, rotation: &Rotation<D>) -> Result<Vec<D::Left>, Halted> {
         let outputs: Vec<usize> = self.spec.tensors_with(Role::Output).collect();
-        let slots = rotation.programs.iter().flat_map(|program| &program.slots);
-        let regions: Vec<Region> = slots.flat_map(|slot| outputs.iter().map(|t| slot[*t])).collect();
         self.bench(rotation.bytes)?;
         let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        Ok(self.cases.desk.left(&bench.arena, &regions)?)
-    }
-
-    /// Normal inputs of the slots, kept while the same shape is timed.
-    fn draw(&mut self, seed: u64, slots: u64, axes: &[i64], turn: Turn) -> Result<Rc<D::Drawn>, Error> {
-        let known = self.drawn.as_ref().filter(|(known, _)| known == axes && turn == Turn::Ranking);
-        if let Some((_, drawn)) = known {
-            return Ok(Rc::clone(drawn));
-        }
-        let slots = slots.min(self.settings.drawn_slots);
-        let draw = |slot| contents(&self.spec, mix(seed ^ slot), axes, Distribution::Normal);
-        let contents = (0..slots).map(draw).collect::<Result<Vec<_>, _>>()?;
-        let drawn = Rc::new(self.cases.desk.drawn(contents)?);
-        if turn == Turn::Ranking {
-            self.drawn = Some((axes.to_vec(), Rc::clone(&drawn)));
-        }
-        Ok(drawn)
-    }
-
-    fn rotation(&mut self, variants: &[Loadable], axes: &[i64], turn: Turn) -> Result<Rotation<D>, Halt> {
-        let seed = match turn {
-            Turn::Ranking => self.settings.seed,
-            Turn::Final => mix(!self.settings.seed),
+        let left = |program: &Program| {
+            let regions: Vec<Region> =
+                program.slots.iter().flat_map(|slot| outputs.iter().map(|t| slot[*t])).collect();
+            Ok(self.cases.desk.left(&bench.arena, &regions)?)
         };
-        let seed = mix(seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));
-        let count = self.slots(axes)?;
-        let mut plan = Placing::default();
-        let slots: Vec<Vec<Vec<usize>>> =
-            (0..count).map(|_| self.slot(&mut plan, axes)).collect::<Result<_, _>>()?;
-        let mut spaces = Vec::new();
-        for variant in variants {
-            let sized = workspace(&variant.candidate.contract, axes);
-            let (_, bytes) =
-                sized.ok_or_else(|| Outcome::Blocked(format!("its workspace has no size at {axes:?}")))?;
-            spaces.push(plan.add(bytes));
-        }
-        let placed = layout(&plan.extents).ok_or_else(|| Error::Shape(format!("{axes:?} fits no arena")))?;
-        let regions = |ids: &Vec<usize>| ids.iter().map(|id| placed.regions[*id]).collect::<Vec<_>>();
-        let mut programs = Vec::new();
-        for (p, variant) in variants.iter().enumerate() {
-            let own: Vec<Vec<Region>> = slots.iter().map(|slot| regions(&slot[p])).collect();
-            let addresses: Vec<u64> = own[0].iter().map(|r| r.offset).collect();
-            if !variant.candidate.eligibility.holds(axes, &addresses) {
-                return Err(Outcome::Blocked(format!("is not eligible at {axes:?}")).into());
-            }
-            programs.push(program(variant, own, placed.regions[spaces[p]]));
-        }
-        let drawn = self.draw(seed, count, axes, turn)?;
-        let (axes, guards, bytes) = (axes.to_vec(), placed.guards, placed.bytes);
-        Ok(Rotation { axes, seed, drawn, programs, guards, bytes })
-    }
-
-    /// Slots of a rotation: three, and more until three times the cache or the allowed bytes are filled.
-    fn slots(&self, axes: &[i64]) -> Result<u64, Error> {
-        let cache = self.bench.as_ref().map_or(0, |b| b.worker.ready.cache_bytes);
-        let mut bytes = 1;
-        for tensor in &self.spec.tensors {
-            bytes += Placed::new(tensor, axes)?.bytes() as u64;
-        }
-        let most = match self.settings.workers.backend {
-            Backend::Host => 64,
-            // below 45 KB a slot, launches may still find data in an H200's cache
-            Backend::Cuda => 4096,
-        };
-        let wanted = (CACHES * cache).min(self.settings.rotation_bytes).div_ceil(bytes);
-        Ok(wanted.clamp(SLOTS_LEAST, most))
-    }
-
-    /// Places one slot's tensors: inputs for both programs, all else for each; their numbers by program and tensor.
-    fn slot(&self, plan: &mut Placing, axes: &[i64]) -> Result<Vec<Vec<usize>>, Error> {
-        let mut ids = vec![Vec::new(); 2];
-        for tensor in &self.spec.tensors {
-            let bytes = Placed::new(tensor, axes)?.bytes() as u64;
-            let candidate = plan.add(bytes);
-            ids[CANDIDATE].push(candidate);
-            ids[INCUMBENT].push(match tensor.role {
-                Role::Input => candidate,
-                Role::Inout | Role::Output => plan.add(bytes),
-            });
-        }
-        Ok(ids)
+        rotation.programs.iter().map(left).collect()
     }
 }
 
-fn settle(timed: Result<Comparison, Halt>) -> Result<Result<Comparison, Outcome>, Error> {
+/// How `part` of `blocks` blocks is timed.
+fn plan(part: &[usize], blocks: usize, regime: Regime) -> TimePlan {
+    let (min_block_ns, warm_up_ns) = match regime {
+        Regime::Burst => (MIN_BLOCK_NS, WARM_UP_NS),
+        Regime::Sustained => (MIN_BLOCK_NS.max(SUSTAINED_NS / blocks.max(1) as u64), SUSTAINED_WARM_UP_NS),
+    };
+    TimePlan { order: part.to_vec(), min_block_ns, warm_up_ns, regime }
+}
+
+fn settle(timed: Result<Measured, Halted>) -> Result<Result<Measured, Unmeasured>, Error> {
     match timed {
-        Ok(comparison) => Ok(Ok(comparison)),
-        Err(Halt::Outcome(outcome)) => Ok(Err(*outcome)),
-        Err(Halt::Error(error)) => Err(error),
+        Ok(measured) => Ok(Ok(measured)),
+        Err(Halted::Unmeasured(unmeasured)) => Ok(Err(unmeasured)),
+        Err(Halted::Error(error)) => Err(error),
     }
 }
 
-/// Extents in the order in which they are placed.
-#[derive(Default)]
-struct Placing {
-    extents: Vec<(Extent, Alignment)>,
+impl Halted {
+    fn incumbent(reason: String) -> Self {
+        Halted::Unmeasured(Unmeasured::Incumbent(reason))
+    }
 }
 
-impl Placing {
-    fn add(&mut self, bytes: u64) -> usize {
-        self.extents.push((Extent { bytes, element: 1 }, Alignment::Allocator));
-        self.extents.len() - 1
+impl From<Halt> for Halted {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Outcome(outcome) => Halted::Unmeasured(Unmeasured::Candidate(outcome)),
+            Halt::Error(error) => Halted::Error(error),
+        }
+    }
+}
+
+impl From<Outcome> for Halted {
+    fn from(outcome: Outcome) -> Self {
+        Halt::from(outcome).into()
+    }
+}
+
+impl From<Error> for Halted {
+    fn from(error: Error) -> Self {
+        Halted::Error(error)
     }
 }

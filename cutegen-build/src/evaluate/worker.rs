@@ -63,6 +63,8 @@ pub(crate) struct First<'a> {
     pub(crate) candidates: &'a Path,
     /// The gate's own kernels.
     pub(crate) kernels: Option<&'a Path>,
+    /// Folders in which cuBLASLt may lie, where it will be asked for.
+    pub(crate) cublaslt: Option<&'a [PathBuf]>,
 }
 
 /// How a job went, as the candidate's outcome: errors are ours.
@@ -106,6 +108,7 @@ impl Workers {
             limits: self.limits,
             candidates: first.candidates.to_owned(),
             kernels: first.kernels.map(Path::to_owned),
+            cublaslt: first.cublaslt.map(<[PathBuf]>::to_vec),
         };
         worker.send(&Request::Start(start)).map_err(|e| Error::system("start a runner", e))?;
         match worker.receive(START_DEADLINE) {

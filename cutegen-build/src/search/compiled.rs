@@ -222,6 +222,13 @@ pub(super) fn sanitize(
     })
 }
 
+/// Where the vendor's libraries lie, besides where the loader looks.
+pub(super) fn vendor_folders() -> Vec<PathBuf> {
+    let home = cargo::variable_os("CUDA_HOME").map(PathBuf::from);
+    let homes = home.into_iter().chain([PathBuf::from("/usr/local/cuda")]);
+    homes.flat_map(|home| ["lib64", "lib"].map(|folder| home.join(folder))).collect()
+}
+
 /// Runner processes for the plan's target.
 pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Workers {
     let backend = match plan.target {

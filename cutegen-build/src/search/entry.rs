@@ -96,7 +96,7 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
         not_enforced: judged.not_enforced.clone(),
         timings,
         judge_seconds: Some(judged.seconds),
-        ..Evidence::default()
+        not_timed: judged.not_timed.clone(),
     }
 }
 
@@ -105,6 +105,8 @@ fn timing(plan: &Plan, timed: &Timed) -> Timing {
     Timing {
         workload: plan.spec.workloads[timed.workload].axes.clone(),
         incumbent: timed.incumbent.to_owned(),
+        about: timed.about.clone(),
+        differs: timed.differs.clone(),
         roof_micros: timed.roof_us,
         sustained: timed.sustained.as_ref().map(figures),
         micros,
@@ -113,7 +115,7 @@ fn timing(plan: &Plan, timed: &Timed) -> Timing {
         low,
         high,
         samples,
-        ..Timing::default()
+        clocks: timed.clocks.clone(),
     }
 }
 

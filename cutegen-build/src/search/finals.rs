@@ -1,30 +1,33 @@
 //! The finals: the whole gate for the finalists of a search, timed again in new processes and on new inputs, and which
 //! of them wins.
 
+mod times;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use cutegen_spec::record::{ReferenceOn, incumbent};
+use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::record::ReferenceOn;
 
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
 use super::judging::Judging;
-use crate::evaluate::protocol::Regime;
-use crate::evaluate::{Candidate, Comparison, Correctness, Outcome};
+use crate::evaluate::{Candidate, Correctness, Outcome};
 use crate::event::{Event, Reporter};
-use crate::plan::{Plan, roofline};
-use crate::refine::geomean;
-
-/// An incumbent that is slower than this is not timed without pause: three seconds would be a few launches.
-const SUSTAINED_US: f64 = 2000.0;
+use crate::plan::Plan;
+use times::{Clock, Times};
+pub(super) use times::{Locked, Timed};
 
 /// What the gate saw of a variant.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
     /// What was run and compared.
     pub(super) correctness: Correctness,
-    /// Comparisons with the naive kernel, one for each workload.
+    /// Comparisons, one for each workload and incumbent.
     pub(super) timings: Vec<Timed>,
+    /// Incumbents that it was not timed against, with the reason.
+    pub(super) not_timed: Vec<String>,
     /// Seed of everything drawn.
     pub(super) seed: u64,
     /// Where the reference was computed.
@@ -37,24 +40,10 @@ pub(super) struct Judged {
     pub(super) seconds: f64,
 }
 
-/// A workload's times against an incumbent.
-#[derive(Clone, Debug)]
-pub(super) struct Timed {
-    /// Position of the workload.
-    pub(super) workload: usize,
-    /// Who it was timed against.
-    pub(super) incumbent: &'static str,
-    /// The least time by the device's data sheet, microseconds.
-    pub(super) roof_us: Option<f64>,
-    /// In bursts of at most 50 ms: what decides.
-    pub(super) burst: Comparison,
-    /// Without pause for three seconds.
-    pub(super) sustained: Option<Comparison>,
-}
-
 impl Judged {
+    /// Geometric mean of the speed-ups over the naive kernel.
     pub(super) fn speedup(&self) -> f64 {
-        geomean(&self.timings.iter().map(|t| t.burst.speedup).collect::<Vec<_>>())
+        times::speedup(&self.timings)
     }
 }
 
@@ -64,6 +53,11 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Whether anything but the naive kernel was found.
+    pub(super) fn is_tuned(&self) -> bool {
+        self.variants.len() > 1
+    }
+
     /// Name of the first variant and the geometric mean of its speed-ups over the naive kernel.
     pub(super) fn headline(&self) -> (String, f64) {
         let Some((first, judged)) = self.variants.first() else { return (String::new(), 1.0) };
@@ -77,6 +71,10 @@ pub(super) struct Finals<'a> {
     pub(super) folder: &'a Path,
     pub(super) judge: &'a mut Judging,
     pub(super) workloads: &'a [Vec<i64>],
+    /// What a winner would replace.
+    pub(super) locked: Option<&'a Locked>,
+    /// Whether PyTorch is an incumbent.
+    pub(super) peers: bool,
 }
 
 impl Finals<'_> {
@@ -98,7 +96,11 @@ impl Finals<'_> {
         if !judged.not_enforced.is_empty() {
             events.report(&Event::NotEnforced { what: judged.not_enforced.clone() });
         }
+        if let Some(reason) = &self.judge.not_watched {
+            events.report(&Event::Note { text: reason.clone() });
+        }
         let mut best: Option<(Compiled, Judged)> = None;
+        let mut said = BTreeSet::new();
         for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
             let found = self.judge_one(finalist, Some(&naive_gate))?;
             let told = match &found {
@@ -108,8 +110,11 @@ impl Finals<'_> {
             let (kernel, candidate) = (self.plan.title(), finalist.candidate.name.clone());
             events.report(&Event::Judged { kernel, candidate, outcome: told });
             let Ok(found) = found else { continue };
+            for text in found.not_timed.iter().filter(|text| said.insert((*text).clone())) {
+                events.report(&Event::Note { text: format!("not timed against {text}") });
+            }
             let faster = best.as_ref().is_none_or(|(_, other)| found.speedup() > other.speedup());
-            if faster && self.wins(&found.timings) {
+            if faster && times::wins(&found.timings, self.plan.spec.min_speedup) {
                 best = Some((finalist.clone(), found));
             }
         }
@@ -135,15 +140,12 @@ impl Finals<'_> {
             | Outcome::Crashed(_)
             | Outcome::TimedOut(_)) => return Ok(Err(outcome)),
         };
-        let mut timings = Vec::new();
-        if let Some(naive) = naive {
-            for workload in 0..self.workloads.len() {
-                match self.time(&gate, (incumbent::NAIVE, naive), workload)? {
-                    Ok(timed) => timings.push(timed),
-                    Err(outcome) => return Ok(Err(outcome)),
-                }
-            }
-        }
+        let digest = ArtifactDigest::of(&finalist.artifact.bytes);
+        let times = match naive.map(|naive| self.clock(naive).time(&gate, digest)).transpose()? {
+            None => Times::default(),
+            Some(Ok(times)) => times,
+            Some(Err(outcome)) => return Ok(Err(outcome)),
+        };
         let seconds = started.elapsed().as_secs_f64();
         let compiler = finalist.artifact.confinement.not_enforced();
         let not_enforced = correctness.not_enforced.iter().cloned().chain(compiler).collect();
@@ -151,7 +153,8 @@ impl Finals<'_> {
         let sanitizer = compiled::sanitize(self.plan, self.judge, &gate)?;
         Ok(sanitizer.map(|sanitizer| Judged {
             correctness,
-            timings,
+            timings: times.timed,
+            not_timed: times.not_timed.into_iter().collect(),
             seed,
             reference,
             not_enforced,
@@ -160,29 +163,8 @@ impl Finals<'_> {
         }))
     }
 
-    fn time(
-        &mut self,
-        gate: &Candidate,
-        (name, incumbent): (&'static str, &Candidate),
-        workload: usize,
-    ) -> Result<Result<Timed, Outcome>, SearchError> {
-        let axes = &self.workloads[workload];
-        let burst = match self.judge.measure(gate, incumbent, axes, Regime::Burst)? {
-            Ok(burst) => burst,
-            Err(outcome) => return Ok(Err(outcome)),
-        };
-        let roof_us = roofline::floor(self.plan).map(|floor| floor(axes));
-        let timed = |sustained| Timed { workload, incumbent: name, roof_us, burst: burst.clone(), sustained };
-        if self.plan.target.is_host() || burst.incumbent_us > SUSTAINED_US {
-            return Ok(Ok(timed(None)));
-        }
-        let sustained = self.judge.measure(gate, incumbent, axes, Regime::Sustained)?;
-        Ok(sustained.map(|sustained| timed(Some(sustained))))
-    }
-
-    /// A win needs the lower ends of the intervals, together, to clear the spec's margin.
-    fn wins(&self, timings: &[Timed]) -> bool {
-        let lower = geomean(&timings.iter().map(|t| t.burst.low).collect::<Vec<_>>());
-        lower > self.plan.spec.min_speedup
+    fn clock<'a>(&'a mut self, naive: &'a Candidate) -> Clock<'a> {
+        let Finals { plan, workloads, locked, peers, .. } = *self;
+        Clock { plan, judge: self.judge, workloads, naive, locked, peers }
     }
 }

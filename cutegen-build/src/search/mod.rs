@@ -31,6 +31,7 @@ use crate::{accept, generate};
 pub struct Searcher {
     setup: CompileSetup,
     store: Store,
+    peers: bool,
 }
 
 /// What a build script calls on a miss in mode `search`.
@@ -52,7 +53,13 @@ impl Searcher {
         let toolchain = locate(&places).map_err(SearchError::from)?;
         let workers = Workers::current().map_err(SearchError::Worker)?;
         let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
-        Ok(Self { setup, store: accept::user_store()? })
+        Ok(Self { setup, store: accept::user_store()?, peers: false })
+    }
+
+    /// Has finalists timed against PyTorch too, where a spec names an expression of it. It takes minutes to start.
+    #[must_use]
+    pub fn with_peers(self, peers: bool) -> Self {
+        Self { peers, ..self }
     }
 
     /// The user's store.
@@ -75,23 +82,54 @@ impl Searcher {
     pub fn find(&self, plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
         match self.store.get(&plan.key) {
             Lookup::Hit(entry) if entry.record.is_tuned() => Ok(entry),
-            Lookup::Hit(_) | Lookup::Miss => self.search(plan, events),
+            Lookup::Hit(_) | Lookup::Miss => self.search(plan, None, events),
             Lookup::Corrupt(corrupt) => {
                 events.report(&Event::Note { text: format!("searching again: {corrupt}") });
-                self.search(plan, events)
+                self.search(plan, None, events)
             }
         }
     }
 
-    /// Searches, and puts the answer into the user's store.
-    pub fn search(&self, plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
+    /// Searches, and puts the answer into the user's store. Where `locked` or the user's store has a tuned entry, that
+    /// stays unless its first variant is beaten.
+    pub fn search(
+        &self,
+        plan: &Plan,
+        locked: Option<&Entry>,
+        events: &mut dyn Reporter,
+    ) -> Result<Entry, Error> {
         let started = Instant::now();
-        let found = rounds::run(&self.setup, plan, events)?;
+        let known = match self.store.get_full(&plan.key) {
+            Lookup::Hit(entry) => Some(entry),
+            Lookup::Miss | Lookup::Corrupt(_) => None,
+        };
+        let locked = locked.or(known.as_ref()).filter(|entry| entry.record.is_tuned());
+        let found = rounds::run(&self.setup, plan, (locked, self.peers), events)?;
+        if let Some(locked) = locked.filter(|_| !found.is_tuned()) {
+            let text = format!("{}: what is locked stays: nothing beats it", plan.title());
+            events.report(&Event::Note { text });
+            return self.keep(plan, locked);
+        }
         let (record, files) = entry::build(plan, &found)?;
         self.put(&self.store, &record, &files)?;
         let (variant, speedup) = found.headline();
         let seconds = started.elapsed().as_secs_f64();
         events.report(&Event::Found { kernel: plan.title(), variant, speedup, seconds });
+        self.read_back(plan)
+    }
+
+    /// Sees to it that the user's store has the entry.
+    fn keep(&self, plan: &Plan, entry: &Entry) -> Result<Entry, Error> {
+        if !matches!(self.store.get(&plan.key), Lookup::Hit(kept) if kept.record == entry.record) {
+            let mut files = Vec::new();
+            for (at, variant) in entry.record.variants.iter().enumerate() {
+                files.push((variant.artifact.file.clone(), entry.artifacts[at].clone()));
+                files.extend(
+                    entry.sources.get(at).map(|source| (variant.source.file.clone(), source.clone())),
+                );
+            }
+            self.put(&self.store, &entry.record, &files)?;
+        }
         self.read_back(plan)
     }
 

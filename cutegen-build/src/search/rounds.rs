@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
-use super::finals::{Finals, Found};
+use super::finals::{Finals, Found, Locked};
 use super::judging::Judging;
+use super::verify;
 use crate::compile::CompileSetup;
 use crate::evaluate::{Candidate, Comparison, Outcome};
 use crate::event::{Event, Reporter};
@@ -13,6 +14,7 @@ use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
 use crate::plan::Plan;
 use crate::refine::{Next, Trial, geomean, sweep};
+use crate::store::Entry;
 
 /// One search in progress.
 struct Search<'a> {
@@ -25,12 +27,16 @@ struct Search<'a> {
     /// the naive kernel may be a hundred times slower, and every block of it is waited for.
     pace: Option<(Candidate, Vec<f64>)>,
     workloads: Vec<Vec<i64>>,
+    locked: Option<Locked>,
+    /// Whether finalists are timed against PyTorch.
+    peers: bool,
 }
 
-/// Runs a whole search.
+/// Runs a whole search. A winner must also beat the first variant of `locked`.
 pub(super) fn run(
     setup: &CompileSetup,
     plan: &Plan,
+    (locked, peers): (Option<&Entry>, bool),
     events: &mut dyn Reporter,
 ) -> Result<Found, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
@@ -41,7 +47,11 @@ pub(super) fn run(
     let tiles = proposals.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
     let judge = Judging::start(setup, plan, folder.path(), tiles.collect(), &naive)?;
     let workloads = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
-    let mut search = Search { setup, plan, folder: folder.path(), judge, naive, pace: None, workloads };
+    let locked_folder =
+        tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
+    let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?.flatten();
+    let mut search =
+        Search { setup, plan, folder: folder.path(), judge, naive, pace: None, workloads, locked, peers };
     events.report(&Event::SearchStarted {
         kernel: plan.title(),
         key: plan.key.to_string(),
@@ -70,6 +80,8 @@ impl Search<'_> {
                         folder: self.folder,
                         judge: &mut self.judge,
                         workloads: &self.workloads,
+                        locked: self.locked.as_ref(),
+                        peers: self.peers,
                     };
                     return finals.choose(&self.naive, &names, &compiled, events);
                 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use super::error::SearchError;
-use super::finals::Judged;
+use super::finals::{Judged, Locked};
 use super::judging::Judging;
 use super::{compiled, entry};
 use crate::compile::{CompileJob, CompileOutcome, CompileSetup, compile};
@@ -84,6 +84,7 @@ pub(super) fn judge_again(
             not_enforced: correctness.not_enforced.clone(),
             correctness,
             timings: Vec::new(),
+            not_timed: Vec::new(),
             seed: judge.seed,
             reference: judge.reference,
             sanitizer,
@@ -106,6 +107,7 @@ fn judging(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<Judging, 
 fn with_timings(mut fresh: Evidence, variant: &Variant) -> Evidence {
     if let Some(old) = &variant.evidence {
         fresh.timings.clone_from(&old.timings);
+        fresh.not_timed.clone_from(&old.not_timed);
         fresh.seeds.timing = old.seeds.timing.filter(|_| !old.timings.is_empty());
     }
     fresh
@@ -137,6 +139,13 @@ fn candidates(plan: &Plan, entry: &Entry, folder: &Path) -> Result<Vec<evaluate:
         });
     }
     Ok(list)
+}
+
+/// The entry's first variant as an incumbent, unpacked into `folder`.
+pub(super) fn locked(plan: &Plan, entry: &Entry, folder: &Path) -> Result<Option<Locked>, SearchError> {
+    let first = candidates(plan, entry, folder)?.into_iter().next();
+    let digest = entry.record.variants.first().map(|variant| variant.artifact.artifact);
+    Ok(first.zip(digest).map(|(candidate, digest)| Locked { candidate, digest }))
 }
 
 /// The judged bytes of a stored artifact, checked against the record.

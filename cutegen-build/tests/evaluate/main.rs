@@ -10,6 +10,7 @@ mod harmful;
 mod honest;
 mod hostile;
 mod kernels;
+mod lease;
 mod maps;
 mod memory;
 mod sanitizer;
@@ -28,6 +29,10 @@ fn main() -> ExitCode {
     match std::env::var(VARIABLE).as_deref() {
         Ok(RUN) => std::process::exit(runner::main()),
         Ok(RUN_APART) => std::process::exit(runner::main_apart()),
+        Ok(lease::HOLD) => {
+            lease::hold();
+            return ExitCode::SUCCESS;
+        }
         Ok(_) | Err(_) => {}
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +41,7 @@ fn main() -> ExitCode {
         honest::TESTS,
         hostile::TESTS,
         memory::TESTS,
+        lease::TESTS,
         harmful::TESTS,
         sanitizer::TESTS,
         baseline::TESTS,

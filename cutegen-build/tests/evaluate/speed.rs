@@ -2,13 +2,21 @@
 
 use cutegen_build::evaluate::{Check, Checks, Crash, Outcome};
 
+use cutegen_build::evaluate::gemm::{Compute, Element, Gemm, Matrix};
+use cutegen_build::evaluate::peer::Mode;
+use cutegen_build::evaluate::protocol::Regime;
+use cutegen_build::evaluate::{Incumbent, Unmeasured};
+
 use crate::Test;
 use crate::bench::Bench;
 use crate::bodies::HONEST_GEMM;
 use crate::kernels::GEMM;
 
-pub(crate) const TESTS: &[Test] =
-    &[("speed::a_a_and_a_slower_one", comparisons), ("speed::outcomes", outcomes)];
+pub(crate) const TESTS: &[Test] = &[
+    ("speed::a_a_and_a_slower_one", comparisons),
+    ("speed::outcomes", outcomes),
+    ("speed::incumbents_that_are_not_here", absent),
+];
 
 fn comparisons() {
     let bench = Bench::new(&GEMM);
@@ -41,4 +49,36 @@ fn outcomes() {
         matches!(&outcome, Err(Outcome::Incorrect(fault)) if fault.check() == Check::Timed),
         "works less when it is timed"
     );
+}
+
+/// What a machine has not says nothing of the candidate, which is timed as before against what is there.
+fn absent() {
+    let bench = Bench::new(&GEMM);
+    let mut judge = bench.judge(Checks::default());
+    let honest = bench.candidate(HONEST_GEMM);
+    let matrix =
+        |tensor| Matrix { tensor, element: Element::F32, transposed: false, ld: 16, batch_stride: 0 };
+    let product = Gemm {
+        m: 16,
+        n: 16,
+        k: 64,
+        batch: 1,
+        a: matrix(0),
+        b: matrix(1),
+        d: matrix(2),
+        compute: Compute::F32,
+        fast_accumulation: false,
+        scales: Vec::new(),
+    };
+    let torch = Incumbent::Torch("x @ w".to_owned(), Mode::Eager);
+    for (incumbent, reason) in [(Incumbent::CublasLt(product), "no libraries"), (torch, "not run")] {
+        let measured = judge.measure(&honest, &incumbent, &[16, 16, 64], Regime::Burst).expect("works");
+        let Err(Unmeasured::Incumbent(said)) = measured else { panic!("{measured:?}") };
+        assert!(said.contains(reason), "{said}");
+    }
+    let itself = Incumbent::Variant(honest.clone());
+    let measured =
+        judge.measure(&honest, &itself, &[16, 16, 64], Regime::Burst).expect("works").expect("timed");
+    assert_eq!((measured.comparison.samples, measured.samples.len()), (30, 0), "no card: {measured:?}");
+    assert_eq!((judge.not_watched(), measured.differs), (None, None));
 }

@@ -65,6 +65,9 @@ pub struct Evidence {
     /// Seconds that the judging took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_seconds: Option<f64>,
+    /// Incumbents that it was not timed against, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_timed: Vec<String>,
     /// Timings: one per workload and incumbent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timings: Vec<Timing>,
@@ -91,6 +94,12 @@ pub struct Timing {
     pub micros: f64,
     /// The incumbent's name, see [`incumbent`].
     pub incumbent: String,
+    /// Which one that was, in words, where the name does not say all: its version, its algorithm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// What the incumbent computes otherwise than the spec asks, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
     /// The incumbent's median, microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incumbent_micros: Option<f64>,

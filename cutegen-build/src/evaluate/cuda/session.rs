@@ -9,6 +9,7 @@ use cutegen_runtime::cuda::cudarc::driver::sys::{CUdevice_attribute, CUresult};
 use cutegen_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result};
 use cutegen_runtime::cuda::{CUstream, Device, context};
 
+use crate::evaluate::clocks::CardId;
 use crate::evaluate::runner::Stop;
 
 /// An open device. Nothing that belongs to it may be freed once it is lost: the driver would wait for a kernel that
@@ -38,6 +39,12 @@ impl Session {
     /// In words, with its driver.
     pub(crate) fn describe(&self) -> String {
         format!("{}, {}, driver {}", self.device.name, self.device.arch(), self.device.driver)
+    }
+
+    /// What names the card beyond this process, where the driver says it.
+    pub(crate) fn card(&self) -> Option<CardId> {
+        let uuid = self.context.uuid().ok()?;
+        Some(CardId::from_uuid(uuid.bytes.map(|byte| byte.cast_unsigned())))
     }
 
     /// Bytes of the L2 cache.

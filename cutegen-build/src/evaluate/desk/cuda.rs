@@ -13,6 +13,7 @@ use cutegen_spec::dtype::DType;
 
 use super::kernels::{Kernels, Word};
 use super::{Contents, Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
+use crate::evaluate::clocks::CardId;
 use crate::evaluate::compare::{Compared, Wrong};
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::cuda::session::Session;
@@ -31,6 +32,8 @@ const WALL: Duration = Duration::from_secs(120);
 /// What an arena begins with: most cases fit, so that most runners are never replaced.
 const ARENA_LEAST: u64 = 64 << 20;
 const NONE: u64 = u64::MAX;
+/// Offsets of tensors that no launch left are multiples of this.
+const GIVEN_ALIGNMENT: u64 = 256;
 
 /// A context, kernels of ours, and what gives references.
 pub(in crate::evaluate) struct CudaDesk {
@@ -100,6 +103,28 @@ impl Desk for CudaDesk {
     type Held = CudaCase;
     type Left = Left;
     type Drawn = Vec<Vec<Option<DeviceMemory>>>;
+
+    fn card(&self) -> Option<CardId> {
+        self.session.card()
+    }
+
+    fn reach(&self) -> u64 {
+        self.oracle.reach()
+    }
+
+    fn given(&self, tensors: &[Vec<u8>]) -> Result<Left, Error> {
+        let mut regions = Vec::with_capacity(tensors.len());
+        let mut end = 0_u64;
+        for tensor in tensors {
+            regions.push(Region { offset: end, bytes: tensor.len() as u64 });
+            end += (tensor.len() as u64).next_multiple_of(GIVEN_ALIGNMENT);
+        }
+        let memory = DeviceMemory::new(&self.session, end)?;
+        for (region, tensor) in regions.iter().zip(tensors) {
+            memory.write(region.offset, tensor)?;
+        }
+        self.spare.copy(&self.session, &memory, &regions)
+    }
 
     fn arena(&self, bytes: u64) -> Result<Arena, Error> {
         let (memory, fd) = DeviceMemory::share(&self.session, bytes.max(ARENA_LEAST))?;

@@ -7,6 +7,7 @@ use cutegen_spec::tensor::Role;
 
 use super::{Contents, Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
 use crate::evaluate::arena::{damage, fill_guard};
+use crate::evaluate::clocks::CardId;
 use crate::evaluate::compare::{self, Before, Compared, is_telling, poisoned};
 use crate::evaluate::element;
 use crate::evaluate::error::Error;
@@ -17,6 +18,9 @@ use crate::evaluate::protocol::{Memory, Region};
 use crate::evaluate::reference::{Call, Expected, Reference, UNTOUCHED};
 use crate::evaluate::rms::{Moments, Rule, moments};
 use crate::evaluate::strided::Placed;
+
+/// Cost of a reference that takes a CPU core a few seconds.
+pub(in crate::evaluate) const REACH: u64 = 1 << 30;
 
 /// Bytes and a reference.
 pub(in crate::evaluate) struct HostDesk {
@@ -60,6 +64,18 @@ impl Desk for HostDesk {
     type Held = HostCase;
     type Left = Vec<Vec<u8>>;
     type Drawn = Vec<Rc<Contents>>;
+
+    fn card(&self) -> Option<CardId> {
+        None
+    }
+
+    fn reach(&self) -> u64 {
+        REACH
+    }
+
+    fn given(&self, tensors: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(tensors.to_vec())
+    }
 
     fn arena(&self, bytes: u64) -> Result<SharedMemory, Error> {
         let mut arena = SharedMemory::create()?;

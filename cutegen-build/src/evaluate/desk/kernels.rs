@@ -127,7 +127,8 @@ impl Word {
 
 impl From<Stop> for Error {
     fn from(stop: Stop) -> Self {
-        let (Stop::Refused(reason) | Stop::Faulted(reason) | Stop::Failed(reason)) = stop;
+        let (Stop::Refused(reason) | Stop::Faulted(reason) | Stop::Lacking(reason) | Stop::Failed(reason)) =
+            stop;
         Error::Worker(format!("the judge's device: {reason}"))
     }
 }

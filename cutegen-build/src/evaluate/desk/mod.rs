@@ -10,6 +10,7 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 
+use super::clocks::CardId;
 use super::compare::Compared;
 use super::error::Error;
 use super::fault::Checks;
@@ -93,6 +94,15 @@ pub(super) trait Desk: Sized {
     type Left;
     /// Inputs of a rotation.
     type Drawn;
+
+    /// The card that it works on.
+    fn card(&self) -> Option<CardId>;
+
+    /// Cost of the dearest reference that takes no more than seconds.
+    fn reach(&self) -> u64;
+
+    /// These bytes as if a launch had left them, by tensor.
+    fn given(&self, tensors: &[Vec<u8>]) -> Result<Self::Left, Error>;
 
     /// New memory for a new runner.
     fn arena(&self, bytes: u64) -> Result<Self::Arena, Error>;

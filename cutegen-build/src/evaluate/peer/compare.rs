@@ -62,34 +62,54 @@ pub fn agreement(
     expected: &[Option<Expected>],
     prepared: &Prepared,
 ) -> Result<Agreement, String> {
-    if !prepared.same_when_captured {
-        return Ok(Agreement::Differs("leaves other results when captured in a graph".to_owned()));
-    }
-    let results: Vec<usize> =
-        (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Input).collect();
-    if results.len() != prepared.outputs.len() {
-        let (gives, wants) = (prepared.outputs.len(), results.len());
-        return Ok(Agreement::Differs(format!("gives {gives} tensors, the spec has {wants}")));
-    }
+    let given = match given(spec, axes, prepared)? {
+        Ok(given) => given,
+        Err(difference) => return Ok(Agreement::Differs(difference)),
+    };
     let mut worst = 0.0_f64;
-    for (output, t) in prepared.outputs.iter().zip(results) {
+    for (t, bytes) in results(spec).zip(given) {
         let wanted = expected.get(t).and_then(Option::as_ref).ok_or("a result without a reference")?;
-        match one(spec, t, axes, wanted, output)? {
-            Ok(share) => worst = worst.max(share),
-            Err(difference) => return Ok(Agreement::Differs(difference)),
+        let placed = Placed::new(&spec.tensors[t], axes).map_err(|error| error.to_string())?;
+        let found = compare_values(spec.tensors[t].dtype, &bytes, &dense(wanted, &placed));
+        if let Some(wrong) = found.wrong {
+            return Ok(Agreement::Differs(format!(
+                "`{}` element {}: {} where the spec gives {} within {}",
+                spec.tensors[t].name, wrong.element, wrong.found, wrong.expected, wrong.bound
+            )));
         }
+        worst = worst.max(found.worst_share);
     }
     Ok(Agreement::Within { worst_share: worst })
 }
 
-/// The largest share of its bound, or the first difference.
+fn results(spec: &KernelSpec) -> impl Iterator<Item = usize> + '_ {
+    (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Input)
+}
+
+/// What a peer gave for the first slot, each result's elements in row-major order without gaps; or, in words, how these
+/// are not the tensors that the spec has. An error where an output cannot be read.
+pub fn given(
+    spec: &KernelSpec,
+    axes: &[i64],
+    prepared: &Prepared,
+) -> Result<Result<Vec<Vec<u8>>, String>, String> {
+    if !prepared.same_when_captured {
+        return Ok(Err("leaves other results when captured in a graph".to_owned()));
+    }
+    let (gives, wants) = (prepared.outputs.len(), results(spec).count());
+    if gives != wants {
+        return Ok(Err(format!("gives {gives} tensors, the spec has {wants}")));
+    }
+    prepared.outputs.iter().zip(results(spec)).map(|(output, t)| one(spec, t, axes, output)).collect()
+}
+
+/// The bytes of one result, or how it is another tensor than the spec's.
 fn one(
     spec: &KernelSpec,
     t: usize,
     axes: &[i64],
-    expected: &Expected,
     output: &Output,
-) -> Result<Result<f64, String>, String> {
+) -> Result<Result<Vec<u8>, String>, String> {
     let tensor = &spec.tensors[t];
     let name = &tensor.name;
     let shape: Option<Vec<i64>> = tensor.dims.iter().map(|dim| dim.eval_axes(axes)).collect();
@@ -101,19 +121,11 @@ fn one(
         return Ok(Err(format!("`{name}` is {:?}, the spec has {shape:?}", output.shape)));
     }
     let bytes = std::fs::read(&output.file).map_err(|e| format!("{}: {e}", output.file.display()))?;
-    let placed = Placed::new(tensor, axes).map_err(|error| error.to_string())?;
-    let elements = placed.elements();
+    let elements = Placed::new(tensor, axes).map_err(|error| error.to_string())?.elements();
     if bytes.len() != crate::evaluate::element::bytes(tensor.dtype, elements) {
         return Err(format!("`{name}` came as {} bytes", bytes.len()));
     }
-    let found = compare_values(tensor.dtype, &bytes, &dense(expected, &placed));
-    Ok(match found.wrong {
-        None => Ok(found.worst_share),
-        Some(wrong) => Err(format!(
-            "`{name}` element {}: {} where the spec gives {} within {}",
-            wrong.element, wrong.found, wrong.expected, wrong.bound
-        )),
-    })
+    Ok(Ok(bytes))
 }
 
 /// What is expected of each element in row-major order, without gaps.

@@ -19,7 +19,7 @@ use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::{KernelSpec, Multiply};
 use cutegen_spec::tensor::Role;
 
-pub use compare::{Agreement, Blocks, agreement, compare};
+pub use compare::{Agreement, Blocks, agreement, compare, given};
 pub use cubin::Cubin;
 use process::Process;
 pub use protocol::{Device, Mode, Output, Prepare, Prepared, Ready, Scalar, Tensor, What};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::cuda::{image, workspace_parts};
-use super::{Device, Stop};
+use super::{Device, Stop, variant};
 use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::cuda::session::Session;
@@ -52,14 +52,15 @@ impl Alone {
 impl Device for Apart {
     fn ready(&mut self) -> Result<Ready, Stop> {
         let (device, cache_bytes) = (self.session.describe(), self.session.cache_bytes()?);
-        Ok(Ready { device, cache_bytes, not_enforced: Vec::new() })
+        Ok(Ready { device, cache_bytes, ..Ready::default() })
     }
 
     fn run(&mut self, job: &Job, _: Run) -> Result<Done, Stop> {
         self.arena.remap(job.arena_bytes).map_err(failed)?;
         let program = &job.programs[0];
-        let loaded = Loaded::load(&self.session, &image(program)?, &program.contract, &job.scalars)?;
-        let parts = workspace_parts(&program.contract, &job.axes, program.workspace)?;
+        let variant = variant(program)?;
+        let loaded = Loaded::load(&self.session, &image(variant)?, &variant.contract, &job.scalars)?;
+        let parts = workspace_parts(&variant.contract, &job.axes, program.workspace)?;
         let tensors = program.slots[0].iter().map(|r| self.alone(*r)).collect::<Result<Vec<_>, _>>()?;
         let parts = parts.into_iter().map(|r| self.alone(r)).collect::<Result<Vec<_>, _>>()?;
         for tensor in &tensors {
@@ -70,7 +71,7 @@ impl Device for Apart {
         let workspace = parts.iter().map(|p| Ok((p.at()?, p.region.bytes)));
         let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, Stop>>()?;
         let placed = Placed { axes: &job.axes, scalars: &job.scalars, tensors: &at, workspace: &workspace };
-        Launch::of(&loaded, &program.contract, &placed)?.go(&self.session)?;
+        Launch::of(&loaded, &variant.contract, &placed)?.go(&self.session)?;
         self.session.wait()?;
         for tensor in &tensors {
             let contents = self.arena.slice_mut(tensor.region).map_err(failed)?;

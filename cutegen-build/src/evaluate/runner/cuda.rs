@@ -6,10 +6,11 @@ pub mod cublaslt;
 mod globals;
 mod graph;
 mod scramble;
+mod vendor;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -20,10 +21,14 @@ use super::{Device, Stop};
 use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::cuda::session::Session;
-use crate::evaluate::protocol::{Done, Format, Job, Program, Ready, Region, Run, TimePlan, Timed};
+use crate::evaluate::gemm::Gemm;
+use crate::evaluate::protocol::{
+    Code, Done, Format, Job, Program, Ready, Region, Run, Start, TimePlan, Timed, Variant,
+};
 use blocks::Bench;
 use globals::Globals;
 use scramble::Scramble;
+use vendor::{Once, Vendor};
 
 /// The longest a stream may take to finish; the judge's own limit usually comes first.
 const WALL: Duration = Duration::from_secs(20);
@@ -33,6 +38,7 @@ pub(super) struct Cuda {
     bench: Option<Bench>,
     loaded: BTreeMap<PathBuf, Module>,
     scramble: Option<Scramble>,
+    vendor: Vendor,
     arena: DeviceMemory,
     session: Rc<Session>,
 }
@@ -45,76 +51,118 @@ struct Module {
 
 impl Cuda {
     /// Opens driver, device and stream, and maps the judge's arena.
-    pub(super) fn open(arena: &OwnedFd, bytes: u64, kernels: Option<&Path>) -> Result<Self, Stop> {
+    pub(super) fn open(arena: &OwnedFd, bytes: u64, start: &Start) -> Result<Self, Stop> {
         let session = Rc::new(Session::open(WALL)?);
         let arena = DeviceMemory::adopt(&session, arena, bytes)?;
-        let scramble = kernels.map(|path| Scramble::load(&session, path)).transpose()?;
-        Ok(Self { bench: None, loaded: BTreeMap::new(), scramble, arena, session })
+        let scramble = start.kernels.as_deref().map(|path| Scramble::load(&session, path)).transpose()?;
+        let vendor = Vendor::open(start.cublaslt.as_deref());
+        Ok(Self { bench: None, loaded: BTreeMap::new(), scramble, vendor, arena, session })
     }
 
-    fn load(&mut self, job: &Job, program: &Program, reload: bool) -> Result<(), Stop> {
-        let path = &program.artifact;
-        let known = self.loaded.get(path).is_some_and(|m| m.loaded.serves(&program.contract));
+    fn load(&mut self, job: &Job, variant: &Variant, reload: bool) -> Result<(), Stop> {
+        let path = &variant.artifact;
+        let known = self.loaded.get(path).is_some_and(|m| m.loaded.serves(&variant.contract));
         if reload || !known {
             self.bench = None;
             self.loaded.remove(path);
-            let image = image(program)?;
-            let loaded = Loaded::load(&self.session, &image, &program.contract, &job.scalars)?;
+            let image = image(variant)?;
+            let loaded = Loaded::load(&self.session, &image, &variant.contract, &job.scalars)?;
             let globals = Globals::of(&image, &loaded)?;
             self.loaded.insert(path.clone(), Module { loaded, globals });
         }
         Ok(())
     }
 
-    fn module(&self, program: &Program) -> Result<&Module, Stop> {
-        self.loaded.get(&program.artifact).ok_or_else(|| Stop::Failed("a module vanished".to_owned()))
+    fn module(&self, variant: &Variant) -> Result<&Module, Stop> {
+        self.loaded.get(&variant.artifact).ok_or_else(|| Stop::Failed("a module vanished".to_owned()))
     }
 
-    fn launch(&self, job: &Job, program: &Program, slot: &[Region]) -> Result<Launch, Stop> {
-        let module = self.module(program)?;
-        let tensors = slot.iter().map(|r| self.arena.at(*r)).collect::<Result<Vec<_>, _>>()?;
-        let parts = workspace_parts(&program.contract, &job.axes, program.workspace)?;
+    fn tensors(&self, slot: &[Region]) -> Result<Vec<CUdeviceptr>, Stop> {
+        slot.iter().map(|r| self.arena.at(*r)).collect()
+    }
+
+    fn launch(
+        &self,
+        job: &Job,
+        (program, variant): (&Program, &Variant),
+        slot: &[Region],
+    ) -> Result<Launch, Stop> {
+        let module = self.module(variant)?;
+        let tensors = self.tensors(slot)?;
+        let parts = workspace_parts(&variant.contract, &job.axes, program.workspace)?;
         let workspace = parts.iter().map(|part| Ok((self.arena.at(*part)?, part.bytes)));
         let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, Stop>>()?;
         let placed =
             Placed { axes: &job.axes, scalars: &job.scalars, tensors: &tensors, workspace: &workspace };
-        Launch::of(&module.loaded, &program.contract, &placed)
+        Launch::of(&module.loaded, &variant.contract, &placed)
+    }
+
+    /// The program over its rotation; of a library's product, the algorithm that this runner has chosen.
+    fn turns(&mut self, job: &Job, program: &Program) -> Result<Vec<Once>, Stop> {
+        match &program.code {
+            Code::Variant(variant) => {
+                let launch =
+                    |slot: &Vec<Region>| self.launch(job, (program, variant), slot).map(Once::Kernels);
+                program.slots.iter().map(launch).collect()
+            }
+            Code::CublasLt(gemm) => self.product(gemm, program),
+        }
+    }
+
+    fn product(&mut self, gemm: &Gemm, program: &Program) -> Result<Vec<Once>, Stop> {
+        let slots = program.slots.iter().map(|slot| self.tensors(slot)).collect::<Result<Vec<_>, _>>()?;
+        let workspace = (self.arena.at(program.workspace)?, program.workspace.bytes);
+        // SAFETY: the judge laid the spec's tensors and the workspace out in the arena, which lives as long as this does.
+        unsafe { self.vendor.product(self.session.stream, gemm, &slots, workspace) }
+    }
+
+    fn run_variant(&mut self, job: &Job, variant: &Variant, run: Run) -> Result<Done, Stop> {
+        let program = &job.programs[0];
+        self.load(job, variant, run.reload)?;
+        let slots = program.slots.iter().map(|slot| self.launch(job, (program, variant), slot));
+        let launches = slots.collect::<Result<Vec<_>, _>>()?;
+        if let Some(scramble) = self.scramble.as_ref().filter(|_| run.scramble) {
+            scramble.go(&self.session)?;
+        }
+        let globals = &self.module(variant)?.globals;
+        let before = if run.watch_globals { globals.read()? } else { Vec::new() };
+        launches.iter().try_for_each(|launch| launch.go(&self.session))?;
+        self.session.wait()?;
+        let changed_global = if run.watch_globals { globals.changed(&before)? } else { None };
+        Ok(Done { changed_global, library: None })
+    }
+
+    fn run_product(&mut self, gemm: &Gemm, program: &Program) -> Result<Done, Stop> {
+        let turns = self.product(gemm, program)?;
+        turns.iter().try_for_each(|turn| turn.go(&self.session))?;
+        self.session.wait()?;
+        Ok(Done { changed_global: None, library: self.vendor.describe() })
     }
 }
 
 impl Device for Cuda {
     fn ready(&mut self) -> Result<Ready, Stop> {
         let (device, cache_bytes) = (self.session.describe(), self.session.cache_bytes()?);
-        Ok(Ready { device, cache_bytes, not_enforced: Vec::new() })
+        Ok(Ready { device, cache_bytes, not_enforced: Vec::new(), no_cublaslt: self.vendor.missing() })
     }
 
     fn run(&mut self, job: &Job, run: Run) -> Result<Done, Stop> {
         let program = &job.programs[0];
-        self.load(job, program, run.reload)?;
-        let slots = program.slots.iter().map(|slot| self.launch(job, program, slot));
-        let launches = slots.collect::<Result<Vec<_>, _>>()?;
-        if let Some(scramble) = self.scramble.as_ref().filter(|_| run.scramble) {
-            scramble.go(&self.session)?;
+        match &program.code {
+            Code::Variant(variant) => self.run_variant(job, variant, run),
+            Code::CublasLt(gemm) => self.run_product(gemm, program),
         }
-        let globals = &self.module(program)?.globals;
-        let before = if run.watch_globals { globals.read()? } else { Vec::new() };
-        launches.iter().try_for_each(|launch| launch.go(&self.session))?;
-        self.session.wait()?;
-        let changed_global = if run.watch_globals { globals.changed(&before)? } else { None };
-        Ok(Done { changed_global })
     }
 
     fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, Stop> {
         self.bench = None;
         self.loaded.clear(); // every comparison starts from fresh modules
-        for program in &job.programs {
-            self.load(job, program, false)?;
+        for variant in job.programs.iter().filter_map(Program::variant) {
+            self.load(job, variant, false)?;
         }
-        let turns = |program: &Program| {
-            program.slots.iter().map(|slot| self.launch(job, program, slot)).collect::<Result<Vec<_>, _>>()
-        };
-        let launches = job.programs.iter().map(turns).collect::<Result<Vec<_>, _>>()?;
-        let bench = Bench::prepare(&self.session, launches, plan)?;
+        let turns = job.programs.iter().map(|program| self.turns(job, program));
+        let turns = turns.collect::<Result<Vec<_>, _>>()?;
+        let bench = Bench::prepare(&self.session, turns, plan)?;
         let timed = bench.time(&plan.order)?;
         self.bench = Some(bench);
         Ok(timed)
@@ -127,12 +175,12 @@ impl Device for Cuda {
 }
 
 /// The file's bytes.
-pub(super) fn image(program: &Program) -> Result<Vec<u8>, Stop> {
-    match program.format {
+pub(super) fn image(variant: &Variant) -> Result<Vec<u8>, Stop> {
+    match variant.format {
         Format::Cubin => {}
         Format::SharedObject => return Err(Stop::Failed("a shared object for the CUDA backend".to_owned())),
     }
-    let path = &program.artifact;
+    let path = &variant.artifact;
     std::fs::read(path).map_err(|error| Stop::Failed(format!("{}: {error}", path.display())))
 }
 

@@ -9,10 +9,10 @@ use std::time::Instant;
 use cutegen_spec::contract::{Arg, Contract, Initial};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use super::{Device, Stop};
+use super::{Device, Stop, variant};
 use crate::evaluate::memory::SharedMemory;
 use crate::evaluate::protocol::{
-    Done, Format, Job, Program, Ready, Region, Run, ScalarValue, TimePlan, Timed,
+    Done, Format, Job, Program, Ready, Region, Run, ScalarValue, TimePlan, Timed, Variant,
 };
 
 /// The arena, and loaded objects by path.
@@ -39,14 +39,14 @@ struct Call {
 impl Device for Host {
     fn ready(&mut self) -> Result<Ready, Stop> {
         let device = format!("host {}", std::env::consts::ARCH);
-        Ok(Ready { device, cache_bytes: cache_bytes(), not_enforced: Vec::new() })
+        Ok(Ready { device, cache_bytes: cache_bytes(), ..Ready::default() })
     }
 
     fn run(&mut self, job: &Job, run: Run) -> Result<Done, Stop> {
         self.map(job)?;
         let program = &job.programs[0];
         if run.reload {
-            self.libraries.remove(&program.artifact);
+            self.libraries.remove(&variant(program)?.artifact);
         }
         for slot in &program.slots {
             self.resolve(job, program, slot)?.go();
@@ -118,17 +118,18 @@ impl Host {
     }
 
     fn resolve(&mut self, job: &Job, program: &Program, slot: &[Region]) -> Result<Launch, Stop> {
-        let workspace = workspace(&program.contract, &job.axes, program.workspace)?;
-        self.load(&program.artifact, program.format)?;
-        let (arena, library) = (&self.arena, self.library(&program.artifact)?);
+        let Variant { artifact, format, contract } = variant(program)?;
+        let workspace = workspace(contract, &job.axes, program.workspace)?;
+        self.load(artifact, *format)?;
+        let (arena, library) = (&self.arena, self.library(artifact)?);
         let bind = Binding { job, slot, workspace: &workspace, arena };
-        let steps = program.contract.steps.iter();
+        let steps = contract.steps.iter();
         let calls = steps.map(|step| {
             let values = step.args.iter().map(|arg| bind.value(*arg)).collect::<Result<_, _>>()?;
             Ok(Call { entry: entry(library, &step.entry)?, values })
         });
         let calls = calls.collect::<Result<_, Stop>>()?;
-        Ok(Launch { zeroed: zeroed(&program.contract, &workspace, arena)?, calls })
+        Ok(Launch { zeroed: zeroed(contract, &workspace, arena)?, calls })
     }
 
     fn load(&mut self, path: &Path, format: Format) -> Result<(), Stop> {

@@ -15,7 +15,7 @@ use std::os::fd::{FromRawFd as _, OwnedFd};
 
 use super::memory::SharedMemory;
 use super::protocol::{
-    Action, Backend, Done, Job, Memory, Ready, Reply, Request, Run, Start, TimePlan, Timed,
+    Action, Backend, Done, Job, Memory, Program, Ready, Reply, Request, Run, Start, TimePlan, Timed, Variant,
 };
 use apart::Apart;
 use channel::Channel;
@@ -56,6 +56,8 @@ pub(crate) enum Stop {
     Refused(String),
     /// The candidate faulted; the device's context is lost.
     Faulted(String),
+    /// The vendor's library has nothing for this.
+    Lacking(String),
     /// The machine or this program is at fault.
     Failed(String),
 }
@@ -136,7 +138,7 @@ fn device(start: &Start, placement: Placement) -> Result<Box<dyn Device>, Stop> 
             Ok(Box::new(Apart::open(SharedMemory::adopt(fd))?))
         }
         (Backend::Cuda, Memory::Device { bytes, .. }, Placement::Together) => {
-            Ok(Box::new(Cuda::open(&fd, bytes, start.kernels.as_deref())?))
+            Ok(Box::new(Cuda::open(&fd, bytes, start)?))
         }
         (backend, memory, _) => Err(Stop::Failed(format!("{backend:?} on {memory:?}"))),
     }
@@ -159,11 +161,17 @@ fn answer(device: &mut dyn Device, job: &Job) -> Result<Reply, Stop> {
     }
 }
 
+/// The variant that a backend without libraries launches.
+fn variant(program: &Program) -> Result<&Variant, Stop> {
+    program.variant().ok_or_else(|| Stop::Lacking("no libraries on this backend".to_owned()))
+}
+
 impl Stop {
     fn into_reply(self) -> Reply {
         match self {
             Stop::Refused(reason) => Reply::Refused(reason),
             Stop::Faulted(reason) => Reply::Faulted(reason),
+            Stop::Lacking(reason) => Reply::Lacking(reason),
             Stop::Failed(reason) => Reply::Failed(reason),
         }
     }

@@ -17,7 +17,7 @@ use crate::cargo;
 use crate::compile::CompileSetup;
 use crate::evaluate::protocol::Regime;
 use crate::evaluate::sanitize::{Sanitized, Tool};
-use crate::evaluate::{Candidate, Comparison, JUDGE, Outcome, VARIABLE};
+use crate::evaluate::{Candidate, Comparison, Incumbent, JUDGE, Measured, Outcome, Unmeasured, VARIABLE};
 use crate::plan::Plan;
 use wire::{Ask, Race, Start, Tell};
 
@@ -26,8 +26,17 @@ pub(super) use wire::DeviceFiles;
 pub(crate) use serve::main;
 
 /// What a judge process inherits: where temporary files go, the linker's parts, and which device is meant.
-const INHERITED: [&str; 6] =
-    ["PATH", "TMPDIR", "HOME", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH"];
+const INHERITED: [&str; 8] = [
+    "PATH",
+    "TMPDIR",
+    "HOME",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "LD_LIBRARY_PATH",
+    // PyTorch's compiler
+    "CUDA_HOME",
+    "CC",
+];
 
 /// A judge process; it ends with this.
 pub(super) struct Judging {
@@ -36,6 +45,8 @@ pub(super) struct Judging {
     replies: BufReader<ChildStdout>,
     /// Seed of everything that it draws.
     pub(super) seed: u64,
+    /// Why the card's state is not read while something is timed, where there is a card.
+    pub(super) not_watched: Option<String>,
     /// Where it computes references.
     pub(super) reference: ReferenceOn,
 }
@@ -73,6 +84,7 @@ impl Judging {
             device,
             tiles,
             baseline: naive.for_gate(folder)?,
+            libraries: compiled::vendor_folders(),
         };
         Self::spawn(setup, start)
     }
@@ -91,9 +103,9 @@ impl Judging {
             None => ReferenceOn::Device,
         };
         let replies = BufReader::new(replies);
-        let mut judging = Self { child, requests, replies, seed: 0, reference };
+        let mut judging = Self { child, requests, replies, seed: 0, not_watched: None, reference };
         match judging.ask(&Ask::Start(Box::new(start)))? {
-            Tell::Ready { seed } => judging.seed = seed,
+            Tell::Ready { seed, not_watched } => (judging.seed, judging.not_watched) = (seed, not_watched),
             other => return Err(unexpected(&other)),
         }
         Ok(judging)
@@ -128,6 +140,21 @@ impl Judging {
         }
     }
 
+    /// See [`Judge::measure`](crate::evaluate::Judge::measure).
+    pub(super) fn measure(
+        &mut self,
+        candidate: &Candidate,
+        incumbent: &Incumbent,
+        axes: &[i64],
+        regime: Regime,
+    ) -> Result<Result<Measured, Unmeasured>, SearchError> {
+        let (candidate, incumbent, axes) = (candidate.clone(), incumbent.clone(), axes.to_vec());
+        match self.ask(&Ask::Measure { candidate, incumbent, axes, regime })? {
+            Tell::Measured(measured) => Ok(*measured),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// See [`Judge::compare`](crate::evaluate::Judge::compare).
     pub(super) fn compare(
         &mut self,
@@ -135,22 +162,7 @@ impl Judging {
         incumbent: &Candidate,
         axes: &[i64],
     ) -> Result<Result<Comparison, Outcome>, SearchError> {
-        self.timed(&Ask::Compare(Race::of(candidate, incumbent, axes)))
-    }
-
-    /// See [`Judge::measure`](crate::evaluate::Judge::measure).
-    pub(super) fn measure(
-        &mut self,
-        candidate: &Candidate,
-        incumbent: &Candidate,
-        axes: &[i64],
-        regime: Regime,
-    ) -> Result<Result<Comparison, Outcome>, SearchError> {
-        self.timed(&Ask::Measure(Race::of(candidate, incumbent, axes), regime))
-    }
-
-    fn timed(&mut self, ask: &Ask) -> Result<Result<Comparison, Outcome>, SearchError> {
-        match self.ask(ask)? {
+        match self.ask(&Ask::Compare(Race::of(candidate, incumbent, axes)))? {
             Tell::Timed(timed) => Ok(timed.map_err(|outcome| *outcome)),
             other => Err(unexpected(&other)),
         }

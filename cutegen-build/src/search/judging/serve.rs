@@ -5,10 +5,24 @@ use std::io::{BufReader, Write as _};
 use std::rc::Rc;
 
 use super::wire::{self, Ask, Race, Start, Tell};
+use crate::cargo;
+use crate::evaluate::peer::Python;
 use crate::evaluate::{Baseline, Error, Floor, Judge, OnDevice, Question, Settings, die_with_parent};
 use crate::plan::sums::only_sums;
 use crate::plan::{Plan, cost, roofline};
 use crate::print;
+
+/// What a peer's interpreter inherits.
+const PYTHON_KEEPS: [&str; 8] = [
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_HOME",
+    "CC",
+];
 
 /// The body of a judge process: serves questions until its input closes. Call it before anything else when the worker
 /// variable says `judge`.
@@ -27,7 +41,7 @@ fn serve() -> Result<(), String> {
     let seed = fresh_seed();
     let mut judge = match open(*start, seed) {
         Ok(judge) => {
-            tell(&Tell::Ready { seed })?;
+            tell(&Tell::Ready { seed, not_watched: judge.not_watched() })?;
             judge
         }
         Err(error) => return tell(&Tell::Failed(error.to_string())),
@@ -54,8 +68,8 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
         Ask::Compare(Race { candidate, incumbent, axes }) => {
             Tell::Timed(judge.compare(&candidate, &incumbent, &axes)?.map_err(Box::new))
         }
-        Ask::Measure(Race { candidate, incumbent, axes }, regime) => {
-            Tell::Timed(judge.measure(&candidate, &incumbent, &axes, regime)?.map_err(Box::new))
+        Ask::Measure { candidate, incumbent, axes, regime } => {
+            Tell::Measured(Box::new(judge.measure(&candidate, &incumbent, &axes, regime)?))
         }
         Ask::Sanitize { candidate, program, tools } => {
             Tell::Sanitized(judge.sanitize(&candidate, &program, &tools)?)
@@ -89,11 +103,19 @@ fn open(start: Start, seed: u64) -> Result<Judge, Error> {
         let reference = files.reference.and_then(|cubin| Some((cubin, printed()?)));
         OnDevice { kernels: files.kernels, reference }
     });
+    settings.libraries = start.libraries;
+    settings.python = Some(python());
     settings.floor = roofline::floor(&plan).map(|floor| Floor(Rc::from(floor)));
     if plan.target.is_host() && arithmetic_bound(&plan) {
         (settings.rotation_bytes, settings.pairs) = (0, 12);
     }
     Judge::new(question, settings)
+}
+
+/// The interpreter that is found first, with what it needs to find PyTorch, a compiler and the device.
+fn python() -> Python {
+    let kept = PYTHON_KEEPS.iter().filter_map(|name| Some(((*name).into(), cargo::variable_os(name)?)));
+    Python { command: "python3".into(), env: kept.collect() }
 }
 
 /// A seed that no candidate can have been made for; it is recorded.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluate::protocol::Regime;
 use crate::evaluate::sanitize::{Sanitized, Tool};
-use crate::evaluate::{Candidate, Comparison, Outcome, Workers};
+use crate::evaluate::{Candidate, Comparison, Incumbent, Measured, Outcome, Unmeasured, Workers};
 
 /// Levels of an item: the math of a spec nests up to 96 deep, with a few levels for each.
 const LEVELS: usize = 2048;
@@ -23,7 +23,7 @@ pub(super) enum Ask {
     Screen(Candidate),
     Full(Vec<Candidate>),
     Compare(Race),
-    Measure(Race, Regime),
+    Measure { candidate: Candidate, incumbent: Incumbent, axes: Vec<i64>, regime: Regime },
     Sanitize { candidate: Candidate, program: PathBuf, tools: Vec<Tool> },
 }
 
@@ -43,6 +43,8 @@ pub(super) struct Start {
     pub(super) tiles: Vec<i64>,
     /// The naive kernel, whose errors are what is usual.
     pub(super) baseline: Candidate,
+    /// Folders in which the vendor's libraries may lie.
+    pub(super) libraries: Vec<PathBuf>,
 }
 
 /// Cubins of ours.
@@ -68,9 +70,12 @@ pub(super) enum Tell {
     /// It judges; the seed is told for the record, when it is too late to use it.
     Ready {
         seed: u64,
+        /// Why the card's state is not read, where there is a card.
+        not_watched: Option<String>,
     },
     Judged(Box<Outcome>),
     Timed(Result<Comparison, Box<Outcome>>),
+    Measured(Box<Result<Measured, Unmeasured>>),
     Sanitized(Sanitized),
     /// This machine or this program is at fault.
     Failed(String),
@@ -90,7 +95,9 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Strin
 #[cfg(test)]
 mod tests {
     use super::{Ask, Race, Tell, read};
-    use crate::evaluate::{Candidate, Distribution, Fault, Outcome, Place};
+    use crate::evaluate::peer::Mode;
+    use crate::evaluate::protocol::Regime;
+    use crate::evaluate::{Candidate, Distribution, Fault, Incumbent, Outcome, Place, Unmeasured};
 
     #[test]
     fn nan_comes_back() {
@@ -111,14 +118,38 @@ mod tests {
         assert!(found.is_nan() && expected == f64::INFINITY);
     }
 
-    #[test]
-    fn items_follow_one_another() {
-        let candidate = Candidate {
+    fn candidate() -> Candidate {
+        Candidate {
             artifact: "k.o".into(),
             contract: Default::default(),
             eligibility: Default::default(),
             prefer: Default::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn incumbents_and_what_became_of_them_come_back() {
+        let torch = Incumbent::Torch("torch.softmax(x, -1)".to_owned(), Mode::Compile);
+        for incumbent in [Incumbent::Variant(candidate()), torch] {
+            let (candidate, regime) = (candidate(), Regime::Sustained);
+            let ask = Ask::Measure { candidate, incumbent: incumbent.clone(), axes: vec![7], regime };
+            let mut bytes = Vec::new();
+            ciborium::into_writer(&ask, &mut bytes).expect("written");
+            let Ok(Ask::Measure { incumbent: read, regime, .. }) = read(&mut bytes.as_slice()) else {
+                panic!("read")
+            };
+            assert_eq!((read, regime), (incumbent, Regime::Sustained));
+        }
+        let absent = Unmeasured::Incumbent("no libcublasLt.so.13".to_owned());
+        let mut bytes = Vec::new();
+        ciborium::into_writer(&Tell::Measured(Box::new(Err(absent.clone()))), &mut bytes).expect("written");
+        let Ok(Tell::Measured(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
+        assert_eq!(*told, Err(absent));
+    }
+
+    #[test]
+    fn items_follow_one_another() {
+        let candidate = candidate();
         let mut bytes = Vec::new();
         for axes in [[1, 2], [3, 4]] {
             let ask = Ask::Compare(Race::of(&candidate, &candidate, &axes));

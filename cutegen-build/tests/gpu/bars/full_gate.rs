@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use cutegen_build::evaluate::protocol::Regime;
 use cutegen_build::evaluate::sanitize::{Tool, locate};
-use cutegen_build::evaluate::{Error, Judge, Outcome};
+use cutegen_build::evaluate::{Error, Incumbent, Judge, Outcome};
 
 use super::budget::Budget;
 use super::search::Subject;
@@ -83,6 +83,7 @@ fn gated(subject: &Subject) -> Row {
 /// The gate, in the order of finals; in words what came of it.
 fn judged(subject: &Subject, judge: &mut Judge, row: &mut Row) -> Result<String, Error> {
     let naive = &subject.naive;
+    let incumbent = Incumbent::Variant(naive.clone());
     let outcome = timed(&mut row.correctness_s, || judge.full(&[naive.clone(), naive.clone()]))?;
     if !matches!(outcome, Outcome::Passed { .. }) {
         return Ok(outcome.to_string());
@@ -90,15 +91,15 @@ fn judged(subject: &Subject, judge: &mut Judge, row: &mut Row) -> Result<String,
     let spec = &subject.plan.spec;
     for axes in spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok()) {
         row.workloads += 1;
-        let burst = timed(&mut row.burst_s, || judge.measure(naive, naive, &axes, Regime::Burst))?;
+        let burst = timed(&mut row.burst_s, || judge.measure(naive, &incumbent, &axes, Regime::Burst))?;
         let burst = match burst {
             Ok(burst) => burst,
-            Err(outcome) => return Ok(format!("burst at {axes:?}: {outcome}")),
+            Err(outcome) => return Ok(format!("burst at {axes:?}: {outcome:?}")),
         };
-        if burst.incumbent_us <= SUSTAINED_US {
-            let measure = || judge.measure(naive, naive, &axes, Regime::Sustained);
+        if burst.comparison.incumbent_us <= SUSTAINED_US {
+            let measure = || judge.measure(naive, &incumbent, &axes, Regime::Sustained);
             if let Err(outcome) = timed(&mut row.sustained_s, measure)? {
-                return Ok(format!("sustained at {axes:?}: {outcome}"));
+                return Ok(format!("sustained at {axes:?}: {outcome:?}"));
             }
         }
     }

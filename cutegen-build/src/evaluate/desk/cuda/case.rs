@@ -21,6 +21,8 @@ use crate::print::reference::{DeviceReference, OTHERS_MAX, others};
 
 /// Offsets of the reference's parts are multiples of this.
 const ALIGNMENT: u64 = 256;
+/// Cost of a reference that takes a device about a second.
+const REACH: u64 = 1 << 38;
 
 /// Inputs and expectations of a case.
 pub(in crate::evaluate) struct CudaCase {
@@ -75,6 +77,14 @@ impl Oracle {
                 Oracle::Device(Box::new(Kernels { image, printed: *printed }))
             }
         })
+    }
+
+    /// Cost of the dearest reference that takes no more than seconds.
+    pub(super) fn reach(&self) -> u64 {
+        match self {
+            Oracle::Host(_) => host::REACH,
+            Oracle::Device(_) => REACH,
+        }
     }
 
     /// Uploads the inputs and computes what they must give.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::graph::{Event, Graph};
-use crate::evaluate::cuda::launch::Launch;
+use super::vendor::Once;
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::protocol::{Regime, TimePlan, Timed};
 use crate::evaluate::runner::Stop;
@@ -32,14 +32,14 @@ pub(super) struct Bench {
     regime: Regime,
     session: Rc<Session>,
     /// Graphs refer to what these were resolved from.
-    _programs: Vec<Vec<Launch>>,
+    _programs: Vec<Vec<Once>>,
 }
 
 impl Bench {
     /// Captures the programs, each given as its launches over the rotation, in blocks that last long enough; warms up.
     pub(super) fn prepare(
         session: &Rc<Session>,
-        programs: Vec<Vec<Launch>>,
+        programs: Vec<Vec<Once>>,
         plan: &TimePlan,
     ) -> Result<Self, Stop> {
         for launches in &programs {
@@ -61,7 +61,8 @@ impl Bench {
         let mut block_ns = Vec::with_capacity(order.len());
         for burst in bursts(order, &self.estimates, self.regime) {
             block_ns.extend(run_burst(&self.session, &self.graphs, &order[burst])?);
-            if self.regime == Regime::Burst {
+            // a single block is one of a comparison across processes, whose pace is the judge's
+            if self.regime == Regime::Burst && order.len() > 1 {
                 std::thread::sleep(PAUSE);
             }
         }
@@ -82,13 +83,13 @@ impl Bench {
 /// Graphs of equal numbers of launches, long enough, and how long each lasts.
 fn calibrate(
     session: &Rc<Session>,
-    programs: &[Vec<Launch>],
+    programs: &[Vec<Once>],
     min_block_ns: u64,
 ) -> Result<(Vec<Graph>, usize, Vec<u64>), Stop> {
     let each: Vec<usize> = (0..programs.len()).collect();
     let mut launches = programs.iter().map(Vec::len).max().unwrap_or(1).max(1);
     loop {
-        let capture = |turns: &Vec<Launch>| {
+        let capture = |turns: &Vec<Once>| {
             let all = turns.iter().cycle().take(launches);
             Graph::capture(session, &|| all.clone().try_for_each(|launch| launch.go(session)))
         };

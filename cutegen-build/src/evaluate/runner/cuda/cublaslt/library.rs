@@ -130,12 +130,17 @@ impl CublasLt {
         opened.check("cublasLtCreate", status).map(|()| Rc::new(opened))
     }
 
-    /// Its file and version, for the record.
+    /// Its version, as the library numbers itself.
+    #[must_use]
+    pub fn version(&self) -> usize {
+        // SAFETY: takes nothing, changes nothing.
+        unsafe { (self.functions.version)() }
+    }
+
+    /// Its file and version, for people.
     #[must_use]
     pub fn describe(&self) -> String {
-        // SAFETY: takes nothing, changes nothing.
-        let version = unsafe { (self.functions.version)() };
-        format!("cuBLASLt {version} ({})", self.name.display())
+        format!("cuBLASLt {} ({})", self.version(), self.name.display())
     }
 
     /// The library's own name for a failure.

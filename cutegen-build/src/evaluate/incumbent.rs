@@ -1,0 +1,53 @@
+//! [`Incumbent`]: what a candidate is timed against, and what came of it: [`Measured`] or [`Unmeasured`].
+
+use serde::{Deserialize, Serialize};
+
+use super::candidate::Candidate;
+use super::clocks::Sample;
+use super::gemm::Gemm;
+use super::outcome::Outcome;
+use super::peer::Mode;
+use super::stats::Comparison;
+
+/// What a finalist is timed against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Incumbent {
+    /// A compiled variant.
+    Variant(Candidate),
+    /// The fastest algorithm of cuBLASLt for this product, which is the spec's at the extents of the timing.
+    CublasLt(Gemm),
+    /// An expression of PyTorch, in a process of its own. Timed in bursts only.
+    Torch(String, Mode),
+}
+
+/// A finalist timed against an incumbent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The times.
+    pub comparison: Comparison,
+    /// The card before, between and after them; empty where nothing reads its state.
+    pub samples: Vec<Sample>,
+    /// Which incumbent that was, in words, where its name does not say all.
+    pub about: Option<String>,
+    /// What the incumbent computes otherwise than the spec asks: such a one is reported, not hidden.
+    pub differs: Option<String>,
+}
+
+/// Why there are no times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Unmeasured {
+    /// The candidate cannot be timed, or not be trusted.
+    Candidate(Box<Outcome>),
+    /// The incumbent is not there, or cannot do this; that says nothing of the candidate.
+    Incumbent(String),
+}
+
+impl Unmeasured {
+    /// As an outcome, for incumbents that cannot lack anything.
+    pub(super) fn into_outcome(self) -> Outcome {
+        match self {
+            Unmeasured::Candidate(outcome) => *outcome,
+            Unmeasured::Incumbent(reason) => Outcome::Blocked(format!("its incumbent {reason}")),
+        }
+    }
+}

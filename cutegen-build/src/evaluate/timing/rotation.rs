@@ -1,0 +1,167 @@
+//! [`Rotation`]: the memory of a timing: every program's tensors, slot by slot, over the same drawn inputs.
+
+use std::rc::Rc;
+
+use cutegen_spec::tensor::Role;
+
+use super::{Halted, Turn};
+use crate::evaluate::arena::{Alignment, Extent, layout};
+use crate::evaluate::candidate::Loadable;
+use crate::evaluate::case::contents;
+use crate::evaluate::desk::Desk;
+use crate::evaluate::error::Error;
+use crate::evaluate::gemm::Gemm;
+use crate::evaluate::image::workspace;
+use crate::evaluate::inputs::{Distribution, mix};
+use crate::evaluate::judge::Session;
+use crate::evaluate::outcome::Outcome;
+use crate::evaluate::protocol::{Backend, Code, Program, Region};
+use crate::evaluate::runner::cublaslt::WORKSPACE_BYTES;
+use crate::evaluate::session::code;
+use crate::evaluate::stats::CANDIDATE;
+use crate::evaluate::strided::Placed;
+
+/// How often a rotation covers the last-level cache.
+const CACHES: u64 = 3;
+const SLOTS_LEAST: u64 = 3;
+
+/// Memory of a timing, and where everything lies in it.
+pub(super) struct Rotation<D: Desk> {
+    pub(super) axes: Vec<i64>,
+    pub(super) seed: u64,
+    pub(super) drawn: Rc<D::Drawn>,
+    pub(super) programs: Vec<Program>,
+    pub(super) guards: Vec<Region>,
+    pub(super) bytes: u64,
+}
+
+/// What is timed in our own runner.
+pub(super) enum Entrant {
+    /// A variant that a runner can open.
+    Variant(Loadable),
+    /// A product of cuBLASLt.
+    CublasLt(Gemm),
+}
+
+impl Entrant {
+    fn workspace(&self, axes: &[i64]) -> Result<u64, Halted> {
+        let Entrant::Variant(variant) = self else { return Ok(WORKSPACE_BYTES) };
+        let sized = workspace(&variant.candidate.contract, axes);
+        let blocked = || Outcome::Blocked(format!("its workspace has no size at {axes:?}"));
+        sized.map(|(_, bytes)| bytes).ok_or_else(|| blocked().into())
+    }
+
+    fn takes(&self, axes: &[i64], tensors: &[Region]) -> bool {
+        let Entrant::Variant(variant) = self else { return true };
+        let addresses: Vec<u64> = tensors.iter().map(|r| r.offset).collect();
+        variant.candidate.eligibility.holds(axes, &addresses)
+    }
+
+    fn code(&self) -> Code {
+        match self {
+            Entrant::Variant(variant) => code(variant),
+            Entrant::CublasLt(gemm) => Code::CublasLt(gemm.clone()),
+        }
+    }
+}
+
+impl<D: Desk> Session<D> {
+    /// Normal inputs of the slots, kept while the same shape is timed.
+    fn draw(&mut self, seed: u64, slots: u64, axes: &[i64], turn: Turn) -> Result<Rc<D::Drawn>, Error> {
+        let known = self.drawn.as_ref().filter(|(known, _)| known == axes && turn == Turn::Ranking);
+        if let Some((_, drawn)) = known {
+            return Ok(Rc::clone(drawn));
+        }
+        let slots = slots.min(self.settings.drawn_slots);
+        let draw = |slot| contents(&self.spec, mix(seed ^ slot), axes, Distribution::Normal);
+        let contents = (0..slots).map(draw).collect::<Result<Vec<_>, _>>()?;
+        let drawn = Rc::new(self.cases.desk.drawn(contents)?);
+        if turn == Turn::Ranking {
+            self.drawn = Some((axes.to_vec(), Rc::clone(&drawn)));
+        }
+        Ok(drawn)
+    }
+
+    pub(super) fn rotation(
+        &mut self,
+        entrants: &[Entrant],
+        axes: &[i64],
+        turn: Turn,
+    ) -> Result<Rotation<D>, Halted> {
+        let seed = match turn {
+            Turn::Ranking => self.settings.seed,
+            Turn::Final => mix(!self.settings.seed),
+        };
+        let seed = mix(seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));
+        let count = self.slots(axes)?;
+        let mut plan = Placing::default();
+        let slots: Vec<Vec<Vec<usize>>> =
+            (0..count).map(|_| self.slot(&mut plan, entrants.len(), axes)).collect::<Result<_, _>>()?;
+        let mut spaces = Vec::new();
+        for entrant in entrants {
+            spaces.push(plan.add(entrant.workspace(axes)?));
+        }
+        let placed = layout(&plan.extents).ok_or_else(|| Error::Shape(format!("{axes:?} fits no arena")))?;
+        let regions = |ids: &Vec<usize>| ids.iter().map(|id| placed.regions[*id]).collect::<Vec<_>>();
+        let mut programs = Vec::new();
+        for (p, entrant) in entrants.iter().enumerate() {
+            let own: Vec<Vec<Region>> = slots.iter().map(|slot| regions(&slot[p])).collect();
+            if !entrant.takes(axes, &own[0]) {
+                let reason = format!("is not eligible at {axes:?}");
+                return Err(match p {
+                    CANDIDATE => Outcome::Blocked(reason).into(),
+                    _ => Halted::incumbent(reason),
+                });
+            }
+            programs.push(Program { code: entrant.code(), slots: own, workspace: placed.regions[spaces[p]] });
+        }
+        let drawn = self.draw(seed, count, axes, turn)?;
+        let (axes, guards, bytes) = (axes.to_vec(), placed.guards, placed.bytes);
+        Ok(Rotation { axes, seed, drawn, programs, guards, bytes })
+    }
+
+    /// Slots of a rotation: three, and more until three times the cache or the allowed bytes are filled.
+    fn slots(&self, axes: &[i64]) -> Result<u64, Error> {
+        let cache = self.bench.as_ref().map_or(0, |b| b.worker.ready.cache_bytes);
+        let mut bytes = 1;
+        for tensor in &self.spec.tensors {
+            bytes += Placed::new(tensor, axes)?.bytes() as u64;
+        }
+        let most = match self.settings.workers.backend {
+            Backend::Host => 64,
+            // below 45 KB a slot, launches may still find data in an H200's cache
+            Backend::Cuda => 4096,
+        };
+        let wanted = (CACHES * cache).min(self.settings.rotation_bytes).div_ceil(bytes);
+        Ok(wanted.clamp(SLOTS_LEAST, most))
+    }
+
+    /// Places one slot's tensors: inputs for all programs, all else for each; their numbers by program and tensor.
+    fn slot(&self, plan: &mut Placing, programs: usize, axes: &[i64]) -> Result<Vec<Vec<usize>>, Error> {
+        let mut ids = vec![Vec::new(); programs];
+        for tensor in &self.spec.tensors {
+            let bytes = Placed::new(tensor, axes)?.bytes() as u64;
+            let first = plan.add(bytes);
+            for (program, own) in ids.iter_mut().enumerate() {
+                own.push(match (program, tensor.role) {
+                    (CANDIDATE, _) | (_, Role::Input) => first,
+                    (_, Role::Inout | Role::Output) => plan.add(bytes),
+                });
+            }
+        }
+        Ok(ids)
+    }
+}
+
+/// Extents in the order in which they are placed.
+#[derive(Default)]
+struct Placing {
+    extents: Vec<(Extent, Alignment)>,
+}
+
+impl Placing {
+    fn add(&mut self, bytes: u64) -> usize {
+        self.extents.push((Extent { bytes, element: 1 }, Alignment::Allocator));
+        self.extents.len() - 1
+    }
+}

@@ -1,0 +1,168 @@
+//! PyTorch as an incumbent: its blocks, in the peer worker's process, in turn with ours in a runner's. Both replay a
+//! captured graph of as many launches over as many slots, behind an untimed replay of the same.
+
+use std::time::Duration;
+
+use super::rotation::Rotation;
+use super::{Halted, Turn, plan};
+use crate::evaluate::candidate::Candidate;
+use crate::evaluate::case::contents;
+use crate::evaluate::clocks::Sample;
+use crate::evaluate::desk::{Contents, Desk};
+use crate::evaluate::error::Error;
+use crate::evaluate::incumbent::Measured;
+use crate::evaluate::inputs::{Distribution, mix};
+use crate::evaluate::judge::Session;
+use crate::evaluate::peer::{self, Blocks, Device, Inputs, Mode, Peer, Prepared, Stopped, What};
+use crate::evaluate::protocol::{Action, Backend, Regime, Reply, Timed};
+use crate::evaluate::stats::CANDIDATE;
+use crate::evaluate::strided::Placed;
+
+/// The longest that a block may take to prepare: `torch.compile` may try many kernels.
+const PREPARE_DEADLINE: Duration = Duration::from_secs(600);
+/// The card is looked at before every so many of our blocks.
+const LOOK_EVERY: u32 = 16;
+
+/// Blocks of the candidate in the present runner.
+struct Ours<'a, D: Desk> {
+    session: &'a mut Session<D>,
+    rotation: &'a Rotation<D>,
+    launches: u32,
+    blocks: u32,
+    samples: Vec<Sample>,
+    /// What ended them.
+    halted: Option<Halted>,
+}
+
+impl<D: Desk> Blocks for Ours<'_, D> {
+    fn launches(&self) -> u32 {
+        self.launches
+    }
+
+    fn block(&mut self) -> Result<u64, String> {
+        if self.blocks.is_multiple_of(LOOK_EVERY) {
+            self.session.watch.look(&mut self.samples);
+        }
+        self.blocks += 1;
+        let timed = self.session.one_block(self.rotation);
+        timed.map_err(|halted| {
+            self.halted = Some(halted);
+            "our runner ended".to_owned()
+        })
+    }
+}
+
+impl<D: Desk> Session<D> {
+    pub(super) fn time_torch(
+        &mut self,
+        candidate: &Candidate,
+        (text, mode): (&str, Mode),
+        axes: &[i64],
+    ) -> Result<Measured, Halted> {
+        if self.settings.workers.backend == Backend::Host {
+            return Err(Halted::incumbent("not run: blocks of a host are no captured graphs".to_owned()));
+        }
+        let entrants = self.variants(std::slice::from_ref(candidate))?;
+        let rotation = self.ready(&entrants, axes, Turn::Final)?;
+        let shared = self.lease.shared();
+        let untimed = self.untimed(&rotation)?;
+        let launches = self.calibrated(&rotation)?;
+        let what = What::Expression { text: text.to_owned(), mode };
+        let mut peer = self.peer.take().map_or_else(|| self.start_peer(), Ok)?;
+        let (about, differs) = self.prepare_peer(&mut peer, &rotation, what, launches)?;
+        drop(shared);
+        let alone = self.lease.alone();
+        let (pairs, seed) = (self.settings.pairs, rotation.seed);
+        let mut ours = Ours {
+            session: self,
+            rotation: &rotation,
+            launches,
+            blocks: 0,
+            samples: Vec::new(),
+            halted: None,
+        };
+        let compared = peer::compare(&mut ours, &mut peer, pairs, seed);
+        let Ours { mut samples, halted, .. } = ours;
+        self.watch.look(&mut samples);
+        drop(alone);
+        let comparison = compared.map_err(|reason| halted.unwrap_or(Halted::incumbent(reason)))?;
+        self.peer = Some(peer); // one that has died does not come back
+        self.check_timed(&rotation, &untimed.left)?;
+        self.check_floor(axes, &comparison)?;
+        Ok(Measured { comparison, samples, about: Some(about), differs })
+    }
+
+    fn start_peer(&self) -> Result<Peer, Halted> {
+        let python = self.settings.python.as_ref();
+        let python = python.ok_or_else(|| Halted::incumbent("not run: no Python was named".to_owned()))?;
+        Peer::start(python, Device::Cuda).map_err(stopped)
+    }
+
+    /// Has the worker prepare blocks on the same inputs: what it is, and how its results differ from the spec's.
+    fn prepare_peer(
+        &mut self,
+        peer: &mut Peer,
+        rotation: &Rotation<D>,
+        what: What,
+        launches: u32,
+    ) -> Result<(String, Option<String>), Halted> {
+        let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
+        let slots = rotation.programs[CANDIDATE].slots.len() as u64;
+        let draw =
+            |slot| contents(&self.spec, mix(rotation.seed ^ slot), &rotation.axes, Distribution::Normal);
+        let drawn =
+            (0..slots.min(self.settings.drawn_slots)).map(draw).collect::<Result<Vec<Contents>, _>>()?;
+        let drawn: Vec<&[Option<Vec<u8>>]> = drawn.iter().map(Vec::as_slice).collect();
+        let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
+        let inputs = Inputs { axes: &rotation.axes, scalars: &scalars, slots: &drawn };
+        let size = (slots as u32, launches);
+        let asked = peer::describe(&self.spec, &inputs, what, size, folder.path())?;
+        let prepared = peer.prepare(&asked, PREPARE_DEADLINE).map_err(stopped)?;
+        let about = format!("PyTorch {}, CUDA {}", peer.ready().torch, peer.ready().cuda);
+        self.agreement(rotation, &prepared, about)
+    }
+
+    /// What is said of the worker's results.
+    fn agreement(
+        &self,
+        rotation: &Rotation<D>,
+        prepared: &Prepared,
+        about: String,
+    ) -> Result<(String, Option<String>), Halted> {
+        let given = match peer::given(&self.spec, &rotation.axes, prepared).map_err(Halted::incumbent)? {
+            Ok(given) => given,
+            Err(difference) => return Ok((about, Some(difference))),
+        };
+        let Some(held) = self.reference(&rotation.axes, rotation.seed)? else {
+            return Ok((format!("{about}; its results were not compared: too large"), None));
+        };
+        let mut all = vec![Vec::new(); self.spec.tensors.len()];
+        for (tensor, dense) in self.results().zip(given) {
+            all[tensor] = Placed::new(&self.spec.tensors[tensor], &rotation.axes)?.scatter(dense);
+        }
+        let left = self.cases.desk.given(&all)?;
+        Ok((about, self.difference(&held, &left)?))
+    }
+
+    /// Captures blocks of the candidate that last long enough; their launches.
+    fn calibrated(&mut self, rotation: &Rotation<D>) -> Result<u32, Halted> {
+        self.fill_rotation(rotation)?;
+        let action = Action::Time(plan(&[CANDIDATE], 1, Regime::Burst));
+        match self.reply(self.job(rotation, rotation.programs.clone(), action))? {
+            Reply::Timed(Timed { launches, .. }) => Ok(launches),
+            other => Err(self.unexpected(&other).into()),
+        }
+    }
+
+    fn one_block(&mut self, rotation: &Rotation<D>) -> Result<u64, Halted> {
+        let reply = self.reply(self.job(rotation, Vec::new(), Action::Blocks(vec![CANDIDATE])))?;
+        match &reply {
+            Reply::Timed(Timed { block_ns, .. }) if block_ns.len() == 1 => Ok(block_ns[0]),
+            other => Err(self.unexpected(other).into()),
+        }
+    }
+}
+
+fn stopped(stopped: Stopped) -> Halted {
+    Halted::incumbent(stopped.to_string())
+}

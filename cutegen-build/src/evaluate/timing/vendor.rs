@@ -1,0 +1,54 @@
+//! What a library computes, held against the reference: on the first slot, and where a reference is cheap.
+
+use super::Halted;
+use super::rotation::Rotation;
+use crate::evaluate::case::contents;
+use crate::evaluate::compare::Wrong;
+use crate::evaluate::desk::{Desk, Inputs, Output};
+use crate::evaluate::error::Error;
+use crate::evaluate::inputs::{Distribution, mix};
+use crate::evaluate::judge::Session;
+use crate::evaluate::stats::INCUMBENT;
+
+impl<D: Desk> Session<D> {
+    /// What is said of a library's product after its untimed launches, and how it differs from the spec's. Of a variant,
+    /// which the gate has judged, nothing.
+    pub(super) fn held_to_reference(
+        &mut self,
+        rotation: &Rotation<D>,
+        about: Option<String>,
+    ) -> Result<(Option<String>, Option<String>), Halted> {
+        let Some(about) = about else { return Ok((None, None)) };
+        let Some(held) = self.reference(&rotation.axes, rotation.seed)? else {
+            return Ok((Some(format!("{about}; its results were not compared: too large")), None));
+        };
+        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let left = self.cases.desk.left(&bench.arena, &rotation.programs[INCUMBENT].slots[0])?;
+        Ok((Some(about), self.difference(&held, &left)?))
+    }
+
+    /// What the first slot of a rotation must give, unless computing that takes long.
+    pub(super) fn reference(&self, axes: &[i64], seed: u64) -> Result<Option<D::Held>, Error> {
+        if (self.cost)(axes) > self.cases.desk.reach() {
+            return Ok(None);
+        }
+        let contents = contents(&self.spec, mix(seed), axes, Distribution::Normal)?;
+        let scalars = self.cases.scalars(&self.spec, seed, Distribution::Normal);
+        let inputs = Inputs { spec: &self.spec, axes, scalars: &scalars, contents, is_exact: false };
+        Ok(Some(self.cases.desk.hold(inputs)?.held))
+    }
+
+    /// The first element outside its bound, in words.
+    pub(super) fn difference(&self, held: &D::Held, left: &D::Left) -> Result<Option<String>, Error> {
+        for tensor in self.results() {
+            let (name, dtype) = (&self.spec.tensors[tensor].name, self.spec.tensors[tensor].dtype);
+            let compared = self.cases.desk.compare(&Output { held, tensor, dtype }, left)?;
+            if let Some(Wrong { element, found, expected, bound }) = compared.wrong {
+                return Ok(Some(format!(
+                    "`{name}` element {element}: {found} where the spec gives {expected} within {bound}"
+                )));
+            }
+        }
+        Ok(None)
+    }
+}

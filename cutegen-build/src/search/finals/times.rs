@@ -1,0 +1,235 @@
+//! A finalist's times against every incumbent that there is, and the rule by which they win.
+//!
+//! The naive kernel must be beaten, and so must what is locked; cuBLASLt and PyTorch are there to be compared with. One of
+//! those that is not on this machine, or cannot do the math, is told in words.
+
+use std::collections::BTreeSet;
+
+use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::record::{Clocks, incumbent};
+
+use crate::evaluate::clocks::{Sample, Spread, Throttle};
+use crate::evaluate::gemm::gemm_of;
+use crate::evaluate::peer::Mode;
+use crate::evaluate::protocol::Regime;
+use crate::evaluate::{Candidate, Comparison, Incumbent, Measured, Outcome, Unmeasured};
+use crate::plan::{Plan, roofline};
+use crate::refine::geomean;
+use crate::search::error::SearchError;
+use crate::search::judging::Judging;
+
+/// An incumbent that is slower than this is not timed without pause: three seconds would be a few launches.
+const SUSTAINED_US: f64 = 2000.0;
+/// Under whose name a spec has PyTorch's expression.
+const TORCH: &str = "torch";
+
+/// A workload's times against an incumbent.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Timed {
+    /// Position of the workload.
+    pub(in crate::search) workload: usize,
+    /// Who it was timed against.
+    pub(in crate::search) incumbent: &'static str,
+    /// Which one that was, in words, where its name does not say all.
+    pub(in crate::search) about: Option<String>,
+    /// What the incumbent computes otherwise than the spec asks.
+    pub(in crate::search) differs: Option<String>,
+    /// The least time by the device's data sheet, microseconds.
+    pub(in crate::search) roof_us: Option<f64>,
+    /// In bursts of at most 50 ms: what decides.
+    pub(in crate::search) burst: Comparison,
+    /// Without pause for three seconds.
+    pub(in crate::search) sustained: Option<Comparison>,
+    /// The card meanwhile.
+    pub(in crate::search) clocks: Option<Clocks>,
+}
+
+/// All times of a finalist, and what it was not timed against, with the reason.
+#[derive(Clone, Debug, Default)]
+pub(in crate::search) struct Times {
+    pub(in crate::search) timed: Vec<Timed>,
+    pub(in crate::search) not_timed: BTreeSet<String>,
+}
+
+/// The first variant of the entry that a search may replace.
+#[derive(Clone, Debug)]
+pub(in crate::search) struct Locked {
+    pub(in crate::search) candidate: Candidate,
+    /// Of its judged bytes.
+    pub(in crate::search) digest: ArtifactDigest,
+}
+
+/// Times finalists of one plan.
+pub(super) struct Clock<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) judge: &'a mut Judging,
+    pub(super) workloads: &'a [Vec<i64>],
+    pub(super) naive: &'a Candidate,
+    pub(super) locked: Option<&'a Locked>,
+    /// Whether PyTorch is asked.
+    pub(super) peers: bool,
+}
+
+impl Clock<'_> {
+    /// Every workload against every incumbent.
+    pub(super) fn time(
+        &mut self,
+        gate: &Candidate,
+        digest: ArtifactDigest,
+    ) -> Result<Result<Times, Outcome>, SearchError> {
+        let mut times = Times::default();
+        for workload in 0..self.workloads.len() {
+            for (name, against) in self.incumbents(workload, digest) {
+                match self.one(gate, (name, &against), workload)? {
+                    Ok(timed) => times.timed.push(timed),
+                    Err(Unmeasured::Candidate(outcome)) => return Ok(Err(*outcome)),
+                    Err(Unmeasured::Incumbent(reason)) if name == incumbent::NAIVE => {
+                        return Ok(Err(Outcome::Blocked(format!("the naive kernel {reason}"))));
+                    }
+                    Err(Unmeasured::Incumbent(reason)) => {
+                        times.not_timed.insert(format!("{name}: {reason}"));
+                    }
+                }
+            }
+        }
+        Ok(Ok(times))
+    }
+
+    /// Who is to be beaten, and who is compared with.
+    fn incumbents(&self, workload: usize, digest: ArtifactDigest) -> Vec<(&'static str, Incumbent)> {
+        let mut all = vec![(incumbent::NAIVE, Incumbent::Variant(self.naive.clone()))];
+        // nothing is raced against itself
+        if let Some(locked) = self.locked.filter(|locked| locked.digest != digest) {
+            all.push((incumbent::LOCKED, Incumbent::Variant(locked.candidate.clone())));
+        }
+        if self.plan.target.is_host() {
+            return all;
+        }
+        if let Some(gemm) = gemm_of(self.plan, &self.workloads[workload]) {
+            all.push((incumbent::CUBLASLT, Incumbent::CublasLt(gemm)));
+        }
+        if let Some(text) = self.plan.spec.peers.get(TORCH).filter(|_| self.peers) {
+            all.push((incumbent::TORCH_EAGER, Incumbent::Torch(text.clone(), Mode::Eager)));
+            all.push((incumbent::TORCH_COMPILE, Incumbent::Torch(text.clone(), Mode::Compile)));
+        }
+        all
+    }
+
+    fn one(
+        &mut self,
+        gate: &Candidate,
+        (name, against): (&'static str, &Incumbent),
+        workload: usize,
+    ) -> Result<Result<Timed, Unmeasured>, SearchError> {
+        let axes = &self.workloads[workload];
+        let burst = match self.judge.measure(gate, against, axes, Regime::Burst)? {
+            Ok(burst) => burst,
+            Err(unmeasured) => return Ok(Err(unmeasured)),
+        };
+        let roof_us = roofline::floor(self.plan).map(|floor| floor(axes));
+        let lasting = !self.plan.target.is_host()
+            && !matches!(against, Incumbent::Torch(..))
+            && burst.comparison.incumbent_us <= SUSTAINED_US;
+        let sustained = match lasting {
+            true => match self.judge.measure(gate, against, axes, Regime::Sustained)? {
+                Ok(sustained) => Some(sustained),
+                Err(unmeasured) => return Ok(Err(unmeasured)),
+            },
+            false => None,
+        };
+        Ok(Ok(timed((name, workload), roof_us, burst, sustained)))
+    }
+}
+
+fn timed(
+    (incumbent, workload): (&'static str, usize),
+    roof_us: Option<f64>,
+    burst: Measured,
+    sustained: Option<Measured>,
+) -> Timed {
+    let Measured { comparison, mut samples, about, differs } = burst;
+    samples.extend(sustained.iter().flat_map(|sustained| sustained.samples.clone()));
+    let sustained = sustained.map(|sustained| sustained.comparison);
+    let clocks = clocks(&samples);
+    Timed { workload, incumbent, about, differs, roof_us, burst: comparison, sustained, clocks }
+}
+
+/// What the record says of the card; nothing where it did not say all of it.
+fn clocks(samples: &[Sample]) -> Option<Clocks> {
+    let Spread { sm_mhz, memory_mhz, power_mw, throttle, .. } = Spread::of(samples);
+    let ends = |(low, high): (u32, u32)| [low, high];
+    let slows = throttle.into_iter().flatten().filter(|reason: &Throttle| reason.slows());
+    Some(Clocks {
+        sm_mhz: ends(sm_mhz?),
+        mem_mhz: ends(memory_mhz?),
+        watts: ends(power_mw?).map(|mw| (mw + 500) / 1000),
+        throttle: slows.map(|reason| reason.to_string()).collect(),
+    })
+}
+
+/// Geometric mean of the speed-ups over the naive kernel.
+pub(super) fn speedup(timed: &[Timed]) -> f64 {
+    over(timed, incumbent::NAIVE, |burst| burst.speedup).unwrap_or(1.0)
+}
+
+/// Whether the lower ends of the intervals, together, clear the spec's margin over the naive kernel, and are above 1
+/// over what is locked.
+pub(super) fn wins(timed: &[Timed], min_speedup: f64) -> bool {
+    let low = |incumbent| over(timed, incumbent, |burst| burst.low);
+    low(incumbent::NAIVE).unwrap_or(1.0) > min_speedup && low(incumbent::LOCKED).is_none_or(|low| low > 1.0)
+}
+
+fn over(timed: &[Timed], incumbent: &str, figure: fn(&Comparison) -> f64) -> Option<f64> {
+    let figures: Vec<f64> =
+        timed.iter().filter(|t| t.incumbent == incumbent).map(|t| figure(&t.burst)).collect();
+    (!figures.is_empty()).then(|| geomean(&figures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Comparison, Measured, Sample, Throttle, Timed, clocks, incumbent, speedup, timed, wins};
+
+    fn race(incumbent: &'static str, workload: usize, low: f64) -> Timed {
+        let comparison = Comparison {
+            candidate_us: 10.0,
+            incumbent_us: 10.5 * low,
+            speedup: 1.05 * low,
+            low,
+            high: 1.1 * low,
+            samples: 30,
+        };
+        let measured = Measured { comparison, samples: Vec::new(), about: None, differs: None };
+        timed((incumbent, workload), None, measured, None)
+    }
+
+    #[test]
+    fn a_win_clears_the_naive_kernel_and_the_lock() {
+        let naive = [race(incumbent::NAIVE, 0, 4.0), race(incumbent::NAIVE, 1, 1.0)];
+        assert!(wins(&naive, 1.9) && !wins(&naive, 2.1), "the mean of 4 and 1 is 2");
+        let with = |more: &[Timed]| [&naive, more].concat();
+        assert!(wins(&with(&[race(incumbent::LOCKED, 0, 1.01)]), 1.9));
+        assert!(!wins(&with(&[race(incumbent::LOCKED, 0, 0.99)]), 1.9), "what is locked stays");
+        let slower = with(&[race(incumbent::CUBLASLT, 0, 0.5), race(incumbent::TORCH_EAGER, 0, 0.5)]);
+        assert!(wins(&slower, 1.9), "those are shown, and decide nothing");
+        assert!((speedup(&slower) - 2.1).abs() < 1e-9, "over the naive kernel alone: {}", speedup(&slower));
+        assert!(!wins(&[], 1.0), "nothing was timed");
+    }
+
+    #[test]
+    fn clocks_are_of_both_loads_and_of_a_card_that_tells_all() {
+        let sample = |sm, mw, why: &[Throttle]| Sample {
+            sm_mhz: Some(sm),
+            memory_mhz: Some(3201),
+            power_mw: Some(mw),
+            temperature_c: None,
+            throttle: Some(why.iter().copied().collect()),
+        };
+        let idle = sample(1980, 80_400, &[Throttle::GpuIdle]);
+        let capped = sample(1755, 699_600, &[Throttle::SwPowerCap]);
+        let seen = clocks(&[idle.clone(), capped]).expect("all of it");
+        assert_eq!((seen.sm_mhz, seen.mem_mhz, seen.watts), ([1755, 1980], [3201, 3201], [80, 700]));
+        assert_eq!(seen.throttle, ["power limit"], "an idle card is not held down");
+        assert_eq!(clocks(&[Sample { power_mw: None, ..idle }]), None);
+        assert_eq!(clocks(&[]), None);
+    }
+}
