@@ -34,6 +34,7 @@ extern \"C\" __global__ void candidate(PARAMETERS, float spin) {
   if (i < m * n) y[i] = one(x[i], g[i]);
   if (blockIdx.x != gridDim.x - 1) return;
   unsigned h = threadIdx.x;
+  #pragma unroll 1
   for (int k = 0; k < (int)spin; ++k) h = (h ^ h >> 15) * 1664525u + 1013904223u;
   if (h == 0x9e3779b9u && i < m * n) y[i] = x[i];
 }";
