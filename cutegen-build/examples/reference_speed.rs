@@ -104,6 +104,7 @@ fn timed(
             dtype: spec.tensors[*t].dtype,
             elements: sizes[*t],
             row: sizes[*t],
+            terms: 1,
             range: None,
             is_unique: false,
         };

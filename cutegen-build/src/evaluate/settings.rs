@@ -79,7 +79,10 @@ pub struct Settings {
 
 /// The least time of a launch, microseconds, at these extents.
 #[derive(Clone)]
-pub struct Floor(pub Rc<dyn Fn(&[i64]) -> f64>);
+pub struct Floor(pub Rc<Micros>);
+
+/// Microseconds at these extents.
+type Micros = dyn Fn(&[i64]) -> f64;
 
 impl Floor {
     pub(super) fn micros(&self, axes: &[i64]) -> f64 {

@@ -127,11 +127,14 @@ impl Ceilings {
     }
 }
 
+/// A time in microseconds at these extents.
+pub type Micros = Box<dyn Fn(&[i64]) -> f64>;
+
 /// The least time of a launch, microseconds, by what data sheets promise at most: of the bytes, of which a third may lie
 /// in a cache that a rotation covers three times, and of a contraction's operations; other math may be simplified. A
 /// shorter time is no time of that kernel. `None` where there are no figures.
 #[must_use]
-pub fn floor(plan: &Plan) -> Option<Box<dyn Fn(&[i64]) -> f64>> {
+pub fn floor(plan: &Plan) -> Option<Micros> {
     const CACHED: f64 = 1.0 / 3.0;
     let ceilings = ceilings(&plan.target)?;
     let flops_per_s = match plan.family {

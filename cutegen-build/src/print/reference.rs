@@ -2,7 +2,7 @@
 //!
 //! Every node carries a value and the error that an honest kernel at the spec's precision may have there (Higham,
 //! *Accuracy and Stability of Numerical Algorithms*, section 3.3, running error analysis). The rules per operation
-//! are in `reference.hpp` and the headers in `reference/`, one text for both places where a reference runs: [`print`]
+//! are in `reference.hpp` and the headers in `reference/`, one text for both places where a reference runs: [`print()`]
 //! makes a function for the host, whose entry is `cutegen_reference(void** params)` with the parameters described where
 //! the judge calls it; [`print_cuda`] makes kernels.
 

@@ -89,7 +89,7 @@ pub(crate) fn question(plan: &Plan) -> (Question, OnDevice) {
     let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
     let price = move |axes: &[i64]| {
         let cost = cost(&spec, &schedule, axes);
-        cost.flops.max(16.0 * cost.bytes) as u64
+        cost.flops.max(64.0 * cost.bytes) as u64
     };
     let reference = print::reference::print_cuda(plan)
         .map(|printed| (fixtures::own_cubin(&printed.source, &printed.options), printed));

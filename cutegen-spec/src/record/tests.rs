@@ -66,6 +66,8 @@ fn drawn(number: u64) -> Evidence {
         workload: BTreeMap::from([("m".to_owned(), 128), ("n".to_owned(), (word % 1000).cast_signed())]),
         micros: figures.micros,
         incumbent: (*name).to_owned(),
+        about: is(16).then(|| "13.1, algorithm 3".to_owned()),
+        differs: is(17).then(|| "y[3]".to_owned()),
         incumbent_micros: figures.incumbent_micros,
         speedup: figures.speedup,
         low: figures.low,
@@ -103,6 +105,7 @@ fn drawn(number: u64) -> Evidence {
         sanitizer: "clean: memcheck".to_owned(),
         not_enforced: words(13, &["cgroups"]),
         judge_seconds: is(14).then_some(share * 60.0),
+        not_timed: words(18, &["locked"]),
         timings: incumbents.iter().filter(|_| is(15)).map(timing).collect(),
     }
 }

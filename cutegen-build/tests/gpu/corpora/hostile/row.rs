@@ -191,7 +191,7 @@ impl Row {
         match off {
             Some(Off::Check(check)) => settings.checks = settings.checks.clone().without(check),
             Some(Off::Deadline(deadline)) => settings.deadline = deadline,
-            Some(Off::Shapes(cost)) => settings.cost_cap = cost,
+            Some(Off::Shapes(cost)) => (settings.cost_cap, settings.large_cap) = (cost, 0),
             Some(Off::Claim(_) | Off::Steps(_)) | None => {}
         }
         // stale values stand behind poison, the baseline behind the bound
