@@ -12,6 +12,7 @@ mod corpora;
 mod faults;
 mod fixtures;
 mod incumbents;
+mod measured;
 mod sanitized;
 mod specs;
 mod speed;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         speed::TESTS,
         specs::TESTS,
         incumbents::TESTS,
+        measured::TESTS,
         corpora::TESTS,
     ]
     .concat();
