@@ -6,6 +6,7 @@ mod emit;
 mod min_gate;
 mod replay;
 mod results;
+mod retune;
 mod store;
 mod tidy;
 mod user_crate;

@@ -99,6 +99,7 @@ impl<D: Desk> Session<D> {
         sanitizer: &Path,
         tools: &[Tool],
     ) -> Result<Sanitized, Error> {
+        let _shared = self.lease.shared();
         let loaded = match self.load(std::slice::from_ref(candidate)) {
             Ok(loaded) => loaded,
             Err(Halt::Error(error)) => return Err(error),

@@ -41,7 +41,7 @@ fn the_card_tells_its_state() {
     assert!(sample.throttle.is_some(), "{sample:?}");
 }
 
-fn python() -> Python {
+pub(crate) fn python() -> Python {
     let kept = ["PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CC"];
     let env = kept.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?))).collect();
     Python { command: "python3".into(), env }

@@ -13,6 +13,7 @@ mod corpora;
 mod faults;
 mod fixtures;
 mod incumbents;
+mod measured;
 mod sanitized;
 #[path = "../scan/mod.rs"]
 mod scan;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         speed::TESTS,
         specs::TESTS,
         incumbents::TESTS,
+        measured::TESTS,
         corpora::TESTS,
         bars::TESTS,
         measurements,

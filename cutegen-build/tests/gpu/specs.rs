@@ -52,13 +52,13 @@ pub(crate) fn plans(f64_too: bool) -> Vec<Plan> {
     specs.iter().map(plan).collect()
 }
 
-fn read(text: &str) -> Vec<KernelSpec> {
+pub(crate) fn read(text: &str) -> Vec<KernelSpec> {
     let document = spec_file(text, &Default::default());
     assert_eq!(document.errors, []);
     document.kernels
 }
 
-fn plan(spec: &KernelSpec) -> Plan {
+pub(crate) fn plan(spec: &KernelSpec) -> Plan {
     Plan::new(spec, &Target::parse("sm_90a").expect("a target"))
 }
 
@@ -71,7 +71,7 @@ fn widen(spec: &mut KernelSpec) {
 
 /// Sources and entries of every kernel, to be compiled beforehand; and references.
 pub(crate) fn all() -> Vec<Plan> {
-    [plans(false), plans(true), read(LARGE).iter().map(plan).collect()].concat()
+    [plans(false), plans(true), read(LARGE).iter().map(plan).collect(), crate::measured::plans()].concat()
 }
 
 /// The printed kernel with its entries named.
@@ -110,15 +110,22 @@ pub(crate) fn question(plan: &Plan) -> (Question, OnDevice) {
 }
 
 fn judge(plan: &Plan, cap: u64, shapes: usize) -> Judge {
+    judge_with(plan, |settings| {
+        (settings.cost_cap, settings.shapes_most, settings.repeats) = (cap, shapes, (2, 2));
+        settings.screening = (shapes, usize::MAX);
+    })
+}
+
+/// A session on the device for a plan, with other settings.
+pub(crate) fn judge_with(plan: &Plan, adjust: impl FnOnce(&mut Settings)) -> Judge {
     let (question, device) = question(plan);
     let mut settings = Settings::new(bench::workers(), 7);
     settings.device = Some(device);
-    (settings.cost_cap, settings.shapes_most, settings.repeats) = (cap, shapes, (2, 2));
-    settings.screening = (shapes, usize::MAX);
+    adjust(&mut settings);
     Judge::new(question, settings).expect("a session")
 }
 
-/// The naive kernel.
+/// A plan's naive kernel.
 pub(crate) fn candidate(plan: &Plan) -> Candidate {
     let (source, entries, contract) = printed(plan);
     let entries: Vec<&str> = entries.iter().map(String::as_str).collect();

@@ -37,6 +37,8 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/emit/archive.rs",
             // the reference's compiler
             "cutegen-build/src/search/compiled.rs",
+            // the judge
+            "cutegen-build/src/search/judging/mod.rs",
         ],
     },
     Effect {
@@ -49,6 +51,7 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/search/mod.rs",
             // how long judging took, for the record
             "cutegen-build/src/search/verify.rs",
+            "cutegen-build/src/search/finals.rs",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
             "cutegen-build/src/generate/model/transport.rs",
