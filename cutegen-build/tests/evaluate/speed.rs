@@ -1,6 +1,6 @@
 //! Timing. Figures are printed, never asserted to be small: this machine may be shared.
 
-use cutegen_build::evaluate::{Check, Checks, Crash, Outcome};
+use cutegen_build::evaluate::{Check, Checks, Crash, Floor, Outcome};
 
 use cutegen_build::evaluate::gemm::{Compute, Element, Gemm, Matrix};
 use cutegen_build::evaluate::peer::Mode;
@@ -16,6 +16,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("speed::a_a_and_a_slower_one", comparisons),
     ("speed::outcomes", outcomes),
     ("speed::incumbents_that_are_not_here", absent),
+    ("speed::a_time_below_the_floor", below_the_floor),
 ];
 
 fn comparisons() {
@@ -81,4 +82,21 @@ fn absent() {
         judge.measure(&honest, &itself, &[16, 16, 64], Regime::Burst).expect("works").expect("timed");
     assert_eq!((measured.comparison.samples, measured.samples.len()), (30, 0), "no card: {measured:?}");
     assert_eq!((judge.not_watched(), measured.differs), (None, None));
+}
+
+/// A floor of an hour: what is faster is not believed, unless the check is off.
+fn below_the_floor() {
+    let bench = Bench::new(&GEMM);
+    let honest = bench.candidate(HONEST_GEMM);
+    let compared = |checks: Checks| {
+        let mut judge = bench.judge_with(|settings| {
+            settings.floor = Some(Floor(std::rc::Rc::new(|_| 3.6e9)));
+            settings.checks = checks;
+        });
+        judge.compare(&honest, &honest, &[16, 16, 64]).expect("works")
+    };
+    let outcome = compared(Checks::default());
+    println!("    {outcome:?}");
+    assert!(matches!(&outcome, Err(Outcome::Incorrect(fault)) if fault.check() == Check::Floor));
+    assert!(compared(Checks::default().without(Check::Floor)).is_ok());
 }

@@ -60,6 +60,7 @@ impl Row {
     ) -> Self {
         let caught = match check {
             Check::Distribution(_) | Check::WorkspacePoison => Caught::Incorrect(Check::Values),
+            Check::Stale => Caught::Incorrect(Check::Repeats),
             Check::Misalignment => Caught::Crashed,
             check => Caught::Incorrect(check),
         };

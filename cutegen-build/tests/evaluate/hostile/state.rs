@@ -3,7 +3,7 @@
 //! Artifacts are loaded afresh for each case, so a cache in a candidate's own memory can only serve the case that it
 //! computed, and is right. Here it lives in an environment variable of the runner, which outlives the reload.
 
-use cutegen_build::evaluate::Check::{Poison, Repeats, Values, WorkspacePoison};
+use cutegen_build::evaluate::Check::{Poison, Repeats, Stale, Values, WorkspacePoison};
 
 use super::row::{Caught, Off, Row};
 use super::subjects::{GEMM, SILU};
@@ -82,6 +82,12 @@ pub(super) const ROWS: &[Row] = &[
     // its NaN has the bits of the poison that it was added to
     .caught(Caught::Incorrect(Poison), Off::Check(WorkspacePoison))
     .args("ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) axis(a2) workspace(w0):undefined"),
+    Row::new(
+        ("skips an output that is no poison", "C4"),
+        SILU,
+        "if (Y[0] >> 8 != (Y[0] & 255)) return; HONEST",
+        Stale,
+    ),
     Row::new(
         ("tells a poison that is not NaN", "C9"),
         SILU,
