@@ -113,12 +113,12 @@ pub(crate) fn without(limits: Limits, off: &[Layer]) -> Limits {
     };
     match on(Layer::Limits) {
         true => Limits { walls, ..limits },
-        // what lasts must come to its end on a busy machine too
+        // what lasts must come to its end on a busy machine too; addresses alone cost nothing
         false => Limits {
             walls,
             wall: Duration::from_secs(400),
             cpu: Duration::from_secs(100),
-            memory_bytes: 16 << 30,
+            memory_bytes: 1 << 40,
             output_bytes: 1 << 30,
             processes: 4096,
             ..limits
