@@ -121,7 +121,6 @@ pub(crate) fn without(limits: Limits, off: &[Layer]) -> Limits {
             memory_bytes: 1 << 40,
             output_bytes: 1 << 30,
             processes: 4096,
-            ..limits
         },
     }
 }

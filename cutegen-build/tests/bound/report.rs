@@ -50,7 +50,7 @@ pub(crate) fn report(plan: &Plan, folder: &Path, seed: u64) -> Report {
     let applying: Vec<Fault> = Fault::ALL.into_iter().filter(|f| f.applies(plan)).collect();
     report.faults = applying.iter().map(|f| (*f, None)).collect();
     for (number, axes) in library::telling_shapes(plan, CAP).iter().enumerate() {
-        for distribution in Distribution::ALL {
+        for distribution in specs::distributions(plan) {
             let drawn = specs::draw(plan, &reference, axes, distribution, seed ^ number as u64);
             let run = Run { plan, drawn: &drawn, seed };
             run.honest(&mut report);

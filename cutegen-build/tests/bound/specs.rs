@@ -17,6 +17,12 @@ pub(crate) struct Drawn {
     pub(crate) expected: Vec<Option<Expected>>,
 }
 
+/// The distributions that the gate draws for a plan.
+pub(crate) fn distributions(plan: &Plan) -> impl Iterator<Item = Distribution> + use<> {
+    let sums = only_sums(plan);
+    Distribution::ALL.into_iter().filter(move |d| sums || *d != Distribution::WideIntegers)
+}
+
 /// Draws inputs and asks the reference.
 pub(crate) fn draw(
     plan: &Plan,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cutegen_build::evaluate::{Distribution, Expected, element};
+use cutegen_build::evaluate::{Expected, element};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::schedule::Step;
 use cutegen_spec::dtype::DType;
@@ -82,7 +82,7 @@ pub(crate) fn run(plan: &Plan, folder: &Path, seed: u64) -> Tally {
     let mut drawn: Vec<Drawn> = Vec::new();
     for axes in library::telling_shapes(plan, CAP) {
         let draw = |distribution| specs::draw(plan, &reference, &axes, distribution, seed);
-        drawn.extend(Distribution::ALL.into_iter().map(draw));
+        drawn.extend(specs::distributions(plan).map(draw));
     }
     let cases: Vec<Case<'_>> = drawn.iter().flat_map(|drawn| Case::of(plan, drawn, seed, FEW)).collect();
     let (mut dice, mut tally) = (Dice::new(seed), Tally::default());
