@@ -77,7 +77,7 @@ impl<D: Desk> Session<D> {
         };
         let variants = [loaded];
         let left = match self.dispatch(&variants, &case.axes, Alignment::Allocator)? {
-            Some((variant, image)) => self.launch(variant, case, &image, Before::Loaded)?,
+            Some((variant, image)) => self.launch(&variant.into(), case, &image, Before::Loaded)?,
             None => return Err(Outcome::Blocked("is not eligible everywhere".to_owned()).into()),
         };
         let [loaded] = variants;

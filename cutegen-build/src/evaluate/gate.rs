@@ -7,6 +7,7 @@ use super::candidate::Candidate;
 use super::desk::cuda::{Choice, CudaDesk};
 use super::desk::host::HostDesk;
 use super::error::Error;
+use super::gemm::Gemm;
 use super::incumbent::{Incumbent, Measured, Unmeasured};
 use super::judge::Session;
 use super::outcome::Outcome;
@@ -79,6 +80,11 @@ impl Judge {
     /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
     pub fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
         at!(self, session => session.full(variants))
+    }
+
+    /// Judges a library's product on every shape at which there is one, and every distribution, as a candidate.
+    pub fn full_product(&mut self, product: &dyn Fn(&[i64]) -> Option<Gemm>) -> Result<Outcome, Error> {
+        at!(self, session => session.full_product(product))
     }
 
     /// Times `candidate` against `incumbent` at these extents. The outcome when either cannot be timed: it crashes,

@@ -19,7 +19,7 @@ pub(crate) struct Image {
     pub(crate) tensors: Vec<Region>,
     /// The whole workspace.
     pub(crate) workspace: Region,
-    /// Length of the arena.
+    /// Length of the arena up to its end.
     pub(crate) bytes: u64,
     /// The workspace's parts.
     pub(crate) parts: Vec<Region>,
@@ -53,6 +53,19 @@ pub(crate) fn image(
 }
 
 impl Image {
+    /// The same, this many bytes further on; as many multiples of its length lie beside one another.
+    pub(crate) fn further(&self, by: u64) -> Image {
+        let moved = |region: &Region| Region { offset: region.offset + by, bytes: region.bytes };
+        let all = |regions: &[Region]| regions.iter().map(moved).collect();
+        Image {
+            tensors: all(&self.tensors),
+            workspace: moved(&self.workspace),
+            bytes: self.bytes + by,
+            parts: all(&self.parts),
+            guards: all(&self.guards),
+        }
+    }
+
     /// The element, of the tensor closest to it, that `offset` would belong to.
     pub(crate) fn nearest<H>(&self, spec: &KernelSpec, case: &Case<H>, offset: u64) -> Place {
         let distance = |r: &Region| match offset {

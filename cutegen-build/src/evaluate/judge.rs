@@ -21,7 +21,7 @@ use super::inputs::Distribution;
 use super::lease::Lease;
 use super::outcome::{Correctness, NotCounted, Outcome};
 use super::peer::Peer;
-use super::session::{Bench, Halt};
+use super::session::{Bench, Halt, Launched};
 use super::settings::{Cost, Question, Settings};
 use super::shapes::{Budget, shapes};
 use super::timing::Watch;
@@ -56,11 +56,11 @@ pub const LARGE: [Distribution; 4] =
     [Distribution::Normal, Distribution::OneHotLast, Distribution::Integers, Distribution::WideIntegers];
 
 /// How much of the domain a pass covers.
-struct Scope {
-    shapes: usize,
-    large: bool,
-    distributions: Vec<Distribution>,
-    repeats: u32,
+pub(super) struct Scope {
+    pub(super) shapes: usize,
+    pub(super) large: bool,
+    pub(super) distributions: Vec<Distribution>,
+    pub(super) repeats: u32,
 }
 
 impl<D: Desk> Session<D> {
@@ -129,7 +129,7 @@ impl<D: Desk> Session<D> {
         Ok(outcome)
     }
 
-    fn distributions(&self) -> impl Iterator<Item = Distribution> + '_ {
+    pub(super) fn distributions(&self) -> impl Iterator<Item = Distribution> + '_ {
         let is_on =
             |d: &Distribution| self.settings.checks.has(Check::Distribution(*d)) && self.cases.tells(*d);
         Distribution::ALL.into_iter().filter(is_on)
@@ -175,16 +175,32 @@ impl<D: Desk> Session<D> {
         scope: &Scope,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
-        let axes = self.shapes.iter().chain(&self.large).nth(shape).cloned().unwrap_or_default();
+        let axes = self.axes(shape);
         let Some((variant, image)) = self.dispatch(variants, &axes, alignment)? else { return Ok(()) };
+        let launched = Launched::from(variant);
+        self.judge_on(&launched, &image, (shape, distribution, alignment), scope, passed)
+    }
+
+    /// Judges what is launched on one case.
+    pub(super) fn judge_on(
+        &mut self,
+        launched: &Launched,
+        image: &Image,
+        (shape, distribution, alignment): (usize, Distribution, Alignment),
+        scope: &Scope,
+        passed: &mut Correctness,
+    ) -> Result<(), Halt> {
+        let axes = self.axes(shape);
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
+        let few = scope.repeats.min(self.settings.repeats.0);
         let repeats = match distribution {
-            Distribution::Normal if alignment == Alignment::Element || shape >= self.shapes.len() => 2,
-            Distribution::Normal if shape < self.settings.screening.0 => scope.repeats,
-            Distribution::Normal => scope.repeats.min(self.settings.repeats.0),
-            _ => 2,
+            Distribution::Normal if alignment == Alignment::Element || shape >= self.shapes.len() => (2, 2),
+            Distribution::Normal if shape == 0 => (scope.repeats, scope.repeats),
+            Distribution::Normal if shape < self.settings.screening.0 => (few, scope.repeats),
+            Distribution::Normal => (few, few),
+            _ => (2, 2),
         };
-        self.launches(variant, &case, &image, repeats, passed)?;
+        self.launches(launched, &case, image, repeats, passed)?;
         passed.not_enforced = self.not_enforced();
         passed.device = self.device();
         let loose = case.loose.iter().map(|t| self.spec.tensors[*t].name.clone());
@@ -202,6 +218,11 @@ impl<D: Desk> Session<D> {
             passed.distributions.push(distribution);
         }
         Ok(())
+    }
+
+    /// Extents of the shape with this number, or of the large workload behind the shapes.
+    pub(super) fn axes(&self, shape: usize) -> Vec<i64> {
+        self.shapes.iter().chain(&self.large).nth(shape).cloned().unwrap_or_default()
     }
 
     /// The variant that the runtime would launch, and its arena; none when none is eligible.

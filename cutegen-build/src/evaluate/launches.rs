@@ -1,13 +1,14 @@
-//! One case on one variant: launching it again and again on freshly filled arenas, and looking at everything after
+//! One case on one program: launching it again and again on freshly filled arenas, and looking at everything after
 //! each launch.
 //!
 //! Order of checks: out of bounds, inputs, kept state, untouched, unwritten, values, repeats, baseline; the first that
 //! fails is the verdict.
 
+use std::time::{Duration, Instant};
+
 use cutegen_spec::tensor::Role;
 
 use super::arena::{POISON, poison};
-use super::candidate::Loadable;
 use super::case::Case;
 use super::desk::{Desk, Differing, Filling, Output, Trespass};
 use super::element;
@@ -18,7 +19,15 @@ use super::inputs::mix;
 use super::judge::Session;
 use super::outcome::{Correctness, Outcome};
 use super::protocol::{Action, Done, Job, Region, Reply, Run};
-use super::session::{Halt, program};
+use super::session::{Halt, Launched, program};
+
+/// How long repeats that need not be go on.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Most repeats of one job. A runner and the judge take turns on a device, and a turn takes longer than a launch.
+const TOGETHER: usize = 64;
+/// The longest that they may take together; and the arena that they share, which most runners have anyway.
+const TOGETHER_TIME: Duration = Duration::from_secs(1);
+const TOGETHER_BYTES: u64 = 64 << 20;
 
 /// What a launch finds in outputs, and whether its module has been launched before.
 pub(super) enum Before<'a, D: Desk> {
@@ -31,51 +40,138 @@ pub(super) enum Before<'a, D: Desk> {
 }
 
 impl<D: Desk> Session<D> {
-    /// Launches a case `repeats` times.
+    /// Launches a case `least` times, and on to `most` while that takes no longer than [`PATIENCE`].
     pub(super) fn launches(
         &mut self,
-        variant: &Loadable,
+        launched: &Launched,
         case: &Case<D::Held>,
         image: &Image,
-        repeats: u32,
+        (least, most): (u32, u32),
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
-        let first = self.launch(variant, case, image, Before::Loaded)?;
+        let begun = Instant::now();
+        let first = self.launch(launched, case, image, Before::Loaded)?;
         self.untouched(case, &first, POISON)?;
-        for repeat in 1..repeats.max(2) {
-            let poison = poison(self.settings.seed ^ mix(case.distribution as u64), repeat);
-            let before = match repeat % 4 {
-                2 if self.settings.checks.has(Check::Stale) => Before::Stale(&first),
-                _ => Before::Poisoned(poison),
-            };
-            let again = self.launch(variant, case, image, before)?;
-            self.untouched(case, &again, poison)?;
-            self.unwritten(case, [(&first, POISON), (&again, poison)])?;
-            if repeat == 1 {
-                self.values(case, &first, passed)?;
+        // at the same addresses, so that one who knows them again is found out
+        let started = Instant::now();
+        let again = self.launch(launched, case, image, Before::Poisoned(self.poison(case, 1)))?;
+        let took = started.elapsed();
+        self.again(case, [&first, &again], 1, passed)?;
+        let repeats: Vec<u32> = (2..most).collect();
+        for several in repeats.chunks(at_once(image, took)) {
+            if several[0] >= least && begun.elapsed() > PATIENCE {
+                break;
             }
-            self.repeat(case, [&first, &again], repeat, passed)?;
+            self.repeats((launched, case, image), &first, several, passed)?;
         }
         self.near_baseline(case, &first)
+    }
+
+    /// These repeats in one job, side by side in the arena.
+    fn repeats(
+        &mut self,
+        (launched, case, image): (&Launched, &Case<D::Held>, &Image),
+        first: &D::Left,
+        repeats: &[u32],
+        passed: &mut Correctness,
+    ) -> Result<(), Halt> {
+        let slots: Vec<(Image, Before<'_, D>)> = (0..)
+            .zip(repeats)
+            .map(|(slot, repeat)| {
+                let before = match repeat % 4 {
+                    2 if self.settings.checks.has(Check::Stale) => Before::Stale(first),
+                    _ => Before::Poisoned(self.poison(case, *repeat)),
+                };
+                (image.further(slot * image.bytes), before)
+            })
+            .collect();
+        let done = self.go(launched, case, &slots)?;
+        for ((image, _), repeat) in slots.iter().zip(repeats) {
+            let again = self.left_by(case, image, &done)?;
+            self.again(case, [first, &again], *repeat, passed)?;
+        }
+        Ok(())
+    }
+
+    /// What a repeat left, against what the first launch did.
+    fn again(
+        &self,
+        case: &Case<D::Held>,
+        [first, again]: [&D::Left; 2],
+        repeat: u32,
+        passed: &mut Correctness,
+    ) -> Result<(), Halt> {
+        let poison = self.poison(case, repeat);
+        self.untouched(case, again, poison)?;
+        self.unwritten(case, [(first, POISON), (again, poison)])?;
+        if repeat == 1 {
+            self.values(case, first, passed)?;
+        }
+        self.repeat(case, [first, again], repeat, passed)
+    }
+
+    /// What outputs hold before this repeat of a case.
+    fn poison(&self, case: &Case<D::Held>, repeat: u32) -> u8 {
+        poison(self.settings.seed ^ mix(case.distribution as u64), repeat)
     }
 
     /// One launch on a freshly filled arena; copies of all inouts and outputs after it.
     pub(super) fn launch(
         &mut self,
-        variant: &Loadable,
+        launched: &Launched,
         case: &Case<D::Held>,
         image: &Image,
         before: Before<'_, D>,
     ) -> Result<D::Left, Halt> {
-        self.bench(image.bytes)?;
-        let (poison, reload) = match before {
-            Before::Loaded => (POISON, true),
-            Before::Poisoned(poison) => (poison, false),
-            Before::Stale(_) => (POISON, false),
+        let slot = [(image.clone(), before)];
+        let done = self.go(launched, case, &slot)?;
+        self.left_by(case, image, &done)
+    }
+
+    /// Fills these slots, and launches once on each.
+    fn go(
+        &mut self,
+        launched: &Launched,
+        case: &Case<D::Held>,
+        slots: &[(Image, Before<'_, D>)],
+    ) -> Result<Done, Halt> {
+        let arena_bytes = slots.iter().map(|(image, _)| image.bytes).max().unwrap_or(0);
+        self.bench(arena_bytes)?;
+        slots.iter().try_for_each(|(image, before)| self.fill(launched, case, image, before))?;
+        self.cases.desk.settle()?;
+        let reload = slots.iter().any(|(_, before)| matches!(before, Before::Loaded));
+        let checks = &self.settings.checks;
+        let (scramble, watch_globals) = (checks.has(Check::Scramble), checks.has(Check::Globals));
+        let tensors = slots.iter().map(|(image, _)| image.tensors.clone()).collect();
+        let workspaces = slots.iter().map(|(image, _)| image.workspace).collect();
+        let job = Job {
+            arena_bytes,
+            axes: case.axes.clone(),
+            scalars: case.scalars.clone(),
+            programs: vec![program(launched.code.clone(), tensors, workspaces)],
+            action: Action::Run(Run { reload, scramble, watch_globals }),
         };
+        match self.answer(job, self.settings.deadline)? {
+            Reply::Done(done) => Ok(done),
+            Reply::Lacking(reason) => Err(Outcome::Blocked(reason).into()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    fn fill(
+        &mut self,
+        launched: &Launched,
+        case: &Case<D::Held>,
+        image: &Image,
+        before: &Before<'_, D>,
+    ) -> Result<(), Halt> {
         let (desk, checks) = (&self.cases.desk, &self.settings.checks);
         let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        let contract = &variant.candidate.contract;
+        let contract = &launched.contract;
+        let poison = match before {
+            Before::Loaded | Before::Stale(_) => POISON,
+            Before::Poisoned(poison) => *poison,
+        };
         desk.fill(&mut bench.arena, &Filling { image, held: &case.held, contract, poison, checks })?;
         if let Before::Stale(left) = before {
             for t in self.spec.tensors_with(Role::Output) {
@@ -83,19 +179,12 @@ impl<D: Desk> Session<D> {
                 desk.stale(&mut bench.arena, &output, image.tensors[t], left)?;
             }
         }
-        let (scramble, watch_globals) = (checks.has(Check::Scramble), checks.has(Check::Globals));
-        let job = Job {
-            arena_bytes: image.bytes,
-            axes: case.axes.clone(),
-            scalars: case.scalars.clone(),
-            programs: vec![program(variant, vec![image.tensors.clone()], image.workspace)],
-            action: Action::Run(Run { reload, scramble, watch_globals }),
-        };
-        let done = match self.answer(job, self.settings.deadline)? {
-            Reply::Done(done) => done,
-            other => return Err(self.unexpected(&other)),
-        };
-        self.trespass(case, image, &done)?;
+        Ok(())
+    }
+
+    /// Copies of all inouts and outputs after a launch that wrote nothing else.
+    fn left_by(&self, case: &Case<D::Held>, image: &Image, done: &Done) -> Result<D::Left, Halt> {
+        self.trespass(case, image, done)?;
         let results: Vec<Region> = (0..image.tensors.len())
             .map(|t| if self.is_result(t) { image.tensors[t] } else { Region::default() })
             .collect();
@@ -204,6 +293,13 @@ impl<D: Desk> Session<D> {
     pub(super) fn results(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.spec.tensors.len()).filter(|t| self.is_result(*t))
     }
+}
+
+/// Repeats of one job: as many as fit beside one another in little memory and take a second.
+fn at_once(image: &Image, took: Duration) -> usize {
+    let fit = TOGETHER_BYTES / image.bytes.max(1);
+    let soon = TOGETHER_TIME.as_nanos() / took.as_nanos().max(1);
+    u128::from(fit).min(soon).clamp(1, TOGETHER as u128) as usize
 }
 
 fn incorrect(fault: Fault) -> Halt {

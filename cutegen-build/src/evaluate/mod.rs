@@ -28,6 +28,7 @@ mod integers;
 mod judge;
 mod launches;
 mod lease;
+mod library;
 pub mod memory;
 mod outcome;
 pub mod peer;

@@ -131,8 +131,9 @@ pub struct Program {
     /// Regions of all tensors, by position, for each slot of the rotation. Programs of one job share the regions of
     /// inputs and have their own for outputs.
     pub slots: Vec<Vec<Region>>,
-    /// The workspace; a variant's parts lie at [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
-    pub workspace: Region,
+    /// The workspace of each slot; those beyond the last share it. A variant's parts lie at
+    /// [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
+    pub workspaces: Vec<Region>,
 }
 
 /// What a program launches.
@@ -180,6 +181,12 @@ pub struct Region {
 }
 
 impl Program {
+    /// The workspace of this slot.
+    #[must_use]
+    pub fn workspace(&self, slot: usize) -> Region {
+        self.workspaces.get(slot).or(self.workspaces.last()).copied().unwrap_or_default()
+    }
+
     /// The variant that it launches, if it is one.
     #[must_use]
     pub fn variant(&self) -> Option<&Variant> {
@@ -212,7 +219,7 @@ pub enum ScalarValue {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Launch the first program once on each of its slots; answered by [`Reply::Done`].
+    /// Launch the first program once on each of its slots, in their order; answered by [`Reply::Done`].
     Run(Run),
     /// Time all programs in interleaved blocks; answered by [`Reply::Timed`].
     Time(TimePlan),
@@ -225,11 +232,11 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Run {
-    /// Load the artifact afresh before the launch, so that its globals start anew.
+    /// Load the artifact afresh before the first launch, so that its globals start anew.
     pub reload: bool,
-    /// Fill the shared memory of every multiprocessor with NaN first.
+    /// Fill the shared memory of every multiprocessor with NaN before each launch.
     pub scramble: bool,
-    /// Compare the module's global memory before and after.
+    /// Compare the module's global memory before the first launch and after the last.
     pub watch_globals: bool,
 }
 
@@ -363,7 +370,7 @@ mod tests {
         let program = Program {
             code: Code::Variant(variant),
             slots: vec![vec![Region { offset: 4096, bytes: 12 }]],
-            workspace: Region::default(),
+            workspaces: vec![Region::default()],
         };
         let library = Program { code: Code::CublasLt(product()), ..program.clone() };
         assert!(program.variant().is_some() && library.variant().is_none());

@@ -19,7 +19,7 @@ use super::inputs::Distribution;
 use super::judge::Session;
 use super::memory::SharedMemory;
 use super::protocol::{Action, Job, Memory, Reply, Run};
-use super::session::{Halt, program};
+use super::session::{Halt, code, program};
 use super::worker::{Answer, First, RUN_APART, Worker, Workers};
 
 /// How the sanitizer ends when it found something.
@@ -163,7 +163,7 @@ impl<D: Desk> Session<D> {
             arena_bytes: image.bytes,
             axes: case.axes.clone(),
             scalars: case.scalars.clone(),
-            programs: vec![program(variant, vec![image.tensors.clone()], image.workspace)],
+            programs: vec![program(code(variant), vec![image.tensors.clone()], vec![image.workspace])],
             action: Action::Run(Run { reload: true, scramble: false, watch_globals: false }),
         };
         let (answer, status) = drive(worker, job)?;

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use cutegen_spec::contract::Contract;
+
 use super::candidate::{Candidate, Loadable, prepare};
 use super::desk::Desk;
 use super::error::Error;
@@ -102,9 +104,21 @@ impl<D: Desk> Session<D> {
     }
 }
 
+/// What is launched on a case, and the contract that sizes its workspace.
+pub(super) struct Launched {
+    pub(super) code: Code,
+    pub(super) contract: Contract,
+}
+
+impl From<&Loadable> for Launched {
+    fn from(variant: &Loadable) -> Self {
+        Self { code: code(variant), contract: variant.candidate.contract.clone() }
+    }
+}
+
 /// A program over these slots.
-pub(super) fn program(variant: &Loadable, slots: Vec<Vec<Region>>, workspace: Region) -> Program {
-    Program { code: code(variant), slots, workspace }
+pub(super) fn program(code: Code, slots: Vec<Vec<Region>>, workspaces: Vec<Region>) -> Program {
+    Program { code, slots, workspaces }
 }
 
 /// What a runner is told of a variant.

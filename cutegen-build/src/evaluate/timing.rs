@@ -246,7 +246,7 @@ impl<D: Desk> Session<D> {
         self.bench(rotation.bytes)?;
         let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned())) };
         let programs: Vec<Slots<'_>> =
-            rotation.programs.iter().map(|p| Slots { slots: &p.slots, workspace: p.workspace }).collect();
+            rotation.programs.iter().map(|p| Slots { slots: &p.slots, workspace: p.workspace(0) }).collect();
         let (arena, drawn) = (&mut bench.arena, &rotation.drawn);
         self.cases.desk.fill_rotation(arena, drawn, &programs, &rotation.guards, POISON)
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use cutegen_spec::math::{Expr, Index, Loop, Place};
 use cutegen_spec::spec::KernelSpec;
-use cutegen_spec::tensor::Role;
+use cutegen_spec::tensor::{Role, Tensor};
 
+use super::Plan;
 use super::schedule::{Schedule, Step, Value};
 
 /// The least work at given extents.
@@ -24,6 +25,18 @@ pub fn cost(spec: &KernelSpec, schedule: &Schedule, axes: &[i64]) -> Cost {
     let work = Work { spec, schedule, axes };
     let bytes = (0..spec.tensors.len()).map(|tensor| work.bytes(tensor)).sum();
     Cost { bytes, flops: schedule.steps.iter().map(|step| work.flops(step)).sum() }
+}
+
+/// What it takes to judge a kernel once at `axes`, in operations of its reference: drawing, filling and comparing a
+/// byte takes about as long as 16 of a CPU core's, and 64 of a device's. Whole tensors count, for all of them are
+/// filled, whatever the math addresses.
+#[must_use]
+pub fn judging(plan: &Plan, axes: &[i64]) -> u64 {
+    let byte = if plan.target.is_host() { 16.0 } else { 64.0 };
+    let bits = |tensor: &Tensor| tensor.elements(axes).unwrap_or(0) as f64 * f64::from(tensor.dtype.bits());
+    let held: f64 = plan.spec.tensors.iter().map(bits).sum::<f64>() / 8.0;
+    let Cost { bytes, flops } = cost(&plan.spec, &plan.schedule, axes);
+    flops.max(byte * bytes.max(held)) as u64
 }
 
 struct Work<'a> {
@@ -107,4 +120,27 @@ fn operations(expr: &Expr) -> f64 {
         )));
     });
     count
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::settings::Settings;
+    use cutegen_spec::target::Target;
+
+    use super::{cost, judging};
+    use crate::plan::Plan;
+
+    #[test]
+    fn judging_fills_what_the_math_leaves_alone() {
+        let text = "edition = 1\n[kernels.k]\naxes = { t = \"1..=64\", n = \"64..=4096\" }\n\
+                    inputs = { x = \"f32[t]\", slot = { type = \"i32[t]\", range = \"0..n\", unique = true } }\n\
+                    inout = { cache = \"f32[n]\" }\nmath = \"cache[slot[t]] = x[t]\"\n";
+        let mut document = spec_file(text, &Settings::default());
+        assert_eq!(document.errors, []);
+        let plan = Plan::new(&document.kernels.remove(0), &Target::parse("sm_90a").expect("a target"));
+        let moved = cost(&plan.spec, &plan.schedule, &[2, 1000]).bytes;
+        assert!((24.0..=32.0).contains(&moved), "two of x, slot and cache: {moved}");
+        assert_eq!(judging(&plan, &[2, 1000]), 64 * (8 + 8 + 4000), "the whole cache is filled and compared");
+    }
 }

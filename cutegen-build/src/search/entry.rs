@@ -115,7 +115,7 @@ fn timing(plan: &Plan, timed: &Timed) -> Timing {
         low,
         high,
         samples,
-        clocks: timed.clocks.clone(),
+        clocks: timed.clocks(),
     }
 }
 

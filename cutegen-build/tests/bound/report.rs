@@ -22,6 +22,9 @@ pub(crate) const CAP: u64 = 1 << 21;
 const HONEST: usize = 3;
 /// Terms of reductions that an evaluation costs, or ten times that where one element does, and elements that it has at most and at least.
 const WORK: usize = 20_000;
+/// Points that are searched for values that are not finite, and how many of those are taken.
+const LOOKED_AT: i64 = 1 << 18;
+const SPECIAL: usize = 6;
 const ELEMENTS: std::ops::RangeInclusive<usize> = 12..=256;
 
 /// What was found about a spec.
@@ -141,7 +144,7 @@ impl<'a> Run<'a> {
         self.plan.spec.tensors[t].dtype
     }
 
-    /// Corners, then points at random, until the work is spent.
+    /// What is not finite, corners, then points at random, until the work is spent.
     fn sample(&self, step: &'a Step, t: usize, style: Style, fault: Option<Fault>, seed: u64) -> Sample {
         let mut machine = self.machine(style, fault, seed);
         let mut dice = Dice::new(seed ^ 77);
@@ -150,10 +153,13 @@ impl<'a> Run<'a> {
         let most = extents.iter().product::<i64>().min(*ELEMENTS.end() as i64) as usize;
         let full = self.drawn.expected[t].as_ref().expect("an output has a reference");
         let mut sample = Sample::with_room(self.dtype(t), most);
+        let special = self.special(&mut machine, step, full, &extents);
+        let mut chosen = special.into_iter().map(Some).chain(std::iter::repeat(None));
         while sample.points.len() < most
             && (machine.work < WORK || (sample.points.len() < *ELEMENTS.start() && machine.work < 10 * WORK))
         {
-            let point = point(sample.points.len(), &extents, &mut dice);
+            let chosen = chosen.next().flatten();
+            let point = chosen.unwrap_or_else(|| point(sample.points.len(), &extents, &mut dice));
             let slot = sample.points.len();
             let element = machine.offset_of(step, &point);
             let seen = if fault == Some(Fault::Neighbour) && slot % 3 == 2 {
@@ -166,6 +172,30 @@ impl<'a> Run<'a> {
         }
         sample
     }
+
+    /// Some points where an output is not finite, of the first that there are.
+    fn special(
+        &self,
+        machine: &mut Machine<'_>,
+        step: &Step,
+        full: &Expected,
+        extents: &[i64],
+    ) -> Vec<Vec<i64>> {
+        let total = extents.iter().product::<i64>().min(LOOKED_AT);
+        let is_special = |point: &Vec<i64>| !full.value[machine.offset_of(step, point)].is_finite();
+        let drawn = self.drawn.distribution == Distribution::Specials;
+        (0..total).filter(|_| drawn).map(|n| unravel(n, extents)).filter(is_special).take(SPECIAL).collect()
+    }
+}
+
+/// The point with this number, in row-major order.
+fn unravel(number: i64, extents: &[i64]) -> Vec<i64> {
+    let mut rest = number;
+    let mut point = vec![0; extents.len()];
+    for (at, extent) in point.iter_mut().zip(extents).rev() {
+        (*at, rest) = (rest % extent, rest / extent);
+    }
+    point
 }
 
 /// Some elements of an output.

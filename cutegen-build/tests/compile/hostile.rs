@@ -107,8 +107,9 @@ fn endless_includes_end() {
 fn large_output_ends() {
     let device = "__device__ char big[64 << 20] = {1};\nextern \"C\" __global__ void k(char* p) { *p = big[threadIdx.x]; }";
     let object = "extern \"C\" __attribute__((externally_visible)) const char k[64 << 20] = {1};";
+    let limits = Limits { wall: Duration::from_secs(120), cpu: Duration::from_secs(60), ..tight() };
     for job in [cuda(device, &["k"]), host(object, "k")] {
-        assert_eq!(outcome(&job, tight()).expect_err("64 MiB").reason, FailureReason::OutputTooLarge);
+        assert_eq!(outcome(&job, limits).expect_err("64 MiB").reason, FailureReason::OutputTooLarge);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Incumbents that are not ours on a real device: cuBLASLt multiplies exactly what is described, for every type; PyTorch's
 //! expressions agree with the spec; one cubin timed in two peer workers is as fast as itself; and the card's state is read.
 
+use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use cutegen_build::evaluate::clocks::{CardId, Clocks};
@@ -49,6 +51,17 @@ pub(crate) fn python() -> Python {
 
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// Where cuBLASLt may lie: PyTorch may have brought it along.
+pub(crate) fn library_folders() -> Vec<PathBuf> {
+    static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    let look = || {
+        let peer = Peer::start(&python(), Device::Cuda);
+        let brought = peer.map(|peer| peer.ready().library_folders.clone()).unwrap_or_default();
+        [brought, vec![PathBuf::from("/usr/local/cuda/lib64")]].concat()
+    };
+    FOLDERS.get_or_init(look).clone()
+}
+
 fn peer() -> Peer {
     Peer::start(&python(), Device::Cuda).unwrap_or_else(|stopped| panic!("{stopped}"))
 }
@@ -73,8 +86,7 @@ const SIZES: [usize; 4] = [3, 64, 48, 80]; // batch, m, n, k
 fn cublaslt_multiplies_what_is_described() {
     let context = cutegen_runtime::cuda::context(0).expect("a device");
     context.bind_to_thread().expect("current");
-    let folders = [peer().ready().library_folders.clone(), vec!["/usr/local/cuda/lib64".into()]].concat();
-    let library = CublasLt::open(&folders).expect("the library");
+    let library = CublasLt::open(&library_folders()).expect("the library");
     println!("    {}", library.describe());
     for (factor, result, x_last, w_last, more) in PRODUCTS {
         for batch in [1, SIZES[0]] {

@@ -1,10 +1,8 @@
 //! Incumbents through the judge: cuBLASLt in one runner with a kernel of ours, PyTorch in a process beside it, and what
 //! the card said meanwhile.
 
-use std::path::PathBuf;
-
 use cutegen_build::evaluate::gemm::gemm_of;
-use cutegen_build::evaluate::peer::{Device, Mode, Peer};
+use cutegen_build::evaluate::peer::Mode;
 use cutegen_build::evaluate::protocol::Regime;
 use cutegen_build::evaluate::{Incumbent, Judge, Measured, Unmeasured};
 use cutegen_build::plan::Plan;
@@ -42,11 +40,8 @@ pub(crate) fn plans() -> Vec<Plan> {
 }
 
 fn judge(plan: &Plan) -> Judge {
-    // PyTorch may have brought the library along
-    let peer = Peer::start(&incumbents::python(), Device::Cuda);
-    let brought = peer.map(|peer| peer.ready().library_folders.clone()).unwrap_or_default();
     specs::judge_with(plan, |settings| {
-        settings.libraries = [brought, vec![PathBuf::from("/usr/local/cuda/lib64")]].concat();
+        settings.libraries = incumbents::library_folders();
         settings.python = Some(incumbents::python());
     })
 }

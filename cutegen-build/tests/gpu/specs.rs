@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use cutegen_build::evaluate::{Candidate, Judge, OnDevice, Outcome, Question, Settings};
 use cutegen_build::plan::Plan;
-use cutegen_build::plan::cost::cost;
+use cutegen_build::plan::cost::judging;
 use cutegen_build::print;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::edition::spec_file;
@@ -86,11 +86,8 @@ pub(crate) fn printed(plan: &Plan) -> (String, Vec<String>, cutegen_spec::contra
 
 /// What is asked of a plan's kernels, and the cubins that a device is asked with.
 pub(crate) fn question(plan: &Plan) -> (Question, OnDevice) {
-    let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
-    let price = move |axes: &[i64]| {
-        let cost = cost(&spec, &schedule, axes);
-        cost.flops.max(64.0 * cost.bytes) as u64
-    };
+    let judged = plan.clone();
+    let price = move |axes: &[i64]| judging(&judged, axes);
     let reference = print::reference::print_cuda(plan)
         .map(|printed| (fixtures::own_cubin(&printed.source, &printed.options), printed));
     // the host's is for what only the host can

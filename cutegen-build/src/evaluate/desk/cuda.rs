@@ -11,7 +11,7 @@ use std::time::Duration;
 use cutegen_spec::contract::Initial;
 use cutegen_spec::dtype::DType;
 
-use super::kernels::{Kernels, Word};
+use super::kernels::{Kernels, NONE, Word};
 use super::{Contents, Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
 use crate::evaluate::clocks::CardId;
 use crate::evaluate::compare::{Compared, Wrong};
@@ -31,7 +31,6 @@ use spare::{Left, Spare};
 const WALL: Duration = Duration::from_secs(120);
 /// What an arena begins with: most cases fit, so that most runners are never replaced.
 const ARENA_LEAST: u64 = 64 << 20;
-const NONE: u64 = u64::MAX;
 /// Offsets of tensors that no launch left are multiples of this.
 const GIVEN_ALIGNMENT: u64 = 256;
 
@@ -190,7 +189,7 @@ impl Desk for CudaDesk {
             let clean = part.initial == Initial::Undefined && !checks.has(Check::WorkspacePoison);
             arena.memory.fill(*region, if clean { 0 } else { *poison })?;
         }
-        Ok(self.session.wait()?)
+        Ok(())
     }
 
     fn stale(
@@ -207,7 +206,10 @@ impl Desk for CudaDesk {
         let (memory, from) = (left.memory(), left.regions()[output.tensor].offset);
         let most = Region { offset: region.offset, bytes: region.bytes - step };
         arena.memory.copy(most, memory, from + step)?;
-        arena.memory.copy(Region { offset: region.offset + most.bytes, bytes: step }, memory, from)?;
+        Ok(arena.memory.copy(Region { offset: region.offset + most.bytes, bytes: step }, memory, from)?)
+    }
+
+    fn settle(&self) -> Result<(), Error> {
         Ok(self.session.wait()?)
     }
 

@@ -130,6 +130,10 @@ impl Desk for HostDesk {
         Ok(())
     }
 
+    fn settle(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn trespass(
         &self,
         arena: &SharedMemory,

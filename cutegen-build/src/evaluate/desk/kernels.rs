@@ -35,6 +35,8 @@ const ENTRIES: [&str; 9] = [
 ];
 
 const THREADS: u32 = 256;
+/// A result that says that there is none.
+pub(super) const NONE: u64 = u64::MAX;
 /// Results that one reading takes.
 const SCRATCH: usize = 1024;
 
@@ -96,14 +98,19 @@ impl Kernels {
         Ok(())
     }
 
-    /// Sets the first `results` of the scratch memory and says where they lie.
+    /// Sets the first `results` of the scratch memory, each to 0 or to [`NONE`], and says where they lie. In the
+    /// stream's order; does not wait.
     pub(super) fn clear(&self, results: &[u64]) -> Result<CUdeviceptr, Error> {
-        if results.len() > SCRATCH {
-            return Err(Error::Worker(format!("{} results at once", results.len())));
+        if results.len() > SCRATCH || results.iter().any(|word| ![0, NONE].contains(word)) {
+            return Err(Error::Worker(format!("{} results cannot be cleared", results.len())));
         }
-        let bytes: Vec<u8> = results.iter().flat_map(|word| word.to_le_bytes()).collect();
-        self.scratch.write(0, &bytes)?;
-        Ok(self.scratch.at(Region { offset: 0, bytes: bytes.len() as u64 })?)
+        let mut offset = 0;
+        for equal in results.chunk_by(|a, b| a == b) {
+            let bytes = 8 * equal.len() as u64;
+            self.scratch.fill(Region { offset, bytes }, equal[0] as u8)?;
+            offset += bytes;
+        }
+        Ok(self.scratch.at(Region { offset: 0, bytes: offset })?)
     }
 
     /// The first `count` results, after everything in the stream.

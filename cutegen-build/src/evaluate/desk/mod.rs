@@ -119,10 +119,11 @@ pub(super) trait Desk: Sized {
     /// The inputs' bytes.
     fn contents(&self, held: &Self::Held) -> Result<Contents, Error>;
 
-    /// Brings the arena to the state that a launch finds.
+    /// Brings the arena to the state that a launch finds, once [`Self::settle`] has been called.
     fn fill(&self, arena: &mut Self::Arena, filling: &Filling<'_, Self::Held>) -> Result<(), Error>;
 
-    /// Fills an output without gaps with what an earlier launch left there, an element further on.
+    /// Fills an output without gaps with what an earlier launch left there, an element further on; then
+    /// [`Self::settle`].
     fn stale(
         &self,
         arena: &mut Self::Arena,
@@ -130,6 +131,9 @@ pub(super) trait Desk: Sized {
         region: Region,
         left: &Self::Left,
     ) -> Result<(), Error>;
+
+    /// Until all that was asked for has been done: a runner sees it.
+    fn settle(&self) -> Result<(), Error>;
 
     /// The first thing written that must not be.
     fn trespass(

@@ -60,7 +60,7 @@ impl Device for Apart {
         let program = &job.programs[0];
         let variant = variant(program)?;
         let loaded = Loaded::load(&self.session, &image(variant)?, &variant.contract, &job.scalars)?;
-        let parts = workspace_parts(&variant.contract, &job.axes, program.workspace)?;
+        let parts = workspace_parts(&variant.contract, &job.axes, program.workspace(0))?;
         let tensors = program.slots[0].iter().map(|r| self.alone(*r)).collect::<Result<Vec<_>, _>>()?;
         let parts = parts.into_iter().map(|r| self.alone(r)).collect::<Result<Vec<_>, _>>()?;
         for tensor in &tensors {

@@ -85,11 +85,11 @@ impl Cuda {
         &self,
         job: &Job,
         (program, variant): (&Program, &Variant),
-        slot: &[Region],
+        slot: usize,
     ) -> Result<Launch, Stop> {
         let module = self.module(variant)?;
-        let tensors = self.tensors(slot)?;
-        let parts = workspace_parts(&variant.contract, &job.axes, program.workspace)?;
+        let tensors = self.tensors(&program.slots[slot])?;
+        let parts = workspace_parts(&variant.contract, &job.axes, program.workspace(slot))?;
         let workspace = parts.iter().map(|part| Ok((self.arena.at(*part)?, part.bytes)));
         let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, Stop>>()?;
         let placed =
@@ -101,9 +101,8 @@ impl Cuda {
     fn turns(&mut self, job: &Job, program: &Program) -> Result<Vec<Once>, Stop> {
         match &program.code {
             Code::Variant(variant) => {
-                let launch =
-                    |slot: &Vec<Region>| self.launch(job, (program, variant), slot).map(Once::Kernels);
-                program.slots.iter().map(launch).collect()
+                let launch = |slot| self.launch(job, (program, variant), slot).map(Once::Kernels);
+                (0..program.slots.len()).map(launch).collect()
             }
             Code::CublasLt(gemm) => self.product(gemm, program),
         }
@@ -111,7 +110,8 @@ impl Cuda {
 
     fn product(&mut self, gemm: &Gemm, program: &Program) -> Result<Vec<Once>, Stop> {
         let slots = program.slots.iter().map(|slot| self.tensors(slot)).collect::<Result<Vec<_>, _>>()?;
-        let workspace = (self.arena.at(program.workspace)?, program.workspace.bytes);
+        let workspace = program.workspace(0);
+        let workspace = (self.arena.at(workspace)?, workspace.bytes);
         // SAFETY: the judge laid the spec's tensors and the workspace out in the arena, which lives as long as this does.
         unsafe { self.vendor.product(self.session.stream, gemm, &slots, workspace) }
     }
@@ -119,14 +119,15 @@ impl Cuda {
     fn run_variant(&mut self, job: &Job, variant: &Variant, run: Run) -> Result<Done, Stop> {
         let program = &job.programs[0];
         self.load(job, variant, run.reload)?;
-        let slots = program.slots.iter().map(|slot| self.launch(job, (program, variant), slot));
+        let slots = (0..program.slots.len()).map(|slot| self.launch(job, (program, variant), slot));
         let launches = slots.collect::<Result<Vec<_>, _>>()?;
-        if let Some(scramble) = self.scramble.as_ref().filter(|_| run.scramble) {
-            scramble.go(&self.session)?;
-        }
+        let scramble = self.scramble.as_ref().filter(|_| run.scramble);
         let globals = &self.module(variant)?.globals;
         let before = if run.watch_globals { globals.read()? } else { Vec::new() };
-        launches.iter().try_for_each(|launch| launch.go(&self.session))?;
+        for launch in &launches {
+            scramble.map_or(Ok(()), |scramble| scramble.go(&self.session))?;
+            launch.go(&self.session)?;
+        }
         self.session.wait()?;
         let changed_global = if run.watch_globals { globals.changed(&before)? } else { None };
         Ok(Done { changed_global, library: None })

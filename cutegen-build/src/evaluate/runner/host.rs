@@ -48,7 +48,7 @@ impl Device for Host {
         if run.reload {
             self.libraries.remove(&variant(program)?.artifact);
         }
-        for slot in &program.slots {
+        for slot in 0..program.slots.len() {
             self.resolve(job, program, slot)?.go();
         }
         Ok(Done::default())
@@ -58,7 +58,7 @@ impl Device for Host {
         self.map(job)?;
         let mut programs = Vec::with_capacity(job.programs.len());
         for program in &job.programs {
-            let slots = program.slots.iter().map(|slot| self.resolve(job, program, slot));
+            let slots = (0..program.slots.len()).map(|slot| self.resolve(job, program, slot));
             programs.push(Turning { slots: slots.collect::<Result<_, _>>()?, next: 0 });
         }
         programs.iter_mut().for_each(|program| program.launch(program.slots.len()));
@@ -117,12 +117,12 @@ impl Host {
         self.arena.remap(job.arena_bytes).map_err(|error| Stop::Failed(error.to_string()))
     }
 
-    fn resolve(&mut self, job: &Job, program: &Program, slot: &[Region]) -> Result<Launch, Stop> {
+    fn resolve(&mut self, job: &Job, program: &Program, slot: usize) -> Result<Launch, Stop> {
         let Variant { artifact, format, contract } = variant(program)?;
-        let workspace = workspace(contract, &job.axes, program.workspace)?;
+        let workspace = workspace(contract, &job.axes, program.workspace(slot))?;
         self.load(artifact, *format)?;
         let (arena, library) = (&self.arena, self.library(artifact)?);
-        let bind = Binding { job, slot, workspace: &workspace, arena };
+        let bind = Binding { job, slot: &program.slots[slot], workspace: &workspace, arena };
         let steps = contract.steps.iter();
         let calls = steps.map(|step| {
             let values = step.args.iter().map(|arg| bind.value(*arg)).collect::<Result<_, _>>()?;

@@ -113,7 +113,11 @@ impl<D: Desk> Session<D> {
                     _ => Halted::incumbent(reason),
                 });
             }
-            programs.push(Program { code: entrant.code(), slots: own, workspace: placed.regions[spaces[p]] });
+            programs.push(Program {
+                code: entrant.code(),
+                slots: own,
+                workspaces: vec![placed.regions[spaces[p]]],
+            });
         }
         let drawn = self.draw(seed, count, axes, turn)?;
         let (axes, guards, bytes) = (axes.to_vec(), placed.guards, placed.bytes);

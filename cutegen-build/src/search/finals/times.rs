@@ -18,7 +18,7 @@ use crate::refine::geomean;
 use crate::search::error::SearchError;
 use crate::search::judging::Judging;
 
-/// An incumbent that is slower than this is not timed without pause: three seconds would be a few launches.
+/// What is slower than this is not timed without pause: three seconds would be a few launches.
 const SUSTAINED_US: f64 = 2000.0;
 /// Under whose name a spec has PyTorch's expression.
 const TORCH: &str = "torch";
@@ -38,10 +38,10 @@ pub(in crate::search) struct Timed {
     pub(in crate::search) roof_us: Option<f64>,
     /// In bursts of at most 50 ms: what decides.
     pub(in crate::search) burst: Comparison,
-    /// Without pause for three seconds.
+    /// Without pause for three seconds, where it is the heaviest.
     pub(in crate::search) sustained: Option<Comparison>,
     /// The card meanwhile.
-    pub(in crate::search) clocks: Option<Clocks>,
+    samples: Vec<Sample>,
 }
 
 /// All times of a finalist, and what it was not timed against, with the reason.
@@ -71,28 +71,45 @@ pub(super) struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// Every workload against every incumbent.
+    /// Every workload against every incumbent in bursts; without pause, where power decides, the heaviest one alone.
     pub(super) fn time(
         &mut self,
         gate: &Candidate,
         digest: ArtifactDigest,
     ) -> Result<Result<Times, Outcome>, SearchError> {
-        let mut times = Times::default();
+        let (mut times, mut lasting) = (Times::default(), Vec::new());
         for workload in 0..self.workloads.len() {
             for (name, against) in self.incumbents(workload, digest) {
-                match self.one(gate, (name, &against), workload)? {
-                    Ok(timed) => times.timed.push(timed),
-                    Err(Unmeasured::Candidate(outcome)) => return Ok(Err(*outcome)),
-                    Err(Unmeasured::Incumbent(reason)) if name == incumbent::NAIVE => {
-                        return Ok(Err(Outcome::Blocked(format!("the naive kernel {reason}"))));
+                match self.burst(gate, (name, &against), workload)? {
+                    Ok(timed) => {
+                        if self.may_last(&timed, &against) {
+                            lasting.push((times.timed.len(), against));
+                        }
+                        times.timed.push(timed);
                     }
-                    Err(Unmeasured::Incumbent(reason)) => {
-                        times.not_timed.insert(format!("{name}: {reason}"));
-                    }
+                    Err(unmeasured) => match told(name, unmeasured) {
+                        Ok(reason) => drop(times.not_timed.insert(reason)),
+                        Err(outcome) => return Ok(Err(*outcome)),
+                    },
                 }
             }
         }
+        let Some((at, against)) = heaviest(&times.timed, lasting) else { return Ok(Ok(times)) };
+        let axes = &self.workloads[times.timed[at].workload];
+        match self.judge.measure(gate, &against, axes, Regime::Sustained)? {
+            Ok(measured) => times.timed[at].lasted(measured),
+            Err(unmeasured) => match told(times.timed[at].incumbent, unmeasured) {
+                Ok(reason) => drop(times.not_timed.insert(format!("{reason}, without pause"))),
+                Err(outcome) => return Ok(Err(*outcome)),
+            },
+        }
         Ok(Ok(times))
+    }
+
+    fn may_last(&self, timed: &Timed, against: &Incumbent) -> bool {
+        !self.plan.target.is_host()
+            && !matches!(against, Incumbent::Torch(..))
+            && timed.burst.incumbent_us <= SUSTAINED_US
     }
 
     /// Who is to be beaten, and who is compared with.
@@ -115,43 +132,54 @@ impl Clock<'_> {
         all
     }
 
-    fn one(
+    fn burst(
         &mut self,
         gate: &Candidate,
         (name, against): (&'static str, &Incumbent),
         workload: usize,
     ) -> Result<Result<Timed, Unmeasured>, SearchError> {
         let axes = &self.workloads[workload];
-        let burst = match self.judge.measure(gate, against, axes, Regime::Burst)? {
-            Ok(burst) => burst,
-            Err(unmeasured) => return Ok(Err(unmeasured)),
-        };
         let roof_us = roofline::floor(self.plan).map(|floor| floor(axes));
-        let lasting = !self.plan.target.is_host()
-            && !matches!(against, Incumbent::Torch(..))
-            && burst.comparison.incumbent_us <= SUSTAINED_US;
-        let sustained = match lasting {
-            true => match self.judge.measure(gate, against, axes, Regime::Sustained)? {
-                Ok(sustained) => Some(sustained),
-                Err(unmeasured) => return Ok(Err(unmeasured)),
-            },
-            false => None,
-        };
-        Ok(Ok(timed((name, workload), roof_us, burst, sustained)))
+        let burst = self.judge.measure(gate, against, axes, Regime::Burst)?;
+        Ok(burst.map(|burst| timed((name, workload), roof_us, burst)))
     }
 }
 
-fn timed(
-    (incumbent, workload): (&'static str, usize),
-    roof_us: Option<f64>,
-    burst: Measured,
-    sustained: Option<Measured>,
-) -> Timed {
-    let Measured { comparison, mut samples, about, differs } = burst;
-    samples.extend(sustained.iter().flat_map(|sustained| sustained.samples.clone()));
-    let sustained = sustained.map(|sustained| sustained.comparison);
-    let clocks = clocks(&samples);
-    Timed { workload, incumbent, about, differs, roof_us, burst: comparison, sustained, clocks }
+/// Of these, the workload that takes longest against the incumbent that is fastest there.
+fn heaviest(timed: &[Timed], lasting: Vec<(usize, Incumbent)>) -> Option<(usize, Incumbent)> {
+    let burst = |at: usize| &timed[at].burst;
+    let longest = lasting.iter().max_by(|a, b| burst(a.0).candidate_us.total_cmp(&burst(b.0).candidate_us));
+    let workload = timed[longest?.0].workload;
+    let there = lasting.into_iter().filter(|(at, _)| timed[*at].workload == workload);
+    there.min_by(|a, b| burst(a.0).incumbent_us.total_cmp(&burst(b.0).incumbent_us))
+}
+
+/// Why a time is missing, in words, where that is the incumbent's; the naive kernel is always there.
+fn told(name: &str, unmeasured: Unmeasured) -> Result<String, Box<Outcome>> {
+    match unmeasured {
+        Unmeasured::Candidate(outcome) => Err(outcome),
+        Unmeasured::Incumbent(reason) if name == incumbent::NAIVE => {
+            Err(Box::new(Outcome::Blocked(format!("the naive kernel {reason}"))))
+        }
+        Unmeasured::Incumbent(reason) => Ok(format!("{name}: {reason}")),
+    }
+}
+
+fn timed((incumbent, workload): (&'static str, usize), roof_us: Option<f64>, burst: Measured) -> Timed {
+    let Measured { comparison, samples, about, differs } = burst;
+    Timed { workload, incumbent, about, differs, roof_us, burst: comparison, sustained: None, samples }
+}
+
+impl Timed {
+    fn lasted(&mut self, measured: Measured) {
+        self.sustained = Some(measured.comparison);
+        self.samples.extend(measured.samples);
+    }
+
+    /// The card meanwhile; none where it did not say all of it.
+    pub(in crate::search) fn clocks(&self) -> Option<Clocks> {
+        clocks(&self.samples)
+    }
 }
 
 /// What the record says of the card; nothing where it did not say all of it.
@@ -187,7 +215,10 @@ fn over(timed: &[Timed], incumbent: &str, figure: fn(&Comparison) -> f64) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::{Comparison, Measured, Sample, Throttle, Timed, clocks, incumbent, speedup, timed, wins};
+    use super::{
+        Comparison, Incumbent, Measured, Mode, Sample, Throttle, Timed, clocks, heaviest, incumbent, speedup,
+        timed, wins,
+    };
 
     fn race(incumbent: &'static str, workload: usize, low: f64) -> Timed {
         let comparison = Comparison {
@@ -199,7 +230,7 @@ mod tests {
             samples: 30,
         };
         let measured = Measured { comparison, samples: Vec::new(), about: None, differs: None };
-        timed((incumbent, workload), None, measured, None)
+        timed((incumbent, workload), None, measured)
     }
 
     #[test]
@@ -213,6 +244,23 @@ mod tests {
         assert!(wins(&slower, 1.9), "those are shown, and decide nothing");
         assert!((speedup(&slower) - 2.1).abs() < 1e-9, "over the naive kernel alone: {}", speedup(&slower));
         assert!(!wins(&[], 1.0), "nothing was timed");
+    }
+
+    #[test]
+    fn one_timing_lasts() {
+        let took = |workload, candidate_us, incumbent_us| {
+            let mut timed = race(incumbent::NAIVE, workload, 1.0);
+            (timed.burst.candidate_us, timed.burst.incumbent_us) = (candidate_us, incumbent_us);
+            timed
+        };
+        let timed = [took(0, 3.0, 9.0), took(1, 8.0, 90.0), took(1, 8.1, 8.5), took(2, 30.0, 40.0)];
+        let all = |positions: &[usize]| {
+            let any = || Incumbent::Torch(String::new(), Mode::Eager);
+            heaviest(&timed, positions.iter().map(|at| (*at, any())).collect()).map(|(at, _)| at)
+        };
+        assert_eq!(all(&[0, 1, 2]), Some(2), "the longest workload, and who is fastest there");
+        assert_eq!(all(&[0, 1, 2, 3]), Some(3));
+        assert_eq!(all(&[]), None);
     }
 
     #[test]

@@ -80,13 +80,8 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
 /// A session for what the command wants judged.
 fn open(start: Start, seed: u64) -> Result<Judge, Error> {
     let plan = Plan::new(&start.spec, &start.target);
-    let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
-    // drawing, filling and comparing a byte takes about as long as so many operations of the reference
-    let byte = if plan.target.is_host() { 16.0 } else { 64.0 };
-    let price = move |axes: &[i64]| {
-        let cost = cost::cost(&spec, &schedule, axes);
-        cost.flops.max(byte * cost.bytes) as u64
-    };
+    let judged = plan.clone();
+    let price = move |axes: &[i64]| cost::judging(&judged, axes);
     let question = Question {
         spec: plan.spec.clone(),
         reference: start.reference.unwrap_or_default(),

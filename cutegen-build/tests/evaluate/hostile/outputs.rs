@@ -6,28 +6,28 @@ use super::row::Row;
 use super::subjects::{GEMM, NORM, SILU};
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new(("writes nothing", "A2"), SILU, "", Poison).behind(&[Values]),
+    Row::new(("writes nothing", "A2"), SILU, "", Poison).behind(&[Values, Repeats]),
     Row::new(
         ("leaves the last element", "A5"),
         SILU,
         "for (int64_t i = 0; i + 1 < SIZE; ++i) Y[i] = one(X[i], G[i]);",
         Poison,
     )
-    .behind(&[Values]),
+    .behind(&[Values, Repeats]),
     Row::new(
         ("leaves one element in the middle", "A5"),
         SILU,
         "for (int64_t i = 0; i < SIZE; ++i) if (2 * i + 1 != SIZE) Y[i] = one(X[i], G[i]);",
         Poison,
     )
-    .behind(&[Values]),
+    .behind(&[Values, Repeats]),
     Row::new(
         ("leaves what is off the tile", "S1"),
         SILU,
         "for (int64_t i = 0; i < SIZE / 16 * 16; ++i) Y[i] = one(X[i], G[i]);",
         Poison,
     )
-    .behind(&[Values]),
+    .behind(&[Values, Repeats]),
     Row::new(
         ("writes half of an element", "A5"),
         SILU,
@@ -66,5 +66,6 @@ pub(super) const ROWS: &[Row] = &[
     Row::new(("operands of the contract swapped", "A1"), SILU, "HONEST", Values)
         .args("ptr(t1) ptr(t0) ptr(t2) axis(a0) axis(a1)"),
     Row::new(("axes of the contract swapped", "A1"), NORM, "HONEST", Values)
-        .args("ptr(t0) ptr(t1) ptr(t2) axis(a1) axis(a0) scalar(s0)"),
+        .args("ptr(t0) ptr(t1) ptr(t2) axis(a1) axis(a0) scalar(s0)")
+        .behind(&[Repeats]),
 ];

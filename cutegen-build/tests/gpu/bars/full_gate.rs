@@ -1,5 +1,5 @@
 //! How long the whole gate takes for one finalist, as finals have it: correctness in full with the naive kernel behind
-//! it, then every workload in bursts and without pause. The finalist is the naive kernel itself, which is slower than
+//! it, then every workload in bursts, and the heaviest without pause. The finalist is the naive kernel itself, which is slower than
 //! what wins, so these are upper ends. Peers are left out; compute-sanitizer is timed apart, for some kernels.
 
 use std::time::Instant;
@@ -89,18 +89,22 @@ fn judged(subject: &Subject, judge: &mut Judge, row: &mut Row) -> Result<String,
         return Ok(outcome.to_string());
     }
     let spec = &subject.plan.spec;
+    let mut heaviest: Option<(f64, Vec<i64>)> = None;
     for axes in spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok()) {
         row.workloads += 1;
         let burst = timed(&mut row.burst_s, || judge.measure(naive, &incumbent, &axes, Regime::Burst))?;
-        let burst = match burst {
-            Ok(burst) => burst,
+        let took = match burst {
+            Ok(burst) => burst.comparison.incumbent_us,
             Err(outcome) => return Ok(format!("burst at {axes:?}: {outcome:?}")),
         };
-        if burst.comparison.incumbent_us <= SUSTAINED_US {
-            let measure = || judge.measure(naive, &incumbent, &axes, Regime::Sustained);
-            if let Err(outcome) = timed(&mut row.sustained_s, measure)? {
-                return Ok(format!("sustained at {axes:?}: {outcome:?}"));
-            }
+        if took <= SUSTAINED_US && heaviest.as_ref().is_none_or(|(most, _)| took > *most) {
+            heaviest = Some((took, axes));
+        }
+    }
+    if let Some((_, axes)) = heaviest {
+        let measure = || judge.measure(naive, &incumbent, &axes, Regime::Sustained);
+        if let Err(outcome) = timed(&mut row.sustained_s, measure)? {
+            return Ok(format!("sustained at {axes:?}: {outcome:?}"));
         }
     }
     row.passed = true;

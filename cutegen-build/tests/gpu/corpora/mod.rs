@@ -12,9 +12,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use cutegen_build::evaluate::gemm::gemm_of;
 use cutegen_build::evaluate::{Outcome, Settings};
 
-use crate::{Test, fixtures};
+use crate::{Test, fixtures, incumbents};
 use honest::{Honest, TEXTS};
 use judged::{Line, Task, judge, line};
 use mutants::Family;
@@ -86,9 +87,12 @@ fn honest_kernels_pass() {
     judge("honest", tasks, 40);
 }
 
-/// Everything on.
+/// Everything on. Where the spec is a product, cuBLASLt's algorithms are held to it as well.
 fn honest_of(subject: &'static Subject) -> Vec<Line> {
-    let mut judge = subject.judge(|settings| settings.repeats = (20, 100));
+    let mut judge = subject.judge(|settings| {
+        settings.repeats = (20, 100);
+        settings.libraries = incumbents::library_folders();
+    });
     let mut lines = Vec::new();
     let mut full = |name: &str, candidate| {
         lines.push(line("honest", name, || passed(&judge.full(&[candidate]).expect("the machine works"))));
@@ -96,6 +100,13 @@ fn honest_of(subject: &'static Subject) -> Vec<Line> {
     full(&format!("naive {}", subject.name), honest::naive(subject));
     for honest in TEXTS.iter().filter(|honest| std::ptr::eq(honest.subject, subject)) {
         full(&honest.name(), honest.candidate());
+    }
+    let plan = subject.plan();
+    let product = |axes: &[i64]| gemm_of(&plan, axes);
+    if judge.shapes().iter().any(|axes| product(axes).is_some()) {
+        lines.push(line("honest", &format!("cuBLASLt {}", subject.name), || {
+            passed(&judge.full_product(&product).expect("the machine works"))
+        }));
     }
     lines
 }

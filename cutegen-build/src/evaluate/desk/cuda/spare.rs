@@ -30,7 +30,7 @@ pub(in crate::evaluate) struct Left {
 }
 
 impl Spare {
-    /// Copies `regions` of `from`.
+    /// Copies `regions` of `from`, in the stream's order; does not wait.
     pub(super) fn copy(
         &self,
         session: &Rc<Session>,
@@ -47,7 +47,6 @@ impl Spare {
         for (region, copy) in regions.iter().zip(&packed) {
             memory.copy(*copy, from, region.offset)?;
         }
-        session.wait()?;
         Ok(Left { regions: packed, memory: Some(memory), spare: self.clone() })
     }
 

@@ -78,7 +78,8 @@ extern \"C\" __global__ void candidate(const T* x, const T* g, T* y, I m, I n) {
         &SILU,
         "if (i < m * n) y[i] = one(x[i + (i + 1 == m * n)], g[i]);",
         Values,
-    ),
+    )
+    .behind(&[Repeats]),
     Row::new(
         ("reads behind an input, and makes nothing of it", "S5"),
         &SILU,

@@ -7,7 +7,7 @@ use super::kinds::{GEMM, NORM, SILU};
 use super::row::Row;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::new(("writes nothing", "A2"), &SILU, "", Poison).behind(&[Values]),
+    Row::new(("writes nothing", "A2"), &SILU, "", Poison).behind(&[Values, Repeats]),
     Row::new(("leaves the last element", "A5"), &SILU, "if (i + 1 < m * n) y[i] = one(x[i], g[i]);", Poison)
         .behind(&[Values, Repeats]),
     Row::new(
@@ -58,7 +58,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new(("operands of the contract swapped", "A1"), &SILU, "HONEST", Values)
         .launched(&[Launch::flat("ceil_div(a0 * a1, 256)", "t1 t0 t2 a0 a1")]),
     Row::new(("axes of the contract swapped", "A1"), &NORM, "HONEST", Values)
-        .launched(&[Launch::flat("ceil_div(a1, 256)", "t0 t1 t2 a1 a0 s0")]),
+        .launched(&[Launch::flat("ceil_div(a1, 256)", "t0 t1 t2 a1 a0 s0")])
+        .behind(&[Repeats]),
     Row::new(
         ("computes once a module", "B5"),
         &SILU,

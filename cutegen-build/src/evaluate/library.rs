@@ -1,0 +1,84 @@
+//! A library's product judged as a candidate is: at every shape and distribution, by every check that asks nothing of its
+//! code. An incumbent that is wrong is no incumbent, and a gate that rejects it would be wrong itself.
+
+use cutegen_spec::contract::{Contract, Initial, WorkspacePart};
+use cutegen_spec::int_expr::IntExpr;
+
+use super::arena::Alignment;
+use super::desk::Desk;
+use super::error::Error;
+use super::gemm::Gemm;
+use super::image::image;
+use super::judge::{Scope, Session};
+use super::outcome::{Correctness, Outcome};
+use super::protocol::Code;
+use super::runner::cublaslt::WORKSPACE_BYTES;
+use super::session::{Halt, Launched};
+
+impl<D: Desk> Session<D> {
+    /// See [`Judge::full_product`](super::Judge::full_product).
+    pub(super) fn full_product(
+        &mut self,
+        product: &dyn Fn(&[i64]) -> Option<Gemm>,
+    ) -> Result<Outcome, Error> {
+        let distributions = self.distributions().collect();
+        let (shapes, repeats) = (self.shapes().len(), self.settings.repeats.1);
+        let scope = Scope { shapes, large: false, distributions, repeats };
+        self.replace_worker();
+        self.with_cublaslt = true;
+        let judged = self.judge_product(product, &scope);
+        self.replace_worker();
+        self.with_cublaslt = false;
+        match judged {
+            Ok(correctness) => Ok(Outcome::Passed { correctness, performance: None }),
+            Err(Halt::Outcome(outcome)) => Ok(*outcome),
+            Err(Halt::Error(error)) => Err(error),
+        }
+    }
+
+    fn judge_product(
+        &mut self,
+        product: &dyn Fn(&[i64]) -> Option<Gemm>,
+        scope: &Scope,
+    ) -> Result<Correctness, Halt> {
+        let mut passed = Correctness { repeats: scope.repeats, ..Correctness::default() };
+        let mut lacking = None;
+        for shape in 0..scope.shapes {
+            let Some(gemm) = product(&self.axes(shape)) else { continue };
+            let launched = Launched { code: Code::CublasLt(gemm), contract: contract() };
+            match self.judge_shape(&launched, shape, scope, &mut passed) {
+                // what the library does not offer at these extents is not judged at them
+                Err(Halt::Outcome(outcome)) if matches!(*outcome, Outcome::Blocked(_)) => {
+                    lacking = Some(outcome);
+                }
+                judged => judged?,
+            }
+        }
+        match lacking {
+            Some(outcome) if passed.shapes.is_empty() => Err(Halt::Outcome(outcome)),
+            _ => Ok(passed),
+        }
+    }
+
+    fn judge_shape(
+        &mut self,
+        launched: &Launched,
+        shape: usize,
+        scope: &Scope,
+        passed: &mut Correctness,
+    ) -> Result<(), Halt> {
+        let image = image(&self.spec, &launched.contract, &self.axes(shape), Alignment::Allocator)?;
+        let Some(image) = image else { return Ok(()) };
+        for distribution in &scope.distributions {
+            let case = (shape, *distribution, Alignment::Allocator);
+            self.judge_on(launched, &image, case, scope, passed)?;
+        }
+        Ok(())
+    }
+}
+
+/// The workspace that the library gets.
+fn contract() -> Contract {
+    let bytes = IntExpr::Const(WORKSPACE_BYTES.cast_signed());
+    Contract { workspace: vec![WorkspacePart { bytes, initial: Initial::Undefined }], steps: Vec::new() }
+}
