@@ -14,6 +14,8 @@ mod faults;
 mod fixtures;
 mod incumbents;
 mod measured;
+#[path = "../planting/mod.rs"]
+mod planting;
 mod sanitized;
 #[path = "../scan/mod.rs"]
 mod scan;
