@@ -135,10 +135,17 @@ def maps(folder):
 
 def peer(folder):
     rows = joined(folder, "bars_peer_a_a")
-    if rows:
-        yield row("A/A across peer workers", "one cubin in two workers, blocks in turn: distance of each run's ratio from 1", "%", "max",
-                  [100 * abs(r["speedup"] - 1) for r in rows], "each block waits for its process", f"{len(rows)} runs of {rows[0]['samples']} pairs",
-                  "bars::peer_a_a", at_most=1)
+    sizes = sorted({r["traffic_bytes"] for r in rows})
+    for path, name, told in (("peers", "A/A across peer workers", "one cubin in two workers"),
+                             ("paths", "A/A of the two code paths", "one cubin in our runner and in the peer worker")):
+        found = [r for r in rows if r["path"] == path]
+        if found:
+            medians = [100 * abs(statistics.median(r["speedup"] for r in found if r["traffic_bytes"] == size) - 1) for size in sizes]
+            farthest = max(100 * abs(r["speedup"] - 1) for r in found)
+            yield row(name, f"{told}, blocks in turn: distance of the median ratio from 1 at each size", "%", "max", medians,
+                      "each block waits for its process",
+                      f"{len(found)} runs of {found[0]['samples']} pairs at {len(sizes)} sizes; the farthest single run is {farthest:.2f} % off",
+                      "bars::peer_a_a", at_most=1)
 
 
 def corpora(folder):
