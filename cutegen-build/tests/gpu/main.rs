@@ -19,6 +19,7 @@ mod planting;
 mod sanitized;
 #[path = "../scan/mod.rs"]
 mod scan;
+mod sharing;
 mod specs;
 mod speed;
 mod template;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     let all: Vec<Test> = [
         &[corpora::COMPILED][..],
         faults::TESTS,
+        sharing::TESTS,
         template::TESTS,
         sanitized::TESTS,
         speed::TESTS,
