@@ -89,7 +89,10 @@ impl DeviceMemory {
         unsafe { sys::cuMemCreate(&raw mut handle, bytes as usize, &raw const property, 0) }
             .result()
             .map_err(machine("cuMemCreate"))?;
-        let memory = Self::map(session, handle, bytes)?;
+        let memory = Self::map(session, handle, bytes).inspect_err(|_| {
+            // SAFETY: created above, and of no use to anybody.
+            let _ = unsafe { sys::cuMemRelease(handle) };
+        })?;
         let mut fd = -1_i32;
         // SAFETY: for this kind of handle the driver writes one descriptor.
         unsafe { sys::cuMemExportToShareableHandle((&raw mut fd).cast(), handle, BY_DESCRIPTOR, 0) }
