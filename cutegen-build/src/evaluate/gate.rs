@@ -45,7 +45,8 @@ impl Judge {
                 Ok(Self(At::Host(Box::new(Session::new(question, settings, desk)?))))
             }
             (Backend::Cuda, Some(device)) => {
-                let desk = CudaDesk::open(&device.kernels, choose(&question, &device)?)?;
+                let oracle = choose(&question, &device)?;
+                let desk = CudaDesk::open(&device.kernels, oracle, settings.sharing)?;
                 Ok(Self(At::Cuda(Box::new(Session::new(question, settings, desk)?))))
             }
             (Backend::Cuda, None) => {

@@ -18,6 +18,9 @@ pub enum Incumbent {
     CublasLt(Gemm),
     /// An expression of PyTorch, in a process of its own. Timed in bursts only.
     Torch(String, Mode),
+    /// A compiled variant in that process, on the path of such an expression: what the path itself adds. No search asks
+    /// for it.
+    InPeer(Candidate),
 }
 
 /// A finalist timed against an incumbent.

@@ -62,7 +62,7 @@ pub use lease::{Held, Lease};
 pub use outcome::{Correctness, Crash, NotCounted, Outcome};
 pub use reference::{Call, Expected, Reference, UNTOUCHED};
 pub use runner::die_with_parent;
-pub use settings::{Cost, Floor, OnDevice, Question, Settings};
+pub use settings::{Cost, Floor, OnDevice, Question, Settings, Sharing};
 pub use shapes::{Budget, shapes};
 pub use stats::Comparison;
 pub use worker::{JUDGE, RUN, RUN_APART, VARIABLE, Workers};

@@ -1,5 +1,5 @@
 //! What judge and runner say to each other: one JSON value per line on the runner's stdin and stdout, bulk data in
-//! one shared arena, whose file descriptor the runner inherits.
+//! one shared arena, whose file descriptor the runner inherits, or whose handle it is told.
 //!
 //! Order: one [`Request::Start`], answered by [`Reply::Ready`]; then any number of [`Request::Job`]s, each answered
 //! by one reply; end of input ends the runner. No message carries a seed, a distribution, a reference or a bound, and
@@ -33,7 +33,7 @@ pub enum Request {
 pub struct Start {
     /// What it will run candidates on.
     pub backend: Backend,
-    /// The arena, by an inherited file descriptor.
+    /// The arena, by an inherited file descriptor or a handle.
     pub memory: Memory,
     /// Limits that it puts on itself before the first candidate is loaded.
     pub limits: Limits,
@@ -61,14 +61,26 @@ pub enum Memory {
         /// Its length.
         bytes: u64,
     },
+    /// The same, where the driver exports no descriptor.
+    DeviceByHandle {
+        /// Its handle of CUDA IPC.
+        handle: IpcHandle,
+        /// Its length.
+        bytes: u64,
+    },
 }
 
+/// The 64 bytes by which a process opens device memory of another one, in halves: serde has no longer arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IpcHandle(pub [[u8; 32]; 2]);
+
 impl Memory {
-    /// Its descriptor.
+    /// Its descriptor, where it has one.
     #[must_use]
-    pub fn fd(self) -> i32 {
+    pub fn fd(self) -> Option<i32> {
         match self {
-            Memory::Host { fd } | Memory::Device { fd, .. } => fd,
+            Memory::Host { fd } | Memory::Device { fd, .. } => Some(fd),
+            Memory::DeviceByHandle { .. } => None,
         }
     }
 }
@@ -343,7 +355,8 @@ impl ScalarValue {
 #[cfg(test)]
 mod tests {
     use super::{
-        Action, Code, Format, Job, Program, Region, Reply, Request, Run, ScalarValue, Timed, Variant,
+        Action, Backend, Code, Format, IpcHandle, Job, Limits, Memory, Program, Region, Reply, Request, Run,
+        ScalarValue, Start, Timed, Variant,
     };
     use crate::evaluate::gemm::{Compute, Element, Gemm, Matrix};
 
@@ -358,6 +371,29 @@ mod tests {
         let (a, b, d) = (matrix(0, 64), matrix(1, 64), matrix(2, 48));
         let compute = Compute::F32;
         Gemm { m: 48, n: 32, k: 64, batch: 1, a, b, d, compute, fast_accumulation: false, scales: vec![] }
+    }
+
+    #[test]
+    fn every_kind_of_memory_arrives() {
+        let mut handle = IpcHandle([[0; 32]; 2]);
+        for (at, byte) in handle.0.as_flattened_mut().iter_mut().enumerate() {
+            *byte = (at * 37) as u8;
+        }
+        let bytes = u64::MAX;
+        let kinds = [
+            (Memory::Host { fd: 5 }, Some(5)),
+            (Memory::Device { fd: 6, bytes }, Some(6)),
+            (Memory::DeviceByHandle { handle, bytes }, None),
+        ];
+        for (memory, fd) in kinds {
+            assert_eq!(memory.fd(), fd);
+            let (backend, limits) = (Backend::Cuda, Limits::host());
+            let (candidates, kernels, cublaslt) = ("folder".into(), None, None);
+            let start = Request::Start(Start { backend, memory, limits, candidates, kernels, cublaslt });
+            let line = serde_json::to_string(&start).expect("prints");
+            assert!(!line.contains('\n'));
+            assert_eq!(serde_json::from_str::<Request>(&line).expect("parses"), start);
+        }
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub(super) enum Halt {
 }
 
 /// A live runner, and the memory that it shares with the judge. Each has its own: nothing that an earlier runner left
-/// behind can reach the memory of a later one.
+/// behind can reach the memory of a later one. The runner goes first: memory may not be freed while another process has
+/// it open by handle.
 pub(super) struct Bench<A> {
     pub(super) worker: Worker,
     pub(super) arena: A,

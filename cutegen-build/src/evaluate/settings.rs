@@ -73,8 +73,20 @@ pub struct Settings {
     pub python: Option<Python>,
     /// What the judge needs on a device; none where candidates run on the host.
     pub device: Option<OnDevice>,
+    /// How a device's memory is lent to runners.
+    pub sharing: Sharing,
     /// Checks that are on: all of them, but for the gate's own tests.
     pub checks: Checks,
+}
+
+/// How a device's memory is lent to runners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// By a file descriptor; by a handle of CUDA IPC where the driver exports none.
+    #[default]
+    Descriptor,
+    /// By such a handle alone: for the gate's own tests.
+    Handle,
 }
 
 /// The least time of a launch, microseconds, at these extents.
@@ -133,6 +145,7 @@ impl Settings {
             libraries: Vec::new(),
             python: None,
             device: None,
+            sharing: Sharing::default(),
             checks: Checks::default(),
         }
     }

@@ -25,6 +25,7 @@ use super::protocol::{Action, Backend, Job, Program, Regime, Region, Reply, Run,
 use super::session::Halt;
 use super::stats::{Comparison, compare, interleave};
 use rotation::{Entrant, Rotation};
+use torch::Theirs;
 pub(super) use watch::Watch;
 
 const MIN_BLOCK_NS: u64 = 200_000;
@@ -100,7 +101,10 @@ impl<D: Desk> Session<D> {
                 entrants.push(Entrant::CublasLt(gemm.clone()));
                 entrants
             }
-            Incumbent::Torch(text, mode) => return self.time_torch(candidate, (text, *mode), axes),
+            Incumbent::Torch(text, mode) => {
+                return self.time_peer(candidate, &Theirs::Expression(text, *mode), axes);
+            }
+            Incumbent::InPeer(variant) => return self.time_peer(candidate, &Theirs::Variant(variant), axes),
         };
         let rotation = self.ready(&entrants, axes, turn)?;
         let _alone = self.lease.alone();

@@ -119,14 +119,15 @@ impl Workers {
         Ok(worker)
     }
 
-    fn spawn(&self, fd: RawFd, kind: &str) -> Result<Child, Error> {
+    /// A process that inherits `fd`.
+    fn spawn(&self, fd: Option<RawFd>, kind: &str) -> Result<Child, Error> {
         let mut command = Command::new(&self.exe);
         command.args(&self.args).env_clear().envs(self.env.iter().cloned()).env(VARIABLE, kind);
         command.env("CUDA_CACHE_DISABLE", "1"); // the driver would keep files in the user's home
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
         // SAFETY: between fork and exec only one async-signal-safe call is made, on a descriptor of ours.
         unsafe {
-            command.pre_exec(move || match libc::fcntl(fd, libc::F_SETFD, 0) {
+            command.pre_exec(move || match fd.map_or(0, |fd| libc::fcntl(fd, libc::F_SETFD, 0)) {
                 0 => Ok(()),
                 _ => Err(std::io::Error::last_os_error()),
             });

@@ -1,6 +1,8 @@
 //! The gate on real compiled C++: honest kernels pass, and each of the corpus in `hostile` falls to the check that is
 //! named beside it, and passes with that check off.
 //!
+//! How a slow-down is planted for the timing's own bar is tried here too, on models of a device.
+//!
 //! This test has its own `main`, because the runner is this binary, re-executed.
 
 mod baseline;
@@ -13,6 +15,9 @@ mod kernels;
 mod lease;
 mod maps;
 mod memory;
+mod planted;
+#[path = "../planting/mod.rs"]
+mod planting;
 mod sanitizer;
 #[path = "../scan/mod.rs"]
 mod scan;
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
         sanitizer::TESTS,
         baseline::TESTS,
         speed::TESTS,
+        planted::TESTS,
         walls::TESTS,
         maps::TESTS,
     ]

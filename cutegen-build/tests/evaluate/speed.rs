@@ -72,7 +72,10 @@ fn absent() {
         scales: Vec::new(),
     };
     let torch = Incumbent::Torch("x @ w".to_owned(), Mode::Eager);
-    for (incumbent, reason) in [(Incumbent::CublasLt(product), "no libraries"), (torch, "not run")] {
+    let elsewhere = Incumbent::InPeer(honest.clone());
+    for (incumbent, reason) in
+        [(Incumbent::CublasLt(product), "no libraries"), (torch, "not run"), (elsewhere, "not run")]
+    {
         let measured = judge.measure(&honest, &incumbent, &[16, 16, 64], Regime::Burst).expect("works");
         let Err(Unmeasured::Incumbent(said)) = measured else { panic!("{measured:?}") };
         assert!(said.contains(reason), "{said}");

@@ -21,7 +21,7 @@ math = "y[m, n] = silu(g[m, n]) * x[m, n]"
 "#;
 
 /// Value and bound, as the host's gate has them.
-pub(crate) const REFERENCE: &str = r#"
+const REFERENCE: &str = r#"
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -32,7 +32,7 @@ static float up(bf16 h) { uint32_t u = uint32_t(h) << 16; float f; memcpy(&f, &u
 static const double U16 = 0x1p-8, ETA16 = 0x1p-134, U32 = 0x1p-24;
 extern "C" void cutegen_reference(void** p) {
   const bf16 *x = PTR(bf16, 0), *g = PTR(bf16, 1);
-  double *v = PTR(double, 4), *b = PTR(double, 5);
+  double *v = PTR(double, VALUE), *b = PTR(double, VALUE + 1);
   int64_t size = VAL(int64_t, 2) * VAL(int64_t, 3);
   for (int64_t i = 0; i < size; ++i) {
     double a = up(g[i]), c = up(x[i]), e = exp(-fabs(a));
@@ -42,6 +42,11 @@ extern "C" void cutegen_reference(void** p) {
   }
 }
 "#;
+
+/// The source of the reference, for a spec with so many scalars, which it does not read.
+pub(crate) fn reference(scalars: usize) -> String {
+    format!("#define VALUE {}\n{REFERENCE}", 4 + scalars)
+}
 
 /// What candidates of these tests start with.
 pub(crate) const PRELUDE: &str = r#"
@@ -95,8 +100,8 @@ pub(crate) fn judge_of(
     adjust: impl FnOnce(&mut Settings),
 ) -> Judge {
     let question = Question {
+        reference: crate::fixtures::reference_of(&reference(spec.scalars.len())),
         spec,
-        reference: crate::fixtures::reference(),
         exact_integers: false,
         cost: Box::new(|axes| axes.iter().product::<i64>().unsigned_abs()),
         tiles: vec![16, 256],

@@ -1,6 +1,6 @@
 //! Faults planted on the device. Each gets its outcome, costs at most one runner, and the session goes on.
 
-use cutegen_build::evaluate::{Candidate, Crash, Fault, Outcome};
+use cutegen_build::evaluate::{Candidate, Crash, Fault, Judge, Outcome};
 
 use crate::Test;
 use crate::bench::{self, HONEST, PRELUDE, STEP};
@@ -93,7 +93,22 @@ impl Planted {
 
 /// The candidate with this fault.
 pub(crate) fn planted(name: &str) -> Candidate {
-    let planted = PLANTED.iter().find(|planted| planted.name == name).expect("a planted fault");
+    candidate(find(name))
+}
+
+/// Judges the candidate with this fault, which gets its outcome.
+pub(crate) fn falls(judge: &mut Judge, name: &str) {
+    let (planted, start) = (find(name), std::time::Instant::now());
+    let outcome = judge.screen(&candidate(planted)).expect("the machine works");
+    println!("    {name}: {outcome} after {:.1?}", start.elapsed());
+    assert!((planted.is_right)(&outcome), "{name}: {outcome:?}");
+}
+
+fn find(name: &str) -> &'static Planted {
+    PLANTED.iter().find(|planted| planted.name == name).expect("a planted fault")
+}
+
+fn candidate(planted: &Planted) -> Candidate {
     bench::candidate(&planted.source(), &["candidate"], STEP)
 }
 
@@ -111,11 +126,7 @@ fn honest_passes_in_full() {
 fn each_gets_its_outcome() {
     let mut judge = bench::judge();
     for planted in PLANTED {
-        let candidate = bench::candidate(&planted.source(), &["candidate"], STEP);
-        let start = std::time::Instant::now();
-        let outcome = judge.screen(&candidate).expect("the machine works");
-        println!("    {}: {outcome} after {:.1?}", planted.name, start.elapsed());
-        assert!((planted.is_right)(&outcome), "{}: {outcome:?}", planted.name);
+        falls(&mut judge, planted.name);
         bench::passes(&mut judge, &bench::honest());
     }
 }

@@ -43,7 +43,8 @@ pub(crate) fn no_toolchain() -> Option<String> {
 pub(crate) fn prepare(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder");
     let fresh = |path: PathBuf| println!("{}", path.display());
-    fresh(reference_in(folder, crate::bench::REFERENCE));
+    fresh(reference_in(folder, &crate::bench::reference(0)));
+    fresh(reference_in(folder, &crate::bars::reference()));
     fresh(own_cubin_in(folder, KERNELS, &OPTIONS));
     copy_specs(&crate::specs::texts_in(folder));
     let sources = crate::faults::sources()
@@ -101,7 +102,7 @@ pub(crate) fn spec_texts() -> Vec<String> {
 
 /// The compiled reference of the kernel that all tests share.
 pub(crate) fn reference() -> PathBuf {
-    reference_in(&FOLDER.0, crate::bench::REFERENCE)
+    reference_of(&crate::bench::reference(0))
 }
 
 /// The compiled form of a reference.

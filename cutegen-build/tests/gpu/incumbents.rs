@@ -1,14 +1,14 @@
 //! Incumbents that are not ours on a real device: cuBLASLt multiplies exactly what is described, for every type; PyTorch's
 //! expressions agree with the spec; one cubin timed in two peer workers is as fast as itself; and the card's state is read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use cutegen_build::evaluate::clocks::{CardId, Clocks};
 use cutegen_build::evaluate::gemm::{Gemm, gemm_of};
 use cutegen_build::evaluate::peer::{
-    Agreement, Cubin, Device, Inputs, Mode, Peer, Python, What, agreement, compare, describe,
+    Agreement, Cubin, Device, Inputs, Mode, Peer, Prepared, Python, What, agreement, compare, describe, slots,
 };
 use cutegen_build::evaluate::runner::cublaslt::{CublasLt, Product, Slot, WORKSPACE_BYTES, Workspace};
 use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents, element};
@@ -178,65 +178,75 @@ fn upload(bytes: &[u8]) -> CUdeviceptr {
 
 const AXES: [i64; 2] = [256, 1024];
 
+const LAUNCHES_LEAST: u32 = 64;
+
 /// Inputs of the usual spec, in two slots.
-fn slots() -> Vec<Vec<Option<Vec<u8>>>> {
-    let draw = |seed| contents(&bench::spec(), seed, &AXES, Distribution::Normal).expect("drawn");
+fn drawn(axes: &[i64]) -> Vec<Vec<Option<Vec<u8>>>> {
+    let draw = |seed| contents(&bench::spec(), seed, axes, Distribution::Normal).expect("drawn");
     vec![draw(3), draw(4)]
 }
 
-fn prepared(
-    peer: &mut Peer,
-    what: What,
-    folder: &std::path::Path,
-) -> cutegen_build::evaluate::peer::Prepared {
-    let drawn = slots();
-    let slots: Vec<&[Option<Vec<u8>>]> = drawn.iter().map(Vec::as_slice).collect();
-    let inputs = Inputs { axes: &AXES, scalars: &[], slots: &slots };
-    let asked = describe(&bench::spec(), &inputs, what, (120, 240), folder).expect("described");
-    peer.prepare(&asked, PATIENCE).unwrap_or_else(|stopped| panic!("{stopped}"))
+/// A block over a rotation that exceeds the cache; its launches.
+fn prepared(peer: &mut Peer, what: What, axes: &[i64], folder: &Path) -> (Prepared, u32) {
+    let (spec, drawn) = (bench::spec(), drawn(axes));
+    let contents: Vec<&[Option<Vec<u8>>]> = drawn.iter().map(Vec::as_slice).collect();
+    let inputs = Inputs { axes, scalars: &[], slots: &contents };
+    let slots = slots(&spec, axes, peer.ready().l2_bytes).expect("sizes");
+    let launches = slots.max(LAUNCHES_LEAST);
+    let asked = describe(&spec, &inputs, what, (slots, launches), folder).expect("described");
+    (peer.prepare(&asked, PATIENCE).unwrap_or_else(|stopped| panic!("{stopped}")), launches)
 }
 
 fn torch_agrees_with_the_spec() {
     let (mut peer, spec) = (peer(), bench::spec());
     println!("    {:?}", peer.ready());
-    let expected = expected();
+    let expected = expected(&AXES);
     for mode in [Mode::Eager, Mode::Compile, Mode::CompileMaxAutotune] {
         let folder = tempfile::tempdir().expect("a folder");
         let text = "torch.nn.functional.silu(g.float()).mul(x.float()).to(x.dtype)".to_owned();
-        let prepared = prepared(&mut peer, What::Expression { text, mode }, folder.path());
+        let what = What::Expression { text, mode };
+        let (prepared, launches) = prepared(&mut peer, what, &AXES, folder.path());
         let found = agreement(&spec, &AXES, &expected, &prepared).expect("it can be read");
         let ns = peer.time().expect("a time");
-        println!("    {mode:?}: {found:?}, {ns} ns a block of 240, prepared in {} ms", prepared.took_ms);
+        println!(
+            "    {mode:?}: {found:?}, {ns} ns a block of {launches}, prepared in {} ms",
+            prepared.took_ms
+        );
         assert!(matches!(found, Agreement::Within { .. }), "{mode:?}: {found:?}");
-        assert!(ns > 100_000, "240 launches take longer than {ns} ns");
+        assert!(ns > u64::from(launches) * 400, "{launches} launches take longer than {ns} ns");
     }
 }
 
-fn expected() -> Vec<Option<Expected>> {
+fn expected(axes: &[i64]) -> Vec<Option<Expected>> {
     let reference = Reference::load(&fixtures::reference()).expect("it loads");
-    let inputs: Vec<Vec<u8>> = slots()[0].iter().flatten().cloned().collect();
-    let elements = (AXES[0] * AXES[1]) as usize;
-    let call = Call { inputs: &inputs, axes: &AXES, scalars: &[], outputs: &[elements], exact: false };
+    let inputs: Vec<Vec<u8>> = drawn(axes)[0].iter().flatten().cloned().collect();
+    let elements = axes.iter().product::<i64>() as usize;
+    let call = Call { inputs: &inputs, axes, scalars: &[], outputs: &[elements], exact: false };
     vec![None, None, Some(reference.call(&call).remove(0))]
 }
 
 fn a_cubin_is_as_fast_in_one_peer_worker_as_in_another() {
-    let [mut one, mut other] = two_workers();
-    let compared = compare(&mut one, &mut other, 100, 9).expect("timed");
+    let mut workers = two_workers();
+    prepare_cubin(&mut workers, &AXES);
+    let [one, other] = &mut workers;
+    let compared = compare(one, other, 100, 9).expect("timed");
     println!("    {compared:?}");
     assert!((compared.speedup - 1.0).abs() <= 0.01, "{compared:?}");
 }
 
-/// Two workers that are ready to time the honest cubin, which both have launched and had compared.
 pub(crate) fn two_workers() -> [Peer; 2] {
-    let (spec, candidate) = (bench::spec(), bench::honest());
-    let expected = expected();
-    [peer(), peer()].map(|mut worker| {
+    [peer(), peer()]
+}
+
+/// Makes both workers ready to time the honest cubin, which each has launched and had compared.
+pub(crate) fn prepare_cubin(workers: &mut [Peer; 2], axes: &[i64]) {
+    let (spec, candidate, expected) = (bench::spec(), bench::honest(), expected(axes));
+    for worker in workers {
         let folder = tempfile::tempdir().expect("a folder");
-        let cubin = Cubin::of(&spec, &candidate.artifact, &candidate.contract, &AXES, &[], worker.ready());
-        let prepared = prepared(&mut worker, What::Cubin(cubin.expect("launches")), folder.path());
-        let found = agreement(&spec, &AXES, &expected, &prepared).expect("it can be read");
+        let cubin = Cubin::of(&spec, &candidate.artifact, &candidate.contract, axes, &[], worker.ready());
+        let what = What::Cubin(cubin.expect("launches"));
+        let (prepared, _) = prepared(worker, what, axes, folder.path());
+        let found = agreement(&spec, axes, &expected, &prepared).expect("it can be read");
         assert!(matches!(found, Agreement::Within { .. }), "{found:?}");
-        worker
-    })
+    }
 }

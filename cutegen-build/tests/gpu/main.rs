@@ -14,9 +14,12 @@ mod faults;
 mod fixtures;
 mod incumbents;
 mod measured;
+#[path = "../planting/mod.rs"]
+mod planting;
 mod sanitized;
 #[path = "../scan/mod.rs"]
 mod scan;
+mod sharing;
 mod specs;
 mod speed;
 mod template;
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     let all: Vec<Test> = [
         &[corpora::COMPILED][..],
         faults::TESTS,
+        sharing::TESTS,
         template::TESTS,
         sanitized::TESTS,
         speed::TESTS,

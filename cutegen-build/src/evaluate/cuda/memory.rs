@@ -1,5 +1,5 @@
-//! [`DeviceMemory`]: memory of one process, or physical memory that two processes map, which the judge makes and a
-//! runner adopts by its descriptor.
+//! [`DeviceMemory`]: memory of one process, or memory that two processes map, which the judge makes and a runner adopts
+//! by what it was [`Lent`] as: a descriptor of the driver's, or a handle of CUDA IPC where there are no descriptors.
 
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::rc::Rc;
@@ -8,11 +8,35 @@ use cutegen_runtime::cuda::CUdeviceptr;
 use cutegen_runtime::cuda::cudarc::driver::{result, sys};
 
 use super::session::{Session, machine};
-use crate::evaluate::protocol::Region;
+use crate::evaluate::protocol::{IpcHandle, Memory, Region};
 use crate::evaluate::runner::Stop;
+use crate::evaluate::settings::Sharing;
 
 const BY_DESCRIPTOR: sys::CUmemAllocationHandleType =
     sys::CUmemAllocationHandleType_enum::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+/// What a handle of CUDA IPC shares: smaller allocations lie in one of this size, and another process would get all of
+/// it.
+const BY_HANDLE: u64 = 2 << 20;
+
+/// By what another process maps memory. It works as long as the memory is there.
+#[derive(Debug)]
+pub(crate) enum Lent {
+    /// A descriptor, which the process inherits.
+    Descriptor(OwnedFd),
+    /// A handle, which it is told.
+    Handle(IpcHandle),
+}
+
+impl Lent {
+    /// As a runner is told of it.
+    pub(crate) fn named(&self, bytes: u64) -> Memory {
+        match self {
+            Lent::Descriptor(fd) => Memory::Device { fd: fd.as_raw_fd(), bytes },
+            Lent::Handle(handle) => Memory::DeviceByHandle { handle: *handle, bytes },
+        }
+    }
+}
 
 /// Device memory, at least 256-byte aligned; freed when dropped unless the context is lost.
 pub(crate) struct DeviceMemory {
@@ -28,6 +52,8 @@ enum Origin {
     Allocated,
     /// Physical memory mapped at a reserved address.
     Mapped(sys::CUmemGenericAllocationHandle),
+    /// Another process's `cuMemAlloc`.
+    Opened,
 }
 
 impl DeviceMemory {
@@ -39,8 +65,23 @@ impl DeviceMemory {
         Ok(Self { session: Rc::clone(session), base, bytes, origin: Origin::Allocated })
     }
 
-    /// At least `bytes` of memory that another process may map, and the descriptor by which it does.
-    pub(crate) fn share(session: &Rc<Session>, bytes: u64) -> Result<(Self, OwnedFd), Stop> {
+    /// At least `bytes` of cleared memory that another process may map, and by what it does.
+    pub(crate) fn share(session: &Rc<Session>, bytes: u64, sharing: Sharing) -> Result<(Self, Lent), Stop> {
+        let (memory, lent) = match sharing {
+            Sharing::Descriptor => match Self::export(session, bytes) {
+                Err(Stop::Failed(reason)) => Self::lend(session, bytes).map_err(|stop| after(&reason, stop)),
+                exported => exported,
+            },
+            Sharing::Handle => Self::lend(session, bytes),
+        }?;
+        // it may have been this process's own before, and have held a reference
+        memory.fill(Region { offset: 0, bytes: memory.bytes }, 0)?;
+        session.wait()?;
+        Ok((memory, lent))
+    }
+
+    /// Physical memory, by descriptor.
+    fn export(session: &Rc<Session>, bytes: u64) -> Result<(Self, Lent), Stop> {
         let property = property();
         let bytes = bytes.max(1).next_multiple_of(granularity(&property)?);
         let mut handle = 0;
@@ -48,18 +89,49 @@ impl DeviceMemory {
         unsafe { sys::cuMemCreate(&raw mut handle, bytes as usize, &raw const property, 0) }
             .result()
             .map_err(machine("cuMemCreate"))?;
-        let memory = Self::map(session, handle, bytes)?;
+        let memory = Self::map(session, handle, bytes).inspect_err(|_| {
+            // SAFETY: created above, and of no use to anybody.
+            let _ = unsafe { sys::cuMemRelease(handle) };
+        })?;
         let mut fd = -1_i32;
         // SAFETY: for this kind of handle the driver writes one descriptor.
         unsafe { sys::cuMemExportToShareableHandle((&raw mut fd).cast(), handle, BY_DESCRIPTOR, 0) }
             .result()
             .map_err(machine("cuMemExportToShareableHandle"))?;
         // SAFETY: the driver made this descriptor for us.
-        Ok((memory, unsafe { OwnedFd::from_raw_fd(fd) }))
+        Ok((memory, Lent::Descriptor(unsafe { OwnedFd::from_raw_fd(fd) })))
+    }
+
+    /// An allocation that holds nothing else, by handle. Must outlive the process that opens it.
+    fn lend(session: &Rc<Session>, bytes: u64) -> Result<(Self, Lent), Stop> {
+        let memory = Self::new(session, bytes.max(1).next_multiple_of(BY_HANDLE))?;
+        let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
+        // SAFETY: the out pointer is valid, and the memory an allocation's start.
+        unsafe { sys::cuIpcGetMemHandle(&raw mut handle, memory.base) }
+            .result()
+            .map_err(machine("cuIpcGetMemHandle"))?;
+        Ok((memory, Lent::Handle(of_driver(&handle))))
     }
 
     /// Memory that another process made with [`Self::share`].
-    pub(crate) fn adopt(session: &Rc<Session>, fd: &OwnedFd, bytes: u64) -> Result<Self, Stop> {
+    pub(crate) fn adopt(session: &Rc<Session>, lent: &Lent, bytes: u64) -> Result<Self, Stop> {
+        match lent {
+            Lent::Descriptor(fd) => Self::import(session, fd, bytes),
+            Lent::Handle(handle) => Self::open(session, *handle, bytes),
+        }
+    }
+
+    fn open(session: &Rc<Session>, handle: IpcHandle, bytes: u64) -> Result<Self, Stop> {
+        let flags = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
+        let mut base = 0;
+        // SAFETY: the out pointer is valid; a handle that names nothing is refused by the driver.
+        unsafe { sys::cuIpcOpenMemHandle_v2(&raw mut base, to_driver(handle), flags) }
+            .result()
+            .map_err(machine("cuIpcOpenMemHandle"))?;
+        Ok(Self { session: Rc::clone(session), base, bytes, origin: Origin::Opened })
+    }
+
+    fn import(session: &Rc<Session>, fd: &OwnedFd, bytes: u64) -> Result<Self, Stop> {
         let mut handle = 0;
         let named = std::ptr::without_provenance_mut(fd.as_raw_fd() as usize);
         // SAFETY: for this kind of handle the second argument is the descriptor itself.
@@ -173,9 +245,36 @@ impl Drop for DeviceMemory {
                     let _ = sys::cuMemAddressFree(self.base, self.bytes as usize);
                     let _ = sys::cuMemRelease(handle);
                 }
+                Origin::Opened => {
+                    let _ = sys::cuIpcCloseMemHandle(self.base);
+                }
             }
         }
     }
+}
+
+/// A second failure, with the one before it.
+fn after(first: &str, stop: Stop) -> Stop {
+    match stop {
+        Stop::Failed(second) => Stop::Failed(format!("{first}; {second}")),
+        stop => stop,
+    }
+}
+
+fn of_driver(handle: &sys::CUipcMemHandle) -> IpcHandle {
+    let mut halves = [[0; 32]; 2];
+    for (to, from) in halves.as_flattened_mut().iter_mut().zip(handle.reserved) {
+        [*to] = from.to_ne_bytes();
+    }
+    IpcHandle(halves)
+}
+
+fn to_driver(handle: IpcHandle) -> sys::CUipcMemHandle {
+    let mut reserved = [0; 64];
+    for (to, from) in reserved.iter_mut().zip(handle.0.as_flattened()) {
+        *to = std::ffi::c_char::from_ne_bytes([*from]);
+    }
+    sys::CUipcMemHandle { reserved }
 }
 
 /// Memory of device 0 of those that are visible, as [`Session`] opens it.
@@ -196,4 +295,27 @@ fn granularity(property: &sys::CUmemAllocationProp) -> Result<u64, Stop> {
         .result()
         .map_err(machine("cuMemGetAllocationGranularity"))?;
     Ok((bytes as u64).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{after, of_driver, sys, to_driver};
+    use crate::evaluate::runner::Stop;
+
+    #[test]
+    fn handles_keep_every_bit() {
+        let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
+        for (at, byte) in handle.reserved.iter_mut().enumerate() {
+            *byte = std::ffi::c_char::from_ne_bytes([(at as u8).wrapping_mul(5).wrapping_sub(100)]);
+        }
+        let told = of_driver(&handle);
+        assert_eq!((told.0[0][0], told.0[1][31]), (156, 215));
+        assert_eq!(to_driver(told), handle);
+    }
+
+    #[test]
+    fn both_reasons_are_told() {
+        let second = Stop::Failed("cuMemAlloc".to_owned());
+        assert_eq!(after("cuMemCreate", second), Stop::Failed("cuMemCreate; cuMemAlloc".to_owned()));
+    }
 }

@@ -1,5 +1,5 @@
 //! The device's desk: memory that the judge makes, fills and reads in a context of its own, and lends to runners by
-//! descriptor. References lie in memory that no runner maps.
+//! descriptor or handle. References lie in memory that no runner maps.
 
 mod case;
 mod spare;
@@ -15,7 +15,7 @@ use super::kernels::{Kernels, NONE, Word};
 use super::{Contents, Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
 use crate::evaluate::clocks::CardId;
 use crate::evaluate::compare::{Compared, Wrong};
-use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::cuda::memory::{DeviceMemory, Lent};
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::element;
 use crate::evaluate::error::Error;
@@ -23,6 +23,7 @@ use crate::evaluate::fault::{Check, Checks};
 use crate::evaluate::image::Image;
 use crate::evaluate::protocol::{Memory, Region};
 use crate::evaluate::rms::{MOST, Moments, Rule};
+use crate::evaluate::settings::Sharing;
 use case::Oracle;
 pub(in crate::evaluate) use case::{Choice, CudaCase};
 use spare::{Left, Spare};
@@ -39,22 +40,23 @@ pub(in crate::evaluate) struct CudaDesk {
     spare: Spare,
     oracle: Oracle,
     kernels: Kernels,
+    sharing: Sharing,
     session: Rc<Session>,
 }
 
 /// Memory that a runner maps.
 pub(in crate::evaluate) struct Arena {
     memory: DeviceMemory,
-    fd: std::os::fd::OwnedFd,
+    lent: Lent,
 }
 
 impl CudaDesk {
     /// Opens the device; `kernels` is the cubin of [`super::KERNELS`].
-    pub(in crate::evaluate) fn open(kernels: &Path, oracle: Choice) -> Result<Self, Error> {
+    pub(in crate::evaluate) fn open(kernels: &Path, oracle: Choice, sharing: Sharing) -> Result<Self, Error> {
         let session = Rc::new(Session::open(WALL)?);
         let kernels = Kernels::load(&session, kernels)?;
         let oracle = Oracle::open(oracle)?;
-        Ok(Self { spare: Spare::default(), oracle, kernels, session })
+        Ok(Self { spare: Spare::default(), oracle, kernels, sharing, session })
     }
 
     /// Launches that each note a first position; those positions.
@@ -126,8 +128,8 @@ impl Desk for CudaDesk {
     }
 
     fn arena(&self, bytes: u64) -> Result<Arena, Error> {
-        let (memory, fd) = DeviceMemory::share(&self.session, bytes.max(ARENA_LEAST))?;
-        Ok(Arena { memory, fd })
+        let (memory, lent) = DeviceMemory::share(&self.session, bytes.max(ARENA_LEAST), self.sharing)?;
+        Ok(Arena { memory, lent })
     }
 
     fn grow(&self, arena: &mut Arena, bytes: u64) -> Result<bool, Error> {
@@ -135,8 +137,7 @@ impl Desk for CudaDesk {
     }
 
     fn memory(&self, arena: &Arena) -> Memory {
-        use std::os::fd::AsRawFd as _;
-        Memory::Device { fd: arena.fd.as_raw_fd(), bytes: arena.memory.bytes() }
+        arena.lent.named(arena.memory.bytes())
     }
 
     fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<CudaCase>, Error> {

@@ -9,7 +9,6 @@ mod scramble;
 mod vendor;
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,7 +18,7 @@ use cutegen_spec::contract::Contract;
 
 use super::{Device, Stop};
 use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
-use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::cuda::memory::{DeviceMemory, Lent};
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::gemm::Gemm;
 use crate::evaluate::protocol::{
@@ -51,7 +50,7 @@ struct Module {
 
 impl Cuda {
     /// Opens driver, device and stream, and maps the judge's arena.
-    pub(super) fn open(arena: &OwnedFd, bytes: u64, start: &Start) -> Result<Self, Stop> {
+    pub(super) fn open(arena: &Lent, bytes: u64, start: &Start) -> Result<Self, Stop> {
         let session = Rc::new(Session::open(WALL)?);
         let arena = DeviceMemory::adopt(&session, arena, bytes)?;
         let scramble = start.kernels.as_deref().map(|path| Scramble::load(&session, path)).transpose()?;

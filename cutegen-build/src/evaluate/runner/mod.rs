@@ -13,6 +13,7 @@ pub mod walls;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
+use super::cuda::memory::Lent;
 use super::memory::SharedMemory;
 use super::protocol::{
     Action, Backend, Done, Job, Memory, Program, Ready, Reply, Request, Run, Start, TimePlan, Timed, Variant,
@@ -89,7 +90,7 @@ fn serve(placement: Placement) -> Result<(), String> {
     if placement == Placement::Together {
         // under the sanitizer some belong to it
         let [requests, replies] = channel.fds();
-        limits::close_leaked(vec![requests, replies, start.memory.fd()])?;
+        limits::close_leaked([requests, replies].into_iter().chain(start.memory.fd()).collect())?;
     }
     let mut device = match open(&start, placement) {
         Ok((device, ready)) => {
@@ -131,14 +132,17 @@ fn open(start: &Start, placement: Placement) -> Result<(Box<dyn Device>, Ready),
 
 fn device(start: &Start, placement: Placement) -> Result<Box<dyn Device>, Stop> {
     // SAFETY: the judge made this descriptor inheritable for this process and names it once.
-    let fd = unsafe { OwnedFd::from_raw_fd(start.memory.fd()) };
+    let own = |fd| unsafe { OwnedFd::from_raw_fd(fd) };
     match (start.backend, start.memory, placement) {
-        (Backend::Host, Memory::Host { .. }, _) => Ok(Box::new(Host::new(SharedMemory::adopt(fd)))),
-        (Backend::Cuda, Memory::Host { .. }, Placement::Apart) => {
-            Ok(Box::new(Apart::open(SharedMemory::adopt(fd))?))
+        (Backend::Host, Memory::Host { fd }, _) => Ok(Box::new(Host::new(SharedMemory::adopt(own(fd))))),
+        (Backend::Cuda, Memory::Host { fd }, Placement::Apart) => {
+            Ok(Box::new(Apart::open(SharedMemory::adopt(own(fd)))?))
         }
-        (Backend::Cuda, Memory::Device { bytes, .. }, Placement::Together) => {
-            Ok(Box::new(Cuda::open(&fd, bytes, start)?))
+        (Backend::Cuda, Memory::Device { fd, bytes }, Placement::Together) => {
+            Ok(Box::new(Cuda::open(&Lent::Descriptor(own(fd)), bytes, start)?))
+        }
+        (Backend::Cuda, Memory::DeviceByHandle { handle, bytes }, Placement::Together) => {
+            Ok(Box::new(Cuda::open(&Lent::Handle(handle), bytes, start)?))
         }
         (backend, memory, _) => Err(Stop::Failed(format!("{backend:?} on {memory:?}"))),
     }

@@ -1,5 +1,6 @@
 //! PyTorch as an incumbent: its blocks, in the peer worker's process, in turn with ours in a runner's. Both replay a
-//! captured graph of as many launches over as many slots, behind an untimed replay of the same.
+//! captured graph of as many launches over as many slots, behind an untimed replay of the same. A variant of ours may
+//! stand in the expression's place.
 
 use std::time::Duration;
 
@@ -13,7 +14,9 @@ use crate::evaluate::error::Error;
 use crate::evaluate::incumbent::Measured;
 use crate::evaluate::inputs::{Distribution, mix};
 use crate::evaluate::judge::Session;
-use crate::evaluate::peer::{self, Blocks, Device, Inputs, Mode, Peer, Prepared, Stopped, What};
+use crate::evaluate::peer::{
+    self, Blocks, Cubin, Device, Inputs, Mode, Peer, Prepared, Ready, Stopped, What,
+};
 use crate::evaluate::protocol::{Action, Backend, Regime, Reply, Timed};
 use crate::evaluate::stats::CANDIDATE;
 use crate::evaluate::strided::Placed;
@@ -22,6 +25,14 @@ use crate::evaluate::strided::Placed;
 const PREPARE_DEADLINE: Duration = Duration::from_secs(600);
 /// The card is looked at before every so many of our blocks.
 const LOOK_EVERY: u32 = 16;
+
+/// What the worker launches.
+pub(super) enum Theirs<'a> {
+    /// An expression of PyTorch.
+    Expression(&'a str, Mode),
+    /// A variant of ours.
+    Variant(&'a Candidate),
+}
 
 /// Blocks of the candidate in the present runner.
 struct Ours<'a, D: Desk> {
@@ -53,10 +64,10 @@ impl<D: Desk> Blocks for Ours<'_, D> {
 }
 
 impl<D: Desk> Session<D> {
-    pub(super) fn time_torch(
+    pub(super) fn time_peer(
         &mut self,
         candidate: &Candidate,
-        (text, mode): (&str, Mode),
+        theirs: &Theirs<'_>,
         axes: &[i64],
     ) -> Result<Measured, Halted> {
         if self.settings.workers.backend == Backend::Host {
@@ -67,8 +78,8 @@ impl<D: Desk> Session<D> {
         let shared = self.lease.shared();
         let untimed = self.untimed(&rotation)?;
         let launches = self.calibrated(&rotation)?;
-        let what = What::Expression { text: text.to_owned(), mode };
         let mut peer = self.peer.take().map_or_else(|| self.start_peer(), Ok)?;
+        let what = self.what(theirs, &rotation, peer.ready())?;
         let (about, differs) = self.prepare_peer(&mut peer, &rotation, what, launches)?;
         drop(shared);
         let alone = self.lease.alone();
@@ -96,6 +107,19 @@ impl<D: Desk> Session<D> {
         let python = self.settings.python.as_ref();
         let python = python.ok_or_else(|| Halted::incumbent("not run: no Python was named".to_owned()))?;
         Peer::start(python, Device::Cuda).map_err(stopped)
+    }
+
+    fn what(&self, theirs: &Theirs<'_>, rotation: &Rotation<D>, ready: &Ready) -> Result<What, Halted> {
+        let variant = match theirs {
+            Theirs::Expression(text, mode) => {
+                return Ok(What::Expression { text: (*text).to_owned(), mode: *mode });
+            }
+            Theirs::Variant(variant) => variant,
+        };
+        let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
+        let (axes, contract) = (&rotation.axes, &variant.contract);
+        let cubin = Cubin::of(&self.spec, &variant.artifact, contract, axes, &scalars, ready);
+        cubin.map(What::Cubin).map_err(Halted::incumbent)
     }
 
     /// Has the worker prepare blocks on the same inputs: what it is, and how its results differ from the spec's.

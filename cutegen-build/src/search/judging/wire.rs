@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn incumbents_and_what_became_of_them_come_back() {
         let torch = Incumbent::Torch("torch.softmax(x, -1)".to_owned(), Mode::Compile);
-        for incumbent in [Incumbent::Variant(candidate()), torch] {
+        for incumbent in [Incumbent::Variant(candidate()), torch, Incumbent::InPeer(candidate())] {
             let (candidate, regime) = (candidate(), Regime::Sustained);
             let ask = Ask::Measure { candidate, incumbent: incumbent.clone(), axes: vec![7], regime };
             let mut bytes = Vec::new();

@@ -38,7 +38,12 @@ pub(crate) const MEASUREMENTS: &[Test] = &[
 
 /// Sources that only these need.
 pub(crate) fn sources() -> impl Iterator<Item = (String, Vec<&'static str>)> {
-    [a_a::renamed_source(), maps::source()].into_iter().chain(slow_down::sources())
+    [a_a::renamed_source(), maps::source(), slow_down::source()].into_iter()
+}
+
+/// The source of a reference that only these need.
+pub(crate) fn reference() -> String {
+    slow_down::reference()
 }
 
 /// Writes a part of the report, where one is asked for.
