@@ -102,16 +102,7 @@ impl Clock<'_> {
         if let Some(locked) = self.locked.filter(|locked| locked.digest != digest) {
             all.push((incumbent::LOCKED, Incumbent::Variant(locked.candidate.clone())));
         }
-        if self.plan.target.is_host() {
-            return all;
-        }
-        if let Some(gemm) = gemm_of(self.plan, &self.workloads[workload]) {
-            all.push((incumbent::CUBLASLT, Incumbent::CublasLt(gemm)));
-        }
-        if let Some(text) = self.plan.spec.peers.get(TORCH).filter(|_| self.peers) {
-            all.push((incumbent::TORCH_EAGER, Incumbent::Torch(text.clone(), Mode::Eager)));
-            all.push((incumbent::TORCH_COMPILE, Incumbent::Torch(text.clone(), Mode::Compile)));
-        }
+        all.extend(libraries(self.plan, &self.workloads[workload], self.peers));
         all
     }
 
@@ -127,10 +118,7 @@ impl Clock<'_> {
             Err(unmeasured) => return Ok(Err(unmeasured)),
         };
         let roof_us = roofline::floor(self.plan).map(|floor| floor(axes));
-        let lasting = !self.plan.target.is_host()
-            && !matches!(against, Incumbent::Torch(..))
-            && burst.comparison.incumbent_us <= SUSTAINED_US;
-        let sustained = match lasting {
+        let sustained = match lasts(self.plan, against, &burst) {
             true => match self.judge.measure(gate, against, axes, Regime::Sustained)? {
                 Ok(sustained) => Some(sustained),
                 Err(unmeasured) => return Ok(Err(unmeasured)),
@@ -141,13 +129,36 @@ impl Clock<'_> {
     }
 }
 
-fn timed(
+/// Other people's kernels for this math, on a device: to be compared with.
+pub(in crate::search) fn libraries(plan: &Plan, axes: &[i64], peers: bool) -> Vec<(&'static str, Incumbent)> {
+    let mut all = Vec::new();
+    if plan.target.is_host() {
+        return all;
+    }
+    if let Some(gemm) = gemm_of(plan, axes) {
+        all.push((incumbent::CUBLASLT, Incumbent::CublasLt(gemm)));
+    }
+    if let Some(text) = plan.spec.peers.get(TORCH).filter(|_| peers) {
+        all.push((incumbent::TORCH_EAGER, Incumbent::Torch(text.clone(), Mode::Eager)));
+        all.push((incumbent::TORCH_COMPILE, Incumbent::Torch(text.clone(), Mode::Compile)));
+    }
+    all
+}
+
+/// Whether a timing without pause says anything after this one in bursts.
+pub(in crate::search) fn lasts(plan: &Plan, against: &Incumbent, burst: &Measured) -> bool {
+    !plan.target.is_host()
+        && !matches!(against, Incumbent::Torch(..))
+        && burst.comparison.incumbent_us <= SUSTAINED_US
+}
+
+pub(in crate::search) fn timed(
     (incumbent, workload): (&'static str, usize),
     roof_us: Option<f64>,
     burst: Measured,
     sustained: Option<Measured>,
 ) -> Timed {
-    let Measured { comparison, mut samples, about, differs } = burst;
+    let Measured { comparison, device: _, mut samples, about, differs } = burst;
     samples.extend(sustained.iter().flat_map(|sustained| sustained.samples.clone()));
     let sustained = sustained.map(|sustained| sustained.comparison);
     let clocks = clocks(&samples);
@@ -197,8 +208,10 @@ mod tests {
             low,
             high: 1.1 * low,
             samples: 30,
+            pairs: Vec::new(),
         };
-        let measured = Measured { comparison, samples: Vec::new(), about: None, differs: None };
+        let (device, samples) = (String::new(), Vec::new());
+        let measured = Measured { comparison, device, samples, about: None, differs: None };
         timed((incumbent, workload), None, measured, None)
     }
 
