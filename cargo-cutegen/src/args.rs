@@ -50,6 +50,8 @@ pub(crate) enum Verb {
     Run(Run),
     /// Time locked kernels again, against their incumbents
     Bench(Bench),
+    /// One HTML page of what is locked: roofline, speed-ups, evidence
+    Report(Report),
     /// Compilers and headers, in a folder of their own
     Toolchain(Toolchain),
     /// One bundle that tunes and verifies on a machine with no Rust and no network
@@ -210,6 +212,21 @@ pub(crate) struct Bench {
     /// Also write every sample to this JSON file
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// The page
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) out: PathBuf,
+    /// The lines that `tune --json` printed, for the history of a search
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trials: Vec<PathBuf>,
+    /// What `bench --results` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ mod outfile;
 mod output;
 mod pack;
 mod project;
+mod report;
 mod run;
 mod schema;
 mod toolchain;
@@ -50,6 +51,7 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Verify(verb) => verify::run(command, verb, out),
         Verb::Run(verb) => run::run(command, verb, out),
         Verb::Bench(verb) => bench::run(command, verb, out),
+        Verb::Report(verb) => report::run(command, verb, out),
         Verb::Toolchain(verb) => toolchain::run(verb, out),
         Verb::Pack(verb) => pack::run(command, verb, out),
         Verb::Explain(verb) => explain::run(command, verb, out),

@@ -6,6 +6,7 @@ mod candle;
 mod emit;
 mod min_gate;
 mod replay;
+mod report;
 mod results;
 mod retune;
 mod run;

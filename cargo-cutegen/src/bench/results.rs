@@ -1,7 +1,11 @@
-//! The file that `bench --results` writes: times with all their samples.
+//! The file that `bench --results` writes and `report --results` reads: times with all their samples.
+
+use std::path::Path;
 
 use cutegen_spec::record::Timing;
 use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
 
 /// Version of the file.
 pub(crate) const VERSION: u32 = 1;
@@ -87,5 +91,19 @@ impl Times {
             Some(roof) => roof.bound == "memory",
             None => family != "contraction",
         }
+    }
+}
+
+/// Reads a file of results.
+pub(crate) fn read(path: &Path) -> Result<Results, Failure> {
+    let failed = |why: String| {
+        let path = path.display();
+        Failure::Usage(format!("{path}: {why}\nwrite it again: cargo cutegen bench --results {path}"))
+    };
+    let text = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let results: Results = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+    match results.version {
+        VERSION => Ok(results),
+        other => Err(failed(format!("version {other} is not {VERSION}"))),
     }
 }
