@@ -3,7 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::lock::Lock;
+use cutegen_spec::record::Record;
 use cutegen_tests::safetensors::{Tensor, as_f32s, as_f64s, f32s, read, write};
 use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, workspace};
 use half::bf16;
@@ -220,6 +224,69 @@ fn strided_tensors_are_dense_in_a_file_and_nibbles_share_bytes() {
         let wanted: Vec<f64> = x.iter().zip(&q).map(|(x, q)| f64::from(*x) * f64::from(*q)).collect();
         assert_eq!((shape.as_slice(), found), (&[3, 6][..], wanted), "{with}, {extents}");
     }
+}
+
+/// Puts an object of this source in place of the only variant that is locked, under digests that all agree.
+fn replace_kernel(cache: &Path, source: impl Fn(&str) -> String) {
+    let lock_path = cache.join("cutegen.lock");
+    let lock = fs::read_to_string(&lock_path).expect("a lock");
+    let key = Lock::parse(&lock).expect("parses").kernels[0].key.to_string();
+    let entry = cache.join("v1").join(&key[..2]).join(&key);
+    let text = fs::read_to_string(entry.join("record.toml")).expect("a record");
+    let mut record = Record::parse(&text).expect("parses");
+    let variant = &mut record.variants[0];
+    let (object, was) = (entry.join(&variant.artifact.file), variant.artifact.artifact.to_string());
+    let cpp = cache.join("other.cpp");
+    cutegen_tests::write(&cpp, &source(&variant.contract.steps[0].entry));
+    must(Command::new("g++").args(["-c", "-fPIC", "-O1", "-o"]).arg(&object).arg(&cpp));
+    let bytes = fs::read(&object).expect("compiled");
+    let digest = ArtifactDigest::of(&bytes);
+    (variant.artifact.artifact, variant.artifact.stored) = (digest, digest);
+    variant.artifact.bytes = bytes.len() as u64;
+    let body = record.to_toml().expect("prints");
+    let seal = ArtifactDigest::of(body.as_bytes());
+    cutegen_tests::write(&entry.join("record.toml"), &format!("# sha256 of the lines below: {seal}\n{body}"));
+    cutegen_tests::write(&lock_path, &lock.replace(&was, &digest.to_string()));
+}
+
+#[test]
+fn a_kernel_that_crashes_takes_a_runner_with_it_and_nothing_else() {
+    let bench = Bench::new("crash");
+    let (specs, cache) = (bench.file("specs"), bench.file("cache"));
+    let text = "edition = 1\n[kernels.one]\naxes = { n = 8 }\ninputs = { x = 'f32[n]' }\noutputs = { y = 'f32[n]' }\n\
+                math = 'y[n] = x[n] + 1'\n";
+    cutegen_tests::write(&specs.join("one.toml"), text);
+    let command = |verb: &[&str]| {
+        let mut command = cutegen(&workspace().join("target/suite/run-home"));
+        run(command.args(verb).arg("--specs").arg(&specs).arg("--cache").arg(&cache))
+    };
+    assert!(command(&["lock"]).ok);
+    let out = bench.file("y.safetensors");
+    let arguments =
+        ["run", "one", "--random", "1", "--compare", "reference", "--out", out.to_str().expect("text")];
+    assert!(command(&arguments).ok);
+    fs::remove_file(&out).expect("written");
+
+    replace_kernel(&cache, |entry| {
+        format!("extern \"C\" void {entry}(void** p) {{ *(volatile int*)nullptr = 1; }}\n")
+    });
+    let crashed = command(&arguments);
+    assert_eq!(crashed.code, Some(1), "{}{}", crashed.stdout, crashed.stderr);
+    assert!(crashed.stderr.contains("crashed: signal 11"), "{}", crashed.stderr);
+    assert!(!out.exists());
+
+    // one that writes half of its output: what it left is written down, the rest as NaN, and told
+    replace_kernel(&cache, |entry| {
+        format!(
+            "extern \"C\" void {entry}(void** p) {{ float *x = *(float**)p[0], *y = *(float**)p[1]; \
+             for (int i = 0; i < 4; ++i) y[i] = x[i] + 1; }}\n"
+        )
+    });
+    let wrong = command(&arguments);
+    assert_eq!(wrong.code, Some(1), "{}{}", wrong.stdout, wrong.stderr);
+    assert!(wrong.stderr.contains("`y` element 4: NaN where the spec gives "), "{}", wrong.stderr);
+    let y = as_f32s(&read(&out).tensors["y"].2);
+    assert_eq!(y.iter().map(|y| y.is_nan()).collect::<Vec<_>>(), [[false; 4], [true; 4]].concat());
 }
 
 #[test]
