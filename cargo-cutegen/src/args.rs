@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::bindings::Binding;
 
 /// Cargo calls `cargo-cutegen cutegen ...`.
 #[derive(Debug, Parser)]
@@ -44,6 +46,12 @@ pub(crate) enum Verb {
     Accept(Accept),
     /// Judge locked kernels again, or rebuild them to the same bytes
     Verify(Verify),
+    /// Launch a locked kernel, the naive one or the f64 reference on tensors of your own
+    Run(Run),
+    /// Time locked kernels again, against their incumbents
+    Bench(Bench),
+    /// One HTML page of what is locked: roofline, speed-ups, evidence
+    Report(Report),
     /// Compilers and headers, in a folder of their own
     Toolchain(Toolchain),
     /// One bundle that tunes and verifies on a machine with no Rust and no network
@@ -111,6 +119,114 @@ pub(crate) struct Verify {
     /// Also write those entries to this file, for `accept` on another machine
     #[arg(long, value_name = "FILE", requires = "record")]
     pub(crate) results: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The kernel
+    #[arg(value_name = "KERNEL")]
+    pub(crate) kernel: String,
+    /// On this target; `host` unless given, or the only one that the kernel has
+    #[arg(long)]
+    pub(crate) target: Option<String>,
+    /// Extents of the run-time axes, `m=16,n=4096`; as the tensors have them unless given
+    #[arg(long, value_name = "AXIS=N", value_delimiter = ',')]
+    pub(crate) axes: Vec<Binding<i64>>,
+    /// A safetensors file with inputs, under their names in the spec
+    #[arg(long = "in", value_name = "FILE")]
+    pub(crate) input: Vec<PathBuf>,
+    /// Where outputs and inouts go, as a safetensors file
+    #[arg(long, value_name = "FILE", required_unless_present = "compare")]
+    pub(crate) out: Option<PathBuf>,
+    /// What computes them
+    #[arg(long, value_enum, default_value = "tuned")]
+    pub(crate) with: With,
+    /// The value of a scalar, `eps=1e-5`
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) scalar: Vec<Binding<f64>>,
+    /// Draw inputs and scalars that are not given, as the gate draws its normal ones
+    #[arg(long, value_name = "SEED")]
+    pub(crate) random: Option<u64>,
+    /// Write the inputs to this file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep_inputs: Option<PathBuf>,
+    /// Say how far the results are from those of another
+    #[arg(long, value_enum)]
+    pub(crate) compare: Option<Compare>,
+}
+
+/// What computes a kernel's results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum With {
+    /// The locked variant that the runtime would dispatch
+    Tuned,
+    /// The locked naive kernel
+    Naive,
+    /// The f64 reference: floats are written in f64
+    Reference,
+}
+
+/// What results are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compare {
+    /// The locked naive kernel
+    Naive,
+    /// The f64 reference, with the gate's bound
+    Reference,
+}
+
+impl With {
+    /// Its word.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            With::Tuned => "tuned",
+            With::Naive => "naive",
+            With::Reference => "reference",
+        }
+    }
+}
+
+impl Compare {
+    /// Its word.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Compare::Naive => "naive",
+            Compare::Reference => "reference",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// At these extents instead of the declared workloads, `m=16,n=4096`
+    #[arg(long, value_name = "AXIS=N", value_delimiter = ',')]
+    pub(crate) axes: Vec<Binding<i64>>,
+    /// Also against PyTorch, where `peers` names an expression; needs python3 with torch
+    #[arg(long)]
+    pub(crate) peers: bool,
+    /// On a device, also for three seconds without pause
+    #[arg(long)]
+    pub(crate) sustained: bool,
+    /// Also write every sample to this JSON file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// The page
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) out: PathBuf,
+    /// The lines that `tune --json` printed, for the history of a search
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trials: Vec<PathBuf>,
+    /// What `bench --results` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,13 +5,18 @@
 
 mod accept;
 mod args;
+mod bench;
+mod bindings;
 mod check;
 mod explain;
 mod failure;
 mod lock;
+mod outfile;
 mod output;
 mod pack;
 mod project;
+mod report;
+mod run;
 mod schema;
 mod toolchain;
 mod tune;
@@ -44,6 +49,9 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Tune(verb) => tune::run(command, verb, out),
         Verb::Accept(verb) => accept::run(command, verb, out),
         Verb::Verify(verb) => verify::run(command, verb, out),
+        Verb::Run(verb) => run::run(command, verb, out),
+        Verb::Bench(verb) => bench::run(command, verb, out),
+        Verb::Report(verb) => report::run(command, verb, out),
         Verb::Toolchain(verb) => toolchain::run(verb, out),
         Verb::Pack(verb) => pack::run(command, verb, out),
         Verb::Explain(verb) => explain::run(command, verb, out),

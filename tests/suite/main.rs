@@ -1,12 +1,15 @@
 //! The workspace's test suite: one binary, so that it links once. Each file of this folder is declared here, and
 //! `tidy` fails when one is not.
 
+mod bench;
 mod candle;
 mod emit;
 mod min_gate;
 mod replay;
+mod report;
 mod results;
 mod retune;
+mod run;
 mod store;
 mod tidy;
 mod user_crate;

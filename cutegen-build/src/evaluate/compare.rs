@@ -12,7 +12,7 @@ use super::element;
 use super::reference::Expected;
 
 /// What the comparison of an output found.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Compared {
     /// The first wrong element.
     pub wrong: Option<Wrong>,
@@ -25,7 +25,7 @@ pub struct Compared {
 }
 
 /// An element that is not what it must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Wrong {
     /// Which one.
     pub element: usize,

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::candidate::Candidate;
 use super::desk::cuda::{Choice, CudaDesk};
 use super::desk::host::HostDesk;
+use super::errand::{Errand, Ran};
 use super::error::Error;
 use super::gemm::Gemm;
 use super::incumbent::{Incumbent, Measured, Unmeasured};
@@ -109,6 +110,12 @@ impl Judge {
         regime: Regime,
     ) -> Result<Result<Measured, Unmeasured>, Error> {
         at!(self, session => session.measure(candidate, incumbent, axes, regime))
+    }
+
+    /// Launches variants on tensors that somebody brings, and computes the reference for them where that is asked for. The
+    /// outcome when a variant cannot be launched, crashes or hangs; whether it is right is not judged.
+    pub fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
+        at!(self, session => session.run(errand))
     }
 
     /// Runs `candidate` under the tools, at the smallest shapes where it is eligible.

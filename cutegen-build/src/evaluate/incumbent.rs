@@ -28,6 +28,8 @@ pub enum Incumbent {
 pub struct Measured {
     /// The times.
     pub comparison: Comparison,
+    /// The device, in words.
+    pub device: String,
     /// The card before, between and after them; empty where nothing reads its state.
     pub samples: Vec<Sample>,
     /// Which incumbent that was, in words, where its name does not say all.

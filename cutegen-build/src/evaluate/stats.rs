@@ -17,6 +17,8 @@ pub struct Comparison {
     pub high: f64,
     /// Paired samples.
     pub samples: u32,
+    /// Those samples: of each pair the candidate's and the incumbent's microseconds a launch.
+    pub pairs: Vec<[f64; 2]>,
 }
 
 /// Position of the candidate among a comparison's programs.
@@ -60,6 +62,7 @@ pub fn compare(order: &[usize], launches: u32, block_ns: &[u64], seed: u64) -> O
         low: low.exp(),
         high: high.exp(),
         samples: u32::try_from(ratios.len()).ok()?,
+        pairs: blocks.chunks(2).map(|pair| both(pair, launches)).collect::<Option<_>>()?,
     })
 }
 
@@ -73,8 +76,15 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 fn log_ratio(pair: &[(usize, f64)]) -> Option<f64> {
+    let [candidate, incumbent] = both(pair, 1)?;
+    Some((incumbent / candidate).ln())
+}
+
+/// Microseconds a launch of the candidate and of the incumbent in a pair of blocks of so many launches.
+fn both(pair: &[(usize, f64)], launches: u32) -> Option<[f64; 2]> {
     let time = |program: usize| pair.iter().find(|(p, ns)| *p == program && *ns > 0.0).map(|(_, ns)| *ns);
-    Some((time(INCUMBENT)? / time(CANDIDATE)?).ln())
+    let micros = |program| Some(time(program)? / f64::from(launches) / 1e3);
+    Some([micros(CANDIDATE)?, micros(INCUMBENT)?])
 }
 
 /// The central 95 % of the medians of seeded resamples.
@@ -92,7 +102,7 @@ fn interval(ratios: &[f64], seed: u64) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CANDIDATE, compare, interleave, median};
+    use super::{CANDIDATE, INCUMBENT, compare, interleave, median};
 
     /// Block times of a machine that slows down steadily, with the noise of `jitter` and one outlier.
     fn recorded(order: &[usize], candidate: f64, jitter: u64) -> Vec<u64> {
@@ -113,6 +123,18 @@ mod tests {
         let aa = compare(&order, 10, &times, 5).expect("pairs");
         assert!(aa.low <= 1.0 && 1.0 <= aa.high && (aa.speedup - 1.0).abs() < 0.01, "{aa:?}");
         assert_eq!(aa.samples, 30);
+        let own = |program| {
+            order
+                .iter()
+                .zip(&times)
+                .filter(move |(p, _)| **p == program)
+                .map(|(_, ns)| *ns as f64 / 10.0 / 1e3)
+        };
+        assert!(
+            aa.pairs.iter().map(|[ours, _]| *ours).eq(own(CANDIDATE)),
+            "10 launches a block, microseconds"
+        );
+        assert!(aa.pairs.iter().map(|[_, theirs]| *theirs).eq(own(INCUMBENT)));
         assert_eq!(compare(&order, 10, &times, 5), Some(aa), "the interval is seeded");
     }
 

@@ -91,6 +91,19 @@ impl Placed {
         memory
     }
 
+    /// The elements in row-major order; what [`Self::scatter`] laid out.
+    pub(crate) fn gather(&self, memory: Vec<u8>) -> Vec<u8> {
+        if self.is_dense {
+            return memory;
+        }
+        let mut dense = vec![0; element::bytes(self.dtype, self.elements())];
+        for (element, offset) in self.offsets().enumerate() {
+            let word = element::bits(self.dtype, &memory, offset);
+            element::put_bits(self.dtype, &mut dense, element, word);
+        }
+        dense
+    }
+
     /// The index of the element at `offset`; in a gap that of one before it.
     pub(crate) fn index(&self, offset: usize) -> Vec<i64> {
         let mut order: Vec<usize> = (0..self.extents.len()).collect();
@@ -122,6 +135,7 @@ mod tests {
         let padded = placed(DType::I8, &[2, 3], &[5, 1], false);
         let memory = padded.scatter(vec![1, 2, 3, 4, 5, 6]);
         assert_eq!(memory, [1, 2, 3, 0xff, 0xff, 4, 5, 6]);
+        assert_eq!(padded.gather(memory), [1, 2, 3, 4, 5, 6]);
         let column = placed(DType::I8, &[2, 3], &[1, 2], false);
         assert_eq!(column.scatter(vec![1, 2, 3, 4, 5, 6]), [1, 4, 2, 5, 3, 6]);
     }
@@ -130,6 +144,7 @@ mod tests {
     fn nibbles_leave_gaps() {
         let padded = placed(DType::U4, &[2, 2], &[3, 1], false);
         assert_eq!(padded.scatter(vec![0x21, 0x43]), [0x21, 0x3f, 0xf4]);
+        assert_eq!(padded.gather(vec![0x21, 0x3f, 0xf4]), [0x21, 0x43]);
     }
 
     #[test]

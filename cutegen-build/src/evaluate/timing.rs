@@ -117,7 +117,7 @@ impl<D: Desk> Session<D> {
         let comparison = comparison
             .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
         self.check_floor(axes, &comparison)?;
-        Ok(Measured { comparison, samples, about, differs })
+        Ok(Measured { comparison, device: self.device(), samples, about, differs })
     }
 
     fn variants(&mut self, candidates: &[Candidate]) -> Result<Vec<Entrant>, Halted> {

@@ -1,5 +1,6 @@
 //! From what a search found to an entry: the record with its evidence, and the files beside it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cutegen_spec::digest::ArtifactDigest;
@@ -78,7 +79,8 @@ fn variant(
 /// What was run, for the record.
 pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
     let correctness = &judged.correctness;
-    let timings: Vec<Timing> = judged.timings.iter().map(|timed| timing(plan, timed)).collect();
+    let at = |timed: &Timed| plan.spec.workloads[timed.workload].axes.clone();
+    let timings: Vec<Timing> = judged.timings.iter().map(|timed| timing(at(timed), timed)).collect();
     Evidence {
         gate: GATE,
         device: correctness.device.clone(),
@@ -100,10 +102,11 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
     }
 }
 
-fn timing(plan: &Plan, timed: &Timed) -> Timing {
+/// As the record has it.
+pub(super) fn timing(workload: BTreeMap<String, i64>, timed: &Timed) -> Timing {
     let Figures { micros, incumbent_micros, speedup, low, high, samples } = figures(&timed.burst);
     Timing {
-        workload: plan.spec.workloads[timed.workload].axes.clone(),
+        workload,
         incumbent: timed.incumbent.to_owned(),
         about: timed.about.clone(),
         differs: timed.differs.clone(),

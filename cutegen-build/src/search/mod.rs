@@ -1,11 +1,13 @@
 //! Search: the loop between a miss and the store. Generate, compile, evaluate, refine; then an entry in the user's
 //! store. One loop for every target and generator; build scripts and the command both call it here.
 
+mod bench;
 mod compiled;
 mod entry;
 mod error;
 mod finals;
 mod judging;
+mod launch;
 mod rounds;
 mod verify;
 
@@ -15,12 +17,15 @@ use std::time::Instant;
 use cutegen_spec::record::Record;
 use cutegen_spec::target::Target;
 
+pub use bench::{Bench, Benched, Times};
 pub use error::SearchError;
 pub(crate) use judging::main as judge_main;
+pub use launch::{Launch, Which};
 pub use verify::{Rebuilt, Verdict};
 
 use crate::compile::{CompileSetup, Limits, Workers};
 use crate::error::Error;
+use crate::evaluate::Ran;
 use crate::event::{Event, Reporter};
 use crate::plan::Plan;
 use crate::store::{Entry, Lookup, Store};
@@ -152,6 +157,22 @@ impl Searcher {
     /// that keeps it from having any.
     pub fn judge_again(&self, plan: &Plan, entry: &Entry) -> Result<Result<Record, Verdict>, Error> {
         Ok(verify::judge_again(&self.setup, plan, entry)?)
+    }
+
+    /// Launches locked variants on tensors of a user, in a runner of their own.
+    pub fn launch(&self, plan: &Plan, entry: &Entry, what: &Launch) -> Result<Result<Ran, Verdict>, Error> {
+        Ok(launch::run(&self.setup, plan, entry, what)?)
+    }
+
+    /// Times what is locked once more, under the gate's protocol. Nothing is stored.
+    pub fn bench(
+        &self,
+        plan: &Plan,
+        entry: &Entry,
+        what: &Bench,
+        events: &mut dyn Reporter,
+    ) -> Result<Benched, Error> {
+        Ok(bench::run(&self.setup, plan, entry, what, events)?)
     }
 
     /// Compiles every stored source of an entry and compares with the recorded digests.

@@ -120,12 +120,16 @@ fn tiles(setup: &CompileSetup, plan: &Plan) -> Result<Vec<i64>, SearchError> {
     Ok(proposals.iter().flat_map(|candidate| &candidate.tiles).map(|(_, extent)| *extent).collect())
 }
 
-fn folder() -> Result<TempDir, SearchError> {
+pub(super) fn folder() -> Result<TempDir, SearchError> {
     tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))
 }
 
 /// The entry's variants as the gate takes them, unpacked into `folder`.
-fn candidates(plan: &Plan, entry: &Entry, folder: &Path) -> Result<Vec<evaluate::Candidate>, SearchError> {
+pub(super) fn candidates(
+    plan: &Plan,
+    entry: &Entry,
+    folder: &Path,
+) -> Result<Vec<evaluate::Candidate>, SearchError> {
     let mut list = Vec::new();
     for (variant, stored) in entry.record.variants.iter().zip(&entry.artifacts) {
         let path = folder.join(format!("{}.artifact", variant.name));

@@ -132,6 +132,11 @@ pub(crate) fn honest() -> Candidate {
     candidate(&format!("{PRELUDE}{HONEST}"), &["candidate"], STEP)
 }
 
+/// Of a variant for no launch at all.
+pub(crate) fn never() -> Eligibility {
+    Eligibility::parse_positional("a0 >= 1000000").expect("an eligibility")
+}
+
 pub(crate) fn passes(judge: &mut Judge, candidate: &Candidate) {
     let outcome = judge.screen(candidate).expect("the machine works");
     assert!(matches!(outcome, Outcome::Passed { .. }), "{outcome}");

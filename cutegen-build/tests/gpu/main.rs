@@ -10,6 +10,7 @@
 mod bars;
 mod bench;
 mod corpora;
+mod errand;
 mod faults;
 mod fixtures;
 mod incumbents;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         template::TESTS,
         sanitized::TESTS,
         speed::TESTS,
+        errand::TESTS,
         specs::TESTS,
         incumbents::TESTS,
         measured::TESTS,

@@ -14,6 +14,8 @@ pub const GATE: u32 = 2;
 pub mod incumbent {
     /// The kernel printed from the math.
     pub const NAIVE: &str = "naive";
+    /// The same kernel once more: what the clock makes of no difference. Only where a kernel is timed again.
+    pub const ITSELF: &str = "itself";
     /// The variant that was locked before.
     pub const LOCKED: &str = "locked";
     /// The fastest algorithm of cuBLASLt's heuristics.

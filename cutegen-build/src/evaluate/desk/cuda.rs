@@ -2,6 +2,7 @@
 //! descriptor or handle. References lie in memory that no runner maps.
 
 mod case;
+mod read;
 mod spare;
 
 use std::path::Path;

@@ -5,6 +5,7 @@
 pub(super) mod cuda;
 pub(super) mod host;
 mod kernels;
+pub(super) mod read;
 
 use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;

@@ -100,7 +100,7 @@ impl<D: Desk> Session<D> {
         self.peer = Some(peer); // one that has died does not come back
         self.check_timed(&rotation, &untimed.left)?;
         self.check_floor(axes, &comparison)?;
-        Ok(Measured { comparison, samples, about: Some(about), differs })
+        Ok(Measured { comparison, device: self.device(), samples, about: Some(about), differs })
     }
 
     fn start_peer(&self) -> Result<Peer, Halted> {

@@ -82,7 +82,7 @@ impl Clock<'_> {
             for (name, against) in self.incumbents(workload, digest) {
                 match self.burst(gate, (name, &against), workload)? {
                     Ok(timed) => {
-                        if self.may_last(&timed, &against) {
+                        if lasts(self.plan, &against, &timed.burst) {
                             lasting.push((times.timed.len(), against));
                         }
                         times.timed.push(timed);
@@ -106,12 +106,6 @@ impl Clock<'_> {
         Ok(Ok(times))
     }
 
-    fn may_last(&self, timed: &Timed, against: &Incumbent) -> bool {
-        !self.plan.target.is_host()
-            && !matches!(against, Incumbent::Torch(..))
-            && timed.burst.incumbent_us <= SUSTAINED_US
-    }
-
     /// Who is to be beaten, and who is compared with.
     fn incumbents(&self, workload: usize, digest: ArtifactDigest) -> Vec<(&'static str, Incumbent)> {
         let mut all = vec![(incumbent::NAIVE, Incumbent::Variant(self.naive.clone()))];
@@ -119,16 +113,7 @@ impl Clock<'_> {
         if let Some(locked) = self.locked.filter(|locked| locked.digest != digest) {
             all.push((incumbent::LOCKED, Incumbent::Variant(locked.candidate.clone())));
         }
-        if self.plan.target.is_host() {
-            return all;
-        }
-        if let Some(gemm) = gemm_of(self.plan, &self.workloads[workload]) {
-            all.push((incumbent::CUBLASLT, Incumbent::CublasLt(gemm)));
-        }
-        if let Some(text) = self.plan.spec.peers.get(TORCH).filter(|_| self.peers) {
-            all.push((incumbent::TORCH_EAGER, Incumbent::Torch(text.clone(), Mode::Eager)));
-            all.push((incumbent::TORCH_COMPILE, Incumbent::Torch(text.clone(), Mode::Compile)));
-        }
+        all.extend(libraries(self.plan, &self.workloads[workload], self.peers));
         all
     }
 
@@ -143,6 +128,27 @@ impl Clock<'_> {
         let burst = self.judge.measure(gate, against, axes, Regime::Burst)?;
         Ok(burst.map(|burst| timed((name, workload), roof_us, burst)))
     }
+}
+
+/// Other people's kernels for this math, on a device: to be compared with.
+pub(in crate::search) fn libraries(plan: &Plan, axes: &[i64], peers: bool) -> Vec<(&'static str, Incumbent)> {
+    let mut all = Vec::new();
+    if plan.target.is_host() {
+        return all;
+    }
+    if let Some(gemm) = gemm_of(plan, axes) {
+        all.push((incumbent::CUBLASLT, Incumbent::CublasLt(gemm)));
+    }
+    if let Some(text) = plan.spec.peers.get(TORCH).filter(|_| peers) {
+        all.push((incumbent::TORCH_EAGER, Incumbent::Torch(text.clone(), Mode::Eager)));
+        all.push((incumbent::TORCH_COMPILE, Incumbent::Torch(text.clone(), Mode::Compile)));
+    }
+    all
+}
+
+/// Whether a timing without pause says anything after this one in bursts.
+pub(in crate::search) fn lasts(plan: &Plan, against: &Incumbent, burst: &Comparison) -> bool {
+    !plan.target.is_host() && !matches!(against, Incumbent::Torch(..)) && burst.incumbent_us <= SUSTAINED_US
 }
 
 /// Of these, the workload that takes longest against the incumbent that is fastest there.
@@ -165,13 +171,19 @@ fn told(name: &str, unmeasured: Unmeasured) -> Result<String, Box<Outcome>> {
     }
 }
 
-fn timed((incumbent, workload): (&'static str, usize), roof_us: Option<f64>, burst: Measured) -> Timed {
-    let Measured { comparison, samples, about, differs } = burst;
+/// A timing in bursts.
+pub(in crate::search) fn timed(
+    (incumbent, workload): (&'static str, usize),
+    roof_us: Option<f64>,
+    burst: Measured,
+) -> Timed {
+    let Measured { comparison, device: _, samples, about, differs } = burst;
     Timed { workload, incumbent, about, differs, roof_us, burst: comparison, sustained: None, samples }
 }
 
 impl Timed {
-    fn lasted(&mut self, measured: Measured) {
+    /// Adds one without pause.
+    pub(in crate::search) fn lasted(&mut self, measured: Measured) {
         self.sustained = Some(measured.comparison);
         self.samples.extend(measured.samples);
     }
@@ -228,8 +240,10 @@ mod tests {
             low,
             high: 1.1 * low,
             samples: 30,
+            pairs: Vec::new(),
         };
-        let measured = Measured { comparison, samples: Vec::new(), about: None, differs: None };
+        let (device, samples) = (String::new(), Vec::new());
+        let measured = Measured { comparison, device, samples, about: None, differs: None };
         timed((incumbent, workload), None, measured)
     }
 

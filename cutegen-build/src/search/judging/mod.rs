@@ -17,7 +17,9 @@ use crate::cargo;
 use crate::compile::CompileSetup;
 use crate::evaluate::protocol::Regime;
 use crate::evaluate::sanitize::{Sanitized, Tool};
-use crate::evaluate::{Candidate, Comparison, Incumbent, JUDGE, Measured, Outcome, Unmeasured, VARIABLE};
+use crate::evaluate::{
+    Candidate, Comparison, Errand, Incumbent, JUDGE, Measured, Outcome, Ran, Unmeasured, VARIABLE,
+};
 use crate::plan::Plan;
 use wire::{Ask, Race, Start, Tell};
 
@@ -57,8 +59,19 @@ impl Judging {
         setup: &CompileSetup,
         plan: &Plan,
         folder: &Path,
-        mut tiles: Vec<i64>,
+        tiles: Vec<i64>,
         naive: &Compiled,
+    ) -> Result<Self, SearchError> {
+        Self::beside(setup, plan, folder, tiles, naive.for_gate(folder)?)
+    }
+
+    /// The same, with another baseline than one just compiled: enough for what accepts nothing.
+    pub(super) fn beside(
+        setup: &CompileSetup,
+        plan: &Plan,
+        folder: &Path,
+        mut tiles: Vec<i64>,
+        baseline: Candidate,
     ) -> Result<Self, SearchError> {
         tiles.sort_unstable();
         tiles.dedup();
@@ -83,7 +96,7 @@ impl Judging {
             reference,
             device,
             tiles,
-            baseline: naive.for_gate(folder)?,
+            baseline,
             libraries: compiled::vendor_folders(),
         };
         Self::spawn(setup, start)
@@ -164,6 +177,14 @@ impl Judging {
     ) -> Result<Result<Comparison, Outcome>, SearchError> {
         match self.ask(&Ask::Compare(Race::of(candidate, incumbent, axes)))? {
             Tell::Timed(timed) => Ok(timed.map_err(|outcome| *outcome)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// See [`Judge::run`](crate::evaluate::Judge::run).
+    pub(super) fn run(&mut self, errand: Errand) -> Result<Result<Ran, Outcome>, SearchError> {
+        match self.ask(&Ask::Run(Box::new(errand)))? {
+            Tell::Ran(ran) => Ok(*ran),
             other => Err(unexpected(&other)),
         }
     }

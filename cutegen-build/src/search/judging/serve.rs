@@ -71,6 +71,7 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
         Ask::Measure { candidate, incumbent, axes, regime } => {
             Tell::Measured(Box::new(judge.measure(&candidate, &incumbent, &axes, regime)?))
         }
+        Ask::Run(errand) => Tell::Ran(Box::new(judge.run(&errand)?)),
         Ask::Sanitize { candidate, program, tools } => {
             Tell::Sanitized(judge.sanitize(&candidate, &program, &tools)?)
         }

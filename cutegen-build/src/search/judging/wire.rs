@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluate::protocol::Regime;
 use crate::evaluate::sanitize::{Sanitized, Tool};
-use crate::evaluate::{Candidate, Comparison, Incumbent, Measured, Outcome, Unmeasured, Workers};
+use crate::evaluate::{
+    Candidate, Comparison, Errand, Incumbent, Measured, Outcome, Ran, Unmeasured, Workers,
+};
 
 /// Levels of an item: the math of a spec nests up to 96 deep, with a few levels for each.
 const LEVELS: usize = 2048;
@@ -23,6 +25,7 @@ pub(super) enum Ask {
     Screen(Candidate),
     Full(Vec<Candidate>),
     Compare(Race),
+    Run(Box<Errand>),
     Measure { candidate: Candidate, incumbent: Incumbent, axes: Vec<i64>, regime: Regime },
     Sanitize { candidate: Candidate, program: PathBuf, tools: Vec<Tool> },
 }
@@ -76,6 +79,7 @@ pub(super) enum Tell {
     Judged(Box<Outcome>),
     Timed(Result<Comparison, Box<Outcome>>),
     Measured(Box<Result<Measured, Unmeasured>>),
+    Ran(Box<Result<Ran, Outcome>>),
     Sanitized(Sanitized),
     /// This machine or this program is at fault.
     Failed(String),
@@ -96,8 +100,8 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Strin
 mod tests {
     use super::{Ask, Race, Tell, read};
     use crate::evaluate::peer::Mode;
-    use crate::evaluate::protocol::Regime;
-    use crate::evaluate::{Candidate, Distribution, Fault, Incumbent, Outcome, Place, Unmeasured};
+    use crate::evaluate::protocol::{Regime, ScalarValue};
+    use crate::evaluate::{Candidate, Distribution, Errand, Fault, Incumbent, Outcome, Place, Unmeasured};
 
     #[test]
     fn nan_comes_back() {
@@ -145,6 +149,21 @@ mod tests {
         ciborium::into_writer(&Tell::Measured(Box::new(Err(absent.clone()))), &mut bytes).expect("written");
         let Ok(Tell::Measured(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
         assert_eq!(*told, Err(absent));
+    }
+
+    #[test]
+    fn errands_come_back() {
+        let errand = Errand {
+            folder: "x".into(),
+            axes: vec![3, 5],
+            scalars: vec![ScalarValue::F32(0.1_f32.to_bits()), ScalarValue::F64(f64::NAN.to_bits())],
+            launches: vec![vec![candidate()], vec![]],
+            reference: true,
+        };
+        let mut bytes = Vec::new();
+        ciborium::into_writer(&Ask::Run(Box::new(errand.clone())), &mut bytes).expect("written");
+        let Ok(Ask::Run(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
+        assert_eq!((told.axes, told.scalars, told.launches), (errand.axes, errand.scalars, errand.launches));
     }
 
     #[test]

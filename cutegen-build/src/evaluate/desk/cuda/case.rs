@@ -260,6 +260,16 @@ impl Expectation {
         Ok((read(at)?, read(8 * self.elements + at)?))
     }
 
+    /// All of it, read back.
+    pub(super) fn all(&self) -> Result<Expected, Error> {
+        let mut bytes = vec![0; 16 * self.elements as usize];
+        self.memory.read(0, &mut bytes)?;
+        let words = bytes.as_chunks::<8>().0.iter().map(|word| f64::from_le_bytes(*word));
+        let mut value: Vec<f64> = words.collect();
+        let bound = value.split_off(self.elements as usize);
+        Ok(Expected { value, bound, also: self.also.clone() })
+    }
+
     /// The first element of `bytes` with several right values that has none of them.
     pub(super) fn judge_several(&self, dtype: DType, bytes: &[u8]) -> Option<usize> {
         let wrong = |(element, values): &(&usize, &Vec<f64>)| {

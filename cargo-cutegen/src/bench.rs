@@ -1,0 +1,146 @@
+//! `bench`: what is locked, timed once more on this machine under the gate's protocol. Nothing is stored but the file of
+//! samples that is asked for.
+
+pub(crate) mod results;
+mod table;
+
+use std::collections::BTreeMap;
+
+use cutegen_build::discover::Project;
+use cutegen_build::pipeline::request;
+use cutegen_build::plan::cost::cost;
+use cutegen_build::plan::{Plan, roofline};
+use cutegen_build::search::{self, Searcher};
+use cutegen_build::store::replay::replay;
+use cutegen_build::store::{Entry, Store, lock_file};
+use cutegen_spec::record::GATE;
+
+use crate::args::{Bench, Command};
+use crate::bindings::by_name;
+use crate::failure::Failure;
+use crate::outfile::OutFile;
+use crate::output::Output;
+use crate::project;
+use results::{Kernel, Results, Roof, Times};
+
+/// Times every selected kernel that this machine can run; fails when one of them cannot be timed.
+pub(crate) fn run(command: &Command, verb: &Bench, out: &Output) -> Result<(), Failure> {
+    let project = project::open(command)?;
+    let axes = by_name(&verb.axes).map_err(|text| Failure::Usage(format!("--axes: {text}")))?;
+    let file = verb.results.as_deref().map(|path| OutFile::open(path, "--results")).transpose()?;
+    let searcher = Searcher::new().map_err(Failure::machine)?;
+    let mut kernels = Vec::new();
+    for (plan, entry) in chosen(&project, verb, &searcher, out)? {
+        let what = search::Bench {
+            workloads: workloads(&plan, &axes, &verb.select.kernels)?,
+            peers: verb.peers,
+            sustained: verb.sustained,
+        };
+        let benched = searcher.bench(&plan, &entry, &what, &mut out.reporter()).map_err(Failure::machine)?;
+        kernels.push(kernel(&plan, benched));
+    }
+    out.table(&table::title(&kernels), &table::lines(&kernels), &kernels);
+    table::remarks(&kernels).iter().for_each(|text| out.remark(text));
+    let failed: Vec<String> = kernels.iter().flat_map(Kernel::failures).collect();
+    if let (Some(path), Some(file)) = (&verb.results, file) {
+        let results = Results {
+            version: results::VERSION,
+            cutegen: env!("CARGO_PKG_VERSION").to_owned(),
+            gate: GATE,
+            kernels,
+        };
+        let text = serde_json::to_string(&results).map_err(|error| file.failure(error))?;
+        file.write(text.as_bytes())?;
+        out.note(&format!("results: {}", path.display()));
+    }
+    if failed.is_empty() { Ok(()) } else { Err(Failure::Disagreement(failed.join("\n"))) }
+}
+
+/// The selected kernels that this machine can run, with what is locked of them; without names only tuned ones.
+fn chosen(
+    project: &Project,
+    verb: &Bench,
+    searcher: &Searcher,
+    out: &Output,
+) -> Result<Vec<(Plan, Entry)>, Failure> {
+    let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
+    let store = Store::new(&project.store);
+    let (mut chosen, mut refused, mut untuned) = (Vec::new(), Vec::new(), 0);
+    for plan in project::select(project, &verb.select)? {
+        if let Err(reason) = searcher.can_judge(&plan.target) {
+            refused.push(format!("{}: skipped: {reason}", plan.title()));
+            continue;
+        }
+        let entry = replay(&request(&plan, project, &lock, &store)).map_err(Failure::project)?;
+        if verb.select.kernels.is_empty() && !entry.record.is_tuned() {
+            untuned += 1;
+            continue;
+        }
+        chosen.push((plan, entry));
+    }
+    if chosen.is_empty() && !refused.is_empty() {
+        return Err(Failure::Machine(refused.join("\n")));
+    }
+    refused.iter().for_each(|text| out.note(text));
+    if untuned > 0 {
+        out.note(&format!("{untuned} untuned kernels are left out; name those that you want timed"));
+    }
+    Ok(chosen)
+}
+
+/// The declared workloads, or the one that is given.
+fn workloads(
+    plan: &Plan,
+    given: &BTreeMap<String, i64>,
+    named: &[String],
+) -> Result<Vec<BTreeMap<String, i64>>, Failure> {
+    if !given.is_empty() {
+        return match plan.spec.bind(given) {
+            Ok(_) => Ok(vec![given.clone()]),
+            Err(reason) => Err(Failure::Usage(format!("{}: --axes: {reason}", plan.title()))),
+        };
+    }
+    let declared: Vec<_> = plan.spec.workloads.iter().map(|workload| workload.axes.clone()).collect();
+    if declared.is_empty() && !named.is_empty() && plan.spec.run_time_axes().next().is_some() {
+        let title = plan.title();
+        return Err(Failure::Usage(format!("{title} declares no workload\ngive one: --axes AXIS=N")));
+    }
+    Ok(declared)
+}
+
+/// Times with what they are measured by.
+fn kernel(plan: &Plan, benched: search::Benched) -> Kernel {
+    let times = benched.times.into_iter().map(|times| {
+        let work =
+            plan.spec.bind(&times.timing.workload).ok().map(|axes| cost(&plan.spec, &plan.schedule, &axes));
+        let roof = roofline::ceilings(&plan.target).zip(work).map(|(ceilings, work)| {
+            let roof = ceilings.roof(roofline::unit(plan), &work);
+            Roof {
+                micros: roof.micros,
+                bound: roof.bound.name().to_owned(),
+                device: ceilings.device.to_owned(),
+            }
+        });
+        Times {
+            variant: times.variant,
+            bytes: work.map_or(0.0, |work| work.bytes),
+            flops: work.map_or(0.0, |work| work.flops),
+            roof,
+            timing: times.timing,
+            pairs: times.pairs,
+            sustained_pairs: times.sustained_pairs,
+        }
+    });
+    Kernel {
+        kernel: plan.spec.name.to_string(),
+        target: plan.target.to_string(),
+        key: plan.key.to_string(),
+        family: plan.family.name().to_owned(),
+        device: benched.device,
+        seed: benched.seed,
+        times: times.collect(),
+        not_timed: benched.not_timed,
+        not_watched: benched.not_watched,
+        failed: benched.failed,
+    }
+}

@@ -1,0 +1,80 @@
+//! [`OutFile`]: a file that appears when it is whole. It is opened before minutes are spent on what goes into it, and
+//! where those end without success nothing is left.
+
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+use crate::failure::Failure;
+
+/// A file to be.
+pub(crate) struct OutFile {
+    partial: NamedTempFile,
+    path: PathBuf,
+    flag: &'static str,
+}
+
+impl OutFile {
+    /// Opens a hidden file beside `path`, which `flag` named.
+    pub(crate) fn open(path: &Path, flag: &'static str) -> Result<Self, Failure> {
+        if path.is_dir() {
+            return Err(unwritable(path, flag, "it is a folder"));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = Builder::new();
+        // as any program would make it: without what the user's mask takes away
+        let builder = builder.prefix(".cutegen-").permissions(Permissions::from_mode(0o666));
+        let partial = builder.tempfile_in(folder).map_err(|error| unwritable(path, flag, error))?;
+        Ok(Self { partial, path: path.to_owned(), flag })
+    }
+
+    /// Where to write until it is whole.
+    pub(crate) fn partial(&self) -> &Path {
+        self.partial.path()
+    }
+
+    /// Writes all of it and gives it its name.
+    pub(crate) fn write(mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.partial.write_all(bytes);
+        written.map_err(|error| self.failure(error))?;
+        self.keep()
+    }
+
+    /// Gives it its name.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        let Self { partial, path, flag } = self;
+        partial.persist(&path).map(|_| ()).map_err(|error| unwritable(&path, flag, error.error))
+    }
+
+    /// That it cannot be written.
+    pub(crate) fn failure(&self, error: impl std::fmt::Display) -> Failure {
+        unwritable(&self.path, self.flag, error)
+    }
+}
+
+fn unwritable(path: &Path, flag: &str, error: impl std::fmt::Display) -> Failure {
+    Failure::Machine(format!("cannot write {}: {error}\nname another file: {flag} FILE", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OutFile;
+
+    #[test]
+    fn a_file_is_whole_or_absent() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("y");
+        let names = || std::fs::read_dir(folder.path()).expect("a folder").count();
+        drop(OutFile::open(&path, "--out").expect("opens"));
+        assert_eq!(names(), 0, "dropped, nothing is left");
+        OutFile::open(&path, "--out").expect("opens").write(b"one").expect("written");
+        OutFile::open(&path, "--out").expect("opens").write(b"two").expect("written over");
+        assert_eq!((std::fs::read(&path).expect("there"), names()), (b"two".to_vec(), 1));
+        let told = OutFile::open(folder.path(), "--out").err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(told.contains("it is a folder") && told.ends_with("name another file: --out FILE"), "{told}");
+        assert!(OutFile::open(&path.join("below"), "--out").is_err());
+    }
+}

@@ -1,0 +1,141 @@
+//! What was run to accept each variant, and what was not: the record in words. Pure.
+
+use cutegen_spec::record::{Clocks, Evidence, Kind, Timing, Variant};
+
+use super::gather::Entry;
+use super::html::{grouped, target, text};
+
+/// A fold for each entry that something has judged, and a list of the others.
+pub(super) fn section(entries: &[Entry]) -> String {
+    let has_evidence = |entry: &&Entry| match &entry.locked {
+        Ok(record) => record.variants.iter().any(|variant| variant.evidence.is_some()),
+        Err(_) => false,
+    };
+    let folds: String = entries.iter().filter(has_evidence).map(fold).collect();
+    let others: Vec<&Entry> = entries.iter().filter(|entry| !has_evidence(entry)).collect();
+    format!("{folds}{}", list(&others))
+}
+
+fn fold(entry: &Entry) -> String {
+    let Ok(record) = &entry.locked else { return String::new() };
+    let spec = &entry.plan.spec;
+    let doubts: String =
+        entry.doubts.iter().map(|doubt| format!("<p class=\"doubt\">{}</p>", text(doubt))).collect();
+    let variants: String = record.variants.iter().map(variant).collect();
+    let gates: Vec<String> = record
+        .variants
+        .iter()
+        .filter_map(|variant| variant.evidence.as_ref())
+        .map(|evidence| evidence.gate.to_string())
+        .collect();
+    format!(
+        "<details class=\"entry\"><summary><b>{}</b> on {} <span class=\"at\">{}, gate {}{}</span></summary>{doubts}\
+         <pre>{}</pre>{}{variants}</details>\n",
+        text(&spec.name),
+        text(target(&entry.plan.target.to_string())),
+        if entry.is_tuned() { "tuned" } else { "untuned" },
+        text(gates.first().map_or("none", String::as_str)),
+        if entry.doubts.is_empty() { "" } else { ", with doubts" },
+        text(spec.math_text.trim()),
+        facts(&[("key", entry.plan.key.to_string())]),
+    )
+}
+
+fn variant(variant: &Variant) -> String {
+    let kind = match variant.kind {
+        Kind::Tuned => "tuned",
+        Kind::Naive => "printed from the math",
+    };
+    let mut said = vec![
+        ("proposed by", variant.origin.clone()),
+        ("compiled by", variant.toolchain.clone()),
+        ("bytes", format!("{}, sha256 {}", grouped(variant.artifact.bytes), variant.artifact.artifact)),
+    ];
+    said.extend(variant.min_driver.map(|driver| ("loads with", format!("driver {driver} or newer"))));
+    match &variant.evidence {
+        None => said.push(("judged", "by nothing: no device has run it".to_owned())),
+        Some(evidence) => said.extend(judged(evidence)),
+    }
+    format!("<h4>{} <span class=\"at\">{kind}</span></h4>{}", text(&variant.name), facts(&said))
+}
+
+fn judged(evidence: &Evidence) -> Vec<(&'static str, String)> {
+    let took = evidence.judge_seconds.map(|seconds| format!(", in {seconds:.1} s")).unwrap_or_default();
+    let mut said = vec![("judged", format!("by gate {} on {}{took}", evidence.gate, evidence.device))];
+    let mut list = |label, words: &[String], between: &str| {
+        if !words.is_empty() {
+            said.push((label, words.join(between)));
+        }
+    };
+    list("checks", &evidence.checks, ", ");
+    list("shapes", &evidence.shapes, "; ");
+    list("inputs", &evidence.distributions, ", ");
+    let open = match evidence.not_judged {
+        None | Some(0) => String::new(),
+        Some(open) => format!("; {} without a usable bound", grouped(open)),
+    };
+    said.push(("compared", format!("{} elements{open}", grouped(evidence.elements))));
+    said.push(("worst error", format!("{:.3} % of its bound", 100.0 * evidence.worst_share)));
+    said.extend(evidence.baseline.iter().map(|baseline| ("RMS against", baseline.clone())));
+    said.push(("repeats", evidence.repeats.to_string()));
+    said.push(("seeds", evidence.seeds.to_string()));
+    said.push(("sanitizer", evidence.sanitizer.clone()));
+    said.push(match evidence.not_enforced.as_slice() {
+        [] => ("not enforced", "nothing: every wall stood".to_owned()),
+        open => ("not enforced", open.join("; ")),
+    });
+    said.extend(evidence.not_timed.iter().map(|why| ("not timed", format!("against {why}"))));
+    said.extend(held_down(&evidence.timings));
+    said
+}
+
+/// Why a card held its clocks down while something was timed.
+fn held_down(timings: &[Timing]) -> Option<(&'static str, String)> {
+    let clocks: Vec<&Clocks> = timings.iter().filter_map(|timing| timing.clocks.as_ref()).collect();
+    let low = clocks.iter().map(|clocks| clocks.sm_mhz[0]).min()?;
+    let high = clocks.iter().map(|clocks| clocks.sm_mhz[1]).max()?;
+    let mut reasons: Vec<&str> = clocks.iter().flat_map(|c| &c.throttle).map(String::as_str).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let held = if reasons.is_empty() {
+        "not held down".to_owned()
+    } else {
+        format!("held down by: {}", reasons.join(", "))
+    };
+    Some(("clocks", format!("SM {low} to {high} MHz while timed; {held}")))
+}
+
+fn facts(said: &[(&str, String)]) -> String {
+    let rows: String = said
+        .iter()
+        .map(|(label, value)| format!("<dt>{}</dt><dd>{}</dd>", text(label), text(value)))
+        .collect();
+    format!("<dl>{rows}</dl>")
+}
+
+/// What nothing has judged, and what is not locked.
+fn list(others: &[&Entry]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let item = |entry: &&Entry| {
+        let name = format!("{} on {}", entry.plan.spec.name, target(&entry.plan.target.to_string()));
+        match &entry.locked {
+            Ok(_) => format!("<li data-kernel=\"{}\">{}</li>", text(&entry.plan.spec.name), text(name)),
+            Err(why) => {
+                let why = text(why.lines().next().unwrap_or_default());
+                let kernel = text(&entry.plan.spec.name);
+                format!(
+                    "<li data-kernel=\"{kernel}\">{}: <span class=\"doubt\">{why}</span></li>",
+                    text(name)
+                )
+            }
+        }
+    };
+    format!(
+        "<details class=\"entry\"><summary>{} entries that nothing has judged <span class=\"at\">the naive kernel, \
+         printed from the math</span></summary><ul class=\"names\">{}</ul></details>\n",
+        others.len(),
+        others.iter().map(item).collect::<String>()
+    )
+}

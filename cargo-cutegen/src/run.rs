@@ -1,0 +1,135 @@
+//! `run`: a locked kernel, the naive one or the f64 reference on the user's own tensors. Candidate code runs in a runner
+//! process, as in the gate; this one reads files, asks and writes files.
+
+mod axes;
+mod deviation;
+mod expected;
+mod scalars;
+mod tensors;
+mod told;
+mod values;
+
+use std::path::Path;
+
+use cutegen_build::discover::Project;
+use cutegen_build::evaluate::errand;
+use cutegen_build::evaluate::protocol::ScalarValue;
+use cutegen_build::pipeline::request;
+use cutegen_build::plan::Plan;
+use cutegen_build::search::{Launch, Searcher, Which};
+use cutegen_build::store::replay::replay;
+use cutegen_build::store::{Entry, Store, lock_file};
+use cutegen_spec::target::Target;
+use cutegen_spec::tensor::Role;
+
+use crate::args::{Command, Compare, Run, Select, With};
+use crate::failure::Failure;
+use crate::outfile::OutFile;
+use crate::output::Output;
+use crate::project;
+use tensors::Brought;
+
+/// A kernel with everything that a launch needs, whichever way it came.
+struct Subject {
+    plan: Plan,
+    axes: Vec<i64>,
+    scalars: Vec<ScalarValue>,
+    /// Dense bytes of inputs and inouts, by position.
+    given: Vec<Option<Vec<u8>>>,
+}
+
+/// Runs the kernel, writes what it left, says how far that is from what it is compared with.
+pub(crate) fn run(command: &Command, verb: &Run, out: &Output) -> Result<(), Failure> {
+    let project = project::open(command)?;
+    let plan = choose(&project, verb)?;
+    let brought = Brought::read(&verb.input)?;
+    let subject = prepare(plan, verb, &brought)?;
+    // before anything runs: whoever cannot write learns it now
+    let file = verb.out.as_deref().map(|path| OutFile::open(path, "--out")).transpose()?;
+    let kept = verb.keep_inputs.as_deref();
+    let kept = kept.map(|path| OutFile::open(path, "--keep-inputs")).transpose()?;
+    let entry = locked(&project, &subject.plan)?;
+    let searcher = Searcher::new().map_err(Failure::machine)?;
+    searcher.can_judge(&subject.plan.target).map_err(Failure::Machine)?;
+    let folder = tempfile::tempdir().map_err(|e| Failure::Machine(format!("no temporary folder: {e}")))?;
+    let launch = launch(&subject, verb, folder.path())?;
+    let ran = searcher.launch(&subject.plan, &entry, &launch).map_err(Failure::machine)?;
+    let ran = ran.map_err(|outcome| Failure::Disagreement(format!("{}: {outcome}", subject.plan.title())))?;
+    let told = told::Told::new(&subject, verb, &entry, &ran, folder.path())?;
+    if let Some(file) = kept {
+        tensors::write(file, &tensors::inputs(&subject), told.metadata("inputs"))?;
+    }
+    if let Some(file) = file {
+        let results = tensors::results(&subject, verb.with, folder.path())?;
+        tensors::write(file, &results, told.metadata(verb.with.name()))?;
+    }
+    out.result(&told.text(), &told);
+    told.verdict()
+}
+
+/// The kernel on the named target; else on its only one, else on the host.
+fn choose(project: &Project, verb: &Run) -> Result<Plan, Failure> {
+    let select = Select { kernels: vec![verb.kernel.clone()], target: verb.target.clone() };
+    let mut plans = project::select(project, &select)?;
+    let at = match (plans.len(), &verb.target) {
+        (1, _) => Some(0),
+        (_, None) => plans.iter().position(|plan| plan.target == Target::host()),
+        (_, Some(_)) => None,
+    };
+    let targets: Vec<String> = project
+        .specs
+        .iter()
+        .filter(|spec| spec.name.as_str() == verb.kernel)
+        .flat_map(|spec| spec.targets.iter().map(|target| format!("--target {target}")))
+        .collect();
+    let which = || {
+        let (name, targets) = (&verb.kernel, targets.join(", "));
+        Failure::Usage(format!("which target of kernel `{name}`? give one of: {targets}"))
+    };
+    Ok(plans.swap_remove(at.ok_or_else(which)?))
+}
+
+fn prepare(plan: Plan, verb: &Run, brought: &Brought) -> Result<Subject, Failure> {
+    let views = brought.views()?;
+    let axes = axes::bind(&plan.spec, verb, &views)?;
+    let scalars = scalars::bind(&plan.spec, verb)?;
+    let mut given = tensors::take(&plan, &axes, &views)?;
+    let missing = |t: &usize| plan.spec.tensors[*t].role != Role::Output && given[*t].is_none();
+    let missing: Vec<usize> = (0..given.len()).filter(missing).collect();
+    if let (Some(seed), false) = (verb.random, missing.is_empty()) {
+        let mut drawn = errand::drawn(&plan.spec, seed, &axes).map_err(Failure::machine)?;
+        missing.iter().for_each(|t| given[*t] = drawn[*t].take());
+    } else if !missing.is_empty() {
+        return Err(Failure::Usage(expected::missing(&plan, Some(&axes), &missing, &verb.input)));
+    }
+    for (tensor, bytes) in plan.spec.tensors.iter().zip(&given) {
+        values::check(tensor, &axes, bytes.as_deref()).map_err(Failure::Usage)?;
+    }
+    Ok(Subject { plan, axes, scalars, given })
+}
+
+/// The pinned entry; also for the naive kernel, whose locked bytes are launched.
+fn locked(project: &Project, plan: &Plan) -> Result<Entry, Failure> {
+    let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
+    replay(&request(plan, project, &lock, &Store::new(&project.store))).map_err(Failure::project)
+}
+
+fn launch(subject: &Subject, verb: &Run, folder: &Path) -> Result<Launch, Failure> {
+    for (t, bytes) in subject.given.iter().enumerate() {
+        let Some(bytes) = bytes else { continue };
+        let path = errand::given(folder, t);
+        let failed = |e| Failure::Machine(format!("cannot write {}: {e}", path.display()));
+        std::fs::write(&path, bytes).map_err(failed)?;
+    }
+    let mut launches = match verb.with {
+        With::Tuned => vec![Which::Dispatched],
+        With::Naive => vec![Which::Naive],
+        With::Reference => Vec::new(),
+    };
+    if verb.compare == Some(Compare::Naive) {
+        launches.push(Which::Naive);
+    }
+    let reference = verb.with == With::Reference || verb.compare == Some(Compare::Reference);
+    let (axes, scalars) = (subject.axes.clone(), subject.scalars.clone());
+    Ok(Launch { folder: folder.to_owned(), axes, scalars, launches, reference })
+}

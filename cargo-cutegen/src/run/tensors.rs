@@ -1,0 +1,206 @@
+//! Tensors in safetensors files: read and held to the spec, written whole or not at all.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cutegen_build::evaluate::{element, errand};
+use cutegen_build::plan::Plan;
+use cutegen_spec::dtype::DType;
+use cutegen_spec::tensor::{Role, Tensor};
+use safetensors::tensor::{SafeTensorError, TensorView};
+use safetensors::{Dtype, SafeTensors};
+
+use super::{Subject, expected};
+use crate::args::With;
+use crate::failure::Failure;
+use crate::outfile::OutFile;
+
+/// The user's files.
+pub(super) struct Brought {
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// One tensor of them.
+pub(super) struct View<'a> {
+    file: &'a Path,
+    pub(super) name: String,
+    dtype: Dtype,
+    pub(super) shape: Vec<usize>,
+    data: &'a [u8],
+}
+
+/// One tensor to be written.
+pub(super) struct Written {
+    name: String,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+impl Brought {
+    pub(super) fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let read = |path: &PathBuf| {
+            let failed = |error| {
+                let path = path.display();
+                Failure::Usage(format!("cannot read {path}: {error}\nname a safetensors file: --in FILE"))
+            };
+            Ok((path.clone(), fs::read(path).map_err(failed)?))
+        };
+        Ok(Self { files: paths.iter().map(read).collect::<Result<_, Failure>>()? })
+    }
+
+    /// All tensors; a name in two files is an error.
+    pub(super) fn views(&self) -> Result<Vec<View<'_>>, Failure> {
+        let mut views: Vec<View<'_>> = Vec::new();
+        for (file, bytes) in &self.files {
+            let parsed = SafeTensors::deserialize(bytes).map_err(|error| unusable(file, &error))?;
+            for (name, view) in parsed.tensors() {
+                if let Some(other) = views.iter().find(|other| other.name == name) {
+                    let (one, two) = (other.file.display(), file.display());
+                    let text = format!("`{name}` is in {one} and in {two}\ngive one of them");
+                    return Err(Failure::Usage(text));
+                }
+                let shape = view.shape().to_vec();
+                views.push(View { file, name, dtype: view.dtype(), shape, data: view.data() });
+            }
+        }
+        Ok(views)
+    }
+}
+
+fn unusable(file: &Path, error: &SafeTensorError) -> Failure {
+    let file = file.display();
+    Failure::Usage(format!(
+        "{file} is no whole safetensors file: {error}\nwrite it again, in Python with safetensors.torch.save_file"
+    ))
+}
+
+/// What was brought for each input and inout, dense, by position.
+pub(super) fn take(plan: &Plan, axes: &[i64], views: &[View<'_>]) -> Result<Vec<Option<Vec<u8>>>, Failure> {
+    let one = |tensor: &Tensor| {
+        let view = views.iter().find(|view| view.name == tensor.name && tensor.role != Role::Output);
+        view.map(|view| fits(plan, axes, tensor, view).map(|()| view.data.to_vec())).transpose()
+    };
+    plan.spec.tensors.iter().map(one).collect()
+}
+
+fn fits(plan: &Plan, axes: &[i64], tensor: &Tensor, view: &View<'_>) -> Result<(), Failure> {
+    let (dtype, shape) = (stored(tensor.dtype), stored_shape(tensor, axes));
+    if view.dtype == dtype && view.shape == shape {
+        return Ok(());
+    }
+    let (title, name, file) = (plan.title(), &tensor.name, view.file.display());
+    let takes = expected::shape(&plan.spec, tensor, Some(axes));
+    let (wants, has) = (words(dtype, &shape), words(view.dtype, &view.shape));
+    let what = match view.dtype == dtype {
+        true => format!("give it that shape, or other extents: --axes {}", extents(plan, axes)),
+        false => format!("convert it to {dtype} before it is saved"),
+    };
+    Err(Failure::Usage(format!(
+        "{title}: tensor `{name}` in {file} is {has}; the kernel takes {takes}, in a file {wants}\n{what}"
+    )))
+}
+
+/// `m=16,n=4096`: the run-time axes as `--axes` takes them.
+fn extents(plan: &Plan, axes: &[i64]) -> String {
+    let run_time = plan.spec.run_time_axes();
+    let texts: Vec<String> = run_time.map(|i| format!("{}={}", plan.spec.axes[i].name, axes[i])).collect();
+    texts.join(",")
+}
+
+/// `F32 [16, 4096]`
+fn words(dtype: Dtype, shape: &[usize]) -> String {
+    format!("{dtype} {shape:?}")
+}
+
+/// The type under which a file has this one's elements. Two of 4 bits share a byte, low nibble first.
+fn stored(dtype: DType) -> Dtype {
+    match dtype {
+        DType::F64 => Dtype::F64,
+        DType::F32 => Dtype::F32,
+        DType::F16 => Dtype::F16,
+        DType::Bf16 => Dtype::BF16,
+        DType::F8e4m3 => Dtype::F8_E4M3,
+        DType::F8e5m2 => Dtype::F8_E5M2,
+        DType::I8 => Dtype::I8,
+        DType::I32 => Dtype::I32,
+        DType::I64 => Dtype::I64,
+        DType::Bool => Dtype::BOOL,
+        DType::U8 | DType::I4 | DType::U4 => Dtype::U8,
+    }
+}
+
+/// The shape in a file: of packed elements the last extent is halved; where it is odd, there is one dimension of bytes.
+fn stored_shape(tensor: &Tensor, axes: &[i64]) -> Vec<usize> {
+    let extent =
+        |dim: &cutegen_spec::int_expr::IntExpr| dim.eval_axes(axes).and_then(|n| usize::try_from(n).ok());
+    let mut shape: Vec<usize> = tensor.dims.iter().map(|dim| extent(dim).unwrap_or(0)).collect();
+    if tensor.dtype.bits() >= 8 {
+        return shape;
+    }
+    match shape.last_mut() {
+        Some(last) if last.is_multiple_of(2) => *last /= 2,
+        _ => return vec![element::bytes(tensor.dtype, shape.iter().product())],
+    }
+    shape
+}
+
+/// What the kernel was given.
+pub(super) fn inputs(subject: &Subject) -> Vec<Written> {
+    let tensors = subject.plan.spec.tensors.iter().zip(&subject.given);
+    let given = tensors.filter_map(|(tensor, bytes)| Some((tensor, bytes.clone()?)));
+    given.map(|(tensor, data)| written(tensor, &subject.axes, stored(tensor.dtype), data)).collect()
+}
+
+/// What the kernel left, or what the reference gives: floats of that in f64, integers in their own type.
+pub(super) fn results(subject: &Subject, with: With, folder: &Path) -> Result<Vec<Written>, Failure> {
+    let results = subject.plan.spec.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Input);
+    let one = |(t, tensor): (usize, &Tensor)| match with {
+        With::Tuned | With::Naive => {
+            let data = load(&errand::left(folder, 0, t))?;
+            Ok(written(tensor, &subject.axes, stored(tensor.dtype), data))
+        }
+        With::Reference => {
+            let data = load(&errand::exact(folder, t))?;
+            Ok(match tensor.dtype.is_float() {
+                true => written(tensor, &subject.axes, Dtype::F64, data),
+                false => written(tensor, &subject.axes, stored(tensor.dtype), integers(tensor.dtype, &data)),
+            })
+        }
+    };
+    results.map(one).collect()
+}
+
+/// Dense f64 as elements of an integer type.
+fn integers(dtype: DType, exact: &[u8]) -> Vec<u8> {
+    let mut data = vec![0; element::bytes(dtype, exact.len() / 8)];
+    for at in 0..exact.len() / 8 {
+        element::write(dtype, &mut data, at, element::read(DType::F64, exact, at));
+    }
+    data
+}
+
+fn written(tensor: &Tensor, axes: &[i64], dtype: Dtype, data: Vec<u8>) -> Written {
+    Written { name: tensor.name.clone(), dtype, shape: stored_shape(tensor, axes), data }
+}
+
+/// The bytes of a file of ours.
+pub(super) fn load(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| Failure::Machine(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Writes a safetensors file.
+pub(super) fn write(
+    file: OutFile,
+    tensors: &[Written],
+    metadata: HashMap<String, String>,
+) -> Result<(), Failure> {
+    let mut views = Vec::with_capacity(tensors.len());
+    for one in tensors {
+        let view = TensorView::new(one.dtype, one.shape.clone(), &one.data);
+        views.push((one.name.as_str(), view.map_err(|error| file.failure(error))?));
+    }
+    safetensors::serialize_to_file(views, Some(metadata), file.partial()).map_err(|e| file.failure(e))?;
+    file.keep()
+}

@@ -1,0 +1,263 @@
+//! What is said of a run: which variant it was, and how far its results are from what they are compared with.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use cutegen_build::evaluate::compare::Compared;
+use cutegen_build::evaluate::{Launched, Ran, element, errand};
+use cutegen_build::store::Entry;
+use cutegen_build::store::trust::extents;
+use cutegen_spec::dtype::DType;
+use cutegen_spec::record::Kind;
+use cutegen_spec::tensor::{Role, Tensor};
+use serde::Serialize;
+
+use super::deviation::{Deviation, deviation};
+use super::{Subject, tensors};
+use crate::args::{Compare, Run, With};
+use crate::failure::Failure;
+
+/// A run, for `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Told {
+    kernel: String,
+    target: String,
+    key: String,
+    with: &'static str,
+    /// What was launched; none where the reference alone was computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<Variant>,
+    /// Why the naive kernel was launched where a tuned one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_naive: Option<String>,
+    axes: BTreeMap<String, i64>,
+    scalars: BTreeMap<String, f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    out: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compared: Vec<Row>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Variant {
+    name: String,
+    is_tuned: bool,
+    digest: String,
+    device: String,
+    not_enforced: Vec<String>,
+}
+
+/// One result against what it is compared with.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Row {
+    tensor: String,
+    against: &'static str,
+    #[serde(flatten)]
+    deviation: Deviation,
+    /// Where that element is.
+    index: Vec<i64>,
+    elements: usize,
+    /// By the gate's rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<Bound>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Bound {
+    /// Largest error as a share of its bound.
+    worst_share: f64,
+    judged: u64,
+    not_judged: u64,
+    /// The first element outside it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrong: Option<String>,
+}
+
+impl Told {
+    pub(super) fn new(
+        subject: &Subject,
+        verb: &Run,
+        entry: &Entry,
+        ran: &Ran,
+        folder: &Path,
+    ) -> Result<Self, Failure> {
+        let spec = &subject.plan.spec;
+        let launched = ran.launched.first().filter(|_| verb.with != With::Reference);
+        let run_time = spec.run_time_axes().map(|i| (spec.axes[i].name.clone(), subject.axes[i]));
+        let scalars = spec.scalars.iter().zip(&subject.scalars);
+        Ok(Self {
+            kernel: spec.name.to_string(),
+            target: subject.plan.target.to_string(),
+            key: subject.plan.key.to_string(),
+            with: verb.with.name(),
+            why_naive: launched.filter(|_| verb.with == With::Tuned).and_then(|one| why_naive(entry, one)),
+            variant: launched.map(|launched| variant(entry, launched)),
+            axes: run_time.collect(),
+            scalars: scalars.map(|(scalar, value)| (scalar.name.clone(), value.value())).collect(),
+            out: verb.out.clone(),
+            compared: match verb.compare {
+                None => Vec::new(),
+                Some(against) => rows(subject, verb.with, against, launched, folder)?,
+            },
+        })
+    }
+
+    /// What a file says of itself; `what` it holds.
+    pub(super) fn metadata(&self, what: &str) -> HashMap<String, String> {
+        let mut said = HashMap::from([
+            ("kernel".to_owned(), self.kernel.clone()),
+            ("target".to_owned(), self.target.clone()),
+            ("key".to_owned(), self.key.clone()),
+            ("with".to_owned(), what.to_owned()),
+            ("axes".to_owned(), extents(&self.axes)),
+            ("cutegen".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ]);
+        if let Some(variant) = self.variant.as_ref().filter(|_| what == self.with) {
+            said.insert("variant".to_owned(), variant.name.clone());
+            said.insert("digest".to_owned(), format!("sha256:{}", variant.digest));
+        }
+        said
+    }
+
+    pub(super) fn text(&self) -> String {
+        let what = match &self.variant {
+            None => "the f64 reference".to_owned(),
+            Some(v) if v.is_tuned => {
+                format!("{} (tuned), sha256 {}, on {}", v.name, &v.digest[..16], v.device)
+            }
+            Some(v) => format!("{}, sha256 {}, on {}", v.name, &v.digest[..16], v.device),
+        };
+        let at = if self.axes.is_empty() { String::new() } else { format!(" at {}", extents(&self.axes)) };
+        let mut lines = vec![format!("{}{at}: {what}", self.kernel)];
+        lines.extend(self.why_naive.iter().map(|why| format!("   {why}")));
+        lines.extend(self.compared.iter().map(Row::text));
+        lines.extend(self.out.as_ref().map(|out| format!("   written: {}", out.display())));
+        lines.join("\n")
+    }
+
+    /// A failure where a result is outside the gate's bound.
+    pub(super) fn verdict(&self) -> Result<(), Failure> {
+        let wrong = |row: &Row| row.bound.as_ref().and_then(|bound| bound.wrong.clone());
+        let wrong: Vec<String> = self.compared.iter().filter_map(wrong).collect();
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        let (kernel, told) = (&self.kernel, wrong.join("\n"));
+        Err(Failure::Disagreement(format!(
+            "{told}\nrun: cargo cutegen verify {kernel} --target {}",
+            self.target
+        )))
+    }
+}
+
+fn variant(entry: &Entry, launched: &Launched) -> Variant {
+    let variant = &entry.record.variants[launched.variant];
+    Variant {
+        name: variant.name.clone(),
+        is_tuned: variant.kind == Kind::Tuned,
+        digest: variant.artifact.artifact.to_string(),
+        device: launched.device.clone(),
+        not_enforced: launched.not_enforced.clone(),
+    }
+}
+
+fn why_naive(entry: &Entry, launched: &Launched) -> Option<String> {
+    match (entry.record.variants[launched.variant].kind, entry.record.is_tuned()) {
+        (Kind::Tuned, _) => None,
+        (Kind::Naive, true) => Some("no tuned variant is eligible at these extents".to_owned()),
+        (Kind::Naive, false) => {
+            Some("nothing is tuned yet: cargo cutegen tune finds something faster".to_owned())
+        }
+    }
+}
+
+fn rows(
+    subject: &Subject,
+    with: With,
+    against: Compare,
+    launched: Option<&Launched>,
+    folder: &Path,
+) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for (t, tensor) in subject.plan.spec.tensors.iter().enumerate() {
+        if tensor.role == Role::Input {
+            continue;
+        }
+        let elements = tensor.elements(&subject.axes).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        let exact = || Ok((DType::F64, tensors::load(&errand::exact(folder, t))?));
+        let left = |launch| Ok((tensor.dtype, tensors::load(&errand::left(folder, launch, t))?));
+        // the naive kernel is launched behind what it is compared with, and alone behind the reference
+        let (found, other) = match (with, against) {
+            (With::Reference, Compare::Naive) => (exact()?, left(0)?),
+            (With::Reference, Compare::Reference) => (exact()?, exact()?),
+            (With::Tuned | With::Naive, Compare::Naive) => (left(0)?, left(1)?),
+            (With::Tuned | With::Naive, Compare::Reference) => (left(0)?, exact()?),
+        };
+        let value = |(dtype, bytes): &(DType, Vec<u8>), at| element::read(*dtype, bytes, at);
+        let deviation = deviation(elements, |at| value(&found, at), |at| value(&other, at));
+        let index = index(tensor, &subject.axes, deviation.element);
+        let compared = launched.and_then(|launched| launched.compared.get(t).copied().flatten());
+        let bound = compared.map(|compared| bound(tensor, &compared));
+        rows.push(Row {
+            tensor: tensor.name.clone(),
+            against: against.name(),
+            deviation,
+            index,
+            elements,
+            bound,
+        });
+    }
+    Ok(rows)
+}
+
+fn bound(tensor: &Tensor, compared: &Compared) -> Bound {
+    let wrong = compared.wrong.map(|wrong| {
+        let (name, element, found, expected, bound) =
+            (&tensor.name, wrong.element, wrong.found, wrong.expected, wrong.bound);
+        format!("`{name}` element {element}: {found} where the spec gives {expected} within {bound:.3e}")
+    });
+    let Compared { worst_share, judged, not_judged, .. } = *compared;
+    Bound { worst_share, judged, not_judged, wrong }
+}
+
+/// Where an element lies, counted row by row.
+fn index(tensor: &Tensor, axes: &[i64], element: usize) -> Vec<i64> {
+    let mut rest = element as i64;
+    let mut index = Vec::with_capacity(tensor.dims.len());
+    for dim in tensor.dims.iter().rev() {
+        let extent = dim.eval_axes(axes).unwrap_or(1).max(1);
+        index.push(rest % extent);
+        rest /= extent;
+    }
+    index.reverse();
+    index
+}
+
+impl Row {
+    fn text(&self) -> String {
+        let Deviation { absolute, relative, differing, .. } = &self.deviation;
+        let against = match self.against {
+            "naive" => "the naive kernel",
+            _ => "the f64 reference",
+        };
+        let mut text = match differing {
+            0 => format!("   {} against {against}: equal in all {} elements", self.tensor, self.elements),
+            _ => format!(
+                "   {} against {against}: {differing} of {} elements differ, at most {absolute:.3e} absolute (at {:?}), \
+                 {relative:.3e} relative",
+                self.tensor, self.elements, self.index
+            ),
+        };
+        if let Some(Bound { worst_share, judged, not_judged, .. }) = &self.bound {
+            text += &format!("; {:.1} % of the gate's bound over {judged} elements", 100.0 * worst_share);
+            if *not_judged > 0 {
+                text += &format!(", {not_judged} without a usable one");
+            }
+        }
+        text
+    }
+}

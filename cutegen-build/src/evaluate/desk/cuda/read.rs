@@ -1,0 +1,16 @@
+//! Reading what a device's desk holds.
+
+use super::{CudaCase, CudaDesk, Left};
+use crate::evaluate::desk::read::Reading;
+use crate::evaluate::error::Error;
+use crate::evaluate::reference::Expected;
+
+impl Reading for CudaDesk {
+    fn bytes(&self, left: &Left, region: usize) -> Result<Vec<u8>, Error> {
+        left.bytes(region)
+    }
+
+    fn expected(&self, held: &CudaCase) -> Result<Vec<Option<Expected>>, Error> {
+        held.expected.iter().map(|one| one.as_ref().map(super::case::Expectation::all).transpose()).collect()
+    }
+}

@@ -1,0 +1,212 @@
+//! [`Errand`]: variants launched on tensors that somebody brings, and what the reference gives for them. Nothing is
+//! accepted here; the gate draws its own inputs. Tensors come and go as files of dense row-major elements, so that what
+//! a pipe carries stays small.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::tensor::Role;
+use serde::{Deserialize, Serialize};
+
+use super::arena::{Alignment, POISON};
+use super::candidate::{Candidate, Loadable};
+use super::case::contents;
+use super::compare::{Compared, compare};
+use super::desk::read::Reading;
+use super::desk::{Contents, Inputs, Slots};
+use super::element;
+use super::error::Error;
+use super::image::Image;
+use super::inputs::Distribution;
+use super::judge::Session;
+use super::outcome::Outcome;
+use super::protocol::{Action, Job, Region, Reply, Run, ScalarValue};
+use super::reference::Expected;
+use super::session::{Halt, code, program};
+use super::strided::Placed;
+
+/// The longest that a launch on tensors of a user may take.
+const DEADLINE: Duration = Duration::from_secs(300);
+
+/// What is to be launched, and on what.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Errand {
+    /// Where the tensors lie, see [`given`], [`left`] and [`exact`].
+    pub folder: PathBuf,
+    /// Extents of all axes.
+    pub axes: Vec<i64>,
+    /// Values of all scalars.
+    pub scalars: Vec<ScalarValue>,
+    /// Lists of variants, each launched once as the runtime would dispatch it.
+    pub launches: Vec<Vec<Candidate>>,
+    /// Whether the f64 reference is computed, written, and held against every launch.
+    pub reference: bool,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ran {
+    /// One for each launch.
+    pub launched: Vec<Launched>,
+}
+
+/// One launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Launched {
+    /// Position of the variant in its list.
+    pub variant: usize,
+    /// The device, in words.
+    pub device: String,
+    /// Isolation that the system did not give the runner.
+    pub not_enforced: Vec<String>,
+    /// By tensor, inouts and outputs against the reference, where that was computed.
+    pub compared: Vec<Option<Compared>>,
+}
+
+/// The file of an input or inout before a launch.
+#[must_use]
+pub fn given(folder: &Path, tensor: usize) -> PathBuf {
+    folder.join(format!("given.{tensor}"))
+}
+
+/// The file of an inout or output after launch number `launch`.
+#[must_use]
+pub fn left(folder: &Path, launch: usize, tensor: usize) -> PathBuf {
+    folder.join(format!("left.{launch}.{tensor}"))
+}
+
+/// The file of what the reference gives for an inout or output, in f64; NaN where nothing is written.
+#[must_use]
+pub fn exact(folder: &Path, tensor: usize) -> PathBuf {
+    folder.join(format!("exact.{tensor}"))
+}
+
+/// What the gate would draw for every input and inout, dense; none for outputs.
+pub fn drawn(spec: &KernelSpec, seed: u64, axes: &[i64]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let contents = contents(spec, seed, axes, Distribution::Normal)?.into_iter().zip(&spec.tensors);
+    let dense = |(held, tensor): (Option<Vec<u8>>, _)| {
+        held.map(|memory| Ok(Placed::new(tensor, axes)?.gather(memory))).transpose()
+    };
+    contents.map(dense).collect()
+}
+
+impl<D: Reading> Session<D> {
+    /// See [`Judge::run`](super::Judge::run).
+    pub(super) fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
+        match self.try_run(errand) {
+            Ok(ran) => Ok(Ok(ran)),
+            Err(Halt::Outcome(outcome)) => Ok(Err(*outcome)),
+            Err(Halt::Error(error)) => Err(error),
+        }
+    }
+
+    fn try_run(&mut self, errand: &Errand) -> Result<Ran, Halt> {
+        let _shared = self.lease.shared();
+        let contents = self.brought(errand)?;
+        let expected = if errand.reference { self.expected(errand, &contents)? } else { Vec::new() };
+        let mut launched = Vec::new();
+        for (number, variants) in errand.launches.iter().enumerate() {
+            launched.push(self.one(errand, (number, variants), &contents, &expected)?);
+        }
+        Ok(Ran { launched })
+    }
+
+    /// What each tensor holds before a launch, laid out as the spec has it.
+    fn brought(&self, errand: &Errand) -> Result<Contents, Error> {
+        let read = |(t, tensor): (usize, &cutegen_spec::tensor::Tensor)| {
+            if tensor.role == Role::Output {
+                return Ok(None);
+            }
+            let (path, placed) = (given(&errand.folder, t), Placed::new(tensor, &errand.axes)?);
+            let dense = std::fs::read(&path).map_err(|error| unusable(&path, error.to_string()))?;
+            let bytes = element::bytes(tensor.dtype, placed.elements());
+            if dense.len() != bytes {
+                return Err(unusable(&path, format!("has {} bytes instead of {bytes}", dense.len())));
+            }
+            Ok(Some(placed.scatter(dense)))
+        };
+        self.spec.tensors.iter().enumerate().map(read).collect()
+    }
+
+    /// Computes the reference and writes it.
+    fn expected(&self, errand: &Errand, contents: &Contents) -> Result<Vec<Option<Expected>>, Error> {
+        let Errand { folder, axes, scalars, .. } = errand;
+        let contents = contents.clone();
+        let inputs = Inputs { spec: &self.spec, axes, scalars, contents, is_exact: false };
+        let held = self.cases.desk.hold(inputs)?.held;
+        let expected = self.cases.desk.expected(&held)?;
+        for (t, expected) in expected.iter().enumerate() {
+            let Some(expected) = expected else { continue };
+            let placed = Placed::new(&self.spec.tensors[t], axes)?;
+            let dense: Vec<u8> = placed.offsets().flat_map(|at| expected.value[at].to_le_bytes()).collect();
+            write(&exact(folder, t), &dense)?;
+        }
+        Ok(expected)
+    }
+
+    fn one(
+        &mut self,
+        errand: &Errand,
+        (number, variants): (usize, &[Candidate]),
+        contents: &Contents,
+        expected: &[Option<Expected>],
+    ) -> Result<Launched, Halt> {
+        let loaded = self.load(variants)?;
+        let Some((chosen, image)) = self.dispatch(&loaded, &errand.axes, Alignment::Allocator)? else {
+            return Err(Outcome::Blocked(format!("is not eligible at {:?}", errand.axes)).into());
+        };
+        let variant = loaded.iter().position(|one| std::ptr::eq(one, chosen)).unwrap_or(0);
+        let found = self.launch_on(chosen, &image, errand, contents)?;
+        let mut compared = vec![None; self.spec.tensors.len()];
+        let results: Vec<usize> = self.results().collect();
+        for t in results {
+            let (tensor, memory) = (&self.spec.tensors[t], self.cases.desk.bytes(&found, t)?);
+            let expected = expected.get(t).and_then(Option::as_ref);
+            compared[t] = expected.map(|expected| compare(tensor.dtype, &memory, expected));
+            let dense = Placed::new(tensor, &errand.axes)?.gather(memory);
+            write(&left(&errand.folder, number, t), &dense)?;
+        }
+        Ok(Launched { variant, device: self.device(), not_enforced: self.not_enforced(), compared })
+    }
+
+    /// One launch; what it left in inouts and outputs. What it did not write holds [`POISON`].
+    fn launch_on(
+        &mut self,
+        variant: &Loadable,
+        image: &Image,
+        errand: &Errand,
+        contents: &Contents,
+    ) -> Result<D::Left, Halt> {
+        let slots = vec![image.tensors.clone()];
+        let drawn = self.cases.desk.drawn(vec![contents.clone()])?;
+        self.bench(image.bytes)?;
+        let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let placed = [Slots { slots: &slots, workspace: image.workspace }];
+        self.cases.desk.fill_rotation(&mut bench.arena, &drawn, &placed, &image.guards, POISON)?;
+        let job = Job {
+            arena_bytes: image.bytes,
+            axes: errand.axes.clone(),
+            scalars: errand.scalars.clone(),
+            programs: vec![program(code(variant), slots, vec![image.workspace])],
+            action: Action::Run(Run { reload: true, scramble: false, watch_globals: false }),
+        };
+        match self.answer(job, DEADLINE)? {
+            Reply::Done(_) => {}
+            other => return Err(self.unexpected(&other)),
+        }
+        let is_result = |t: usize| self.spec.tensors[t].role != Role::Input;
+        let region = |t: usize| if is_result(t) { image.tensors[t] } else { Region::default() };
+        let regions: Vec<Region> = (0..image.tensors.len()).map(region).collect();
+        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        Ok(self.cases.desk.left(&bench.arena, &regions)?)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    std::fs::write(path, bytes).map_err(|error| unusable(path, error.to_string()))
+}
+
+fn unusable(path: &Path, reason: String) -> Error {
+    Error::File { path: path.to_owned(), reason }
+}
