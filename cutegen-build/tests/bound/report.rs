@@ -22,8 +22,7 @@ pub(crate) const CAP: u64 = 1 << 21;
 const HONEST: usize = 3;
 /// Terms of reductions that an evaluation costs, or ten times that where one element does, and elements that it has at most and at least.
 const WORK: usize = 20_000;
-/// Points that are searched for values that are not finite, and how many of those are taken.
-const LOOKED_AT: i64 = 1 << 18;
+/// Elements that are not finite, of those where that was drawn.
 const SPECIAL: usize = 6;
 const ELEMENTS: std::ops::RangeInclusive<usize> = 12..=256;
 
@@ -173,7 +172,7 @@ impl<'a> Run<'a> {
         sample
     }
 
-    /// Some points where an output is not finite, of the first that there are.
+    /// Some points where an output is not finite, of those whose place says their indices.
     fn special(
         &self,
         machine: &mut Machine<'_>,
@@ -181,10 +180,12 @@ impl<'a> Run<'a> {
         full: &Expected,
         extents: &[i64],
     ) -> Vec<Vec<i64>> {
-        let total = extents.iter().product::<i64>().min(LOOKED_AT);
-        let is_special = |point: &Vec<i64>| !full.value[machine.offset_of(step, point)].is_finite();
+        let total = extents.iter().product::<i64>() as usize;
         let drawn = self.drawn.distribution == Distribution::Specials;
-        (0..total).filter(|_| drawn).map(|n| unravel(n, extents)).filter(is_special).take(SPECIAL).collect()
+        let odd = (0..total.min(full.value.len())).filter(|e| drawn && !full.value[*e].is_finite());
+        let points = odd.map(|element| (element, unravel(element as i64, extents)));
+        let found = points.filter(|(element, point)| machine.offset_of(step, point) == *element);
+        found.map(|(_, point)| point).take(SPECIAL).collect()
     }
 }
 
