@@ -4,6 +4,7 @@
 //! the tests are reported as skipped; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
 
 mod cuda;
+mod flat;
 mod host;
 mod hostile;
 mod install;
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let tests: Vec<Test> =
-        [install::TESTS, cuda::TESTS, host::TESTS, hostile::TESTS, preludes::TESTS].concat();
+        [install::TESTS, cuda::TESTS, host::TESTS, hostile::TESTS, preludes::TESTS, flat::TESTS].concat();
     let wanted =
         |test: &Test| filters.is_empty() || filters.iter().any(|filter| test.0.contains(filter.as_str()));
     let chosen: Vec<Test> = tests.into_iter().filter(wanted).collect();
