@@ -52,7 +52,7 @@ pub(crate) fn prepare(folder: &Path) {
     crate::corpora::prepare(folder, lanes);
     crate::template::prepare(folder, lanes);
     // all of the language: on every core
-    let plans = std::sync::Mutex::new(crate::specs::all().into_iter());
+    let plans = std::sync::Mutex::new(crate::specs::all().into_iter().chain(crate::template::more()));
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {

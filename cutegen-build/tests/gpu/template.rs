@@ -15,6 +15,11 @@ use crate::{Test, fixtures};
 
 pub(crate) const TESTS: &[Test] = flat::TESTS;
 
+/// Plans that `kernel-specs` does not have: their naive kernels and references are needed, too.
+pub(crate) fn more() -> Vec<Plan> {
+    flat::more()
+}
+
 /// Every candidate of a plan, named without a compiler.
 fn proposed(plan: &Plan) -> Vec<Candidate> {
     Templates { toolchain: String::new() }.propose(plan, &Feedback::default())

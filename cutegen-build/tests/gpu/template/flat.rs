@@ -30,10 +30,14 @@ const TIMED: [&str; 6] = ["silu_mul", "gelu_bf16", "relu", "swiglu_packed", "rop
 /// Of the other kernels, one candidate in so many is judged.
 const EACH: usize = 11;
 
+/// Plans of kernels that `kernel-specs` does not have.
+pub(super) fn more() -> Vec<Plan> {
+    specs::read(MORE).iter().map(specs::plan).collect()
+}
+
 /// Every plan with what is judged of it.
 pub(super) fn all() -> Vec<(Plan, Vec<Candidate>)> {
-    let more = specs::read(MORE).iter().map(specs::plan).collect();
-    let plans: Vec<Plan> = [specs::plans(false), more].concat();
+    let plans: Vec<Plan> = [specs::plans(false), more()].concat();
     let flat = plans.into_iter().filter(|plan| FAMILIES.contains(&plan.family.name()));
     flat.map(|plan| (chosen(&plan), plan)).map(|(candidates, plan)| (plan, candidates)).collect()
 }

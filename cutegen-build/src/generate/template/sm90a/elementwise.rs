@@ -143,7 +143,6 @@ fn candidate(
     }
     let (source, contract) = (source(plan, nest, &laid, point, width), contract(plan, nest, point, width));
     let (source, contract) = name_entry(&source, &contract, toolchain);
-    let inner = nest.arguments().min(nest.axes[nest.inner()]);
     Some(Candidate {
         name: format!("elementwise-{}", point.name),
         kind: Kind::Tuned,
@@ -151,7 +150,7 @@ fn candidate(
         source,
         contract,
         eligibility: Eligibility(laid.conditions()),
-        tiles: vec![(inner, width * point.unroll * point.threads)],
+        tiles: vec![(nest.last_axis(), width * point.unroll * point.threads)],
     })
 }
 

@@ -76,6 +76,11 @@ impl Nest {
         product(self.flat.iter().copied())
     }
 
+    /// The axis of the spec that runs fastest along the columns.
+    pub(super) fn last_axis(&self) -> usize {
+        self.flat.last().copied().unwrap_or(self.axes[self.inner()])
+    }
+
     /// The extent of an axis that no run-time axis enters.
     pub(super) fn extent(&self, axis: usize) -> Option<i64> {
         constant(&self.spec.axes, &IntExpr::Axis(axis))

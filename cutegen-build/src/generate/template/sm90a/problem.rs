@@ -1,26 +1,21 @@
 //! [`Problem`]: what a nest loads, computes and stores, as the C++ `struct Problem` that the elementwise and the scan
-//! template are written against; and what must hold of addresses and extents for it to be right.
+//! template are written against.
 //!
 //! Each distinct load of the math is a slot. Over the lanes of a vector a slot is a window, shared by slots that lie
 //! beside each other, or scattered: an element a lane. Knows no launch and no configuration but the width of a vector.
 
-use std::collections::BTreeMap;
-
-use cutegen_spec::eligibility::Condition;
-use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Expr, Index, Kind, Place};
 use cutegen_spec::tensor::Role;
 
-use super::lanes::{Lanes, Vectors, gcd};
-use super::nest::{Nest, stride_axes};
+use super::lanes::Lanes;
+use super::nest::{Nest, Output};
 use crate::print::c::{self, Dialect, element, literal};
 
+mod laid;
 mod text;
 
+pub(super) use laid::Laid;
 pub(super) use text::value_type;
-
-/// Bytes of the widest access.
-const ACCESS_BYTES: i64 = 16;
 
 /// A distinct load.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,22 +24,6 @@ struct Slot {
     index: Vec<Index>,
     /// Read only where the index is inside.
     padded: bool,
-}
-
-/// Consecutive elements that the lanes of a vector read or write: from `low` to `high` beyond the sum of the terms.
-#[derive(Clone, Debug)]
-struct Window {
-    tensor: usize,
-    lanes: Lanes,
-    low: i64,
-    high: i64,
-}
-
-/// How the lanes of a vector reach a slot: a window, or an element each.
-#[derive(Clone, Debug)]
-enum Reach {
-    Window { window: usize, picks: Vec<i64> },
-    Scattered,
 }
 
 /// The loads and values of a nest.
@@ -108,8 +87,7 @@ impl<'a> Problem<'a> {
     /// Whether every address and integer has a text for one column.
     fn is_readable(&self) -> bool {
         let one = self.nest.vectors(1, &[]);
-        let stored =
-            |output: &super::nest::Output| one.address(Place::Tensor(output.tensor), &output.index).is_some();
+        let stored = |output: &Output| one.address(Place::Tensor(output.tensor), &output.index).is_some();
         self.slots.iter().all(|slot| {
             !c::is_packed(self.dtype(slot.tensor))
                 && one.address(Place::Tensor(slot.tensor), &slot.index).is_some()
@@ -153,158 +131,10 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// A problem at one width of vectors.
-pub(super) struct Laid<'a> {
-    problem: &'a Problem<'a>,
-    width: i64,
-    assumed: Vec<usize>,
-    windows: Vec<Window>,
-    reaches: Vec<Reach>,
-    stores: Vec<Option<Window>>,
-}
-
-impl<'a> Laid<'a> {
-    /// Lays out windows of `width` lanes. Extents count as multiples of the width where that makes accesses wider.
-    pub(super) fn new(problem: &'a Problem<'a>, width: i64) -> Self {
-        let mut laid = Self::assuming(problem, width, Vec::new());
-        let mut wanted: Vec<usize> =
-            laid.narrow().into_iter().flat_map(|t| stride_axes(&problem.nest.spec, t)).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        if width > 1 && !wanted.is_empty() {
-            let other = Self::assuming(problem, width, wanted);
-            if other.narrow().len() < laid.narrow().len() {
-                laid = other;
-            }
-        }
-        laid
-    }
-
-    fn assuming(problem: &'a Problem<'a>, width: i64, assumed: Vec<usize>) -> Self {
-        let mut laid =
-            Laid { problem, width, assumed, windows: Vec::new(), reaches: Vec::new(), stores: Vec::new() };
-        for slot in &problem.slots {
-            let reach = laid.reach(slot);
-            laid.reaches.push(reach);
-        }
-        laid.drop_sparse();
-        laid.stores = problem.nest.outputs.iter().map(|output| laid.store(output)).collect();
-        laid
-    }
-
-    fn vectors(&self) -> Vectors<'a> {
-        self.problem.nest.vectors(self.width, &self.assumed)
-    }
-
-    fn reach(&mut self, slot: &Slot) -> Reach {
-        let lanes = self.vectors().address(Place::Tensor(slot.tensor), &slot.index);
-        let Some(lanes) = lanes.filter(|lanes| !slot.padded && span(lanes) <= 2 * self.width) else {
-            return Reach::Scattered;
-        };
-        let (low, high) = ends(&lanes);
-        let beside = |window: &Window| {
-            window.tensor == slot.tensor
-                && window.lanes.same_terms(&lanes)
-                && window.high.max(high) - window.low.min(low) < 2 * self.width
-        };
-        let picks = lanes.offsets().to_vec();
-        if let Some(at) = self.windows.iter().position(beside) {
-            let window = &mut self.windows[at];
-            (window.low, window.high) = (window.low.min(low), window.high.max(high));
-            return Reach::Window { window: at, picks };
-        }
-        self.windows.push(Window { tensor: slot.tensor, lanes, low, high });
-        Reach::Window { window: self.windows.len() - 1, picks }
-    }
-
-    /// Slots whose window holds more single accesses than the slot has lanes are read by lane.
-    fn drop_sparse(&mut self) {
-        let sparse: Vec<bool> =
-            self.windows.iter().map(|w| self.access(w) == 1 && w.size() > self.width).collect();
-        for reach in &mut self.reaches {
-            if matches!(reach, Reach::Window { window, .. } if sparse[*window]) {
-                *reach = Reach::Scattered;
-            }
-        }
-    }
-
-    fn store(&self, output: &super::nest::Output) -> Option<Window> {
-        let lanes = self.vectors().address(Place::Tensor(output.tensor), &output.index)?;
-        let (low, high) = ends(&lanes);
-        let in_order = lanes.offsets().iter().enumerate().all(|(j, offset)| *offset == low + j as i64);
-        in_order.then_some(Window { tensor: output.tensor, lanes, low, high })
-    }
-
-    /// Elements of an access: a power of two that divides the window, its place, and fits 16 bytes.
-    fn access(&self, window: &Window) -> i64 {
-        let by = gcd(window.lanes.divisor_at(window.low), window.size());
-        let most = ACCESS_BYTES / self.problem.dtype(window.tensor).bytes() as i64;
-        // vectors of one column are for any address
-        if self.width == 1 { 1 } else { gcd(by, 1 << 8).min(most) }
-    }
-
-    fn used(&self) -> impl Iterator<Item = (usize, &Window)> {
-        let read = |at: &usize| {
-            self.reaches.iter().any(|reach| matches!(reach, Reach::Window { window, .. } if window == at))
-        };
-        self.windows.iter().enumerate().filter(move |(at, _)| read(at))
-    }
-
-    /// Every window, read or written.
-    fn all(&self) -> impl Iterator<Item = &Window> {
-        self.used().map(|(_, window)| window).chain(self.stores.iter().flatten())
-    }
-
-    /// Tensors whose accesses are narrower than their windows allow.
-    fn narrow(&self) -> Vec<usize> {
-        let most = |window: &Window| {
-            let all = ACCESS_BYTES / self.problem.dtype(window.tensor).bytes() as i64;
-            gcd(window.size(), 1 << 8).min(all)
-        };
-        self.all().filter(|window| self.access(window) < most(window)).map(|window| window.tensor).collect()
-    }
-
-    /// Whether any access takes more than one element.
-    pub(super) fn is_vectorised(&self) -> bool {
-        self.all().any(|window| self.access(window) > 1)
-    }
-
-    /// Whether a lane of its own stores each element of an output.
-    pub(super) fn scatters_stores(&self) -> bool {
-        self.stores.iter().any(Option::is_none)
-    }
-
-    /// What must hold of a launch.
-    pub(super) fn conditions(&self) -> Vec<Condition> {
-        let mut aligned: BTreeMap<usize, u64> = BTreeMap::new();
-        for window in self.all() {
-            let element = self.problem.dtype(window.tensor).bytes() as i64;
-            let bytes = (self.access(window) * element).cast_unsigned();
-            if self.access(window) > 1 {
-                let known = aligned.entry(window.tensor).or_insert(bytes);
-                *known = bytes.max(*known);
-            }
-        }
-        let multiple = |axis: &usize| Condition::Divides { expr: IntExpr::Axis(*axis), by: self.width };
-        let addresses = aligned.into_iter().map(|(tensor, bytes)| Condition::Aligned { tensor, bytes });
-        addresses.chain(self.assumed.iter().map(multiple)).collect()
-    }
-}
-
-impl Window {
-    fn size(&self) -> i64 {
-        self.high - self.low + 1
-    }
-}
-
-fn ends(lanes: &Lanes) -> (i64, i64) {
-    let all = || lanes.offsets().iter().copied();
-    (all().min().unwrap_or(0), all().max().unwrap_or(0))
-}
-
+/// Elements from the first that a lane takes to the last.
 fn span(lanes: &Lanes) -> i64 {
-    let (low, high) = ends(lanes);
-    high - low + 1
+    let all = || lanes.offsets().iter();
+    all().max().zip(all().min()).map_or(1, |(high, low)| high - low + 1)
 }
 
 impl Dialect for Problem<'_> {

@@ -1,11 +1,15 @@
 //! The scan template: one running reduction along the last axis, with what its results are used for.
 
+mod point;
+
 use cutegen_spec::contract::{Arg, Contract, Initial, Step as Launch, WorkspacePart, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::{Expr, Index, Kind, Place, ReduceOp, as_vars};
 use cutegen_spec::record;
+
+use point::{POINTS, Point};
 
 use super::nest::Nest;
 use super::problem::{Laid, Problem, value_type};
@@ -21,100 +25,6 @@ const TOTALS: &str = include_str!("scan_totals.cu.in");
 
 /// Terms of a thread that stay in registers.
 const TERMS_MAX: i64 = 32;
-
-/// One point of the template's space.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    name: &'static str,
-    /// Warps of a row.
-    warps: i64,
-    /// Rows of a block.
-    rows: i64,
-    unroll: i64,
-    /// Bytes of a vector in the tensor that takes most per lane; none where a vector is one element.
-    vec_bytes: Option<i64>,
-    /// Tiles of a chunk, where a row is cut into chunks.
-    chunk: Option<i64>,
-    load: &'static str,
-    streaming: bool,
-}
-
-/// `w8r1u4v16-os`: warps of a row, rows of a block, unroll, vector bytes (`e`: single elements); `x2`: chunks of two
-/// tiles; loads once, streaming stores.
-const POINTS: [&str; 36] = [
-    "w1r4u2v16-os",
-    "w1r4u4v16-os",
-    "w1r8u4v16-os",
-    "w1r4u8v16-os",
-    "w1r8u8v16-os",
-    "w2r2u2v16-os",
-    "w2r4u4v16-os",
-    "w2r2u8v16-os",
-    "w4r1u1v16-os",
-    "w4r1u2v16-os",
-    "w4r1u2v16",
-    "w4r2u2v16-os",
-    "w4r1u4v16-os",
-    "w4r2u4v16-os",
-    "w4r1u8v16-os",
-    "w4r1u8v16",
-    "w8r1u1v16-os",
-    "w8r1u2v16-os",
-    "w8r1u2v16",
-    "w8r1u4v16-os",
-    "w8r1u4v16",
-    "w8r1u4v16-o",
-    "w16r1u1v16-os",
-    "w16r1u2v16-os",
-    "w16r1u2v16",
-    "w32r1u1v16-os",
-    "w32r1u1v16",
-    "w4r1u2v16x1",
-    "w8r1u1v16x1",
-    "w8r1u2v16x1",
-    "w8r1u4v16x1",
-    "w8r1u4v16x4",
-    "w16r1u2v16x1",
-    "w1r4u4e",
-    "w8r1u4e",
-    "w8r1u4ex8",
-];
-
-impl Point {
-    /// Reads a name of [`POINTS`].
-    fn parse(name: &'static str) -> Option<Self> {
-        let (shape, flags) = name.split_once('-').unwrap_or((name, ""));
-        let (shape, chunk) = match shape.split_once('x') {
-            Some((shape, chunk)) => (shape, Some(chunk.parse().ok()?)),
-            None => (shape, None),
-        };
-        let (warps, rest) = shape.strip_prefix('w')?.split_once('r')?;
-        let (rows, rest) = rest.split_once('u')?;
-        let (unroll, vec_bytes) = match rest.strip_suffix('e') {
-            Some(unroll) => (unroll, None),
-            None => rest.split_once('v').map(|(unroll, bytes)| (unroll, bytes.parse().ok()))?,
-        };
-        Some(Self {
-            name,
-            warps: warps.parse().ok()?,
-            rows: rows.parse().ok()?,
-            unroll: unroll.parse().ok()?,
-            vec_bytes,
-            chunk,
-            load: if flags.contains('o') { "ONCE" } else { "CACHED" },
-            streaming: flags.contains('s'),
-        })
-    }
-
-    fn threads(self) -> i64 {
-        32 * self.warps * self.rows
-    }
-
-    /// Vectors of a tile.
-    fn tile(self) -> i64 {
-        32 * self.warps * self.unroll
-    }
-}
 
 /// One scan over the loops of a nest.
 struct Scan {
@@ -182,13 +92,13 @@ impl Scan {
             source,
             contract,
             eligibility: self.eligibility(&laid, width),
-            tiles: vec![(self.nest.axes[self.nest.inner()], width * point.tile())],
+            tiles: vec![(self.nest.last_axis(), width * point.tile())],
         })
     }
 
     /// Whether rows of a known length are whole vectors, keep most threads busy, and are long enough for chunks.
     fn fits(&self, point: Point, width: i64) -> bool {
-        let Some(columns) = self.nest.extent(self.nest.axes[self.nest.inner()]) else { return true };
+        let Some(columns) = self.nest.extent(self.nest.last_axis()) else { return true };
         let tile = point.tile() * width;
         let single = point.vec_bytes.is_none();
         columns % width == 0
@@ -199,7 +109,7 @@ impl Scan {
     fn eligibility(&self, laid: &Laid<'_>, width: i64) -> Eligibility {
         let mut conditions = laid.conditions();
         let whole = Condition::Divides { expr: self.nest.columns(), by: width };
-        let known = self.nest.extent(self.nest.axes[self.nest.inner()]).is_some();
+        let known = self.nest.extent(self.nest.last_axis()).is_some();
         if width > 1 && !known && !conditions.contains(&whole) {
             conditions.push(whole);
         }
@@ -333,18 +243,4 @@ fn reads_written(nest: &Nest, body: &Expr) -> bool {
         }
     });
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{POINTS, Point};
-
-    #[test]
-    fn every_name_is_a_point() {
-        for name in POINTS {
-            let point = Point::parse(name).expect(name);
-            assert!(point.threads() <= 1024 && point.warps * point.unroll <= 32, "{point:?}");
-            assert!(point.chunk.is_none() || point.rows == 1, "a chunk is of one row: {point:?}");
-        }
-    }
 }

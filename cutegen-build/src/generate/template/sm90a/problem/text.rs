@@ -3,7 +3,8 @@
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Kind, Place};
 
-use super::{Laid, Problem, Reach, Slot, Window, pointer};
+use super::laid::{Laid, Reach, Window};
+use super::{Problem, Slot, pointer};
 use crate::print::c::{self, element};
 
 /// What a template is filled with.
