@@ -18,6 +18,7 @@ use cutegen_spec::edition::spec_file;
 use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 use cutegen_spec::target::Target;
 
+use crate::library;
 use crate::setup::{compiled, cuda, setup};
 
 pub(crate) const TESTS: &[crate::Test] = &[
@@ -28,31 +29,22 @@ pub(crate) const TESTS: &[crate::Test] = &[
 
 /// Families that this file answers for.
 const FAMILIES: [&str; 2] = ["elementwise", "scan"];
-/// A thread may use so many registers before fewer than half of an H200's threads are resident.
-const REGISTERS_MAX: u32 = 128;
-
 /// What `kernel-specs` does not have.
 const MORE: &str = include_str!("flat.toml");
 
-fn plans() -> Vec<Plan> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel-specs");
-    let files = walkdir::WalkDir::new(root).sort_by_file_name().into_iter().map(|e| e.expect("readable"));
-    let toml = files.filter(|e| e.path().extension().is_some_and(|e| e == "toml"));
-    let texts = toml.map(|e| std::fs::read_to_string(e.path()).expect("readable"));
-    let read = |text: String| {
-        let document = spec_file(&text, &Default::default());
-        assert_eq!(document.errors, []);
-        document.kernels
-    };
+/// Plans of the families, for a GPU.
+pub(crate) fn plans() -> Vec<Plan> {
+    let document = spec_file(MORE, &Default::default());
+    assert_eq!(document.errors, []);
     let target = Target::parse("sm_90a").expect("a target");
-    let specs = texts.chain([MORE.to_owned()]).flat_map(read);
+    let specs = library::all().into_iter().map(|plan| plan.spec).chain(document.kernels);
     specs
         .map(|spec| Plan::new(&spec, &target))
         .filter(|plan| FAMILIES.contains(&plan.family.name()))
         .collect()
 }
 
-fn candidates(plan: &Plan) -> Vec<Candidate> {
+pub(crate) fn candidates(plan: &Plan) -> Vec<Candidate> {
     Templates { toolchain: String::new() }.propose(plan, &Feedback::default())
 }
 
@@ -80,7 +72,7 @@ fn keep(folder: &Path, plan: &Plan, candidate: &Candidate) {
 }
 
 /// An H200, with as many blocks as fit any kernel of so many threads.
-fn device(threads: i64) -> impl Fn(DeviceProp) -> Option<i64> {
+pub(crate) fn device(threads: i64) -> impl Fn(DeviceProp) -> Option<i64> {
     move |prop| {
         Some(match prop {
             DeviceProp::SmCount => 132,
@@ -170,7 +162,6 @@ fn compiles(plan: &Plan, candidate: &Candidate, setup: &CompileSetup) {
         let (registers, stack) = (kernel.registers.unwrap_or(0), kernel.stack_bytes.unwrap_or(0));
         println!("  {name}: {registers} registers, {stack} bytes of stack, {seconds:.1} s");
         assert_eq!(stack, 0, "{name} spills");
-        assert!(registers <= REGISTERS_MAX, "{name}: {registers} registers");
     }
     assert!(artifact.log_warnings.is_empty(), "{name}: {:?}", artifact.log_warnings);
 }

@@ -37,7 +37,7 @@ struct Point {
 
 /// `v16u4t256-ospd`: vector bytes (`e`: single elements), unroll, threads; loads once (`f`: and first to leave L2),
 /// streaming stores, persistent grid, programmatic launch.
-const POINTS: [&str; 33] = [
+const POINTS: [&str; 32] = [
     "v16u1t128",
     "v16u1t256",
     "v16u1t256-os",
@@ -55,7 +55,6 @@ const POINTS: [&str; 33] = [
     "v16u4t256-os",
     "v16u4t256-fs",
     "v16u4t512-os",
-    "v16u8t128",
     "v16u8t128-os",
     "v16u8t256-os",
     "v16u2t256-osp",
