@@ -4,9 +4,13 @@
 //! the tests are reported as skipped; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
 
 mod cuda;
+mod emulated;
+mod flat;
 mod host;
 mod hostile;
 mod install;
+#[path = "../bound/library.rs"]
+mod library;
 mod preludes;
 mod setup;
 
@@ -22,8 +26,16 @@ fn main() -> ExitCode {
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let tests: Vec<Test> =
-        [install::TESTS, cuda::TESTS, host::TESTS, hostile::TESTS, preludes::TESTS].concat();
+    let tests: Vec<Test> = [
+        install::TESTS,
+        cuda::TESTS,
+        host::TESTS,
+        hostile::TESTS,
+        preludes::TESTS,
+        flat::TESTS,
+        emulated::TESTS,
+    ]
+    .concat();
     let wanted =
         |test: &Test| filters.is_empty() || filters.iter().any(|filter| test.0.contains(filter.as_str()));
     let chosen: Vec<Test> = tests.into_iter().filter(wanted).collect();

@@ -47,15 +47,13 @@ pub(crate) fn prepare(folder: &Path) {
     fresh(reference_in(folder, &crate::bars::reference()));
     fresh(own_cubin_in(folder, KERNELS, &OPTIONS));
     copy_specs(&crate::specs::texts_in(folder));
-    let sources = crate::faults::sources()
-        .chain(crate::sanitized::sources())
-        .chain(crate::template::sources())
-        .chain(crate::bars::sources());
+    let sources = crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::bars::sources());
     sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     crate::corpora::prepare(folder, lanes);
+    crate::template::prepare(folder, lanes);
     // all of the language: on every core
-    let plans = std::sync::Mutex::new(crate::specs::all().into_iter());
+    let plans = std::sync::Mutex::new(crate::specs::all().into_iter().chain(crate::template::more()));
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {

@@ -1,88 +1,55 @@
-//! The elementwise template, with a few of its configurations, on the device.
+//! The templates of sm_90a on the device: their candidates as the search would propose them, judged and timed. A file
+//! for each group of families; what they compile is compiled beforehand by `--prepare`.
 
-use cutegen_build::evaluate::{Candidate, Outcome};
+mod flat;
 
-use crate::Test;
-use crate::bench;
+use std::path::Path;
+use std::sync::Mutex;
 
-pub(crate) const TESTS: &[Test] =
-    &[("template::configurations_are_right", configurations_are_right), ("template::speeds", speeds)];
+use cutegen_build::evaluate;
+use cutegen_build::generate::template::Templates;
+use cutegen_build::generate::{Candidate, Feedback, Generator as _};
+use cutegen_build::plan::Plan;
 
-const TEMPLATE: &str = include_str!("../../src/generate/template/sm90a/elementwise.cu.in");
-const PRELUDE: &str = include_str!("../../src/generate/template/sm90a/prelude.cuh.in");
+use crate::{Test, fixtures};
 
-/// Bytes of a vector, unroll, threads, loads, stores, persistent.
-type Config = (u32, u32, u32, &'static str, &'static str, bool);
+pub(crate) const TESTS: &[Test] = flat::TESTS;
 
-const CONFIGS: &[Config] = &[
-    (16, 1, 128, "ONCE", "STREAMING", false),
-    (16, 2, 256, "ONCE", "STREAMING", false),
-    (16, 4, 128, "ONCE", "STREAMING", false),
-    (16, 4, 256, "ONCE", "STREAMING", false),
-    (16, 4, 256, "CACHED", "CACHED", false),
-    (16, 4, 256, "ONCE", "STREAMING", true),
-    (32, 2, 256, "ONCE", "STREAMING", false),
-    (16, 8, 128, "ONCE", "CACHED", false),
-];
-
-/// Large enough for the roof: 100 MB each way.
-const LARGE: [i64; 2] = [4096, 8192];
-
-fn source((vec, unroll, threads, load, store, _): Config) -> String {
-    let config = format!(
-        "constexpr int VEC_BYTES = {vec};\nconstexpr int UNROLL = {unroll};\nconstexpr int THREADS = {threads};\n\
-         constexpr Load LOAD = Load::{load};\nconstexpr Store STORE = Store::{store};"
-    );
-    let types = "using Elements = tuple<bf16, bf16, bf16>;\n\
-                 constexpr bool READ[] = {true, true, false};\nconstexpr bool WRITTEN[] = {false, false, true};";
-    let holes = [
-        ("@HEADER@", "// y = silu(g) * x"),
-        ("@PRELUDE@", &PRELUDE.replace("@NARROW@", "true")),
-        ("@CONFIG@", &config),
-        ("@TYPES@", types),
-        ("@MEMBERS@", ""),
-        ("@BODY@", "    v[2] = cg_silu(v[1]) * v[0];"),
-        ("@ENTRY@", "candidate"),
-        ("@PARAMS@", "bf16* t0, bf16* t1, bf16* t2, int64_t a0, int64_t a1"),
-        ("@LENGTH@", "a0 * a1"),
-        ("@SCALARS@", ""),
-        ("@POINTERS@", "t0, t1, t2"),
-    ];
-    holes.iter().fold(TEMPLATE.to_owned(), |text, (hole, filling)| text.replace(hole, filling))
+/// Plans that `kernel-specs` does not have: their naive kernels and references are needed, too.
+pub(crate) fn more() -> Vec<Plan> {
+    flat::more()
 }
 
-fn candidate(config: Config) -> Candidate {
-    let (vec, unroll, threads, .., persistent) = config;
-    let tiles = format!("ceil_div(a0 * a1, {})", vec / 2 * unroll * threads);
-    let grid = if persistent { format!("min({tiles}, sm_count * max_blocks_per_sm)") } else { tiles };
-    let contract = bench::STEP.replace("ceil_div(a0 * a1, 256)", &grid).replace("256", &threads.to_string());
-    let aligned = "t0 aligned 16 and t1 aligned 16 and t2 aligned 16";
-    bench::eligible(&source(config), &["candidate"], &contract, aligned)
+/// Every candidate of a plan, named without a compiler.
+fn proposed(plan: &Plan) -> Vec<Candidate> {
+    Templates { toolchain: String::new() }.propose(plan, &Feedback::default())
 }
 
-pub(crate) fn sources() -> impl Iterator<Item = (String, Vec<&'static str>)> {
-    CONFIGS.iter().map(|config| (source(*config), vec!["candidate"]))
-}
-
-fn configurations_are_right() {
-    let mut judge = bench::judge();
-    for config in CONFIGS {
-        let outcome = judge.full(&[candidate(*config), bench::honest()]).expect("the machine works");
-        assert!(matches!(outcome, Outcome::Passed { .. }), "{config:?}: {outcome}");
+/// A candidate as the gate takes it.
+fn for_gate(candidate: &Candidate) -> evaluate::Candidate {
+    evaluate::Candidate {
+        artifact: fixtures::cubin(&candidate.source, &entries(candidate)),
+        contract: candidate.contract.clone(),
+        eligibility: candidate.eligibility.clone(),
+        prefer: Default::default(),
     }
 }
 
-fn speeds() {
-    let mut judge = bench::judge();
-    let bytes = 3.0 * 2.0 * LARGE.iter().product::<i64>() as f64;
-    for config in CONFIGS {
-        let compared =
-            judge.compare(&candidate(*config), &bench::honest(), &LARGE).expect("the machine works");
-        let timed = compared.expect("both are timed");
-        let rate = bytes / timed.candidate_us / 1e6;
-        println!(
-            "    {config:?}: {:.1} us, {rate:.2} TB/s, {:.3} of the plain kernel",
-            timed.candidate_us, timed.speedup
-        );
-    }
+fn entries(candidate: &Candidate) -> Vec<&str> {
+    candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect()
+}
+
+/// Compiles all that the tests take into `folder`, in `lanes`.
+pub(crate) fn prepare(folder: &Path, lanes: usize) {
+    let queue = Mutex::new(flat::all().into_iter().flat_map(|(_, candidates)| candidates));
+    std::thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(|| {
+                while let Some(candidate) = { queue.lock().expect("not poisoned").next() } {
+                    let path = fixtures::cubin_in(folder, &candidate.source, &entries(&candidate));
+                    println!("{}", path.display());
+                }
+            });
+        }
+    });
 }
