@@ -9,6 +9,7 @@ mod hostile;
 mod install;
 mod preludes;
 mod setup;
+mod templates;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let tests: Vec<Test> =
-        [install::TESTS, cuda::TESTS, host::TESTS, hostile::TESTS, preludes::TESTS].concat();
+        [install::TESTS, cuda::TESTS, host::TESTS, hostile::TESTS, preludes::TESTS, templates::TESTS]
+            .concat();
     let wanted =
         |test: &Test| filters.is_empty() || filters.iter().any(|filter| test.0.contains(filter.as_str()));
     let chosen: Vec<Test> = tests.into_iter().filter(wanted).collect();

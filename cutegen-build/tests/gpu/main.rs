@@ -14,6 +14,7 @@ mod faults;
 mod fixtures;
 mod incumbents;
 mod measured;
+mod rows;
 mod sanitized;
 #[path = "../scan/mod.rs"]
 mod scan;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         &[corpora::COMPILED][..],
         faults::TESTS,
         template::TESTS,
+        rows::TESTS,
         sanitized::TESTS,
         speed::TESTS,
         specs::TESTS,

@@ -3,6 +3,8 @@
 //! Sources take their parameters in the order of [`print::all_args`]; the README beside the templates describes
 //! placeholders and configurations.
 
+mod rowwise;
+
 use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
@@ -83,6 +85,9 @@ impl Point {
 
 /// Every candidate for the plan; none when no template computes its family or precision.
 pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
+    if let Family::Rowwise { rows: Some(rows), .. } = &plan.family {
+        return rowwise::candidates(plan, rows, toolchain);
+    }
     let Family::Elementwise { plain: Some(family) } = &plan.family else { return Vec::new() };
     let shape = |t: usize| &plan.spec.tensors[t].dims;
     let flat = (0..plan.spec.tensors.len()).all(|t| shape(t) == shape(family.out));
@@ -211,6 +216,11 @@ fn sums_a_sigmoid(value: &Expr) -> bool {
         }
     });
     found
+}
+
+/// The same of everything a plan computes.
+fn sums_a_sigmoid_in(plan: &Plan) -> bool {
+    plan.schedule.steps.iter().any(|step| sums_a_sigmoid(step.value.expr()))
 }
 
 /// Loads are registers: `v[t]` is the element of tensor t.
