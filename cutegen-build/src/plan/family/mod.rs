@@ -11,7 +11,7 @@ use cutegen_spec::spec::KernelSpec;
 
 use super::schedule::{Schedule, Step, Value};
 pub use contraction::Roles;
-pub use rows::{Access, Reduced, Rows, constant};
+pub use rows::{Access, Merge, Reduced, Rows, constant};
 use shape::Reduction;
 pub use simple::{Contraction, Elementwise, Operand, Rowwise};
 

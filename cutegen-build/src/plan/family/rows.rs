@@ -1,6 +1,8 @@
 //! [`Rows`]: rows that are reduced and mapped, as templates that stream them need it: every step over one set of loop
 //! variables, each access that runs along a row told apart. Knows schedules and memory order, no template.
 
+mod merge;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cutegen_spec::axis::Extent;
@@ -9,6 +11,8 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::{Expr, Index, Kind, Loop, Place, ReduceOp};
 use cutegen_spec::spec::{KernelSpec, Multiply};
 use cutegen_spec::tensor::{Role, Tensor};
+
+pub use merge::Merge;
 
 use super::shape::root;
 use crate::plan::schedule::{Schedule, Step, Value};

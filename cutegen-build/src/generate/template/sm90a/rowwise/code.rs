@@ -2,6 +2,7 @@
 //! all its elements, and the types of its streams. Knows no configuration.
 
 mod held;
+mod merge;
 
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Expr, Index, Kind, Place, ReduceOp};
@@ -108,9 +109,11 @@ impl Printer<'_> {
         format!(
             "using Streams = tuple<{streams}>;\nusing Sinks = tuple<{sinks}>;\nusing Ops = tuple<{ops}>;\n\
              constexpr int LEVELS = {};\nconstexpr int LEVEL[] = {{{levels}}};\n\
+             constexpr bool MERGES = {};                     // whether parts of a row do level 1 by themselves\n\
              constexpr bool ALONG[] = {{{along}}};                // whether a stream is another one in each row\n\
              constexpr bool USED[LEVELS + 1][{}] = {{{}}};        // by a level of reductions, the last by the sinks",
             self.rows.levels(),
+            self.rows.merges().is_some(),
             self.rows.streams.len(),
             list(used)
         )
@@ -142,10 +145,11 @@ impl Printer<'_> {
         format!(
             "// What all elements of a row share.\nstruct Held {{\n{}}};\n\n\
              // r holds the statistics so far, v the values of the streams at column j.\n\
-             struct Math {{\n{members}{known}{vars}\n{}\n{bases}\n{sinks}\n{}\n{terms}\n{outputs}\n{finish}}};",
+             struct Math {{\n{members}{known}{vars}\n{}\n{bases}\n{sinks}\n{}\n{terms}\n{outputs}\n{finish}{}}};",
             self.held_members(),
             self.seat(),
-            self.prepare()
+            self.prepare(),
+            self.merges()
         )
     }
 

@@ -75,6 +75,16 @@ impl<'a> Layout<'a> {
         self.rows.levels()
     }
 
+    /// Whether parts of a row do the second level by themselves.
+    pub(super) fn merges(&self) -> bool {
+        self.rows.merges().is_some()
+    }
+
+    /// How often the parts of a row meet.
+    pub(super) fn passes(&self) -> usize {
+        if self.merges() { 1 } else { self.levels() }
+    }
+
     /// Reductions of a row.
     pub(super) fn statistics(&self) -> i64 {
         self.rows.reductions.len() as i64

@@ -95,10 +95,14 @@ fn config(shape: Shape) -> String {
     )
 }
 
-/// A kernel a level, and one that writes.
+/// A kernel a pass, and one that writes.
 fn entries(layout: &Layout<'_>) -> String {
-    let levels = layout.levels();
-    let call = |n: usize| if n < levels { format!("reduce<{n}>") } else { "finish".to_owned() };
+    let passes = layout.passes();
+    let call = |n: usize| match n {
+        _ if n == passes => "finish".to_owned(),
+        _ if layout.merges() => "reduce_both".to_owned(),
+        _ => format!("reduce<{n}>"),
+    };
     let one = |n: usize| {
         format!(
             "extern \"C\" __global__ void __launch_bounds__(BLOCK) @ENTRY@_{n}(\n    @PARAMS@, uint2* w0) {{\n  @AXES@\n  \
@@ -106,7 +110,7 @@ fn entries(layout: &Layout<'_>) -> String {
             call(n)
         )
     };
-    (0..=levels).map(one).collect()
+    (0..=passes).map(one).collect()
 }
 
 fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape, blocks: &IntExpr) -> Contract {
@@ -122,8 +126,8 @@ fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape, blocks: &IntExpr) ->
         co_resident: false,
     };
     let last = if layout.has_sinks() { blocks } else { &layout.count };
-    let mut steps: Vec<Step> = (0..layout.levels()).map(|n| step(n, blocks)).collect();
-    steps.push(step(layout.levels(), last));
+    let mut steps: Vec<Step> = (0..layout.passes()).map(|n| step(n, blocks)).collect();
+    steps.push(step(layout.passes(), last));
     let partial = op(IntOp::Mul, blocks.clone(), 8 * layout.statistics());
     Contract { workspace: vec![WorkspacePart { bytes: partial, initial: Initial::Undefined }], steps }
 }
