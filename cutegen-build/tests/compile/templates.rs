@@ -1,6 +1,7 @@
 //! What the rowwise templates propose for the kernels of `kernel-specs` on sm_90a compiles, keeps its fragments in
 //! registers and fits a multiprocessor. One candidate a kernel, another kind for each, so that all kinds have their
-//! turn; `CUTEGEN_TEMPLATES=all` compiles every candidate, and the name of a kernel every one of that kernel.
+//! turn, and every kind for rows of any length; `CUTEGEN_TEMPLATES=all` compiles every candidate, and a part
+//! of `KERNEL CANDIDATE` those that have it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,6 +29,9 @@ const SMEM: i64 = 227 * 1024;
 /// Kernels whose rows the templates must fill, lest a change empties this test.
 const FILLED_LEAST: usize = 30;
 
+/// Kernels of the tests in `rows`, whose rows are of any length and whose sums merge.
+const ANY_LENGTH: [&str; 2] = ["any_softmax", "any_layer_norm"];
+
 fn rows_compile() {
     let which = std::env::var("CUTEGEN_TEMPLATES").unwrap_or_default();
     let plans: Vec<Plan> = plans().into_iter().filter(|plan| !candidates(plan).is_empty()).collect();
@@ -37,15 +41,16 @@ fn rows_compile() {
         let name = plan.spec.name.as_str();
         let all = candidates(plan);
         let chosen: Vec<&Candidate> = match which.as_str() {
+            "" if ANY_LENGTH.contains(&name) => kinds(&all).into_values().collect(),
             "" => nth_kind(&all, number).into_iter().collect(),
             "all" => all.iter().collect(),
-            only => all.iter().filter(|_| only == name).collect(),
+            only => all.iter().filter(|c| format!("{name} {}", c.name).contains(only)).collect(),
         };
         println!("  {name}: {} candidates", all.len());
         compiled_some |= !chosen.is_empty();
         chosen.into_iter().for_each(|candidate| check(plan, candidate));
     }
-    assert!(compiled_some, "no kernel is called {which}");
+    assert!(compiled_some, "no candidate is called {which}");
 }
 
 /// The plans of `kernel-specs` on sm_90a that are rows.
@@ -61,6 +66,7 @@ fn plans() -> Vec<Plan> {
     let target = Target::parse("sm_90a").expect("a target");
     texts
         .map(|file| std::fs::read_to_string(file).expect("readable"))
+        .chain([include_str!("../rows/specs.toml").to_owned()])
         .flat_map(|text| spec_file(&text, &Default::default()).kernels)
         .map(|spec| Plan::new(&spec, &target))
         .filter(|plan| matches!(plan.family, Family::Rowwise { .. }))
@@ -71,15 +77,20 @@ fn candidates(plan: &Plan) -> Vec<Candidate> {
     Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default())
 }
 
-/// The first candidate of one of the kinds: template and whether it has vectors, a cluster.
-fn nth_kind(all: &[Candidate], n: usize) -> Option<&Candidate> {
-    let mut kinds: BTreeMap<String, &Candidate> = BTreeMap::new();
+/// The first candidate of each kind: template and whether it has vectors, a cluster.
+fn kinds(all: &[Candidate]) -> BTreeMap<String, &Candidate> {
+    let mut kinds = BTreeMap::new();
     for candidate in all {
         let home = candidate.name.split('-').nth(1).unwrap_or_default();
         let cluster = candidate.contract.steps[0].cluster[0].to_string();
         let scalar = candidate.name.contains("-x1t");
         kinds.entry(format!("{home} {scalar} {}", cluster != "1")).or_insert(candidate);
     }
+    kinds
+}
+
+fn nth_kind(all: &[Candidate], n: usize) -> Option<&Candidate> {
+    let kinds = kinds(all);
     let count = kinds.len().max(1);
     kinds.into_values().nth(n % count)
 }

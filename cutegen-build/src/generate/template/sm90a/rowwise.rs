@@ -13,6 +13,7 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
+use cutegen_spec::math::{Expr, Unary};
 use cutegen_spec::record::Kind;
 use cutegen_spec::tensor::Role;
 
@@ -23,6 +24,7 @@ use super::PRELUDE;
 use crate::generate::{Candidate, name_entry};
 use crate::plan::Plan;
 use crate::plan::family::Rows;
+use crate::plan::schedule::Value;
 
 const ROWS: &str = include_str!("rows.cuh.in");
 const BLOCK: &str = include_str!("block.cuh.in");
@@ -75,7 +77,7 @@ fn source(plan: &Plan, code: &Code, point: &Point) -> String {
     let spec = &plan.spec;
     let header = format!("// {}: {}", point.name, spec.math.canonical().trim_end().replace('\n', "\n// "));
     let narrow = spec.tensors_with(Role::Output).all(|t| spec.tensors[t].dtype == DType::Bf16);
-    let narrow = narrow && !super::sums_a_sigmoid_in(plan);
+    let narrow = narrow && !super::sums_a_sigmoid_in(plan) && !reduces_a_sigmoid(plan);
     let prelude = fill(PRELUDE, &[("NARROW", &narrow.to_string())]);
     let rows = fill(ROWS, &[("CONFIG", &point.config), ("TYPES", &code.types), ("MATH", &code.math)]);
     let mut holes = vec![
@@ -93,6 +95,19 @@ fn source(plan: &Plan, code: &Code, point: &Point) -> String {
         holes.insert(0, ("ENTRIES", entries));
     }
     fill(point.template, &holes)
+}
+
+/// Whether a reduction is over the result of a sigmoid-like function: its error then is no longer hidden by rounding.
+fn reduces_a_sigmoid(plan: &Plan) -> bool {
+    let mut found = false;
+    for step in &plan.schedule.steps {
+        if let Value::Reduce { body, .. } = &step.value {
+            body.visit(&mut |e| {
+                found |= matches!(e, Expr::Unary(Unary::Sigmoid | Unary::Silu | Unary::GeluTanh, _));
+            });
+        }
+    }
+    found
 }
 
 /// What every template is configured with.
