@@ -154,7 +154,8 @@ fn registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
                 out.push(Shape { once: false, streaming: false, ..shape });
             }
             let scalar = Shape { vec: 1, unroll: unroll * 4, ..shape };
-            if is_worth_registers(layout, &scalar) && *rows <= 8 && scalar.unroll >= 8 {
+            let telling = layout.length().is_some() || [32, 128, 512].contains(threads);
+            if is_worth_registers(layout, &scalar) && *rows <= 8 && scalar.unroll >= 8 && telling {
                 out.push(scalar);
             }
         }
@@ -163,7 +164,8 @@ fn registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
         for threads in [128, 256, 512, 1024] {
             for unroll in [1, 2, 4] {
                 let shape = Shape { threads, unroll, cluster, ..base };
-                if is_worth_registers(layout, &shape) && shape.capacity() / cluster >= 1024 {
+                let telling = layout.length().is_some() || [256, 1024].contains(&threads);
+                if is_worth_registers(layout, &shape) && shape.capacity() / cluster >= 1024 && telling {
                     out.push(shape);
                 }
             }
@@ -178,7 +180,8 @@ fn is_worth_registers(layout: &Layout<'_>, shape: &Shape) -> bool {
     // one depth is enough where a row may have any length, and few rows a block
     let usual =
         shape.unroll == if shape.vec == 1 { 16 } else { 4 } && shape.block() <= shape.threads.max(128);
-    fits && (least == most || usual) && fits_registers(layout, shape)
+    let alone = shape.rows == 1 || layout.count != IntExpr::Const(1);
+    fits && alone && (least == most || usual) && fits_registers(layout, shape)
 }
 
 fn fits_registers(layout: &Layout<'_>, shape: &Shape) -> bool {

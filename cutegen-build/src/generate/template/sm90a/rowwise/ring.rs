@@ -46,10 +46,10 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
     let vec = (16 / layout.widest()).max(1);
     let bytes: i64 = layout.kept().iter().sum();
     let mut points = Vec::new();
-    for (threads, chunk_bytes) in [(512, 16384), (256, 8192), (512, 8192)] {
+    for (threads, chunk_bytes) in [(512, 16384), (256, 8192)] {
         let unroll = chunk_bytes / (threads * vec * bytes);
         let stages = SMEM_MAX / chunk_bytes;
-        for slice in [stages / 2, stages * 5 / 8, stages * 3 / 4, stages - 1] {
+        for slice in [stages / 2, stages * 5 / 8, stages - 1] {
             let shape = Shape { vec, threads, unroll, slice, stages };
             if (1..=8).contains(&unroll) && layout.range.1 > shape.chunk() * slice {
                 points.extend(point(plan, layout, shape));

@@ -48,7 +48,6 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
         (wide, 256, 4, 16384, 528),
         (wide, 512, 4, 16384, 264),
         (wide, 512, 4, 32768, 264),
-        (wide, 1024, 2, 32768, 132),
         (1, 512, 8, 16384, 528),
     ];
     let shapes = shapes.map(|(vec, threads, unroll, part, most)| Shape { vec, threads, unroll, part, most });
