@@ -13,6 +13,7 @@ mod install;
 mod library;
 mod preludes;
 mod setup;
+mod templates;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         preludes::TESTS,
         flat::TESTS,
         emulated::TESTS,
+        templates::TESTS,
     ]
     .concat();
     let wanted =

@@ -52,11 +52,16 @@ pub(crate) fn prepare(folder: &Path) {
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     crate::corpora::prepare(folder, lanes);
     crate::template::prepare(folder, lanes);
-    // all of the language: on every core
+    // templates of rows and all of the language: on every core
+    let rows = std::sync::Mutex::new(crate::rows::sources().into_iter());
     let plans = std::sync::Mutex::new(crate::specs::all().into_iter().chain(crate::template::more()));
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
+                while let Some((source, entries)) = { rows.lock().expect("not poisoned").next() } {
+                    let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+                    fresh(cubin_in(folder, &source, &entries));
+                }
                 while let Some(plan) = { plans.lock().expect("not poisoned").next() } {
                     let (source, entries, _) = crate::specs::printed(&plan);
                     let entries: Vec<&str> = entries.iter().map(String::as_str).collect();

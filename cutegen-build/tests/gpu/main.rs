@@ -17,6 +17,7 @@ mod incumbents;
 mod measured;
 #[path = "../planting/mod.rs"]
 mod planting;
+mod rows;
 mod sanitized;
 #[path = "../scan/mod.rs"]
 mod scan;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         faults::TESTS,
         sharing::TESTS,
         template::TESTS,
+        rows::TESTS,
         sanitized::TESTS,
         speed::TESTS,
         errand::TESTS,

@@ -71,7 +71,14 @@ fn widen(spec: &mut KernelSpec) {
 
 /// Sources and entries of every kernel, to be compiled beforehand; and references.
 pub(crate) fn all() -> Vec<Plan> {
-    [plans(false), plans(true), read(LARGE).iter().map(plan).collect(), crate::measured::plans()].concat()
+    [
+        plans(false),
+        plans(true),
+        read(LARGE).iter().map(plan).collect(),
+        crate::measured::plans(),
+        crate::rows::plans(),
+    ]
+    .concat()
 }
 
 /// The printed kernel with its entries named.

@@ -7,6 +7,7 @@ mod elementwise;
 mod lanes;
 mod nest;
 mod problem;
+mod rowwise;
 mod scan;
 
 use cutegen_spec::dtype::DType;
@@ -26,9 +27,11 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
     match &plan.family {
         Family::Elementwise { .. } => elementwise::candidates(plan, toolchain),
         Family::Scan { .. } => scan::candidates(plan, toolchain),
-        Family::Contraction { .. } | Family::Rowwise { .. } | Family::Window | Family::General { .. } => {
-            Vec::new()
-        }
+        Family::Rowwise { rows: Some(rows), .. } => rowwise::candidates(plan, rows, toolchain),
+        Family::Contraction { .. }
+        | Family::Rowwise { rows: None, .. }
+        | Family::Window
+        | Family::General { .. } => Vec::new(),
     }
 }
 
@@ -60,4 +63,9 @@ fn sums_a_sigmoid(value: &Expr) -> bool {
         }
     });
     found
+}
+
+/// The same of everything a plan computes.
+fn sums_a_sigmoid_in(plan: &Plan) -> bool {
+    plan.schedule.steps.iter().any(|step| sums_a_sigmoid(step.value.expr()))
 }

@@ -2,6 +2,7 @@
 
 mod contraction;
 pub mod matmul;
+mod rows;
 mod shape;
 mod simple;
 
@@ -10,6 +11,7 @@ use cutegen_spec::spec::KernelSpec;
 
 use super::schedule::{Schedule, Step, Value};
 pub use contraction::Roles;
+pub use rows::{Access, Merge, Reduced, Rows, constant};
 use shape::Reduction;
 pub use simple::{Contraction, Elementwise, Operand, Rowwise};
 
@@ -34,8 +36,10 @@ pub enum Family {
     Rowwise {
         /// The reduced axes.
         over: Vec<usize>,
-        /// What the present templates fill, if they can.
+        /// What the `host` templates fill, if they can.
         plain: Option<Rowwise>,
+        /// What the templates of devices fill, if they can.
+        rows: Option<Rows>,
     },
     /// A reduction of every prefix along an axis.
     Scan {
@@ -123,7 +127,8 @@ pub fn classify(spec: &KernelSpec, schedule: &Schedule) -> Family {
     }
     if reductions.iter().all(|r| r.is_whole && !r.slides && r.over == reductions[0].over) {
         let over = reductions[0].over.clone();
-        return Family::Rowwise { over, plain: simple::rowwise(spec, schedule) };
+        let (plain, rows) = (simple::rowwise(spec, schedule), rows::rows(spec, schedule));
+        return Family::Rowwise { over, plain, rows };
     }
     if reductions.iter().all(|r| r.is_whole && r.slides) {
         return Family::Window;

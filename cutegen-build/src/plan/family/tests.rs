@@ -4,7 +4,7 @@ use cutegen_spec::edition::spec_file;
 use cutegen_spec::settings::Settings;
 use cutegen_spec::target::Target;
 
-use super::{Family, Roles};
+use super::{Family, Merge, Roles, Rows};
 use crate::plan::Plan;
 
 fn family(axes: &str, tensors: &str, math: &str) -> Family {
@@ -82,4 +82,52 @@ fn the_reason_names_the_axes() {
     assert!(found.is("fused graph"), "{found:?}");
     let why = found.why_general().unwrap_or_default();
     assert!(why.contains("(c)") && why.contains("(b)"), "{why}");
+}
+
+fn rows(axes: &str, tensors: &str, math: &str) -> Rows {
+    match family(axes, tensors, math) {
+        Family::Rowwise { rows: Some(rows), .. } => rows,
+        other => panic!("{other:?}"),
+    }
+}
+
+const ROW: &str = "inputs = { x = 'f32[m, d]', w = 'f32[d]' }\noutputs = { y = 'f32[m, d]' }";
+
+#[test]
+fn rows_have_levels_and_streams() {
+    let norm = rows("m = 3, d = 8", ROW, "y[m, d] = layer_norm(d, x[m, d], 1e-5) * w[d]");
+    assert_eq!(norm.reductions.iter().map(|r| r.level).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(norm.streams.iter().map(|s| norm.is_of_the_row(s)).collect::<Vec<_>>(), [true, false]);
+    assert_eq!((norm.sinks.len(), norm.scalars.len()), (1, 0));
+    let blocks = rows(
+        "m = 3, d = 256, db = 2, di = 128",
+        "inputs = { x = 'bf16[m, d]' }\noutputs = { q = 'f8e4m3[m, d]', s = 'f32[m, db]' }",
+        "c[m, db] = max(di, abs(x[m, db * 128 + di]))\nq[m, d] = x[m, d] / c[m, d / 128]\ns[m, db] = c[m, db]",
+    );
+    assert_eq!(
+        (blocks.rows.len(), blocks.cols.len(), blocks.streams.len()),
+        (2, 1, 1),
+        "parts of an axis are rows"
+    );
+    assert_eq!((blocks.sinks.len(), blocks.scalars.len()), (1, 1));
+    let gathered = "inputs = { x = 'f32[n, d]', id = { type = 'i32[m]', range = '0..n' } }\noutputs = { y = 'f32[m, d]' }";
+    let gathered = rows("m = 3, n = 5, d = 8", gathered, "y[m, d] = softmax(d, x[id[m], d])");
+    assert_eq!(gathered.streams.len(), 1, "a row by index is read along memory");
+}
+
+#[test]
+fn sums_over_a_maximum_or_a_mean_merge() {
+    let merges = |math| rows("m = 3, d = 8", ROW, math).merges();
+    assert!(matches!(
+        merges("y[m, d] = w[d] * softmax(d, x[m, d])").as_deref(),
+        Some([Merge::Exponentials { .. }])
+    ));
+    let norm = merges("y[m, d] = layer_norm(d, x[m, d], 1e-5) * w[d]");
+    assert!(matches!(norm.as_deref(), Some([Merge::Squares { .. }])), "{norm:?}");
+    assert_eq!(merges("y[m, d] = rms_norm(d, x[m, d], 1e-5) * w[d]"), None, "one level");
+    let other = "t[m] = max(d, x[m, d])\ns[m] = sum(d, exp(x[m, d] * w[d] - t[m]))\ny[m, d] = x[m, d] / s[m]";
+    assert_eq!(merges(other), None, "the maximum is of something else");
+    let absolute =
+        "u[m] = mean(d, x[m, d])\ns[m] = sum(d, abs(x[m, d] - u[m]))\ny[m, d] = x[m, d] * w[d] / s[m]";
+    assert_eq!(merges(absolute), None, "not a square");
 }

@@ -1,0 +1,160 @@
+//! Candidates of the rowwise templates: every legal point of their space for a plan's rows, with its contract and the
+//! launches it is right for. The README beside the templates describes holes and names.
+
+mod code;
+mod layout;
+mod resident;
+mod ring;
+mod split;
+#[cfg(test)]
+mod tests;
+
+use cutegen_spec::contract::Contract;
+use cutegen_spec::dtype::DType;
+use cutegen_spec::eligibility::{Condition, Eligibility};
+use cutegen_spec::int_expr::{IntExpr, IntOp};
+use cutegen_spec::math::{Expr, Unary};
+use cutegen_spec::record::Kind;
+use cutegen_spec::tensor::Role;
+
+use self::code::Code;
+use self::layout::Layout;
+use super::super::fill::fill;
+use super::PRELUDE;
+use crate::generate::{Candidate, name_entry};
+use crate::plan::Plan;
+use crate::plan::family::Rows;
+use crate::plan::schedule::Value;
+
+const ROWS: &str = include_str!("rows.cuh.in");
+const BLOCK: &str = include_str!("block.cuh.in");
+
+/// Bytes of shared memory for rows; the rest of a multiprocessor's 227 KB is for statistics and barriers.
+const SMEM_MAX: i64 = 212 * 1024;
+
+/// A point of a template's space, filled in.
+struct Point {
+    /// `rows-x8t256u2`, say.
+    name: String,
+    template: &'static str,
+    /// The lines of `@CONFIG@`.
+    config: String,
+    /// The entries, where the template leaves them open.
+    entries: Option<String>,
+    contract: Contract,
+    conditions: Vec<Condition>,
+    /// Elements along a row between which behaviour changes.
+    tile: i64,
+}
+
+/// Every candidate for the plan's rows.
+pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str) -> Vec<Candidate> {
+    let layout = Layout::of(plan, rows);
+    let code = code::code(plan, rows);
+    let points = [resident::points(plan, &layout), split::points(plan, &layout), ring::points(plan, &layout)];
+    points.into_iter().flatten().map(|point| candidate(plan, rows, &code, point, toolchain)).collect()
+}
+
+fn candidate(plan: &Plan, rows: &Rows, code: &Code, point: Point, toolchain: &str) -> Candidate {
+    let source = source(plan, code, &point);
+    let (source, contract) = name_entry(&source, &point.contract, toolchain);
+    let tiles = match rows.cols.as_slice() {
+        [col] => vec![(plan.schedule.vars[*col], point.tile)],
+        _ => Vec::new(),
+    };
+    Candidate {
+        origin: format!("template sm90a/{}", point.name),
+        name: point.name,
+        kind: Kind::Tuned,
+        source,
+        contract,
+        eligibility: Eligibility(point.conditions),
+        tiles,
+    }
+}
+
+fn source(plan: &Plan, code: &Code, point: &Point) -> String {
+    let spec = &plan.spec;
+    let header = format!("// {}: {}", point.name, spec.math.canonical().trim_end().replace('\n', "\n// "));
+    let narrow = spec.tensors_with(Role::Output).all(|t| spec.tensors[t].dtype == DType::Bf16);
+    let narrow = narrow && !super::sums_a_sigmoid_in(plan) && !reduces_a_sigmoid(plan);
+    let prelude = fill(PRELUDE, &[("NARROW", &narrow.to_string())]);
+    let rows = fill(ROWS, &[("CONFIG", &point.config), ("TYPES", &code.types), ("MATH", &code.math)]);
+    let mut holes = vec![
+        ("HEADER", header.as_str()),
+        ("PRELUDE", &prelude),
+        ("ROWS", &rows),
+        ("BLOCK", BLOCK),
+        ("PARAMS", &code.params),
+        ("AXES", &code.axes),
+        ("MEMBERS", &code.members),
+        ("ROW_COUNT", &code.rows),
+        ("COLUMNS", &code.columns),
+    ];
+    if let Some(entries) = &point.entries {
+        holes.insert(0, ("ENTRIES", entries));
+    }
+    fill(point.template, &holes)
+}
+
+/// Whether a reduction is over the result of a sigmoid-like function: its error then is no longer hidden by rounding.
+fn reduces_a_sigmoid(plan: &Plan) -> bool {
+    let mut found = false;
+    for step in &plan.schedule.steps {
+        if let Value::Reduce { body, .. } = &step.value {
+            body.visit(&mut |e| {
+                found |= matches!(e, Expr::Unary(Unary::Sigmoid | Unary::Silu | Unary::GeluTanh, _));
+            });
+        }
+    }
+    found
+}
+
+/// What every template is configured with.
+struct Config {
+    home: &'static str,
+    vec: i64,
+    threads: i64,
+    unroll: i64,
+    rows: i64,
+    cluster: i64,
+    /// Elements that parts of a row are multiples of.
+    unit: i64,
+    stages: i64,
+    once: bool,
+    streaming: bool,
+    early: bool,
+    /// Every thread has all its vectors.
+    whole: bool,
+    producer: bool,
+}
+
+impl Config {
+    /// The lines of `@CONFIG@`.
+    fn lines(&self) -> String {
+        let numbers = [
+            ("VEC", self.vec),
+            ("THREADS", self.threads),
+            ("UNROLL", self.unroll),
+            ("ROWS", self.rows),
+            ("CLUSTER", self.cluster),
+            ("SLICE_UNIT", self.unit),
+            ("STAGES", self.stages),
+        ];
+        let numbers: String =
+            numbers.iter().map(|(name, value)| format!("constexpr int {name} = {value};\n")).collect();
+        let (load, store) =
+            (if self.once { "ONCE" } else { "CACHED" }, if self.streaming { "STREAMING" } else { "CACHED" });
+        format!(
+            "constexpr Row ROW = Row::{};\n{numbers}constexpr Load LOAD = Load::{load};\n\
+             [[maybe_unused]] constexpr Store STORE = Store::{store};\nconstexpr bool EARLY = {};\n\
+             constexpr bool WHOLE = {};\nconstexpr bool HAS_PRODUCER = {};",
+            self.home, self.early, self.whole, self.producer
+        )
+    }
+}
+
+/// `a op b`.
+fn op(op: IntOp, a: IntExpr, b: i64) -> IntExpr {
+    IntExpr::op(op, a, IntExpr::Const(b))
+}

@@ -1,0 +1,183 @@
+//! [`Layout`]: how rows lie in memory, and what must hold of extents and addresses for vectors of a width.
+
+use std::collections::BTreeSet;
+
+use cutegen_spec::axis::largest;
+use cutegen_spec::dtype::DType;
+use cutegen_spec::eligibility::Condition;
+use cutegen_spec::int_expr::{IntExpr, IntOp};
+use cutegen_spec::math::Index;
+
+use super::op;
+use crate::plan::Plan;
+use crate::plan::family::{Access, Rows, constant};
+
+/// The rows of a plan, as a template's space needs them.
+pub(super) struct Layout<'a> {
+    plan: &'a Plan,
+    rows: &'a Rows,
+    /// Number of rows.
+    pub(super) count: IntExpr,
+    /// Elements of a row.
+    pub(super) columns: IntExpr,
+    /// The shortest and the longest row of the domain.
+    pub(super) range: (i64, i64),
+}
+
+impl<'a> Layout<'a> {
+    pub(super) fn of(plan: &'a Plan, rows: &'a Rows) -> Self {
+        let product = |vars: &[usize]| {
+            let axes = vars.iter().map(|v| IntExpr::Axis(plan.schedule.vars[*v]));
+            axes.reduce(|a, b| IntExpr::op(IntOp::Mul, a, b)).unwrap_or(IntExpr::Const(1))
+        };
+        let (count, columns) = (product(&rows.rows), product(&rows.cols));
+        let most = largest(&plan.spec.axes).and_then(|axes| columns.eval_axes(&axes)).unwrap_or(i64::MAX);
+        let least = constant(&plan.spec, &columns).unwrap_or(1);
+        Layout { plan, rows, count, columns, range: (least, most) }
+    }
+
+    /// The length of every row, if there is but one.
+    pub(super) fn length(&self) -> Option<i64> {
+        constant(&self.plan.spec, &self.columns)
+    }
+
+    fn dtype(&self, access: &Access) -> DType {
+        self.plan.spec.tensors[access.tensor].dtype
+    }
+
+    fn accesses(&self) -> impl Iterator<Item = &Access> {
+        self.rows.streams.iter().chain(self.rows.sinks.iter().map(|(access, _)| access))
+    }
+
+    /// Bytes of the widest element along a row.
+    pub(super) fn widest(&self) -> i64 {
+        self.accesses().map(|a| self.dtype(a).bytes() as i64).max().unwrap_or(4)
+    }
+
+    /// Bytes of each stream that belongs to the row, an element.
+    pub(super) fn kept(&self) -> Vec<i64> {
+        let own = self.rows.streams.iter().filter(|s| self.rows.is_of_the_row(s));
+        own.map(|s| self.dtype(s).bytes() as i64).collect()
+    }
+
+    /// Whether some stream is the same for all rows, and only the sinks use it.
+    pub(super) fn has_weights(&self) -> bool {
+        self.rows.streams.iter().any(|s| !self.rows.is_of_the_row(s))
+    }
+
+    /// Whether anything is written along a row.
+    pub(super) fn has_sinks(&self) -> bool {
+        !self.rows.sinks.is_empty()
+    }
+
+    /// Levels of reductions.
+    pub(super) fn levels(&self) -> usize {
+        self.rows.levels()
+    }
+
+    /// Whether parts of a row do the second level by themselves.
+    pub(super) fn merges(&self) -> bool {
+        self.rows.merges().is_some()
+    }
+
+    /// How often the parts of a row meet.
+    pub(super) fn passes(&self) -> usize {
+        if self.merges() { 1 } else { self.levels() }
+    }
+
+    /// Reductions of a row.
+    pub(super) fn statistics(&self) -> i64 {
+        self.rows.reductions.len() as i64
+    }
+
+    /// What must hold for vectors of `vec` elements, and for copies of whole 16 bytes where `bulk`; `None` when it never
+    /// does.
+    pub(super) fn vectors(&self, vec: i64, bulk: bool) -> Option<Vec<Condition>> {
+        if vec == 1 && !bulk {
+            return Some(Vec::new());
+        }
+        let mut divided: BTreeSet<(i64, IntExpr)> = BTreeSet::from([(vec, self.columns.clone())]);
+        for access in self.accesses() {
+            let whole = 16 / self.dtype(access).bytes() as i64;
+            let by = if bulk { vec.max(whole) } else { vec };
+            divided.insert((by, self.columns.clone()));
+            divided.extend(self.steps(access)?.into_iter().map(|step| (by, step)));
+        }
+        let mut conditions = Vec::new();
+        for (by, expr) in divided {
+            match constant(&self.plan.spec, &expr) {
+                Some(value) if value % by == 0 => {}
+                Some(_) => return None,
+                None => conditions.push(Condition::Divides { expr, by }),
+            }
+        }
+        let tensors: BTreeSet<usize> = self.accesses().map(|a| a.tensor).collect();
+        conditions.extend(tensors.into_iter().map(|tensor| Condition::Aligned { tensor, bytes: 16 }));
+        Some(conditions)
+    }
+
+    /// Element counts whose multiples are all the places at which rows of `access` start.
+    fn steps(&self, access: &Access) -> Option<Vec<IntExpr>> {
+        let tensor = &self.plan.spec.tensors[access.tensor];
+        let first = access.index.len() - self.rows.cols.len();
+        let stride = |d: usize| match &tensor.strides {
+            Some(strides) => strides[d].clone(),
+            None => product(&tensor.dims[d + 1..]),
+        };
+        let mut steps = Vec::new();
+        for (d, index) in access.index.iter().enumerate().take(first) {
+            if *index != Index::Const(0) {
+                steps.push(stride(d));
+            }
+        }
+        if let Some(Index::Op(IntOp::Add, a, b)) = access.index.get(first) {
+            let offset = if self.rows.cols.contains(&a.as_var().unwrap_or(usize::MAX)) { b } else { a };
+            let mut terms = Vec::new();
+            self.terms(offset, &mut terms)?;
+            steps.extend(terms.into_iter().map(|term| IntExpr::op(IntOp::Mul, term, stride(first))));
+        }
+        Some(steps)
+    }
+
+    /// Element counts whose multiples sum up to `index`.
+    fn terms(&self, index: &Index, out: &mut Vec<IntExpr>) -> Option<()> {
+        match index {
+            Index::Const(value) => out.push(IntExpr::Const(*value)),
+            Index::Extent(axis) => out.push(IntExpr::Axis(*axis)),
+            Index::Op(IntOp::Add, a, b) => {
+                self.terms(a, out)?;
+                self.terms(b, out)?;
+            }
+            Index::Op(IntOp::Mul, a, b) => match (a.as_ref(), b.as_ref()) {
+                (_, Index::Const(by)) | (Index::Const(by), _) => out.push(IntExpr::Const(*by)),
+                (_, Index::Extent(by)) | (Index::Extent(by), _) => out.push(IntExpr::Axis(*by)),
+                _ => return None,
+            },
+            Index::Var(_) | Index::Read(..) => out.push(IntExpr::Const(1)),
+            Index::Op(..) => return None,
+        }
+        Some(())
+    }
+
+    /// Columns of a block where `cluster` share a row, at most.
+    pub(super) fn slice(&self, cluster: i64, unit: i64) -> IntExpr {
+        op(IntOp::Mul, op(IntOp::CeilDiv, self.columns.clone(), cluster * unit), unit)
+    }
+
+    /// `expr <= bound`, unless that is known; `None` when it never holds.
+    pub(super) fn at_most(&self, expr: IntExpr, bound: i64) -> Option<Vec<Condition>> {
+        match constant(&self.plan.spec, &expr) {
+            Some(value) if value <= bound => Some(Vec::new()),
+            Some(_) => None,
+            None => {
+                let largest = largest(&self.plan.spec.axes).and_then(|axes| expr.eval_axes(&axes));
+                let always = largest.is_some_and(|value| value <= bound);
+                Some(if always { Vec::new() } else { vec![Condition::AtMost { expr, bound }] })
+            }
+        }
+    }
+}
+
+fn product(dims: &[IntExpr]) -> IntExpr {
+    dims.iter().cloned().reduce(|a, b| IntExpr::op(IntOp::Mul, a, b)).unwrap_or(IntExpr::Const(1))
+}

@@ -1,0 +1,266 @@
+//! The space of `rowwise.cu.in`: one launch, a row to a part of a warp, a block or a cluster.
+
+use cutegen_spec::contract::{Contract, Step};
+use cutegen_spec::int_expr::{IntExpr, IntOp};
+
+use super::layout::Layout;
+use super::{Config, Point, SMEM_MAX, op};
+use crate::generate::ENTRY;
+use crate::plan::Plan;
+use crate::print;
+
+const TEMPLATE: &str = include_str!("../rowwise.cu.in");
+
+/// Barriers of a block, one a chunk.
+const STAGES: i64 = 64;
+/// Registers of a multiprocessor.
+const REGISTERS: i64 = 65536;
+/// What a thread needs besides fragments and values.
+const REGISTERS_APART: i64 = 32;
+
+/// Where a row lies between its passes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Registers,
+    Shared,
+    Global,
+}
+
+/// One point: `reg-x8t256u2q1c1-osw`.
+#[derive(Clone, Copy)]
+struct Shape {
+    home: Home,
+    /// Elements of a vector.
+    vec: i64,
+    /// Threads of a row in a block.
+    threads: i64,
+    /// Vectors of a thread at a time.
+    unroll: i64,
+    /// Rows of a block.
+    rows: i64,
+    /// Blocks of a row.
+    cluster: i64,
+    /// Loads past L1.
+    once: bool,
+    /// Stores first to be evicted.
+    streaming: bool,
+    /// Weights are loaded before the first reduction.
+    early: bool,
+}
+
+impl Shape {
+    fn name(&self) -> String {
+        let home = match self.home {
+            Home::Registers => "reg",
+            Home::Shared => "smem",
+            Home::Global => "read",
+        };
+        let flags: String = [(self.once, 'o'), (self.streaming, 's'), (self.early, 'w')]
+            .iter()
+            .filter_map(|(on, letter)| on.then_some(*letter))
+            .collect();
+        let shape =
+            format!("{home}-x{}t{}u{}q{}c{}", self.vec, self.threads, self.unroll, self.rows, self.cluster);
+        if flags.is_empty() { shape } else { format!("{shape}-{flags}") }
+    }
+
+    /// Elements that the blocks of a row hold at a time.
+    fn capacity(&self) -> i64 {
+        self.threads * self.unroll * self.vec * self.cluster
+    }
+
+    fn block(&self) -> i64 {
+        self.threads * self.rows
+    }
+}
+
+/// Every legal point.
+pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
+    shapes(layout).into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
+}
+
+/// The space, before what a plan forbids.
+fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
+    let wide = (16 / layout.widest()).max(1);
+    let base = Shape {
+        home: Home::Registers,
+        vec: wide,
+        threads: 32,
+        unroll: 1,
+        rows: 1,
+        cluster: 1,
+        once: true,
+        streaming: true,
+        early: false,
+    };
+    let mut all = Vec::new();
+    registers(layout, base, &mut all);
+    for (threads, unroll, cluster) in [
+        (256, 2, 1),
+        (512, 2, 1),
+        (512, 4, 1),
+        (1024, 2, 1),
+        (256, 4, 2),
+        (512, 2, 2),
+        (512, 4, 4),
+        (512, 4, 8),
+        (512, 4, 16),
+    ] {
+        let shape = Shape { home: Home::Shared, threads, unroll, cluster, ..base };
+        if is_worth_shared(layout, &shape) {
+            all.push(shape);
+        }
+    }
+    for (vec, threads, unroll) in [(wide, 256, 4), (wide, 512, 4), (wide, 1024, 2), (1, 256, 8), (1, 1024, 8)]
+    {
+        all.push(Shape { home: Home::Global, vec, threads, unroll, ..base });
+    }
+    all
+}
+
+/// Shared memory is for rows that registers hold badly.
+fn is_worth_shared(layout: &Layout<'_>, shape: &Shape) -> bool {
+    let slice = layout.range.1 / shape.cluster;
+    slice * layout.kept().iter().sum::<i64>() >= 4096 && slice >= shape.threads * shape.vec
+}
+
+fn registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
+    let aligned: &[(i64, i64)] = &[
+        (8, 16),
+        (8, 32),
+        (16, 8),
+        (16, 16),
+        (32, 4),
+        (32, 8),
+        (64, 2),
+        (64, 4),
+        (128, 1),
+        (128, 2),
+        (256, 1),
+        (512, 1),
+        (1024, 1),
+    ];
+    for (threads, rows) in aligned {
+        for unroll in [1, 2, 4, 8] {
+            let shape = Shape { threads: *threads, rows: *rows, unroll, ..base };
+            if !is_worth_registers(layout, &shape) {
+                continue;
+            }
+            out.push(shape);
+            if layout.has_weights() && *threads >= 32 {
+                out.push(Shape { early: true, ..shape });
+            }
+            if *rows <= 4 && layout.length().is_some() {
+                out.push(Shape { once: false, streaming: false, ..shape });
+            }
+            let scalar = Shape { vec: 1, unroll: unroll * 4, ..shape };
+            let telling = layout.length().is_some() || [32, 128, 512].contains(threads);
+            if is_worth_registers(layout, &scalar) && *rows <= 8 && scalar.unroll >= 8 && telling {
+                out.push(scalar);
+            }
+        }
+    }
+    for cluster in [2, 4, 8] {
+        for threads in [128, 256, 512, 1024] {
+            for unroll in [1, 2, 4] {
+                let shape = Shape { threads, unroll, cluster, ..base };
+                let telling = layout.length().is_some() || [256, 1024].contains(&threads);
+                if is_worth_registers(layout, &shape) && shape.capacity() / cluster >= 1024 && telling {
+                    out.push(shape);
+                }
+            }
+        }
+    }
+}
+
+/// Fits some row without wasting more than half of the threads on the longest.
+fn is_worth_registers(layout: &Layout<'_>, shape: &Shape) -> bool {
+    let (least, most) = layout.range;
+    let fits = least <= shape.capacity() && shape.capacity() < most.saturating_mul(2).max(64 * shape.vec);
+    // one depth is enough where a row may have any length, and few rows a block
+    let usual =
+        shape.unroll == if shape.vec == 1 { 16 } else { 4 } && shape.block() <= shape.threads.max(128);
+    let alone = shape.rows == 1 || layout.count != IntExpr::Const(1);
+    fits && alone && (least == most || usual) && fits_registers(layout, shape)
+}
+
+fn fits_registers(layout: &Layout<'_>, shape: &Shape) -> bool {
+    let values = shape.unroll * shape.vec;
+    let along: i64 = layout.kept().iter().map(|bytes| values * bytes).sum::<i64>() / 4;
+    // values of narrow elements have registers beside the elements' own
+    let widened = if layout.kept().iter().all(|bytes| *bytes == 4) { 0 } else { values };
+    let budget = (REGISTERS / shape.block()).min(255);
+    along + widened + REGISTERS_APART <= budget && values <= 64
+}
+
+fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
+    let shared = shape.home == Home::Shared;
+    let unit = if shared { shape.vec.max(16) } else { shape.vec };
+    let mut conditions = layout.vectors(shape.vec, shared)?;
+    let smem = if shared { smem(layout, &shape, unit) } else { IntExpr::Const(0) };
+    match shape.home {
+        Home::Registers => conditions.extend(layout.at_most(layout.columns.clone(), shape.capacity())?),
+        Home::Shared => {
+            conditions.extend(layout.at_most(smem.clone(), SMEM_MAX)?);
+            let chunks =
+                op(IntOp::CeilDiv, layout.slice(shape.cluster, unit), shape.capacity() / shape.cluster);
+            conditions.extend(layout.at_most(chunks, STAGES)?);
+        }
+        Home::Global => conditions.extend(layout.at_most(layout.columns.clone(), i64::from(i32::MAX))?),
+    }
+    conditions.dedup();
+    Some(Point {
+        name: format!("rowwise-{}", shape.name()),
+        template: TEMPLATE,
+        config: config(layout, &shape, unit).lines(),
+        entries: None,
+        contract: contract(plan, layout, &shape, smem),
+        conditions,
+        tile: shape.capacity(),
+    })
+}
+
+/// Bytes of the chunks of one block, of the streams that belong to the row.
+fn smem(layout: &Layout<'_>, shape: &Shape, unit: i64) -> IntExpr {
+    let chunk = shape.capacity() / shape.cluster;
+    let chunks = op(IntOp::CeilDiv, layout.slice(shape.cluster, unit), chunk);
+    op(IntOp::Mul, chunks, chunk * layout.kept().iter().sum::<i64>())
+}
+
+fn contract(plan: &Plan, layout: &Layout<'_>, shape: &Shape, smem: IntExpr) -> Contract {
+    let one = || IntExpr::Const(1);
+    let blocks = op(IntOp::Mul, op(IntOp::CeilDiv, layout.count.clone(), shape.rows), shape.cluster);
+    let step = Step {
+        entry: ENTRY.to_owned(),
+        grid: [blocks, one(), one()],
+        block: [IntExpr::Const(shape.block()), one(), one()],
+        cluster: [IntExpr::Const(shape.cluster), one(), one()],
+        smem,
+        args: print::all_args(&plan.spec, 0),
+        pdl: false,
+        co_resident: false,
+    };
+    Contract { workspace: Vec::new(), steps: vec![step] }
+}
+
+fn config(layout: &Layout<'_>, shape: &Shape, unit: i64) -> Config {
+    Config {
+        home: match shape.home {
+            Home::Registers => "REGISTERS",
+            Home::Shared => "SHARED",
+            Home::Global => "GLOBAL",
+        },
+        vec: shape.vec,
+        threads: shape.threads,
+        unroll: shape.unroll,
+        rows: shape.rows,
+        cluster: shape.cluster,
+        unit,
+        stages: if shape.home == Home::Shared { STAGES } else { 1 },
+        once: shape.once,
+        streaming: shape.streaming,
+        early: shape.early,
+        whole: shape.home == Home::Registers && layout.length() == Some(shape.capacity()),
+        producer: false,
+    }
+}

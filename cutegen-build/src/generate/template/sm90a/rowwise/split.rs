@@ -1,0 +1,132 @@
+//! The space of `rowwise_split.cu.in`: a launch a level, many blocks a row, partial results in the workspace.
+
+use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
+use cutegen_spec::int_expr::{IntExpr, IntOp};
+
+use super::layout::Layout;
+use super::{Config, Point, op};
+use crate::generate::ENTRY;
+use crate::plan::Plan;
+use crate::print;
+
+const TEMPLATE: &str = include_str!("../rowwise_split.cu.in");
+
+/// The shortest row that is worth several launches.
+const WORTH: i64 = 32 * 1024;
+
+/// One point: `split-x4t256u4p16384m512`.
+#[derive(Clone, Copy)]
+struct Shape {
+    vec: i64,
+    threads: i64,
+    unroll: i64,
+    /// Elements that are worth a block.
+    part: i64,
+    /// Most blocks of a row.
+    most: i64,
+}
+
+impl Shape {
+    fn name(&self) -> String {
+        format!("split-x{}t{}u{}p{}m{}", self.vec, self.threads, self.unroll, self.part, self.most)
+    }
+
+    /// Blocks of a row.
+    fn parts(&self, layout: &Layout<'_>) -> IntExpr {
+        op(IntOp::Min, op(IntOp::CeilDiv, layout.columns.clone(), self.part), self.most)
+    }
+}
+
+/// Every legal point.
+pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
+    if layout.range.1 < WORTH {
+        return Vec::new();
+    }
+    let wide = (16 / layout.widest()).max(1);
+    let shapes = [
+        (wide, 256, 4, 8192, 1024),
+        (wide, 256, 4, 16384, 528),
+        (wide, 512, 4, 16384, 264),
+        (wide, 512, 4, 32768, 264),
+        (1, 512, 8, 16384, 528),
+    ];
+    let shapes = shapes.map(|(vec, threads, unroll, part, most)| Shape { vec, threads, unroll, part, most });
+    shapes.into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
+}
+
+fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
+    let blocks = IntExpr::op(IntOp::Mul, layout.count.clone(), shape.parts(layout));
+    let mut conditions = layout.vectors(shape.vec, false)?;
+    conditions.extend(layout.at_most(layout.columns.clone(), i64::from(i32::MAX))?);
+    conditions.extend(layout.at_most(blocks.clone(), i64::from(i32::MAX))?);
+    Some(Point {
+        name: format!("rowwise-{}", shape.name()),
+        template: TEMPLATE,
+        config: config(shape),
+        entries: Some(entries(layout)),
+        contract: contract(plan, layout, shape, &blocks),
+        conditions,
+        tile: shape.part,
+    })
+}
+
+fn config(shape: Shape) -> String {
+    let config = Config {
+        home: "GLOBAL",
+        vec: shape.vec,
+        threads: shape.threads,
+        unroll: shape.unroll,
+        rows: 1,
+        cluster: 1,
+        unit: shape.vec,
+        stages: 1,
+        once: true,
+        streaming: true,
+        early: false,
+        whole: false,
+        producer: false,
+    };
+    format!(
+        "{}\nconstexpr int64_t PART = {};\nconstexpr int PARTS_MAX = {};",
+        config.lines(),
+        shape.part,
+        shape.most
+    )
+}
+
+/// A kernel a pass, and one that writes.
+fn entries(layout: &Layout<'_>) -> String {
+    let passes = layout.passes();
+    let call = |n: usize| match n {
+        _ if n == passes => "finish".to_owned(),
+        _ if layout.merges() => "reduce_both".to_owned(),
+        _ => format!("reduce<{n}>"),
+    };
+    let one = |n: usize| {
+        format!(
+            "extern \"C\" __global__ void __launch_bounds__(BLOCK) @ENTRY@_{n}(\n    @PARAMS@, uint2* w0) {{\n  @AXES@\n  \
+             {}(Math{{@MEMBERS@}}, @COLUMNS@, w0);\n}}\n",
+            call(n)
+        )
+    };
+    (0..=passes).map(one).collect()
+}
+
+fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape, blocks: &IntExpr) -> Contract {
+    let one = || IntExpr::Const(1);
+    let step = |n: usize, blocks: &IntExpr| Step {
+        entry: format!("{ENTRY}_{n}"),
+        grid: [blocks.clone(), one(), one()],
+        block: [IntExpr::Const(shape.threads), one(), one()],
+        cluster: ones(),
+        smem: IntExpr::Const(0),
+        args: print::all_args(&plan.spec, 1),
+        pdl: false,
+        co_resident: false,
+    };
+    let last = if layout.has_sinks() { blocks } else { &layout.count };
+    let mut steps: Vec<Step> = (0..layout.passes()).map(|n| step(n, blocks)).collect();
+    steps.push(step(layout.passes(), last));
+    let partial = op(IntOp::Mul, blocks.clone(), 8 * layout.statistics());
+    Contract { workspace: vec![WorkspacePart { bytes: partial, initial: Initial::Undefined }], steps }
+}

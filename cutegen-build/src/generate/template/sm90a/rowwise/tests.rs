@@ -1,0 +1,108 @@
+//! What the spaces promise without a compiler: every shape has a candidate, launches stay within limits, conditions are
+//! those of the layout.
+
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::int_expr::DeviceProp;
+use cutegen_spec::target::Target;
+
+use crate::generate::Candidate;
+use crate::plan::Plan;
+use crate::plan::family::Family;
+
+fn plan(kernel: &str) -> Plan {
+    let document = spec_file(&format!("edition = 1\n[kernels.k]\n{kernel}"), &Default::default());
+    assert_eq!(document.errors, []);
+    Plan::new(&document.kernels[0], &Target::parse("sm_90a").expect("a target"))
+}
+
+fn candidates(plan: &Plan) -> Vec<Candidate> {
+    let Family::Rowwise { rows: Some(rows), .. } = &plan.family else { panic!("{:?}", plan.family) };
+    super::candidates(plan, rows, "t")
+}
+
+const SOFTMAX: &str = "axes = { m = '1..=65536', d = '1..=1048576' }\ninputs = { x = 'bf16[m, d]' }\n\
+                       outputs = { y = 'bf16[m, d]' }\nmath = 'y[m, d] = softmax(d, x[m, d])'";
+
+#[test]
+fn any_length_has_a_candidate_even_misaligned() {
+    let all = candidates(&plan(SOFTMAX));
+    for d in [1, 7, 37, 131, 1000, 4095, 4096, 4097, 32768, 131_072, 1_048_576] {
+        let by = |address: u64| all.iter().filter(|c| c.eligibility.holds(&[3, d], &[address; 2])).count();
+        assert!(by(2) >= 1, "{d}");
+        assert!(by(256) >= if d % 8 == 0 { 8 } else { 1 }, "{d}: {}", by(256));
+    }
+}
+
+#[test]
+fn launches_stay_within_limits_wherever_they_are_eligible() {
+    let device = |prop: DeviceProp| (prop == DeviceProp::SmCount).then_some(132);
+    for candidate in candidates(&plan(SOFTMAX)) {
+        for m in [1, 16, 65536] {
+            for d in [1, 8, 1000, 4096, 32768, 131_072, 1_048_576] {
+                let axes = [m, d];
+                if !candidate.eligibility.holds(&axes, &[0; 2]) {
+                    continue;
+                }
+                for step in &candidate.contract.steps {
+                    let of = |e: &cutegen_spec::int_expr::IntExpr| e.eval(&axes, &device).expect("a size");
+                    let (grid, block, cluster) =
+                        (of(&step.grid[0]), of(&step.block[0]), of(&step.cluster[0]));
+                    let name = format!("{} at {axes:?}", candidate.name);
+                    assert!((1..1 << 31).contains(&grid) && grid % cluster == 0, "{name}: grid {grid}");
+                    assert!(
+                        (32..=1024).contains(&block) && cluster <= 16,
+                        "{name}: block {block}, cluster {cluster}"
+                    );
+                    assert!(of(&step.smem) <= super::SMEM_MAX, "{name}: {} bytes", of(&step.smem));
+                    assert!(!step.co_resident || grid <= 132, "{name}: {grid} resident blocks");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_spaces_have_a_size() {
+    let fixed = SOFTMAX.replace("'1..=1048576'", "4096");
+    for (kernel, least, most) in [(SOFTMAX, 20, 48), (fixed.as_str(), 10, 40)] {
+        let mut names: Vec<String> = candidates(&plan(kernel)).into_iter().map(|c| c.name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert!(names.len() == count && (least..=most).contains(&count), "{count}: {names:?}");
+    }
+}
+
+#[test]
+fn conditions_follow_strides_and_parts() {
+    let says = |kernel: &str, word: &str| {
+        let all = candidates(&plan(kernel));
+        let found = all.iter().find(|c| c.name.contains(word)).unwrap_or_else(|| panic!("{word}"));
+        found.eligibility.to_string()
+    };
+    let padded = "axes = { m = '1..=64', d = '1..=8192', ld = '1..=8192' }\n\
+                  inputs = { x = { type = 'f32[m, d]', strides = ['ld', 1] } }\noutputs = { y = 'f32[m, d]' }\n\
+                  math = '''\nn[m] = sum(d, abs(x[m, d]))\ny[m, d] = x[m, d] / n[m]\n'''";
+    assert_eq!(
+        says(padded, "reg-x4t256u4q1c1"),
+        "a1 % 4 == 0 and a2 % 4 == 0 and t0 aligned 16 and t1 aligned 16 and a1 <= 4096"
+    );
+    assert!(!says(padded, "reg-x1t").contains('%'), "elements need no alignment");
+    let gated = "axes = { m = '1..=64', d = 4096 }\ninputs = { x = 'f16[m, 2 * d]' }\noutputs = { y = 'f16[m, d]' }\n\
+                 math = '''\nn[m] = sum(d, abs(x[m, d]))\ny[m, d] = x[m, d] * x[m, d + len(d)] / n[m]\n'''";
+    assert_eq!(says(gated, "reg-x8t128u4q1c1"), "t0 aligned 16 and t1 aligned 16");
+}
+
+#[test]
+fn what_no_template_streams_is_left_alone() {
+    for kernel in [
+        // rows that lie across memory
+        "axes = { b = 4, d = 64, n = 8 }\ninputs = { x = 'f32[b, d, n]' }\noutputs = { y = 'f32[b, n]' }\n\
+         math = 'y[b, n] = sum(d, x[b, d, n])'",
+        "axes = { m = 4, d = 64 }\ninputs = { x = 'f64[m, d]' }\noutputs = { y = 'f64[m]' }\nmath = 'y[m] = sum(d, x[m, d])'",
+        "axes = { m = 4, d = 64 }\ninputs = { x = 'i32[m, d]' }\noutputs = { y = 'i32[m]' }\nmath = 'y[m] = sum(d, x[m, d])'",
+    ] {
+        let plan = plan(kernel);
+        assert!(matches!(plan.family, Family::Rowwise { rows: None, .. }), "{kernel}: {:?}", plan.family);
+    }
+}

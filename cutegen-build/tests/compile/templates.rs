@@ -1,0 +1,134 @@
+//! What the rowwise templates propose for the kernels of `kernel-specs` on sm_90a compiles, keeps its fragments in
+//! registers and fits a multiprocessor. One candidate a kernel, another kind for each, so that all kinds have their
+//! turn, and every kind for rows of any length; `CUTEGEN_TEMPLATES=all` compiles every candidate, and a part
+//! of `KERNEL CANDIDATE` those that have it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use cutegen_build::compile::Inspected;
+use cutegen_build::compile::cubin_check::{CubinInfo, KernelInfo};
+use cutegen_build::generate::template::Templates;
+use cutegen_build::generate::{Candidate, Feedback, Generator};
+use cutegen_build::plan::Plan;
+use cutegen_build::plan::family::Family;
+use cutegen_spec::axis::largest;
+use cutegen_spec::contract::{Arg, Step};
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::target::Target;
+
+use crate::setup::{compiled, cuda, setup};
+
+pub(crate) const TESTS: &[crate::Test] = &[("templates::rows_compile", rows_compile)];
+
+/// Registers of a multiprocessor, and bytes of shared memory that a block may have.
+const REGISTERS: u32 = 65536;
+const SMEM: i64 = 227 * 1024;
+
+/// Kernels whose rows the templates must fill, lest a change empties this test.
+const FILLED_LEAST: usize = 30;
+
+/// Kernels of the tests in `rows`, whose rows are of any length and whose sums merge.
+const ANY_LENGTH: [&str; 2] = ["any_softmax", "any_layer_norm"];
+
+fn rows_compile() {
+    let which = std::env::var("CUTEGEN_TEMPLATES").unwrap_or_default();
+    let plans: Vec<Plan> = plans().into_iter().filter(|plan| !candidates(plan).is_empty()).collect();
+    assert!(plans.len() >= FILLED_LEAST, "{} kernels", plans.len());
+    let mut compiled_some = false;
+    for (number, plan) in plans.iter().enumerate() {
+        let name = plan.spec.name.as_str();
+        let all = candidates(plan);
+        let chosen: Vec<&Candidate> = match which.as_str() {
+            "" if ANY_LENGTH.contains(&name) => kinds(&all).into_values().collect(),
+            "" => nth_kind(&all, number).into_iter().collect(),
+            "all" => all.iter().collect(),
+            only => all.iter().filter(|c| format!("{name} {}", c.name).contains(only)).collect(),
+        };
+        println!("  {name}: {} candidates", all.len());
+        compiled_some |= !chosen.is_empty();
+        chosen.into_iter().for_each(|candidate| check(plan, candidate));
+    }
+    assert!(compiled_some, "no candidate is called {which}");
+}
+
+/// The plans of `kernel-specs` on sm_90a that are rows.
+fn plans() -> Vec<Plan> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel-specs");
+    let files = |folder: &Path| {
+        let mut found: Vec<_> =
+            std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("readable").path()).collect();
+        found.sort();
+        found
+    };
+    let texts = files(&root).into_iter().filter(|path| path.is_dir()).flat_map(|folder| files(&folder));
+    let target = Target::parse("sm_90a").expect("a target");
+    texts
+        .map(|file| std::fs::read_to_string(file).expect("readable"))
+        .chain([include_str!("../rows/specs.toml").to_owned()])
+        .flat_map(|text| spec_file(&text, &Default::default()).kernels)
+        .map(|spec| Plan::new(&spec, &target))
+        .filter(|plan| matches!(plan.family, Family::Rowwise { .. }))
+        .collect()
+}
+
+fn candidates(plan: &Plan) -> Vec<Candidate> {
+    Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default())
+}
+
+/// The first candidate of each kind: template and whether it has vectors, a cluster.
+fn kinds(all: &[Candidate]) -> BTreeMap<String, &Candidate> {
+    let mut kinds = BTreeMap::new();
+    for candidate in all {
+        let home = candidate.name.split('-').nth(1).unwrap_or_default();
+        let cluster = candidate.contract.steps[0].cluster[0].to_string();
+        let scalar = candidate.name.contains("-x1t");
+        kinds.entry(format!("{home} {scalar} {}", cluster != "1")).or_insert(candidate);
+    }
+    kinds
+}
+
+fn nth_kind(all: &[Candidate], n: usize) -> Option<&Candidate> {
+    let kinds = kinds(all);
+    let count = kinds.len().max(1);
+    kinds.into_values().nth(n % count)
+}
+
+fn check(plan: &Plan, candidate: &Candidate) {
+    let start = Instant::now();
+    let entries: Vec<&str> = candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
+    let artifact = compiled(&cuda(&candidate.source, &entries), &setup());
+    let Inspected::Cubin(CubinInfo { kernels, .. }) = &artifact.inspected else {
+        panic!("a cubin was asked for")
+    };
+    let registers: Vec<u32> = kernels.iter().filter_map(|kernel| kernel.registers).collect();
+    let seconds = start.elapsed().as_secs_f32();
+    println!(
+        "    {:<38} registers {registers:?}, {} bytes, {seconds:.1} s",
+        candidate.name,
+        artifact.bytes.len()
+    );
+    for step in &candidate.contract.steps {
+        let kernel = kernels.iter().find(|kernel| kernel.name == step.entry).expect("every entry is there");
+        fits(plan, candidate, step, kernel);
+    }
+}
+
+fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &KernelInfo) {
+    let name = format!("{} {}", plan.spec.name, candidate.name);
+    assert_eq!(kernel.stack_bytes, Some(0), "{name}: fragments in local memory");
+    let threads = step.block[0].eval_axes(&[]).expect("a constant") as u32;
+    let registers = kernel.registers.expect("a cubin says it").next_multiple_of(8);
+    assert!(threads * registers <= REGISTERS, "{name}: {threads} threads of {registers} registers");
+    let pointers =
+        step.args.iter().filter(|arg| matches!(arg, Arg::Ptr(_) | Arg::Axis(_) | Arg::Workspace(_)));
+    assert_eq!(kernel.params.len(), step.args.len(), "{name}");
+    assert!(kernel.params.iter().filter(|param| param.size == 8).count() >= pointers.count(), "{name}");
+    let axes = largest(&plan.spec.axes).expect("extents");
+    if candidate.eligibility.holds(&axes, &vec![0; plan.spec.tensors.len()]) {
+        let dynamic = step.smem.eval_axes(&axes).expect("a size");
+        let most = dynamic + kernel.static_smem_bytes as i64;
+        assert!(most <= SMEM, "{name}: {most} bytes of shared memory");
+    }
+}

@@ -1,0 +1,155 @@
+//! The rowwise templates on the device: every candidate of a few kernels at short, odd and long rows and odd leading
+//! extents, one table. `rows::every_candidate_is_right` judges, `rows::speeds` times at the sizes of issue 5's bars.
+
+use cutegen_build::evaluate::{Candidate, Outcome};
+use cutegen_build::generate::template::Templates;
+use cutegen_build::generate::{self, Feedback, Generator};
+use cutegen_build::plan::Plan;
+
+use crate::{Test, fixtures, specs};
+
+pub(crate) const TESTS: &[Test] =
+    &[("rows::every_candidate_is_right", every_candidate_is_right), ("rows::speeds", speeds)];
+
+/// Rows of 1, 7, 37, 131, 1000, 4095, 4096, 4097, 32768 and 131072 elements, as workloads: these are always judged.
+macro_rules! ranged {
+    ($name:literal, $rest:literal) => {
+        concat!(
+            "[kernels.", $name, "]\naxes = { m = '1..=64', d = '1..=131072' }\n", $rest,
+            "workloads = [{ m = 3, d = 1 }, { m = 5, d = 7 }, { m = 37, d = 37 }, { m = 7, d = 131 }, { m = 3, d = 1000 }, \
+             { m = 5, d = 4095 }, { m = 7, d = 4096 }, { m = 3, d = 4097 }, { m = 3, d = 32768 }, { m = 2, d = 131072 }]\n"
+        )
+    };
+}
+
+const RANGED: &str = concat!(
+    "edition = 1\n",
+    ranged!(
+        "rows_softmax",
+        "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }\nmath = 'y[m, d] = softmax(d, x[m, d])'\n"
+    ),
+    ranged!(
+        "rows_layer_norm",
+        "inputs = { x = 'bf16[m, d]', w = 'bf16[d]', b = 'bf16[d]' }\noutputs = { y = 'bf16[m, d]' }\n\
+         scalars = { eps = 'f32' }\nmath = 'y[m, d] = layer_norm(d, x[m, d], eps) * w[d] + b[d]'\n"
+    ),
+    ranged!(
+        "rows_norm_fp8",
+        "inputs = { x = 'bf16[m, d]', r = 'bf16[m, d]' }\noutputs = { s = 'bf16[m, d]', q = 'f8e4m3[m, d]', scale = 'f32[m]' }\n\
+         scalars = { eps = 'f32' }\nmath = '''\na[m, d] = cast(bf16, x[m, d] + r[m, d])\ns[m, d] = a[m, d]\n\
+         n[m, d] = rms_norm(d, a[m, d], eps)\nt[m] = max(max(d, abs(n[m, d])) / 448, 1e-12)\nq[m, d] = n[m, d] / t[m]\n\
+         scale[m] = t[m]\n'''\n"
+    ),
+    ranged!(
+        "rows_argmax",
+        "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'i32[m]' }\nmath = 'y[m] = argmax(d, x[m, d])'\n"
+    ),
+);
+
+/// Issue 5's sizes; the last is KernelBench's layer norm, a row to all multiprocessors.
+const TIMED: &str = "edition = 1
+[kernels.timed_softmax]
+axes = { m = '1..=65536', d = '1024..=131072' }
+inputs = { x = 'bf16[m, d]' }
+outputs = { y = 'bf16[m, d]' }
+math = 'y[m, d] = softmax(d, x[m, d])'
+workloads = [{ m = 16, d = 4096 }, { m = 16384, d = 4096 }, { m = 16384, d = 8192 }, { m = 4096, d = 32768 }, { m = 4096, d = 131072 }]
+[kernels.timed_layer_norm]
+axes = { m = '1..=64', d = '65536..=4194304' }
+inputs = { x = 'f32[m, d]' }
+outputs = { y = 'f32[m, d]' }
+math = 'y[m, d] = layer_norm(d, x[m, d], 1e-5)'
+workloads = [{ m = 16, d = 4194304 }]
+";
+
+fn ranged() -> Vec<Plan> {
+    specs::read(RANGED).iter().map(specs::plan).collect()
+}
+
+fn timed() -> Vec<Plan> {
+    specs::read(TIMED).iter().map(specs::plan).collect()
+}
+
+/// Plans whose references and naive kernels these tests need.
+pub(crate) fn plans() -> Vec<Plan> {
+    [ranged(), timed()].concat()
+}
+
+fn proposed(plan: &Plan) -> Vec<generate::Candidate> {
+    let mut found = Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default());
+    found.retain(|candidate| candidate.name.starts_with("rowwise-"));
+    assert!(found.len() >= 10, "{}: {} candidates", plan.spec.name, found.len());
+    found
+}
+
+/// Sources and entries, to be compiled beforehand.
+pub(crate) fn sources() -> Vec<(String, Vec<String>)> {
+    let all = plans();
+    let entries = |c: &generate::Candidate| c.contract.steps.iter().map(|step| step.entry.clone()).collect();
+    all.iter().flat_map(proposed).map(|c| (c.source.clone(), entries(&c))).collect()
+}
+
+fn compiled(candidate: &generate::Candidate) -> Candidate {
+    let entries: Vec<&str> = candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
+    Candidate {
+        artifact: fixtures::cubin(&candidate.source, &entries),
+        contract: candidate.contract.clone(),
+        eligibility: candidate.eligibility.clone(),
+        prefer: Default::default(),
+    }
+}
+
+fn every_candidate_is_right() {
+    let mut failed = Vec::new();
+    for plan in ranged() {
+        let mut judge = specs::judge_with(&plan, |settings| {
+            (settings.cost_cap, settings.shapes_most, settings.repeats) = (1 << 32, 14, (4, 4));
+            settings.screening = (14, usize::MAX);
+        });
+        for candidate in proposed(&plan) {
+            let outcome = judge.screen(&compiled(&candidate)).expect("the machine works");
+            let said = match &outcome {
+                Outcome::Passed { correctness, .. } => {
+                    format!(
+                        "right, {} shapes, {:.3} of a bound",
+                        correctness.shapes.len(),
+                        correctness.worst_share
+                    )
+                }
+                _ => outcome.to_string(),
+            };
+            println!("    {:<16} {:<36} {said}", plan.spec.name.as_str(), candidate.name);
+            if !matches!(outcome, Outcome::Passed { .. }) {
+                failed.push(candidate.name.clone());
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Against the first eligible candidate; bytes are each element read and written once.
+fn speeds() {
+    for plan in timed() {
+        let mut judge =
+            specs::judge_with(&plan, |settings| (settings.cost_cap, settings.shapes_most) = (1, 1));
+        let bytes = 2 * plan.spec.tensors[0].dtype.bytes() as i64;
+        for workload in &plan.spec.workloads {
+            let axes = plan.spec.bind(&workload.axes).expect("inside the domain");
+            let tensors = vec![0; plan.spec.tensors.len()];
+            let eligible: Vec<_> =
+                proposed(&plan).into_iter().filter(|c| c.eligibility.holds(&axes, &tensors)).collect();
+            let first = compiled(&eligible[0]);
+            for candidate in &eligible {
+                let timed = judge.compare(&compiled(candidate), &first, &axes).expect("the machine works");
+                let said = match timed {
+                    Ok(timed) => {
+                        let rate = (bytes * axes.iter().product::<i64>()) as f64 / timed.candidate_us / 1e6;
+                        format!("{:9.1} us {rate:6.2} TB/s", timed.candidate_us)
+                    }
+                    Err(outcome) => outcome.to_string(),
+                };
+                println!("    {axes:?} {:<36} {said}", candidate.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What the rowwise templates compute, on threads of the host in place of a GPU's (`emulate.hpp`): every strategy, at
+//! short, odd and long rows, is held against the reference and its bound by the gate's own comparison. What this does
+//! not show: hardware arithmetic, weak memory order, speed. Needs c++ and the toolchain's headers, and is skipped
+//! without; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure. `CUTEGEN_ROWS=WORD` runs the cases whose names hold it.
+
+mod translate;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use cutegen_build::evaluate::protocol::ScalarValue;
+use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, compare, contents, element};
+use cutegen_build::generate::template::Templates;
+use cutegen_build::generate::{Candidate, Feedback, Generator};
+use cutegen_build::plan::Plan;
+use cutegen_build::print;
+use cutegen_build::toolchain::{Places, locate};
+use cutegen_spec::contract::{Arg, Initial, Step};
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::int_expr::{DeviceProp, IntExpr};
+use cutegen_spec::target::Target;
+use cutegen_spec::tensor::Role;
+
+/// Kernel, candidate, and the extents of its first two axes at which it must be eligible and right.
+type Case = (&'static str, &'static str, &'static [(i64, i64)]);
+
+const CASES: &[Case] = &[
+    ("any_softmax", "reg-x4t128u4q1c1-os", &[(3, 4), (2, 1000), (2, 2048)]),
+    ("any_softmax", "reg-x4t8u4q16c1-os", &[(37, 4), (5, 128)]),
+    ("any_softmax", "reg-x1t128u16q1c1-os", &[(3, 1), (5, 7), (1, 37), (2, 131), (2, 997)]),
+    ("any_softmax", "reg-x4t256u4q1c4-os", &[(2, 12), (2, 4096), (1, 16384)]),
+    ("any_softmax", "smem-x4t256u4q1c2-os", &[(2, 4), (1, 4092), (2, 32768)]),
+    ("any_softmax", "read-x1t256u8q1c1-os", &[(2, 1), (2, 4095), (1, 4097), (1, 32769)]),
+    ("any_softmax", "split-x1t512u8p16384m528", &[(2, 37), (2, 40001)]),
+    ("any_softmax", "ring-x4t256u2k13n26", &[(2, 64), (3, 65536), (5, 20000)]),
+    ("any_layer_norm", "reg-x8t128u4q1c1-osw", &[(3, 8), (2, 1000), (2, 4096)]),
+    ("any_layer_norm", "smem-x8t512u2q1c1-os", &[(2, 4096), (1, 32768)]),
+    ("any_layer_norm", "split-x8t256u4p8192m1024", &[(3, 8), (2, 40000)]),
+    ("any_layer_norm", "ring-x8t512u2k8n13", &[(3, 32), (3, 131072)]),
+    ("add_rms_norm_fp8", "reg-x8t128u4q1c1-osw", &[(3, 8), (2, 4088)]),
+    ("add_rms_norm_fp8", "reg-x1t128u16q1c1-os", &[(2, 7), (2, 1023)]),
+    ("quantise_blocks", "reg-x8t8u2q16c1-os", &[(3, 2048)]),
+    ("quantise_int8", "reg-x8t64u4q2c1-os", &[(3, 2048), (1, 8)]),
+    ("quantise_int8", "read-x8t256u4q1c1-os", &[(1, 16384)]),
+    ("gated_norm", "reg-x8t128u4q1c1-os", &[(3, 1024), (1, 4096)]),
+    ("gated_norm", "read-x1t256u8q1c1-os", &[(2, 37), (1, 4099)]),
+    ("argmax", "reg-x4t256u4q1c2-os", &[(3, 4), (2, 8192)]),
+    ("argmax", "split-x4t512u4p16384m264", &[(2, 4), (2, 65536)]),
+    ("cross_entropy_rows", "reg-x8t256u4q1c1-os", &[(3, 8), (2, 8192)]),
+    ("group_norm", "reg-x4t8u8q16c1-os", &[(3, 16), (1, 16)]),
+    ("masked_loss", "split-x4t256u4p8192m1024", &[(64, 2048), (1, 4)]),
+    ("masked_loss", "read-x1t1024u8q1c1-os", &[(7, 1), (3, 37)]),
+    ("strided_norm", "reg-x1t128u16q1c1-os", &[(3, 37), (2, 2047)]),
+    ("gathered_norm", "reg-x8t128u4q1c1-os", &[(5, 9)]),
+];
+
+/// What catches most: all-round, order of sums, tails, NaN and infinities.
+const DISTRIBUTIONS: [Distribution; 5] = [
+    Distribution::Normal,
+    Distribution::LargeMean,
+    Distribution::OneHotLast,
+    Distribution::Specials,
+    Distribution::Integers,
+];
+
+/// Blocks of a resident launch at a time, in place of a device's multiprocessors.
+const MULTIPROCESSORS: i64 = 4;
+
+fn main() -> std::process::ExitCode {
+    let headers = Places::from_env().ok().and_then(|places| locate(&places).ok()).map(|t| t.header_roots);
+    let Some(headers) = headers else {
+        println!("skipped: no toolchain is installed");
+        return u8::from(std::env::var_os("CUTEGEN_REQUIRE_TOOLCHAIN").is_some()).into();
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("emulate.hpp"), include_str!("emulate.hpp")).expect("written");
+    let plans = plans();
+    let only = std::env::var("CUTEGEN_ROWS").unwrap_or_default();
+    let wanted = CASES.iter().filter(|(kernel, name, _)| format!("{kernel} {name}").contains(&only));
+    let (queue, wrong) = (Mutex::new(wanted), Mutex::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(case) = { queue.lock().expect("not poisoned").next() } {
+                    let found = run(case, &plans, folder.path(), &headers);
+                    *wrong.lock().expect("not poisoned") += usize::from(!report(case, &found));
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("not poisoned");
+    println!(
+        "\ntest result: {}. {wrong} of {} failed",
+        if wrong == 0 { "ok" } else { "FAILED" },
+        CASES.len()
+    );
+    u8::from(wrong > 0).into()
+}
+
+fn report((kernel, name, _): &Case, found: &Result<f64, String>) -> bool {
+    match found {
+        Ok(share) => println!("test {kernel} {name} ... ok, at most {share:.3} of a bound"),
+        Err(reason) => println!("test {kernel} {name} ... FAILED: {reason}"),
+    }
+    found.is_ok()
+}
+
+fn plans() -> Vec<Plan> {
+    let document = spec_file(include_str!("specs.toml"), &Default::default());
+    assert_eq!(document.errors, []);
+    let target = Target::parse("sm_90a").expect("a target");
+    document.kernels.iter().map(|spec| Plan::new(spec, &target)).collect()
+}
+
+/// The largest share of a bound that an element of a case used.
+fn run(
+    (kernel, name, shapes): &Case,
+    plans: &[Plan],
+    folder: &Path,
+    headers: &[PathBuf],
+) -> Result<f64, String> {
+    let plan = plans.iter().find(|plan| plan.spec.name.as_str() == *kernel).ok_or("no such kernel")?;
+    let candidates = Templates { toolchain: "none".to_owned() }.propose(plan, &Feedback::default());
+    let full = format!("rowwise-{name}");
+    let candidate = candidates.iter().find(|c| c.name == full).ok_or_else(|| {
+        let names: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();
+        format!("no such candidate among {names:?}")
+    })?;
+    let folder = folder.join(format!("{kernel}-{name}"));
+    std::fs::create_dir(&folder).expect("a folder of its own");
+    let reference = print::reference::print(plan);
+    build(&folder, "reference.so", &reference, &["-fPIC", "-shared", "-ffp-contract=off"], &[])?;
+    let reference = Reference::load(&folder.join("reference.so")).map_err(|error| error.to_string())?;
+    build(&folder, "kernel", &program(candidate), &["-w", "-pthread"], headers)?;
+    let mut share = 0.0_f64;
+    for shape in *shapes {
+        for distribution in DISTRIBUTIONS {
+            let at = judged(plan, candidate, &reference, &folder, *shape, distribution);
+            share = share.max(at.map_err(|reason| format!("{shape:?}, {distribution}: {reason}"))?);
+        }
+    }
+    Ok(share)
+}
+
+fn build(
+    folder: &Path,
+    output: &str,
+    source: &str,
+    flags: &[&str],
+    headers: &[PathBuf],
+) -> Result<(), String> {
+    let text = folder.join(format!("{output}.cpp"));
+    std::fs::write(&text, source).expect("written");
+    let mut command = Command::new("c++");
+    command.args(["-std=c++17", "-O1"]).args(flags).arg("-I").arg(folder.parent().expect("a parent"));
+    command.args(headers.iter().flat_map(|root| [Path::new("-I"), root]));
+    let ran = command.arg("-o").arg(folder.join(output)).arg(&text).output().expect("c++ starts");
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let errors: Vec<&str> = said.lines().filter(|line| line.contains("error")).take(5).collect();
+    if ran.status.success() { Ok(()) } else { Err(format!("does not compile: {errors:#?}")) }
+}
+
+/// The translated source with a `main` that takes a folder of buffers and the sizes of each launch.
+fn program(candidate: &Candidate) -> String {
+    let mut steps = String::new();
+    for step in &candidate.contract.steps {
+        let buffers = step.args.iter().enumerate().map(|(i, _)| format!("a[{i}]"));
+        steps.push_str(&format!(
+            "  {{\n    const int64_t grid = next(), block = next(), together = next(), shared = next();\n    \
+             emu_launch(grid, block, together, BLOCK, shared, [&] {{ {}({}); }});\n  }}\n",
+            step.entry,
+            buffers.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    let arguments = candidate.contract.steps[0].args.iter().enumerate().map(|(i, arg)| match arg {
+        Arg::Ptr(_) | Arg::Workspace(_) => format!("  a.push_back(emu_buffer(folder + \"/{i}\"));\n"),
+        Arg::Axis(_) => "  a.emplace_back();\n  a.back().whole = next();\n".to_owned(),
+        Arg::Scalar(_) => "  a.emplace_back();\n  a.back().real = emu_bits<float>(int(next()));\n".to_owned(),
+    });
+    format!(
+        "{}\nint main(int, char** words) {{\n  const std::string folder = *++words;\n  \
+         const auto next = [&] {{ return atoll(*++words); }};\n  std::vector<EmuArgument> a;\n{}{steps}  \
+         for (size_t i = 0; i < a.size(); ++i) if (a[i].at) emu_write(folder + \"/\" + std::to_string(i), a[i]);\n}}\n",
+        translate::translate(&candidate.source),
+        arguments.collect::<String>()
+    )
+}
+
+fn judged(
+    plan: &Plan,
+    candidate: &Candidate,
+    reference: &Reference,
+    folder: &Path,
+    shape: (i64, i64),
+    distribution: Distribution,
+) -> Result<f64, String> {
+    let spec = &plan.spec;
+    let mut ranged = [shape.0, shape.1].into_iter();
+    let mut bound = vec![0; spec.axes.len()];
+    spec.axes.iter().zip(&mut bound).filter(|(axis, _)| axis.is_run_time()).for_each(|(_, extent)| {
+        *extent = ranged.next().unwrap_or(64);
+    });
+    let axes = cutegen_spec::axis::resolve(&spec.axes, &|a| bound[a]).expect("extents");
+    if !candidate.eligibility.holds(&axes, &vec![0; spec.tensors.len()]) {
+        return Err(format!("not eligible: {}", candidate.eligibility));
+    }
+    let held = contents(spec, 7, &axes, distribution).map_err(|error| error.to_string())?;
+    let scalars = vec![ScalarValue::F32(1e-5_f32.to_bits()); spec.scalars.len()];
+    let outputs: Vec<usize> =
+        (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role == Role::Output).collect();
+    let elements: Vec<usize> =
+        outputs.iter().map(|t| spec.tensors[*t].span(&axes).expect("a size") as usize).collect();
+    let inputs: Vec<Vec<u8>> = held.iter().flatten().cloned().collect();
+    let call = Call { inputs: &inputs, axes: &axes, scalars: &scalars, outputs: &elements, exact: false };
+    let expected = reference.call(&call);
+    launch(plan, candidate, folder, &axes, &held)?;
+    let mut share = 0.0_f64;
+    for (t, expected) in outputs.iter().zip(&expected) {
+        share = share.max(compared(plan, folder, *t, expected)?);
+    }
+    Ok(share)
+}
+
+fn compared(plan: &Plan, folder: &Path, tensor: usize, expected: &Expected) -> Result<f64, String> {
+    let declared = &plan.spec.tensors[tensor];
+    let bytes = std::fs::read(folder.join(tensor.to_string())).expect("the program wrote it");
+    let compared = compare::compare(declared.dtype, &bytes, expected);
+    match compared.wrong {
+        Some(wrong) => Err(format!("{}: {wrong:?}", declared.name)),
+        None if compared.judged == 0 && compared.not_judged == 0 => Err("nothing was judged".to_owned()),
+        None => Ok(compared.worst_share),
+    }
+}
+
+/// Runs the program on buffers in files, by position of the argument; outputs and workspace begin as 0xff.
+fn launch(
+    plan: &Plan,
+    candidate: &Candidate,
+    folder: &Path,
+    axes: &[i64],
+    held: &[Option<Vec<u8>>],
+) -> Result<(), String> {
+    let device = |prop: DeviceProp| (prop == DeviceProp::SmCount).then_some(MULTIPROCESSORS);
+    let value = |expr: &IntExpr| expr.eval(axes, &device).expect("a size");
+    let mut command = Command::new("timeout");
+    command.arg("300").arg(folder.join("kernel")).arg(folder);
+    for (i, arg) in candidate.contract.steps[0].args.iter().enumerate() {
+        match arg {
+            Arg::Ptr(t) => {
+                let declared = &plan.spec.tensors[*t];
+                let size = element::bytes(declared.dtype, declared.span(axes).expect("a size") as usize);
+                let bytes = held[*t].clone().unwrap_or_else(|| vec![0xff; size]);
+                std::fs::write(folder.join(i.to_string()), bytes).expect("written");
+            }
+            Arg::Workspace(w) => {
+                let part = &candidate.contract.workspace[*w];
+                let fill = if part.initial == Initial::Zeroed { 0 } else { 0xff };
+                std::fs::write(folder.join(i.to_string()), vec![fill; value(&part.bytes) as usize])
+                    .expect("written");
+            }
+            Arg::Axis(a) => {
+                command.arg(axes[*a].to_string());
+            }
+            Arg::Scalar(_) => {
+                command.arg(1e-5_f32.to_bits().to_string());
+            }
+        }
+    }
+    for step in &candidate.contract.steps {
+        command.args(sizes(step, &value).map(|size| size.to_string()));
+    }
+    let ran = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    if ran.status.success() { Ok(()) } else { Err(format!("{}: {said}", ran.status)) }
+}
+
+/// Blocks, threads, blocks that run together, bytes of shared memory.
+fn sizes(step: &Step, value: &dyn Fn(&IntExpr) -> i64) -> [i64; 4] {
+    let grid = value(&step.grid[0]);
+    let together = if step.co_resident { grid } else { value(&step.cluster[0]) };
+    [grid, value(&step.block[0]), together, value(&step.smem)]
+}

@@ -1,0 +1,78 @@
+//! A template's CUDA source as C++ for `emulate.hpp`: names of what the hardware does, and inline PTX by its meaning.
+//! An instruction without a meaning here is a panic, so that nothing is left out in silence.
+
+/// Names of the device and what stands for them.
+const NAMES: &[(&str, &str)] = &[
+    ("#include <cute/arch/cluster_sm90.hpp>\n", ""),
+    ("#include <cute/arch/copy_sm90_tma.hpp>\n", ""),
+    (
+        "#define CG_DEVICE [[maybe_unused]] __device__ __forceinline__",
+        "#define CG_DEVICE [[maybe_unused]] inline",
+    ),
+    ("extern \"C\" __global__", "extern \"C\""),
+    ("__device__ static", "static"),
+    ("__launch_bounds__(BLOCK + 32, 1)", ""),
+    ("__launch_bounds__(BLOCK)", ""),
+    ("extern __shared__ __align__(128) unsigned char stages[];", "unsigned char* stages = emu_dynamic();"),
+    ("__shared__ Shared shared;", "Shared& shared = *emu_shared<Shared>();"),
+    ("__shared__ Slots slots;", "Slots& slots = *emu_shared<Slots>();"),
+    ("const uint32_t to = set_block_rank(cast_smem_ptr_to_uint(at), uint32_t(block));\n", "\n"),
+    ("__syncthreads()", "emu_syncthreads()"),
+    ("__syncwarp()", "emu_syncwarp()"),
+    ("cluster_arrive_relaxed()", "(void)0"),
+    ("cluster_arrive()", "(void)0"),
+    ("cluster_wait()", "emu_cluster_wait()"),
+    ("block_rank_in_cluster()", "emu_block->rank"),
+    ("initialize_barrier(", "emu_initialize("),
+    ("set_barrier_transaction_bytes(", "emu_arrive_with("),
+    ("arrive_barrier(", "emu_arrive("),
+    ("wait_barrier(", "emu_wait("),
+    ("SM90_BULK_COPY_G2S::copy(", "emu_bulk_copy("),
+];
+
+/// Instructions by how they begin, and the statement that means the same in the scope where it stands.
+const INSTRUCTIONS: &[(&str, &str)] = &[
+    ("ld.global.nc", "emu_move(src, dst)"),
+    ("st.global.cs", "emu_move(src, dst)"),
+    ("ex2.approx.ftz.f32", "y = exp2f(x)"),
+    ("rcp.approx.ftz.f32", "y = 1.0f / x"),
+    ("max.NaN.f32", "y = emu_max(a, b)"),
+    ("min.NaN.f32", "y = emu_min(a, b)"),
+    (
+        "cvt.rn.f16x2.e4m3x2",
+        "h = __half_as_ushort(__float2half_rn((x.bits & 0x7f) == 0x7f ? NAN : emu_f8_value(x.bits, 3, 7)))",
+    ),
+    ("cvt.rn.satfinite.e4m3x2", "both = uint16_t(emu_f8(lo, 3, 7, 0x7e) | emu_f8(hi, 3, 7, 0x7e) << 8)"),
+    ("cvt.rn.satfinite.e5m2x2", "both = uint16_t(emu_f8(lo, 2, 15, 0x7b) | emu_f8(hi, 2, 15, 0x7b) << 8)"),
+    ("fence.mbarrier_init", "(void)0"),
+    ("bar.sync 1", "emu_sync_named()"),
+    ("st.shared::cluster.v2", "emu_store_remote(at, block, value)"),
+    ("red.release.gpu", "emu_count_up(counter)"),
+    ("ld.acquire.gpu", "value = emu_count_of(counter)"),
+];
+
+/// The source for the host, without a `main`.
+pub(crate) fn translate(source: &str) -> String {
+    let named = NAMES.iter().fold(source.to_owned(), |text, (from, to)| text.replace(from, to));
+    let mut out = String::from("#include \"emulate.hpp\"\n");
+    let mut rest = named.as_str();
+    while let Some((before, statement)) = next_assembly(rest) {
+        out.push_str(before);
+        out.push_str(meaning(statement));
+        rest = &rest[before.len() + statement.len()..];
+    }
+    out + rest
+}
+
+/// The text before the next `asm` statement, and that statement without its semicolon.
+fn next_assembly(text: &str) -> Option<(&str, &str)> {
+    let start = ["asm(", "asm volatile("].iter().filter_map(|word| text.find(word)).min()?;
+    let end = text[start..].find(");").expect("a statement ends") + 1;
+    Some((&text[..start], &text[start..start + end]))
+}
+
+fn meaning(statement: &str) -> &'static str {
+    let instruction = statement.split('"').nth(1).expect("a statement has an instruction");
+    let found = INSTRUCTIONS.iter().find(|(begins, _)| instruction.starts_with(begins));
+    found.map(|(_, meaning)| *meaning).unwrap_or_else(|| panic!("`{instruction}` has no meaning here"))
+}
