@@ -100,9 +100,9 @@ def full_gate(folder):
     said = ", ".join(f"{part} {100 * share:.0f} %" for part, share in parts.items())
     failed = [f"{r['kernel']}: {r['outcome']}" for r in rows if not r["passed"]]
     note = f"{len(passed)} kernels; {said}; longest {largest['kernel']}{left_out(left, failed)}"
-    shows = "correctness in full, then every workload in bursts and without pause; each naive kernel as its own finalist and incumbent, peers and sanitizer apart"
+    shows = "correctness in full, then every workload in bursts and the heaviest without pause; each naive kernel as its own finalist and incumbent, peers and sanitizer apart"
     for statistic, name, most in (("median", "full gate of a finalist", 10), ("max", "full gate of a finalist, the longest", 60)):
-        yield row(name, shows, "s", statistic, samples, "three seconds without pause a workload, then 1,000 repeats", note, "bars::full_gate", at_most=most)
+        yield row(name, shows, "s", statistic, samples, "three seconds without pause, then 1,000 repeats", note, "bars::full_gate", at_most=most)
     sanitized = [r for r in rows if r["sanitizer_s"] is not None]
     if sanitized:
         told = "; ".join(f"{r['kernel']}: {r['sanitizer']}" for r in sanitized)
