@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod bindings;
 mod check;
+mod evidence;
 mod explain;
 mod failure;
 mod lock;

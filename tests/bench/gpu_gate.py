@@ -100,9 +100,13 @@ def full_gate(folder):
     said = ", ".join(f"{part} {100 * share:.0f} %" for part, share in parts.items())
     failed = [f"{r['kernel']}: {r['outcome']}" for r in rows if not r["passed"]]
     note = f"{len(passed)} kernels; {said}; longest {largest['kernel']}{left_out(left, failed)}"
-    shows = "correctness in full, then every workload in bursts and without pause; each naive kernel as its own finalist and incumbent, peers and sanitizer apart"
+    shows = "correctness in full, then every workload in bursts and the heaviest without pause; each naive kernel as its own finalist and incumbent, peers and sanitizer apart"
     for statistic, name, most in (("median", "full gate of a finalist", 10), ("max", "full gate of a finalist, the longest", 60)):
-        yield row(name, shows, "s", statistic, samples, "three seconds without pause a workload, then 1,000 repeats", note, "bars::full_gate", at_most=most)
+        # a share of the kernels can miss a bar over all of them; it cannot meet it
+        is_missed = {"median": statistics.median, "max": max}[statistic](samples) > most
+        limit = {"at_most": most} if is_missed or not left else {}
+        open_bar = "" if limit else f"the bar of {most} s is not answered: it asks for all kernels; "
+        yield row(name, shows, "s", statistic, samples, "three seconds without pause, then 1,000 repeats", open_bar + note, "bars::full_gate", **limit)
     sanitized = [r for r in rows if r["sanitizer_s"] is not None]
     if sanitized:
         told = "; ".join(f"{r['kernel']}: {r['sanitizer']}" for r in sanitized)

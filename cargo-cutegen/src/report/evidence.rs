@@ -1,9 +1,11 @@
 //! What was run to accept each variant, and what was not: the record in words. Pure.
 
-use cutegen_spec::record::{Clocks, Evidence, Kind, Timing, Variant};
+use cutegen_build::plan::Plan;
+use cutegen_spec::record::{Clocks, Kind, Timing, Variant};
 
 use super::gather::Entry;
 use super::html::{grouped, target, text};
+use crate::evidence;
 
 /// A fold for each entry that something has judged, and a list of the others.
 pub(super) fn section(entries: &[Entry]) -> String {
@@ -21,7 +23,7 @@ fn fold(entry: &Entry) -> String {
     let spec = &entry.plan.spec;
     let doubts: String =
         entry.doubts.iter().map(|doubt| format!("<p class=\"doubt\">{}</p>", text(doubt))).collect();
-    let variants: String = record.variants.iter().map(variant).collect();
+    let variants: String = record.variants.iter().map(|one| variant(&entry.plan, one)).collect();
     let gates: Vec<String> = record
         .variants
         .iter()
@@ -41,7 +43,7 @@ fn fold(entry: &Entry) -> String {
     )
 }
 
-fn variant(variant: &Variant) -> String {
+fn variant(plan: &Plan, variant: &Variant) -> String {
     let kind = match variant.kind {
         Kind::Tuned => "tuned",
         Kind::Naive => "printed from the math",
@@ -54,39 +56,12 @@ fn variant(variant: &Variant) -> String {
     said.extend(variant.min_driver.map(|driver| ("loads with", format!("driver {driver} or newer"))));
     match &variant.evidence {
         None => said.push(("judged", "by nothing: no device has run it".to_owned())),
-        Some(evidence) => said.extend(judged(evidence)),
+        Some(evidence) => {
+            said.extend(evidence::facts(plan, evidence));
+            said.extend(held_down(&evidence.timings));
+        }
     }
     format!("<h4>{} <span class=\"at\">{kind}</span></h4>{}", text(&variant.name), facts(&said))
-}
-
-fn judged(evidence: &Evidence) -> Vec<(&'static str, String)> {
-    let took = evidence.judge_seconds.map(|seconds| format!(", in {seconds:.1} s")).unwrap_or_default();
-    let mut said = vec![("judged", format!("by gate {} on {}{took}", evidence.gate, evidence.device))];
-    let mut list = |label, words: &[String], between: &str| {
-        if !words.is_empty() {
-            said.push((label, words.join(between)));
-        }
-    };
-    list("checks", &evidence.checks, ", ");
-    list("shapes", &evidence.shapes, "; ");
-    list("inputs", &evidence.distributions, ", ");
-    let open = match evidence.not_judged {
-        None | Some(0) => String::new(),
-        Some(open) => format!("; {} without a usable bound", grouped(open)),
-    };
-    said.push(("compared", format!("{} elements{open}", grouped(evidence.elements))));
-    said.push(("worst error", format!("{:.3} % of its bound", 100.0 * evidence.worst_share)));
-    said.extend(evidence.baseline.iter().map(|baseline| ("RMS against", baseline.clone())));
-    said.push(("repeats", evidence.repeats.to_string()));
-    said.push(("seeds", evidence.seeds.to_string()));
-    said.push(("sanitizer", evidence.sanitizer.clone()));
-    said.push(match evidence.not_enforced.as_slice() {
-        [] => ("not enforced", "nothing: every wall stood".to_owned()),
-        open => ("not enforced", open.join("; ")),
-    });
-    said.extend(evidence.not_timed.iter().map(|why| ("not timed", format!("against {why}"))));
-    said.extend(held_down(&evidence.timings));
-    said
 }
 
 /// Why a card held its clocks down while something was timed.

@@ -215,11 +215,7 @@ fn rows(
 }
 
 fn bound(tensor: &Tensor, compared: &Compared) -> Bound {
-    let wrong = compared.wrong.map(|wrong| {
-        let (name, element, found, expected, bound) =
-            (&tensor.name, wrong.element, wrong.found, wrong.expected, wrong.bound);
-        format!("`{name}` element {element}: {found} where the spec gives {expected} within {bound:.3e}")
-    });
+    let wrong = compared.wrong.map(|wrong| wrong.told(&tensor.name));
     let Compared { worst_share, judged, not_judged, .. } = *compared;
     Bound { worst_share, judged, not_judged, wrong }
 }

@@ -37,6 +37,15 @@ pub struct Wrong {
     pub bound: f64,
 }
 
+impl Wrong {
+    /// In words, of the tensor of this name.
+    #[must_use]
+    pub fn told(&self, tensor: &str) -> String {
+        let Wrong { element, found, expected, bound } = self;
+        format!("`{tensor}` element {element}: {found} where the spec gives {expected} within {bound}")
+    }
+}
+
 enum Verdict {
     Right(f64),
     Wrong,

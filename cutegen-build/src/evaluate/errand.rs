@@ -21,9 +21,9 @@ use super::image::Image;
 use super::inputs::Distribution;
 use super::judge::Session;
 use super::outcome::Outcome;
-use super::protocol::{Action, Job, Region, Reply, Run, ScalarValue};
+use super::protocol::{Action, Job, Reply, Run, ScalarValue};
 use super::reference::Expected;
-use super::session::{Halt, code, program};
+use super::session::{Halt, code, program, settle};
 use super::strided::Placed;
 
 /// The longest that a launch on tensors of a user may take.
@@ -94,11 +94,7 @@ pub fn drawn(spec: &KernelSpec, seed: u64, axes: &[i64]) -> Result<Vec<Option<Ve
 impl<D: Reading> Session<D> {
     /// See [`Judge::run`](super::Judge::run).
     pub(super) fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
-        match self.try_run(errand) {
-            Ok(ran) => Ok(Ok(ran)),
-            Err(Halt::Outcome(outcome)) => Ok(Err(*outcome)),
-            Err(Halt::Error(error)) => Err(error),
-        }
+        Ok(settle(self.try_run(errand))?.map_err(|outcome| *outcome))
     }
 
     fn try_run(&mut self, errand: &Errand) -> Result<Ran, Halt> {
@@ -195,11 +191,7 @@ impl<D: Reading> Session<D> {
             Reply::Done(_) => {}
             other => return Err(self.unexpected(&other)),
         }
-        let is_result = |t: usize| self.spec.tensors[t].role != Role::Input;
-        let region = |t: usize| if is_result(t) { image.tensors[t] } else { Region::default() };
-        let regions: Vec<Region> = (0..image.tensors.len()).map(region).collect();
-        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        Ok(self.cases.desk.left(&bench.arena, &regions)?)
+        self.copies(image)
     }
 }
 

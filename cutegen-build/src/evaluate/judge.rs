@@ -21,7 +21,7 @@ use super::inputs::Distribution;
 use super::lease::Lease;
 use super::outcome::{Correctness, NotCounted, Outcome};
 use super::peer::Peer;
-use super::session::{Bench, Halt, Launched};
+use super::session::{Bench, Halt, Launchable, settle};
 use super::settings::{Cost, Question, Settings};
 use super::shapes::{Budget, shapes};
 use super::timing::Watch;
@@ -136,11 +136,7 @@ impl<D: Desk> Session<D> {
     }
 
     fn judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Outcome, Error> {
-        match self.try_judge(variants, scope) {
-            Ok(correctness) => Ok(Outcome::Passed { correctness, performance: None }),
-            Err(Halt::Outcome(outcome)) => Ok(*outcome),
-            Err(Halt::Error(error)) => Err(error),
-        }
+        verdict(self.try_judge(variants, scope))
     }
 
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
@@ -177,14 +173,14 @@ impl<D: Desk> Session<D> {
     ) -> Result<(), Halt> {
         let axes = self.axes(shape);
         let Some((variant, image)) = self.dispatch(variants, &axes, alignment)? else { return Ok(()) };
-        let launched = Launched::from(variant);
-        self.judge_on(&launched, &image, (shape, distribution, alignment), scope, passed)
+        let what = Launchable::from(variant);
+        self.judge_on(&what, &image, (shape, distribution, alignment), scope, passed)
     }
 
     /// Judges what is launched on one case.
     pub(super) fn judge_on(
         &mut self,
-        launched: &Launched,
+        what: &Launchable,
         image: &Image,
         (shape, distribution, alignment): (usize, Distribution, Alignment),
         scope: &Scope,
@@ -200,7 +196,7 @@ impl<D: Desk> Session<D> {
             Distribution::Normal => (few, few),
             _ => (2, 2),
         };
-        self.launches(launched, &case, image, repeats, passed)?;
+        self.launches(what, &case, image, repeats, passed)?;
         passed.not_enforced = self.not_enforced();
         passed.device = self.device();
         let loose = case.loose.iter().map(|t| self.spec.tensors[*t].name.clone());
@@ -267,6 +263,12 @@ impl<D: Desk> Session<D> {
         }
         Ok(())
     }
+}
+
+/// What came of judging, as an outcome.
+pub(super) fn verdict(judged: Result<Correctness, Halt>) -> Result<Outcome, Error> {
+    let passed = |correctness| Outcome::Passed { correctness, performance: None };
+    Ok(settle(judged)?.map_or_else(|outcome| *outcome, passed))
 }
 
 /// Extents of the declared workloads.

@@ -19,7 +19,7 @@ use super::inputs::mix;
 use super::judge::Session;
 use super::outcome::{Correctness, Outcome};
 use super::protocol::{Action, Done, Job, Region, Reply, Run};
-use super::session::{Halt, Launched, program};
+use super::session::{Halt, Launchable, program};
 
 /// How long repeats that need not be go on.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -43,26 +43,28 @@ impl<D: Desk> Session<D> {
     /// Launches a case `least` times, and on to `most` while that takes no longer than [`PATIENCE`].
     pub(super) fn launches(
         &mut self,
-        launched: &Launched,
+        what: &Launchable,
         case: &Case<D::Held>,
         image: &Image,
         (least, most): (u32, u32),
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         let begun = Instant::now();
-        let first = self.launch(launched, case, image, Before::Loaded)?;
+        let first = self.launch(what, case, image, Before::Loaded)?;
         self.untouched(case, &first, POISON)?;
         // at the same addresses, so that one who knows them again is found out
         let started = Instant::now();
-        let again = self.launch(launched, case, image, Before::Poisoned(self.poison(case, 1)))?;
+        let again = self.launch(what, case, image, Before::Poisoned(self.poison(case, 1)))?;
         let took = started.elapsed();
-        self.again(case, [&first, &again], 1, passed)?;
+        self.written(case, [&first, &again], 1)?;
+        self.values(case, &first, passed)?;
+        self.repeat(case, [&first, &again], 1, passed)?;
         let repeats: Vec<u32> = (2..most).collect();
         for several in repeats.chunks(at_once(image, took)) {
             if several[0] >= least && begun.elapsed() > PATIENCE {
                 break;
             }
-            self.repeats((launched, case, image), &first, several, passed)?;
+            self.repeats((what, case, image), &first, several, passed)?;
         }
         self.near_baseline(case, &first)
     }
@@ -70,7 +72,7 @@ impl<D: Desk> Session<D> {
     /// These repeats in one job, side by side in the arena.
     fn repeats(
         &mut self,
-        (launched, case, image): (&Launched, &Case<D::Held>, &Image),
+        (what, case, image): (&Launchable, &Case<D::Held>, &Image),
         first: &D::Left,
         repeats: &[u32],
         passed: &mut Correctness,
@@ -85,29 +87,20 @@ impl<D: Desk> Session<D> {
                 (image.further(slot * image.bytes), before)
             })
             .collect();
-        let done = self.go(launched, case, &slots)?;
+        let done = self.go(what, case, &slots)?;
         for ((image, _), repeat) in slots.iter().zip(repeats) {
             let again = self.left_by(case, image, &done)?;
-            self.again(case, [first, &again], *repeat, passed)?;
+            self.written(case, [first, &again], *repeat)?;
+            self.repeat(case, [first, &again], *repeat, passed)?;
         }
         Ok(())
     }
 
-    /// What a repeat left, against what the first launch did.
-    fn again(
-        &self,
-        case: &Case<D::Held>,
-        [first, again]: [&D::Left; 2],
-        repeat: u32,
-        passed: &mut Correctness,
-    ) -> Result<(), Halt> {
+    /// A repeat wrote all that the math writes, and nothing else of its outputs.
+    fn written(&self, case: &Case<D::Held>, [first, again]: [&D::Left; 2], repeat: u32) -> Result<(), Halt> {
         let poison = self.poison(case, repeat);
         self.untouched(case, again, poison)?;
-        self.unwritten(case, [(first, POISON), (again, poison)])?;
-        if repeat == 1 {
-            self.values(case, first, passed)?;
-        }
-        self.repeat(case, [first, again], repeat, passed)
+        self.unwritten(case, [(first, POISON), (again, poison)])
     }
 
     /// What outputs hold before this repeat of a case.
@@ -118,26 +111,26 @@ impl<D: Desk> Session<D> {
     /// One launch on a freshly filled arena; copies of all inouts and outputs after it.
     pub(super) fn launch(
         &mut self,
-        launched: &Launched,
+        what: &Launchable,
         case: &Case<D::Held>,
         image: &Image,
         before: Before<'_, D>,
     ) -> Result<D::Left, Halt> {
         let slot = [(image.clone(), before)];
-        let done = self.go(launched, case, &slot)?;
+        let done = self.go(what, case, &slot)?;
         self.left_by(case, image, &done)
     }
 
     /// Fills these slots, and launches once on each.
     fn go(
         &mut self,
-        launched: &Launched,
+        what: &Launchable,
         case: &Case<D::Held>,
         slots: &[(Image, Before<'_, D>)],
     ) -> Result<Done, Halt> {
         let arena_bytes = slots.iter().map(|(image, _)| image.bytes).max().unwrap_or(0);
         self.bench(arena_bytes)?;
-        slots.iter().try_for_each(|(image, before)| self.fill(launched, case, image, before))?;
+        slots.iter().try_for_each(|(image, before)| self.fill(what, case, image, before))?;
         self.cases.desk.settle()?;
         let reload = slots.iter().any(|(_, before)| matches!(before, Before::Loaded));
         let checks = &self.settings.checks;
@@ -148,7 +141,7 @@ impl<D: Desk> Session<D> {
             arena_bytes,
             axes: case.axes.clone(),
             scalars: case.scalars.clone(),
-            programs: vec![program(launched.code.clone(), tensors, workspaces)],
+            programs: vec![program(what.code.clone(), tensors, workspaces)],
             action: Action::Run(Run { reload, scramble, watch_globals }),
         };
         match self.answer(job, self.settings.deadline)? {
@@ -160,14 +153,14 @@ impl<D: Desk> Session<D> {
 
     fn fill(
         &mut self,
-        launched: &Launched,
+        what: &Launchable,
         case: &Case<D::Held>,
         image: &Image,
         before: &Before<'_, D>,
     ) -> Result<(), Halt> {
         let (desk, checks) = (&self.cases.desk, &self.settings.checks);
         let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        let contract = &launched.contract;
+        let contract = &what.contract;
         let poison = match before {
             Before::Loaded | Before::Stale(_) => POISON,
             Before::Poisoned(poison) => *poison,
@@ -185,6 +178,11 @@ impl<D: Desk> Session<D> {
     /// Copies of all inouts and outputs after a launch that wrote nothing else.
     fn left_by(&self, case: &Case<D::Held>, image: &Image, done: &Done) -> Result<D::Left, Halt> {
         self.trespass(case, image, done)?;
+        self.copies(image)
+    }
+
+    /// Copies of all inouts and outputs.
+    pub(super) fn copies(&self, image: &Image) -> Result<D::Left, Halt> {
         let results: Vec<Region> = (0..image.tensors.len())
             .map(|t| if self.is_result(t) { image.tensors[t] } else { Region::default() })
             .collect();

@@ -9,11 +9,11 @@ use super::desk::Desk;
 use super::error::Error;
 use super::gemm::Gemm;
 use super::image::image;
-use super::judge::{Scope, Session};
+use super::judge::{Scope, Session, verdict};
 use super::outcome::{Correctness, Outcome};
 use super::protocol::Code;
 use super::runner::cublaslt::WORKSPACE_BYTES;
-use super::session::{Halt, Launched};
+use super::session::{Halt, Launchable};
 
 impl<D: Desk> Session<D> {
     /// See [`Judge::full_product`](super::Judge::full_product).
@@ -29,11 +29,7 @@ impl<D: Desk> Session<D> {
         let judged = self.judge_product(product, &scope);
         self.replace_worker();
         self.with_cublaslt = false;
-        match judged {
-            Ok(correctness) => Ok(Outcome::Passed { correctness, performance: None }),
-            Err(Halt::Outcome(outcome)) => Ok(*outcome),
-            Err(Halt::Error(error)) => Err(error),
-        }
+        verdict(judged)
     }
 
     fn judge_product(
@@ -45,8 +41,8 @@ impl<D: Desk> Session<D> {
         let mut lacking = None;
         for shape in 0..scope.shapes {
             let Some(gemm) = product(&self.axes(shape)) else { continue };
-            let launched = Launched { code: Code::CublasLt(gemm), contract: contract() };
-            match self.judge_shape(&launched, shape, scope, &mut passed) {
+            let what = Launchable { code: Code::CublasLt(gemm), contract: contract() };
+            match self.judge_shape(&what, shape, scope, &mut passed) {
                 // what the library does not offer at these extents is not judged at them
                 Err(Halt::Outcome(outcome)) if matches!(*outcome, Outcome::Blocked(_)) => {
                     lacking = Some(outcome);
@@ -62,16 +58,16 @@ impl<D: Desk> Session<D> {
 
     fn judge_shape(
         &mut self,
-        launched: &Launched,
+        what: &Launchable,
         shape: usize,
         scope: &Scope,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
-        let image = image(&self.spec, &launched.contract, &self.axes(shape), Alignment::Allocator)?;
+        let image = image(&self.spec, &what.contract, &self.axes(shape), Alignment::Allocator)?;
         let Some(image) = image else { return Ok(()) };
         for distribution in &scope.distributions {
             let case = (shape, *distribution, Alignment::Allocator);
-            self.judge_on(launched, &image, case, scope, passed)?;
+            self.judge_on(what, &image, case, scope, passed)?;
         }
         Ok(())
     }

@@ -19,6 +19,15 @@ pub(super) enum Halt {
     Error(Error),
 }
 
+/// Errors of ours apart from outcomes.
+pub(super) fn settle<T>(ended: Result<T, Halt>) -> Result<Result<T, Box<Outcome>>, Error> {
+    match ended {
+        Ok(done) => Ok(Ok(done)),
+        Err(Halt::Outcome(outcome)) => Ok(Err(outcome)),
+        Err(Halt::Error(error)) => Err(error),
+    }
+}
+
 /// A live runner, and the memory that it shares with the judge. Each has its own: nothing that an earlier runner left
 /// behind can reach the memory of a later one. The runner goes first: memory may not be freed while another process has
 /// it open by handle.
@@ -106,12 +115,12 @@ impl<D: Desk> Session<D> {
 }
 
 /// What is launched on a case, and the contract that sizes its workspace.
-pub(super) struct Launched {
+pub(super) struct Launchable {
     pub(super) code: Code,
     pub(super) contract: Contract,
 }
 
-impl From<&Loadable> for Launched {
+impl From<&Loadable> for Launchable {
     fn from(variant: &Loadable) -> Self {
         Self { code: code(variant), contract: variant.candidate.contract.clone() }
     }

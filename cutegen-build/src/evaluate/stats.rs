@@ -21,6 +21,17 @@ pub struct Comparison {
     pub pairs: Vec<[f64; 2]>,
 }
 
+/// What is slower is not timed without pause: three seconds would be a few launches.
+const LASTING_US: f64 = 2000.0;
+
+impl Comparison {
+    /// Whether a timing without pause would say anything after this one in bursts.
+    #[must_use]
+    pub fn may_last(&self) -> bool {
+        self.incumbent_us <= LASTING_US
+    }
+}
+
 /// Position of the candidate among a comparison's programs.
 pub const CANDIDATE: usize = 0;
 

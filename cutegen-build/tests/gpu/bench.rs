@@ -11,7 +11,7 @@ use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::spec::KernelSpec;
 
-const SPEC: &str = r#"
+pub(crate) const SPEC: &str = r#"
 edition = 1
 [kernels.k]
 axes = { m = "1..=8192", n = "1..=8192" }

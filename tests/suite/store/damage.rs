@@ -3,9 +3,8 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, symlink};
 use std::process::Command;
-use std::time::Instant;
 
-use cutegen_build::store::{FILE_LIMIT, Lookup, Put, Reason, Store};
+use cutegen_build::store::{FILE_LIMIT, Lookup, Put, Reason};
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_tests::store_sample::Sample;
 
@@ -168,28 +167,4 @@ fn git_takes_the_objects_and_leaves_the_scaffold() {
     let entry: Vec<&str> = names.iter().copied().filter(|name| !name.starts_with('.')).collect();
     assert_eq!(entry.join(" "), expected);
     assert!(!listed.contains(".lock") && !listed.contains(".cutegen-tmp-"), "{listed}");
-}
-
-/// `cargo test --release -p cutegen-tests -- --ignored --nocapture reading_is_fast`
-#[test]
-#[ignore = "a timing: run it in release, alone"]
-fn reading_is_fast() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let store = Store::new(folder.path());
-    let samples: Vec<Sample> = (0..100).map(|n| Sample::new(64 + n, u64::from(n), 40_000)).collect();
-    for sample in &samples {
-        sample.put(&store).expect("put");
-    }
-    let mut millis: Vec<f64> = (0..21)
-        .map(|_| {
-            let start = Instant::now();
-            assert!(samples.iter().all(|s| store.get(&s.record.key).hit().is_some()));
-            start.elapsed().as_secs_f64() * 1e3
-        })
-        .collect();
-    millis.sort_by(f64::total_cmp);
-    println!(
-        "get of 100 entries of 40 KB: median {:.2} ms, {:.2} to {:.2}",
-        millis[10], millis[0], millis[20]
-    );
 }

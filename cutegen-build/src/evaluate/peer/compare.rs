@@ -72,10 +72,7 @@ pub fn agreement(
         let placed = Placed::new(&spec.tensors[t], axes).map_err(|error| error.to_string())?;
         let found = compare_values(spec.tensors[t].dtype, &bytes, &dense(wanted, &placed));
         if let Some(wrong) = found.wrong {
-            return Ok(Agreement::Differs(format!(
-                "`{}` element {}: {} where the spec gives {} within {}",
-                spec.tensors[t].name, wrong.element, wrong.found, wrong.expected, wrong.bound
-            )));
+            return Ok(Agreement::Differs(wrong.told(&spec.tensors[t].name)));
         }
         worst = worst.max(found.worst_share);
     }

@@ -3,7 +3,6 @@
 use super::Halted;
 use super::rotation::Rotation;
 use crate::evaluate::case::contents;
-use crate::evaluate::compare::Wrong;
 use crate::evaluate::desk::{Desk, Inputs, Output};
 use crate::evaluate::error::Error;
 use crate::evaluate::inputs::{Distribution, mix};
@@ -43,10 +42,8 @@ impl<D: Desk> Session<D> {
         for tensor in self.results() {
             let (name, dtype) = (&self.spec.tensors[tensor].name, self.spec.tensors[tensor].dtype);
             let compared = self.cases.desk.compare(&Output { held, tensor, dtype }, left)?;
-            if let Some(Wrong { element, found, expected, bound }) = compared.wrong {
-                return Ok(Some(format!(
-                    "`{name}` element {element}: {found} where the spec gives {expected} within {bound}"
-                )));
+            if let Some(wrong) = compared.wrong {
+                return Ok(Some(wrong.told(name)));
             }
         }
         Ok(None)

@@ -18,8 +18,6 @@ use crate::refine::geomean;
 use crate::search::error::SearchError;
 use crate::search::judging::Judging;
 
-/// What is slower than this is not timed without pause: three seconds would be a few launches.
-const SUSTAINED_US: f64 = 2000.0;
 /// Under whose name a spec has PyTorch's expression.
 const TORCH: &str = "torch";
 
@@ -148,7 +146,7 @@ pub(in crate::search) fn libraries(plan: &Plan, axes: &[i64], peers: bool) -> Ve
 
 /// Whether a timing without pause says anything after this one in bursts.
 pub(in crate::search) fn lasts(plan: &Plan, against: &Incumbent, burst: &Comparison) -> bool {
-    !plan.target.is_host() && !matches!(against, Incumbent::Torch(..)) && burst.incumbent_us <= SUSTAINED_US
+    !plan.target.is_host() && !matches!(against, Incumbent::Torch(..)) && burst.may_last()
 }
 
 /// Of these, the workload that takes longest against the incumbent that is fastest there.

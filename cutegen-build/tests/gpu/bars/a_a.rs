@@ -2,7 +2,7 @@
 
 use cutegen_build::evaluate::Candidate;
 
-use super::{keep, median};
+use super::{Equal, apart, keep};
 use crate::bench::{self, HONEST, PRELUDE, STEP};
 
 /// From 1 KB to 64 MB of traffic, the largest first: the runner's arena then fits all of them.
@@ -10,20 +10,6 @@ pub(super) const SIZES: [[i64; 2]; 5] = [[2731, 4096], [683, 1024], [43, 1024], 
 const SEEDS: u64 = 40;
 /// What a candidate must exceed unless its spec says otherwise.
 const MIN_SPEEDUP: f64 = 1.01;
-
-/// One comparison.
-#[derive(serde::Serialize)]
-struct Row {
-    /// `same`: one cubin, one module. `renamed`: the candidate is another cubin. `swapped`: the incumbent is.
-    path: &'static str,
-    axes: [i64; 2],
-    traffic_bytes: i64,
-    seed: u64,
-    us: f64,
-    speedup: f64,
-    low: f64,
-    high: f64,
-}
 
 pub(super) fn renamed_source() -> (String, Vec<&'static str>) {
     (format!("{PRELUDE}{HONEST}").replace("candidate", "renamed"), vec!["renamed"])
@@ -40,8 +26,11 @@ pub(super) fn equals_seldom_win() {
         rows.extend(compared(seed));
         keep("a_a", &rows);
     }
-    let wins = |above: f64| rows.iter().filter(|row| row.low > above).count();
-    let apart = [false, true].map(|same| apart(rows.iter().filter(|row| (row.path == "same") == same)));
+    let wins = |above: f64| rows.iter().filter(|row| row.comparison.low > above).count();
+    let apart = [false, true].map(|same| {
+        let rows: Vec<&Equal> = rows.iter().filter(|row| (row.path == "same") == same).collect();
+        apart(&SIZES, &rows)
+    });
     println!(
         "    {} comparisons: {} false wins, {} intervals above 1; medians within {:.4} (two cubins), {:.4} (one)",
         rows.len(),
@@ -54,8 +43,9 @@ pub(super) fn equals_seldom_win() {
     assert!(apart.iter().all(|apart| *apart <= 0.005), "{apart:?}");
 }
 
-/// One session: every size once, on one of the paths.
-fn compared(seed: u64) -> Vec<Row> {
+/// One session: every size once, on one of the paths. `same`: one cubin, one module. `renamed`: the candidate is another
+/// cubin. `swapped`: the incumbent is.
+fn compared(seed: u64) -> Vec<Equal> {
     let (path, candidate, incumbent) = match seed % 4 {
         0 | 2 => ("same", bench::honest(), bench::honest()),
         1 => ("renamed", renamed(), bench::honest()),
@@ -64,26 +54,7 @@ fn compared(seed: u64) -> Vec<Row> {
     let mut judge = bench::judge_of(bench::spec(), None, |settings| settings.seed = 0xa_a000 + seed);
     let mut row = |axes: [i64; 2]| {
         let compared = judge.compare(&candidate, &incumbent, &axes).expect("the machine works");
-        let timed = compared.expect("both are timed");
-        Row {
-            path,
-            axes,
-            traffic_bytes: 6 * axes[0] * axes[1],
-            seed,
-            us: timed.candidate_us,
-            speedup: timed.speedup,
-            low: timed.low,
-            high: timed.high,
-        }
+        Equal::new(path, axes, seed, compared.expect("both are timed"))
     };
     SIZES.map(&mut row).into()
-}
-
-/// How far from 1 the median ratio is, at the size where it is farthest.
-fn apart<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> f64 {
-    let at = |axes: [i64; 2]| {
-        let ratios = rows.clone().filter(|row| row.axes == axes).map(|row| row.speedup);
-        (median(ratios) - 1.0).abs()
-    };
-    SIZES.map(at).into_iter().fold(0.0, f64::max)
 }

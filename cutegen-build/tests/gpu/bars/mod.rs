@@ -17,6 +17,7 @@ mod slow_down;
 
 use std::path::Path;
 
+use cutegen_build::evaluate::Comparison;
 use serde::Serialize;
 
 use crate::Test;
@@ -44,6 +45,33 @@ pub(crate) fn sources() -> impl Iterator<Item = (String, Vec<&'static str>)> {
 /// The source of a reference that only these need.
 pub(crate) fn reference() -> String {
     slow_down::reference()
+}
+
+/// A comparison of a kernel with itself.
+#[derive(Serialize)]
+struct Equal {
+    /// How the two sides differ.
+    path: &'static str,
+    axes: [i64; 2],
+    traffic_bytes: i64,
+    seed: u64,
+    #[serde(flatten)]
+    comparison: Comparison,
+}
+
+impl Equal {
+    fn new(path: &'static str, axes: [i64; 2], seed: u64, comparison: Comparison) -> Self {
+        Self { path, axes, traffic_bytes: 6 * axes[0] * axes[1], seed, comparison }
+    }
+}
+
+/// How far from 1 the median ratio is, at the size where it is farthest.
+fn apart(sizes: &[[i64; 2]], rows: &[&Equal]) -> f64 {
+    let at = |axes: &[i64; 2]| {
+        let ratios = rows.iter().filter(|row| row.axes == *axes).map(|row| row.comparison.speedup);
+        (median(ratios) - 1.0).abs()
+    };
+    sizes.iter().map(at).fold(0.0, f64::max)
 }
 
 /// Writes a part of the report, where one is asked for.

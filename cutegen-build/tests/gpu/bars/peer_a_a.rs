@@ -5,7 +5,7 @@ use cutegen_build::evaluate::peer::compare;
 use cutegen_build::evaluate::protocol::Regime;
 use cutegen_build::evaluate::{Comparison, Incumbent};
 
-use super::{keep, median};
+use super::{Equal, apart, keep};
 use crate::{bench, incumbents};
 
 /// From 264 KB to 67 MB of traffic: smaller ones do not fill the cache three times with the slots that a rotation may
@@ -15,23 +15,10 @@ const SEEDS: u64 = 5;
 const PAIRS: usize = 50;
 const APART: f64 = 0.01;
 
-/// One comparison.
-#[derive(serde::Serialize)]
-struct Row {
-    /// `peers`: in two peer workers. `paths`: in our runner, and in a peer worker.
-    path: &'static str,
-    axes: [i64; 2],
-    traffic_bytes: i64,
-    seed: u64,
-    #[serde(flatten)]
-    comparison: Comparison,
-}
-
-impl Row {
-    fn new(path: &'static str, axes: [i64; 2], seed: u64, comparison: Comparison) -> Self {
-        println!("    {path} at {axes:?}, seed {seed}: {:.4}", comparison.speedup);
-        Self { path, axes, traffic_bytes: 6 * axes[0] * axes[1], seed, comparison }
-    }
+/// One comparison: of `peers`, in two peer workers, or of `paths`, in our runner and in a peer worker.
+fn row(path: &'static str, axes: [i64; 2], seed: u64, comparison: Comparison) -> Equal {
+    println!("    {path} at {axes:?}, seed {seed}: {:.4}", comparison.speedup);
+    Equal::new(path, axes, seed, comparison)
 }
 
 pub(super) fn a_cubin_is_itself_in_another_worker() {
@@ -42,28 +29,28 @@ pub(super) fn a_cubin_is_itself_in_another_worker() {
         keep("peer_a_a", &rows);
     }
     for path in ["peers", "paths"] {
-        let of_path: Vec<&Row> = rows.iter().filter(|row| row.path == path).collect();
-        let apart = apart(&of_path);
+        let of_path: Vec<&Equal> = rows.iter().filter(|row| row.path == path).collect();
+        let apart = apart(&SIZES, &of_path);
         println!("    {path}: {} comparisons, medians within {apart:.4}", of_path.len());
         assert!(of_path.len() >= 20 && apart <= APART, "{path}: {apart:.4}");
     }
 }
 
-fn between_peers() -> Vec<Row> {
+fn between_peers() -> Vec<Equal> {
     let (mut workers, mut rows) = (incumbents::two_workers(), Vec::new());
     for axes in SIZES {
         incumbents::prepare_cubin(&mut workers, &axes);
         let [one, other] = &mut workers;
         for seed in 0..SEEDS {
             let compared = compare(one, other, PAIRS, seed).expect("timed");
-            rows.push(Row::new("peers", axes, seed, compared));
+            rows.push(row("peers", axes, seed, compared));
         }
     }
     rows
 }
 
 /// One session, with a peer worker of its own.
-fn across_paths(seed: u64) -> Vec<Row> {
+fn across_paths(seed: u64) -> Vec<Equal> {
     let mut judge = bench::judge_of(bench::spec(), None, |settings| {
         (settings.seed, settings.pairs, settings.drawn_slots) = (0x9ee_a000 + seed, PAIRS, 1);
         settings.python = Some(incumbents::python());
@@ -73,16 +60,7 @@ fn across_paths(seed: u64) -> Vec<Row> {
         let measured = judge.measure(&bench::honest(), &there, &axes, Regime::Burst);
         let measured = measured.expect("the machine works").expect("both are timed");
         assert_eq!(measured.differs, None, "{:?}", measured.about);
-        Row::new("paths", axes, seed, measured.comparison)
+        row("paths", axes, seed, measured.comparison)
     };
     SIZES.map(compared).into()
-}
-
-/// How far from 1 the median ratio is, at the size where it is farthest.
-fn apart(rows: &[&Row]) -> f64 {
-    let at = |axes: [i64; 2]| {
-        let ratios = rows.iter().filter(|row| row.axes == axes).map(|row| row.comparison.speedup);
-        (median(ratios) - 1.0).abs()
-    };
-    SIZES.into_iter().map(at).fold(0.0, f64::max)
 }

@@ -8,19 +8,11 @@ use std::rc::Rc;
 use cutegen_build::evaluate::{Candidate, Comparison, Judge};
 
 use super::keep;
-use crate::bench::{self, PRELUDE, STEP};
+use crate::bench::{self, PRELUDE, SPEC, STEP};
 use crate::planting::{PLANTED, Planting};
 
 /// Two scalars that the math does not know: what the plain kernel waits, and what the slow one does.
-const SPEC: &str = r#"
-edition = 1
-[kernels.k]
-axes = { m = "1..=8192", n = "1..=8192" }
-inputs = { x = "bf16[m, n]", g = "bf16[m, n]" }
-outputs = { y = "bf16[m, n]" }
-scalars = { none = "f32", wait = "f32" }
-math = "y[m, n] = silu(g[m, n]) * x[m, n]"
-"#;
+const WAITS: &str = "scalars = { none = \"f32\", wait = \"f32\" }\n";
 const SCALARS: usize = 2;
 
 /// The blocks of the last wave wait, each when all that it wrote has arrived: then nothing hides a wait, for no block
@@ -102,10 +94,11 @@ impl Pair {
         let wait = Rc::new(Cell::new(0.0));
         let chosen = Rc::clone(&wait);
         let scalar = move |_, position| Some(if position == 0 { 0.0 } else { chosen.get() });
-        let judge = bench::judge_of(bench::spec_of(SPEC), Some(Box::new(scalar)), |settings| {
-            // every slot has memory of its own; drawing all of it takes longer than the timing
-            (settings.seed, settings.pairs, settings.drawn_slots) = (seed, pairs, 1);
-        });
+        let judge =
+            bench::judge_of(bench::spec_of(&format!("{SPEC}{WAITS}")), Some(Box::new(scalar)), |settings| {
+                // every slot has memory of its own; drawing all of it takes longer than the timing
+                (settings.seed, settings.pairs, settings.drawn_slots) = (seed, pairs, 1);
+            });
         Self { judge, wait, plain: candidate(0), slow: candidate(1) }
     }
 

@@ -1,0 +1,49 @@
+//! What was run to accept a variant, and what was not, in words: `explain` and `report` say the same. Pure.
+
+use cutegen_build::plan::Plan;
+use cutegen_spec::record::Evidence;
+
+/// Labels and values, in the order in which a reader asks; of the times only that there are none, and which are missing.
+pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, String)> {
+    let took = evidence.judge_seconds.map(|s| format!(", in {s:.1} s")).unwrap_or_default();
+    let mut said = vec![("judged", format!("by gate {} on {}{took}", evidence.gate, evidence.device))];
+    let mut list = |label, words: &[String], between: &str| {
+        if !words.is_empty() {
+            said.push((label, words.join(between)));
+        }
+    };
+    list("checks", &evidence.checks, ", ");
+    list("shapes", &whole_shapes(evidence), "; ");
+    list("inputs", &evidence.distributions, ", ");
+    said.push(("compared", compared(evidence)));
+    said.push(("worst error", format!("{:.3} % of its bound", 100.0 * evidence.worst_share)));
+    said.extend(evidence.baseline.iter().map(|baseline| ("RMS against", baseline.clone())));
+    let equal = if plan.spec.deterministic { "equal in every bit" } else { "each judged by its values" };
+    said.push(("launches", format!("{} of one case, {equal}", evidence.repeats)));
+    said.push(("seed", evidence.seeds.to_string()));
+    said.push(("sanitizer", evidence.sanitizer.clone()));
+    let open = match evidence.not_enforced.as_slice() {
+        [] => "nothing: every wall stood".to_owned(),
+        open => open.join("; "),
+    };
+    said.push(("not enforced", open));
+    if evidence.timings.is_empty() {
+        said.push(("timed", "against nothing".to_owned()));
+    }
+    said.extend(evidence.not_timed.iter().map(|reason| ("not timed", format!("against {reason}"))));
+    said
+}
+
+/// `m=7,n=64`: no line breaks inside a shape.
+fn whole_shapes(evidence: &Evidence) -> Vec<String> {
+    evidence.shapes.iter().map(|shape| shape.replace(" = ", "=").replace(", ", ",")).collect()
+}
+
+fn compared(evidence: &Evidence) -> String {
+    let place = evidence.reference.map(|on| format!(" with a reference on the {}", on.name()));
+    let open = match evidence.not_judged {
+        None | Some(0) => String::new(),
+        Some(open) => format!("; {open} not judged, for want of a usable bound"),
+    };
+    format!("{} elements{}{open}", evidence.elements, place.unwrap_or_default())
+}
