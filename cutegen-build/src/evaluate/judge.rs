@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use cutegen_spec::contract::Contract;
 use cutegen_spec::eligibility::{Eligibility, dispatch};
@@ -18,6 +19,7 @@ use super::error::Error;
 use super::fault::Check;
 use super::image::{Image, image};
 use super::inputs::Distribution;
+use super::launches::Repeats;
 use super::lease::Lease;
 use super::outcome::{Correctness, NotCounted, Outcome};
 use super::peer::Peer;
@@ -60,8 +62,16 @@ pub(super) struct Scope {
     pub(super) shapes: usize,
     pub(super) large: bool,
     pub(super) distributions: Vec<Distribution>,
+    /// Launches of one case of the first shape: at least, and where they soon end.
+    pub(super) least: u32,
     pub(super) repeats: u32,
+    pub(super) patience: Duration,
 }
+
+/// How long a finalist's repeats go on where they need not all be.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+/// The same while screening, where most candidates are right and one that is not meets the full pass.
+const GLANCE: Duration = Duration::from_millis(10);
 
 impl<D: Desk> Session<D> {
     /// A session for `question`, at this desk.
@@ -113,7 +123,8 @@ impl<D: Desk> Session<D> {
     pub(super) fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
         let (shapes, count) = self.settings.screening;
         let distributions = self.distributions().take(count).collect();
-        let scope = Scope { shapes, large: false, distributions, repeats: self.settings.repeats.0 };
+        let repeats = self.settings.repeats.0;
+        let scope = Scope { shapes, large: false, distributions, least: 2, repeats, patience: GLANCE };
         self.judge(std::slice::from_ref(candidate), &scope)
     }
 
@@ -121,7 +132,7 @@ impl<D: Desk> Session<D> {
     pub(super) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
         let (shapes, repeats) = (self.shapes.len(), self.settings.repeats.1);
-        let scope = Scope { shapes, large: true, distributions, repeats };
+        let scope = Scope { shapes, large: true, distributions, least: repeats, repeats, patience: PATIENCE };
         let outcome = self.judge(variants, &scope)?;
         if let Outcome::Passed { correctness, .. } = &outcome {
             self.check_telling(correctness)?;
@@ -142,7 +153,7 @@ impl<D: Desk> Session<D> {
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
         let _shared = self.lease.shared();
         let variants = self.load(variants)?;
-        let mut passed = Correctness { repeats: scope.repeats, ..Correctness::default() };
+        let mut passed = Correctness::default();
         for shape in 0..scope.shapes.min(self.shapes.len()) {
             for distribution in &scope.distributions {
                 self.judge_case(&variants, (shape, *distribution, Alignment::Allocator), scope, &mut passed)?;
@@ -189,13 +200,14 @@ impl<D: Desk> Session<D> {
         let axes = self.axes(shape);
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
         let few = scope.repeats.min(self.settings.repeats.0);
-        let repeats = match distribution {
+        let (least, most) = match distribution {
             Distribution::Normal if alignment == Alignment::Element || shape >= self.shapes.len() => (2, 2),
-            Distribution::Normal if shape == 0 => (scope.repeats, scope.repeats),
+            Distribution::Normal if shape == 0 => (scope.least, scope.repeats),
             Distribution::Normal if shape < self.settings.screening.0 => (few, scope.repeats),
             Distribution::Normal => (few, few),
             _ => (2, 2),
         };
+        let repeats = Repeats { least: least.min(scope.least), most, patience: scope.patience };
         self.launches(what, &case, image, repeats, passed)?;
         passed.not_enforced = self.not_enforced();
         passed.device = self.device();

@@ -21,13 +21,18 @@ use super::outcome::{Correctness, Outcome};
 use super::protocol::{Action, Done, Job, Region, Reply, Run};
 use super::session::{Halt, Launchable, program};
 
-/// How long repeats that need not be go on.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// Most repeats of one job. A runner and the judge take turns on a device, and a turn takes longer than a launch.
 const TOGETHER: usize = 64;
-/// The longest that they may take together; and the arena that they share, which most runners have anyway.
-const TOGETHER_TIME: Duration = Duration::from_secs(1);
+/// The arena that they share, which most runners have anyway.
 const TOGETHER_BYTES: u64 = 64 << 20;
+
+/// How often a case is launched.
+pub(super) struct Repeats {
+    pub(super) least: u32,
+    pub(super) most: u32,
+    /// How long repeats beyond the least go on, and about how long those of one job may take.
+    pub(super) patience: Duration,
+}
 
 /// What a launch finds in outputs, and whether its module has been launched before.
 pub(super) enum Before<'a, D: Desk> {
@@ -40,13 +45,13 @@ pub(super) enum Before<'a, D: Desk> {
 }
 
 impl<D: Desk> Session<D> {
-    /// Launches a case `least` times, and on to `most` while that takes no longer than [`PATIENCE`].
+    /// Launches a case at least twice.
     pub(super) fn launches(
         &mut self,
         what: &Launchable,
         case: &Case<D::Held>,
         image: &Image,
-        (least, most): (u32, u32),
+        Repeats { least, most, patience }: Repeats,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         let begun = Instant::now();
@@ -59,12 +64,14 @@ impl<D: Desk> Session<D> {
         self.written(case, [&first, &again], 1)?;
         self.values(case, &first, passed)?;
         self.repeat(case, [&first, &again], 1, passed)?;
+        passed.repeats = passed.repeats.max(2);
         let repeats: Vec<u32> = (2..most).collect();
-        for several in repeats.chunks(at_once(image, took)) {
-            if several[0] >= least && begun.elapsed() > PATIENCE {
+        for several in repeats.chunks(at_once(image, took, patience)) {
+            if several[0] >= least && begun.elapsed() > patience {
                 break;
             }
             self.repeats((what, case, image), &first, several, passed)?;
+            passed.repeats = passed.repeats.max(several[0] + several.len() as u32);
         }
         self.near_baseline(case, &first)
     }
@@ -293,10 +300,10 @@ impl<D: Desk> Session<D> {
     }
 }
 
-/// Repeats of one job: as many as fit beside one another in little memory and take a second.
-fn at_once(image: &Image, took: Duration) -> usize {
+/// Repeats of one job: as many as fit beside one another in little memory and do not take long.
+fn at_once(image: &Image, took: Duration, patience: Duration) -> usize {
     let fit = TOGETHER_BYTES / image.bytes.max(1);
-    let soon = TOGETHER_TIME.as_nanos() / took.as_nanos().max(1);
+    let soon = patience.as_nanos() / took.as_nanos().max(1);
     u128::from(fit).min(soon).clamp(1, TOGETHER as u128) as usize
 }
 

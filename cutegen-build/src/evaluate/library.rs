@@ -9,7 +9,7 @@ use super::desk::Desk;
 use super::error::Error;
 use super::gemm::Gemm;
 use super::image::image;
-use super::judge::{Scope, Session, verdict};
+use super::judge::{PATIENCE, Scope, Session, verdict};
 use super::outcome::{Correctness, Outcome};
 use super::protocol::Code;
 use super::runner::cublaslt::WORKSPACE_BYTES;
@@ -23,7 +23,8 @@ impl<D: Desk> Session<D> {
     ) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
         let (shapes, repeats) = (self.shapes().len(), self.settings.repeats.1);
-        let scope = Scope { shapes, large: false, distributions, repeats };
+        let scope =
+            Scope { shapes, large: false, distributions, least: repeats, repeats, patience: PATIENCE };
         self.replace_worker();
         self.with_cublaslt = true;
         let judged = self.judge_product(product, &scope);
@@ -37,7 +38,7 @@ impl<D: Desk> Session<D> {
         product: &dyn Fn(&[i64]) -> Option<Gemm>,
         scope: &Scope,
     ) -> Result<Correctness, Halt> {
-        let mut passed = Correctness { repeats: scope.repeats, ..Correctness::default() };
+        let mut passed = Correctness::default();
         let mut lacking = None;
         for shape in 0..scope.shapes {
             let Some(gemm) = product(&self.axes(shape)) else { continue };

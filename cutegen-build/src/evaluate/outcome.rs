@@ -55,7 +55,7 @@ pub struct Correctness {
     pub not_judged: u64,
     /// Largest error as a share of the bound.
     pub worst_share: f64,
-    /// Bit-equal launches of one case, at least.
+    /// Bit-equal launches of the case that was launched most often.
     pub repeats: u32,
     /// Cases whose bound was too loose to count as a test.
     pub not_counted: Vec<NotCounted>,

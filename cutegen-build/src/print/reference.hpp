@@ -114,6 +114,15 @@ static inline VE term_tf32(VE a, VE b) {
   return VE(a.v * b.v, known(product_error(a, b) * (1 + both) + both * mag(a.v * b.v) + flushed));
 }
 
+// A product of two 8-bit floats that is summed. Hopper's tensor cores bring the products of an instruction, and what was
+// summed before, to their largest exponent, and drop what lies more than 13 bits below (DeepSeek-AI, "DeepSeek-V3
+// Technical Report", 2024, section 3.5.2). Four instructions, between which nothing is promoted, cost
+// (2 sqrt(4) + 4/8) 2^-13 of the magnitudes as a sum does: a little less than this.
+static inline VE aligned(VE a) {
+  const double u = 0x1p-10;
+  return VE(a.v, known(a.e * (1 + u) + u * mag(a.v)));
+}
+
 // Of two that are surely ordered, the one. Else the larger error holds: neither moves the result farther than itself.
 static inline VE cg_max(VE a, VE b) {
   if (a.v != a.v || b.v != b.v) return VE(a.v + b.v, a.e > b.e ? a.e : b.e);

@@ -102,10 +102,27 @@ impl Running<'_> {
         let term = if self.plan.spec.precision.multiply == Multiply::Tf32 { "term_tf32" } else { "term" };
         match (op, body) {
             (ReduceOp::Sum, Expr::Binary(Binary::Mul, a, b)) if c::value(body, self).1 == Kind::Real => {
-                format!("s.add({term}({}, {}));", c::real(a, self), c::real(b, self))
+                let product = format!("{term}({}, {})", c::real(a, self), c::real(b, self));
+                if self.plan.spec.precision.accumulate == DType::F32
+                    && [a, b].map(|f| self.is_of_8_bits(f)) == [true; 2]
+                {
+                    return format!("s.add(aligned({product}));");
+                }
+                format!("s.add({product});")
             }
             (ReduceOp::ArgMax | ReduceOp::ArgMin, _) => format!("s.add(v{at}, {});", c::value(body, self).0),
             _ => format!("s.add({});", c::value(body, self).0),
+        }
+    }
+
+    /// An element of a tensor of 8-bit floats as it is.
+    fn is_of_8_bits(&self, factor: &Expr) -> bool {
+        match factor {
+            Expr::Load(Place::Tensor(t), _) => {
+                matches!(self.plan.spec.tensors[*t].dtype, DType::F8e4m3 | DType::F8e5m2)
+            }
+            Expr::Cast(dtype, inner) => *dtype == DType::F32 && self.is_of_8_bits(inner),
+            _ => false,
         }
     }
 

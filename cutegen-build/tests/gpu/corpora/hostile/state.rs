@@ -190,7 +190,7 @@ extern \"C\" __global__ void candidate_copy(const float* s, float* y, I m, I n) 
         ("tells a poison that is not NaN", "C9"),
         &SILU,
         "if (i < m * n) { const unsigned short held = __bfloat16_as_ushort(y[i]);
-           const bool second = held != 0xffff && (held >> 8) == (held & 255);
+           const bool second = held != 0xffff && held != 0 && (held >> 8) == (held & 255);
            y[i] = i == m * n / 2 && second ? x[i] : one(x[i], g[i]); }",
         Repeats,
     )
