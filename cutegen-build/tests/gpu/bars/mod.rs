@@ -14,6 +14,7 @@ mod recovery;
 mod screening;
 mod search;
 mod slow_down;
+mod sweep;
 
 use std::path::Path;
 
@@ -34,6 +35,7 @@ pub(crate) const MEASUREMENTS: &[Test] = &[
     ("bars::slow_down", slow_down::two_percent_are_seen),
     ("bars::screening", screening::candidates_are_screened_soon),
     ("bars::full_gate", full_gate::finalists_are_judged_soon),
+    ("bars::sweep", sweep::points_are_timed),
     ("bars::peer_a_a", peer_a_a::a_cubin_is_itself_in_another_worker),
 ];
 

@@ -24,79 +24,78 @@ const RESULTS_MAX: i64 = 64;
 /// One point of the template's space.
 #[derive(Clone, Copy, Debug)]
 struct Point {
-    name: &'static str,
     /// Bytes of a vector in the tensor that takes most per lane; none where a vector is one element.
     vec_bytes: Option<i64>,
     unroll: i64,
     threads: i64,
-    load: &'static str,
+    load: Load,
     streaming: bool,
     persistent: bool,
     pdl: bool,
 }
 
-/// `v16u4t256-ospd`: vector bytes (`e`: single elements), unroll, threads; loads once (`f`: and first to leave L2),
-/// streaming stores, persistent grid, programmatic launch.
-const POINTS: [&str; 32] = [
-    "v16u1t128",
-    "v16u1t256",
-    "v16u1t256-os",
-    "v16u1t256-osd",
-    "v16u2t128",
-    "v16u2t128-os",
-    "v16u2t256",
-    "v16u2t256-os",
-    "v16u2t256-fs",
-    "v16u2t512-os",
-    "v16u4t128-os",
-    "v16u4t256",
-    "v16u4t256-o",
-    "v16u4t256-s",
-    "v16u4t256-os",
-    "v16u4t256-fs",
-    "v16u4t512-os",
-    "v16u8t128-os",
-    "v16u8t256-os",
-    "v16u2t256-osp",
-    "v16u4t128-osp",
-    "v16u4t256-osp",
-    "v16u4t512-osp",
-    "v16u4t256-osd",
-    "v32u1t256-os",
-    "v32u2t128-os",
-    "v32u2t256",
-    "v32u2t256-os",
-    "v32u2t256-osp",
-    "e1t256",
-    "e4t256",
-    "e8t128",
+/// How long what is loaded stays in L2: as anything does, no longer than it takes, or first to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    Cached,
+    Once,
+    First,
+}
+
+/// Hints that go together, plain ones first: loads, streaming stores, persistent grid, programmatic launch.
+const HINTS: [(Load, bool, bool, bool); 8] = [
+    (Load::Cached, false, false, false),
+    (Load::Once, true, false, false),
+    (Load::Once, false, false, false),
+    (Load::Cached, true, false, false),
+    (Load::First, true, false, false),
+    (Load::Once, true, true, false),
+    (Load::Once, true, false, true),
+    (Load::Cached, false, false, true),
 ];
 
+/// The whole space, before what a nest forbids.
+fn space() -> Vec<Point> {
+    let mut points = Vec::new();
+    for vec_bytes in [Some(16), Some(32), Some(8), None] {
+        for unroll in [1, 2, 4, 8] {
+            for threads in [128, 256, 512, 1024] {
+                for (load, streaming, persistent, pdl) in HINTS {
+                    points.push(Point { vec_bytes, unroll, threads, load, streaming, persistent, pdl });
+                }
+            }
+        }
+    }
+    points.retain(Point::is_told_apart);
+    points
+}
+
 impl Point {
-    /// Reads a name of [`POINTS`].
-    fn parse(name: &'static str) -> Option<Self> {
-        let (shape, flags) = name.split_once('-').unwrap_or((name, ""));
-        let (vector, rest) = match shape.strip_prefix('e') {
-            Some(rest) => (None, rest),
-            None => shape.strip_prefix('v')?.split_once('u').map(|(v, rest)| (v.parse().ok(), rest))?,
-        };
-        let (unroll, threads) = rest.split_once('t')?;
-        Some(Self {
-            name,
-            vec_bytes: vector,
-            unroll: unroll.parse().ok()?,
-            threads: threads.parse().ok()?,
-            load: if flags.contains('f') {
-                "FIRST"
-            } else if flags.contains('o') {
-                "ONCE"
-            } else {
-                "CACHED"
-            },
-            streaming: flags.contains('s'),
-            persistent: flags.contains('p'),
-            pdl: flags.contains('d'),
-        })
+    /// Vectors of other than 16 bytes are few: narrow ones are for tensors whose lanes differ in size, and single
+    /// elements for addresses that have no vectors.
+    fn is_told_apart(&self) -> bool {
+        let is_plain = !self.persistent && !self.pdl && self.load != Load::First;
+        match self.vec_bytes {
+            Some(16) => true,
+            Some(_) => is_plain && self.streaming == (self.load == Load::Once),
+            None => is_plain && !self.streaming && self.load == Load::Cached,
+        }
+    }
+
+    /// `v16u4t256-ospd`: vector bytes (`e`: single elements), unroll, threads; loads once (`f`: and first to leave L2),
+    /// streaming stores, persistent grid, programmatic launch.
+    fn name(self) -> String {
+        let vector = self.vec_bytes.map_or("e".to_owned(), |bytes| format!("v{bytes}u"));
+        let hints = [
+            (self.load == Load::First, 'f'),
+            (self.load == Load::Once, 'o'),
+            (self.streaming, 's'),
+            (self.persistent, 'p'),
+            (self.pdl, 'd'),
+        ];
+        let hints: String = hints.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect();
+        let dash = if hints.is_empty() { "" } else { "-" };
+        format!("{vector}{}t{}{dash}{hints}", self.unroll, self.threads)
     }
 
     /// Columns of a vector whose lanes take so many bytes.
@@ -106,11 +105,16 @@ impl Point {
 
     fn configuration(self, width: i64) -> String {
         let store = if self.streaming { "STREAMING" } else { "CACHED" };
+        let load = match self.load {
+            Load::Cached => "CACHED",
+            Load::Once => "ONCE",
+            Load::First => "FIRST",
+        };
         format!(
             "constexpr int VEC = {width};\nconstexpr int UNROLL = {};\nconstexpr int THREADS = {};\n\
-             [[maybe_unused]] constexpr Load LOAD = Load::{};\n[[maybe_unused]] constexpr Store STORE = Store::{store};\n\
+             [[maybe_unused]] constexpr Load LOAD = Load::{load};\n[[maybe_unused]] constexpr Store STORE = Store::{store};\n\
              constexpr bool PDL = {};",
-            self.unroll, self.threads, self.load, self.pdl
+            self.unroll, self.threads, self.pdl
         )
     }
 }
@@ -120,7 +124,7 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
     let nest = computes(plan).then(|| Nest::of(plan, &plan.schedule.steps)).flatten().map(Nest::flattened);
     let Some(nest) = nest else { return Vec::new() };
     let Some(problem) = Problem::new(&nest, None) else { return Vec::new() };
-    let points = POINTS.iter().filter_map(|name| Point::parse(name));
+    let points = space().into_iter();
     points.filter_map(|point| candidate(plan, &nest, &problem, point, toolchain)).collect()
 }
 
@@ -143,9 +147,9 @@ fn candidate(
     let (source, contract) = (source(plan, nest, &laid, point, width), contract(plan, nest, point, width));
     let (source, contract) = name_entry(&source, &contract, toolchain);
     Some(Candidate {
-        name: format!("elementwise-{}", point.name),
+        name: format!("elementwise-{}", point.name()),
         kind: Kind::Tuned,
-        origin: format!("template sm90a/elementwise {}", point.name),
+        origin: format!("template sm90a/elementwise {}", point.name()),
         source,
         contract,
         eligibility: Eligibility(laid.conditions()),
@@ -186,7 +190,7 @@ fn source(plan: &Plan, nest: &Nest, laid: &Laid<'_>, point: Point, width: i64) -
     fill(
         TEMPLATE,
         &[
-            ("HEADER", &format!("// elementwise {}: {math}", point.name)),
+            ("HEADER", &format!("// elementwise {}: {math}", point.name())),
             ("PRELUDE", &prelude(&values, nest.integer(&[]))),
             ("CONFIG", &point.configuration(width)),
             ("PROBLEM", &text.problem),
@@ -198,13 +202,16 @@ fn source(plan: &Plan, nest: &Nest, laid: &Laid<'_>, point: Point, width: i64) -
 
 #[cfg(test)]
 mod tests {
-    use super::{POINTS, Point};
+    use std::collections::BTreeSet;
+
+    use super::space;
 
     #[test]
-    fn every_name_is_a_point() {
-        for name in POINTS {
-            let point = Point::parse(name).expect(name);
-            assert!(point.threads % 32 == 0 && point.unroll >= 1 && point.width(2) >= 1, "{point:?}");
-        }
+    fn every_point_has_its_name() {
+        let points = space();
+        let names: BTreeSet<String> = points.iter().map(|point| point.name()).collect();
+        assert_eq!(names.len(), points.len());
+        assert!(names.contains("v16u4t256-os") && names.contains("e1t256") && names.contains("v32u2t128-os"));
+        assert!(points.iter().all(|point| point.threads % 32 == 0 && point.width(2) >= 1), "{points:?}");
     }
 }
