@@ -71,7 +71,7 @@ pub(super) struct Scope {
 /// How long a finalist's repeats go on where they need not all be.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// The same while screening, where most candidates are right and one that is not meets the full pass.
-const GLANCE: Duration = Duration::from_millis(10);
+const GLANCE: Duration = Duration::from_millis(6);
 
 impl<D: Desk> Session<D> {
     /// A session for `question`, at this desk.

@@ -78,7 +78,14 @@ static inline double quotient_error(VE a, VE b, double q) {
 static inline VE operator+(VE a, VE b) { return node(a.v + b.v, a.e + b.e, 1); }
 static inline VE operator-(VE a, VE b) { return node(a.v - b.v, a.e + b.e, 1); }
 static inline VE operator-(VE a) { return VE(-a.v, a.e); }
-static inline VE operator*(VE a, VE b) { return node(a.v * b.v, product_error(a, b), 1); }
+// What may be 0 beside an infinity: a kernel may have NaN there, so anything is right.
+static inline bool may_vanish(VE a, VE beside) {
+  return is_infinite(beside.v) && !is_infinite(a.v) && a.e > 0 && a.e >= mag(a.v);
+}
+static inline VE operator*(VE a, VE b) {
+  if (may_vanish(a, b) || may_vanish(b, a)) return VE(0, cg_inf());
+  return node(a.v * b.v, product_error(a, b), 1);
+}
 // Fast: __fdividef errs by 2 ulp, and gives 0 for divisors above 2^126 (CUDA C++ Programming Guide, Intrinsic
 // Functions).
 static inline VE operator/(VE a, VE b) {
@@ -112,15 +119,6 @@ static inline VE term_tf32(VE a, VE b) {
   const double u = 0x1p-10, eta = 0x1p-137, both = 2 * u + u * u;
   const double flushed = eta * ((1 + u) * (mag(a.v) + a.e + mag(b.v) + b.e) + eta);
   return VE(a.v * b.v, known(product_error(a, b) * (1 + both) + both * mag(a.v * b.v) + flushed));
-}
-
-// A product of two 8-bit floats that is summed. Hopper's tensor cores bring the products of an instruction, and what was
-// summed before, to their largest exponent, and drop what lies more than 13 bits below (DeepSeek-AI, "DeepSeek-V3
-// Technical Report", 2024, section 3.5.2). Four instructions, between which nothing is promoted, cost
-// (2 sqrt(4) + 4/8) 2^-13 of the magnitudes as a sum does: a little less than this.
-static inline VE aligned(VE a) {
-  const double u = 0x1p-10;
-  return VE(a.v, known(a.e * (1 + u) + u * mag(a.v)));
 }
 
 // Of two that are surely ordered, the one. Else the larger error holds: neither moves the result farther than itself.

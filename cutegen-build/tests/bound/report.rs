@@ -88,7 +88,7 @@ impl<'a> Run<'a> {
         let mut dice = Dice::new(self.seed ^ self.drawn.distribution as u64);
         let is_wide = self.plan.spec.precision.accumulate == DType::F64;
         for _ in 0..HONEST {
-            let style = Style::random(&mut dice, is_wide, has_tensor_core(self.plan));
+            let style = Style::random(&mut dice, is_wide, factor_bits(self.plan));
             report.honest += 1;
             for (step, t) in self.outputs() {
                 let sample = self.sample(step, t, style, None, dice.next());
@@ -248,20 +248,24 @@ fn next(point: &[i64], extents: &[i64]) -> Vec<i64> {
     next
 }
 
-/// Products of narrow inputs are summed.
-fn has_tensor_core(plan: &Plan) -> bool {
-    let narrow = |t: &cutegen_spec::tensor::Tensor| t.dtype.is_float() && t.dtype.bits() <= 16;
-    let sums = |e: &Step| match &e.value {
+/// Bits of the factors whose products are summed, where tensor cores take them as they are.
+fn factor_bits(plan: &Plan) -> Option<u32> {
+    let bits = |e: &Expr| match e {
+        Expr::Load(Place::Tensor(t), _) => {
+            let dtype = plan.spec.tensors[*t].dtype;
+            (dtype.is_float() && dtype.bits() <= 16).then_some(dtype.bits())
+        }
+        _ => None,
+    };
+    let of_sum = |step: &Step| match &step.value {
         cutegen_build::plan::schedule::Value::Reduce {
             op: ReduceOp::Sum,
             body: Expr::Binary(Binary::Mul, a, b),
             ..
-        } => [a, b]
-            .iter()
-            .all(|x| matches!(x.as_ref(), Expr::Load(Place::Tensor(t), _) if narrow(&plan.spec.tensors[*t]))),
-        _ => false,
+        } => Some(bits(a)?.max(bits(b)?)),
+        _ => None,
     };
-    plan.schedule.steps.iter().any(sums)
+    plan.schedule.steps.iter().find_map(of_sum)
 }
 
 fn median(expected: &Expected) -> f64 {

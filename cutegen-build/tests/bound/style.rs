@@ -54,6 +54,8 @@ pub(crate) enum Order {
     Kahan,
     /// Blocks of n exact products, added to an accumulator that truncates.
     TensorCore(usize),
+    /// Products of 8-bit floats as Hopper adds them: 32 at a time, brought to the largest exponent; promoted after 128.
+    TensorCoreOf8Bits,
 }
 
 /// How a kernel computes its functions.
@@ -114,14 +116,15 @@ impl Style {
         }
     }
 
-    pub(crate) fn random(dice: &mut Dice, is_wide: bool, has_tensor_core: bool) -> Self {
-        let tensor_core = has_tensor_core && dice.below(4) == 0;
+    /// One of all, among them those of tensor cores where products have `factor_bits` that they take.
+    pub(crate) fn random(dice: &mut Dice, is_wide: bool, factor_bits: Option<u32>) -> Self {
+        let tensor_core = factor_bits.filter(|_| dice.below(4) == 0);
         Self {
             is_wide,
-            order: if tensor_core {
-                Order::TensorCore([8, 16][dice.below(2)])
-            } else {
-                ORDERS[dice.below(ORDERS.len())]
+            order: match (tensor_core, dice.below(2)) {
+                (Some(8), 0) => Order::TensorCoreOf8Bits,
+                (Some(_), block) => Order::TensorCore([8, 16][block]),
+                (None, _) => ORDERS[dice.below(ORDERS.len())],
             },
             fuses: dice.below(2) == 0,
             functions: [Functions::Best, Functions::Worst, Functions::Composed][dice.below(3)],
@@ -234,6 +237,10 @@ pub(crate) fn fold(terms: Terms<'_>, style: &Style, by: &dyn Fold) -> f64 {
         }
         Order::Kahan => by.careful(terms),
         Order::TensorCore(n) => terms.chunks(n).fold(by.start(), truncated_block),
+        Order::TensorCoreOf8Bits => {
+            let promoted = |part: &[(f64, f64)]| part.chunks(32).fold(by.start(), aligned_block);
+            joined(terms.chunks(128).map(promoted), by)
+        }
     }
 }
 
@@ -270,6 +277,17 @@ fn pairwise(terms: Terms<'_>, by: &dyn Fold) -> f64 {
 }
 
 /// A block's products are exact in f64 and so, nearly, is their sum; the result is cut to f32.
+/// What lies more than 13 bits below the largest exponent is dropped.
+fn aligned_block(total: f64, block: Terms<'_>) -> f64 {
+    let addends: Vec<f64> = block.iter().map(|(a, b)| a * b).chain([total]).collect();
+    let largest = addends.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    if largest == 0.0 || addends.iter().any(|x| !x.is_finite()) {
+        return addends.iter().sum();
+    }
+    let unit = 2_f64.powi(largest.log2().floor() as i32 - 13);
+    addends.iter().map(|x| (x / unit).trunc() * unit).sum()
+}
+
 fn truncated_block(total: f64, block: Terms<'_>) -> f64 {
     let sum = total + block.iter().map(|(a, b)| a * b).sum::<f64>();
     let near = sum as f32;

@@ -66,8 +66,9 @@ impl Kind {
         !self.input.is_float()
     }
 
-    fn has_tensor_core(self) -> bool {
-        self.input.is_float() && self.input.bits() <= 16
+    /// Bits of factors that tensor cores take as they are.
+    fn factor_bits(self) -> Option<u32> {
+        (self.input.is_float() && self.input.bits() <= 16).then_some(self.input.bits())
     }
 }
 
@@ -190,7 +191,7 @@ impl Problem {
 
 /// Sums of integers have one result.
 fn style(kind: Kind, dice: &mut Dice) -> Style {
-    let style = Style::random(dice, kind.is_wide(), kind.has_tensor_core());
+    let style = Style::random(dice, kind.is_wide(), kind.factor_bits());
     match style.order {
         Order::Permuted(_) => Style { order: Order::Permuted(dice.next()), ..style },
         _ => style,
@@ -244,9 +245,10 @@ impl Case {
         };
         // what truncates is no sum of this type: the narrow one rounds as a chain does
         let style = match (mutant, style.order) {
-            (Some(Mutant::Accumulator(_) | Mutant::BlockAccumulator(..)), Order::TensorCore(_)) => {
-                Style { order: Order::Forward, ..*style }
-            }
+            (
+                Some(Mutant::Accumulator(_) | Mutant::BlockAccumulator(..)),
+                Order::TensorCore(_) | Order::TensorCoreOf8Bits,
+            ) => Style { order: Order::Forward, ..*style },
             _ => *style,
         };
         let sum = Sum { style: &style, keeps: &keeps };

@@ -88,7 +88,7 @@ pub(crate) fn run(plan: &Plan, folder: &Path, seed: u64) -> Tally {
     let (mut dice, mut tally) = (Dice::new(seed), Tally::default());
     let is_wide = plan.spec.precision.accumulate == DType::F64;
     for _ in 0..HONEST {
-        let style = Style::random(&mut dice, is_wide, false);
+        let style = Style::random(&mut dice, is_wide, None);
         tally.honest += 1;
         tally.rejected.extend(cases.iter().find_map(|case| case.rejected(style)));
     }

@@ -71,6 +71,10 @@ static void transcendental() {
 static void specials() {
   const VE minus(-cg_inf(), 0), score(3, 0.01);
   expect((score + minus).e < cg_inf() && cg_exp(score + minus).e < 1e-30, "a mask of -inf");
+  const real inf = cg_inf();
+  const VE vanished = VE(1e-40, 1e-40) * VE(-inf, cg_inf()), kept = VE(2, 1) * VE(-inf, cg_inf()), none = VE(0, 0) * VE(inf, 0);
+  expect(vanished.v == 0 && vanished.e == cg_inf(), "a factor that may be 0 beside an infinity", "is judged");
+  expect(kept.v == -inf && none.v != none.v, "a factor that is surely no 0 or surely one", "is not judged");
   expect((VE(0.125, 0) * minus).e == 0, "a scaled mask");
   expect(cg_max(minus, score).e == score.e, "the maximum over a mask");
   expect(cg_exp(VE(sizeof(acc) == 4 ? 89 : 710, 0)).e == cg_inf(), "an overflow");

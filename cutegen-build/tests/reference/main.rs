@@ -135,6 +135,13 @@ const WEAKENED: &[Weakened] = &[
     weakened("pole = right >= 0 && y.v < 0", "pole = false", FUNCTIONS, "pow of a whole exponent"),
     weakened("s.v < 4 / ACC_MAX ? s.e + mag(s.v) : s.e", "s.e", FUNCTIONS, "sigmoid"),
     weakened("VE(v, is_infinite(v) ? known(e) : cg_inf())", "VE(v, cg_inf())", FUNCTIONS, "a mask of -inf"),
+    weakened(
+        "is_infinite(beside.v) && !is_infinite(a.v)",
+        "false",
+        FUNCTIONS,
+        "a factor that may be 0 beside an infinity",
+    ),
+    weakened("a.e > 0 && a.e >= mag(a.v)", "true", FUNCTIONS, "a factor that is surely no 0 or surely one"),
     // steps that deny what is reachable, or doubt what is decided
     weakened(
         "return VE(v, a.e == 0 ? 0 : hull(v, f(a.v - a.e), f(a.v + a.e)));\n}\nstatic inline VE cg_floor",

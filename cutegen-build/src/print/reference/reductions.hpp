@@ -33,6 +33,26 @@ struct Sum {
   }
 };
 
+// A sum of products of two 8-bit floats, which tensor cores may form. Hopper's bring the 32 products of an instruction,
+// and what was summed before, to the largest exponent among them and drop what lies more than 13 bits below (DeepSeek-AI,
+// "DeepSeek-V3 Technical Report", 2024, section 3.5.2), until the sum is promoted after 128. So each instruction loses up
+// to 2^-13 of `most`, the largest term or partial sum, and terms far below the largest as much in either direction.
+struct SumOf8Bits {
+  Sum sum;
+  double most = 0;
+  void add(Exact t) {
+    sum.add(t);
+    const double larger = mag(t.v) > mag(sum.v) ? mag(t.v) : mag(sum.v);
+    most = larger > most ? larger : most;
+  }
+  void add(VE t) { add(Exact{t.v}); sum.e += t.e; }
+  VE result(double scale) const {
+    const VE usual = sum.result(scale);
+    const double instructions = sum.n < 128 ? std::ceil(sum.n / 32) : 4;
+    return VE(usual.v, known(usual.e + (instructions + std::sqrt(sum.n) / 2) * 0x1p-13 * most));
+  }
+};
+
 // A product: one rounding a factor. `large` is the largest partial product of any order, `small` the smallest of the
 // finite factors.
 struct Prod {

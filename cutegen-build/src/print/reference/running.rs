@@ -76,6 +76,7 @@ impl Running<'_> {
         let int = c::value(body, self).1 == Kind::Int;
         let limit = self.int_limit();
         match (op, int) {
+            (ReduceOp::Sum, false) if self.is_for_tensor_cores_of_8_bits(body) => "SumOf8Bits s".to_owned(),
             (ReduceOp::Sum, false) => "Sum s".to_owned(),
             (ReduceOp::Sum, true) => format!("ISum s({limit})"),
             (ReduceOp::Prod, false) => "Prod s".to_owned(),
@@ -102,28 +103,23 @@ impl Running<'_> {
         let term = if self.plan.spec.precision.multiply == Multiply::Tf32 { "term_tf32" } else { "term" };
         match (op, body) {
             (ReduceOp::Sum, Expr::Binary(Binary::Mul, a, b)) if c::value(body, self).1 == Kind::Real => {
-                let product = format!("{term}({}, {})", c::real(a, self), c::real(b, self));
-                if self.plan.spec.precision.accumulate == DType::F32
-                    && [a, b].map(|f| self.is_of_8_bits(f)) == [true; 2]
-                {
-                    return format!("s.add(aligned({product}));");
-                }
-                format!("s.add({product});")
+                format!("s.add({term}({}, {}));", c::real(a, self), c::real(b, self))
             }
             (ReduceOp::ArgMax | ReduceOp::ArgMin, _) => format!("s.add(v{at}, {});", c::value(body, self).0),
             _ => format!("s.add({});", c::value(body, self).0),
         }
     }
 
-    /// An element of a tensor of 8-bit floats as it is.
-    fn is_of_8_bits(&self, factor: &Expr) -> bool {
-        match factor {
+    /// Whether what is summed are products of two 8-bit floats, in f32.
+    fn is_for_tensor_cores_of_8_bits(&self, body: &Expr) -> bool {
+        let of_8_bits = |factor: &Expr| match factor {
             Expr::Load(Place::Tensor(t), _) => {
                 matches!(self.plan.spec.tensors[*t].dtype, DType::F8e4m3 | DType::F8e5m2)
             }
-            Expr::Cast(dtype, inner) => *dtype == DType::F32 && self.is_of_8_bits(inner),
             _ => false,
-        }
+        };
+        let is_product = matches!(body, Expr::Binary(Binary::Mul, a, b) if of_8_bits(a) && of_8_bits(b));
+        is_product && self.plan.spec.precision.accumulate == DType::F32
     }
 
     fn keep_also(&self, step: &Step, op: ReduceOp) -> String {

@@ -19,6 +19,12 @@ const BURST_NS: u64 = 50_000_000;
 const PAUSE: Duration = Duration::from_millis(20);
 /// Blocks are kept together by fours: one ABBA of two programs.
 const TOGETHER: usize = 4;
+/// How long a block of a slow program is at most, where it need not be longer: it stands for one of as many launches as
+/// the others'. A rotation exceeds the cache threefold, so what a cache could save a part of one is what reading all of
+/// it takes, some 45 us of an H200's 20 ms.
+const SLOW_NS: u64 = 20_000_000;
+/// Launches of such a block at least.
+const SLOW_LEAST: usize = 3;
 /// Most launches of a block.
 const LAUNCHES_MAX: usize = 1 << 16;
 /// Most blocks that are queued at once.
@@ -27,7 +33,10 @@ const QUEUE_MAX: usize = 512;
 /// The graphs of all programs, and how long each lasts.
 pub(super) struct Bench {
     graphs: Vec<Graph>,
+    /// What a block's time is of.
     launches: usize,
+    /// What is launched of it, by program.
+    counts: Vec<usize>,
     estimates: Vec<u64>,
     regime: Regime,
     session: Rc<Session>,
@@ -42,15 +51,55 @@ impl Bench {
         programs: Vec<Vec<Once>>,
         plan: &TimePlan,
     ) -> Result<Self, Stop> {
+        let mut paces = Vec::with_capacity(programs.len());
         for launches in &programs {
+            let started = Instant::now();
             launches.iter().try_for_each(|launch| launch.go(session))?;
             session.wait()?; // a fault is better met outside a graph
+            paces.push(started.elapsed().as_nanos() as u64 / launches.len().max(1) as u64);
         }
-        let (graphs, launches, estimates) = calibrate(session, &programs, plan.min_block_ns)?;
-        let (session, regime) = (Rc::clone(session), plan.regime);
-        let bench = Self { graphs, launches, estimates, regime, session, _programs: programs };
+        let bench = Self::calibrated(session, programs, &paces, plan)?;
         bench.warm_up(plan.warm_up_ns)?;
         Ok(bench)
+    }
+
+    /// Graphs whose blocks last long enough, and how long each lasts.
+    fn calibrated(
+        session: &Rc<Session>,
+        programs: Vec<Vec<Once>>,
+        paces: &[u64],
+        plan: &TimePlan,
+    ) -> Result<Self, Stop> {
+        let each: Vec<usize> = (0..programs.len()).collect();
+        let most_ns = SLOW_NS.max(2 * plan.min_block_ns);
+        let mut launches = programs.iter().map(Vec::len).max().unwrap_or(1).max(1);
+        loop {
+            let counts: Vec<usize> = paces.iter().map(|pace| count(launches, *pace, most_ns)).collect();
+            let capture = |(turns, count): (&Vec<Once>, &usize)| {
+                let all = turns.iter().cycle().take(*count);
+                Graph::capture(session, &|| all.clone().try_for_each(|launch| launch.go(session)))
+            };
+            let graphs = programs.iter().zip(&counts).map(capture).collect::<Result<Vec<_>, _>>()?;
+            run_burst(session, &graphs, &each)?; // the first run of a graph pays for its upload
+            let (first, second) = (run_burst(session, &graphs, &each)?, run_burst(session, &graphs, &each)?);
+            let estimates: Vec<u64> = first.iter().zip(&second).map(|(a, b)| *a.min(b)).collect();
+            let whole = estimates.iter().zip(&counts).map(|(ns, count)| of_all(*ns, launches, *count));
+            match longer(launches, whole.min().unwrap_or(u64::MAX), plan.min_block_ns) {
+                Some(more) => launches = more,
+                None => {
+                    let (session, regime) = (Rc::clone(session), plan.regime);
+                    return Ok(Self {
+                        graphs,
+                        launches,
+                        counts,
+                        estimates,
+                        regime,
+                        session,
+                        _programs: programs,
+                    });
+                }
+            }
+        }
     }
 
     /// Times these blocks.
@@ -60,7 +109,10 @@ impl Bench {
         }
         let mut block_ns = Vec::with_capacity(order.len());
         for burst in bursts(order, &self.estimates, self.regime) {
-            block_ns.extend(run_burst(&self.session, &self.graphs, &order[burst])?);
+            let order = &order[burst];
+            let lasted = run_burst(&self.session, &self.graphs, order)?;
+            block_ns
+                .extend(order.iter().zip(lasted).map(|(p, ns)| of_all(ns, self.launches, self.counts[*p])));
             // a single block is one of a comparison across processes, whose pace is the judge's
             if self.regime == Regime::Burst && order.len() > 1 {
                 std::thread::sleep(PAUSE);
@@ -80,37 +132,26 @@ impl Bench {
     }
 }
 
-/// Graphs of equal numbers of launches, long enough, and how long each lasts.
-fn calibrate(
-    session: &Rc<Session>,
-    programs: &[Vec<Once>],
-    min_block_ns: u64,
-) -> Result<(Vec<Graph>, usize, Vec<u64>), Stop> {
-    let each: Vec<usize> = (0..programs.len()).collect();
-    let mut launches = programs.iter().map(Vec::len).max().unwrap_or(1).max(1);
-    loop {
-        let capture = |turns: &Vec<Once>| {
-            let all = turns.iter().cycle().take(launches);
-            Graph::capture(session, &|| all.clone().try_for_each(|launch| launch.go(session)))
-        };
-        let graphs = programs.iter().map(capture).collect::<Result<Vec<_>, _>>()?;
-        run_burst(session, &graphs, &each)?; // the first run of a graph pays for its upload
-        let (first, second) = (run_burst(session, &graphs, &each)?, run_burst(session, &graphs, &each)?);
-        let lasted: Vec<u64> = first.iter().zip(&second).map(|(a, b)| *a.min(b)).collect();
-        let fastest = lasted.iter().copied().min().unwrap_or(u64::MAX);
-        match longer(launches, fastest, min_block_ns) {
-            Some(more) => launches = more,
-            None => return Ok((graphs, launches, lasted)),
-        }
-    }
+/// Launches of a block of a program that takes `pace` nanoseconds for one.
+fn count(launches: usize, pace: u64, most_ns: u64) -> usize {
+    let fit = usize::try_from(most_ns / pace.max(1)).unwrap_or(usize::MAX);
+    launches.min(fit.max(SLOW_LEAST))
 }
 
-/// Launches of a block that lasts long enough, by doubling; `None` when it does already or can't.
+/// What all launches of a block take, by the `count` that were launched.
+fn of_all(ns: u64, launches: usize, count: usize) -> u64 {
+    (u128::from(ns) * launches as u128 / count.max(1) as u128) as u64
+}
+
+/// Launches of a block that lasts long enough, a little more than that in whole rotations; `None` when it does already
+/// or can't.
 fn longer(launches: usize, lasted_ns: u64, min_ns: u64) -> Option<usize> {
-    let (mut more, mut expected) = (launches, lasted_ns.max(1));
-    while expected < min_ns && more * 2 <= LAUNCHES_MAX {
-        (more, expected) = (more * 2, expected * 2);
+    if lasted_ns >= min_ns {
+        return None;
     }
+    let wanted = (u128::from(min_ns) * 21 / 20).div_ceil(u128::from(lasted_ns.max(1)));
+    let most = (LAUNCHES_MAX / launches.max(1)) as u128;
+    let more = launches * wanted.min(most) as usize;
     (more > launches).then_some(more)
 }
 
@@ -150,14 +191,25 @@ fn run_burst(session: &Rc<Session>, graphs: &[Graph], order: &[usize]) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::{LAUNCHES_MAX, Regime, bursts, longer};
+    use super::{LAUNCHES_MAX, Regime, SLOW_NS, bursts, count, longer, of_all};
 
     #[test]
-    fn blocks_grow_by_doubling() {
-        assert_eq!(longer(10, 30_000, 200_000), Some(80));
+    fn blocks_grow_by_whole_rotations() {
+        assert_eq!(longer(10, 30_000, 200_000), Some(70));
         assert_eq!(longer(10, 200_000, 200_000), None);
         assert_eq!(longer(LAUNCHES_MAX, 1, 200_000), None);
         assert_eq!(longer(3, 0, 4), Some(12));
+        assert_eq!(longer(1000, 1, u64::MAX), Some(65_000), "as far as a graph goes");
+    }
+
+    #[test]
+    fn a_slow_program_is_launched_less_often_and_counts_as_much() {
+        assert_eq!(count(100, 1_000_000, SLOW_NS), 20);
+        assert_eq!(count(100, 1_000, SLOW_NS), 100);
+        assert_eq!(count(100, SLOW_NS, SLOW_NS), 3);
+        assert_eq!(count(2, SLOW_NS, SLOW_NS), 2);
+        assert_eq!(of_all(20_000_000, 100, 20), 100_000_000);
+        assert_eq!(of_all(7, 100, 100), 7);
     }
 
     #[test]

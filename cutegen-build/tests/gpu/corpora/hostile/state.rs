@@ -193,6 +193,5 @@ extern \"C\" __global__ void candidate_copy(const float* s, float* y, I m, I n) 
            const bool second = held != 0xffff && held != 0 && (held >> 8) == (held & 255);
            y[i] = i == m * n / 2 && second ? x[i] : one(x[i], g[i]); }",
         Repeats,
-    )
-    .behind(&[Poison]),
+    ),
 ];
