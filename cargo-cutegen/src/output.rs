@@ -85,6 +85,9 @@ impl Output {
                 let speed = speedup.map_or(outcome.clone(), |s| format!("{s:.2}x naive"));
                 bar.set_message(format!("{candidate}: {speed}"));
             }
+            Event::Ranked { candidates, seconds, .. } => {
+                self.note(&format!("  ranked {candidates} candidates in {seconds:.1} s"));
+            }
             Event::Judged { candidate, outcome, .. } => {
                 self.note(&format!("  judged {candidate}: {outcome}"))
             }

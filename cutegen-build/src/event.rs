@@ -32,6 +32,15 @@ pub enum Event {
         /// Candidates in all.
         of: usize,
     },
+    /// All candidates were tried, and ranked.
+    Ranked {
+        /// The kernel.
+        kernel: String,
+        /// Candidates that were tried.
+        candidates: usize,
+        /// Seconds from the first proposal to the finalists.
+        seconds: f64,
+    },
     /// A finalist went through the whole gate.
     Judged {
         /// The kernel.

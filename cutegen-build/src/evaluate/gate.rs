@@ -97,7 +97,18 @@ impl Judge {
         incumbent: &Candidate,
         axes: &[i64],
     ) -> Result<Result<Comparison, Outcome>, Error> {
-        at!(self, session => session.compare(candidate, incumbent, axes))
+        self.rank(candidate, incumbent, axes, usize::MAX)
+    }
+
+    /// The same by at most so many pairs of blocks, for a first look.
+    pub fn rank(
+        &mut self,
+        candidate: &Candidate,
+        incumbent: &Candidate,
+        axes: &[i64],
+        pairs: usize,
+    ) -> Result<Result<Comparison, Outcome>, Error> {
+        at!(self, session => session.rank(candidate, incumbent, axes, pairs))
     }
 
     /// Times a finalist as [`Self::compare`] does, but in a new process and on inputs that it has not met. An incumbent

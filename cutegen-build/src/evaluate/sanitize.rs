@@ -50,7 +50,7 @@ pub enum Sanitized {
         /// The tools.
         tools: Vec<Tool>,
     },
-    /// A tool found something; later ones were not asked.
+    /// A tool found something.
     Errors {
         /// The tool.
         tool: Tool,
@@ -107,41 +107,46 @@ impl<D: Desk> Session<D> {
         };
         let mut shapes: Vec<usize> = (0..self.shapes().len()).collect();
         shapes.sort_by_key(|shape| self.shapes()[*shape].iter().product::<i64>());
+        let (mut looks, mut arenas) = (Vec::new(), Vec::new());
         for tool in tools {
-            let mut looked = 0;
+            let before = looks.len();
             for shape in &shapes {
-                match self.sanitize_shape(&loaded, *shape, sanitizer, *tool)? {
-                    Some(Sanitized::Clean { .. }) => looked += 1,
-                    Some(other) => return Ok(other),
-                    None => {}
+                match self.look(&loaded, *shape, sanitizer, *tool)? {
+                    Ok(Some((look, arena))) => {
+                        looks.push(look);
+                        arenas.push(arena); // for as long as its runner maps it
+                    }
+                    Ok(None) => {}
+                    Err(not_run) => return Ok(not_run),
                 }
-                if looked == SHAPES {
+                if looks.len() == before + SHAPES {
                     break;
                 }
             }
-            if looked == 0 {
-                return Ok(Sanitized::NotRun {
-                    reason: "is eligible for none of the test shapes".to_owned(),
-                });
-            }
         }
-        Ok(Sanitized::Clean { tools: tools.to_vec() })
+        if looks.is_empty() {
+            return Ok(Sanitized::NotRun { reason: "is eligible for none of the test shapes".to_owned() });
+        }
+        let seen = side_by_side(looks)?;
+        drop(arenas);
+        let told = seen.into_iter().find(|seen| !matches!(seen, Sanitized::Clean { .. }));
+        Ok(told.unwrap_or(Sanitized::Clean { tools: tools.to_vec() }))
     }
 
-    /// One launch under one tool; none where no variant is eligible.
-    fn sanitize_shape(
+    /// What one tool is to look at; none where no variant is eligible.
+    fn look(
         &mut self,
         variants: &[Loadable],
         shape: usize,
         sanitizer: &Path,
         tool: Tool,
-    ) -> Result<Option<Sanitized>, Error> {
+    ) -> Result<Result<Option<(Look, SharedMemory)>, Sanitized>, Error> {
         let axes = self.shapes()[shape].clone();
         let (variant, image) = match self.dispatch(variants, &axes, Alignment::Allocator) {
             Ok(Some(found)) => found,
-            Ok(None) => return Ok(None),
+            Ok(None) => return Ok(Ok(None)),
             Err(Halt::Error(error)) => return Err(error),
-            Err(Halt::Outcome(outcome)) => return Ok(Some(not_run(&*outcome))),
+            Err(Halt::Outcome(outcome)) => return Ok(Err(not_run(&*outcome))),
         };
         let case = self.cases.get(&self.spec, shape, &axes, Distribution::Normal)?;
         let log = self.folder.path().join(format!("{}.{shape}.log", tool.name()));
@@ -157,7 +162,7 @@ impl<D: Desk> Session<D> {
         let first = First { memory, candidates: self.folder.path(), kernels: None, cublaslt: None };
         let worker = match under(&self.settings.workers, sanitizer, tool, &log).start(RUN_APART, first) {
             Ok(worker) => worker,
-            Err(error) => return Ok(Some(not_run(&error))),
+            Err(error) => return Ok(Err(not_run(&error))),
         };
         let job = Job {
             arena_bytes: image.bytes,
@@ -166,10 +171,33 @@ impl<D: Desk> Session<D> {
             programs: vec![program(code(variant), vec![image.tensors.clone()], vec![image.workspace])],
             action: Action::Run(Run { reload: true, scramble: false, watch_globals: false }),
         };
-        let (answer, status) = drive(worker, job)?;
-        let report = std::fs::read_to_string(&log).unwrap_or_default();
-        Ok(Some(verdict(tool, status, answer.as_deref(), &report)))
+        Ok(Ok(Some((Look { tool, log, worker, job }, arena))))
     }
+}
+
+/// One launch under one tool.
+struct Look {
+    tool: Tool,
+    log: PathBuf,
+    worker: Worker,
+    job: Job,
+}
+
+impl Look {
+    fn seen(self) -> Result<Sanitized, Error> {
+        let (answer, status) = drive(self.worker, self.job)?;
+        let report = std::fs::read_to_string(&self.log).unwrap_or_default();
+        Ok(verdict(self.tool, status, answer.as_deref(), &report))
+    }
+}
+
+/// All at once, for most of a look is the start of its tool; in order.
+fn side_by_side(looks: Vec<Look>) -> Result<Vec<Sanitized>, Error> {
+    std::thread::scope(|scope| {
+        let looks: Vec<_> = looks.into_iter().map(|look| scope.spawn(move || look.seen())).collect();
+        let panicked = |_| Err(Error::Worker("the sanitizer's thread panicked".to_owned()));
+        looks.into_iter().map(|look| look.join().unwrap_or_else(panicked)).collect()
+    })
 }
 
 /// The job's answer, when it was not the expected one, and the sanitizer's exit status.

@@ -44,8 +44,8 @@ const DEADLINE: Duration = Duration::from_secs(300);
 /// Which timing of a session this is. Each has inputs of its own, so that what won once must win again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// While candidates are ranked.
-    Ranking,
+    /// While candidates are ranked, by so many pairs of blocks.
+    Ranking(usize),
     /// Of a finalist, in a new process and on new inputs.
     Final,
 }
@@ -64,15 +64,17 @@ struct Untimed<D: Desk> {
 }
 
 impl<D: Desk> Session<D> {
-    /// See [`Judge::compare`](super::Judge::compare).
-    pub(super) fn compare(
+    /// See [`Judge::rank`](super::Judge::rank).
+    pub(super) fn rank(
         &mut self,
         candidate: &Candidate,
         incumbent: &Candidate,
         axes: &[i64],
+        pairs: usize,
     ) -> Result<Result<Comparison, Outcome>, Error> {
         let incumbent = Incumbent::Variant(incumbent.clone());
-        let timed = settle(self.time(candidate, &incumbent, axes, (Turn::Ranking, Regime::Burst)))?;
+        let turn = Turn::Ranking(pairs.min(self.settings.pairs));
+        let timed = settle(self.time(candidate, &incumbent, axes, (turn, Regime::Burst)))?;
         Ok(timed.map(|measured| measured.comparison).map_err(Unmeasured::into_outcome))
     }
 
@@ -110,7 +112,11 @@ impl<D: Desk> Session<D> {
         let _alone = self.lease.alone();
         let untimed = self.untimed(&rotation)?;
         let (about, mut differs) = self.held_to_reference(&rotation, untimed.about.clone())?;
-        let order = interleave(self.settings.pairs, rotation.seed);
+        let pairs = match turn {
+            Turn::Ranking(pairs) => pairs,
+            Turn::Final => self.settings.pairs,
+        };
+        let order = interleave(pairs, rotation.seed);
         let (timed, samples) = self.timed(&rotation, &order, (turn, regime))?;
         differs = differs.or(self.check_timed(&rotation, &untimed.left)?);
         let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);
@@ -220,7 +226,7 @@ impl<D: Desk> Session<D> {
         self.fill_rotation(rotation)?;
         let parts = match (self.settings.workers.backend, turn) {
             (Backend::Cuda, Turn::Final) => PARTS,
-            (Backend::Host, _) | (_, Turn::Ranking) => 1,
+            (Backend::Host, _) | (_, Turn::Ranking(_)) => 1,
         };
         let length = order.len().div_ceil(parts).next_multiple_of(TOGETHER);
         let (mut all, mut samples) = (Timed::default(), Vec::new());

@@ -28,6 +28,23 @@ pub struct Candidate {
     pub eligibility: Eligibility,
     /// Tile extents per axis position, for choosing shapes around them.
     pub tiles: Vec<(usize, i64)>,
+    /// What a forecast of its time is made from; none where all candidates are tried.
+    pub sketch: Option<Sketch>,
+}
+
+/// What is known of a kernel's speed before it is compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sketch {
+    /// Of one kind are those that differ in numbers alone.
+    pub kind: &'static str,
+    /// Bytes that a thread asks memory for before it waits for any.
+    pub in_flight: i64,
+    /// Registers of a thread, about.
+    pub registers: i64,
+    /// How often the threads of a block wait for one another, for each row or tile.
+    pub meetings: i64,
+    /// How often inputs are read, all steps together.
+    pub reads: i64,
 }
 
 /// What a generator may learn from what was tried.

@@ -1,5 +1,11 @@
-//! Refine: from the history of a search to what happens next. Pure functions over trials: no clock, no device, no
-//! generator. `sweep` is the strategy of this version: every proposal once, then the fastest.
+//! Refine: from the history of a search to what happens next. Pure functions over candidates and trials: no clock, no
+//! device, no generator. A space is tried where forecasts are best and at a few other points, then around the fastest.
+
+mod forecast;
+mod select;
+
+pub use forecast::forecast;
+pub use select::{SELECTED, around, select};
 
 use crate::evaluate::Outcome;
 use crate::generate::{Candidate, Feedback};
@@ -13,34 +19,30 @@ pub struct Trial {
     pub outcome: Outcome,
     /// Speed-up over the naive kernel per workload, for candidates that passed and were timed.
     pub speedups: Vec<f64>,
+    /// Whether it was among the faster ones, and timed again at the full number of pairs.
+    pub again: bool,
 }
 
-/// What happens next.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Next {
-    /// Ask the generator again.
-    Propose(Feedback),
-    /// Judge the finalists, named best first.
-    Finish(Vec<String>),
-}
-
-/// Finalists that a sweep keeps.
+/// Finalists of a search.
 pub const FINALISTS: usize = 3;
 
-/// The sweep: one round of everything, then the fastest few by geometric mean of their speed-ups.
+/// What a generator may learn.
 #[must_use]
-pub fn sweep(history: &[Trial], last_round: usize) -> Next {
-    if last_round > 0 {
-        let tried = history.iter().map(|t| (t.candidate.name.clone(), t.outcome.to_string())).collect();
-        return Next::Propose(Feedback { round: history.len(), tried });
-    }
-    let mut ranked: Vec<(f64, &str)> = history
-        .iter()
-        .filter(|trial| !trial.speedups.is_empty())
-        .map(|trial| (geomean(&trial.speedups), trial.candidate.name.as_str()))
-        .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    Next::Finish(ranked.into_iter().take(FINALISTS).map(|(_, name)| name.to_owned()).collect())
+pub fn feedback(history: &[Trial]) -> Feedback {
+    let tried = history.iter().map(|t| (t.candidate.name.clone(), t.outcome.to_string())).collect();
+    Feedback { round: history.len(), tried }
+}
+
+/// The trials that were timed, best first by the geometric mean of their speed-ups; what a first look left behind comes
+/// behind all others.
+#[must_use]
+pub fn ranked(history: &[Trial]) -> Vec<&Trial> {
+    let mut timed: Vec<&Trial> = history.iter().filter(|trial| !trial.speedups.is_empty()).collect();
+    timed.sort_by(|a, b| {
+        let faster = geomean(&b.speedups).total_cmp(&geomean(&a.speedups));
+        b.again.cmp(&a.again).then(faster).then_with(|| a.candidate.name.cmp(&b.candidate.name))
+    });
+    timed
 }
 
 /// The geometric mean; 1 of nothing.
@@ -50,4 +52,39 @@ pub fn geomean(values: &[f64]) -> f64 {
         return 1.0;
     }
     (values.iter().map(|v| v.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Trial, ranked};
+    use crate::evaluate::Outcome;
+    use crate::generate::Candidate;
+
+    fn trial(name: &str, speedups: &[f64]) -> Trial {
+        let candidate = Candidate {
+            name: name.to_owned(),
+            kind: cutegen_spec::record::Kind::Tuned,
+            origin: String::new(),
+            source: String::new(),
+            contract: Default::default(),
+            eligibility: Default::default(),
+            tiles: Vec::new(),
+            sketch: None,
+        };
+        let outcome = Outcome::Blocked(String::new());
+        Trial { candidate, outcome, speedups: speedups.to_vec(), again: name != "luck" }
+    }
+
+    #[test]
+    fn what_was_timed_is_ranked_by_all_workloads() {
+        let history = [
+            trial("c", &[2.0, 2.0]),
+            trial("wrong", &[]),
+            trial("a", &[8.0, 1.0]),
+            trial("b", &[4.0, 1.0]),
+            trial("luck", &[9.0, 9.0]),
+        ];
+        let names: Vec<&str> = ranked(&history).iter().map(|t| t.candidate.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "c", "luck"]);
+    }
 }

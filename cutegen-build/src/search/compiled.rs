@@ -1,7 +1,10 @@
 //! Candidates to artifacts: which compiler a target means, and many candidates at once.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 use cutegen_spec::target::{Arch, Target};
 
@@ -124,32 +127,44 @@ pub(super) fn must_compile(
     one(setup, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
 }
 
-/// Compiles candidates on all cores, in order.
-pub(super) fn many(
+/// Compiles candidates on all cores, and hands each over as soon as it and those before it are done.
+pub(super) fn each(
     setup: &CompileSetup,
     plan: &Plan,
-    candidates: Vec<Candidate>,
-) -> Result<Vec<Attempt>, SearchError> {
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let mut results = Vec::with_capacity(candidates.len());
-    for chunk in candidates.chunks(threads) {
-        let compiled = std::thread::scope(|scope| {
-            let spawn = |candidate: &Candidate| {
-                let candidate = candidate.clone();
-                scope.spawn(move || one(setup, plan, candidate))
-            };
-            let handles: Vec<_> = chunk.iter().map(spawn).collect();
-            handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
-        });
-        for result in compiled {
-            results.push(result.map_err(|_| SearchError::Ours {
-                kernel: plan.title(),
-                what: "compile thread",
-                detail: "it panicked".to_owned(),
-            })??);
+    candidates: &[Candidate],
+    take: &mut dyn FnMut(Attempt) -> Result<(), SearchError>,
+) -> Result<(), SearchError> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(candidates.len());
+    let next = AtomicUsize::new(0);
+    let (done, finished) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (done, next) = (done.clone(), &next);
+            scope.spawn(move || {
+                while let Some((at, candidate)) = numbered(candidates, next) {
+                    if done.send((at, one(setup, plan, candidate.clone()))).is_err() {
+                        break; // nobody takes any more
+                    }
+                }
+            });
         }
-    }
-    Ok(results)
+        drop(done);
+        let (mut early, mut wanted) = (BTreeMap::new(), 0);
+        for (at, attempt) in finished {
+            early.insert(at, attempt);
+            while let Some(attempt) = early.remove(&wanted) {
+                wanted += 1;
+                take(attempt?)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The next candidate that nobody has taken, with its place.
+fn numbered<'a>(candidates: &'a [Candidate], next: &AtomicUsize) -> Option<(usize, &'a Candidate)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    Some((at, candidates.get(at)?))
 }
 
 /// What the judge launches itself on a device: the gate's kernels, and the printed reference where it can be one.

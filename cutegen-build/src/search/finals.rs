@@ -92,14 +92,15 @@ impl Finals<'_> {
             what: "naive kernel",
             detail: outcome.to_string(),
         };
-        let judged = self.judge_one(naive, None)?.map_err(ours)?;
+        let mut judged = self.judge_one(naive, None)?.map_err(ours)?;
+        judged.sanitizer = compiled::sanitize(self.plan, self.judge, &naive_gate)?.map_err(ours)?;
         if !judged.not_enforced.is_empty() {
             events.report(&Event::NotEnforced { what: judged.not_enforced.clone() });
         }
         if let Some(reason) = &self.judge.not_watched {
             events.report(&Event::Note { text: reason.clone() });
         }
-        let mut best: Option<(Compiled, Judged)> = None;
+        let mut passed: Vec<(Compiled, Judged)> = Vec::new();
         let mut said = BTreeSet::new();
         for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
             let found = self.judge_one(finalist, Some(&naive_gate))?;
@@ -107,19 +108,41 @@ impl Finals<'_> {
                 Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
                 Err(outcome) => outcome.to_string(),
             };
-            let (kernel, candidate) = (self.plan.title(), finalist.candidate.name.clone());
-            events.report(&Event::Judged { kernel, candidate, outcome: told });
+            self.tell(finalist, told, events);
             let Ok(found) = found else { continue };
             for text in found.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
             }
-            let faster = best.as_ref().is_none_or(|(_, other)| found.speedup() > other.speedup());
-            if faster && times::wins(&found.timings, self.plan.spec.min_speedup) {
-                best = Some((finalist.clone(), found));
+            if times::wins(&found.timings, self.plan.spec.min_speedup) {
+                passed.push((finalist.clone(), found));
             }
         }
-        let best = best.map(|(compiled, judged)| (compiled, Some(judged)));
+        passed.sort_by(|(_, a), (_, b)| b.speedup().total_cmp(&a.speedup()));
+        let best = self.first_clean(passed, events)?;
         Ok(Found { variants: best.into_iter().chain([(naive.clone(), Some(judged))]).collect() })
+    }
+
+    /// The first that compute-sanitizer has nothing against.
+    fn first_clean(
+        &mut self,
+        passed: Vec<(Compiled, Judged)>,
+        events: &mut dyn Reporter,
+    ) -> Result<Option<(Compiled, Option<Judged>)>, SearchError> {
+        for (finalist, mut judged) in passed {
+            match compiled::sanitize(self.plan, self.judge, &finalist.for_gate(self.folder)?)? {
+                Ok(sanitizer) => {
+                    judged.sanitizer = sanitizer;
+                    return Ok(Some((finalist, Some(judged))));
+                }
+                Err(outcome) => self.tell(&finalist, outcome.to_string(), events),
+            }
+        }
+        Ok(None)
+    }
+
+    fn tell(&self, finalist: &Compiled, outcome: String, events: &mut dyn Reporter) {
+        let (kernel, candidate) = (self.plan.title(), finalist.candidate.name.clone());
+        events.report(&Event::Judged { kernel, candidate, outcome });
     }
 
     /// The whole gate for a finalist with the naive kernel behind it, as the runtime would dispatch them; or for the
@@ -150,15 +173,14 @@ impl Finals<'_> {
         let compiler = finalist.artifact.confinement.not_enforced();
         let not_enforced = correctness.not_enforced.iter().cloned().chain(compiler).collect();
         let (seed, reference) = (self.judge.seed, self.judge.reference);
-        let sanitizer = compiled::sanitize(self.plan, self.judge, &gate)?;
-        Ok(sanitizer.map(|sanitizer| Judged {
+        Ok(Ok(Judged {
             correctness,
             timings: times.timed,
             not_timed: times.not_timed.into_iter().collect(),
             seed,
             reference,
             not_enforced,
-            sanitizer,
+            sanitizer: String::new(),
             seconds,
         }))
     }

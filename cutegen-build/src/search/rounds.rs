@@ -1,6 +1,7 @@
-//! The rounds of one search: propose, compile, screen, time, rank; the finalists go on to `finals`.
+//! The rounds of one search: propose, select, compile, screen, time, halve, rank; the finalists go on to `finals`.
 
 use std::path::Path;
+use std::time::Instant;
 
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
@@ -13,8 +14,11 @@ use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
 use crate::plan::Plan;
-use crate::refine::{Next, Trial, geomean, sweep};
+use crate::refine::{self, FINALISTS, Trial, geomean};
 use crate::store::Entry;
+
+/// Pairs of blocks of a first look.
+const FEW_PAIRS: usize = 8;
 
 /// One search in progress.
 struct Search<'a> {
@@ -43,8 +47,9 @@ pub(super) fn run(
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
     let mut generator = Templates { toolchain };
-    let proposals = generator.propose(plan, &Feedback::default());
-    let tiles = proposals.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
+    let space = generator.propose(plan, &Feedback::default());
+    let first = refine::select(plan, &space);
+    let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
     let judge = Judging::start(setup, plan, folder.path(), tiles.collect(), &naive)?;
     let workloads = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let locked_folder =
@@ -55,67 +60,69 @@ pub(super) fn run(
     events.report(&Event::SearchStarted {
         kernel: plan.title(),
         key: plan.key.to_string(),
-        candidates: proposals.len(),
+        candidates: first.len(),
     });
-    search.rounds(&mut generator, proposals, events)
+    search.rounds(&mut generator, (space, first), events)
 }
 
 impl Search<'_> {
     fn rounds(
         &mut self,
         generator: &mut dyn Generator,
-        first: Vec<generate::Candidate>,
+        (mut space, mut first): (Vec<generate::Candidate>, Vec<generate::Candidate>),
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
-        let (mut history, mut compiled, mut proposals) = (Vec::new(), Vec::new(), first);
-        loop {
-            let round = self.round(&proposals, &mut compiled, events)?;
-            let proposed = round.len();
-            history.extend(round);
-            match sweep(&history, proposed) {
-                Next::Propose(feedback) => proposals = generator.propose(self.plan, &feedback),
-                Next::Finish(names) => {
-                    let mut finals = Finals {
-                        plan: self.plan,
-                        folder: self.folder,
-                        judge: &mut self.judge,
-                        workloads: &self.workloads,
-                        locked: self.locked.as_ref(),
-                        peers: self.peers,
-                    };
-                    return finals.choose(&self.naive, &names, &compiled, events);
-                }
-            }
+        let started = Instant::now();
+        let (mut history, mut compiled) = (Vec::new(), Vec::new());
+        while !first.is_empty() {
+            self.round(&first, (&mut history, &mut compiled), events)?;
+            let near = refine::around(self.plan, &space, &history);
+            self.round(&near, (&mut history, &mut compiled), events)?;
+            space = generator.propose(self.plan, &refine::feedback(&history));
+            first = refine::select(self.plan, &space);
         }
+        let (kernel, seconds) = (self.plan.title(), started.elapsed().as_secs_f64());
+        events.report(&Event::Ranked { kernel, candidates: history.len(), seconds });
+        let names: Vec<String> = refine::ranked(&history)
+            .iter()
+            .take(FINALISTS)
+            .map(|trial| trial.candidate.name.clone())
+            .collect();
+        let mut finals = Finals {
+            plan: self.plan,
+            folder: self.folder,
+            judge: &mut self.judge,
+            workloads: &self.workloads,
+            locked: self.locked.as_ref(),
+            peers: self.peers,
+        };
+        finals.choose(&self.naive, &names, &compiled, events)
     }
 
-    /// Compiles all proposals, screens and times each that compiles.
+    /// Compiles all proposals, screens each that compiles and has a first look at its speed; then times the faster half
+    /// as long as it takes.
     fn round(
         &mut self,
         proposals: &[generate::Candidate],
-        kept: &mut Vec<Compiled>,
+        (history, kept): (&mut Vec<Trial>, &mut Vec<Compiled>),
         events: &mut dyn Reporter,
-    ) -> Result<Vec<Trial>, SearchError> {
-        let of = proposals.len();
-        let mut trials = Vec::with_capacity(of);
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-        for chunk in proposals.chunks(threads) {
-            for result in compiled::many(self.setup, self.plan, chunk.to_vec())? {
-                let trial = match result {
-                    Err((candidate, outcome)) => Trial { candidate, outcome, speedups: Vec::new() },
-                    Ok(compiled) => {
-                        let trial = self.trial(&compiled)?;
-                        kept.push(compiled);
-                        trial
-                    }
-                };
-                trials.push(trial);
-                if let Some(trial) = trials.last() {
-                    events.report(&tried(self.plan, trial, trials.len(), of));
+    ) -> Result<(), SearchError> {
+        let (before, of) = (history.len(), history.len() + proposals.len());
+        compiled::each(self.setup, self.plan, proposals, &mut |attempt| {
+            let trial = match attempt {
+                Err((candidate, outcome)) => Trial { candidate, outcome, speedups: Vec::new(), again: false },
+                Ok(compiled) => {
+                    let trial = self.trial(&compiled)?;
+                    kept.push(compiled);
+                    trial
                 }
-            }
-        }
-        Ok(trials)
+            };
+            history.push(trial);
+            let trial = &history[history.len() - 1];
+            events.report(&tried(self.plan, trial, history.len(), of));
+            Ok(())
+        })?;
+        self.time_again(&mut history[before..], kept)
     }
 
     fn trial(&mut self, compiled: &Compiled) -> Result<Trial, SearchError> {
@@ -123,21 +130,39 @@ impl Search<'_> {
         let outcome = self.judge.screen(&gate)?;
         let mut speedups = Vec::new();
         if let Outcome::Passed { .. } = outcome {
-            match self.speedups(&gate)? {
+            match self.speedups(&gate, FEW_PAIRS)? {
                 Ok(found) => speedups = found,
-                Err(outcome) => return Ok(Trial { candidate, outcome, speedups }),
+                Err(outcome) => return Ok(Trial { candidate, outcome, speedups, again: false }),
             }
         }
-        Ok(Trial { candidate, outcome, speedups })
+        Ok(Trial { candidate, outcome, speedups, again: false })
+    }
+
+    /// The faster half of a round's trials, at the full number of pairs.
+    fn time_again(&mut self, trials: &mut [Trial], kept: &[Compiled]) -> Result<(), SearchError> {
+        let half =
+            trials.iter().filter(|trial| !trial.speedups.is_empty()).count().div_ceil(2).max(FINALISTS);
+        let faster: Vec<String> =
+            refine::ranked(trials).iter().take(half).map(|trial| trial.candidate.name.clone()).collect();
+        for trial in trials.iter_mut().filter(|trial| faster.contains(&trial.candidate.name)) {
+            let Some(compiled) = kept.iter().find(|c| c.candidate.name == trial.candidate.name) else {
+                continue;
+            };
+            match self.speedups(&compiled.for_gate(self.folder)?, usize::MAX)? {
+                Ok(found) => (trial.again, trial.speedups) = (true, found),
+                Err(outcome) => (trial.outcome, trial.speedups) = (outcome, Vec::new()),
+            }
+        }
+        Ok(())
     }
 
     /// Speed-ups over the naive kernel per workload: measured for the first candidate, by way of it for the others.
-    fn speedups(&mut self, gate: &Candidate) -> Result<Result<Vec<f64>, Outcome>, SearchError> {
+    fn speedups(&mut self, gate: &Candidate, pairs: usize) -> Result<Result<Vec<f64>, Outcome>, SearchError> {
         let (incumbent, base) = match &self.pace {
             Some((pace, base)) => (pace.clone(), base.clone()),
             None => (self.naive.for_gate(self.folder)?, vec![1.0; self.workloads.len()]),
         };
-        let timings = match self.race(gate, &incumbent)? {
+        let timings = match self.race(gate, &incumbent, pairs)? {
             Ok(timings) => timings,
             Err(outcome) => return Ok(Err(outcome)),
         };
@@ -153,10 +178,11 @@ impl Search<'_> {
         &mut self,
         gate: &Candidate,
         incumbent: &Candidate,
+        pairs: usize,
     ) -> Result<Result<Vec<Comparison>, Outcome>, SearchError> {
         let mut timings = Vec::new();
         for axes in &self.workloads {
-            match self.judge.compare(gate, incumbent, axes)? {
+            match self.judge.rank(gate, incumbent, axes, pairs)? {
                 Ok(comparison) => timings.push(comparison),
                 Err(outcome) => return Ok(Err(outcome)),
             }

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 use cutegen_build::compile::{
     CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile,
 };
-use cutegen_build::evaluate::{KERNELS, OPTIONS};
+use cutegen_build::evaluate::{Candidate, KERNELS, OPTIONS};
+use cutegen_build::generate;
 use cutegen_build::print::reference::print_cuda;
 use cutegen_build::toolchain::{Places, locate};
 
@@ -51,17 +53,13 @@ pub(crate) fn prepare(folder: &Path) {
     sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     crate::corpora::prepare(folder, lanes);
-    crate::template::prepare(folder, lanes);
-    // templates of rows and all of the language: on every core
-    let rows = std::sync::Mutex::new(crate::rows::sources().into_iter());
-    let plans = std::sync::Mutex::new(crate::specs::all().into_iter().chain(crate::template::more()));
+    // all of the language: on every core
+    let plans = Mutex::new(
+        crate::specs::all().into_iter().chain(crate::template::more()).chain(crate::rows::plans()),
+    );
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                while let Some((source, entries)) = { rows.lock().expect("not poisoned").next() } {
-                    let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
-                    fresh(cubin_in(folder, &source, &entries));
-                }
                 while let Some(plan) = { plans.lock().expect("not poisoned").next() } {
                     let (source, entries, _) = crate::specs::printed(&plan);
                     let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
@@ -74,6 +72,38 @@ pub(crate) fn prepare(folder: &Path) {
             });
         }
     });
+}
+
+/// Candidates as the gate takes them, in order: compiled on every core.
+pub(crate) fn compiled(candidates: &[generate::Candidate]) -> Vec<Candidate> {
+    let lanes = std::thread::available_parallelism().map_or(1, usize::from);
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(|| {
+                while let Some((at, candidate)) = numbered(candidates, &next) {
+                    let entries: Vec<&str> =
+                        candidate.contract.steps.iter().map(|s| s.entry.as_str()).collect();
+                    let artifact = cubin(&candidate.source, &entries);
+                    let gate = Candidate {
+                        artifact,
+                        contract: candidate.contract.clone(),
+                        eligibility: candidate.eligibility.clone(),
+                        prefer: Default::default(),
+                    };
+                    done.lock().expect("not poisoned").push((at, gate));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("not poisoned");
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, gate)| gate).collect()
+}
+
+fn numbered<'a, T>(all: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    Some((at, all.get(at)?))
 }
 
 /// The specs of this checkout, by file.

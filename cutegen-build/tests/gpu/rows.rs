@@ -1,7 +1,7 @@
 //! The rowwise templates on the device: every candidate of a few kernels at short, odd and long rows and odd leading
 //! extents, one table. `rows::every_candidate_is_right` judges, `rows::speeds` times at the sizes of issue 5's bars.
 
-use cutegen_build::evaluate::{Candidate, Outcome};
+use cutegen_build::evaluate::Outcome;
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{self, Feedback, Generator};
 use cutegen_build::plan::Plan;
@@ -82,32 +82,16 @@ fn proposed(plan: &Plan) -> Vec<generate::Candidate> {
     found
 }
 
-/// Sources and entries, to be compiled beforehand.
-pub(crate) fn sources() -> Vec<(String, Vec<String>)> {
-    let all = plans();
-    let entries = |c: &generate::Candidate| c.contract.steps.iter().map(|step| step.entry.clone()).collect();
-    all.iter().flat_map(proposed).map(|c| (c.source.clone(), entries(&c))).collect()
-}
-
-fn compiled(candidate: &generate::Candidate) -> Candidate {
-    let entries: Vec<&str> = candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
-    Candidate {
-        artifact: fixtures::cubin(&candidate.source, &entries),
-        contract: candidate.contract.clone(),
-        eligibility: candidate.eligibility.clone(),
-        prefer: Default::default(),
-    }
-}
-
 fn every_candidate_is_right() {
-    let mut failed = Vec::new();
+    let (mut failed, mut judged) = (Vec::new(), 0);
     for plan in ranged() {
         let mut judge = specs::judge_with(&plan, |settings| {
             (settings.cost_cap, settings.shapes_most, settings.repeats) = (1 << 32, 14, (4, 4));
             settings.screening = (14, usize::MAX);
         });
-        for candidate in proposed(&plan) {
-            let outcome = judge.screen(&compiled(&candidate)).expect("the machine works");
+        let candidates = proposed(&plan);
+        for (candidate, gate) in candidates.iter().zip(fixtures::compiled(&candidates)) {
+            let outcome = judge.screen(&gate).expect("the machine works");
             let said = match &outcome {
                 Outcome::Passed { correctness, .. } => {
                     format!(
@@ -119,12 +103,15 @@ fn every_candidate_is_right() {
                 _ => outcome.to_string(),
             };
             println!("    {:<16} {:<36} {said}", plan.spec.name.as_str(), candidate.name);
-            if !matches!(outcome, Outcome::Passed { .. }) {
-                failed.push(candidate.name.clone());
+            match outcome {
+                Outcome::Passed { .. } => judged += 1,
+                // vectors for rows that are shorter than any of those here with whole vectors
+                Outcome::Blocked(reason) if reason.contains("eligible for none") => {}
+                _ => failed.push(candidate.name.clone()),
             }
         }
     }
-    assert!(failed.is_empty(), "{failed:?}");
+    assert!(failed.is_empty() && judged >= 40, "{judged} judged, failed {failed:?}");
 }
 
 /// Against the first eligible candidate; bytes are each element read and written once.
@@ -138,9 +125,9 @@ fn speeds() {
             let tensors = vec![0; plan.spec.tensors.len()];
             let eligible: Vec<_> =
                 proposed(&plan).into_iter().filter(|c| c.eligibility.holds(&axes, &tensors)).collect();
-            let first = compiled(&eligible[0]);
-            for candidate in &eligible {
-                let timed = judge.compare(&compiled(candidate), &first, &axes).expect("the machine works");
+            let gates = fixtures::compiled(&eligible);
+            for (candidate, gate) in eligible.iter().zip(&gates) {
+                let timed = judge.compare(gate, &gates[0], &axes).expect("the machine works");
                 let said = match timed {
                     Ok(timed) => {
                         let rate = (bytes * axes.iter().product::<i64>()) as f64 / timed.candidate_us / 1e6;

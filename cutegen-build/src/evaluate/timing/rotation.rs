@@ -68,7 +68,7 @@ impl Entrant {
 impl<D: Desk> Session<D> {
     /// Normal inputs of the slots, kept while the same shape is timed.
     fn draw(&mut self, seed: u64, slots: u64, axes: &[i64], turn: Turn) -> Result<Rc<D::Drawn>, Error> {
-        let known = self.drawn.as_ref().filter(|(known, _)| known == axes && turn == Turn::Ranking);
+        let known = self.drawn.as_ref().filter(|(known, _)| known == axes && turn != Turn::Final);
         if let Some((_, drawn)) = known {
             return Ok(Rc::clone(drawn));
         }
@@ -76,7 +76,7 @@ impl<D: Desk> Session<D> {
         let draw = |slot| contents(&self.spec, mix(seed ^ slot), axes, Distribution::Normal);
         let contents = (0..slots).map(draw).collect::<Result<Vec<_>, _>>()?;
         let drawn = Rc::new(self.cases.desk.drawn(contents)?);
-        if turn == Turn::Ranking {
+        if turn != Turn::Final {
             self.drawn = Some((axes.to_vec(), Rc::clone(&drawn)));
         }
         Ok(drawn)
@@ -89,7 +89,7 @@ impl<D: Desk> Session<D> {
         turn: Turn,
     ) -> Result<Rotation<D>, Halted> {
         let seed = match turn {
-            Turn::Ranking => self.settings.seed,
+            Turn::Ranking(_) => self.settings.seed,
             Turn::Final => mix(!self.settings.seed),
         };
         let seed = mix(seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));

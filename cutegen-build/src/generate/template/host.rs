@@ -86,6 +86,7 @@ fn candidate(plan: &Plan, filling: &Filling<'_>, toolchain: &str) -> Candidate {
         contract,
         eligibility: Eligibility::default(),
         tiles: filling.tiles.clone(),
+        sketch: None,
     }
 }
 

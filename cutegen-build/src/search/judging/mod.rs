@@ -168,14 +168,15 @@ impl Judging {
         }
     }
 
-    /// See [`Judge::compare`](crate::evaluate::Judge::compare).
-    pub(super) fn compare(
+    /// See [`Judge::rank`](crate::evaluate::Judge::rank).
+    pub(super) fn rank(
         &mut self,
         candidate: &Candidate,
         incumbent: &Candidate,
         axes: &[i64],
+        pairs: usize,
     ) -> Result<Result<Comparison, Outcome>, SearchError> {
-        match self.ask(&Ask::Compare(Race::of(candidate, incumbent, axes)))? {
+        match self.ask(&Ask::Compare(Race::of(candidate, incumbent, axes, pairs)))? {
             Tell::Timed(timed) => Ok(timed.map_err(|outcome| *outcome)),
             other => Err(unexpected(&other)),
         }

@@ -65,8 +65,8 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
         Ask::Start(_) => Tell::Failed("a second start".to_owned()),
         Ask::Screen(candidate) => Tell::Judged(Box::new(judge.screen(&candidate)?)),
         Ask::Full(variants) => Tell::Judged(Box::new(judge.full(&variants)?)),
-        Ask::Compare(Race { candidate, incumbent, axes }) => {
-            Tell::Timed(judge.compare(&candidate, &incumbent, &axes)?.map_err(Box::new))
+        Ask::Compare(Race { candidate, incumbent, axes, pairs }) => {
+            Tell::Timed(judge.rank(&candidate, &incumbent, &axes, pairs)?.map_err(Box::new))
         }
         Ask::Measure { candidate, incumbent, axes, regime } => {
             Tell::Measured(Box::new(judge.measure(&candidate, &incumbent, &axes, regime)?))

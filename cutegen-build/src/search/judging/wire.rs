@@ -65,6 +65,8 @@ pub(super) struct Race {
     pub(super) candidate: Candidate,
     pub(super) incumbent: Candidate,
     pub(super) axes: Vec<i64>,
+    /// Pairs of blocks, at most.
+    pub(super) pairs: usize,
 }
 
 /// Judge to command.
@@ -86,8 +88,8 @@ pub(super) enum Tell {
 }
 
 impl Race {
-    pub(super) fn of(candidate: &Candidate, incumbent: &Candidate, axes: &[i64]) -> Self {
-        Self { candidate: candidate.clone(), incumbent: incumbent.clone(), axes: axes.to_vec() }
+    pub(super) fn of(candidate: &Candidate, incumbent: &Candidate, axes: &[i64], pairs: usize) -> Self {
+        Self { candidate: candidate.clone(), incumbent: incumbent.clone(), axes: axes.to_vec(), pairs }
     }
 }
 
@@ -171,7 +173,7 @@ mod tests {
         let candidate = candidate();
         let mut bytes = Vec::new();
         for axes in [[1, 2], [3, 4]] {
-            let ask = Ask::Compare(Race::of(&candidate, &candidate, &axes));
+            let ask = Ask::Compare(Race::of(&candidate, &candidate, &axes, 8));
             ciborium::into_writer(&ask, &mut bytes).expect("written");
         }
         let mut rest = bytes.as_slice();

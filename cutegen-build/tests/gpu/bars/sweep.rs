@@ -1,13 +1,12 @@
 //! Every legal point of the templates' spaces for some kernels, timed at every workload: what a search could find at
 //! best, and what its cost model is held against.
 
-use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Instant;
 
-use cutegen_build::evaluate::{Candidate, Judge};
+use cutegen_build::evaluate::{Candidate, Judge, Outcome};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{self, Feedback, Generator as _};
+use cutegen_build::refine::{self, Trial};
 
 use super::budget::Budget;
 use super::keep;
@@ -48,16 +47,16 @@ pub(super) fn points_are_timed() {
         let subject = Subject::new(plan);
         let candidates = Templates { toolchain: String::new() }.propose(&subject.plan, &Feedback::default());
         let started = Instant::now();
-        let artifacts = compiled(&candidates);
+        let gates = fixtures::compiled(&candidates);
         let compiling = started.elapsed().as_secs_f64();
         let mut judge = subject.judge();
         let before = rows.len();
-        for (candidate, artifact) in candidates.iter().zip(artifacts) {
+        for (candidate, gate) in candidates.iter().zip(gates) {
             if !budget.has_time() {
                 left.push(format!("{} {}", subject.name, candidate.name));
                 continue;
             }
-            timed(&subject, &mut judge, candidate, artifact, &mut rows);
+            timed(&subject, &mut judge, candidate, &gate, &mut rows);
         }
         println!(
             "    {}: {} points compiled in {compiling:.1} s, {} timings, {:.1} s in all",
@@ -67,6 +66,8 @@ pub(super) fn points_are_timed() {
             started.elapsed().as_secs_f64()
         );
         best(&rows[before..]);
+        let (share, tried) = found(&subject, &candidates, &rows[before..]);
+        println!("      a search tries {tried} of them and comes within {:.1} %", 100.0 * (share - 1.0));
         keep("sweep", &serde_json::json!({ "rows": rows, "not_measured": left }));
     }
     assert!(!rows.is_empty(), "no kernel was chosen");
@@ -77,21 +78,15 @@ fn timed(
     subject: &Subject,
     judge: &mut Judge,
     candidate: &generate::Candidate,
-    artifact: PathBuf,
+    gate: &Candidate,
     rows: &mut Vec<Row>,
 ) {
     let spec = &subject.plan.spec;
-    let gate = Candidate {
-        artifact,
-        contract: candidate.contract.clone(),
-        eligibility: candidate.eligibility.clone(),
-        prefer: Default::default(),
-    };
     for axes in spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok()) {
         if !candidate.eligibility.holds(&axes, &vec![0; spec.tensors.len()]) {
             continue;
         }
-        let compared = judge.compare(&gate, &gate, &axes).expect("the machine works");
+        let compared = judge.compare(gate, gate, &axes).expect("the machine works");
         let (micros, outcome) = match compared {
             Ok(compared) => (Some(compared.candidate_us), None),
             Err(outcome) => (None, Some(outcome.to_string())),
@@ -106,24 +101,23 @@ fn timed(
     }
 }
 
-/// On all cores, in order.
-fn compiled(candidates: &[generate::Candidate]) -> Vec<PathBuf> {
-    let queue = Mutex::new(candidates.iter().enumerate());
-    let paths = Mutex::new(vec![PathBuf::new(); candidates.len()]);
-    let lanes = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..lanes {
-            scope.spawn(|| {
-                while let Some((at, candidate)) = { queue.lock().expect("not poisoned").next() } {
-                    let entries: Vec<&str> =
-                        candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
-                    let path = fixtures::cubin(&candidate.source, &entries);
-                    paths.lock().expect("not poisoned")[at] = path;
-                }
-            });
-        }
-    });
-    paths.into_inner().expect("not poisoned")
+/// How much slower the fastest of what a search tries is than the fastest of all, by these timings; and what it tries.
+fn found(subject: &Subject, space: &[generate::Candidate], rows: &[Row]) -> (f64, usize) {
+    let trials = |candidates: Vec<generate::Candidate>| -> Vec<Trial> {
+        let trial = |candidate: generate::Candidate| {
+            let of_it = rows.iter().filter(|row| row.candidate == candidate.name);
+            let speeds: Option<Vec<f64>> = of_it.map(|row| Some(1.0 / row.micros?)).collect();
+            let all = speeds.filter(|speeds| speeds.len() == subject.plan.spec.workloads.len());
+            let (outcome, speedups) = (Outcome::Blocked(String::new()), all.unwrap_or_default());
+            Trial { candidate, outcome, speedups, again: true }
+        };
+        candidates.into_iter().map(trial).collect()
+    };
+    let mut history = trials(refine::select(&subject.plan, space));
+    history.extend(trials(refine::around(&subject.plan, space, &history)));
+    let fastest =
+        |history: &[Trial]| refine::ranked(history).first().map_or(0.0, |t| refine::geomean(&t.speedups));
+    (fastest(&trials(space.to_vec())) / fastest(&history), history.len())
 }
 
 /// Prints the fastest few of each workload.

@@ -8,8 +8,8 @@ use cutegen_build::generate::Candidate;
 use cutegen_build::plan::sums::only_sums;
 use cutegen_build::plan::{Plan, roofline};
 
-use super::{for_gate, proposed};
-use crate::{Test, bench, specs};
+use super::proposed;
+use crate::{Test, bench, fixtures, specs};
 
 pub(crate) const TESTS: &[Test] = &[
     ("template::flat_candidates_are_right", flat_candidates_are_right),
@@ -21,14 +21,11 @@ const MORE: &str = include_str!("../../compile/flat.toml");
 
 const FAMILIES: [&str; 2] = ["elementwise", "scan"];
 
-/// Kernels of which every candidate is judged.
-const WHOLE: [&str; 6] = ["silu_mul", "swiglu_packed", "rope_half", "cumsum", "cumsum_bf16", "share_so_far"];
-
 /// Kernels whose candidates are timed, at their largest workload.
 const TIMED: [&str; 6] = ["silu_mul", "gelu_bf16", "relu", "swiglu_packed", "rope_half", "cumsum"];
 
-/// Of the other kernels, one candidate in so many is judged.
-const EACH: usize = 11;
+/// Candidates of a kernel that are judged, from all over its space.
+const JUDGED: usize = 6;
 
 /// Plans of kernels that `kernel-specs` does not have.
 pub(super) fn more() -> Vec<Plan> {
@@ -42,15 +39,14 @@ pub(super) fn all() -> Vec<(Plan, Vec<Candidate>)> {
     flat.map(|plan| (chosen(&plan), plan)).map(|(candidates, plan)| (plan, candidates)).collect()
 }
 
-/// Every candidate, or one in [`EACH`] and the last, which takes any address.
+/// Some evenly from all, and the last, which takes any address.
 fn chosen(plan: &Plan) -> Vec<Candidate> {
     let all = proposed(plan);
-    let name = plan.spec.name.as_str();
-    if [&WHOLE[..], &TIMED].concat().contains(&name) || std::env::var_os("CUTEGEN_ALL_POINTS").is_some() {
+    if std::env::var_os("CUTEGEN_ALL_POINTS").is_some() {
         return all;
     }
-    let last = all.len().saturating_sub(1);
-    let kept = all.into_iter().enumerate().filter(|(at, _)| at % EACH == 0 || *at == last);
+    let (each, last) = (all.len().div_ceil(JUDGED).max(1), all.len().saturating_sub(1));
+    let kept = all.into_iter().enumerate().filter(|(at, _)| at % each == 0 || *at == last);
     kept.map(|(_, candidate)| candidate).collect()
 }
 
@@ -75,9 +71,9 @@ fn flat_candidates_are_right() {
     for (plan, candidates) in all() {
         let mut judge = judge(&plan, &candidates);
         let (mut passed, mut worst, mut shapes) = (0, 0.0_f64, 0);
-        for candidate in &candidates {
+        for (candidate, gate) in candidates.iter().zip(fixtures::compiled(&candidates)) {
             judged += 1;
-            match judge.screen(&for_gate(candidate)).expect("the machine works") {
+            match judge.screen(&gate).expect("the machine works") {
                 Outcome::Passed { correctness, .. } => {
                     passed += 1;
                     worst = worst.max(correctness.worst_share);
@@ -106,8 +102,8 @@ fn flat_speeds() {
         let bytes = cutegen_build::plan::cost::cost(&plan.spec, &plan.schedule, &axes).bytes;
         let (mut judge, naive) = (judge(&plan, &candidates), specs::candidate(&plan));
         let mut rows: Vec<(f64, &str)> = Vec::new();
-        for candidate in &candidates {
-            let compared = judge.compare(&for_gate(candidate), &naive, &axes).expect("the machine works");
+        for (candidate, gate) in candidates.iter().zip(fixtures::compiled(&candidates)) {
+            let compared = judge.compare(&gate, &naive, &axes).expect("the machine works");
             rows.push((compared.expect("both are timed").candidate_us, &candidate.name));
         }
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));

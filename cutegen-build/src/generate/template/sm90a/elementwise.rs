@@ -10,7 +10,7 @@ use super::nest::Nest;
 use super::problem::{Laid, Problem};
 use super::{computes, prelude};
 use crate::generate::template::fill::fill;
-use crate::generate::{Candidate, ENTRY, name_entry};
+use crate::generate::{Candidate, ENTRY, Sketch, name_entry};
 use crate::plan::Plan;
 use crate::print;
 
@@ -139,7 +139,7 @@ fn candidate(
     let width = point.width(problem.lane_bytes());
     let laid = Laid::new(problem, width);
     let vectorised = width > 1 && laid.is_vectorised() && !laid.scatters_stores();
-    let in_flight = point.vec_bytes.unwrap_or(1) * point.unroll * problem.streams();
+    let in_flight = point.vec_bytes.unwrap_or(problem.lane_bytes()) * point.unroll * problem.streams();
     let fits = in_flight <= BYTES_IN_FLIGHT_MAX && width * point.unroll <= RESULTS_MAX;
     if point.vec_bytes.is_some() != vectorised || !fits {
         return None;
@@ -154,6 +154,13 @@ fn candidate(
         contract,
         eligibility: Eligibility(laid.conditions()),
         tiles: vec![(nest.last_axis(), width * point.unroll * point.threads)],
+        sketch: Some(Sketch {
+            kind: if point.persistent { "persistent" } else { "elementwise" },
+            in_flight,
+            registers: 16 + in_flight / 4 + width * point.unroll,
+            meetings: 0,
+            reads: 1,
+        }),
     })
 }
 

@@ -21,7 +21,7 @@ use self::code::Code;
 use self::layout::Layout;
 use super::super::fill::fill;
 use super::PRELUDE;
-use crate::generate::{Candidate, name_entry};
+use crate::generate::{Candidate, Sketch, name_entry};
 use crate::plan::Plan;
 use crate::plan::family::Rows;
 use crate::plan::schedule::Value;
@@ -45,6 +45,7 @@ struct Point {
     conditions: Vec<Condition>,
     /// Elements along a row between which behaviour changes.
     tile: i64,
+    sketch: Sketch,
 }
 
 /// Every candidate for the plan's rows.
@@ -70,6 +71,7 @@ fn candidate(plan: &Plan, rows: &Rows, code: &Code, point: Point, toolchain: &st
         contract,
         eligibility: Eligibility(point.conditions),
         tiles,
+        sketch: Some(point.sketch),
     }
 }
 

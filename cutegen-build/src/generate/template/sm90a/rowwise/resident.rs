@@ -5,7 +5,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::{Config, Point, SMEM_MAX, op};
-use crate::generate::ENTRY;
+use crate::generate::{ENTRY, Sketch};
 use crate::plan::Plan;
 use crate::print;
 
@@ -94,7 +94,7 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
         early: false,
     };
     let mut all = Vec::new();
-    registers(layout, base, &mut all);
+    in_registers(layout, base, &mut all);
     for (threads, unroll, cluster) in [
         (256, 2, 1),
         (512, 2, 1),
@@ -124,7 +124,7 @@ fn is_worth_shared(layout: &Layout<'_>, shape: &Shape) -> bool {
     slice * layout.kept().iter().sum::<i64>() >= 4096 && slice >= shape.threads * shape.vec
 }
 
-fn registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
+fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
     let aligned: &[(i64, i64)] = &[
         (8, 16),
         (8, 32),
@@ -185,12 +185,33 @@ fn is_worth_registers(layout: &Layout<'_>, shape: &Shape) -> bool {
 }
 
 fn fits_registers(layout: &Layout<'_>, shape: &Shape) -> bool {
+    let budget = (REGISTERS / shape.block()).min(255);
+    registers(layout, shape) <= budget && shape.unroll * shape.vec <= 64
+}
+
+/// Registers of a thread that holds its part of a row.
+fn registers(layout: &Layout<'_>, shape: &Shape) -> i64 {
     let values = shape.unroll * shape.vec;
     let along: i64 = layout.kept().iter().map(|bytes| values * bytes).sum::<i64>() / 4;
     // values of narrow elements have registers beside the elements' own
     let widened = if layout.kept().iter().all(|bytes| *bytes == 4) { 0 } else { values };
-    let budget = (REGISTERS / shape.block()).min(255);
-    along + widened + REGISTERS_APART <= budget && values <= 64
+    along + widened + REGISTERS_APART
+}
+
+fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
+    let bytes = shape.unroll * shape.vec * layout.kept().iter().sum::<i64>();
+    let passes = layout.passes() as i64;
+    let (kind, in_flight, reads) = match (shape.home, shape.cluster) {
+        (Home::Registers, 1) => ("registers", bytes, 1),
+        (Home::Registers, _) => ("registers of a cluster", bytes, 1),
+        // a row's copies are all under way at once
+        (Home::Shared, 1) => ("shared memory", 4 * bytes, 1),
+        (Home::Shared, _) => ("shared memory of a cluster", 4 * bytes, 1),
+        (Home::Global, _) => ("global memory", bytes, passes + 1),
+    };
+    let held = if shape.home == Home::Registers { registers(layout, shape) } else { REGISTERS_APART + 16 };
+    let meetings = if shape.threads > 32 { 2 * passes } else { 0 };
+    Sketch { kind, in_flight, registers: held, meetings, reads }
 }
 
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
@@ -217,6 +238,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         contract: contract(plan, layout, &shape, smem),
         conditions,
         tile: shape.capacity(),
+        sketch: sketch(layout, &shape),
     })
 }
 

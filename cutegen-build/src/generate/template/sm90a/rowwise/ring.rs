@@ -5,7 +5,7 @@ use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::{Config, Point, SMEM_MAX, op};
-use crate::generate::ENTRY;
+use crate::generate::{ENTRY, Sketch};
 use crate::plan::Plan;
 use crate::print;
 
@@ -70,6 +70,13 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         contract: contract(plan, layout, shape),
         conditions,
         tile: shape.chunk() * shape.slice,
+        sketch: Sketch {
+            kind: "ring",
+            in_flight: shape.stages * shape.unroll * shape.vec * layout.kept().iter().sum::<i64>() / 2,
+            registers: 64,
+            meetings: 2 * layout.levels() as i64,
+            reads: 1,
+        },
     })
 }
 

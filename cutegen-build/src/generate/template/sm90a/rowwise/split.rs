@@ -5,7 +5,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::{Config, Point, op};
-use crate::generate::ENTRY;
+use crate::generate::{ENTRY, Sketch};
 use crate::plan::Plan;
 use crate::print;
 
@@ -67,6 +67,13 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         contract: contract(plan, layout, shape, &blocks),
         conditions,
         tile: shape.part,
+        sketch: Sketch {
+            kind: "split rows",
+            in_flight: shape.unroll * shape.vec * layout.kept().iter().sum::<i64>(),
+            registers: 48,
+            meetings: 2,
+            reads: layout.passes() as i64 + 1,
+        },
     })
 }
 

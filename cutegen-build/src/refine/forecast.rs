@@ -1,0 +1,107 @@
+//! A forecast of a candidate's time from what is known before it is compiled: how many blocks it has, how many of them
+//! fit, how much each asks memory for before it waits (Little's law), and how often its threads meet. It ranks; what
+//! is fast is measured. Knows figures of a device, and no device.
+
+use cutegen_spec::contract::Step;
+use cutegen_spec::int_expr::DeviceProp;
+
+use crate::generate::{Candidate, Sketch};
+use crate::plan::Plan;
+use crate::plan::cost::cost;
+
+/// What a device does, in bytes and nanoseconds.
+struct Machine {
+    multiprocessors: f64,
+    bytes_per_ns: f64,
+    /// What one multiprocessor takes from memory at most.
+    bytes_per_ns_each: f64,
+    /// From a load to its use.
+    latency: f64,
+    launch: f64,
+    /// One barrier of a block.
+    meeting: f64,
+    /// The same of a cluster.
+    cluster_meeting: f64,
+    threads: i64,
+    registers: i64,
+    smem: i64,
+    blocks: i64,
+    /// What stays in L2 is read again faster by so much.
+    l2_bytes: f64,
+    l2_speed_up: f64,
+}
+
+/// NVIDIA H200 SXM: limits by the CUDA guide for compute capability 9.0, times and rates as measured.
+const H200: Machine = Machine {
+    multiprocessors: 132.0,
+    bytes_per_ns: 4100.0,
+    bytes_per_ns_each: 62.0,
+    latency: 750.0,
+    launch: 1800.0,
+    meeting: 150.0,
+    cluster_meeting: 700.0,
+    threads: 2048,
+    registers: 65536,
+    smem: 233_472,
+    blocks: 32,
+    l2_bytes: 40e6,
+    l2_speed_up: 1.8,
+};
+
+/// Microseconds of one launch at `axes`; none where the candidate has no sketch or does not claim that shape.
+#[must_use]
+pub fn forecast(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64> {
+    let sketch = candidate.sketch.as_ref()?;
+    if !candidate.eligibility.holds(axes, &vec![0; plan.spec.tensors.len()]) {
+        return None;
+    }
+    let bytes = cost(&plan.spec, &plan.schedule, axes).bytes;
+    let again = if bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
+    // what is read more than once, in bytes that take as long
+    let moved = bytes * (1.0 + (sketch.reads as f64 - 1.0) / 2.0 / again);
+    let steps = &candidate.contract.steps;
+    let each = moved / steps.len() as f64;
+    let times = steps.iter().map(|step| time(step, sketch, axes, each));
+    Some(times.sum::<Option<f64>>()? / 1e3)
+}
+
+/// Nanoseconds of a step that moves `bytes`.
+fn time(step: &Step, sketch: &Sketch, axes: &[i64], bytes: f64) -> Option<f64> {
+    let threads: i64 = extent(&step.block, axes, 1)?;
+    let fit = resident(threads, sketch.registers, step.smem.eval(axes, &|prop| device(prop, 1))?)?;
+    let blocks = extent(&step.grid, axes, fit)? as f64;
+    let clusters = extent(&step.cluster, axes, 1)? > 1;
+    let own = bytes / blocks;
+    let asks = (own / (threads * sketch.in_flight).max(1) as f64).ceil().max(1.0);
+    let meeting =
+        if clusters { H200.cluster_meeting } else { H200.meeting * (threads as f64 / 256.0).max(0.5) };
+    let life = (asks + 0.6) * H200.latency + sketch.meetings as f64 * meeting;
+    let most = (blocks / H200.multiprocessors).ceil();
+    let at_once = (fit as f64).min(most);
+    // few rounds come in whole ones; many even out
+    let rounds = most / at_once;
+    let rounds = if rounds < 4.0 { rounds.ceil() } else { rounds };
+    let busiest = most * own / H200.bytes_per_ns_each;
+    Some(H200.launch + (bytes / H200.bytes_per_ns).max(life * rounds).max(busiest) + 0.3 * life)
+}
+
+/// Blocks of this size that fit on a multiprocessor.
+fn resident(threads: i64, registers: i64, smem: i64) -> Option<i64> {
+    let by_registers = H200.registers / (threads * registers.clamp(16, 255)).max(1);
+    let by_smem = H200.smem / (smem + 1024);
+    let fit = H200.blocks.min(H200.threads / threads.max(1)).min(by_registers).min(by_smem);
+    (fit > 0).then_some(fit)
+}
+
+fn extent(dims: &[cutegen_spec::int_expr::IntExpr; 3], axes: &[i64], fit: i64) -> Option<i64> {
+    dims.iter().map(|dim| dim.eval(axes, &|prop| device(prop, fit))).product()
+}
+
+fn device(prop: DeviceProp, fit: i64) -> Option<i64> {
+    Some(match prop {
+        DeviceProp::SmCount => H200.multiprocessors as i64,
+        DeviceProp::MaxActiveClusters => H200.multiprocessors as i64 / 2,
+        DeviceProp::MaxBlocksPerSm => fit,
+        DeviceProp::DeviceSmem => H200.smem,
+    })
+}

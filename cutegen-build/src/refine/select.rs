@@ -1,0 +1,166 @@
+//! Which of many candidates a search compiles: the best by forecast and a few outsiders that the forecast would leave
+//! out; then what lies around the fastest of them.
+
+use std::collections::BTreeSet;
+
+use super::forecast::forecast;
+use super::{Trial, geomean, ranked};
+use crate::generate::Candidate;
+use crate::plan::Plan;
+
+/// Tried by forecast, and tried although.
+pub const SELECTED: (usize, usize) = (12, 4);
+
+/// Candidates whose forecasts differ by less are as good as each other: one of them is enough for a start.
+const ALIKE: f64 = 1.005;
+/// A forecast errs by so much: what is farther behind the best than this is for outsiders.
+const TRUSTED: f64 = 1.15;
+/// What a forecast says is as fast as a fast one, by this much, lies around it.
+const AROUND: f64 = 1.05;
+/// How many of the fastest are looked around, and what is tried around each.
+const FASTEST: usize = 2;
+const TRIED_AROUND: usize = 4;
+
+/// The candidates that are tried first: all where nothing tells them apart beforehand.
+#[must_use]
+pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
+    let (by_forecast, outsiders) = SELECTED;
+    let order = order(plan, space);
+    if space.len() <= by_forecast + outsiders || order.is_empty() {
+        return space.to_vec();
+    }
+    let near = order.partition_point(|(score, _)| *score <= order[0].0 * TRUSTED);
+    let (mut chosen, alike) = one_of_each(&order[..near]);
+    chosen.truncate(by_forecast);
+    chosen.extend(evenly(&alike, by_forecast - chosen.len()));
+    let others: Vec<usize> = order.iter().map(|(_, at)| *at).filter(|at| !chosen.contains(at)).collect();
+    chosen.extend(apart(space, &chosen, &others, by_forecast + outsiders - chosen.len()));
+    chosen.into_iter().map(|at| space[at].clone()).collect()
+}
+
+/// What is tried next: of the kinds of the fastest, what has not been tried and should be as fast.
+#[must_use]
+pub fn around(plan: &Plan, space: &[Candidate], history: &[Trial]) -> Vec<Candidate> {
+    let mut tried: BTreeSet<&str> = history.iter().map(|trial| trial.candidate.name.as_str()).collect();
+    let order = order(plan, space);
+    let mut found = Vec::new();
+    for trial in ranked(history).into_iter().take(FASTEST) {
+        let Some(own) = score(plan, &trial.candidate) else { continue };
+        let kind = trial.candidate.sketch.as_ref().map(|sketch| sketch.kind);
+        let near: Vec<&Candidate> = order
+            .iter()
+            .filter(|(score, _)| (score / own).max(own / score) < AROUND)
+            .map(|(_, at)| &space[*at])
+            .filter(|c| {
+                c.sketch.as_ref().map(|sketch| sketch.kind) == kind && !tried.contains(c.name.as_str())
+            })
+            .collect();
+        for candidate in evenly(&near, TRIED_AROUND) {
+            tried.insert(&candidate.name);
+            found.push((*candidate).clone());
+        }
+    }
+    found
+}
+
+/// The geometric mean of the forecasts at all workloads; none where one is not claimed.
+fn score(plan: &Plan, candidate: &Candidate) -> Option<f64> {
+    let workloads = plan.spec.workloads.iter().filter_map(|workload| plan.spec.bind(&workload.axes).ok());
+    let forecasts = workloads.map(|axes| forecast(plan, candidate, &axes)).collect::<Option<Vec<_>>>()?;
+    Some(geomean(&forecasts))
+}
+
+/// All that have a forecast, best first.
+fn order(plan: &Plan, space: &[Candidate]) -> Vec<(f64, usize)> {
+    let scores = space.iter().enumerate().filter_map(|(at, c)| Some((score(plan, c)?, at)));
+    let mut order: Vec<(f64, usize)> = scores.collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    order
+}
+
+/// Of those that are alike the first; and the others.
+fn one_of_each(order: &[(f64, usize)]) -> (Vec<usize>, Vec<usize>) {
+    let (mut firsts, mut others, mut last) = (Vec::new(), Vec::new(), 0.0);
+    for (score, at) in order {
+        if *score > last * ALIKE {
+            firsts.push(*at);
+            last = *score;
+        } else {
+            others.push(*at);
+        }
+    }
+    (firsts, others)
+}
+
+/// The best of each kind that has none among the chosen, then what lies evenly among the others.
+fn apart(space: &[Candidate], chosen: &[usize], others: &[usize], count: usize) -> Vec<usize> {
+    let kind = |at: &usize| space[*at].sketch.as_ref().map(|sketch| sketch.kind);
+    let mut kinds: BTreeSet<_> = chosen.iter().map(kind).collect();
+    let mut found: Vec<usize> =
+        others.iter().copied().filter(|at| kinds.insert(kind(at))).take(count).collect();
+    let left: Vec<usize> = others.iter().copied().filter(|at| !found.contains(at)).collect();
+    found.extend(evenly(&left, count - found.len()));
+    found
+}
+
+/// So many of `all`, from the middle of equal parts.
+fn evenly<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
+    let count = count.min(all.len());
+    (0..count).map(move |n| &all[(2 * n + 1) * all.len() / (2 * count)])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::target::Target;
+
+    use super::{SELECTED, evenly, select};
+    use crate::generate::template::Templates;
+    use crate::generate::{Candidate, Feedback, Generator as _};
+    use crate::plan::Plan;
+
+    const SOFTMAX: &str = "edition = 1\n[kernels.softmax]\naxes = { m = '1..=65536', d = 4096 }\n\
+        inputs = { x = 'bf16[m, d]' }\noutputs = { y = 'bf16[m, d]' }\nmath = 'y[m, d] = softmax(d, x[m, d])'\n\
+        workloads = [{ m = 16 }, { m = 16384 }]\n";
+
+    fn space() -> (Plan, Vec<Candidate>) {
+        let document = spec_file(SOFTMAX, &Default::default());
+        assert_eq!(document.errors, []);
+        let plan = Plan::new(&document.kernels[0], &Target::parse("sm_90a").expect("a target"));
+        let space = Templates { toolchain: String::new() }.propose(&plan, &Feedback::default());
+        (plan, space)
+    }
+
+    #[test]
+    fn a_few_are_selected_and_every_kind_is_among_them() {
+        let (plan, space) = space();
+        let selected = select(&plan, &space);
+        assert!(
+            space.len() > 20 && selected.len() == SELECTED.0 + SELECTED.1,
+            "{} of {}",
+            selected.len(),
+            space.len()
+        );
+        let names: BTreeSet<&str> = selected.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names.len(), selected.len());
+        let kinds: BTreeSet<&str> = selected.iter().filter_map(|c| Some(c.sketch.as_ref()?.kind)).collect();
+        assert!(kinds.len() >= 4, "{kinds:?}");
+    }
+
+    #[test]
+    fn what_has_no_forecast_is_all_tried() {
+        let (plan, mut space) = space();
+        space.iter_mut().for_each(|candidate| candidate.sketch = None);
+        assert_eq!(select(&plan, &space).len(), space.len());
+    }
+
+    #[test]
+    fn parts_are_even() {
+        let picked = |all: &[i32], count| evenly(all, count).copied().collect::<Vec<_>>();
+        assert_eq!(picked(&[0, 1, 2, 3, 4, 5, 6, 7], 2), [2, 6]);
+        assert_eq!(picked(&[0, 1], 4), [0, 1]);
+        assert!(picked(&[], 4).is_empty());
+    }
+}
