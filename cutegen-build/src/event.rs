@@ -38,7 +38,7 @@ pub enum Event {
         kernel: String,
         /// Candidates that were tried.
         candidates: usize,
-        /// Seconds from the first proposal to the finalists.
+        /// Seconds since the search began, compiling included.
         seconds: f64,
     },
     /// A finalist went through the whole gate.

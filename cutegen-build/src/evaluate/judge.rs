@@ -34,8 +34,8 @@ pub(super) struct Session<D: Desk> {
     pub(super) spec: KernelSpec,
     pub(super) settings: Settings,
     pub(super) bench: Option<Bench<D::Arena>>,
-    /// Inputs of the last timed shape's slots: drawing them anew for every comparison would take most of it.
-    pub(super) drawn: Option<(Vec<i64>, Rc<D::Drawn>)>,
+    /// Inputs of the slots of shapes that were timed last: drawing them anew for every comparison would take most of it.
+    pub(super) drawn: Vec<Drawn<D>>,
     pub(super) cases: Cases<D>,
     shapes: Vec<Vec<i64>>,
     /// Workloads that cost too much for a full pass.
@@ -51,6 +51,14 @@ pub(super) struct Session<D: Desk> {
     pub(super) lease: Lease,
     /// The peer worker, once one was needed.
     pub(super) peer: Option<Peer>,
+}
+
+/// Inputs of a rotation's slots.
+pub(super) struct Drawn<D: Desk> {
+    /// What they were drawn from.
+    pub(super) seed: u64,
+    pub(super) bytes: usize,
+    pub(super) held: Rc<D::Drawn>,
 }
 
 /// What is drawn at workloads that are too large for all distributions.
@@ -94,7 +102,7 @@ impl<D: Desk> Session<D> {
             spec,
             settings,
             bench: None,
-            drawn: None,
+            drawn: Vec::new(),
             cases,
             shapes,
             large,

@@ -7,7 +7,7 @@ use cutegen_spec::int_expr::DeviceProp;
 
 use crate::generate::{Candidate, Sketch};
 use crate::plan::Plan;
-use crate::plan::cost::cost;
+use crate::plan::cost::{Cost, cost};
 
 /// What a device does, in bytes and nanoseconds.
 struct Machine {
@@ -18,6 +18,14 @@ struct Machine {
     /// From a load to its use.
     latency: f64,
     launch: f64,
+    /// What of it a programmatic launch hides behind the kernel before.
+    overlap: f64,
+    /// Instructions of a thread, a nanosecond.
+    issue: f64,
+    /// Instructions for an operation of the math, with its conversions and addresses.
+    instructions: f64,
+    /// A block's start, by its threads.
+    ramp: f64,
     /// One barrier of a block.
     meeting: f64,
     /// The same of a cluster.
@@ -36,8 +44,12 @@ const H200: Machine = Machine {
     multiprocessors: 132.0,
     bytes_per_ns: 4100.0,
     bytes_per_ns_each: 62.0,
-    latency: 750.0,
-    launch: 1800.0,
+    latency: 450.0,
+    launch: 550.0,
+    overlap: 330.0,
+    issue: 1.7,
+    instructions: 16.0,
+    ramp: 0.25,
     meeting: 150.0,
     cluster_meeting: 700.0,
     threads: 2048,
@@ -55,18 +67,19 @@ pub fn forecast(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64>
     if !candidate.eligibility.holds(axes, &vec![0; plan.spec.tensors.len()]) {
         return None;
     }
-    let bytes = cost(&plan.spec, &plan.schedule, axes).bytes;
+    let Cost { bytes, flops } = cost(&plan.spec, &plan.schedule, axes);
     let again = if bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
     // what is read more than once, in bytes that take as long
     let moved = bytes * (1.0 + (sketch.reads as f64 - 1.0) / 2.0 / again);
     let steps = &candidate.contract.steps;
-    let each = moved / steps.len() as f64;
-    let times = steps.iter().map(|step| time(step, sketch, axes, each));
+    let each = Cost { bytes: moved / steps.len() as f64, flops: flops / steps.len() as f64 };
+    let times = steps.iter().map(|step| time(step, sketch, axes, &each));
     Some(times.sum::<Option<f64>>()? / 1e3)
 }
 
-/// Nanoseconds of a step that moves `bytes`.
-fn time(step: &Step, sketch: &Sketch, axes: &[i64], bytes: f64) -> Option<f64> {
+/// Nanoseconds of a step of this cost.
+fn time(step: &Step, sketch: &Sketch, axes: &[i64], cost: &Cost) -> Option<f64> {
+    let Cost { bytes, flops } = *cost;
     let threads: i64 = extent(&step.block, axes, 1)?;
     let fit = resident(threads, sketch.registers, step.smem.eval(axes, &|prop| device(prop, 1))?)?;
     let blocks = extent(&step.grid, axes, fit)? as f64;
@@ -75,14 +88,19 @@ fn time(step: &Step, sketch: &Sketch, axes: &[i64], bytes: f64) -> Option<f64> {
     let asks = (own / (threads * sketch.in_flight).max(1) as f64).ceil().max(1.0);
     let meeting =
         if clusters { H200.cluster_meeting } else { H200.meeting * (threads as f64 / 256.0).max(0.5) };
-    let life = (asks + 0.6) * H200.latency + sketch.meetings as f64 * meeting;
+    let computing = flops / (blocks * threads as f64) * H200.instructions / H200.issue;
+    let life = (asks + 0.6) * H200.latency
+        + sketch.meetings as f64 * meeting
+        + computing
+        + H200.ramp * threads as f64;
     let most = (blocks / H200.multiprocessors).ceil();
     let at_once = (fit as f64).min(most);
     // few rounds come in whole ones; many even out
     let rounds = most / at_once;
     let rounds = if rounds < 4.0 { rounds.ceil() } else { rounds };
     let busiest = most * own / H200.bytes_per_ns_each;
-    Some(H200.launch + (bytes / H200.bytes_per_ns).max(life * rounds).max(busiest) + 0.3 * life)
+    let launch = if step.pdl { H200.launch - H200.overlap } else { H200.launch };
+    Some(launch + (bytes / H200.bytes_per_ns).max(life * rounds).max(busiest) + 0.3 * life)
 }
 
 /// Blocks of this size that fit on a multiprocessor.

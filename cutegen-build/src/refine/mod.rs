@@ -24,7 +24,7 @@ pub struct Trial {
 }
 
 /// Finalists of a search.
-pub const FINALISTS: usize = 3;
+pub const FINALISTS: usize = 2;
 
 /// What a generator may learn.
 #[must_use]

@@ -179,11 +179,18 @@ pub(super) fn on_device(
         std::fs::write(&path, bytes).map_err(|error| SearchError::File(path.clone(), error))?;
         Ok::<_, SearchError>(path)
     };
-    let reference = match print::reference::print_cuda(plan) {
-        Some(printed) => Some(cubin("reference.cubin", &printed.source, &printed.options)?),
-        None => None,
+    let printed = print::reference::print_cuda(plan);
+    let (kernels, reference) = std::thread::scope(|scope| {
+        let kernels = scope.spawn(|| cubin("gate.cubin", evaluate::KERNELS, &evaluate::OPTIONS));
+        let reference = printed.map(|p| cubin("reference.cubin", &p.source, &p.options)).transpose();
+        (kernels.join(), reference)
+    });
+    let panicked = |_| SearchError::Ours {
+        kernel: plan.title(),
+        what: "compile thread",
+        detail: "it panicked".to_owned(),
     };
-    Ok(DeviceFiles { kernels: cubin("gate.cubin", evaluate::KERNELS, &evaluate::OPTIONS)?, reference })
+    Ok(DeviceFiles { kernels: kernels.map_err(panicked)??, reference: reference? })
 }
 
 /// The f64 reference as a shared object in `folder`. It is our own text: it runs in the judge's process.

@@ -34,6 +34,7 @@ struct Search<'a> {
     locked: Option<Locked>,
     /// Whether finalists are timed against PyTorch.
     peers: bool,
+    started: Instant,
 }
 
 /// Runs a whole search. A winner must also beat the first variant of `locked`.
@@ -43,6 +44,7 @@ pub(super) fn run(
     (locked, peers): (Option<&Entry>, bool),
     events: &mut dyn Reporter,
 ) -> Result<Found, SearchError> {
+    let started = Instant::now();
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
@@ -55,8 +57,18 @@ pub(super) fn run(
     let locked_folder =
         tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?.flatten();
-    let mut search =
-        Search { setup, plan, folder: folder.path(), judge, naive, pace: None, workloads, locked, peers };
+    let mut search = Search {
+        setup,
+        plan,
+        folder: folder.path(),
+        judge,
+        naive,
+        pace: None,
+        workloads,
+        locked,
+        peers,
+        started,
+    };
     events.report(&Event::SearchStarted {
         kernel: plan.title(),
         key: plan.key.to_string(),
@@ -72,7 +84,6 @@ impl Search<'_> {
         (mut space, mut first): (Vec<generate::Candidate>, Vec<generate::Candidate>),
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
-        let started = Instant::now();
         let (mut history, mut compiled) = (Vec::new(), Vec::new());
         while !first.is_empty() {
             self.round(&first, (&mut history, &mut compiled), events)?;
@@ -81,7 +92,7 @@ impl Search<'_> {
             space = generator.propose(self.plan, &refine::feedback(&history));
             first = refine::select(self.plan, &space);
         }
-        let (kernel, seconds) = (self.plan.title(), started.elapsed().as_secs_f64());
+        let (kernel, seconds) = (self.plan.title(), self.started.elapsed().as_secs_f64());
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds });
         let names: Vec<String> = refine::ranked(&history)
             .iter()

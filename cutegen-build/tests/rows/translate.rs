@@ -44,6 +44,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ),
     ("cvt.rn.satfinite.e4m3x2", "both = uint16_t(emu_f8(lo, 3, 7, 0x7e) | emu_f8(hi, 3, 7, 0x7e) << 8)"),
     ("cvt.rn.satfinite.e5m2x2", "both = uint16_t(emu_f8(lo, 2, 15, 0x7b) | emu_f8(hi, 2, 15, 0x7b) << 8)"),
+    ("griddepcontrol.", "(void)0"),
     ("fence.mbarrier_init", "(void)0"),
     ("bar.sync 1", "emu_sync_named()"),
     ("st.shared::cluster.v2", "emu_store_remote(at, block, value)"),

@@ -13,7 +13,7 @@ use crate::evaluate::error::Error;
 use crate::evaluate::gemm::Gemm;
 use crate::evaluate::image::workspace;
 use crate::evaluate::inputs::{Distribution, mix};
-use crate::evaluate::judge::Session;
+use crate::evaluate::judge::{Drawn, Session};
 use crate::evaluate::outcome::Outcome;
 use crate::evaluate::protocol::{Backend, Code, Program, Region};
 use crate::evaluate::runner::cublaslt::WORKSPACE_BYTES;
@@ -66,20 +66,27 @@ impl Entrant {
 }
 
 impl<D: Desk> Session<D> {
-    /// Normal inputs of the slots, kept while the same shape is timed.
-    fn draw(&mut self, seed: u64, slots: u64, axes: &[i64], turn: Turn) -> Result<Rc<D::Drawn>, Error> {
-        let known = self.drawn.as_ref().filter(|(known, _)| known == axes && turn != Turn::Final);
-        if let Some((_, drawn)) = known {
-            return Ok(Rc::clone(drawn));
+    /// Normal inputs of the slots, drawn side by side; the latest are kept while there is room.
+    fn draw(&mut self, seed: u64, slots: u64, axes: &[i64]) -> Result<Rc<D::Drawn>, Error> {
+        if let Some(known) = self.drawn.iter().find(|known| known.seed == seed) {
+            return Ok(Rc::clone(&known.held));
         }
-        let slots = slots.min(self.settings.drawn_slots);
-        let draw = |slot| contents(&self.spec, mix(seed ^ slot), axes, Distribution::Normal);
-        let contents = (0..slots).map(draw).collect::<Result<Vec<_>, _>>()?;
-        let drawn = Rc::new(self.cases.desk.drawn(contents)?);
-        if turn != Turn::Final {
-            self.drawn = Some((axes.to_vec(), Rc::clone(&drawn)));
+        let (spec, slots) = (&self.spec, slots.min(self.settings.drawn_slots));
+        let contents = std::thread::scope(|scope| {
+            let draw = |slot| contents(spec, mix(seed ^ slot), axes, Distribution::Normal);
+            let slots: Vec<_> = (0..slots).map(|slot| scope.spawn(move || draw(slot))).collect();
+            let panicked = |_| Err(Error::Worker("drawing inputs panicked".to_owned()));
+            slots.into_iter().map(|slot| slot.join().unwrap_or_else(panicked)).collect::<Result<Vec<_>, _>>()
+        })?;
+        let bytes = contents.iter().flatten().flatten().map(Vec::len).sum();
+        while !self.drawn.is_empty()
+            && bytes + self.drawn.iter().map(|d| d.bytes).sum::<usize>() > self.settings.keep_bytes
+        {
+            self.drawn.remove(0);
         }
-        Ok(drawn)
+        let held = Rc::new(self.cases.desk.drawn(contents)?);
+        self.drawn.push(Drawn { seed, bytes, held: Rc::clone(&held) });
+        Ok(held)
     }
 
     pub(super) fn rotation(
@@ -119,7 +126,7 @@ impl<D: Desk> Session<D> {
                 workspaces: vec![placed.regions[spaces[p]]],
             });
         }
-        let drawn = self.draw(seed, count, axes, turn)?;
+        let drawn = self.draw(seed, count, axes)?;
         let (axes, guards, bytes) = (axes.to_vec(), placed.guards, placed.bytes);
         Ok(Rotation { axes, seed, drawn, programs, guards, bytes })
     }

@@ -129,6 +129,8 @@ struct Config {
     /// Every thread has all its vectors.
     whole: bool,
     producer: bool,
+    /// Begins while the last kernel ends.
+    pdl: bool,
 }
 
 impl Config {
@@ -150,8 +152,9 @@ impl Config {
         format!(
             "constexpr Row ROW = Row::{};\n{numbers}constexpr Load LOAD = Load::{load};\n\
              [[maybe_unused]] constexpr Store STORE = Store::{store};\nconstexpr bool EARLY = {};\n\
-             constexpr bool WHOLE = {};\nconstexpr bool HAS_PRODUCER = {};",
-            self.home, self.early, self.whole, self.producer
+             constexpr bool WHOLE = {};\nconstexpr bool HAS_PRODUCER = {};\n\
+             [[maybe_unused]] constexpr bool PDL = {};",
+            self.home, self.early, self.whole, self.producer, self.pdl
         )
     }
 }

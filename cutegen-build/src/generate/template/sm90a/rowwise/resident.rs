@@ -46,6 +46,8 @@ struct Shape {
     streaming: bool,
     /// Weights are loaded before the first reduction.
     early: bool,
+    /// Begins while the last kernel ends.
+    pdl: bool,
 }
 
 impl Shape {
@@ -55,7 +57,7 @@ impl Shape {
             Home::Shared => "smem",
             Home::Global => "read",
         };
-        let flags: String = [(self.once, 'o'), (self.streaming, 's'), (self.early, 'w')]
+        let flags: String = [(self.once, 'o'), (self.streaming, 's'), (self.early, 'w'), (self.pdl, 'd')]
             .iter()
             .filter_map(|(on, letter)| on.then_some(*letter))
             .collect();
@@ -92,6 +94,7 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
         once: true,
         streaming: true,
         early: false,
+        pdl: true,
     };
     let mut all = Vec::new();
     in_registers(layout, base, &mut all);
@@ -152,6 +155,7 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
             }
             if *rows <= 4 && layout.length().is_some() {
                 out.push(Shape { once: false, streaming: false, ..shape });
+                out.push(Shape { pdl: false, ..shape });
             }
             let scalar = Shape { vec: 1, unroll: unroll * 4, ..shape };
             let telling = layout.length().is_some() || [32, 128, 512].contains(threads);
@@ -259,7 +263,7 @@ fn contract(plan: &Plan, layout: &Layout<'_>, shape: &Shape, smem: IntExpr) -> C
         cluster: [IntExpr::Const(shape.cluster), one(), one()],
         smem,
         args: print::all_args(&plan.spec, 0),
-        pdl: false,
+        pdl: shape.pdl,
         co_resident: false,
     };
     Contract { workspace: Vec::new(), steps: vec![step] }
@@ -284,5 +288,6 @@ fn config(layout: &Layout<'_>, shape: &Shape, unit: i64) -> Config {
         early: shape.early,
         whole: shape.home == Home::Registers && layout.length() == Some(shape.capacity()),
         producer: false,
+        pdl: shape.pdl,
     }
 }

@@ -95,6 +95,7 @@ fn config(shape: Shape) -> String {
         early: false,
         whole: false,
         producer: true,
+        pdl: false,
     };
     format!("{}\nconstexpr int SLICE_CHUNKS = {};", config.lines(), shape.slice)
 }

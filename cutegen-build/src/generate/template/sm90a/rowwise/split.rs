@@ -92,6 +92,7 @@ fn config(shape: Shape) -> String {
         early: false,
         whole: false,
         producer: false,
+        pdl: false,
     };
     format!(
         "{}\nconstexpr int64_t PART = {};\nconstexpr int PARTS_MAX = {};",
