@@ -109,7 +109,7 @@ impl Searcher {
             Lookup::Miss | Lookup::Corrupt(_) => None,
         };
         let locked = locked.or(known.as_ref()).filter(|entry| entry.record.is_tuned());
-        let found = rounds::run(&self.setup, plan, (locked, self.peers), events)?;
+        let found = rounds::run(&self.setup, plan, (locked, self.peers), started, events)?;
         if let Some(locked) = locked.filter(|_| !found.is_tuned()) {
             let text = format!("{}: what is locked stays: nothing beats it", plan.title());
             events.report(&Event::Note { text });

@@ -42,9 +42,9 @@ pub(super) fn run(
     setup: &CompileSetup,
     plan: &Plan,
     (locked, peers): (Option<&Entry>, bool),
+    started: Instant,
     events: &mut dyn Reporter,
 ) -> Result<Found, SearchError> {
-    let started = Instant::now();
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
