@@ -97,18 +97,19 @@ impl Judge {
         incumbent: &Candidate,
         axes: &[i64],
     ) -> Result<Result<Comparison, Outcome>, Error> {
-        self.rank(candidate, incumbent, axes, usize::MAX)
+        at!(self, session => session.rank(candidate, incumbent, axes, usize::MAX))
     }
 
-    /// The same by at most so many pairs of blocks, for a first look.
-    pub fn rank(
+    /// Times all of `others` against `pace` at once, by at most so many rounds of a block each: enough to rank them. The
+    /// outcome of each that cannot be timed.
+    pub fn heat(
         &mut self,
-        candidate: &Candidate,
-        incumbent: &Candidate,
+        pace: &Candidate,
+        others: &[Candidate],
         axes: &[i64],
-        pairs: usize,
-    ) -> Result<Result<Comparison, Outcome>, Error> {
-        at!(self, session => session.rank(candidate, incumbent, axes, pairs))
+        rounds: usize,
+    ) -> Result<Vec<Result<Comparison, Outcome>>, Error> {
+        at!(self, session => session.heat(pace, others, axes, rounds))
     }
 
     /// Times a finalist as [`Self::compare`] does, but in a new process and on inputs that it has not met. An incumbent

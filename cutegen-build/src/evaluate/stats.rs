@@ -1,5 +1,7 @@
 //! What block times say: ratios of neighbouring blocks, their median, and how far it can be trusted. Pure.
 
+use std::collections::BTreeMap;
+
 use super::inputs::Random;
 
 /// A candidate timed against an incumbent.
@@ -77,6 +79,50 @@ pub fn compare(order: &[usize], launches: u32, block_ns: &[u64], seed: u64) -> O
     })
 }
 
+/// Which program each block of a heat times: `rounds` rounds in which each of `programs` has its turn, every second
+/// one the one before in reverse, so that a drift takes from all alike.
+#[must_use]
+pub fn rounds(programs: usize, rounds: usize, seed: u64) -> Vec<usize> {
+    let mut random = Random::new(seed, 0, 0);
+    let mut order = Vec::with_capacity(programs * rounds.next_multiple_of(2));
+    for _ in 0..rounds.div_ceil(2) {
+        let mut turns: Vec<usize> = (0..programs).collect();
+        // Fisher and Yates
+        for last in (1..programs).rev() {
+            turns.swap(last, (random.next() % (last as u64 + 1)) as usize);
+        }
+        order.extend(turns.iter().chain(turns.iter().rev()));
+    }
+    order
+}
+
+/// Reads the block times of such rounds: every program but the first against the first, round by round; `None` when
+/// they do not form rounds.
+#[must_use]
+pub fn standings(
+    programs: usize,
+    order: &[usize],
+    launches: u32,
+    block_ns: &[u64],
+    seed: u64,
+) -> Option<Vec<Comparison>> {
+    if programs == 0 || order.len() != block_ns.len() || !order.len().is_multiple_of(programs) {
+        return None;
+    }
+    let rounds: Vec<BTreeMap<usize, u64>> = order
+        .chunks(programs)
+        .zip(block_ns.chunks(programs))
+        .map(|(turns, ns)| turns.iter().copied().zip(ns.iter().copied()).collect())
+        .collect();
+    let pairs = [CANDIDATE, INCUMBENT].repeat(rounds.len());
+    let against_first = |program: usize| {
+        let both = |round: &BTreeMap<usize, u64>| Some([*round.get(&program)?, *round.get(&0)?]);
+        let ns = rounds.iter().map(both).collect::<Option<Vec<_>>>()?.concat();
+        compare(&pairs, launches, &ns, seed)
+    };
+    (1..programs).map(against_first).collect()
+}
+
 /// The middle of `values`; `None` when there are none.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
@@ -113,7 +159,7 @@ fn interval(ratios: &[f64], seed: u64) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CANDIDATE, INCUMBENT, compare, interleave, median};
+    use super::{CANDIDATE, INCUMBENT, compare, interleave, median, rounds, standings};
 
     /// Block times of a machine that slows down steadily, with the noise of `jitter` and one outlier.
     fn recorded(order: &[usize], candidate: f64, jitter: u64) -> Vec<u64> {
@@ -157,6 +203,30 @@ mod tests {
             assert!((c.speedup / found - 1.0).abs() < 0.02 && (c.low > 1.0) == (found > 1.0), "{c:?}");
             assert!((c.candidate_us / c.incumbent_us / candidate - 1.0).abs() < 0.05, "{c:?}");
         }
+    }
+
+    #[test]
+    fn a_heat_stands_as_its_programs_run() {
+        let order = rounds(5, 8, 3);
+        assert_eq!(order.len(), 40);
+        for round in order.chunks(5) {
+            let mut each = round.to_vec();
+            each.sort_unstable();
+            assert_eq!(each, [0, 1, 2, 3, 4], "each has its turn");
+        }
+        assert!(order[..5].iter().eq(order[5..10].iter().rev()), "and back");
+        assert_ne!(order[..5], order[10..15], "in another order the next time");
+        let slower = [1.0, 1.25, 0.5, 1.0, 2.0];
+        let block = |(i, p): (usize, &usize)| (1e6 * slower[*p] * (1.0 + 0.002 * i as f64)) as u64;
+        let ns: Vec<u64> = order.iter().enumerate().map(block).collect();
+        let found = standings(5, &order, 10, &ns, 3).expect("rounds");
+        for (comparison, slower) in found.iter().zip(&slower[1..]) {
+            assert!((comparison.speedup * slower - 1.0).abs() < 0.01, "{comparison:?} {slower}");
+            assert_eq!(comparison.samples, 8);
+        }
+        assert_eq!(standings(5, &order[1..], 10, &ns[1..], 3), None);
+        assert_eq!(standings(4, &order, 10, &ns, 3), None, "a round names no program twice");
+        assert_eq!(standings(1, &[0, 0], 1, &[1, 1], 0), Some(Vec::new()));
     }
 
     #[test]

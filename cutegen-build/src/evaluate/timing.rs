@@ -2,6 +2,7 @@
 //! rotation of inputs; afterwards the outputs that the timed launches left are held against those of untimed ones. What
 //! lives in a process of its own is timed by [`torch`].
 
+mod heat;
 mod rotation;
 mod torch;
 mod vendor;
@@ -64,7 +65,7 @@ struct Untimed<D: Desk> {
 }
 
 impl<D: Desk> Session<D> {
-    /// See [`Judge::rank`](super::Judge::rank).
+    /// See [`Judge::compare`](super::Judge::compare): by at most so many pairs of blocks.
     pub(super) fn rank(
         &mut self,
         candidate: &Candidate,
@@ -152,22 +153,30 @@ impl<D: Desk> Session<D> {
     /// Outputs of timed launches are those of untimed ones: of ours, or it is the candidate's fault. Of a library's it is
     /// told in words.
     fn check_timed(&mut self, rotation: &Rotation<D>, untimed: &[D::Left]) -> Result<Option<String>, Halted> {
+        let strayed = self.strayed(rotation, untimed)?;
+        let Some(program) = strayed.first() else { return Ok(None) };
+        if rotation.programs[*program].variant().is_none() {
+            return Ok(Some("leaves other results when it is timed".to_owned()));
+        }
+        Err(self.timed_otherwise(&rotation.axes).into())
+    }
+
+    /// The programs that left other outputs when they were timed.
+    fn strayed(&mut self, rotation: &Rotation<D>, untimed: &[D::Left]) -> Result<Vec<usize>, Halted> {
         if !self.spec.deterministic || !self.settings.checks.has(Check::Timed) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        for (program, (untimed, left)) in
-            rotation.programs.iter().zip(untimed.iter().zip(self.left(rotation)?))
-        {
-            if self.cases.desk.same(untimed, &left)? {
-                continue;
+        let mut strayed = Vec::new();
+        for (program, (untimed, left)) in untimed.iter().zip(self.left(rotation)?).enumerate() {
+            if !self.cases.desk.same(untimed, &left)? {
+                strayed.push(program);
             }
-            if program.variant().is_none() {
-                return Ok(Some("leaves other results when it is timed".to_owned()));
-            }
-            let place = self.timed_place(&rotation.axes);
-            return Err(Outcome::Incorrect(Fault::TimedOtherwise { place }).into());
         }
-        Ok(None)
+        Ok(strayed)
+    }
+
+    fn timed_otherwise(&self, axes: &[i64]) -> Outcome {
+        Outcome::Incorrect(Fault::TimedOtherwise { place: self.timed_place(axes) })
     }
 
     /// No kernel is faster than its bytes and operations allow.

@@ -130,6 +130,13 @@ impl Ceilings {
 /// A time in microseconds at these extents.
 pub type Micros = Box<dyn Fn(&[i64]) -> f64>;
 
+/// The roof of a launch, microseconds; `None` where there are no figures.
+#[must_use]
+pub fn micros(plan: &Plan, axes: &[i64]) -> Option<f64> {
+    let work = super::cost::cost(&plan.spec, &plan.schedule, axes);
+    Some(ceilings(&plan.target)?.roof(unit(plan), &work).micros)
+}
+
 /// The least time of a launch, microseconds, by what data sheets promise at most: of the bytes, of which a third may lie
 /// in a cache that a rotation covers three times, and of a contraction's operations; other math may be simplified. A
 /// shorter time is no time of that kernel. `None` where there are no figures.

@@ -1,9 +1,14 @@
 //! Refine: from the history of a search to what happens next. Pure functions over candidates and trials: no clock, no
-//! device, no generator. A space is tried where forecasts are best and at a few other points, then around the fastest.
+//! device, no generator. A space is tried where forecasts are best and at a few other points, then around the fastest;
+//! where one candidate is not the fastest everywhere, several share an axis.
 
+mod bucket;
 mod forecast;
 mod select;
 
+use std::collections::BTreeSet;
+
+pub use bucket::{Member, speedup, team};
 pub use forecast::forecast;
 pub use select::{SELECTED, around, select};
 
@@ -17,10 +22,42 @@ pub struct Trial {
     pub candidate: Candidate,
     /// What became of it.
     pub outcome: Outcome,
-    /// Speed-up over the naive kernel per workload, for candidates that passed and were timed.
-    pub speedups: Vec<f64>,
-    /// Whether it was among the faster ones, and timed again at the full number of pairs.
+    /// Speed-up over the naive kernel per workload, where it was timed.
+    pub speedups: Vec<Option<f64>>,
+    /// Whether it was among the faster ones, and timed again for the full number of rounds.
     pub again: bool,
+}
+
+impl Trial {
+    /// Nothing is known of its speed yet.
+    #[must_use]
+    pub fn new(candidate: Candidate, outcome: Outcome, workloads: usize) -> Self {
+        Self { candidate, outcome, speedups: vec![None; workloads], again: false }
+    }
+
+    /// What became of it after all.
+    pub fn fail(&mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
+
+    /// Whether it has not failed so far.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        matches!(self.outcome, Outcome::Passed { .. })
+    }
+
+    /// Its speed-up at one workload.
+    #[must_use]
+    pub fn at(&self, workload: usize) -> Option<f64> {
+        self.speedups.get(workload).copied().flatten().filter(|_| self.passed())
+    }
+
+    /// The geometric mean of its speed-ups, where it was timed at every workload.
+    #[must_use]
+    pub fn speedup(&self) -> Option<f64> {
+        let all: Option<Vec<f64>> = (0..self.speedups.len()).map(|workload| self.at(workload)).collect();
+        all.filter(|all| !all.is_empty()).map(|all| geomean(&all))
+    }
 }
 
 /// Finalists of a search.
@@ -33,16 +70,34 @@ pub fn feedback(history: &[Trial]) -> Feedback {
     Feedback { round: history.len(), tried }
 }
 
-/// The trials that were timed, best first by the geometric mean of their speed-ups; what a first look left behind comes
-/// behind all others.
+/// The trials that were timed at every workload, best first by the geometric mean of their speed-ups; what a first look
+/// left behind comes behind all others.
 #[must_use]
 pub fn ranked(history: &[Trial]) -> Vec<&Trial> {
-    let mut timed: Vec<&Trial> = history.iter().filter(|trial| !trial.speedups.is_empty()).collect();
-    timed.sort_by(|a, b| {
-        let faster = geomean(&b.speedups).total_cmp(&geomean(&a.speedups));
-        b.again.cmp(&a.again).then(faster).then_with(|| a.candidate.name.cmp(&b.candidate.name))
+    let timed = history.iter().filter_map(|trial| Some((trial.speedup()?, trial)));
+    let mut timed: Vec<(f64, &Trial)> = timed.collect();
+    timed.sort_by(|(a, x), (b, y)| {
+        y.again.cmp(&x.again).then(b.total_cmp(a)).then_with(|| x.candidate.name.cmp(&y.candidate.name))
     });
-    timed
+    timed.into_iter().map(|(_, trial)| trial).collect()
+}
+
+/// Which of these trials are worth a second look: the faster half, and the fastest at each workload.
+#[must_use]
+pub fn faster(trials: &[Trial]) -> BTreeSet<usize> {
+    let place = |name: &str| trials.iter().position(|trial| trial.candidate.name == name);
+    let ranked = ranked(trials);
+    let half = ranked.len().div_ceil(2).max(FINALISTS);
+    let mut found: BTreeSet<usize> =
+        ranked.iter().take(half).filter_map(|trial| place(&trial.candidate.name)).collect();
+    let workloads = trials.iter().map(|trial| trial.speedups.len()).max().unwrap_or(0);
+    for workload in 0..workloads {
+        let mut there: Vec<(f64, usize)> =
+            trials.iter().enumerate().filter_map(|(i, trial)| Some((trial.at(workload)?, i))).collect();
+        there.sort_by(|a, b| b.0.total_cmp(&a.0));
+        found.extend(there.iter().take(FINALISTS).map(|(_, i)| *i));
+    }
+    found
 }
 
 /// The geometric mean; 1 of nothing.
@@ -55,12 +110,14 @@ pub fn geomean(values: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Trial, ranked};
+pub(crate) mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{Trial, faster, ranked};
     use crate::evaluate::Outcome;
     use crate::generate::Candidate;
 
-    fn trial(name: &str, speedups: &[f64]) -> Trial {
+    pub(crate) fn trial(name: &str, speedups: &[f64]) -> Trial {
         let candidate = Candidate {
             name: name.to_owned(),
             kind: cutegen_spec::record::Kind::Tuned,
@@ -71,20 +128,38 @@ mod tests {
             tiles: Vec::new(),
             sketch: None,
         };
-        let outcome = Outcome::Blocked(String::new());
-        Trial { candidate, outcome, speedups: speedups.to_vec(), again: name != "luck" }
+        let outcome = Outcome::Passed { correctness: Default::default(), performance: None };
+        let speedups = speedups.iter().map(|speedup| (*speedup > 0.0).then_some(*speedup)).collect();
+        Trial { candidate, outcome, speedups, again: name != "luck" }
     }
 
     #[test]
     fn what_was_timed_is_ranked_by_all_workloads() {
-        let history = [
+        let mut history = [
             trial("c", &[2.0, 2.0]),
-            trial("wrong", &[]),
+            trial("untimed", &[0.0, 0.0]),
             trial("a", &[8.0, 1.0]),
             trial("b", &[4.0, 1.0]),
             trial("luck", &[9.0, 9.0]),
+            trial("half", &[0.0, 99.0]),
+            trial("wrong", &[10.0, 10.0]),
         ];
+        history[6].fail(Outcome::Blocked(String::new()));
         let names: Vec<&str> = ranked(&history).iter().map(|t| t.candidate.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c", "luck"]);
+    }
+
+    #[test]
+    fn half_of_them_and_the_fastest_anywhere_are_faster() {
+        let trials = [
+            trial("a", &[8.0, 8.0]),
+            trial("b", &[7.0, 7.0]),
+            trial("c", &[6.0, 6.0]),
+            trial("d", &[1.0, 9.0]),
+            trial("e", &[9.0, 0.0]),
+            trial("f", &[2.0, 2.0]),
+        ];
+        assert_eq!(faster(&trials), BTreeSet::from([0, 1, 2, 3, 4]));
+        assert_eq!(faster(&[]), BTreeSet::new());
     }
 }

@@ -21,7 +21,8 @@ const AROUND: f64 = 1.05;
 const FASTEST: usize = 2;
 const TRIED_AROUND: usize = 4;
 
-/// The candidates that are tried first: all where nothing tells them apart beforehand.
+/// The candidates that are tried first: all where nothing tells them apart beforehand. The best at each workload are
+/// among them, so that each range of an axis can have its own.
 #[must_use]
 pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     let (by_forecast, outsiders) = SELECTED;
@@ -29,9 +30,12 @@ pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     if space.len() <= by_forecast + outsiders || order.is_empty() {
         return space.to_vec();
     }
+    let mut chosen = best_of_each(plan, space, by_forecast / 2);
     let near = order.partition_point(|(score, _)| *score <= order[0].0 * TRUSTED);
-    let (mut chosen, alike) = one_of_each(&order[..near]);
-    chosen.truncate(by_forecast);
+    let (firsts, alike) = one_of_each(&order[..near]);
+    let more: Vec<usize> = firsts.into_iter().filter(|at| !chosen.contains(at)).collect();
+    chosen.extend(more.into_iter().take(by_forecast - chosen.len()));
+    let alike: Vec<usize> = alike.into_iter().filter(|at| !chosen.contains(at)).collect();
     chosen.extend(evenly(&alike, by_forecast - chosen.len()));
     let others: Vec<usize> = order.iter().map(|(_, at)| *at).filter(|at| !chosen.contains(at)).collect();
     chosen.extend(apart(space, &chosen, &others, by_forecast + outsiders - chosen.len()));
@@ -63,10 +67,36 @@ pub fn around(plan: &Plan, space: &[Candidate], history: &[Trial]) -> Vec<Candid
     found
 }
 
+/// The best by forecast at each workload, in turn, until there are so many.
+fn best_of_each(plan: &Plan, space: &[Candidate], count: usize) -> Vec<usize> {
+    let best_first = |axes: Vec<i64>| {
+        let forecasts = space.iter().enumerate().filter_map(|(at, c)| Some((forecast(plan, c, &axes)?, at)));
+        let mut order: Vec<(f64, usize)> = forecasts.collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        one_of_each(&order).0
+    };
+    let orders: Vec<Vec<usize>> = workloads(plan).map(best_first).collect();
+    let mut chosen = Vec::new();
+    for place in 0..count {
+        for order in &orders {
+            match order.get(place) {
+                Some(at) if chosen.len() < count && !chosen.contains(at) => chosen.push(*at),
+                _ => {}
+            }
+        }
+    }
+    chosen
+}
+
+/// Extents of the declared workloads.
+fn workloads(plan: &Plan) -> impl Iterator<Item = Vec<i64>> + '_ {
+    plan.spec.workloads.iter().filter_map(|workload| plan.spec.bind(&workload.axes).ok())
+}
+
 /// The geometric mean of the forecasts at all workloads; none where one is not claimed.
 fn score(plan: &Plan, candidate: &Candidate) -> Option<f64> {
-    let workloads = plan.spec.workloads.iter().filter_map(|workload| plan.spec.bind(&workload.axes).ok());
-    let forecasts = workloads.map(|axes| forecast(plan, candidate, &axes)).collect::<Option<Vec<_>>>()?;
+    let forecasts = workloads(plan).map(|axes| forecast(plan, candidate, &axes));
+    let forecasts = forecasts.collect::<Option<Vec<_>>>()?;
     Some(geomean(&forecasts))
 }
 

@@ -152,7 +152,7 @@ impl Stand<'_> {
             Err(unmeasured) => return Ok(Err(unmeasured)),
         };
         self.benched.device.clone_from(&burst.device);
-        let roof = roofline::floor(self.plan).map(|floor| floor(axes));
+        let roof = roofline::micros(self.plan, axes);
         let (pairs, mut sustained_pairs) = (burst.comparison.pairs.clone(), Vec::new());
         let lasts = self.what.sustained && finals::lasts(self.plan, against, &burst.comparison);
         let mut timed = finals::timed((name, 0), roof, burst);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
+use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::target::{Arch, Target};
 
 use super::error::SearchError;
@@ -31,6 +32,8 @@ pub(super) type Attempt = Result<Compiled, (Candidate, Outcome)>;
 pub(super) struct Compiled {
     pub(super) candidate: Candidate,
     pub(super) artifact: Artifact,
+    /// Where it goes before those behind it.
+    pub(super) prefer: Eligibility,
 }
 
 impl Compiled {
@@ -43,7 +46,7 @@ impl Compiled {
             artifact: path,
             contract: self.candidate.contract.clone(),
             eligibility: self.candidate.eligibility.clone(),
-            prefer: Default::default(),
+            prefer: self.prefer.clone(),
         })
     }
 }
@@ -86,7 +89,7 @@ pub(super) fn one(setup: &CompileSetup, plan: &Plan, candidate: Candidate) -> Re
     };
     Ok(match compile(&job, setup)? {
         CompileOutcome::Compiled(artifact) => match layout(plan, &candidate, &artifact) {
-            Ok(()) => Ok(Compiled { candidate, artifact: *artifact }),
+            Ok(()) => Ok(Compiled { candidate, artifact: *artifact, prefer: Eligibility::default() }),
             Err(reason) => Err((candidate, Outcome::Blocked(reason))),
         },
         CompileOutcome::Failed(failure) => Err((candidate, Outcome::CompileFailed(words(&failure)))),

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::record::{self, Evidence, Figures, Record, Seeds, Timing, Variant, incumbent};
 use cutegen_spec::target::Target;
 
@@ -65,7 +64,7 @@ fn variant(
         name: candidate.name.clone(),
         kind: candidate.kind,
         eligibility: candidate.eligibility.clone(),
-        prefer: Eligibility::default(),
+        prefer: compiled.prefer.clone(),
         origin: candidate.origin.clone(),
         toolchain: compiled.artifact.fingerprint.clone(),
         min_driver,

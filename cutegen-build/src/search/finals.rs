@@ -1,5 +1,6 @@
 //! The finals: the whole gate for the finalists of a search, timed again in new processes and on new inputs, and which
-//! of them wins.
+//! of them wins. A finalist is a team: one variant, or several that share an axis, judged as the runtime would dispatch
+//! them.
 
 mod times;
 
@@ -58,11 +59,19 @@ impl Found {
         self.variants.len() > 1
     }
 
-    /// Name of the first variant and the geometric mean of its speed-ups over the naive kernel.
+    /// Names of the variants before the naive kernel, and the geometric mean of their speed-ups over it.
     pub(super) fn headline(&self) -> (String, f64) {
-        let Some((first, judged)) = self.variants.first() else { return (String::new(), 1.0) };
-        (first.candidate.name.clone(), judged.as_ref().map_or(1.0, Judged::speedup))
+        let tuned = &self.variants[..self.variants.len().saturating_sub(1)];
+        let timings: Vec<Timed> =
+            tuned.iter().filter_map(|(_, judged)| Some(judged.as_ref()?.timings.clone())).flatten().collect();
+        (named(tuned.iter().map(|(compiled, _)| compiled)), times::speedup(&timings))
     }
+}
+
+/// What is dispatched first goes first.
+fn named<'a>(team: impl IntoIterator<Item = &'a Compiled>) -> String {
+    let names: Vec<&str> = team.into_iter().map(|compiled| compiled.candidate.name.as_str()).collect();
+    names.join(" and ")
 }
 
 /// The finals of one search.
@@ -72,89 +81,112 @@ pub(super) struct Finals<'a> {
     pub(super) judge: &'a mut Judging,
     pub(super) workloads: &'a [Vec<i64>],
     /// What a winner would replace.
-    pub(super) locked: Option<&'a Locked>,
+    pub(super) locked: &'a [Locked],
     /// Whether PyTorch is an incumbent.
     pub(super) peers: bool,
 }
 
 impl Finals<'_> {
-    /// The whole gate for the naive kernel and for the finalists, best first; the fastest that passes is the answer.
+    /// The whole gate for the naive kernel and for the teams, best first; the fastest that passes is the answer.
     pub(super) fn choose(
         &mut self,
         naive: &Compiled,
-        names: &[String],
-        compiled: &[Compiled],
+        teams: &[Vec<Compiled>],
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
+        let judged = self.judge_naive(naive, events)?;
         let naive_gate = naive.for_gate(self.folder)?;
+        let mut passed: Vec<(&[Compiled], Judged)> = Vec::new();
+        let mut said = BTreeSet::new();
+        for team in teams {
+            let found = self.judge_team(team, Some(&naive_gate))?;
+            let told = match &found {
+                Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
+                Err(outcome) => outcome.to_string(),
+            };
+            self.tell(team, told, events);
+            let Ok(found) = found else { continue };
+            for text in found.not_timed.iter().filter(|text| said.insert((*text).clone())) {
+                events.report(&Event::Note { text: format!("not timed against {text}") });
+            }
+            if times::wins(&found.timings, self.plan.spec.min_speedup) {
+                passed.push((team, found));
+            }
+        }
+        passed.sort_by(|(_, a), (_, b)| b.speedup().total_cmp(&a.speedup()));
+        let mut variants = self.first_clean(passed, events)?;
+        variants.push((naive.clone(), Some(judged)));
+        Ok(Found { variants })
+    }
+
+    fn judge_naive(&mut self, naive: &Compiled, events: &mut dyn Reporter) -> Result<Judged, SearchError> {
         let ours = |outcome: Outcome| SearchError::Ours {
             kernel: self.plan.title(),
             what: "naive kernel",
             detail: outcome.to_string(),
         };
-        let mut judged = self.judge_one(naive, None)?.map_err(ours)?;
-        judged.sanitizer = compiled::sanitize(self.plan, self.judge, &naive_gate)?.map_err(ours)?;
+        let alone = std::slice::from_ref(naive);
+        let mut judged = self.judge_team(alone, None)?.map_err(ours)?;
+        let gate = naive.for_gate(self.folder)?;
+        judged.sanitizer = compiled::sanitize(self.plan, self.judge, &gate)?.map_err(ours)?;
         if !judged.not_enforced.is_empty() {
             events.report(&Event::NotEnforced { what: judged.not_enforced.clone() });
         }
         if let Some(reason) = &self.judge.not_watched {
             events.report(&Event::Note { text: reason.clone() });
         }
-        let mut passed: Vec<(Compiled, Judged)> = Vec::new();
-        let mut said = BTreeSet::new();
-        for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
-            let found = self.judge_one(finalist, Some(&naive_gate))?;
-            let told = match &found {
-                Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
-                Err(outcome) => outcome.to_string(),
-            };
-            self.tell(finalist, told, events);
-            let Ok(found) = found else { continue };
-            for text in found.not_timed.iter().filter(|text| said.insert((*text).clone())) {
-                events.report(&Event::Note { text: format!("not timed against {text}") });
-            }
-            if times::wins(&found.timings, self.plan.spec.min_speedup) {
-                passed.push((finalist.clone(), found));
-            }
-        }
-        passed.sort_by(|(_, a), (_, b)| b.speedup().total_cmp(&a.speedup()));
-        let best = self.first_clean(passed, events)?;
-        Ok(Found { variants: best.into_iter().chain([(naive.clone(), Some(judged))]).collect() })
+        Ok(judged)
     }
 
-    /// The first that compute-sanitizer has nothing against.
+    /// The first that compute-sanitizer has nothing against, each member with its own part of what was judged; nothing
+    /// where there is none.
     fn first_clean(
         &mut self,
-        passed: Vec<(Compiled, Judged)>,
+        passed: Vec<(&[Compiled], Judged)>,
         events: &mut dyn Reporter,
-    ) -> Result<Option<(Compiled, Option<Judged>)>, SearchError> {
-        for (finalist, mut judged) in passed {
-            match compiled::sanitize(self.plan, self.judge, &finalist.for_gate(self.folder)?)? {
-                Ok(sanitizer) => {
-                    judged.sanitizer = sanitizer;
-                    return Ok(Some((finalist, Some(judged))));
+    ) -> Result<Vec<(Compiled, Option<Judged>)>, SearchError> {
+        for (team, judged) in passed {
+            match self.sanitized(team)? {
+                Ok(sanitizers) => {
+                    let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| {
+                        let timings = judged.timings.iter().filter(|timed| timed.member == at).cloned();
+                        Judged { sanitizer, timings: timings.collect(), ..judged.clone() }
+                    });
+                    return Ok(team.iter().cloned().zip(own.map(Some)).collect());
                 }
-                Err(outcome) => self.tell(&finalist, outcome.to_string(), events),
+                Err(outcome) => self.tell(team, outcome.to_string(), events),
             }
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
-    fn tell(&self, finalist: &Compiled, outcome: String, events: &mut dyn Reporter) {
-        let (kernel, candidate) = (self.plan.title(), finalist.candidate.name.clone());
-        events.report(&Event::Judged { kernel, candidate, outcome });
+    /// What compute-sanitizer says of each member.
+    fn sanitized(&mut self, team: &[Compiled]) -> Result<Result<Vec<String>, Outcome>, SearchError> {
+        let mut all = Vec::with_capacity(team.len());
+        for member in team {
+            match compiled::sanitize(self.plan, self.judge, &member.for_gate(self.folder)?)? {
+                Ok(sanitizer) => all.push(sanitizer),
+                Err(outcome) => return Ok(Err(outcome)),
+            }
+        }
+        Ok(Ok(all))
     }
 
-    /// The whole gate for a finalist with the naive kernel behind it, as the runtime would dispatch them; or for the
-    /// naive kernel alone, which is timed against nothing.
-    fn judge_one(
+    fn tell(&self, team: &[Compiled], outcome: String, events: &mut dyn Reporter) {
+        events.report(&Event::Judged { kernel: self.plan.title(), candidate: named(team), outcome });
+    }
+
+    /// The whole gate for a team with the naive kernel behind it, as the runtime would dispatch them; or for the naive
+    /// kernel alone, which is timed against nothing.
+    fn judge_team(
         &mut self,
-        finalist: &Compiled,
+        team: &[Compiled],
         naive: Option<&Candidate>,
     ) -> Result<Result<Judged, Outcome>, SearchError> {
         let started = Instant::now();
-        let gate = finalist.for_gate(self.folder)?;
-        let list: Vec<Candidate> = [&gate].into_iter().chain(naive).cloned().collect();
+        let mut list =
+            team.iter().map(|member| member.for_gate(self.folder)).collect::<Result<Vec<_>, _>>()?;
+        list.extend(naive.cloned());
         let correctness = match self.judge.full(&list)? {
             Outcome::Passed { correctness, .. } => correctness,
             outcome @ (Outcome::Incorrect(_)
@@ -163,15 +195,16 @@ impl Finals<'_> {
             | Outcome::Crashed(_)
             | Outcome::TimedOut(_)) => return Ok(Err(outcome)),
         };
-        let digest = ArtifactDigest::of(&finalist.artifact.bytes);
-        let times = match naive.map(|naive| self.clock(naive).time(&gate, digest)).transpose()? {
+        let digests: Vec<_> = team.iter().map(|member| ArtifactDigest::of(&member.artifact.bytes)).collect();
+        let times = match naive.map(|naive| self.clock(naive).time(&list, &digests)).transpose()? {
             None => Times::default(),
             Some(Ok(times)) => times,
             Some(Err(outcome)) => return Ok(Err(outcome)),
         };
         let seconds = started.elapsed().as_secs_f64();
-        let compiler = finalist.artifact.confinement.not_enforced();
-        let not_enforced = correctness.not_enforced.iter().cloned().chain(compiler).collect();
+        let compilers = team.iter().flat_map(|member| member.artifact.confinement.not_enforced());
+        let not_enforced: BTreeSet<String> =
+            correctness.not_enforced.iter().cloned().chain(compilers).collect();
         let (seed, reference) = (self.judge.seed, self.judge.reference);
         Ok(Ok(Judged {
             correctness,
@@ -179,7 +212,7 @@ impl Finals<'_> {
             not_timed: times.not_timed.into_iter().collect(),
             seed,
             reference,
-            not_enforced,
+            not_enforced: not_enforced.into_iter().collect(),
             sanitizer: String::new(),
             seconds,
         }))

@@ -1,4 +1,5 @@
-//! The rounds of one search: propose, select, compile, screen, time, halve, rank; the finalists go on to `finals`.
+//! The rounds of one search: propose, select, compile, screen, time in heats, halve, rank; the finalists go on to
+//! `finals`.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,16 +10,21 @@ use super::finals::{Finals, Found, Locked};
 use super::judging::Judging;
 use super::verify;
 use crate::compile::CompileSetup;
-use crate::evaluate::{Candidate, Comparison, Outcome};
+use crate::evaluate::{Candidate, Outcome};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
 use crate::plan::Plan;
-use crate::refine::{self, FINALISTS, Trial, geomean};
+use crate::refine::{self, FINALISTS, Member, Trial};
 use crate::store::Entry;
 
-/// Pairs of blocks of a first look.
-const FEW_PAIRS: usize = 8;
+/// Rounds of a first look.
+const FEW: usize = 8;
+/// Rounds against the naive kernel, which may be a hundred times slower: they only say by how much.
+const OF_NAIVE: usize = 2;
+
+/// What came of timing a trial, by its place.
+type Ran = (usize, Result<f64, Outcome>);
 
 /// One search in progress.
 struct Search<'a> {
@@ -27,17 +33,17 @@ struct Search<'a> {
     folder: &'a Path,
     judge: Judging,
     naive: Compiled,
-    /// The first candidate that passed, with its speed-up over the naive kernel per workload. Later ones race it:
-    /// the naive kernel may be a hundred times slower, and every block of it is waited for.
-    pace: Option<(Candidate, Vec<f64>)>,
+    /// By workload, the first candidate that passed, with its speed-up over the naive kernel. Later ones race it.
+    paces: Vec<Option<(Candidate, f64)>>,
     workloads: Vec<Vec<i64>>,
-    locked: Option<Locked>,
+    /// Variants of what is locked, in dispatch order.
+    locked: Vec<Locked>,
     /// Whether finalists are timed against PyTorch.
     peers: bool,
     started: Instant,
 }
 
-/// Runs a whole search. A winner must also beat the first variant of `locked`.
+/// Runs a whole search. A winner must also beat what `locked` dispatches.
 pub(super) fn run(
     setup: &CompileSetup,
     plan: &Plan,
@@ -53,17 +59,19 @@ pub(super) fn run(
     let first = refine::select(plan, &space);
     let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
     let judge = Judging::start(setup, plan, folder.path(), tiles.collect(), &naive)?;
-    let workloads = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
+    let workloads: Vec<Vec<i64>> =
+        plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let locked_folder =
         tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
-    let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?.flatten();
+    let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?;
+    let locked = locked.unwrap_or_default();
     let mut search = Search {
         setup,
         plan,
         folder: folder.path(),
         judge,
         naive,
-        pace: None,
+        paces: vec![None; workloads.len()],
         workloads,
         locked,
         peers,
@@ -94,24 +102,20 @@ impl Search<'_> {
         }
         let (kernel, seconds) = (self.plan.title(), self.started.elapsed().as_secs_f64());
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds });
-        let names: Vec<String> = refine::ranked(&history)
-            .iter()
-            .take(FINALISTS)
-            .map(|trial| trial.candidate.name.clone())
-            .collect();
+        let teams = self.teams(&history, &compiled);
         let mut finals = Finals {
             plan: self.plan,
             folder: self.folder,
             judge: &mut self.judge,
             workloads: &self.workloads,
-            locked: self.locked.as_ref(),
+            locked: &self.locked,
             peers: self.peers,
         };
-        finals.choose(&self.naive, &names, &compiled, events)
+        finals.choose(&self.naive, &teams, events)
     }
 
-    /// Compiles all proposals, screens each that compiles and has a first look at its speed; then times the faster half
-    /// as long as it takes.
+    /// Compiles all proposals and screens each that compiles, has a first look at the speed of those that pass, then times
+    /// the faster half as long as it takes.
     fn round(
         &mut self,
         proposals: &[generate::Candidate],
@@ -120,85 +124,103 @@ impl Search<'_> {
     ) -> Result<(), SearchError> {
         let (before, of) = (history.len(), history.len() + proposals.len());
         compiled::each(self.setup, self.plan, proposals, &mut |attempt| {
-            let trial = match attempt {
-                Err((candidate, outcome)) => Trial { candidate, outcome, speedups: Vec::new(), again: false },
+            let (candidate, outcome) = match attempt {
+                Err(failed) => failed,
                 Ok(compiled) => {
-                    let trial = self.trial(&compiled)?;
-                    kept.push(compiled);
-                    trial
+                    let outcome = self.judge.screen(&compiled.for_gate(self.folder)?)?;
+                    kept.push(compiled.clone());
+                    (compiled.candidate, outcome)
                 }
             };
-            history.push(trial);
-            let trial = &history[history.len() - 1];
-            events.report(&tried(self.plan, trial, history.len(), of));
+            history.push(Trial::new(candidate, outcome, self.workloads.len()));
             Ok(())
         })?;
-        self.time_again(&mut history[before..], kept)
-    }
-
-    fn trial(&mut self, compiled: &Compiled) -> Result<Trial, SearchError> {
-        let (candidate, gate) = (compiled.candidate.clone(), compiled.for_gate(self.folder)?);
-        let outcome = self.judge.screen(&gate)?;
-        let mut speedups = Vec::new();
-        if let Outcome::Passed { .. } = outcome {
-            match self.speedups(&gate, FEW_PAIRS)? {
-                Ok(found) => speedups = found,
-                Err(outcome) => return Ok(Trial { candidate, outcome, speedups, again: false }),
-            }
+        let trials = &mut history[before..];
+        let all: Vec<usize> = (0..trials.len()).collect();
+        self.time(trials, &all, kept, FEW)?;
+        for (number, trial) in (before + 1..).zip(trials.iter()) {
+            events.report(&tried(self.plan, trial, number, of));
         }
-        Ok(Trial { candidate, outcome, speedups, again: false })
+        let faster: Vec<usize> = refine::faster(trials).into_iter().collect();
+        self.time(trials, &faster, kept, usize::MAX)?;
+        faster.into_iter().for_each(|at| trials[at].again = true);
+        Ok(())
     }
 
-    /// The faster half of a round's trials, at the full number of pairs.
-    fn time_again(&mut self, trials: &mut [Trial], kept: &[Compiled]) -> Result<(), SearchError> {
-        let half =
-            trials.iter().filter(|trial| !trial.speedups.is_empty()).count().div_ceil(2).max(FINALISTS);
-        let faster: Vec<String> =
-            refine::ranked(trials).iter().take(half).map(|trial| trial.candidate.name.clone()).collect();
-        for trial in trials.iter_mut().filter(|trial| faster.contains(&trial.candidate.name)) {
-            let Some(compiled) = kept.iter().find(|c| c.candidate.name == trial.candidate.name) else {
-                continue;
-            };
-            match self.speedups(&compiled.for_gate(self.folder)?, usize::MAX)? {
-                Ok(found) => (trial.again, trial.speedups) = (true, found),
-                Err(outcome) => (trial.outcome, trial.speedups) = (outcome, Vec::new()),
+    /// Times those of the trials that pass, at every workload that they claim.
+    fn time(
+        &mut self,
+        trials: &mut [Trial],
+        which: &[usize],
+        kept: &[Compiled],
+        rounds: usize,
+    ) -> Result<(), SearchError> {
+        for workload in 0..self.workloads.len() {
+            let mut gates = Vec::new();
+            for at in which.iter().filter(|at| trials[**at].passed()) {
+                if let Some(compiled) = kept.iter().find(|c| c.candidate.name == trials[*at].candidate.name) {
+                    gates.push((*at, compiled.for_gate(self.folder)?));
+                }
+            }
+            let addresses = vec![0; self.plan.spec.tensors.len()];
+            gates.retain(|(_, gate)| gate.eligibility.holds(&self.workloads[workload], &addresses));
+            for (at, timed) in self.heat(workload, gates, rounds)? {
+                match timed {
+                    Ok(speedup) => trials[at].speedups[workload] = Some(speedup),
+                    Err(outcome) => trials[at].fail(outcome),
+                }
             }
         }
         Ok(())
     }
 
-    /// Speed-ups over the naive kernel per workload: measured for the first candidate, by way of it for the others.
-    fn speedups(&mut self, gate: &Candidate, pairs: usize) -> Result<Result<Vec<f64>, Outcome>, SearchError> {
-        let (incumbent, base) = match &self.pace {
-            Some((pace, base)) => (pace.clone(), base.clone()),
-            None => (self.naive.for_gate(self.folder)?, vec![1.0; self.workloads.len()]),
-        };
-        let timings = match self.race(gate, &incumbent, pairs)? {
-            Ok(timings) => timings,
-            Err(outcome) => return Ok(Err(outcome)),
-        };
-        let speedups: Vec<f64> = timings.iter().zip(base).map(|(t, base)| t.speedup * base).collect();
-        if self.pace.is_none() {
-            self.pace = Some((gate.clone(), speedups.clone()));
-        }
-        Ok(Ok(speedups))
-    }
-
-    /// Against one incumbent, at every workload, while candidates are ranked.
-    fn race(
+    /// Speed-ups over the naive kernel at a workload, by way of the pace's.
+    fn heat(
         &mut self,
-        gate: &Candidate,
-        incumbent: &Candidate,
-        pairs: usize,
-    ) -> Result<Result<Vec<Comparison>, Outcome>, SearchError> {
-        let mut timings = Vec::new();
-        for axes in &self.workloads {
-            match self.judge.rank(gate, incumbent, axes, pairs)? {
-                Ok(comparison) => timings.push(comparison),
-                Err(outcome) => return Ok(Err(outcome)),
+        workload: usize,
+        mut gates: Vec<(usize, Candidate)>,
+        rounds: usize,
+    ) -> Result<Vec<Ran>, SearchError> {
+        let axes = &self.workloads[workload];
+        let mut told = Vec::new();
+        while self.paces[workload].is_none() && !gates.is_empty() {
+            let (at, first) = gates.remove(0);
+            let naive = self.naive.for_gate(self.folder)?;
+            for timed in self.judge.heat(&naive, vec![first.clone()], axes, OF_NAIVE)? {
+                if let Ok(comparison) = &timed {
+                    self.paces[workload] = Some((first.clone(), comparison.speedup));
+                }
+                told.push((at, timed.map(|comparison| comparison.speedup)));
             }
         }
-        Ok(Ok(timings))
+        let Some((pace, base)) = &self.paces[workload] else { return Ok(told) };
+        gates.retain(|(at, gate)| {
+            if gate.artifact == pace.artifact {
+                told.push((*at, Ok(*base)));
+            }
+            gate.artifact != pace.artifact
+        });
+        let (places, gates): (Vec<usize>, Vec<Candidate>) = gates.into_iter().unzip();
+        let timed = self.judge.heat(pace, gates, axes, rounds)?;
+        for (at, timed) in places.into_iter().zip(timed) {
+            told.push((at, timed.map(|comparison| comparison.speedup * base)));
+        }
+        Ok(told)
+    }
+
+    /// Who goes to the finals: those that share an axis, where that gains, and the best alone.
+    fn teams(&self, history: &[Trial], compiled: &[Compiled]) -> Vec<Vec<Compiled>> {
+        let of = |member: &Member| {
+            let compiled = compiled.iter().find(|c| c.candidate.name == member.name)?;
+            Some(Compiled { prefer: member.prefer.clone(), ..compiled.clone() })
+        };
+        let alone =
+            |trial: &&Trial| Member { name: trial.candidate.name.clone(), prefer: Default::default() };
+        let first = refine::team(&self.plan.spec, &self.workloads, history);
+        let ranked = refine::ranked(history);
+        let others = ranked.iter().map(|trial| vec![alone(trial)]).filter(|alone| *alone != first);
+        let teams = [first.clone()].into_iter().chain(others).filter(|team| !team.is_empty());
+        teams.take(FINALISTS).map(|team| team.iter().filter_map(of).collect()).collect()
     }
 }
 
@@ -207,7 +229,7 @@ fn tried(plan: &Plan, trial: &Trial, number: usize, of: usize) -> Event {
         kernel: plan.title(),
         candidate: trial.candidate.name.clone(),
         outcome: trial.outcome.to_string(),
-        speedup: (!trial.speedups.is_empty()).then(|| geomean(&trial.speedups)),
+        speedup: trial.speedup(),
         number,
         of,
     }

@@ -145,11 +145,11 @@ pub(super) fn candidates(
     Ok(list)
 }
 
-/// The entry's first variant as an incumbent, unpacked into `folder`.
-pub(super) fn locked(plan: &Plan, entry: &Entry, folder: &Path) -> Result<Option<Locked>, SearchError> {
-    let first = candidates(plan, entry, folder)?.into_iter().next();
-    let digest = entry.record.variants.first().map(|variant| variant.artifact.artifact);
-    Ok(first.zip(digest).map(|(candidate, digest)| Locked { candidate, digest }))
+/// The entry's variants as incumbents, unpacked into `folder`.
+pub(super) fn locked(plan: &Plan, entry: &Entry, folder: &Path) -> Result<Vec<Locked>, SearchError> {
+    let digests = entry.record.variants.iter().map(|variant| variant.artifact.artifact);
+    let list = candidates(plan, entry, folder)?.into_iter().zip(digests);
+    Ok(list.map(|(candidate, digest)| Locked { candidate, digest }).collect())
 }
 
 /// The judged bytes of a stored artifact, checked against the record.

@@ -12,7 +12,7 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-const CUDA: &str = include_str!("cuda.hpp");
+pub(crate) const CUDA: &str = include_str!("cuda.hpp");
 
 type Launch = unsafe extern "C" fn(*mut *mut c_void, u32, u32);
 

@@ -5,6 +5,7 @@
 mod device;
 #[path = "../bound/library.rs"]
 mod library;
+mod pieces;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -216,4 +217,9 @@ fn planted(source: &str, right: &str, wrong: &str) -> String {
     let (rules, kernels) = source.split_at(source.find("extern \"C\"").expect("kernels"));
     assert!(kernels.contains(right), "no `{right}` in\n{kernels}");
     format!("{rules}{}", kernels.replacen(right, wrong, 1))
+}
+
+#[test]
+fn many_small_things_are_done_to_memory() {
+    pieces::are_done();
 }

@@ -6,6 +6,7 @@ use cutegen_build::evaluate::gemm::{Compute, Element, Gemm, Matrix};
 use cutegen_build::evaluate::peer::Mode;
 use cutegen_build::evaluate::protocol::Regime;
 use cutegen_build::evaluate::{Incumbent, Unmeasured};
+use cutegen_spec::eligibility::Eligibility;
 
 use crate::Test;
 use crate::bench::Bench;
@@ -15,6 +16,8 @@ use crate::kernels::GEMM;
 pub(crate) const TESTS: &[Test] = &[
     ("speed::a_a_and_a_slower_one", comparisons),
     ("speed::outcomes", outcomes),
+    ("speed::a_heat_of_many", heat),
+    ("speed::outcomes_of_a_heat", heat_outcomes),
     ("speed::incumbents_that_are_not_here", absent),
     ("speed::a_time_below_the_floor", below_the_floor),
 ];
@@ -50,6 +53,47 @@ fn outcomes() {
         matches!(&outcome, Err(Outcome::Incorrect(fault)) if fault.check() == Check::Timed),
         "works less when it is timed"
     );
+}
+
+/// As many as there are, each as fast as alone with the pace.
+fn heat() {
+    let bench = Bench::new(&GEMM);
+    let mut judge = bench.judge(Checks::default());
+    let honest = bench.candidate(HONEST_GEMM);
+    let times = |n: usize| {
+        let again = format!("__asm__ volatile(\"\" ::: \"memory\"); {HONEST_GEMM}");
+        bench.candidate(&format!("{HONEST_GEMM} {}", again.repeat(n - 1)))
+    };
+    let others = [times(4), honest.clone(), times(2)];
+    let standings = judge.heat(&honest, &others, &[16, 16, 64], 8).expect("works");
+    println!("    {standings:.3?}");
+    let speedups: Vec<f64> = standings.iter().map(|s| s.as_ref().expect("timed").speedup).collect();
+    assert!(speedups[0] < 0.4 && speedups[2] < 0.75 && speedups[0] < speedups[2], "{speedups:?}");
+    assert!(speedups[1] > 0.75 && standings[1].as_ref().is_ok_and(|s| s.samples == 8), "{standings:?}");
+    assert_eq!(judge.heat(&honest, &[], &[16, 16, 64], 8).expect("works"), []);
+}
+
+/// One that fails takes no other with it, whatever it does.
+fn heat_outcomes() {
+    let bench = Bench::new(&GEMM);
+    let mut judge = bench.judge(Checks::default());
+    let honest = bench.candidate(HONEST_GEMM);
+    let crashing = bench.candidate(&format!("static int n = 0; if (++n == 100) abort(); {HONEST_GEMM}"));
+    let lazy = bench
+        .candidate(&format!("static int n = 0; if (++n > 70) {{ EACH OUT = 0; return; }} {HONEST_GEMM}"));
+    let is_timed =
+        |outcome: &Outcome| matches!(outcome, Outcome::Incorrect(fault) if fault.check() == Check::Timed);
+    let standings = judge
+        .heat(&honest, &[honest.clone(), lazy.clone(), honest.clone()], &[16, 16, 64], 8)
+        .expect("works");
+    assert!(standings[0].is_ok() && standings[2].is_ok(), "{standings:?}");
+    assert!(standings[1].as_ref().is_err_and(is_timed), "works less when it is timed: {standings:?}");
+    let mut claims = honest.clone();
+    claims.eligibility = Eligibility::parse_positional("a0 >= 32").expect("parses");
+    let others = [crashing, honest.clone(), claims];
+    let standings = judge.heat(&honest, &others, &[16, 16, 64], 8).expect("works");
+    assert_eq!(standings[0], Err(Outcome::Crashed(Crash::Signal(6))), "{standings:?}");
+    assert!(standings[1].is_ok() && matches!(standings[2], Err(Outcome::Blocked(_))), "{standings:?}");
 }
 
 /// What a machine has not says nothing of the candidate, which is timed as before against what is there.

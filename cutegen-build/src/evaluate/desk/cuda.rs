@@ -2,9 +2,11 @@
 //! descriptor or handle. References lie in memory that no runner maps.
 
 mod case;
+mod pieces;
 mod read;
 mod spare;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -27,6 +29,7 @@ use crate::evaluate::rms::{MOST, Moments, Rule};
 use crate::evaluate::settings::Sharing;
 use case::Oracle;
 pub(in crate::evaluate) use case::{Choice, CudaCase};
+use pieces::Pieces;
 use spare::{Left, Spare};
 
 /// The longest that work of the judge's own may take.
@@ -125,7 +128,7 @@ impl Desk for CudaDesk {
         for (region, tensor) in regions.iter().zip(tensors) {
             memory.write(region.offset, tensor)?;
         }
-        self.spare.copy(&self.session, &memory, &regions)
+        self.spare.copy((&self.session, &self.kernels), &memory, &regions)
     }
 
     fn arena(&self, bytes: u64) -> Result<Arena, Error> {
@@ -248,16 +251,15 @@ impl Desk for CudaDesk {
     }
 
     fn left(&self, arena: &Arena, regions: &[Region]) -> Result<Left, Error> {
-        self.spare.copy(&self.session, &arena.memory, regions)
+        self.spare.copy((&self.session, &self.kernels), &arena.memory, regions)
     }
 
     fn same(&self, a: &Left, b: &Left) -> Result<bool, Error> {
-        let found = self.firsts(1, |_, first| {
-            a.regions().iter().zip(b.regions()).try_for_each(|(x, y)| {
-                self.differs(a.memory().at(*x)?, b.memory().at(*y)?, x.bytes.max(y.bytes), first)
-            })
-        })?;
-        Ok(found == [None] && a.regions() == b.regions())
+        let mut pieces = Pieces::default();
+        for (x, y) in a.regions().iter().zip(b.regions()) {
+            pieces.differ(a.memory().at(*x)?, x.bytes.min(y.bytes), b.memory().at(*y)?);
+        }
+        Ok(a.regions() == b.regions() && pieces.equal(&self.kernels)?)
     }
 
     fn touched(&self, output: &Output<'_, Self>, left: &Left, poison: u8) -> Result<Option<usize>, Error> {
@@ -405,20 +407,28 @@ impl Desk for CudaDesk {
         guards: &[Region],
         poison: u8,
     ) -> Result<(), Error> {
+        let (mut pieces, mut filled) = (Pieces::default(), BTreeSet::new());
         for guard in guards {
-            self.fill_guard(arena, *guard)?;
+            pieces.guard(arena.memory.at(*guard)?, guard.bytes, guard.offset);
         }
         for program in programs {
-            arena.memory.fill(program.workspace, poison)?;
+            let workspace = program.workspace;
+            pieces.fill(arena.memory.at(workspace)?, workspace.bytes, poison);
             for (slot, inputs) in program.slots.iter().zip(drawn.iter().cycle()) {
-                for (region, input) in slot.iter().zip(inputs) {
+                // programs share their inputs
+                for (region, input) in slot.iter().zip(inputs).filter(|(r, _)| filled.insert(r.offset)) {
+                    let at = arena.memory.at(*region)?;
                     match input {
-                        Some(input) => arena.memory.copy(*region, input, 0)?,
-                        None => arena.memory.fill(*region, poison)?,
+                        Some(input) => {
+                            let whole = Region { offset: 0, bytes: region.bytes };
+                            pieces.copy(at, region.bytes, input.at(whole)?);
+                        }
+                        None => pieces.fill(at, region.bytes, poison),
                     }
                 }
             }
         }
+        pieces.go(&self.kernels)?;
         Ok(self.session.wait()?)
     }
 }

@@ -102,6 +102,36 @@ extern "C" __global__ void cutegen_differs(const u8* a, const u8* b, u64 bytes, 
   }
 }
 
+// What becomes of a piece of memory: `from` is where it is copied from, the byte that fills it, its place in the arena
+// where it is a guard, or what it is compared with. At most 64 KiB each, so that a block does one.
+enum Kind : u64 { COPY, FILL, GUARD, DIFFER };
+struct Piece { u64 at, from, bytes, kind; };
+
+// first: the first piece that is compared and differs.
+extern "C" __global__ void cutegen_pieces(const Piece* pieces, u64 count, u64* first) {
+  for (u64 p = blockIdx.x; p < count; p += gridDim.x) {
+    const Piece piece = pieces[p];
+    u8* at = (u8*)piece.at;
+    const u8* from = (const u8*)piece.from;
+    const bool paired = piece.kind == COPY || piece.kind == DIFFER;
+    const bool wide = piece.kind != GUARD && ((piece.at | (paired ? piece.from : 0)) & 15) == 0;
+    const u64 wides = wide ? piece.bytes / 16 : 0, word = 0x0101010101010101ull * (piece.from & 255);
+    for (u64 i = threadIdx.x; i < wides; i += blockDim.x) {
+      ulonglong2* x = (ulonglong2*)at + i;
+      if (piece.kind == FILL) { x->x = word; x->y = word; continue; }
+      const ulonglong2 y = ((const ulonglong2*)from)[i];
+      if (piece.kind == COPY) *x = y;
+      else if (x->x != y.x || x->y != y.y) atomicMin(first, p);
+    }
+    for (u64 i = 16 * wides + threadIdx.x; i < piece.bytes; i += blockDim.x) {
+      if (piece.kind == COPY) at[i] = from[i];
+      else if (piece.kind == FILL) at[i] = u8(piece.from);
+      else if (piece.kind == GUARD) at[i] = guard_byte(piece.from + i);
+      else if (at[i] != from[i]) atomicMin(first, p);
+    }
+  }
+}
+
 // What a comparison found; the judge clears it to { ~0, 0, 0, 0 }.
 struct Compared { u64 wrong, judged, not_judged, share; };
 

@@ -1,6 +1,7 @@
 //! [`Kernels`]: the gate's own kernels, loaded in the judge's context, and their launches. Results are small and lie in
 //! one scratch memory; reading it waits for the stream.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::Path;
@@ -22,7 +23,8 @@ pub const KERNELS: &str = include_str!("kernels.cu");
 /// How NVRTC compiles them: no product may be fused with a sum that the host rounds apart.
 pub const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
 
-const ENTRIES: [&str; 9] = [
+const ENTRIES: [&str; 10] = [
+    "cutegen_pieces",
     "cutegen_guard_fill",
     "cutegen_guard_damage",
     "cutegen_differs",
@@ -39,6 +41,8 @@ const THREADS: u32 = 256;
 pub(super) const NONE: u64 = u64::MAX;
 /// Results that one reading takes.
 const SCRATCH: usize = 1024;
+/// Bytes of a table at first.
+const TABLE: u64 = 1 << 20;
 
 /// A parameter of a kernel, in a word of 8 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +60,8 @@ pub(super) struct Kernels {
     session: Rc<Session>,
     functions: BTreeMap<&'static str, CUfunction>,
     scratch: DeviceMemory,
+    /// What a launch reads that no parameter holds; made longer when it has to be.
+    table: RefCell<DeviceMemory>,
     _loaded: Loaded,
 }
 
@@ -70,7 +76,8 @@ impl Kernels {
             functions.insert(entry, loaded.find(entry)?);
         }
         let scratch = DeviceMemory::new(session, 8 * SCRATCH as u64)?;
-        Ok(Self { session: Rc::clone(session), functions, scratch, _loaded: loaded })
+        let table = RefCell::new(DeviceMemory::new(session, TABLE)?);
+        Ok(Self { session: Rc::clone(session), functions, scratch, table, _loaded: loaded })
     }
 
     /// Puts a kernel over `elements` into the stream.
@@ -96,6 +103,16 @@ impl Kernels {
         unsafe { launch::launch(function, self.session.stream, &config, &mut params) }
             .map_err(machine(entry))?;
         Ok(())
+    }
+
+    /// Where these bytes lie on the device until the next are put there, which waits for the stream.
+    pub(super) fn table(&self, bytes: &[u8]) -> Result<CUdeviceptr, Error> {
+        let (mut table, length) = (self.table.borrow_mut(), bytes.len() as u64);
+        if table.bytes() < length {
+            *table = DeviceMemory::new(&self.session, length.next_power_of_two())?;
+        }
+        table.write(0, bytes)?;
+        Ok(table.at(Region { offset: 0, bytes: length })?)
     }
 
     /// Sets the first `results` of the scratch memory, each to 0 or to [`NONE`], and says where they lie. In the

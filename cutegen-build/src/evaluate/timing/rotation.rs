@@ -132,7 +132,7 @@ impl<D: Desk> Session<D> {
     }
 
     /// Slots of a rotation: three, and more until three times the cache or the allowed bytes are filled.
-    fn slots(&self, axes: &[i64]) -> Result<u64, Error> {
+    pub(super) fn slots(&self, axes: &[i64]) -> Result<u64, Error> {
         let cache = self.bench.as_ref().map_or(0, |b| b.worker.ready.cache_bytes);
         let mut bytes = 1;
         for tensor in &self.spec.tensors {

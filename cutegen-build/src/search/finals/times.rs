@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::eligibility::dispatch;
 use cutegen_spec::record::{Clocks, incumbent};
 
 use crate::evaluate::clocks::{Sample, Spread, Throttle};
@@ -26,13 +27,15 @@ const TORCH: &str = "torch";
 pub(in crate::search) struct Timed {
     /// Position of the workload.
     pub(in crate::search) workload: usize,
+    /// Who of the team is dispatched there.
+    pub(in crate::search) member: usize,
     /// Who it was timed against.
     pub(in crate::search) incumbent: &'static str,
     /// Which one that was, in words, where its name does not say all.
     pub(in crate::search) about: Option<String>,
     /// What the incumbent computes otherwise than the spec asks.
     pub(in crate::search) differs: Option<String>,
-    /// The least time by the device's data sheet, microseconds.
+    /// The roof of the device, microseconds.
     pub(in crate::search) roof_us: Option<f64>,
     /// In bursts of at most 50 ms: what decides.
     pub(in crate::search) burst: Comparison,
@@ -49,7 +52,7 @@ pub(in crate::search) struct Times {
     pub(in crate::search) not_timed: BTreeSet<String>,
 }
 
-/// The first variant of the entry that a search may replace.
+/// A variant of the entry that a search may replace.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Locked {
     pub(in crate::search) candidate: Candidate,
@@ -63,27 +66,30 @@ pub(super) struct Clock<'a> {
     pub(super) judge: &'a mut Judging,
     pub(super) workloads: &'a [Vec<i64>],
     pub(super) naive: &'a Candidate,
-    pub(super) locked: Option<&'a Locked>,
+    /// In dispatch order; empty where nothing is locked.
+    pub(super) locked: &'a [Locked],
     /// Whether PyTorch is asked.
     pub(super) peers: bool,
 }
 
 impl Clock<'_> {
-    /// Every workload against every incumbent in bursts; without pause, where power decides, the heaviest one alone.
+    /// Every workload against every incumbent in bursts, by who of `list` is dispatched there; without pause, where power
+    /// decides, the heaviest one alone. The naive kernel is behind those that have a digest.
     pub(super) fn time(
         &mut self,
-        gate: &Candidate,
-        digest: ArtifactDigest,
+        list: &[Candidate],
+        digests: &[ArtifactDigest],
     ) -> Result<Result<Times, Outcome>, SearchError> {
         let (mut times, mut lasting) = (Times::default(), Vec::new());
         for workload in 0..self.workloads.len() {
-            for (name, against) in self.incumbents(workload, digest) {
-                match self.burst(gate, (name, &against), workload)? {
+            let Some(member) = self.dispatched(list, workload) else { continue };
+            for (name, against) in self.incumbents(workload, digests.get(member)) {
+                match self.burst(&list[member], (name, &against), workload)? {
                     Ok(timed) => {
                         if lasts(self.plan, &against, &timed.burst) {
                             lasting.push((times.timed.len(), against));
                         }
-                        times.timed.push(timed);
+                        times.timed.push(Timed { member, ..timed });
                     }
                     Err(unmeasured) => match told(name, unmeasured) {
                         Ok(reason) => drop(times.not_timed.insert(reason)),
@@ -94,7 +100,7 @@ impl Clock<'_> {
         }
         let Some((at, against)) = heaviest(&times.timed, lasting) else { return Ok(Ok(times)) };
         let axes = &self.workloads[times.timed[at].workload];
-        match self.judge.measure(gate, &against, axes, Regime::Sustained)? {
+        match self.judge.measure(&list[times.timed[at].member], &against, axes, Regime::Sustained)? {
             Ok(measured) => times.timed[at].lasted(measured),
             Err(unmeasured) => match told(times.timed[at].incumbent, unmeasured) {
                 Ok(reason) => drop(times.not_timed.insert(format!("{reason}, without pause"))),
@@ -104,11 +110,22 @@ impl Clock<'_> {
         Ok(Ok(times))
     }
 
+    /// Who of these variants the runtime would launch at a workload, on memory as allocators give it.
+    fn dispatched<'l>(
+        &self,
+        list: impl IntoIterator<Item = &'l Candidate>,
+        workload: usize,
+    ) -> Option<usize> {
+        let claims: Vec<_> = list.into_iter().map(|c| (&c.eligibility, &c.prefer)).collect();
+        dispatch(&claims, &self.workloads[workload], &vec![0; self.plan.spec.tensors.len()])
+    }
+
     /// Who is to be beaten, and who is compared with.
-    fn incumbents(&self, workload: usize, digest: ArtifactDigest) -> Vec<(&'static str, Incumbent)> {
+    fn incumbents(&self, workload: usize, digest: Option<&ArtifactDigest>) -> Vec<(&'static str, Incumbent)> {
         let mut all = vec![(incumbent::NAIVE, Incumbent::Variant(self.naive.clone()))];
+        let locked = self.dispatched(self.locked.iter().map(|locked| &locked.candidate), workload);
         // nothing is raced against itself
-        if let Some(locked) = self.locked.filter(|locked| locked.digest != digest) {
+        if let Some(locked) = locked.map(|at| &self.locked[at]).filter(|l| Some(&l.digest) != digest) {
             all.push((incumbent::LOCKED, Incumbent::Variant(locked.candidate.clone())));
         }
         all.extend(libraries(self.plan, &self.workloads[workload], self.peers));
@@ -122,7 +139,7 @@ impl Clock<'_> {
         workload: usize,
     ) -> Result<Result<Timed, Unmeasured>, SearchError> {
         let axes = &self.workloads[workload];
-        let roof_us = roofline::floor(self.plan).map(|floor| floor(axes));
+        let roof_us = roofline::micros(self.plan, axes);
         let burst = self.judge.measure(gate, against, axes, Regime::Burst)?;
         Ok(burst.map(|burst| timed((name, workload), roof_us, burst)))
     }
@@ -176,7 +193,8 @@ pub(in crate::search) fn timed(
     burst: Measured,
 ) -> Timed {
     let Measured { comparison, device: _, samples, about, differs } = burst;
-    Timed { workload, incumbent, about, differs, roof_us, burst: comparison, sustained: None, samples }
+    let (member, sustained) = (0, None);
+    Timed { workload, member, incumbent, about, differs, roof_us, burst: comparison, sustained, samples }
 }
 
 impl Timed {

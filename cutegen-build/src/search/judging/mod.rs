@@ -21,7 +21,7 @@ use crate::evaluate::{
     Candidate, Comparison, Errand, Incumbent, JUDGE, Measured, Outcome, Ran, Unmeasured, VARIABLE,
 };
 use crate::plan::Plan;
-use wire::{Ask, Race, Start, Tell};
+use wire::{Ask, Heat, Start, Tell};
 
 pub(super) use wire::DeviceFiles;
 
@@ -168,16 +168,17 @@ impl Judging {
         }
     }
 
-    /// See [`Judge::rank`](crate::evaluate::Judge::rank).
-    pub(super) fn rank(
+    /// See [`Judge::heat`](crate::evaluate::Judge::heat).
+    pub(super) fn heat(
         &mut self,
-        candidate: &Candidate,
-        incumbent: &Candidate,
+        pace: &Candidate,
+        others: Vec<Candidate>,
         axes: &[i64],
-        pairs: usize,
-    ) -> Result<Result<Comparison, Outcome>, SearchError> {
-        match self.ask(&Ask::Compare(Race::of(candidate, incumbent, axes, pairs)))? {
-            Tell::Timed(timed) => Ok(timed.map_err(|outcome| *outcome)),
+        rounds: usize,
+    ) -> Result<Vec<Result<Comparison, Outcome>>, SearchError> {
+        let (pace, axes) = (pace.clone(), axes.to_vec());
+        match self.ask(&Ask::Heat(Heat { pace, others, axes, rounds }))? {
+            Tell::Ranked(standings) => Ok(standings),
             other => Err(unexpected(&other)),
         }
     }

@@ -4,7 +4,7 @@
 use std::io::{BufReader, Write as _};
 use std::rc::Rc;
 
-use super::wire::{self, Ask, Race, Start, Tell};
+use super::wire::{self, Ask, Heat, Start, Tell};
 use crate::cargo;
 use crate::evaluate::peer::Python;
 use crate::evaluate::{Baseline, Error, Floor, Judge, OnDevice, Question, Settings, die_with_parent};
@@ -65,8 +65,8 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
         Ask::Start(_) => Tell::Failed("a second start".to_owned()),
         Ask::Screen(candidate) => Tell::Judged(Box::new(judge.screen(&candidate)?)),
         Ask::Full(variants) => Tell::Judged(Box::new(judge.full(&variants)?)),
-        Ask::Compare(Race { candidate, incumbent, axes, pairs }) => {
-            Tell::Timed(judge.rank(&candidate, &incumbent, &axes, pairs)?.map_err(Box::new))
+        Ask::Heat(Heat { pace, others, axes, rounds }) => {
+            Tell::Ranked(judge.heat(&pace, &others, &axes, rounds)?)
         }
         Ask::Measure { candidate, incumbent, axes, regime } => {
             Tell::Measured(Box::new(judge.measure(&candidate, &incumbent, &axes, regime)?))

@@ -24,7 +24,7 @@ pub(super) enum Ask {
     Start(Box<Start>),
     Screen(Candidate),
     Full(Vec<Candidate>),
-    Compare(Race),
+    Heat(Heat),
     Run(Box<Errand>),
     Measure { candidate: Candidate, incumbent: Incumbent, axes: Vec<i64>, regime: Regime },
     Sanitize { candidate: Candidate, program: PathBuf, tools: Vec<Tool> },
@@ -59,14 +59,14 @@ pub(in crate::search) struct DeviceFiles {
     pub(in crate::search) reference: Option<PathBuf>,
 }
 
-/// Who is timed against whom, and at which extents.
+/// Who is timed against the pace, and at which extents.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Race {
-    pub(super) candidate: Candidate,
-    pub(super) incumbent: Candidate,
+pub(super) struct Heat {
+    pub(super) pace: Candidate,
+    pub(super) others: Vec<Candidate>,
     pub(super) axes: Vec<i64>,
-    /// Pairs of blocks, at most.
-    pub(super) pairs: usize,
+    /// Rounds of blocks, at most.
+    pub(super) rounds: usize,
 }
 
 /// Judge to command.
@@ -79,18 +79,12 @@ pub(super) enum Tell {
         not_watched: Option<String>,
     },
     Judged(Box<Outcome>),
-    Timed(Result<Comparison, Box<Outcome>>),
+    Ranked(Vec<Result<Comparison, Outcome>>),
     Measured(Box<Result<Measured, Unmeasured>>),
     Ran(Box<Result<Ran, Outcome>>),
     Sanitized(Sanitized),
     /// This machine or this program is at fault.
     Failed(String),
-}
-
-impl Race {
-    pub(super) fn of(candidate: &Candidate, incumbent: &Candidate, axes: &[i64], pairs: usize) -> Self {
-        Self { candidate: candidate.clone(), incumbent: incumbent.clone(), axes: axes.to_vec(), pairs }
-    }
 }
 
 /// The next item.
@@ -100,7 +94,7 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Strin
 
 #[cfg(test)]
 mod tests {
-    use super::{Ask, Race, Tell, read};
+    use super::{Ask, Heat, Tell, read};
     use crate::evaluate::peer::Mode;
     use crate::evaluate::protocol::{Regime, ScalarValue};
     use crate::evaluate::{Candidate, Distribution, Errand, Fault, Incumbent, Outcome, Place, Unmeasured};
@@ -173,13 +167,14 @@ mod tests {
         let candidate = candidate();
         let mut bytes = Vec::new();
         for axes in [[1, 2], [3, 4]] {
-            let ask = Ask::Compare(Race::of(&candidate, &candidate, &axes, 8));
+            let (pace, others) = (candidate.clone(), vec![candidate.clone(); 2]);
+            let ask = Ask::Heat(Heat { pace, others, axes: axes.to_vec(), rounds: 8 });
             ciborium::into_writer(&ask, &mut bytes).expect("written");
         }
         let mut rest = bytes.as_slice();
         for axes in [[1, 2], [3, 4]] {
-            let Ok(Ask::Compare(race)) = read(&mut rest) else { panic!("read") };
-            assert_eq!((race.axes, race.incumbent), (axes.to_vec(), candidate.clone()));
+            let Ok(Ask::Heat(heat)) = read(&mut rest) else { panic!("read") };
+            assert_eq!((heat.axes, heat.others), (axes.to_vec(), vec![candidate.clone(); 2]));
         }
         assert!(rest.is_empty() && read::<Ask>(&mut rest).is_err());
     }

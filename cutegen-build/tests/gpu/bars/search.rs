@@ -25,6 +25,12 @@ impl Subject {
         Self { name, family, naive: specs::candidate(&plan), plan }
     }
 
+    /// Extents of the declared workloads.
+    pub(super) fn workloads(&self) -> impl Iterator<Item = Vec<i64>> + '_ {
+        let spec = &self.plan.spec;
+        spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok())
+    }
+
     pub(super) fn judge(&self) -> Judge {
         let (mut question, device) = specs::question(&self.plan);
         question.exact_integers = only_sums(&self.plan);

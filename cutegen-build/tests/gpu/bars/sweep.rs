@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use cutegen_build::evaluate::{Candidate, Judge, Outcome};
+use cutegen_build::evaluate::{Candidate, Correctness, Judge, Outcome};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{self, Feedback, Generator as _};
 use cutegen_build::refine::{self, Trial};
@@ -51,12 +51,12 @@ pub(super) fn points_are_timed() {
         let compiling = started.elapsed().as_secs_f64();
         let mut judge = subject.judge();
         let before = rows.len();
-        for (candidate, gate) in candidates.iter().zip(gates) {
-            if !budget.has_time() {
-                left.push(format!("{} {}", subject.name, candidate.name));
-                continue;
+        for axes in subject.workloads() {
+            if budget.has_time() {
+                timed(&subject, &mut judge, (&candidates, &gates), &axes, &mut rows);
+            } else {
+                left.push(format!("{} at {axes:?}", subject.name));
             }
-            timed(&subject, &mut judge, candidate, &gate, &mut rows);
         }
         println!(
             "    {}: {} points compiled in {compiling:.1} s, {} timings, {:.1} s in all",
@@ -73,51 +73,52 @@ pub(super) fn points_are_timed() {
     assert!(!rows.is_empty(), "no kernel was chosen");
 }
 
-/// At every workload that it is eligible for; against itself, as something must be.
+/// All that are eligible at a workload, in heats with the first of them.
 fn timed(
     subject: &Subject,
     judge: &mut Judge,
-    candidate: &generate::Candidate,
-    gate: &Candidate,
+    (candidates, gates): (&[generate::Candidate], &[Candidate]),
+    axes: &[i64],
     rows: &mut Vec<Row>,
 ) {
-    let spec = &subject.plan.spec;
-    for axes in spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok()) {
-        if !candidate.eligibility.holds(&axes, &vec![0; spec.tensors.len()]) {
-            continue;
-        }
-        let compared = judge.compare(gate, gate, &axes).expect("the machine works");
+    let addresses = vec![0; subject.plan.spec.tensors.len()];
+    let eligible: Vec<usize> =
+        (0..candidates.len()).filter(|at| candidates[*at].eligibility.holds(axes, &addresses)).collect();
+    let Some(pace) = eligible.first().map(|at| &gates[*at]) else { return };
+    let lined: Vec<Candidate> = eligible.iter().map(|at| gates[*at].clone()).collect();
+    let standings = judge.heat(pace, &lined, axes, usize::MAX).expect("the machine works");
+    for (at, compared) in eligible.into_iter().zip(standings) {
         let (micros, outcome) = match compared {
             Ok(compared) => (Some(compared.candidate_us), None),
             Err(outcome) => (None, Some(outcome.to_string())),
         };
-        rows.push(Row {
-            kernel: subject.name.clone(),
-            candidate: candidate.name.clone(),
-            axes,
-            micros,
-            outcome,
-        });
+        let (kernel, candidate) = (subject.name.clone(), candidates[at].name.clone());
+        rows.push(Row { kernel, candidate, axes: axes.to_vec(), micros, outcome });
     }
 }
 
-/// How much slower the fastest of what a search tries is than the fastest of all, by these timings; and what it tries.
+/// How much slower what answers of what a search tries is than what would answer of all, by these timings; and how many
+/// it tries.
 fn found(subject: &Subject, space: &[generate::Candidate], rows: &[Row]) -> (f64, usize) {
+    let workloads: Vec<Vec<i64>> = subject.workloads().collect();
     let trials = |candidates: Vec<generate::Candidate>| -> Vec<Trial> {
         let trial = |candidate: generate::Candidate| {
-            let of_it = rows.iter().filter(|row| row.candidate == candidate.name);
-            let speeds: Option<Vec<f64>> = of_it.map(|row| Some(1.0 / row.micros?)).collect();
-            let all = speeds.filter(|speeds| speeds.len() == subject.plan.spec.workloads.len());
-            let (outcome, speedups) = (Outcome::Blocked(String::new()), all.unwrap_or_default());
+            let at = |axes: &Vec<i64>| {
+                let row = rows.iter().find(|row| row.candidate == candidate.name && row.axes == *axes);
+                Some(1.0 / row?.micros?)
+            };
+            let speedups = workloads.iter().map(at).collect();
+            let outcome = Outcome::Passed { correctness: Correctness::default(), performance: None };
             Trial { candidate, outcome, speedups, again: true }
         };
         candidates.into_iter().map(trial).collect()
     };
     let mut history = trials(refine::select(&subject.plan, space));
     history.extend(trials(refine::around(&subject.plan, space, &history)));
-    let fastest =
-        |history: &[Trial]| refine::ranked(history).first().map_or(0.0, |t| refine::geomean(&t.speedups));
-    (fastest(&trials(space.to_vec())) / fastest(&history), history.len())
+    let speed = |history: &[Trial]| {
+        refine::speedup(&workloads, history, &refine::team(&subject.plan.spec, &workloads, history))
+    };
+    (speed(&trials(space.to_vec())) / speed(&history), history.len())
 }
 
 /// Prints the fastest few of each workload.

@@ -6,6 +6,8 @@ use std::rc::Rc;
 
 use cutegen_runtime::cuda::CUdeviceptr;
 
+use super::super::kernels::Kernels;
+use super::pieces::Pieces;
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::error::Error;
@@ -15,6 +17,8 @@ use crate::evaluate::protocol::Region;
 const ALIGNMENT: u64 = 256;
 /// Copies that are kept to be used again.
 const KEPT: usize = 4;
+/// Regions that are copied by a call each: a launch for all has to send the list first.
+const FEW: usize = 8;
 
 /// Memory of copies that are no longer needed.
 #[derive(Clone, Default)]
@@ -30,10 +34,10 @@ pub(in crate::evaluate) struct Left {
 }
 
 impl Spare {
-    /// Copies `regions` of `from`, in the stream's order; does not wait.
+    /// Copies `regions` of `from`, in the stream's order.
     pub(super) fn copy(
         &self,
-        session: &Rc<Session>,
+        (session, kernels): (&Rc<Session>, &Kernels),
         from: &DeviceMemory,
         regions: &[Region],
     ) -> Result<Left, Error> {
@@ -44,8 +48,16 @@ impl Spare {
             end += region.bytes.next_multiple_of(ALIGNMENT);
         }
         let memory = self.take(session, end)?;
-        for (region, copy) in regions.iter().zip(&packed) {
-            memory.copy(*copy, from, region.offset)?;
+        if regions.len() <= FEW {
+            for (region, copy) in regions.iter().zip(&packed) {
+                memory.copy(*copy, from, region.offset)?;
+            }
+        } else {
+            let mut pieces = Pieces::default();
+            for (region, copy) in regions.iter().zip(&packed) {
+                pieces.copy(memory.at(*copy)?, region.bytes, from.at(*region)?);
+            }
+            pieces.go(kernels)?;
         }
         Ok(Left { regions: packed, memory: Some(memory), spare: self.clone() })
     }

@@ -1,0 +1,109 @@
+//! A heat: many candidates timed in one runner, over one rotation of inputs, while they are ranked. Each round gives
+//! every one a block, in random order, and each is compared with the first's of its round. Setting a comparison up takes
+//! longer than its blocks do, and a heat is set up once. What it finds decides nothing but who gets into the finals,
+//! which are timed in pairs.
+
+use super::rotation::Entrant;
+use super::{Halted, Regime, Turn};
+use crate::evaluate::candidate::Candidate;
+use crate::evaluate::desk::Desk;
+use crate::evaluate::error::Error;
+use crate::evaluate::judge::Session;
+use crate::evaluate::outcome::{Crash, Outcome};
+use crate::evaluate::stats::{Comparison, rounds, standings};
+use crate::evaluate::strided::Placed;
+use cutegen_spec::tensor::Role;
+
+/// Memory that the programs of a heat may take together.
+const BYTES_MOST: u64 = 4 << 30;
+/// Programs of a heat at most.
+const PROGRAMS_MOST: u64 = 32;
+
+/// What came of each candidate of a heat.
+type Standings = Vec<Result<Comparison, Outcome>>;
+
+impl<D: Desk> Session<D> {
+    /// See [`Judge::heat`](crate::evaluate::Judge::heat).
+    pub(in crate::evaluate) fn heat(
+        &mut self,
+        pace: &Candidate,
+        others: &[Candidate],
+        axes: &[i64],
+        rounds: usize,
+    ) -> Result<Standings, Error> {
+        self.bench(0)?; // its cache sizes the rotation
+        let mut all = Vec::with_capacity(others.len());
+        for some in others.chunks(self.lanes(axes)?) {
+            match self.together(pace, some, axes, rounds.min(self.settings.pairs)) {
+                Ok(standings) => all.extend(standings),
+                Err(Halted::Error(error)) => return Err(error),
+                // whose fault it is shows when each runs with the pace alone
+                Err(Halted::Unmeasured(_)) => {
+                    for candidate in some {
+                        all.push(self.rank(candidate, pace, axes, rounds)?);
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// How many candidates run beside the pace.
+    fn lanes(&self, axes: &[i64]) -> Result<usize, Error> {
+        let (slots, mut inputs, mut outputs) = (self.slots(axes)?, 0, 1);
+        for tensor in &self.spec.tensors {
+            let bytes = slots * Placed::new(tensor, axes)?.bytes() as u64;
+            match tensor.role {
+                Role::Input => inputs += bytes,
+                Role::Inout | Role::Output => outputs += bytes,
+            }
+        }
+        let programs = BYTES_MOST.saturating_sub(inputs) / outputs;
+        Ok((programs.clamp(2, PROGRAMS_MOST) - 1) as usize)
+    }
+
+    fn together(
+        &mut self,
+        pace: &Candidate,
+        others: &[Candidate],
+        axes: &[i64],
+        count: usize,
+    ) -> Result<Standings, Halted> {
+        let list: Vec<Candidate> = [pace].into_iter().chain(others).cloned().collect();
+        let entrants: Vec<Entrant> = self.variants(&list)?;
+        let turn = Turn::Ranking(count);
+        let rotation = self.ready(&entrants, axes, turn)?;
+        let _alone = self.lease.alone();
+        let untimed = self.untimed(&rotation)?;
+        let order = rounds(list.len(), count, rotation.seed);
+        let (timed, _) = self.timed(&rotation, &order, (turn, Regime::Burst))?;
+        let strayed = self.strayed(&rotation, &untimed.left)?;
+        if strayed.contains(&0) {
+            return Err(self.timed_otherwise(axes).into());
+        }
+        let found = standings(list.len(), &order, timed.launches, &timed.block_ns, rotation.seed);
+        let found = found
+            .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no rounds".to_owned()))))?;
+        let mut all = Standings::with_capacity(others.len());
+        for (program, comparison) in (1..).zip(found) {
+            all.push(match strayed.contains(&program) {
+                true => Err(self.timed_otherwise(axes)),
+                false => self.above_floor(axes, comparison)?,
+            });
+        }
+        Ok(all)
+    }
+
+    /// The comparison, where a kernel can be as fast as it says.
+    fn above_floor(
+        &self,
+        axes: &[i64],
+        comparison: Comparison,
+    ) -> Result<Result<Comparison, Outcome>, Error> {
+        match self.check_floor(axes, &comparison) {
+            Ok(()) => Ok(Ok(comparison)),
+            Err(Halted::Unmeasured(unmeasured)) => Ok(Err(unmeasured.into_outcome())),
+            Err(Halted::Error(error)) => Err(error),
+        }
+    }
+}

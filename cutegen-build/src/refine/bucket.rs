@@ -1,0 +1,216 @@
+//! Buckets: where another candidate is clearly faster than the best of all at some workloads, several share a run-time
+//! axis, each preferred in a range of it. Pure.
+
+use cutegen_spec::axis::Extent;
+use cutegen_spec::eligibility::{Condition, Eligibility};
+use cutegen_spec::int_expr::IntExpr;
+use cutegen_spec::spec::KernelSpec;
+
+use super::{Trial, geomean, ranked};
+
+/// How much faster than the best of all a candidate has to be in a range of its own: less is not worth another kernel
+/// in the binary, and may be noise.
+const WORTH: f64 = 1.03;
+/// Kernels of an answer at most, the naive one apart.
+const MOST: usize = 3;
+
+/// A candidate of an answer, and where it is preferred.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The candidate's name.
+    pub name: String,
+    /// Where it goes before those behind it.
+    pub prefer: Eligibility,
+}
+
+/// Workloads next to each other along an axis.
+#[derive(Clone, Debug)]
+struct Run<'a> {
+    /// The largest extent that belongs to it; none of the last.
+    upper: Option<i64>,
+    fastest: &'a str,
+}
+
+/// The candidates that answer together, in the order in which they are dispatched: the best of all is last, and it alone
+/// where no axis parts the workloads to anybody's gain. None where nothing was timed everywhere.
+///
+/// An axis that declares buckets is parted at their bounds, another in the geometric middle of two workloads.
+#[must_use]
+pub fn team(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[Trial]) -> Vec<Member> {
+    let Some(best) = ranked(history).first().copied() else { return Vec::new() };
+    // of axes that part them alike the first, which is no function of another, is taken
+    let splits = (0..spec.axes.len()).rev().map(|axis| split(axis, spec, workloads, (history, best)));
+    let gain = |members: &Vec<Member>| speedup(workloads, history, members);
+    let split = splits.max_by(|a, b| gain(a).total_cmp(&gain(b))).unwrap_or_default();
+    split
+        .into_iter()
+        .chain([Member { name: best.candidate.name.clone(), prefer: Eligibility::default() }])
+        .collect()
+}
+
+/// Who goes before the best along this axis.
+fn split(
+    axis: usize,
+    spec: &KernelSpec,
+    workloads: &[Vec<i64>],
+    (history, best): (&[Trial], &Trial),
+) -> Vec<Member> {
+    let declared = match &spec.axes[axis].extent {
+        Extent::Range { buckets, .. } => buckets.as_slice(),
+        _ => &[],
+    };
+    let groups = groups(axis, declared, workloads);
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    for (upper, there) in groups {
+        let fastest = fastest(&there, history, best).candidate.name.as_str();
+        match runs.last_mut() {
+            Some(run) if run.fastest == fastest => run.upper = upper,
+            _ => runs.push(Run { upper, fastest }),
+        }
+    }
+    let lows = [None].into_iter().chain(runs.iter().map(|run| run.upper.map(|upper| upper + 1)));
+    let of_others = runs.iter().zip(lows).filter(|(run, _)| run.fastest != best.candidate.name);
+    let members = of_others
+        .map(|(run, low)| Member { name: run.fastest.to_owned(), prefer: between(axis, low, run.upper) });
+    members.take(MOST - 1).collect()
+}
+
+/// The workloads by their extent of the axis or its bucket, ascending, and the largest extent that is like theirs.
+fn groups(axis: usize, buckets: &[i64], workloads: &[Vec<i64>]) -> Vec<(Option<i64>, Vec<usize>)> {
+    let mut extents: Vec<i64> = workloads.iter().map(|axes| axes[axis]).collect();
+    extents.sort_unstable();
+    extents.dedup();
+    let uppers: Vec<i64> = match buckets {
+        [] => extents.windows(2).map(|pair| middle(pair[0], pair[1])).collect(),
+        declared => declared.to_vec(),
+    };
+    let group = |extent: i64| uppers.iter().find(|upper| extent <= **upper).copied();
+    let all = uppers.iter().copied().map(Some).chain([None]);
+    let of = |upper| (0..workloads.len()).filter(|w| group(workloads[*w][axis]) == upper).collect::<Vec<_>>();
+    let mut groups: Vec<_> =
+        all.map(|upper| (upper, of(upper))).filter(|(_, there)| !there.is_empty()).collect();
+    if let Some((upper, _)) = groups.last_mut() {
+        *upper = None; // no workload says what is beyond
+    }
+    groups
+}
+
+/// Who is fastest at these workloads: the best of all, unless another is clearly faster.
+fn fastest<'a>(there: &[usize], history: &'a [Trial], best: &'a Trial) -> &'a Trial {
+    let speedup = |trial: &Trial| {
+        let all: Option<Vec<f64>> = there.iter().map(|workload| trial.at(*workload)).collect();
+        all.map(|all| geomean(&all))
+    };
+    let timed = history.iter().filter(|trial| trial.again).filter_map(|trial| Some((speedup(trial)?, trial)));
+    let clearly = speedup(best).unwrap_or(1.0) * WORTH;
+    let fastest = timed.max_by(|a, b| a.0.total_cmp(&b.0));
+    fastest.filter(|(speedup, _)| *speedup > clearly).map_or(best, |(_, trial)| trial)
+}
+
+/// The geometric mean of these members' speed-ups, at each workload of who is preferred there, else of the best of all.
+#[must_use]
+pub fn speedup(workloads: &[Vec<i64>], history: &[Trial], members: &[Member]) -> f64 {
+    let trial = |name: &str| history.iter().find(|trial| trial.candidate.name == name);
+    let best = ranked(history).first().copied();
+    let at = |(workload, axes): (usize, &Vec<i64>)| {
+        let preferred = members.iter().find(|member| member.prefer.holds(axes, &[]));
+        let trial = preferred.and_then(|member| trial(&member.name)).or(best);
+        trial.and_then(|trial| trial.at(workload)).unwrap_or(1.0)
+    };
+    geomean(&workloads.iter().enumerate().map(at).collect::<Vec<f64>>())
+}
+
+/// The geometric middle of two extents, which belongs to the lower one.
+fn middle(low: i64, high: i64) -> i64 {
+    ((low as f64 * high as f64).sqrt() as i64).clamp(low, high - 1)
+}
+
+fn between(axis: usize, low: Option<i64>, high: Option<i64>) -> Eligibility {
+    let expr = || IntExpr::Axis(axis);
+    let low = low.map(|bound| Condition::AtLeast { expr: expr(), bound });
+    let high = high.map(|bound| Condition::AtMost { expr: expr(), bound });
+    Eligibility(low.into_iter().chain(high).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::spec::KernelSpec;
+
+    use super::team;
+    use crate::refine::tests::trial;
+
+    /// Rows 16, 2048 and 16384 of two widths that do not vary.
+    fn rows() -> Vec<Vec<i64>> {
+        vec![vec![16, 4096], vec![2048, 4096], vec![16384, 4096]]
+    }
+
+    /// Rows and columns, with buckets of the rows.
+    fn spec(buckets: &str) -> KernelSpec {
+        let text = format!(
+            "edition = 1\n[kernels.k]\naxes = {{ m = {{ range = '1..=65536'{buckets} }}, d = '1..=65536' }}\n\
+             inputs = {{ x = 'f32[m, d]' }}\noutputs = {{ y = 'f32[m, d]' }}\nmath = 'y[m, d] = x[m, d]'\n"
+        );
+        let mut document = spec_file(&text, &Default::default());
+        assert_eq!(document.errors, []);
+        document.kernels.remove(0)
+    }
+
+    fn told(workloads: &[Vec<i64>], history: &[super::Trial]) -> Vec<(String, String)> {
+        told_by(&spec(""), workloads, history)
+    }
+
+    fn told_by(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[super::Trial]) -> Vec<(String, String)> {
+        team(spec, workloads, history).into_iter().map(|m| (m.name, m.prefer.to_string())).collect()
+    }
+
+    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+        expected.iter().map(|(name, prefer)| ((*name).to_owned(), (*prefer).to_owned())).collect()
+    }
+
+    #[test]
+    fn one_that_is_fastest_everywhere_stays_alone() {
+        let history = [trial("a", &[4.0, 4.0, 4.0]), trial("b", &[4.1, 3.0, 3.0])];
+        assert_eq!(told(&rows(), &history), pairs(&[("a", "true")]), "2.5 % is not worth a kernel");
+        assert_eq!(told(&rows(), &[]), []);
+    }
+
+    #[test]
+    fn who_is_faster_in_a_range_is_preferred_there() {
+        let history = [trial("wide", &[2.0, 4.0, 4.0]), trial("few", &[3.0, 2.0, 1.0])];
+        // sqrt(16 * 2048) is 181.02
+        assert_eq!(told(&rows(), &history), pairs(&[("few", "a0 <= 181"), ("wide", "true")]));
+        let top = [trial("wide", &[4.0, 4.0, 2.0]), trial("many", &[1.0, 2.0, 3.0])];
+        assert_eq!(told(&rows(), &top), pairs(&[("many", "a0 >= 5793"), ("wide", "true")]));
+        let middle = [trial("wide", &[4.0, 2.0, 4.0]), trial("mid", &[1.0, 3.0, 1.0])];
+        assert_eq!(told(&rows(), &middle), pairs(&[("mid", "a0 >= 182 and a0 <= 5792"), ("wide", "true")]));
+    }
+
+    #[test]
+    fn one_that_does_not_claim_all_can_have_its_range() {
+        let history = [trial("wide", &[2.0, 4.0, 4.0]), trial("few", &[3.0, 0.0, 0.0])];
+        assert_eq!(told(&rows(), &history), pairs(&[("few", "a0 <= 181"), ("wide", "true")]));
+        let first_look = [trial("wide", &[2.0, 4.0, 4.0]), trial("luck", &[3.0, 2.0, 1.0])];
+        assert_eq!(told(&rows(), &first_look), pairs(&[("wide", "true")]), "that was a glance");
+    }
+
+    #[test]
+    fn declared_buckets_part_where_they_say() {
+        let spec = spec(", buckets = [64, 1024, 8192]");
+        let history = [trial("wide", &[2.0, 4.0, 4.0]), trial("few", &[3.0, 2.0, 1.0])];
+        assert_eq!(told_by(&spec, &rows(), &history), pairs(&[("few", "a0 <= 64"), ("wide", "true")]));
+        let history = [trial("wide", &[4.0, 4.0, 2.0]), trial("many", &[1.0, 2.0, 3.0])];
+        assert_eq!(told_by(&spec, &rows(), &history), pairs(&[("many", "a0 >= 8193"), ("wide", "true")]));
+        // 100 and 900 lie in one bucket: they get one answer
+        let workloads = [vec![100, 1], vec![900, 1], vec![4096, 1]];
+        let history = [trial("wide", &[2.0, 4.0, 4.0]), trial("few", &[3.0, 2.0, 1.0])];
+        assert_eq!(told_by(&spec, &workloads, &history), pairs(&[("wide", "true")]));
+    }
+
+    #[test]
+    fn the_axis_that_gains_most_parts_them() {
+        let workloads = [vec![16, 64], vec![16, 8192], vec![4096, 64], vec![4096, 8192]];
+        let history = [trial("a", &[4.0, 2.0, 4.0, 2.0]), trial("b", &[1.0, 4.0, 1.0, 3.5])];
+        assert_eq!(told(&workloads, &history), pairs(&[("b", "a1 >= 725"), ("a", "true")]));
+    }
+}
