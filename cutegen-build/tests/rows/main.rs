@@ -77,8 +77,9 @@ fn main() -> std::process::ExitCode {
     std::fs::write(folder.path().join("emulate.hpp"), include_str!("emulate.hpp")).expect("written");
     let plans = plans();
     let only = std::env::var("CUTEGEN_ROWS").unwrap_or_default();
-    let wanted = CASES.iter().filter(|(kernel, name, _)| format!("{kernel} {name}").contains(&only));
-    let (queue, wrong) = (Mutex::new(wanted), Mutex::new(0));
+    let named = |(kernel, name, _): &&Case| format!("{kernel} {name}").contains(&only);
+    let chosen = CASES.iter().filter(named).count();
+    let (queue, wrong) = (Mutex::new(CASES.iter().filter(named)), Mutex::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -90,11 +91,8 @@ fn main() -> std::process::ExitCode {
         }
     });
     let wrong = wrong.into_inner().expect("not poisoned");
-    println!(
-        "\ntest result: {}. {wrong} of {} failed",
-        if wrong == 0 { "ok" } else { "FAILED" },
-        CASES.len()
-    );
+    let verdict = if wrong == 0 { "ok" } else { "FAILED" };
+    println!("\ntest result: {verdict}. {} passed; {wrong} failed; 0 ignored", chosen - wrong);
     u8::from(wrong > 0).into()
 }
 
