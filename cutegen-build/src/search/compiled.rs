@@ -14,8 +14,8 @@ use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::walled::walled;
 use crate::compile::{
-    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
-    own_cubin,
+    Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected,
+    compile, compile_in, own_cubin,
 };
 use crate::evaluate::sanitize::{Sanitized, Tool};
 use crate::evaluate::{self, Outcome};
@@ -77,14 +77,36 @@ pub(super) fn cuda_device(arch: Arch) -> Result<cutegen_runtime::cuda::Device, S
     Err(format!("{} is no {}: kernels are judged on the architecture they are for", device.name, arch.name()))
 }
 
-/// Compiles one candidate.
-pub(super) fn one(setup: &CompileSetup, plan: &Plan, candidate: Candidate) -> Result<Attempt, SearchError> {
+/// The process whose forks compile a search's candidates for a GPU. It starts on the headers of the first at once; host
+/// compilers have none.
+pub(super) fn batch(
+    setup: &CompileSetup,
+    plan: &Plan,
+    candidates: &[Candidate],
+) -> Result<Option<Batch>, SearchError> {
+    match (compile_for(&plan.target), candidates.first()) {
+        (CompileFor::Cuda { arch }, Some(first)) => Ok(Some(Batch::start(setup, &arch, &first.source)?)),
+        (CompileFor::Host { .. }, _) | (_, None) => Ok(None),
+    }
+}
+
+/// Compiles one candidate, in a process of its own where there is no batch.
+fn one(
+    setup: &CompileSetup,
+    batch: Option<&Batch>,
+    plan: &Plan,
+    candidate: Candidate,
+) -> Result<Attempt, SearchError> {
     let job = CompileJob {
         source: candidate.source.clone(),
         entries: candidate.contract.steps.iter().map(|step| step.entry.clone()).collect(),
         compile_for: compile_for(&plan.target),
     };
-    Ok(match compile(&job, setup)? {
+    let outcome = match batch {
+        Some(batch) => compile_in(batch, &job),
+        None => compile(&job, setup),
+    };
+    Ok(match outcome? {
         CompileOutcome::Compiled(artifact) => match layout(plan, &candidate, &artifact) {
             Ok(()) => Ok(Compiled { candidate, artifact: *artifact }),
             Err(reason) => Err((candidate, Outcome::Blocked(reason))),
@@ -124,12 +146,13 @@ pub(super) fn must_compile(
     candidate: Candidate,
 ) -> Result<Compiled, SearchError> {
     let ours = |detail| SearchError::Ours { kernel: plan.title(), what: "naive kernel", detail };
-    one(setup, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
+    one(setup, None, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
 }
 
 /// Compiles candidates on all cores, and hands each over as soon as it and those before it are done.
 pub(super) fn each(
     setup: &CompileSetup,
+    batch: Option<&Batch>,
     plan: &Plan,
     candidates: &[Candidate],
     take: &mut dyn FnMut(Attempt) -> Result<(), SearchError>,
@@ -142,7 +165,7 @@ pub(super) fn each(
             let (done, next) = (done.clone(), &next);
             scope.spawn(move || {
                 while let Some((at, candidate)) = numbered(candidates, next) {
-                    if done.send((at, one(setup, plan, candidate.clone()))).is_err() {
+                    if done.send((at, one(setup, batch, plan, candidate.clone()))).is_err() {
                         break; // nobody takes any more
                     }
                 }

@@ -1,5 +1,5 @@
-//! The finals: the whole gate for the finalists of a search, timed again in new processes and on new inputs, and which
-//! of them wins.
+//! The finals: the finalists of a search, each compiled again alone; the whole gate for those bytes, timed again in new
+//! processes and on new inputs; and which of them wins.
 
 mod times;
 
@@ -13,8 +13,10 @@ use cutegen_spec::record::ReferenceOn;
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
 use super::judging::Judging;
+use crate::compile::CompileSetup;
 use crate::evaluate::{Candidate, Correctness, Outcome};
 use crate::event::{Event, Reporter};
+use crate::generate;
 use crate::plan::Plan;
 use times::{Clock, Times};
 pub(super) use times::{Locked, Timed, lasts, libraries, timed};
@@ -67,6 +69,7 @@ impl Found {
 
 /// The finals of one search.
 pub(super) struct Finals<'a> {
+    pub(super) setup: &'a CompileSetup,
     pub(super) plan: &'a Plan,
     pub(super) folder: &'a Path,
     pub(super) judge: &'a mut Judging,
@@ -102,13 +105,14 @@ impl Finals<'_> {
         }
         let mut passed: Vec<(Compiled, Judged)> = Vec::new();
         let mut said = BTreeSet::new();
-        for finalist in names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name)) {
+        let ranked = names.iter().filter_map(|name| compiled.iter().find(|c| c.candidate.name == *name));
+        for finalist in &self.alone(ranked, events)? {
             let found = self.judge_one(finalist, Some(&naive_gate))?;
             let told = match &found {
                 Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
                 Err(outcome) => outcome.to_string(),
             };
-            self.tell(finalist, told, events);
+            self.tell(&finalist.candidate, told, events);
             let Ok(found) = found else { continue };
             for text in found.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
@@ -120,6 +124,24 @@ impl Finals<'_> {
         passed.sort_by(|(_, a), (_, b)| b.speedup().total_cmp(&a.speedup()));
         let best = self.first_clean(passed, events)?;
         Ok(Found { variants: best.into_iter().chain([(naive.clone(), Some(judged))]).collect() })
+    }
+
+    /// The finalists, each from a compiler process of its own: what ranked them came from forks of one process.
+    fn alone<'c>(
+        &self,
+        ranked: impl Iterator<Item = &'c Compiled>,
+        events: &mut dyn Reporter,
+    ) -> Result<Vec<Compiled>, SearchError> {
+        let candidates: Vec<_> = ranked.map(|finalist| finalist.candidate.clone()).collect();
+        let mut alone = Vec::new();
+        compiled::each(self.setup, None, self.plan, &candidates, &mut |attempt| {
+            match attempt {
+                Ok(compiled) => alone.push(compiled),
+                Err((candidate, outcome)) => self.tell(&candidate, outcome.to_string(), events),
+            }
+            Ok(())
+        })?;
+        Ok(alone)
     }
 
     /// The first that compute-sanitizer has nothing against.
@@ -134,14 +156,14 @@ impl Finals<'_> {
                     judged.sanitizer = sanitizer;
                     return Ok(Some((finalist, Some(judged))));
                 }
-                Err(outcome) => self.tell(&finalist, outcome.to_string(), events),
+                Err(outcome) => self.tell(&finalist.candidate, outcome.to_string(), events),
             }
         }
         Ok(None)
     }
 
-    fn tell(&self, finalist: &Compiled, outcome: String, events: &mut dyn Reporter) {
-        let (kernel, candidate) = (self.plan.title(), finalist.candidate.name.clone());
+    fn tell(&self, finalist: &generate::Candidate, outcome: String, events: &mut dyn Reporter) {
+        let (kernel, candidate) = (self.plan.title(), finalist.name.clone());
         events.report(&Event::Judged { kernel, candidate, outcome });
     }
 

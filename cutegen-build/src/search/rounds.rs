@@ -8,7 +8,7 @@ use super::error::SearchError;
 use super::finals::{Finals, Found, Locked};
 use super::judging::Judging;
 use super::verify;
-use crate::compile::CompileSetup;
+use crate::compile::{Batch, CompileSetup};
 use crate::evaluate::{Candidate, Comparison, Outcome};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
@@ -27,6 +27,8 @@ struct Search<'a> {
     folder: &'a Path,
     judge: Judging,
     naive: Compiled,
+    /// What compiles candidates of a round; finalists are compiled again, each alone.
+    batch: Option<Batch>,
     /// The first candidate that passed, with its speed-up over the naive kernel per workload. Later ones race it:
     /// the naive kernel may be a hundred times slower, and every block of it is waited for.
     pace: Option<(Candidate, Vec<f64>)>,
@@ -47,10 +49,12 @@ pub(super) fn run(
 ) -> Result<Found, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
-    let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
+    let naive = generate::naive::candidate(plan, &toolchain);
     let mut generator = Templates { toolchain };
     let space = generator.propose(plan, &Feedback::default());
     let first = refine::select(plan, &space);
+    let batch = compiled::batch(setup, plan, &first)?;
+    let naive = compiled::must_compile(setup, plan, naive)?;
     let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
     let judge = Judging::start(setup, plan, folder.path(), tiles.collect(), &naive)?;
     let workloads = plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
@@ -63,6 +67,7 @@ pub(super) fn run(
         folder: folder.path(),
         judge,
         naive,
+        batch,
         pace: None,
         workloads,
         locked,
@@ -100,6 +105,7 @@ impl Search<'_> {
             .map(|trial| trial.candidate.name.clone())
             .collect();
         let mut finals = Finals {
+            setup: self.setup,
             plan: self.plan,
             folder: self.folder,
             judge: &mut self.judge,
@@ -119,7 +125,8 @@ impl Search<'_> {
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
         let (before, of) = (history.len(), history.len() + proposals.len());
-        compiled::each(self.setup, self.plan, proposals, &mut |attempt| {
+        let batch = self.batch.take();
+        compiled::each(self.setup, batch.as_ref(), self.plan, proposals, &mut |attempt| {
             let trial = match attempt {
                 Err((candidate, outcome)) => Trial { candidate, outcome, speedups: Vec::new(), again: false },
                 Ok(compiled) => {
@@ -133,6 +140,7 @@ impl Search<'_> {
             events.report(&tried(self.plan, trial, history.len(), of));
             Ok(())
         })?;
+        self.batch = batch;
         self.time_again(&mut history[before..], kept)
     }
 
