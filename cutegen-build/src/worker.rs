@@ -10,6 +10,7 @@ pub fn become_worker_if_asked() {
     let Some(kind) = crate::cargo::variable(compile::WORKER_VAR) else { return };
     match kind.as_str() {
         compile::WORKER_KIND => compile::worker_main(),
+        compile::ZYGOTE_KIND => compile::zygote_main(),
         evaluate::RUN => std::process::exit(evaluate::runner::main()),
         evaluate::RUN_APART => std::process::exit(evaluate::runner::main_apart()),
         evaluate::JUDGE => std::process::exit(search::judge_main()),

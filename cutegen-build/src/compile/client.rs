@@ -1,20 +1,20 @@
 //! The client's side: guard, worker under a deadline, inspection. Safe to call from many threads at once.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek};
+use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::batch::Batch;
 use super::diagnostics::{self, Diagnostic, Severity};
 use super::error::Error;
 use super::job::{
     Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,
     FailureReason, Forbidden, Inspected, Tool, WorkerJob, WorkerReply, WorkerResult,
 };
-use super::worker::{ARTIFACT, WORKER_KIND, WORKER_VAR};
+use super::process::{self, Ended, start_of, words_of};
+use super::worker::ARTIFACT;
 use super::{cubin_check, guard, object_check, tool_log};
 use crate::toolchain::CxxFamily;
 
@@ -29,16 +29,32 @@ pub struct RawArtifact {
     pub wall_ms: u64,
     /// Which walls stood around the compiler.
     pub confinement: Confinement,
+    /// Whether its headers came precompiled.
+    pub precompiled: bool,
 }
 
-/// Guards, compiles and inspects one candidate.
+/// Guards, compiles and inspects one candidate, in a process of its own.
 pub fn compile(job: &CompileJob, setup: &CompileSetup) -> Result<CompileOutcome, Error> {
+    guarded(job, setup, || compile_unguarded(job, setup))
+}
+
+/// The same in a fork of the batch's zygote.
+pub fn compile_in(batch: &Batch, job: &CompileJob) -> Result<CompileOutcome, Error> {
+    guarded(job, &batch.setup, || compile_unguarded_in(batch, job))
+}
+
+/// A worker between the guard and the inspection.
+fn guarded(
+    job: &CompileJob,
+    setup: &CompileSetup,
+    worker: impl FnOnce() -> Result<Result<RawArtifact, CompileFailure>, Error>,
+) -> Result<CompileOutcome, Error> {
     let fingerprint = fingerprint(job, setup)?;
     let violations = guard::check(&job.source, guard::Language::of(&job.compile_for));
     if !violations.is_empty() {
         return Ok(forbidden(violations.into_iter().map(Forbidden::Source).collect(), Vec::new()));
     }
-    let raw = match compile_unguarded(job, setup)? {
+    let raw = match worker()? {
         Ok(raw) => raw,
         Err(failure) => return Ok(CompileOutcome::Failed(failure)),
     };
@@ -57,7 +73,17 @@ pub fn compile_unguarded(
     job: &CompileJob,
     setup: &CompileSetup,
 ) -> Result<Result<RawArtifact, CompileFailure>, Error> {
-    raw(&worker_job(job, setup)?, setup)
+    raw(&worker_job(job, setup)?, setup, &Place::Alone)
+}
+
+/// The same in a fork of the batch's zygote.
+#[doc(hidden)]
+pub fn compile_unguarded_in(
+    batch: &Batch,
+    job: &CompileJob,
+) -> Result<Result<RawArtifact, CompileFailure>, Error> {
+    let job = batch.adopt(worker_job(job, &batch.setup)?);
+    raw(&job, &batch.setup, &Place::Fork(batch))
 }
 
 /// A cubin of our own text, with options that no candidate has. Neither guard nor inspection looks at it; the worker's
@@ -69,17 +95,34 @@ pub fn own_cubin(setup: &CompileSetup, arch: &str, source: &str, options: &[&str
     if let Tool::Nvrtc { extra, .. } = &mut job.tool {
         extra.extend(options.iter().map(|option| (*option).to_owned()));
     }
-    raw(&job, setup)?.map(|raw| raw.bytes).map_err(|failure| Error::Ours(Box::new(failure)))
+    raw(&job, setup, &Place::Alone)?.map(|raw| raw.bytes).map_err(|failure| Error::Ours(Box::new(failure)))
 }
 
-fn raw(job: &WorkerJob, setup: &CompileSetup) -> Result<Result<RawArtifact, CompileFailure>, Error> {
-    let dir = tempfile::tempdir().map_err(Error::io("creating a folder in", &std::env::temp_dir()))?;
+/// Where a worker runs.
+enum Place<'a> {
+    Alone,
+    Fork(&'a Batch),
+}
+
+fn raw(
+    job: &WorkerJob,
+    setup: &CompileSetup,
+    place: &Place<'_>,
+) -> Result<Result<RawArtifact, CompileFailure>, Error> {
+    let parent = match place {
+        Place::Alone => std::env::temp_dir(),
+        Place::Fork(batch) => batch.folder.path().to_owned(),
+    };
+    let dir = tempfile::tempdir_in(&parent).map_err(Error::io("creating a folder in", &parent))?;
     let started = Instant::now();
-    let ended = run_worker(job, setup, dir.path())?;
+    let ended = match place {
+        Place::Alone => process::run(job, setup, dir.path())?,
+        Place::Fork(batch) => batch.run(job, dir.path())?,
+    };
     let wall_ms = started.elapsed().as_millis() as u64;
     let Some(mut ended) = ended else { return Ok(Err(failure(FailureReason::TimedOut))) };
     if let Some(signal) = ended.status.signal() {
-        return Ok(Err(failure(death(signal, &text_of(&mut ended.stderr)))));
+        return Ok(Err(failure(death(signal, &words_of(&mut ended.said.stderr)))));
     }
     let reply = reply(&mut ended, setup)?;
     let found = diagnostics::parse(&reply.log, &setup.toolchain.header_roots);
@@ -91,6 +134,7 @@ fn raw(job: &WorkerJob, setup: &CompileSetup) -> Result<Result<RawArtifact, Comp
             diagnostics: found,
             wall_ms,
             confinement: reply.confinement,
+            precompiled: reply.precompiled,
         })),
     }
 }
@@ -110,6 +154,7 @@ fn compiled(raw: RawArtifact, inspected: Inspected, fingerprint: String) -> Comp
         wall_ms: raw.wall_ms,
         fingerprint,
         confinement: raw.confinement,
+        precompiled: raw.precompiled,
     }))
 }
 
@@ -120,11 +165,12 @@ fn fingerprint(job: &CompileJob, setup: &CompileSetup) -> Result<String, Error> 
     })
 }
 
-fn worker_job(job: &CompileJob, setup: &CompileSetup) -> Result<WorkerJob, Error> {
+pub(super) fn worker_job(job: &CompileJob, setup: &CompileSetup) -> Result<WorkerJob, Error> {
     Ok(WorkerJob {
         source: job.source.clone(),
         tool: tool(job, setup)?,
         header_roots: setup.toolchain.header_roots.clone(),
+        wall_ms: setup.limits.wall.as_millis() as u64,
         cpu_s: setup.limits.cpu.as_secs().max(1),
         memory_bytes: setup.limits.memory_bytes,
         output_bytes: setup.limits.output_bytes,
@@ -150,6 +196,7 @@ fn tool(job: &CompileJob, setup: &CompileSetup) -> Result<Tool, Error> {
                 builtins: nvrtc.builtins.clone(),
                 arch: arch.clone(),
                 extra: Vec::new(),
+                precompiled: None,
             })
         }
         CompileFor::Host { triple, level } => {
@@ -169,60 +216,6 @@ fn tool(job: &CompileJob, setup: &CompileSetup) -> Result<Tool, Error> {
     }
 }
 
-/// How a worker ended, and what it said. The compiler shares its folder, so these files are never opened again: their
-/// names may lead elsewhere by now.
-struct Ended {
-    status: ExitStatus,
-    stdout: File,
-    stderr: File,
-}
-
-/// `None` when the deadline passed. Files instead of pipes: nothing to drain, and the size limit holds for them.
-fn run_worker(job: &WorkerJob, setup: &CompileSetup, dir: &Path) -> Result<Option<Ended>, Error> {
-    let input = dir.join("job.json");
-    let (stdout, stderr) = (said(&dir.join("reply.json"))?, said(&dir.join("stderr.txt"))?);
-    let text = serde_json::to_vec(job).expect("a job holds only strings, numbers and UTF-8 paths");
-    fs::write(&input, text).map_err(Error::io("writing", &input))?;
-    let exe = &setup.workers.exe;
-    let mut command = Command::new(exe);
-    command.args(&setup.workers.args).current_dir(dir).process_group(0);
-    command.env_clear().env(WORKER_VAR, WORKER_KIND).env("LC_ALL", "C").env("TMPDIR", dir);
-    command.env("PATH", crate::cargo::variable_os("PATH").unwrap_or_default());
-    command.stdin(File::open(&input).map_err(Error::io("reading", &input))?);
-    command.stdout(stdout.try_clone().map_err(Error::io("creating a file in", dir))?);
-    command.stderr(stderr.try_clone().map_err(Error::io("creating a file in", dir))?);
-    let mut child = command.spawn().map_err(Error::io("starting", exe))?;
-    let status = wait(&mut child, setup.limits.wall).map_err(Error::io("waiting for", exe));
-    kill_group(&child);
-    let _ = child.wait();
-    Ok(status?.map(|status| Ended { status, stdout, stderr }))
-}
-
-/// A file that a worker writes and that is read here.
-fn said(path: &Path) -> Result<File, Error> {
-    let options = File::options().read(true).write(true).create_new(true).to_owned();
-    options.open(path).map_err(Error::io("creating", path))
-}
-
-fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() >= deadline {
-            return Ok(None);
-        }
-        std::thread::sleep(Duration::from_millis(4));
-    }
-}
-
-/// Also after an ordinary end: a compiler's child may have outlived it.
-fn kill_group(child: &Child) {
-    // SAFETY: the group was made for this child; no memory is touched
-    unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL) };
-}
-
 fn death(signal: i32, stderr: &str) -> FailureReason {
     let memory = ["memory allocation of", "bad_alloc", "out of memory"];
     if memory.iter().any(|word| stderr.contains(word)) {
@@ -232,8 +225,8 @@ fn death(signal: i32, stderr: &str) -> FailureReason {
 }
 
 fn reply(ended: &mut Ended, setup: &CompileSetup) -> Result<WorkerReply, Error> {
-    serde_json::from_slice(&start_of(&mut ended.stdout, 8 << 20)).map_err(|error| {
-        let (status, stderr) = (ended.status, text_of(&mut ended.stderr));
+    serde_json::from_slice(&start_of(&mut ended.said.stdout, 8 << 20)).map_err(|error| {
+        let (status, stderr) = (ended.status, words_of(&mut ended.said.stderr));
         worker_error(setup, format!("answered no reply ({status}, {error}): {}", stderr.trim()))
     })
 }
@@ -250,20 +243,7 @@ fn artifact_of(dir: &Path, setup: &CompileSetup) -> Result<Result<Vec<u8>, Compi
     Ok(Ok(start_of(&mut file, setup.limits.output_bytes)))
 }
 
-/// As much as can be read.
-fn start_of(file: &mut File, bytes_max: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if file.rewind().is_ok() {
-        let _ = file.take(bytes_max).read_to_end(&mut bytes);
-    }
-    bytes
-}
-
-fn text_of(file: &mut File) -> String {
-    String::from_utf8_lossy(&start_of(file, 1 << 12)).into_owned()
-}
-
-fn worker_error(setup: &CompileSetup, reason: String) -> Error {
+pub(super) fn worker_error(setup: &CompileSetup, reason: String) -> Error {
     Error::Worker { exe: setup.workers.exe.clone(), reason }
 }
 

@@ -112,6 +112,8 @@ pub struct Artifact {
     pub fingerprint: String,
     /// Which walls stood around the compiler.
     pub confinement: Confinement,
+    /// Whether its headers came precompiled, from a [`Batch`](super::Batch).
+    pub precompiled: bool,
 }
 
 /// What is known of an artifact's inside.
@@ -195,6 +197,8 @@ pub(super) struct WorkerJob {
     pub(super) source: String,
     pub(super) tool: Tool,
     pub(super) header_roots: Vec<PathBuf>,
+    /// The deadline of a zygote's forks; a worker's is its client's affair.
+    pub(super) wall_ms: u64,
     pub(super) cpu_s: u64,
     pub(super) memory_bytes: u64,
     pub(super) output_bytes: u64,
@@ -206,8 +210,19 @@ pub(super) struct WorkerJob {
 /// What compiles it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Tool {
-    Nvrtc { library: PathBuf, builtins: PathBuf, arch: String, extra: Vec<String> },
-    Cxx { program: PathBuf, clang: bool, level: String },
+    Nvrtc {
+        library: PathBuf,
+        builtins: PathBuf,
+        arch: String,
+        extra: Vec<String>,
+        /// Headers that a zygote has read: it writes this file, and its forks read it.
+        precompiled: Option<PathBuf>,
+    },
+    Cxx {
+        program: PathBuf,
+        clang: bool,
+        level: String,
+    },
 }
 
 /// What the worker answers; the bytes are in its folder.
@@ -216,6 +231,17 @@ pub(super) struct WorkerReply {
     pub(super) result: WorkerResult,
     pub(super) log: String,
     pub(super) confinement: Confinement,
+    /// Whether the headers came precompiled.
+    pub(super) precompiled: bool,
+}
+
+/// What a zygote tells of a fork of its own.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ForkEnded {
+    /// The fork's folder, as the client named it.
+    pub(super) folder: String,
+    /// As `waitpid` gives it; none where the deadline passed.
+    pub(super) status: Option<i32>,
 }
 
 /// How it went.

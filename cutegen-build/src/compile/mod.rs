@@ -1,6 +1,6 @@
 //! A candidate's source becomes an artifact: guarded, compiled in another process, inspected.
 //!
-//! Owns the compiler worker and both ends of its protocol. Knows no spec, no GPU and no score. A source that does
+//! Owns the compiler worker, the zygote that forks many of them, and both ends of their protocols. Knows no spec, no GPU and no score. A source that does
 //! not compile is data ([`CompileFailure`]); an [`Error`] means that this machine cannot compile at all.
 //! Invariant: hostile text is read by a compiler only inside the worker, and only what passed [`guard`].
 
@@ -10,6 +10,7 @@ pub mod guard;
 pub mod object_check;
 
 mod allowed;
+mod batch;
 mod client;
 mod error;
 mod job;
@@ -17,17 +18,21 @@ pub(crate) mod landlock;
 mod lexer;
 mod nv_info;
 pub(crate) mod privileges;
+mod process;
 mod sandbox;
 pub(crate) mod seccomp;
 mod syscalls;
 mod tool_log;
 pub(crate) mod walled;
 mod worker;
+mod zygote;
 
-pub use client::{RawArtifact, compile, compile_unguarded, own_cubin};
+pub use batch::{Batch, includes};
+pub use client::{RawArtifact, compile, compile_in, compile_unguarded, compile_unguarded_in, own_cubin};
 pub use error::Error;
 pub use job::{
     Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,
     FailureReason, Forbidden, Inspected, Limits, Walls, Workers,
 };
 pub use worker::{WORKER_KIND, WORKER_VAR, worker_main};
+pub use zygote::{ZYGOTE_KIND, zygote_main};

@@ -12,6 +12,9 @@ use super::seccomp::{self, Confine};
 /// Processes of one compile, where namespaces let them be counted by themselves.
 const PROCESSES_APART: u64 = 64;
 
+/// Descriptors of one process.
+pub(super) const DESCRIPTORS: u64 = 256;
+
 /// Dies with the client, and takes the limits of the job.
 pub(super) fn limit(job: &WorkerJob) -> io::Result<()> {
     die_with_parent(job.parent_pid)?;
@@ -20,7 +23,7 @@ pub(super) fn limit(job: &WorkerJob) -> io::Result<()> {
     set_limit(libc::RLIMIT_AS, job.memory_bytes, job.memory_bytes)?;
     set_limit(libc::RLIMIT_FSIZE, job.output_bytes, job.output_bytes)?;
     set_limit(libc::RLIMIT_CORE, 0, 0)?;
-    set_limit(libc::RLIMIT_NOFILE, 256, 256)?;
+    set_limit(libc::RLIMIT_NOFILE, DESCRIPTORS, DESCRIPTORS)?;
     // counts all of the user's processes, so it only stops what is far beyond use; refused is fine
     let _ = set_limit(libc::RLIMIT_NPROC, job.processes, job.processes);
     no_new_privileges()
@@ -43,6 +46,21 @@ pub(super) fn confine(job: &WorkerJob, access: &Access, confine: Confine) -> Con
     let landlock = lacking.is_some();
     let lacking = lacking.into_iter().flatten().map(str::to_owned).collect();
     Confinement { landlock, seccomp, namespaces, capabilities, lacking }
+}
+
+/// What a zygote takes upon itself before it reads our own headers. It keeps the system calls by which it forks, and
+/// each fork raises all walls of a worker on top.
+pub(super) fn limit_zygote(job: &WorkerJob, access: &Access) -> io::Result<()> {
+    die_with_parent(job.parent_pid)?;
+    set_limit(libc::RLIMIT_CORE, 0, 0)?;
+    set_limit(libc::RLIMIT_NOFILE, DESCRIPTORS, DESCRIPTORS)?;
+    no_new_privileges()?;
+    // without them each fork still has its own, and reports what it lacks
+    let _ = privileges::drop_capabilities();
+    if job.walls.landlock {
+        let _ = landlock::restrict(access);
+    }
+    Ok(())
 }
 
 fn die_with_parent(parent: u32) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! The worker's side: reads one job from stdin, walls itself in, compiles, answers on stdout.
 //!
-//! Runs in a temporary folder with a cleared environment. The bytes go to [`ARTIFACT`] there.
+//! Runs in a temporary folder with a cleared environment, as a process of its own or as a fork of a
+//! [`zygote`](super::zygote). The bytes go to [`ARTIFACT`] there.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -12,7 +13,9 @@ use super::landlock::Access;
 use super::seccomp::Confine;
 use super::walled::compiler_folders;
 use super::{sandbox, tool_log};
-use crate::toolchain::{CxxFamily, Nvrtc, NvrtcFailure, VIRTUAL_NAME, cuda_options, host_flags, write_shim};
+use crate::toolchain::{
+    CxxFamily, Nvrtc, NvrtcFailure, VIRTUAL_NAME, cuda_options, host_flags, use_headers, write_shim,
+};
 
 /// Set in a worker's environment; says which kind of worker it is to be.
 pub const WORKER_VAR: &str = "CUTEGEN_WORKER";
@@ -27,9 +30,23 @@ const HOST_SOURCE: &str = "kernel.cpp";
 const HOST_LOG: &str = "cxx.log";
 const LOG_BYTES_MAX: usize = 1 << 18;
 
+/// What a zygote has ready for its forks.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) nvrtc: Nvrtc,
+    /// Whether the job's file of precompiled headers is there.
+    pub(super) headers: bool,
+}
+
 /// The whole life of a compile worker. Call it first thing in `main`, before any thread exists.
 pub fn worker_main() -> ! {
-    let reply = read_job().map_or_else(|reason| broken(reason.to_string()), |job| run(&job));
+    answer(None)
+}
+
+/// A worker's life from its job to its end, in a process of its own or in a fork of a zygote.
+pub(super) fn answer(ready: Option<&Ready>) -> ! {
+    let reply = read_job(&mut io::stdin().lock())
+        .map_or_else(|reason| broken(reason.to_string()), |job| run(&job, ready));
     let text = serde_json::to_vec(&reply).expect("a reply holds only strings and numbers");
     let mut stdout = io::stdout().lock();
     let status = match stdout.write_all(&text).and_then(|()| stdout.flush()) {
@@ -40,43 +57,64 @@ pub fn worker_main() -> ! {
     unsafe { libc::_exit(status) }
 }
 
-fn read_job() -> io::Result<WorkerJob> {
+fn read_job(from: &mut dyn Read) -> io::Result<WorkerJob> {
     let mut text = Vec::new();
-    io::stdin().lock().read_to_end(&mut text)?;
+    from.read_to_end(&mut text)?;
     serde_json::from_slice(&text).map_err(io::Error::from)
 }
 
-fn run(job: &WorkerJob) -> WorkerReply {
+fn run(job: &WorkerJob, ready: Option<&Ready>) -> WorkerReply {
     if let Err(error) = sandbox::limit(job) {
         return broken(format!("cannot limit itself: {error}"));
     }
-    match &job.tool {
-        Tool::Nvrtc { library, builtins, arch, extra } => nvrtc(job, (library, builtins), arch, extra),
-        Tool::Cxx { program, clang, level } => {
+    match (&job.tool, ready) {
+        (Tool::Nvrtc { .. }, Some(ready)) => nvrtc(job, ready),
+        (Tool::Nvrtc { library, builtins, .. }, None) => match Nvrtc::open(library, builtins) {
+            Ok(opened) => nvrtc(job, &Ready { nvrtc: opened, headers: false }),
+            Err(error) => broken(error.to_string()),
+        },
+        (Tool::Cxx { program, clang, level }, _) => {
             let family = if *clang { CxxFamily::Clang } else { CxxFamily::Gcc };
             cxx(job, program, family, level).unwrap_or_else(|error| broken(error.to_string()))
         }
     }
 }
 
-fn nvrtc(job: &WorkerJob, (library, builtins): (&Path, &Path), arch: &str, extra: &[String]) -> WorkerReply {
-    let nvrtc = match Nvrtc::open(library, builtins) {
-        Ok(nvrtc) => nvrtc,
-        Err(error) => return broken(error.to_string()),
+fn nvrtc(job: &WorkerJob, ready: &Ready) -> WorkerReply {
+    let Tool::Nvrtc { arch, extra, precompiled, .. } = &job.tool else {
+        return broken("a job for another compiler".to_owned());
     };
-    let libraries = library.parent().map(Path::to_owned);
-    let readable: Vec<PathBuf> = job.header_roots.iter().cloned().chain(libraries).collect();
-    let access = Access { readable, writable: vec![".".into()], devices: Vec::new() };
+    let headers = precompiled.as_ref().filter(|_| ready.headers);
+    let access = Access {
+        readable: readable(job).into_iter().chain(headers.cloned()).collect(),
+        writable: vec![".".into()],
+        devices: Vec::new(),
+    };
     let confinement = sandbox::confine(job, &access, Confine::Threads);
-    let mut options = cuda_options(arch, &job.header_roots);
+    // options on precompiled headers come first
+    let mut options: Vec<String> = headers.map(|path| use_headers(path)).into_iter().collect();
+    options.extend(cuda_options(arch, &job.header_roots));
     options.extend_from_slice(extra);
-    let (result, log) = match nvrtc.compile(&job.source, VIRTUAL_NAME, &options) {
-        Ok(output) => (store(&output.cubin, job), output.log),
+    let mut precompiled = false;
+    let (result, log) = match ready.nvrtc.compile(&job.source, VIRTUAL_NAME, &options) {
+        Ok(output) => {
+            precompiled = output.used_headers();
+            (store(&output.cubin, job), output.log)
+        }
         Err(NvrtcFailure::Rejected { log }) => (WorkerResult::Failed(tool_log::reason(&log)), log),
         Err(NvrtcFailure::OutOfMemory) => (WorkerResult::Failed(FailureReason::OverMemory), String::new()),
         Err(NvrtcFailure::Broken(error)) => (WorkerResult::Broken(error.to_string()), String::new()),
     };
-    WorkerReply { result, log: capped(log), confinement }
+    WorkerReply { result, log: capped(log), confinement, precompiled }
+}
+
+/// What NVRTC reads: headers, and its own libraries.
+pub(super) fn readable(job: &WorkerJob) -> Vec<PathBuf> {
+    let libraries = match &job.tool {
+        Tool::Nvrtc { library, .. } => library.parent().map(Path::to_owned),
+        Tool::Cxx { .. } => None,
+    };
+    job.header_roots.iter().cloned().chain(libraries).collect()
 }
 
 fn store(bytes: &[u8], job: &WorkerJob) -> WorkerResult {
@@ -101,7 +139,7 @@ fn cxx(job: &WorkerJob, program: &Path, family: CxxFamily, level: &str) -> io::R
     fs::File::open(HOST_LOG)?.take(LOG_BYTES_MAX as u64).read_to_end(&mut log)?;
     let log = String::from_utf8_lossy(&log).into_owned();
     let result = if status.success() { WorkerResult::Compiled } else { host_failure(&log, status) };
-    Ok(WorkerReply { result, log, confinement })
+    Ok(WorkerReply { result, log, confinement, precompiled: false })
 }
 
 fn host_failure(log: &str, status: std::process::ExitStatus) -> WorkerResult {
@@ -117,6 +155,7 @@ fn broken(reason: String) -> WorkerReply {
         result: WorkerResult::Broken(reason),
         log: String::new(),
         confinement: Confinement::default(),
+        precompiled: false,
     }
 }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::thread::Scope;
 
+use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::target::{Arch, Target};
 
@@ -15,8 +17,8 @@ use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::walled::walled;
 use crate::compile::{
-    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, compile,
-    own_cubin,
+    Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected,
+    compile, compile_in, own_cubin,
 };
 use crate::evaluate::sanitize::{Sanitized, Tool};
 use crate::evaluate::{self, Outcome};
@@ -39,7 +41,9 @@ pub(super) struct Compiled {
 impl Compiled {
     /// As the gate takes it, its artifact written into `folder`.
     pub(super) fn for_gate(&self, folder: &Path) -> Result<evaluate::Candidate, SearchError> {
-        let path = folder.join(format!("{}.artifact", self.candidate.name));
+        // a runner may have a module of that name loaded, with other bytes
+        let digest = ArtifactDigest::of(&self.artifact.bytes).to_string();
+        let path = folder.join(format!("{}-{}.artifact", self.candidate.name, &digest[..16]));
         std::fs::write(&path, &self.artifact.bytes)
             .map_err(|error| SearchError::File(path.clone(), error))?;
         Ok(evaluate::Candidate {
@@ -80,14 +84,36 @@ pub(super) fn cuda_device(arch: Arch) -> Result<cutegen_runtime::cuda::Device, S
     Err(format!("{} is no {}: kernels are judged on the architecture they are for", device.name, arch.name()))
 }
 
-/// Compiles one candidate.
-pub(super) fn one(setup: &CompileSetup, plan: &Plan, candidate: Candidate) -> Result<Attempt, SearchError> {
+/// The process whose forks compile a search's candidates for a GPU. It starts on the headers of the first at once; host
+/// compilers have none.
+pub(super) fn batch(
+    setup: &CompileSetup,
+    plan: &Plan,
+    candidates: &[Candidate],
+) -> Result<Option<Batch>, SearchError> {
+    match (compile_for(&plan.target), candidates.first()) {
+        (CompileFor::Cuda { arch }, Some(first)) => Ok(Some(Batch::start(setup, &arch, &first.source)?)),
+        (CompileFor::Host { .. }, _) | (_, None) => Ok(None),
+    }
+}
+
+/// Compiles one candidate, in a process of its own where there is no batch.
+fn one(
+    setup: &CompileSetup,
+    batch: Option<&Batch>,
+    plan: &Plan,
+    candidate: Candidate,
+) -> Result<Attempt, SearchError> {
     let job = CompileJob {
         source: candidate.source.clone(),
         entries: candidate.contract.steps.iter().map(|step| step.entry.clone()).collect(),
         compile_for: compile_for(&plan.target),
     };
-    Ok(match compile(&job, setup)? {
+    let outcome = match batch {
+        Some(batch) => compile_in(batch, &job),
+        None => compile(&job, setup),
+    };
+    Ok(match outcome? {
         CompileOutcome::Compiled(artifact) => match layout(plan, &candidate, &artifact) {
             Ok(()) => Ok(Compiled { candidate, artifact: *artifact, prefer: Eligibility::default() }),
             Err(reason) => Err((candidate, Outcome::Blocked(reason))),
@@ -127,41 +153,62 @@ pub(super) fn must_compile(
     candidate: Candidate,
 ) -> Result<Compiled, SearchError> {
     let ours = |detail| SearchError::Ours { kernel: plan.title(), what: "naive kernel", detail };
-    one(setup, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
+    one(setup, None, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
 }
 
-/// Compiles candidates on all cores, and hands each over as soon as it and those before it are done.
-pub(super) fn each(
+/// Candidates that all cores are compiling: each comes as soon as it and those before it are done.
+pub(super) struct Compiling {
+    finished: mpsc::Receiver<(usize, Result<Attempt, SearchError>)>,
+    early: BTreeMap<usize, Result<Attempt, SearchError>>,
+    wanted: usize,
+    /// How many there are.
+    pub(super) of: usize,
+}
+
+/// Starts compiling candidates. What nobody waits for any more is left.
+pub(super) fn start<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    setup: &'env CompileSetup,
+    batch: Option<&'env Batch>,
+    plan: &'env Plan,
+    candidates: &'env [Candidate],
+) -> Compiling {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(candidates.len());
+    let next = Arc::new(AtomicUsize::new(0));
+    let (done, finished) = mpsc::channel();
+    for _ in 0..threads {
+        let (done, next) = (done.clone(), Arc::clone(&next));
+        scope.spawn(move || {
+            while let Some((at, candidate)) = numbered(candidates, &next) {
+                if done.send((at, one(setup, batch, plan, candidate.clone()))).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    Compiling { finished, early: BTreeMap::new(), wanted: 0, of: candidates.len() }
+}
+
+impl Iterator for Compiling {
+    type Item = Result<Attempt, SearchError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.early.contains_key(&self.wanted) {
+            let (at, attempt) = self.finished.recv().ok()?;
+            self.early.insert(at, attempt);
+        }
+        self.wanted += 1;
+        self.early.remove(&(self.wanted - 1))
+    }
+}
+
+/// Compiles candidates, each by a process of its own.
+pub(super) fn alone(
     setup: &CompileSetup,
     plan: &Plan,
     candidates: &[Candidate],
-    take: &mut dyn FnMut(Attempt) -> Result<(), SearchError>,
-) -> Result<(), SearchError> {
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(candidates.len());
-    let next = AtomicUsize::new(0);
-    let (done, finished) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let (done, next) = (done.clone(), &next);
-            scope.spawn(move || {
-                while let Some((at, candidate)) = numbered(candidates, next) {
-                    if done.send((at, one(setup, plan, candidate.clone()))).is_err() {
-                        break; // nobody takes any more
-                    }
-                }
-            });
-        }
-        drop(done);
-        let (mut early, mut wanted) = (BTreeMap::new(), 0);
-        for (at, attempt) in finished {
-            early.insert(at, attempt);
-            while let Some(attempt) = early.remove(&wanted) {
-                wanted += 1;
-                take(attempt?)?;
-            }
-        }
-        Ok(())
-    })
+) -> Result<Vec<Attempt>, SearchError> {
+    std::thread::scope(|scope| start(scope, setup, None, plan, candidates).collect())
 }
 
 /// The next candidate that nobody has taken, with its place.

@@ -1,6 +1,6 @@
-//! The finals: the whole gate for the finalists of a search, timed again in new processes and on new inputs, and which
-//! of them wins. A finalist is a team: one variant, or several that share an axis, judged as the runtime would dispatch
-//! them.
+//! The finals: the finalists of a search, each compiled again alone; the whole gate for those bytes, timed again in new
+//! processes and on new inputs; and which of them wins. A finalist is a team: one variant, or several that share an axis,
+//! judged as the runtime would dispatch them.
 
 mod times;
 
@@ -14,6 +14,7 @@ use cutegen_spec::record::ReferenceOn;
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
 use super::judging::Judging;
+use crate::compile::CompileSetup;
 use crate::evaluate::{Candidate, Correctness, Outcome};
 use crate::event::{Event, Reporter};
 use crate::plan::Plan;
@@ -76,6 +77,7 @@ fn named<'a>(team: impl IntoIterator<Item = &'a Compiled>) -> String {
 
 /// The finals of one search.
 pub(super) struct Finals<'a> {
+    pub(super) setup: &'a CompileSetup,
     pub(super) plan: &'a Plan,
     pub(super) folder: &'a Path,
     pub(super) judge: &'a mut Judging,
@@ -98,7 +100,8 @@ impl Finals<'_> {
         let naive_gate = naive.for_gate(self.folder)?;
         let mut passed: Vec<(&[Compiled], Judged)> = Vec::new();
         let mut said = BTreeSet::new();
-        for team in teams {
+        let teams = self.alone(teams, events)?;
+        for team in &teams {
             let found = self.judge_team(team, Some(&naive_gate))?;
             let told = match &found {
                 Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
@@ -136,6 +139,30 @@ impl Finals<'_> {
             events.report(&Event::Note { text: reason.clone() });
         }
         Ok(judged)
+    }
+
+    /// The teams with each member from a compiler process of its own: what ranked them came from forks of one process.
+    fn alone(
+        &self,
+        teams: &[Vec<Compiled>],
+        events: &mut dyn Reporter,
+    ) -> Result<Vec<Vec<Compiled>>, SearchError> {
+        let candidates: Vec<_> = teams.iter().flatten().map(|member| member.candidate.clone()).collect();
+        let mut members = compiled::alone(self.setup, self.plan, &candidates)?.into_iter();
+        let mut alone = Vec::new();
+        for team in teams {
+            let mut whole = Vec::new();
+            for (known, attempt) in team.iter().zip(members.by_ref()) {
+                match attempt {
+                    Ok(compiled) => whole.push(Compiled { prefer: known.prefer.clone(), ..compiled }),
+                    Err((_, outcome)) => {
+                        self.tell(std::slice::from_ref(known), outcome.to_string(), events);
+                    }
+                }
+            }
+            alone.extend((whole.len() == team.len()).then_some(whole));
+        }
+        Ok(alone)
     }
 
     /// The first that compute-sanitizer has nothing against, each member with its own part of what was judged; nothing

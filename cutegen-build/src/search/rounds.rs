@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::compiled::{self, Compiled};
+use super::compiled::{self, Compiled, Compiling};
 use super::error::SearchError;
 use super::finals::{Finals, Found, Locked};
-use super::judging::Judging;
+use super::judging::{Judging, Oracle};
 use super::verify;
-use crate::compile::CompileSetup;
+use crate::compile::{Batch, CompileSetup};
 use crate::evaluate::{Candidate, Outcome};
 use crate::event::{Event, Reporter};
 use crate::generate::template::Templates;
@@ -35,6 +35,8 @@ struct Search<'a> {
     naive: Compiled,
     /// By workload, the first candidate that passed, with its speed-up over the naive kernel. Later ones race it.
     paces: Vec<Option<(Candidate, f64)>>,
+    /// What compiles candidates of a round; finalists are compiled again, each alone.
+    batch: Option<&'a Batch>,
     workloads: Vec<Vec<i64>>,
     /// Variants of what is locked, in dispatch order.
     locked: Vec<Locked>,
@@ -53,57 +55,68 @@ pub(super) fn run(
 ) -> Result<Found, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
-    let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
+    let naive = generate::naive::candidate(plan, &toolchain);
     let mut generator = Templates { toolchain };
     let space = generator.propose(plan, &Feedback::default());
     let first = refine::select(plan, &space);
-    let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent);
-    let judge = Judging::start(setup, plan, folder.path(), tiles.collect(), &naive)?;
+    let batch = compiled::batch(setup, plan, &first)?;
     let workloads: Vec<Vec<i64>> =
         plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let locked_folder =
         tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?;
-    let locked = locked.unwrap_or_default();
-    let mut search = Search {
-        setup,
-        plan,
-        folder: folder.path(),
-        judge,
-        naive,
-        paces: vec![None; workloads.len()],
-        workloads,
-        locked,
-        peers,
-        started,
-    };
-    events.report(&Event::SearchStarted {
-        kernel: plan.title(),
-        key: plan.key.to_string(),
-        candidates: first.len(),
-    });
-    search.rounds(&mut generator, (space, first), events)
+    std::thread::scope(|scope| {
+        // all at once: the first candidates, what they are held against, and the naive kernel
+        let ahead = compiled::start(scope, setup, batch.as_ref(), plan, &first);
+        let oracle = scope.spawn(|| Oracle::compile(setup, plan, folder.path()));
+        let naive = compiled::must_compile(setup, plan, naive)?;
+        let oracle =
+            oracle.join().unwrap_or_else(|_| Err(SearchError::Judge("its compiler panicked".to_owned())))?;
+        let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
+        let judge = Judging::with(setup, plan, oracle, tiles, naive.for_gate(folder.path())?)?;
+        let mut search = Search {
+            setup,
+            plan,
+            folder: folder.path(),
+            judge,
+            naive,
+            batch: batch.as_ref(),
+            paces: vec![None; workloads.len()],
+            workloads,
+            locked: locked.unwrap_or_default(),
+            peers,
+            started,
+        };
+        events.report(&Event::SearchStarted {
+            kernel: plan.title(),
+            key: plan.key.to_string(),
+            candidates: first.len(),
+        });
+        search.rounds(&mut generator, (space, ahead), events)
+    })
 }
 
 impl Search<'_> {
     fn rounds(
         &mut self,
         generator: &mut dyn Generator,
-        (mut space, mut first): (Vec<generate::Candidate>, Vec<generate::Candidate>),
+        (mut space, ahead): (Vec<generate::Candidate>, Compiling),
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
         let (mut history, mut compiled) = (Vec::new(), Vec::new());
-        while !first.is_empty() {
-            self.round(&first, (&mut history, &mut compiled), events)?;
+        self.round(ahead, (&mut history, &mut compiled), events)?;
+        while !space.is_empty() {
             let near = refine::around(self.plan, &space, &history);
-            self.round(&near, (&mut history, &mut compiled), events)?;
+            self.compiled_round(&near, (&mut history, &mut compiled), events)?;
             space = generator.propose(self.plan, &refine::feedback(&history));
-            first = refine::select(self.plan, &space);
+            let first = refine::select(self.plan, &space);
+            self.compiled_round(&first, (&mut history, &mut compiled), events)?;
         }
         let (kernel, seconds) = (self.plan.title(), self.started.elapsed().as_secs_f64());
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds });
         let teams = self.teams(&history, &compiled);
         let mut finals = Finals {
+            setup: self.setup,
             plan: self.plan,
             folder: self.folder,
             judge: &mut self.judge,
@@ -114,17 +127,30 @@ impl Search<'_> {
         finals.choose(&self.naive, &teams, events)
     }
 
-    /// Compiles all proposals and screens each that compiles, has a first look at the speed of those that pass, then times
-    /// the faster half as long as it takes.
-    fn round(
+    /// A round of candidates that nobody has begun to compile.
+    fn compiled_round(
         &mut self,
         proposals: &[generate::Candidate],
+        known: (&mut Vec<Trial>, &mut Vec<Compiled>),
+        events: &mut dyn Reporter,
+    ) -> Result<(), SearchError> {
+        let (setup, plan, batch) = (self.setup, self.plan, self.batch);
+        std::thread::scope(|scope| {
+            self.round(compiled::start(scope, setup, batch, plan, proposals), known, events)
+        })
+    }
+
+    /// Screens each candidate that compiles, has a first look at the speed of those that pass, then times the faster half
+    /// as long as it takes.
+    fn round(
+        &mut self,
+        proposals: Compiling,
         (history, kept): (&mut Vec<Trial>, &mut Vec<Compiled>),
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
-        let (before, of) = (history.len(), history.len() + proposals.len());
-        compiled::each(self.setup, self.plan, proposals, &mut |attempt| {
-            let (candidate, outcome) = match attempt {
+        let (before, of) = (history.len(), history.len() + proposals.of);
+        for attempt in proposals {
+            let (candidate, outcome) = match attempt? {
                 Err(failed) => failed,
                 Ok(compiled) => {
                     let outcome = self.judge.screen(&compiled.for_gate(self.folder)?)?;
@@ -133,8 +159,7 @@ impl Search<'_> {
                 }
             };
             history.push(Trial::new(candidate, outcome, self.workloads.len()));
-            Ok(())
-        })?;
+        }
         let trials = &mut history[before..];
         let all: Vec<usize> = (0..trials.len()).collect();
         self.time(trials, &all, kept, FEW)?;
@@ -200,6 +225,9 @@ impl Search<'_> {
             }
             gate.artifact != pace.artifact
         });
+        if gates.is_empty() {
+            return Ok(told);
+        }
         let (places, gates): (Vec<usize>, Vec<Candidate>) = gates.into_iter().unzip();
         let timed = self.judge.heat(pace, gates, axes, rounds)?;
         for (at, timed) in places.into_iter().zip(timed) {

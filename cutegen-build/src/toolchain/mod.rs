@@ -20,6 +20,6 @@ pub use headers::{HeaderFile, header_files};
 pub use install::{Installed, folder_of, install};
 pub use locate::{NvrtcLibrary, Toolchain, locate};
 pub use lock::{Group, Lock, Package, lock};
-pub use nvrtc::{Nvrtc, NvrtcFailure, NvrtcOutput, VIRTUAL_NAME, cuda_options};
+pub use nvrtc::{Nvrtc, NvrtcFailure, NvrtcOutput, VIRTUAL_NAME, cuda_options, use_headers};
 pub use places::Places;
 pub use stamp::{STAMP_FILE, Stamp};

@@ -18,6 +18,9 @@ const SUCCESS: Status = 0;
 const OUT_OF_MEMORY: Status = 1;
 const COMPILATION: Status = 6;
 
+/// Addresses for precompiled headers; all of CuTe takes 300 MB of them, and what is not used costs nothing.
+const HEADER_HEAP_BYTES: usize = 512 << 20;
+
 /// A loaded NVRTC.
 #[derive(Debug)]
 pub struct Nvrtc {
@@ -33,6 +36,14 @@ pub struct NvrtcOutput {
     pub cubin: Vec<u8>,
     /// Warnings and advisories.
     pub log: String,
+}
+
+impl NvrtcOutput {
+    /// Whether the headers were not read again.
+    #[must_use]
+    pub fn used_headers(&self) -> bool {
+        self.log.contains("using precompiled header file")
+    }
 }
 
 /// Why there is no cubin.
@@ -56,6 +67,12 @@ pub fn cuda_options(arch: &str, header_roots: &[PathBuf]) -> Vec<String> {
     options.extend(fixed.map(str::to_owned));
     options.extend(header_roots.iter().map(|root| format!("--include-path={}", root.display())));
     options
+}
+
+/// Takes what [`Nvrtc::precompile`] wrote. Where it does not fit a source, NVRTC says so and reads the headers.
+#[must_use]
+pub fn use_headers(precompiled: &Path) -> String {
+    format!("--use-pch={}", precompiled.display())
 }
 
 impl Nvrtc {
@@ -90,6 +107,30 @@ impl Nvrtc {
             OUT_OF_MEMORY => Err(NvrtcFailure::OutOfMemory),
             COMPILATION => Err(NvrtcFailure::Rejected { log: program.log()? }),
             other => Err(self.broken("nvrtcCompileProgram", other).into()),
+        }
+    }
+
+    /// Reads the headers that `source` includes, once, into `to`. [`Nvrtc::compile`] takes it with [`use_headers`] in this
+    /// process and its forks only, with these options, from sources that begin with the same directives.
+    pub fn precompile(&self, source: &str, options: &[String], to: &Path) -> Result<(), NvrtcFailure> {
+        type SetHeap = unsafe extern "C" fn(usize) -> Status;
+        type Created = unsafe extern "C" fn(Program) -> Status;
+        // SAFETY: takes a number; no headers have been precompiled yet, so the heap may move
+        let status = unsafe { self.function::<SetHeap>(c"nvrtcSetPCHHeapSize")?(HEADER_HEAP_BYTES) };
+        if status != SUCCESS {
+            return Err(self.broken("nvrtcSetPCHHeapSize", status).into());
+        }
+        let program = OpenProgram::create(self, source, VIRTUAL_NAME)?;
+        let option = format!("--create-pch={}", to.display());
+        match program.compile(&[&[option], options].concat())? {
+            SUCCESS => {}
+            COMPILATION => return Err(NvrtcFailure::Rejected { log: program.log()? }),
+            other => return Err(self.broken("nvrtcCompileProgram", other).into()),
+        }
+        // SAFETY: the handle is live
+        match unsafe { self.function::<Created>(c"nvrtcGetPCHCreateStatus")?(program.handle) } {
+            SUCCESS => Ok(()),
+            other => Err(self.broken("nvrtcGetPCHCreateStatus", other).into()),
         }
     }
 

@@ -191,6 +191,9 @@ static int attempt(const char* name, const char* secret, const char* outside, in
     return symlink(secret, "stderr.txt") == 0 && symlink(secret, "reply.json") == 0;
   }
   if (is("plant_pipe")) return mkfifo("pipe", 0600) == 0;
+  if (is("write_beside")) return creates("../planted");
+  if (is("spoil_headers")) { int fd = open("../headers.pch", O_WRONLY); if (fd >= 0) close(fd); return fd >= 0; }
+  if (is("write_to_brother")) return creates(outside);
   if (is("see_environment")) return getenv("CUTEGEN_ATTACK") != nullptr;
   return 0;
 }

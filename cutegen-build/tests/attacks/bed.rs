@@ -1,5 +1,5 @@
 //! What all attacks are tried on: a secret, a place outside, another process of the same user, and the attempts of
-//! native code, compiled three ways.
+//! native code, compiled four ways.
 
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
@@ -34,7 +34,7 @@ impl Bed {
     pub(crate) fn new() -> Bed {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
-        for name in ["headers/cute", "outside", "tool/bin", "by-name", "candidates"] {
+        for name in ["headers/cute", "outside", "tool/bin", "tool/lib", "by-name", "candidates"] {
             fs::create_dir_all(at(name)).expect("a folder");
         }
         // a string literal, so that a compiler that reads it can carry it on
@@ -68,6 +68,8 @@ impl Bed {
     fn compile_attempts(&self) {
         let tool = format!("{ATTEMPTS}\n{}", include_str!("tool.cpp"));
         compile_cpp(&tool, &self.at("tool/bin/c++"), &[]);
+        let nvrtc = format!("{ATTEMPTS}\n{}", include_str!("nvrtc.cpp"));
+        compile_cpp(&nvrtc, &self.at("tool/lib/libnvrtc.so"), &["-shared"]);
         let library = format!(
             "{ATTEMPTS}\nextern \"C\" int attack(const char* name, const char* secret, const char* outside, int sibling) {{
                return attempt(name, secret, outside, sibling);

@@ -11,10 +11,12 @@ mod bed;
 mod bench;
 #[path = "../evaluate/bodies.rs"]
 mod bodies;
+mod fork;
 #[path = "../evaluate/kernels.rs"]
 #[expect(dead_code, reason = "the kernels of another test; one is needed here")]
 mod kernels;
 mod modes;
+mod place;
 mod runner;
 mod source;
 mod tool;
@@ -22,7 +24,7 @@ mod tool;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use cutegen_build::compile::{WORKER_KIND, worker_main};
+use cutegen_build::compile::{WORKER_KIND, ZYGOTE_KIND, worker_main, zygote_main};
 use cutegen_build::evaluate::{RUN, VARIABLE};
 
 use bed::{Bed, Layer, SIBLING};
@@ -66,6 +68,7 @@ const OPEN_TO_ROOT: &[(&str, &str)] = &[("c++ taken over", "fork_bomb")];
 fn main() -> ExitCode {
     match std::env::var(VARIABLE).as_deref() {
         Ok(WORKER_KIND) => worker_main(),
+        Ok(ZYGOTE_KIND) => zygote_main(),
         Ok(RUN) => std::process::exit(cutegen_build::evaluate::runner::main()),
         Ok(SIBLING) => modes::sleep_as_sibling(),
         Ok(runner::DEVICE) => std::process::exit(runner::device()),
@@ -88,7 +91,8 @@ fn attack_all(mode: Mode, filters: &[String]) -> ExitCode {
     let start = Instant::now();
     let bed = Bed::new();
     modes::poison_environment(&bed);
-    let all = source::attacks().into_iter().chain(tool::attacks()).chain(runner::attacks());
+    let compilers = source::attacks().into_iter().chain(tool::attacks()).chain(fork::attacks());
+    let all = compilers.chain(runner::attacks());
     let is_wanted = |attack: &Attack| {
         let title = format!("{}/{}", attack.against, attack.name);
         filters.is_empty() || filters.iter().any(|filter| title.contains(filter))

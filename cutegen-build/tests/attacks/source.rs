@@ -3,9 +3,10 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cutegen_build::compile::{CompileFor, CompileJob, CompileOutcome, Limits, compile, compile_unguarded};
+use cutegen_build::compile::{CompileFor, CompileJob, CompileOutcome, Limits, compile_unguarded};
 
 use crate::bed::{Bed, CANARY, Layer, tight, without};
+use crate::place::{HEADERS, Place};
 use crate::{Attack, Came, Side};
 
 const FILES: &[Layer] = &[Layer::Guard, Layer::Landlock];
@@ -13,6 +14,8 @@ const FILES: &[Layer] = &[Layer::Guard, Layer::Landlock];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tool {
     Nvrtc,
+    /// NVRTC in a fork of a zygote.
+    Fork,
     Cxx,
 }
 
@@ -20,13 +23,23 @@ impl Tool {
     fn name(self) -> &'static str {
         match self {
             Tool::Nvrtc => "nvrtc",
+            Tool::Fork => "nvrtc in a fork",
             Tool::Cxx => "c++",
         }
     }
 
+    fn place(self, bed: &Bed, limits: Limits) -> Place {
+        let setup = bed.setup(limits);
+        match self {
+            Tool::Nvrtc | Tool::Cxx => Place::Alone(setup),
+            Tool::Fork => Place::fork(&setup),
+        }
+    }
+
     fn job(self, source: String) -> CompileJob {
+        let source = if self == Tool::Fork { format!("{HEADERS}// \n{source}") } else { source };
         let compile_for = match self {
-            Tool::Nvrtc => CompileFor::Cuda { arch: "sm_90a".to_owned() },
+            Tool::Nvrtc | Tool::Fork => CompileFor::Cuda { arch: "sm_90a".to_owned() },
             Tool::Cxx => CompileFor::Host {
                 triple: "x86_64-unknown-linux-gnu".to_owned(),
                 level: "x86-64-v3".to_owned(),
@@ -38,7 +51,7 @@ impl Tool {
     /// A kernel that holds the string which `text` is.
     fn holding(self, text: &str) -> String {
         match self {
-            Tool::Nvrtc => format!(
+            Tool::Nvrtc | Tool::Fork => format!(
                 "__device__ const char leak[] =\n{text}\n;\nextern \"C\" __global__ void k(char* p) {{ *p = leak[threadIdx.x]; }}\n"
             ),
             Tool::Cxx => format!(
@@ -50,7 +63,7 @@ impl Tool {
 
 pub(crate) fn attacks() -> Vec<Attack> {
     let mut all = Vec::new();
-    for tool in [Tool::Nvrtc, Tool::Cxx] {
+    for tool in [Tool::Nvrtc, Tool::Fork, Tool::Cxx] {
         all.extend(INCLUDES.iter().map(|(name, text)| reading(tool, name, text)));
         all.push(quoting(tool));
         all.push(probing(tool, "probe_by_has_include", |secret| {
@@ -108,17 +121,17 @@ fn quoting(tool: Tool) -> Attack {
 fn shown(tool: Tool, source: String, bed: &Bed, side: Side) -> Came {
     let job = tool.job(source);
     let told = |limits: Limits| {
-        let answer = compile_unguarded(&job, &bed.setup(limits)).expect("a hostile source is no error");
+        let answer = tool.place(bed, limits).unguarded(&job);
         answer.as_ref().is_ok_and(|raw| holds(&raw.bytes, CANARY)) || format!("{answer:?}").contains(CANARY)
     };
     Came::of(match side {
-        Side::On => front_door(&job, bed) || told(tight()),
+        Side::On => front_door(tool, &job, bed) || told(tight()),
         Side::Off => told(without(tight(), &[Layer::Landlock])),
     })
 }
 
-fn front_door(job: &CompileJob, bed: &Bed) -> bool {
-    match compile(job, &bed.setup(tight())).expect("a hostile source is no error") {
+fn front_door(tool: Tool, job: &CompileJob, bed: &Bed) -> bool {
+    match tool.place(bed, tight()).guarded(job) {
         CompileOutcome::Compiled(artifact) => holds(&artifact.bytes, CANARY),
         CompileOutcome::Failed(failure) => format!("{:?}", failure.diagnostics).contains(CANARY),
     }
@@ -135,12 +148,11 @@ fn probing(tool: Tool, name: &'static str, text: fn(&str) -> String) -> Attack {
             let job = tool.job(text(&bed.at(name).display().to_string()) + &tool.holding("\"x\""));
             match side {
                 Side::On => {
-                    let outcome = compile(&job, &bed.setup(tight())).expect("no error");
-                    matches!(outcome, CompileOutcome::Compiled(_))
+                    matches!(tool.place(bed, tight()).guarded(&job), CompileOutcome::Compiled(_))
                 }
                 Side::Off => {
                     let limits = without(tight(), &[Layer::Landlock]);
-                    compile_unguarded(&job, &bed.setup(limits)).expect("no error").is_ok()
+                    tool.place(bed, limits).unguarded(&job).is_ok()
                 }
             }
         });
@@ -161,8 +173,9 @@ fn lasting(tool: Tool, name: &'static str, source: &'static str) -> Attack {
             Side::On => short,
             Side::Off => Limits { wall: Duration::from_secs(6), ..without(short, &[Layer::Limits]) },
         };
+        let place = tool.place(bed, limits);
         let start = Instant::now();
-        let answer = compile_unguarded(&tool.job(source.to_owned()), &bed.setup(limits)).expect("no error");
+        let answer = place.unguarded(&tool.job(source.to_owned()));
         Came::of(answer.is_ok() || start.elapsed() > Duration::from_secs(5))
     })
 }
@@ -170,13 +183,13 @@ fn lasting(tool: Tool, name: &'static str, source: &'static str) -> Attack {
 fn large(tool: Tool) -> Attack {
     attack(tool, "output_bomb", &[Layer::Limits], move |bed, side| {
         let source = match tool {
-            Tool::Nvrtc => {
+            Tool::Nvrtc | Tool::Fork => {
                 "__device__ char big[4 << 20] = {1};\nextern \"C\" __global__ void k(char* p) { *p = big[threadIdx.x]; }"
             }
             Tool::Cxx => "extern \"C\" __attribute__((externally_visible)) const char k[4 << 20] = {1};",
         };
         let limits = if side == Side::On { tight() } else { without(tight(), &[Layer::Limits]) };
-        let answer = compile_unguarded(&tool.job(source.to_owned()), &bed.setup(limits)).expect("no error");
+        let answer = tool.place(bed, limits).unguarded(&tool.job(source.to_owned()));
         Came::of(answer.is_ok_and(|raw| raw.bytes.len() > 4 << 20))
     })
 }

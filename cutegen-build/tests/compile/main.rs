@@ -14,6 +14,7 @@ mod library;
 mod preludes;
 mod setup;
 mod templates;
+mod zygote;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -23,7 +24,7 @@ type Test = (&'static str, fn());
 
 fn main() -> ExitCode {
     if std::env::var_os(cutegen_build::compile::WORKER_VAR).is_some() {
-        cutegen_build::compile::worker_main();
+        cutegen_build::worker::become_worker_if_asked();
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         flat::TESTS,
         emulated::TESTS,
         templates::TESTS,
+        zygote::TESTS,
     ]
     .concat();
     let wanted =

@@ -5,7 +5,7 @@ mod serve;
 mod wire;
 
 use std::io::{BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use cutegen_spec::record::ReferenceOn;
@@ -53,6 +53,29 @@ pub(super) struct Judging {
     pub(super) reference: ReferenceOn,
 }
 
+/// What a judge holds results against, compiled.
+pub(super) struct Oracle {
+    /// The reference, where it is computed on the host.
+    reference: Option<PathBuf>,
+    device: Option<DeviceFiles>,
+}
+
+impl Oracle {
+    /// Compiles it into `folder`.
+    pub(super) fn compile(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<Self, SearchError> {
+        let device = match &plan.target {
+            Target::Host { .. } => None,
+            Target::Cuda { arch, .. } => Some(compiled::on_device(setup, plan, *arch, folder)?),
+        };
+        // the device has its own, but for what only the host can
+        let reference = match &device {
+            Some(DeviceFiles { reference: Some(_), .. }) => None,
+            Some(_) | None => Some(compiled::reference(setup, plan, folder)?),
+        };
+        Ok(Self { reference, device })
+    }
+}
+
 impl Judging {
     /// Compiles what the judge needs of ours into `folder`, and starts it.
     pub(super) fn start(
@@ -70,20 +93,22 @@ impl Judging {
         setup: &CompileSetup,
         plan: &Plan,
         folder: &Path,
+        tiles: Vec<i64>,
+        baseline: Candidate,
+    ) -> Result<Self, SearchError> {
+        Self::with(setup, plan, Oracle::compile(setup, plan, folder)?, tiles, baseline)
+    }
+
+    /// The same, with what is compiled already.
+    pub(super) fn with(
+        setup: &CompileSetup,
+        plan: &Plan,
+        oracle: Oracle,
         mut tiles: Vec<i64>,
         baseline: Candidate,
     ) -> Result<Self, SearchError> {
         tiles.sort_unstable();
         tiles.dedup();
-        let device = match &plan.target {
-            Target::Host { .. } => None,
-            Target::Cuda { arch, .. } => Some(compiled::on_device(setup, plan, *arch, folder)?),
-        };
-        // the device has its own, but for what only the host can
-        let reference = match &device {
-            Some(DeviceFiles { reference: Some(_), .. }) => None,
-            Some(_) | None => Some(compiled::reference(setup, plan, folder)?),
-        };
         let linker = match &plan.target {
             Target::Host { .. } => Some(setup.toolchain.need_cxx()?.program.clone()),
             Target::Cuda { .. } => None,
@@ -93,8 +118,8 @@ impl Judging {
             target: plan.target.clone(),
             workers: compiled::run_workers(setup, plan),
             linker,
-            reference,
-            device,
+            reference: oracle.reference,
+            device: oracle.device,
             tiles,
             baseline,
             libraries: compiled::vendor_folders(),

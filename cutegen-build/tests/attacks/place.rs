@@ -1,0 +1,45 @@
+//! Where an attacker's source is compiled: by a worker of its own, or in a fork of a zygote that has forked before.
+
+use cutegen_build::compile::{
+    Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, RawArtifact, compile,
+    compile_in, compile_unguarded, compile_unguarded_in,
+};
+
+/// Headers that a zygote has read; sources for its forks begin with them.
+pub(crate) const HEADERS: &str = "#include <cuda_fp16.h>\n";
+
+pub(crate) enum Place {
+    Alone(CompileSetup),
+    Fork(Batch),
+}
+
+impl Place {
+    /// A zygote that has compiled: what comes is not measured together with its start.
+    pub(crate) fn fork(setup: &CompileSetup) -> Place {
+        let batch = Batch::start(setup, "sm_90a", HEADERS).expect("a zygote starts");
+        let job = CompileJob {
+            source: format!("{HEADERS}// \nextern \"C\" __global__ void k() {{}}\n"),
+            entries: vec!["k".to_owned()],
+            compile_for: CompileFor::Cuda { arch: "sm_90a".to_owned() },
+        };
+        let first = compile_unguarded_in(&batch, &job).expect("a worker").expect("an artifact");
+        assert!(first.precompiled || first.bytes == b"nothing asked", "forks find the headers read");
+        Place::Fork(batch)
+    }
+
+    pub(crate) fn unguarded(&self, job: &CompileJob) -> Result<RawArtifact, CompileFailure> {
+        match self {
+            Place::Alone(setup) => compile_unguarded(job, setup),
+            Place::Fork(batch) => compile_unguarded_in(batch, job),
+        }
+        .expect("a hostile source is no error")
+    }
+
+    pub(crate) fn guarded(&self, job: &CompileJob) -> CompileOutcome {
+        match self {
+            Place::Alone(setup) => compile(job, setup),
+            Place::Fork(batch) => compile_in(batch, job),
+        }
+        .expect("a hostile source is no error")
+    }
+}
