@@ -2,6 +2,7 @@
 //! `tidy` fails when one is not.
 
 mod bench;
+mod buckets;
 mod candle;
 mod emit;
 mod min_gate;
