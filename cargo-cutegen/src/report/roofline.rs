@@ -187,8 +187,9 @@ impl Plot {
 
     /// Whether a number stands clear of every ceiling, and of what is written above it.
     fn is_clear(&self, ceilings: &Ceilings, units: &BTreeMap<&str, Unit>, (x, y): (f64, f64)) -> bool {
-        let fall = self.slope().to_radians().tan();
-        let (left, foot) = (self.x.at(self.ends[0].0), self.y.at(self.ends[0].0 * ceilings.bytes_per_s));
+        let (rate, fall) = (ceilings.bytes_per_s, self.slope().to_radians().tan());
+        let first = (self.ends[0].0).max(self.ends[1].0 / rate);
+        let (left, foot) = (self.x.at(first), self.y.at(first * rate));
         let flat: Vec<f64> = units.values().map(|unit| self.y.at(ceilings.flops_per_s(*unit))).collect();
         let passes = |line: f64| y - 12.0 > line || y < line - 28.0;
         [x - 7.0, x + 7.0].into_iter().all(|x| passes(foot + (x - left) * fall))
