@@ -28,6 +28,7 @@ pub struct Extent {
 impl Extent {
     /// Of a tensor at `address` whose elements take `element_bytes`.
     #[must_use]
+    #[inline]
     pub fn of<const R: usize>(address: u64, layout: &Layout<R>, element_bytes: usize) -> Self {
         let bytes = (layout.reach() as u64).saturating_mul(element_bytes as u64);
         Self { start: address, end: address.saturating_add(bytes) }
@@ -35,6 +36,7 @@ impl Extent {
 
     /// Whether both touch a byte.
     #[must_use]
+    #[inline]
     pub const fn overlaps(&self, other: &Self) -> bool {
         self.start < other.end && other.start < self.end
     }
@@ -43,6 +45,7 @@ impl Extent {
 impl Check {
     /// Checks that report this kernel's name.
     #[must_use]
+    #[inline]
     pub const fn new(kernel: &'static str) -> Self {
         Self { kernel }
     }
@@ -51,6 +54,7 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::AxisOutOfRange`], [`Error::AxisNotMultiple`].
+    #[inline]
     pub fn axis(
         self,
         axis: &'static str,
@@ -74,6 +78,7 @@ impl Check {
     /// # Errors
     /// [`Error::ShapeMismatch`], and [`Error::ViewLength`] or [`Error::ViewTooLarge`] for a view that
     /// never fitted its memory.
+    #[inline]
     pub fn shape<const R: usize>(
         self,
         argument: &'static str,
@@ -96,6 +101,7 @@ impl Check {
     }
 
     /// A view fits its memory.
+    #[inline]
     fn fits<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
         let kernel = self.kernel;
         match layout.fault() {
@@ -111,6 +117,7 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::NotContiguous`].
+    #[inline]
     pub fn row_major<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
         let (kernel, expected) = (self.kernel, layout.row_major_strides());
         match layout.first_other_stride(&expected) {
@@ -126,6 +133,7 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::StrideMismatch`].
+    #[inline]
     pub fn strides<const R: usize>(
         self,
         argument: &'static str,
@@ -169,6 +177,7 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::Overlap`].
+    #[inline]
     pub fn disjoint(
         self,
         outputs: &[(&'static str, Extent)],
@@ -187,6 +196,7 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::GridTooLarge`].
+    #[inline]
     pub fn grid(self, blocks: [usize; 3]) -> Result<[u32; 3], Error> {
         if (0..3).any(|d| blocks[d] > GRID_MAX[d]) {
             return Err(Error::GridTooLarge { kernel: self.kernel, blocks });
@@ -198,6 +208,7 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::GridTooLarge`], also where a count is negative or overflows.
+    #[inline]
     pub fn blocks(self, counts: [Int; 3]) -> Result<[u32; 3], Error> {
         self.grid(counts.map(Int::bytes))
     }
@@ -206,6 +217,7 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::Overflow`].
+    #[inline]
     pub fn count(self, what: &'static str, value: Int) -> Result<usize, Error> {
         let count = value.value().and_then(|value| usize::try_from(value).ok());
         count.ok_or(Error::Overflow { kernel: self.kernel, what })
@@ -215,6 +227,7 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::Overflow`].
+    #[inline]
     pub fn smem(self, bytes: Int) -> Result<u32, Error> {
         let count = bytes.value().and_then(|value| u32::try_from(value).ok());
         count.ok_or(Error::Overflow { kernel: self.kernel, what: "shared memory" })
@@ -236,6 +249,7 @@ impl Check {
 
 /// True where an axis is empty: the wrapper has nothing to do and returns `Ok`.
 #[must_use]
+#[inline]
 pub const fn any_zero(axes: &[usize]) -> bool {
     let mut i = 0;
     while i < axes.len() {
@@ -249,6 +263,7 @@ pub const fn any_zero(axes: &[usize]) -> bool {
 
 /// Whether all addresses are multiples of `bytes`.
 #[must_use]
+#[inline]
 pub fn all_aligned(bytes: usize, addresses: &[u64]) -> bool {
     addresses.iter().all(|address| address.is_multiple_of(bytes as u64))
 }

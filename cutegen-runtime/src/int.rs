@@ -22,42 +22,49 @@ pub struct Int(Option<i64>);
 impl Int {
     /// This integer.
     #[must_use]
+    #[inline]
     pub const fn new(value: i64) -> Self {
         Self(Some(value))
     }
 
     /// No integer: a property that isn't known here.
     #[must_use]
+    #[inline]
     pub const fn unknown() -> Self {
         Self(None)
     }
 
     /// The integer, if there is one.
     #[must_use]
+    #[inline]
     pub const fn value(self) -> Option<i64> {
         self.0
     }
 
     /// `a / b`, rounded up.
     #[must_use]
+    #[inline]
     pub fn ceil_div(self, by: Self) -> Self {
         self.with(by, |a, b| (b > 0).then(|| a.checked_add(b - 1).map(|sum| sum.div_euclid(b))).flatten())
     }
 
     /// The smaller.
     #[must_use]
+    #[inline]
     pub fn min(self, other: Self) -> Self {
         self.with(other, |a, b| Some(a.min(b)))
     }
 
     /// The larger.
     #[must_use]
+    #[inline]
     pub fn max(self, other: Self) -> Self {
         self.with(other, |a, b| Some(a.max(b)))
     }
 
     /// The bytes that a workspace part of this size takes: parts begin at multiples of 256.
     #[must_use]
+    #[inline]
     pub fn padded(self) -> Self {
         let padded = |bytes: i64| Some(bytes.checked_add(PART_ALIGN - 1)? / PART_ALIGN * PART_ALIGN);
         Self(self.0.filter(|bytes| *bytes >= 0).and_then(padded))
@@ -65,28 +72,33 @@ impl Int {
 
     /// As a number of bytes; more than any memory where there is none, so that asking for it fails.
     #[must_use]
+    #[inline]
     pub fn bytes(self) -> usize {
         self.0.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX)
     }
 
     /// Whether it is a multiple of `by`.
     #[must_use]
+    #[inline]
     pub fn is_multiple_of(self, by: i64) -> bool {
         self.0.is_some_and(|value| by > 0 && value.rem_euclid(by) == 0)
     }
 
     /// Whether it is `bound` or more.
     #[must_use]
+    #[inline]
     pub fn is_at_least(self, bound: i64) -> bool {
         self.0.is_some_and(|value| value >= bound)
     }
 
     /// Whether it is `bound` or less.
     #[must_use]
+    #[inline]
     pub fn is_at_most(self, bound: i64) -> bool {
         self.0.is_some_and(|value| value <= bound)
     }
 
+    #[inline]
     fn with(self, other: Self, apply: impl FnOnce(i64, i64) -> Option<i64>) -> Self {
         match (self.0, other.0) {
             (Some(a), Some(b)) => Self(apply(a, b)),
@@ -96,12 +108,14 @@ impl Int {
 }
 
 impl From<usize> for Int {
+    #[inline]
     fn from(value: usize) -> Self {
         Self(i64::try_from(value).ok())
     }
 }
 
 impl From<u32> for Int {
+    #[inline]
     fn from(value: u32) -> Self {
         Self(Some(i64::from(value)))
     }
@@ -112,12 +126,14 @@ macro_rules! operators {
         $(
             impl $trait for Int {
                 type Output = Int;
+                #[inline]
                 fn $method(self, other: Int) -> Int {
                     self.with(other, $apply)
                 }
             }
             impl $trait<i64> for Int {
                 type Output = Int;
+                #[inline]
                 fn $method(self, other: i64) -> Int {
                     self.with(Int::new(other), $apply)
                 }

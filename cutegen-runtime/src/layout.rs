@@ -33,6 +33,7 @@ pub enum Fault {
 impl<const R: usize> Layout<R> {
     /// A dense row-major layout over memory of `len` elements.
     #[must_use]
+    #[inline]
     pub fn row_major(shape: [usize; R], len: usize) -> Self {
         let fault = match product(&shape) {
             Some(expected) if expected == len => None,
@@ -44,6 +45,7 @@ impl<const R: usize> Layout<R> {
 
     /// A layout with given strides over memory of `len` elements.
     #[must_use]
+    #[inline]
     pub fn strided(shape: [usize; R], strides: [usize; R], len: usize) -> Self {
         let fault = match reach(&shape, &strides) {
             Some(expected) if expected <= len => None,
@@ -55,48 +57,56 @@ impl<const R: usize> Layout<R> {
 
     /// Extents, outermost first.
     #[must_use]
+    #[inline]
     pub const fn shape(&self) -> [usize; R] {
         self.shape
     }
 
     /// Distances between neighbours along each dimension, in elements.
     #[must_use]
+    #[inline]
     pub const fn strides(&self) -> [usize; R] {
         self.strides
     }
 
     /// What is wrong, if anything is.
     #[must_use]
+    #[inline]
     pub const fn fault(&self) -> Option<Fault> {
         self.fault
     }
 
     /// Number of elements addressed.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         product(&self.shape).unwrap_or(usize::MAX)
     }
 
     /// True where an extent is zero.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
     /// One more than the largest element offset: the memory that a kernel may touch, in elements.
     #[must_use]
+    #[inline]
     pub fn reach(&self) -> usize {
         reach(&self.shape, &self.strides).unwrap_or(usize::MAX)
     }
 
     /// The first dimension whose stride isn't `expected`, with that stride. Extents below 2 have no stride.
     #[must_use]
+    #[inline]
     pub fn first_other_stride(&self, expected: &[usize; R]) -> Option<usize> {
         (0..R).find(|&d| !self.is_empty() && self.shape[d] > 1 && self.strides[d] != expected[d])
     }
 
     /// Strides of a dense row-major tensor of this shape.
     #[must_use]
+    #[inline]
     pub fn row_major_strides(&self) -> [usize; R] {
         row_major_strides(&self.shape)
     }
@@ -140,6 +150,7 @@ impl<const R: usize> Layout<R> {
     }
 }
 
+#[inline]
 fn product(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
@@ -147,6 +158,7 @@ fn product(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent))
 }
 
+#[inline]
 fn reach(shape: &[usize], strides: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
@@ -157,6 +169,7 @@ fn reach(shape: &[usize], strides: &[usize]) -> Option<usize> {
     last.checked_add(1)
 }
 
+#[inline]
 fn row_major_strides<const R: usize>(shape: &[usize; R]) -> [usize; R] {
     let mut strides = [1_usize; R];
     for d in (1..R).rev() {

@@ -108,7 +108,13 @@ pub mod kernels {
                 // SAFETY: axes, shapes, strides, devices and overlap are checked above, and the bound arguments
                 // keep the memory, in stream order, past the launch.
                 let launched = unsafe {
-                    self.silu_mul_raw(
+                    self.silu_mul_dispatch(
+                        self.silu_mul_variant(
+                            args.n,
+                            bound_g.address(),
+                            bound_u.address(),
+                            bound_y.address(),
+                        ),
                         stream.cu_stream(),
                         bound_workspace.address(),
                         args.n,
@@ -145,12 +151,37 @@ pub mod kernels {
                     return Ok(());
                 }
                 self.silu_mul.bind()?;
+                let variant = self.silu_mul_variant(n, g, u, y);
+                // SAFETY: the caller's promise.
+                unsafe { self.silu_mul_dispatch(variant, stream, workspace, n, g, u, y) }
+            }
+
+            /// The variant that these arguments get.
+            fn silu_mul_variant(&self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr) -> usize {
                 if n >= 4096 && all_aligned(16, &[g, u, y]) {
-                    // SAFETY: the variant is eligible; the rest is the caller's promise.
-                    return unsafe { self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y) };
+                    return 0;
                 }
-                // SAFETY: eligible everywhere; the rest is the caller's promise.
-                unsafe { self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y) }
+                1
+            }
+
+            /// Launches a variant. The context is current, and the variant eligible.
+            unsafe fn silu_mul_dispatch(
+                &self,
+                variant: usize,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                n: usize,
+                g: CUdeviceptr,
+                u: CUdeviceptr,
+                y: CUdeviceptr,
+            ) -> Result<(), Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match variant {
+                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y),
+                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y),
+                    }
+                }
             }
 
             /// Variant 0, launch contract of `vector8`.

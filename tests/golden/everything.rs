@@ -219,7 +219,7 @@
                     &[("y", bound_y.extent()), ("z", bound_z.extent())],
                     &[("check", bound_check.extent()), ("w", bound_w.extent())],
                 )?;
-                let bytes = self.everything_workspace_bytes(
+                let variant = self.everything_variant(
                     m,
                     its_stream,
                     bound_check.address(),
@@ -227,14 +227,18 @@
                     bound_y.address(),
                     bound_z.address(),
                 );
-                let bound_workspace = order.workspace(workspace, bytes)?;
+                let bound_workspace = order.workspace(
+                    workspace, self.everything_bytes(variant, m, its_stream, twice),
+                )?;
                 // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
                 let launched = unsafe {
-                    self.everything_raw(
+                    self.everything_dispatch(
+                        variant,
                         stream.cu_stream(),
                         bound_workspace.address(),
                         m,
                         its_stream,
+                        twice,
                         bound_check.address(),
                         bound_w.address(),
                         bound_y.address(),
@@ -275,19 +279,11 @@
                 }
                 self.everything.bind()?;
                 let variant = self.everything_variant(m, its_stream, its_check, w, y, z);
-                // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
+                // SAFETY: the caller's promise.
                 unsafe {
-                    match variant {
-                        0 => self.everything_sm_90a_h200_split_2(
-                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
-                        ),
-                        1 => self.everything_sm_90a_h200_naive(
-                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
-                        ),
-                        _ => self.everything_sm_90a_naive(
-                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
-                        ),
-                    }
+                    self.everything_dispatch(
+                        variant, stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                    )
                 }
             }
 
@@ -302,7 +298,13 @@
                 z: CUdeviceptr,
             ) -> usize {
                 let twice = Int::bytes(Int::from(m) * 2);
-                let bytes = match self.everything_variant(m, its_stream, its_check, w, y, z) {
+                let variant = self.everything_variant(m, its_stream, its_check, w, y, z);
+                self.everything_bytes(variant, m, its_stream, twice)
+            }
+
+            /// Bytes of workspace of a variant.
+            fn everything_bytes(&self, variant: usize, m: usize, its_stream: usize, twice: usize) -> usize {
+                let bytes = match variant {
                     0 => Int::padded((Int::from(m) * 512) * 4) + Int::padded(Int::new(1024)),
                     1 => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
                     _ => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
@@ -334,6 +336,38 @@
                             return 0;
                         }
                         1
+                    }
+                }
+            }
+
+            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+            unsafe fn everything_dispatch(
+                &self,
+                variant: usize,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                its_stream: usize,
+                twice: usize,
+                its_check: CUdeviceptr,
+                w: CUdeviceptr,
+                y: CUdeviceptr,
+                z: CUdeviceptr,
+                eps: f32,
+                its_args: f64,
+            ) -> Result<(), Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match variant {
+                        0 => self.everything_sm_90a_h200_split_2(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
+                        1 => self.everything_sm_90a_h200_naive(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
+                        _ => self.everything_sm_90a_naive(
+                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        ),
                     }
                 }
             }

@@ -6,6 +6,9 @@
 // down_residual on host:x86_64-unknown-linux-gnu:x86-64-v3: key 7f521fde6e3830894de6b380428e5a8fbc583db2bd0d508a2b6c30ed2abaf3c5
 // silu_mul on sm_90a: key 09b0d7abcdcf89b74c6803e8d7dc7e5c1820dbaccd3a8184b445887c9469ed71
 // silu_mul on host:x86_64-unknown-linux-gnu:x86-64-v3: key 2762b71f7c98f3d9bb5b16424f2bdf8a6a26e06afba280014591d6e75a734b22
+// llama_norm on sm_90a: key a228384e9067d6ac37c5c4c2e4aeed5e8e65900d42d9da701990ebf646c00da1
+// llama_gate_up on sm_90a: key 3d613f47139a757966eae96f92cfa059d703c02af0fe46e8c309f697e0763064
+// llama_down on sm_90a: key c6c30c4c910eeece5c9e834ee93123211b76ff5d45197da27ec7c8b76c2f7c71
 
 ::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`.
@@ -25,24 +28,39 @@
 
         /// All kernels of this package, loaded into one context by [`load`].
         #[derive(Debug)]
-        pub struct Kernels { silu_mul: LoadedKernel, }
+        pub struct Kernels {
+            silu_mul: LoadedKernel,
+            llama_norm: LoadedKernel,
+            llama_gate_up: LoadedKernel,
+            llama_down: LoadedKernel,
+        }
 
         /// Checks device, driver and digests, and loads every kernel.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
-            Ok(Kernels { silu_mul: LoadedKernel::load(&device, &SILU_MUL)?, })
+            Ok(Kernels {
+                silu_mul: LoadedKernel::load(&device, &SILU_MUL)?,
+                llama_norm: LoadedKernel::load(&device, &LLAMA_NORM)?,
+                llama_gate_up: LoadedKernel::load(&device, &LLAMA_GATE_UP)?,
+                llama_down: LoadedKernel::load(&device, &LLAMA_DOWN)?,
+            })
         }
 
         impl Kernels {
             /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
-            /// align it, none needs more than these 0 bytes.
+            /// align it, none needs more than these 234881024 bytes.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
-                Workspace::with_bytes(stream, 0)
+                Workspace::with_bytes(stream, 234881024)
             }
 
             /// What is loaded, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
-                Vec::from([self.silu_mul.explain()])
+                Vec::from([
+                    self.silu_mul.explain(),
+                    self.llama_norm.explain(),
+                    self.llama_gate_up.explain(),
+                    self.llama_down.explain(),
+                ])
             }
         }
 
@@ -50,6 +68,12 @@
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 10534];
 
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
+
+            static cutegen_example_app_0_1_0_3d613f47139a7579_naive: [u8; 12204];
+
+            static cutegen_example_app_0_1_0_a228384e9067d6ac_naive: [u8; 12258];
+
+            static cutegen_example_app_0_1_0_c6c30c4c910eeece_naive: [u8; 11358];
         }
 
         /// Arguments of [`Kernels::silu_mul`].
@@ -144,13 +168,12 @@
                 check.disjoint(
                     &[("y", bound_y.extent())], &[("g", bound_g.extent()), ("u", bound_u.extent())],
                 )?;
-                let bytes = self.silu_mul_workspace_bytes(
-                    n, bound_g.address(), bound_u.address(), bound_y.address(),
-                );
-                let bound_workspace = order.workspace(workspace, bytes)?;
+                let variant = self.silu_mul_variant(n, bound_g.address(), bound_u.address(), bound_y.address());
+                let bound_workspace = order.workspace(workspace, 0)?;
                 // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
                 let launched = unsafe {
-                    self.silu_mul_raw(
+                    self.silu_mul_dispatch(
+                        variant,
                         stream.cu_stream(),
                         bound_workspace.address(),
                         n,
@@ -186,13 +209,8 @@
                 }
                 self.silu_mul.bind()?;
                 let variant = self.silu_mul_variant(n, g, u, y);
-                // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
-                unsafe {
-                    match variant {
-                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y),
-                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y),
-                    }
-                }
+                // SAFETY: the caller's promise.
+                unsafe { self.silu_mul_dispatch(variant, stream, workspace, n, g, u, y) }
             }
 
             /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes and addresses.
@@ -210,6 +228,26 @@
                     return 0;
                 }
                 1
+            }
+
+            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+            unsafe fn silu_mul_dispatch(
+                &self,
+                variant: usize,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                n: usize,
+                g: CUdeviceptr,
+                u: CUdeviceptr,
+                y: CUdeviceptr,
+            ) -> Result<(), Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match variant {
+                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y),
+                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y),
+                    }
+                }
             }
 
             /// Launch contract of variant 0 for `sm_90a`, `vector8`.
@@ -264,6 +302,725 @@
                 let mut params = params![g, u, y, param_n];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.silu_mul.launch(1, 0, stream, &config, &mut params)? };
+                Ok(())
+            }
+        }
+
+        /// Arguments of [`Kernels::llama_norm`].
+        ///
+        /// ```text
+        /// a[m, d] = cast(bf16, x[m, d] + r[m, d])
+        /// s[m, d] = a[m, d]
+        /// y[m, d] = rms_norm(d, a[m, d], eps) * w[d]
+        /// ```
+        #[derive(Debug)]
+        pub struct LlamaNorm<'a> {
+            /// Axis, 1..=8192.
+            pub m: usize,
+            /// Input, `bf16[m, d]` with d = 4096.
+            pub x: CudaView<'a, bf16, 2>,
+            /// Input, `bf16[m, d]` with d = 4096.
+            pub r: CudaView<'a, bf16, 2>,
+            /// Weights, `bf16[d]` with d = 4096: the same values at every launch.
+            pub w: CudaView<'a, bf16, 1>,
+            /// Output, `bf16[m, d]` with d = 4096.
+            pub s: CudaViewMut<'a, bf16, 2>,
+            /// Output, `bf16[m, d]` with d = 4096.
+            pub y: CudaViewMut<'a, bf16, 2>,
+            /// Scalar, `f32`.
+            pub eps: f32,
+        }
+
+        static LLAMA_NORM: KernelEntry = KernelEntry {
+            kernel: "llama_norm",
+            targets: &[TargetEntry {
+                arch: "sm_90a",
+                variants: &[VariantEntry {
+                    about: Variant {
+                        name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "",
+                    },
+                    artifact: Artifact {
+                        // SAFETY: linked from this package's archive, constant, of this length.
+                        stored: unsafe { &cutegen_example_app_0_1_0_a228384e9067d6ac_naive },
+                        compressed: false,
+                        sha256: "0eacb06395545dcf99deba68ba982f1d219ab44ee5776254f84d2563dec85540",
+                        len: 12258,
+                    },
+                    min_driver: 580,
+                    steps: &[
+                        Step {
+                            entry: "cutegen_0eacb06395545dcf_0",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        },
+                        Step {
+                            entry: "cutegen_0eacb06395545dcf_1",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        },
+                        Step {
+                            entry: "cutegen_0eacb06395545dcf_2",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        },
+                    ],
+                }],
+            }],
+        };
+
+        impl Kernels {
+            /// ```text
+            /// a[m, d] = cast(bf16, x[m, d] + r[m, d])
+            /// s[m, d] = a[m, d]
+            /// y[m, d] = rms_norm(d, a[m, d], eps) * w[d]
+            /// ```
+            ///
+            /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            pub fn llama_norm(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaNorm<'_>,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_norm");
+                let m = args.m;
+                check.axis("m", m, 1, 8192, 1)?;
+                check.shape("x", args.x.layout(), [m, 4096])?;
+                check.row_major("x", args.x.layout())?;
+                check.shape("r", args.r.layout(), [m, 4096])?;
+                check.row_major("r", args.r.layout())?;
+                check.shape("w", args.w.layout(), [4096])?;
+                check.row_major("w", args.w.layout())?;
+                check.shape("s", args.s.layout(), [m, 4096])?;
+                check.row_major("s", args.s.layout())?;
+                check.shape("y", args.y.layout(), [m, 4096])?;
+                check.row_major("y", args.y.layout())?;
+                if args.s.layout().is_empty() && args.y.layout().is_empty() {
+                    return Ok(());
+                }
+                let order = Order::begin(&self.llama_norm, stream)?;
+                let bound_x = order.read("x", args.x)?;
+                let bound_r = order.read("r", args.r)?;
+                let bound_w = order.read("w", args.w)?;
+                let bound_s = order.write("s", args.s)?;
+                let bound_y = order.write("y", args.y)?;
+                check.disjoint(
+                    &[("s", bound_s.extent()), ("y", bound_y.extent())],
+                    &[("x", bound_x.extent()), ("r", bound_r.extent()), ("w", bound_w.extent())],
+                )?;
+                let variant = self.llama_norm_variant(
+                    m,
+                    bound_x.address(),
+                    bound_r.address(),
+                    bound_w.address(),
+                    bound_s.address(),
+                    bound_y.address(),
+                );
+                let bound_workspace = order.workspace(workspace, self.llama_norm_bytes(variant, m))?;
+                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                let launched = unsafe {
+                    self.llama_norm_dispatch(
+                        variant,
+                        stream.cu_stream(),
+                        bound_workspace.address(),
+                        m,
+                        bound_x.address(),
+                        bound_r.address(),
+                        bound_w.address(),
+                        bound_s.address(),
+                        bound_y.address(),
+                        args.eps,
+                    )
+                };
+                order.finish(launched, (bound_workspace, bound_x, bound_r, bound_w, bound_s, bound_y))
+            }
+
+            /// [`Self::llama_norm`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
+            /// that of a tensor as [`LlamaNorm`] describes it, dense and row-major where no strides are
+            /// said, aligned to its element, alive until the stream has passed the launch; what is written
+            /// overlaps nothing.
+            /// `workspace` is aligned to 256 bytes and has [`Self::llama_norm_workspace_bytes`]. Order is
+            /// the caller's.
+            pub unsafe fn llama_norm_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                x: CUdeviceptr,
+                r: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                y: CUdeviceptr,
+                eps: f32,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_norm");
+                if any_zero(&[m, 4096]) && any_zero(&[m, 4096]) {
+                    return Ok(());
+                }
+                self.llama_norm.bind()?;
+                let variant = self.llama_norm_variant(m, x, r, w, s, y);
+                // SAFETY: the caller's promise.
+                unsafe { self.llama_norm_dispatch(variant, stream, workspace, m, x, r, w, s, y, eps) }
+            }
+
+            /// Bytes of workspace that [`Self::llama_norm_raw`] needs for these axes and addresses.
+            pub fn llama_norm_workspace_bytes(
+                &self, m: usize, x: CUdeviceptr, r: CUdeviceptr, w: CUdeviceptr, s: CUdeviceptr, y: CUdeviceptr,
+            ) -> usize {
+                let variant = self.llama_norm_variant(m, x, r, w, s, y);
+                self.llama_norm_bytes(variant, m)
+            }
+
+            /// Bytes of workspace of a variant.
+            fn llama_norm_bytes(&self, variant: usize, m: usize) -> usize {
+                let bytes = match variant {
+                    _ => Int::padded(Int::new(4) * Int::from(m)),
+                };
+                Int::bytes(bytes)
+            }
+
+            /// The variant that these arguments get, counted through all targets.
+            fn llama_norm_variant(
+                &self, m: usize, x: CUdeviceptr, r: CUdeviceptr, w: CUdeviceptr, s: CUdeviceptr, y: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+
+            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+            unsafe fn llama_norm_dispatch(
+                &self,
+                variant: usize,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                x: CUdeviceptr,
+                r: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                y: CUdeviceptr,
+                eps: f32,
+            ) -> Result<(), Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match variant {
+                        _ => self.llama_norm_sm_90a_naive(stream, workspace, m, x, r, w, s, y, eps),
+                    }
+                }
+            }
+
+            /// Launch contract of variant 0 for `sm_90a`, `naive`.
+            unsafe fn llama_norm_sm_90a_naive(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                x: CUdeviceptr,
+                r: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                y: CUdeviceptr,
+                eps: f32,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_norm");
+                let param_m = m as i64;
+                let param_d: i64 = 4096;
+                let part_0 = workspace;
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.llama_norm.launch(0, 0, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m), Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.llama_norm.launch(0, 1, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.llama_norm.launch(0, 2, stream, &config, &mut params)? };
+                Ok(())
+            }
+        }
+
+        /// Arguments of [`Kernels::llama_gate_up`].
+        ///
+        /// ```text
+        /// g[m, f] = sum(d, y[m, d] * wg[f, d])
+        /// u[m, f] = sum(d, y[m, d] * wu[f, d])
+        /// h[m, f] = silu(g[m, f]) * u[m, f]
+        /// ```
+        #[derive(Debug)]
+        pub struct LlamaGateUp<'a> {
+            /// Axis, 1..=2048.
+            pub m: usize,
+            /// Input, `bf16[m, d]` with d = 4096.
+            pub y: CudaView<'a, bf16, 2>,
+            /// Weights, `bf16[f, d]` with f = 14336, d = 4096: the same values at every launch.
+            pub wg: CudaView<'a, bf16, 2>,
+            /// Weights, `bf16[f, d]` with f = 14336, d = 4096: the same values at every launch.
+            pub wu: CudaView<'a, bf16, 2>,
+            /// Output, `bf16[m, f]` with f = 14336.
+            pub h: CudaViewMut<'a, bf16, 2>,
+        }
+
+        static LLAMA_GATE_UP: KernelEntry = KernelEntry {
+            kernel: "llama_gate_up",
+            targets: &[TargetEntry {
+                arch: "sm_90a",
+                variants: &[VariantEntry {
+                    about: Variant {
+                        name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "",
+                    },
+                    artifact: Artifact {
+                        // SAFETY: linked from this package's archive, constant, of this length.
+                        stored: unsafe { &cutegen_example_app_0_1_0_3d613f47139a7579_naive },
+                        compressed: false,
+                        sha256: "890b08274f27dcf26b613e51d2747ce83518c134389f886d85368db6e7ee532f",
+                        len: 12204,
+                    },
+                    min_driver: 580,
+                    steps: &[
+                        Step {
+                            entry: "cutegen_890b08274f27dcf2_0",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        },
+                        Step {
+                            entry: "cutegen_890b08274f27dcf2_1",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        },
+                        Step {
+                            entry: "cutegen_890b08274f27dcf2_2",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        },
+                    ],
+                }],
+            }],
+        };
+
+        impl Kernels {
+            /// ```text
+            /// g[m, f] = sum(d, y[m, d] * wg[f, d])
+            /// u[m, f] = sum(d, y[m, d] * wu[f, d])
+            /// h[m, f] = silu(g[m, f]) * u[m, f]
+            /// ```
+            ///
+            /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            pub fn llama_gate_up(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaGateUp<'_>,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_gate_up");
+                let m = args.m;
+                check.axis("m", m, 1, 2048, 1)?;
+                check.shape("y", args.y.layout(), [m, 4096])?;
+                check.row_major("y", args.y.layout())?;
+                check.shape("wg", args.wg.layout(), [14336, 4096])?;
+                check.row_major("wg", args.wg.layout())?;
+                check.shape("wu", args.wu.layout(), [14336, 4096])?;
+                check.row_major("wu", args.wu.layout())?;
+                check.shape("h", args.h.layout(), [m, 14336])?;
+                check.row_major("h", args.h.layout())?;
+                if args.h.layout().is_empty() {
+                    return Ok(());
+                }
+                let order = Order::begin(&self.llama_gate_up, stream)?;
+                let bound_y = order.read("y", args.y)?;
+                let bound_wg = order.read("wg", args.wg)?;
+                let bound_wu = order.read("wu", args.wu)?;
+                let bound_h = order.write("h", args.h)?;
+                check.disjoint(
+                    &[("h", bound_h.extent())],
+                    &[("y", bound_y.extent()), ("wg", bound_wg.extent()), ("wu", bound_wu.extent())],
+                )?;
+                let variant = self.llama_gate_up_variant(
+                    m, bound_y.address(), bound_wg.address(), bound_wu.address(), bound_h.address(),
+                );
+                let bound_workspace = order.workspace(workspace, self.llama_gate_up_bytes(variant, m))?;
+                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                let launched = unsafe {
+                    self.llama_gate_up_dispatch(
+                        variant,
+                        stream.cu_stream(),
+                        bound_workspace.address(),
+                        m,
+                        bound_y.address(),
+                        bound_wg.address(),
+                        bound_wu.address(),
+                        bound_h.address(),
+                    )
+                };
+                order.finish(launched, (bound_workspace, bound_y, bound_wg, bound_wu, bound_h))
+            }
+
+            /// [`Self::llama_gate_up`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
+            /// that of a tensor as [`LlamaGateUp`] describes it, dense and row-major where no strides are
+            /// said, aligned to its element, alive until the stream has passed the launch; what is written
+            /// overlaps nothing.
+            /// `workspace` is aligned to 256 bytes and has [`Self::llama_gate_up_workspace_bytes`]. Order is
+            /// the caller's.
+            pub unsafe fn llama_gate_up_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                y: CUdeviceptr,
+                wg: CUdeviceptr,
+                wu: CUdeviceptr,
+                h: CUdeviceptr,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_gate_up");
+                if any_zero(&[m, 14336]) {
+                    return Ok(());
+                }
+                self.llama_gate_up.bind()?;
+                let variant = self.llama_gate_up_variant(m, y, wg, wu, h);
+                // SAFETY: the caller's promise.
+                unsafe { self.llama_gate_up_dispatch(variant, stream, workspace, m, y, wg, wu, h) }
+            }
+
+            /// Bytes of workspace that [`Self::llama_gate_up_raw`] needs for these axes and addresses.
+            pub fn llama_gate_up_workspace_bytes(
+                &self, m: usize, y: CUdeviceptr, wg: CUdeviceptr, wu: CUdeviceptr, h: CUdeviceptr,
+            ) -> usize {
+                let variant = self.llama_gate_up_variant(m, y, wg, wu, h);
+                self.llama_gate_up_bytes(variant, m)
+            }
+
+            /// Bytes of workspace of a variant.
+            fn llama_gate_up_bytes(&self, variant: usize, m: usize) -> usize {
+                let bytes = match variant {
+                    _ => Int::padded(
+                        (Int::new(4) * Int::from(m)) * 14336
+                    ) + Int::padded((Int::new(4) * Int::from(m)) * 14336),
+                };
+                Int::bytes(bytes)
+            }
+
+            /// The variant that these arguments get, counted through all targets.
+            fn llama_gate_up_variant(
+                &self, m: usize, y: CUdeviceptr, wg: CUdeviceptr, wu: CUdeviceptr, h: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+
+            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+            unsafe fn llama_gate_up_dispatch(
+                &self,
+                variant: usize,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                y: CUdeviceptr,
+                wg: CUdeviceptr,
+                wu: CUdeviceptr,
+                h: CUdeviceptr,
+            ) -> Result<(), Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match variant {
+                        _ => self.llama_gate_up_sm_90a_naive(stream, workspace, m, y, wg, wu, h),
+                    }
+                }
+            }
+
+            /// Launch contract of variant 0 for `sm_90a`, `naive`.
+            unsafe fn llama_gate_up_sm_90a_naive(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                y: CUdeviceptr,
+                wg: CUdeviceptr,
+                wu: CUdeviceptr,
+                h: CUdeviceptr,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_gate_up");
+                let param_m = m as i64;
+                let param_f: i64 = 14336;
+                let param_d: i64 = 4096;
+                let part_0 = workspace;
+                let part_1 = workspace + check.count(
+                    "workspace", Int::padded((Int::new(4) * Int::from(m)) * 14336),
+                )? as u64;
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.llama_gate_up.launch(0, 0, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.llama_gate_up.launch(0, 1, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.llama_gate_up.launch(0, 2, stream, &config, &mut params)? };
+                Ok(())
+            }
+        }
+
+        /// Arguments of [`Kernels::llama_down`].
+        ///
+        /// `z[m, d] = sum(f, h[m, f] * w[d, f]) + s[m, d]`
+        #[derive(Debug)]
+        pub struct LlamaDown<'a> {
+            /// Axis, 1..=2048.
+            pub m: usize,
+            /// Input, `bf16[m, f]` with f = 14336.
+            pub h: CudaView<'a, bf16, 2>,
+            /// Weights, `bf16[d, f]` with d = 4096, f = 14336: the same values at every launch.
+            pub w: CudaView<'a, bf16, 2>,
+            /// Input, `bf16[m, d]` with d = 4096.
+            pub s: CudaView<'a, bf16, 2>,
+            /// Output, `bf16[m, d]` with d = 4096.
+            pub z: CudaViewMut<'a, bf16, 2>,
+        }
+
+        static LLAMA_DOWN: KernelEntry = KernelEntry {
+            kernel: "llama_down",
+            targets: &[TargetEntry {
+                arch: "sm_90a",
+                variants: &[VariantEntry {
+                    about: Variant {
+                        name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "",
+                    },
+                    artifact: Artifact {
+                        // SAFETY: linked from this package's archive, constant, of this length.
+                        stored: unsafe { &cutegen_example_app_0_1_0_c6c30c4c910eeece_naive },
+                        compressed: false,
+                        sha256: "0d15dfb9dbd09b8c8b003b28d2475328b3434cae2940b5a77f7b0c90b5b9a526",
+                        len: 11358,
+                    },
+                    min_driver: 580,
+                    steps: &[
+                        Step {
+                            entry: "cutegen_0d15dfb9dbd09b8c_0",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        },
+                        Step {
+                            entry: "cutegen_0d15dfb9dbd09b8c_1",
+                            dynamic_smem_max: 0,
+                            nonportable_cluster: false,
+                        },
+                    ],
+                }],
+            }],
+        };
+
+        impl Kernels {
+            /// `z[m, d] = sum(f, h[m, f] * w[d, f]) + s[m, d]`
+            ///
+            /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            pub fn llama_down(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaDown<'_>,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_down");
+                let m = args.m;
+                check.axis("m", m, 1, 2048, 1)?;
+                check.shape("h", args.h.layout(), [m, 14336])?;
+                check.row_major("h", args.h.layout())?;
+                check.shape("w", args.w.layout(), [4096, 14336])?;
+                check.row_major("w", args.w.layout())?;
+                check.shape("s", args.s.layout(), [m, 4096])?;
+                check.row_major("s", args.s.layout())?;
+                check.shape("z", args.z.layout(), [m, 4096])?;
+                check.row_major("z", args.z.layout())?;
+                if args.z.layout().is_empty() {
+                    return Ok(());
+                }
+                let order = Order::begin(&self.llama_down, stream)?;
+                let bound_h = order.read("h", args.h)?;
+                let bound_w = order.read("w", args.w)?;
+                let bound_s = order.read("s", args.s)?;
+                let bound_z = order.write("z", args.z)?;
+                check.disjoint(
+                    &[("z", bound_z.extent())],
+                    &[("h", bound_h.extent()), ("w", bound_w.extent()), ("s", bound_s.extent())],
+                )?;
+                let variant = self.llama_down_variant(
+                    m, bound_h.address(), bound_w.address(), bound_s.address(), bound_z.address(),
+                );
+                let bound_workspace = order.workspace(workspace, self.llama_down_bytes(variant, m))?;
+                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                let launched = unsafe {
+                    self.llama_down_dispatch(
+                        variant,
+                        stream.cu_stream(),
+                        bound_workspace.address(),
+                        m,
+                        bound_h.address(),
+                        bound_w.address(),
+                        bound_s.address(),
+                        bound_z.address(),
+                    )
+                };
+                order.finish(launched, (bound_workspace, bound_h, bound_w, bound_s, bound_z))
+            }
+
+            /// [`Self::llama_down`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
+            /// that of a tensor as [`LlamaDown`] describes it, dense and row-major where no strides are
+            /// said, aligned to its element, alive until the stream has passed the launch; what is written
+            /// overlaps nothing.
+            /// `workspace` is aligned to 256 bytes and has [`Self::llama_down_workspace_bytes`]. Order is
+            /// the caller's.
+            pub unsafe fn llama_down_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                h: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                z: CUdeviceptr,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_down");
+                if any_zero(&[m, 4096]) {
+                    return Ok(());
+                }
+                self.llama_down.bind()?;
+                let variant = self.llama_down_variant(m, h, w, s, z);
+                // SAFETY: the caller's promise.
+                unsafe { self.llama_down_dispatch(variant, stream, workspace, m, h, w, s, z) }
+            }
+
+            /// Bytes of workspace that [`Self::llama_down_raw`] needs for these axes and addresses.
+            pub fn llama_down_workspace_bytes(
+                &self, m: usize, h: CUdeviceptr, w: CUdeviceptr, s: CUdeviceptr, z: CUdeviceptr,
+            ) -> usize {
+                let variant = self.llama_down_variant(m, h, w, s, z);
+                self.llama_down_bytes(variant, m)
+            }
+
+            /// Bytes of workspace of a variant.
+            fn llama_down_bytes(&self, variant: usize, m: usize) -> usize {
+                let bytes = match variant {
+                    _ => Int::padded((Int::new(4) * Int::from(m)) * 4096),
+                };
+                Int::bytes(bytes)
+            }
+
+            /// The variant that these arguments get, counted through all targets.
+            fn llama_down_variant(
+                &self, m: usize, h: CUdeviceptr, w: CUdeviceptr, s: CUdeviceptr, z: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+
+            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+            unsafe fn llama_down_dispatch(
+                &self,
+                variant: usize,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                h: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                z: CUdeviceptr,
+            ) -> Result<(), Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match variant {
+                        _ => self.llama_down_sm_90a_naive(stream, workspace, m, h, w, s, z),
+                    }
+                }
+            }
+
+            /// Launch contract of variant 0 for `sm_90a`, `naive`.
+            unsafe fn llama_down_sm_90a_naive(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                h: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                z: CUdeviceptr,
+            ) -> Result<(), Error> {
+                let check = Check::new("llama_down");
+                let param_m = m as i64;
+                let param_d: i64 = 4096;
+                let param_f: i64 = 14336;
+                let part_0 = workspace;
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![h, w, s, z, param_m, param_d, param_f, part_0];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.llama_down.launch(0, 0, stream, &config, &mut params)? };
+                let config = LaunchConfig {
+                    grid: check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?,
+                    block: [256, 1, 1],
+                    ..LaunchConfig::default()
+                };
+                let mut params = params![h, w, s, z, param_m, param_d, param_f, part_0];
+                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                unsafe { self.llama_down.launch(0, 1, stream, &config, &mut params)? };
                 Ok(())
             }
         }

@@ -215,7 +215,7 @@
                         ("kind", bound_kind.extent()),
                     ],
                 )?;
-                let bytes = self.scatter_workspace_bytes(
+                let variant = self.scatter_variant(
                     t,
                     n,
                     d,
@@ -229,10 +229,11 @@
                     bound_kept.address(),
                     bound_total.address(),
                 );
-                let bound_workspace = order.workspace(workspace, bytes)?;
+                let bound_workspace = order.workspace(workspace, self.scatter_bytes(variant, t, n, d, ldx))?;
                 // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
                 let launched = unsafe {
-                    self.scatter_raw(
+                    self.scatter_dispatch(
+                        variant,
                         stream.cu_stream(),
                         bound_workspace.address(),
                         t,
@@ -299,13 +300,25 @@
                 let variant = self.scatter_variant(
                     t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
                 );
-                // SAFETY: the chosen variant is eligible; the rest is the caller's promise.
+                // SAFETY: the caller's promise.
                 unsafe {
-                    match variant {
-                        _ => self.scatter_sm_90a_naive(
-                            stream, workspace, t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
-                        ),
-                    }
+                    self.scatter_dispatch(
+                        variant,
+                        stream,
+                        workspace,
+                        t,
+                        n,
+                        d,
+                        ldx,
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                    )
                 }
             }
 
@@ -325,9 +338,15 @@
                 kept: CUdeviceptr,
                 total: CUdeviceptr,
             ) -> usize {
-                let bytes = match self.scatter_variant(
+                let variant = self.scatter_variant(
                     t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
-                ) {
+                );
+                self.scatter_bytes(variant, t, n, d, ldx)
+            }
+
+            /// Bytes of workspace of a variant.
+            fn scatter_bytes(&self, variant: usize, t: usize, n: usize, d: usize, ldx: usize) -> usize {
+                let bytes = match variant {
                     _ => Int::padded(Int::new(4) * Int::from(t)) + Int::padded(Int::new(8)),
                 };
                 Int::bytes(bytes)
@@ -350,6 +369,35 @@
                 total: CUdeviceptr,
             ) -> usize {
                 0
+            }
+
+            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+            unsafe fn scatter_dispatch(
+                &self,
+                variant: usize,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                t: usize,
+                n: usize,
+                d: usize,
+                ldx: usize,
+                x: CUdeviceptr,
+                scale: CUdeviceptr,
+                slot: CUdeviceptr,
+                kind: CUdeviceptr,
+                cache: CUdeviceptr,
+                code: CUdeviceptr,
+                kept: CUdeviceptr,
+                total: CUdeviceptr,
+            ) -> Result<(), Error> {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match variant {
+                        _ => self.scatter_sm_90a_naive(
+                            stream, workspace, t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
+                        ),
+                    }
+                }
             }
 
             /// Launch contract of variant 0 for `sm_90a`, `naive`.

@@ -5,6 +5,9 @@
 // gate_up: a stub, without kernels
 // down_residual: a stub, without kernels
 // silu_mul: a stub, without kernels
+// llama_norm: a stub, without kernels
+// llama_gate_up: a stub, without kernels
+// llama_down: a stub, without kernels
 // everything: a stub, without kernels
 // scatter: a stub, without kernels
 
@@ -92,6 +95,190 @@
             /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes and addresses.
             pub fn silu_mul_workspace_bytes(
                 &self, n: usize, g: CUdeviceptr, u: CUdeviceptr, y: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+        }
+
+        /// Arguments of [`Kernels::llama_norm`].
+        ///
+        /// ```text
+        /// a[m, d] = cast(bf16, x[m, d] + r[m, d])
+        /// s[m, d] = a[m, d]
+        /// y[m, d] = rms_norm(d, a[m, d], eps) * w[d]
+        /// ```
+        #[derive(Debug)]
+        pub struct LlamaNorm<'a> {
+            /// Axis, 1..=8192.
+            pub m: usize,
+            /// Input, `bf16[m, d]` with d = 4096.
+            pub x: CudaView<'a, bf16, 2>,
+            /// Input, `bf16[m, d]` with d = 4096.
+            pub r: CudaView<'a, bf16, 2>,
+            /// Weights, `bf16[d]` with d = 4096: the same values at every launch.
+            pub w: CudaView<'a, bf16, 1>,
+            /// Output, `bf16[m, d]` with d = 4096.
+            pub s: CudaViewMut<'a, bf16, 2>,
+            /// Output, `bf16[m, d]` with d = 4096.
+            pub y: CudaViewMut<'a, bf16, 2>,
+            /// Scalar, `f32`.
+            pub eps: f32,
+        }
+
+        impl Kernels {
+            /// ```text
+            /// a[m, d] = cast(bf16, x[m, d] + r[m, d])
+            /// s[m, d] = a[m, d]
+            /// y[m, d] = rms_norm(d, a[m, d], eps) * w[d]
+            /// ```
+            ///
+            /// Launches on `stream` and returns.
+            pub fn llama_norm(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaNorm<'_>,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "llama_norm" })
+            }
+
+            /// [`Self::llama_norm`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// As the build that carries kernels says.
+            pub unsafe fn llama_norm_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                x: CUdeviceptr,
+                r: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                y: CUdeviceptr,
+                eps: f32,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "llama_norm" })
+            }
+
+            /// Bytes of workspace that [`Self::llama_norm_raw`] needs for these axes and addresses.
+            pub fn llama_norm_workspace_bytes(
+                &self,
+                m: usize,
+                x: CUdeviceptr,
+                r: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                y: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+        }
+
+        /// Arguments of [`Kernels::llama_gate_up`].
+        ///
+        /// ```text
+        /// g[m, f] = sum(d, y[m, d] * wg[f, d])
+        /// u[m, f] = sum(d, y[m, d] * wu[f, d])
+        /// h[m, f] = silu(g[m, f]) * u[m, f]
+        /// ```
+        #[derive(Debug)]
+        pub struct LlamaGateUp<'a> {
+            /// Axis, 1..=2048.
+            pub m: usize,
+            /// Input, `bf16[m, d]` with d = 4096.
+            pub y: CudaView<'a, bf16, 2>,
+            /// Weights, `bf16[f, d]` with f = 14336, d = 4096: the same values at every launch.
+            pub wg: CudaView<'a, bf16, 2>,
+            /// Weights, `bf16[f, d]` with f = 14336, d = 4096: the same values at every launch.
+            pub wu: CudaView<'a, bf16, 2>,
+            /// Output, `bf16[m, f]` with f = 14336.
+            pub h: CudaViewMut<'a, bf16, 2>,
+        }
+
+        impl Kernels {
+            /// ```text
+            /// g[m, f] = sum(d, y[m, d] * wg[f, d])
+            /// u[m, f] = sum(d, y[m, d] * wu[f, d])
+            /// h[m, f] = silu(g[m, f]) * u[m, f]
+            /// ```
+            ///
+            /// Launches on `stream` and returns.
+            pub fn llama_gate_up(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaGateUp<'_>,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "llama_gate_up" })
+            }
+
+            /// [`Self::llama_gate_up`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// As the build that carries kernels says.
+            pub unsafe fn llama_gate_up_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                y: CUdeviceptr,
+                wg: CUdeviceptr,
+                wu: CUdeviceptr,
+                h: CUdeviceptr,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "llama_gate_up" })
+            }
+
+            /// Bytes of workspace that [`Self::llama_gate_up_raw`] needs for these axes and addresses.
+            pub fn llama_gate_up_workspace_bytes(
+                &self, m: usize, y: CUdeviceptr, wg: CUdeviceptr, wu: CUdeviceptr, h: CUdeviceptr,
+            ) -> usize {
+                0
+            }
+        }
+
+        /// Arguments of [`Kernels::llama_down`].
+        ///
+        /// `z[m, d] = sum(f, h[m, f] * w[d, f]) + s[m, d]`
+        #[derive(Debug)]
+        pub struct LlamaDown<'a> {
+            /// Axis, 1..=2048.
+            pub m: usize,
+            /// Input, `bf16[m, f]` with f = 14336.
+            pub h: CudaView<'a, bf16, 2>,
+            /// Weights, `bf16[d, f]` with d = 4096, f = 14336: the same values at every launch.
+            pub w: CudaView<'a, bf16, 2>,
+            /// Input, `bf16[m, d]` with d = 4096.
+            pub s: CudaView<'a, bf16, 2>,
+            /// Output, `bf16[m, d]` with d = 4096.
+            pub z: CudaViewMut<'a, bf16, 2>,
+        }
+
+        impl Kernels {
+            /// `z[m, d] = sum(f, h[m, f] * w[d, f]) + s[m, d]`
+            ///
+            /// Launches on `stream` and returns.
+            pub fn llama_down(
+                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaDown<'_>,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "llama_down" })
+            }
+
+            /// [`Self::llama_down`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Safety
+            /// As the build that carries kernels says.
+            pub unsafe fn llama_down_raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                m: usize,
+                h: CUdeviceptr,
+                w: CUdeviceptr,
+                s: CUdeviceptr,
+                z: CUdeviceptr,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: "llama_down" })
+            }
+
+            /// Bytes of workspace that [`Self::llama_down_raw`] needs for these axes and addresses.
+            pub fn llama_down_workspace_bytes(
+                &self, m: usize, h: CUdeviceptr, w: CUdeviceptr, s: CUdeviceptr, z: CUdeviceptr,
             ) -> usize {
                 0
             }

@@ -9,7 +9,7 @@ use cutegen_spec::lock::Lock;
 use cutegen_tests::{Ran, cutegen, install_toolchain, run, scratch, workspace, write};
 
 const GPU: &str = "sm_90a";
-/// The committed kernel for a GPU, and the file of its naive variant.
+/// A committed kernel for a GPU, and the file of its naive variant.
 const KERNEL: &str = "silu_mul";
 const SOURCE: &str = "naive.cu";
 const SEAL: &str = "# sha256 of the lines below: ";
@@ -103,7 +103,7 @@ fn stored_gpu_sources_compile_to_the_locked_bytes() {
     let ran = on(&workspace().join("example-app"), &["verify", "--rebuild", "--target", GPU]);
     exits(&ran, 0);
     let rebuilt = ran.stdout.lines().filter(|line| line.ends_with("rebuilt to the locked bytes"));
-    assert_eq!(rebuilt.count(), 2, "the tuned and the naive variant:\n{}", ran.stdout);
+    assert_eq!(rebuilt.count(), 6, "two tuned and four naive variants:\n{}", ran.stdout);
     assert!(!ran.stdout.contains("host"), "--target leaves host entries out:\n{}", ran.stdout);
 }
 
@@ -112,7 +112,7 @@ fn a_changed_source_alone_is_refused() {
     install_toolchain();
     let copy = Copy::of_example("verify-changed-alone");
     copy.change_a_token();
-    let ran = copy.run(&["verify", "--rebuild", "--target", GPU]);
+    let ran = copy.run(&["verify", "--rebuild", "--target", GPU, KERNEL]);
     exits(&ran, 1);
     assert!(ran.stderr.contains(SOURCE), "{}", ran.stderr);
     assert!(!ran.stdout.contains("rebuilt to the locked bytes"), "{}", ran.stdout);
@@ -125,7 +125,7 @@ fn a_changed_source_with_every_digest_made_again_is_found() {
     let [was, is] = copy.change_a_token();
     copy.forge(GPU, |record| record.replace(&was, &is));
     exits(&copy.run(&["check"]), 0); // nothing but a compiler can tell
-    let ran = copy.run(&["verify", "--rebuild", "--target", GPU]);
+    let ran = copy.run(&["verify", "--rebuild", "--target", GPU, KERNEL]);
     exits(&ran, 1);
     assert!(ran.stderr.contains("naive: differs: sha256 "), "{}", ran.stderr);
     assert_eq!(ran.stdout.matches("rebuilt to the locked bytes").count(), 1, "{}", ran.stdout);
@@ -196,7 +196,11 @@ fn without_a_gpu_nothing_is_judged() {
 fn committed_kernels_check() {
     let example = workspace().join("example-app");
     exits(&on(&example, &["check"]), 0);
-    exits(&on(&example, &["check", "--tuned"]), 0);
+    let tuned = ["rms_norm", "gate_up", "down_residual", KERNEL, "llama_norm"];
+    exits(&on(&example, &[&["check", "--tuned"], &tuned[..]].concat()), 0);
+    let ran = on(&example, &["check", "--tuned"]);
+    exits(&ran, 1);
+    assert!(ran.stderr.contains("run: cargo cutegen tune llama_gate_up"), "{}", ran.stderr);
     exits(&library(&workspace().join("kernel-specs"), &workspace().join("cache")), 0);
 }
 
@@ -243,7 +247,7 @@ fn check_tuned_fails_on_what_no_search_has_tuned() {
     assert!(missing.stderr.contains("run: cargo cutegen lock twice"), "{}", missing.stderr);
     exits(&copy.run(&["lock", "twice"]), 0);
     exits(&copy.run(&["check"]), 0);
-    let untuned = copy.run(&["check", "--tuned"]);
+    let untuned = copy.run(&["check", "--tuned", "twice"]);
     exits(&untuned, 1);
     assert!(untuned.stderr.contains("run: cargo cutegen tune twice"), "{}", untuned.stderr);
 }

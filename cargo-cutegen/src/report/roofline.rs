@@ -75,7 +75,8 @@ fn drawing(points: &[Point<'_>], ceilings: Option<&Ceilings>, families: &[(usize
     if let Some(ceilings) = ceilings {
         svg += &plot.ceilings(ceilings, &units);
     }
-    svg += &plot.points(points, families);
+    let is_clear = |spot| ceilings.is_none_or(|ceilings| plot.is_clear(ceilings, &units, spot));
+    svg += &plot.points(points, families, is_clear);
     svg + "</svg>"
 }
 
@@ -184,12 +185,28 @@ impl Plot {
         format!("<line class=\"ceiling\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>")
     }
 
-    fn points(&self, points: &[Point<'_>], families: &[(usize, &str)]) -> String {
+    /// Whether a number stands clear of every ceiling, and of what is written above it.
+    fn is_clear(&self, ceilings: &Ceilings, units: &BTreeMap<&str, Unit>, (x, y): (f64, f64)) -> bool {
+        let (rate, fall) = (ceilings.bytes_per_s, self.slope().to_radians().tan());
+        let first = (self.ends[0].0).max(self.ends[1].0 / rate);
+        let (left, foot) = (self.x.at(first), self.y.at(first * rate));
+        let flat: Vec<f64> = units.values().map(|unit| self.y.at(ceilings.flops_per_s(*unit))).collect();
+        let passes = |line: f64| y - 12.0 > line || y < line - 28.0;
+        [x - 7.0, x + 7.0].into_iter().all(|x| passes(foot + (x - left) * fall))
+            && flat.into_iter().all(passes)
+    }
+
+    fn points(
+        &self,
+        points: &[Point<'_>],
+        families: &[(usize, &str)],
+        is_clear: impl Fn((f64, f64)) -> bool,
+    ) -> String {
         let places: Vec<(f64, f64)> = points
             .iter()
             .map(|point| (self.x.at(point.spot.intensity()), self.y.at(point.spot.flops_per_s())))
             .collect();
-        let numbers = labels(&places);
+        let numbers = labels(&places, is_clear);
         let mut svg = String::new();
         for (number, (point, (x, y))) in points.iter().zip(&places).enumerate() {
             let family = point.entry.plan.family.name();
@@ -209,8 +226,9 @@ impl Plot {
     }
 }
 
-/// Where the numbers of points stand: beside them where there is room, else nowhere; the table has them all.
-fn labels(places: &[(f64, f64)]) -> Vec<Option<(f64, f64)>> {
+/// Where the numbers of points stand: beside them where there is room, clear of the ceilings if that can be, else nowhere;
+/// the table has them all.
+fn labels(places: &[(f64, f64)], is_clear: impl Fn((f64, f64)) -> bool) -> Vec<Option<(f64, f64)>> {
     const AROUND: [(f64, f64); 6] =
         [(11.0, -5.0), (11.0, 12.0), (-11.0, -5.0), (-11.0, 12.0), (0.0, -9.0), (0.0, 17.0)];
     let mut taken: Vec<(f64, f64)> = places.iter().map(|(x, y)| (*x, y + 4.0)).collect();
@@ -221,7 +239,8 @@ fn labels(places: &[(f64, f64)]) -> Vec<Option<(f64, f64)>> {
                 (spot.0 - other.0).abs() >= APART.0 * 0.7 || (spot.1 - other.1).abs() >= APART.1 * 0.8
             })
         };
-        let label = AROUND.iter().map(|(dx, dy)| (x + dx, y + dy)).find(is_free);
+        let free: Vec<_> = AROUND.iter().map(|(dx, dy)| (x + dx, y + dy)).filter(is_free).collect();
+        let label = free.iter().find(|spot| is_clear(**spot)).or(free.first()).copied();
         taken.extend(label);
         found.push(label);
     }
@@ -308,15 +327,20 @@ mod tests {
     fn numbers_do_not_cover_one_another() {
         let crowd: Vec<(f64, f64)> =
             (0..30).map(|at| (100.0 + f64::from(at % 6), 100.0 + f64::from(at / 6))).collect();
-        let found = labels(&crowd);
+        let found = labels(&crowd, |_| true);
         assert!(found[0].is_some() && found.iter().any(Option::is_none), "some have no room");
         let placed: Vec<(f64, f64)> = found.into_iter().flatten().collect();
         for (at, one) in placed.iter().enumerate() {
             let apart = |other: &(f64, f64)| (one.0 - other.0).abs() > 10.0 || (one.1 - other.1).abs() > 8.0;
             assert!(placed[at + 1..].iter().all(apart), "{placed:?}");
         }
-        let alone = labels(&[(100.0, 100.0), (300.0, 100.0)]);
-        assert_eq!(alone, [Some((111.0, 95.0)), Some((311.0, 95.0))]);
+        let two = [(100.0, 100.0), (300.0, 100.0)];
+        assert_eq!(labels(&two, |_| true), [Some((111.0, 95.0)), Some((311.0, 95.0))]);
+        assert_eq!(
+            labels(&two, |(x, y)| x > 200.0 || y > 100.0),
+            [Some((111.0, 112.0)), Some((311.0, 95.0))]
+        );
+        assert_eq!(labels(&two, |_| false)[0], Some((111.0, 95.0)), "beside a line rather than nowhere");
     }
 
     #[test]

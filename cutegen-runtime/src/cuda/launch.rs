@@ -7,6 +7,7 @@
 
 use cudarc::driver::{DriverError, result, sys};
 use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
 
 use super::tma::{TensorMap, TiledTensor};
 
@@ -45,22 +46,23 @@ impl Default for LaunchConfig {
 impl LaunchConfig {
     /// Threads of a block.
     #[must_use]
+    #[inline]
     pub const fn threads(&self) -> u32 {
         self.block[0] * self.block[1] * self.block[2]
     }
 }
 
-/// Attributes of one launch, in place: a launch allocates nothing.
+/// Attributes of one launch, in place: a launch allocates nothing, and writes only those that it asks for.
 struct Attributes {
-    list: [sys::CUlaunchAttribute; 3],
+    list: [MaybeUninit<sys::CUlaunchAttribute>; 3],
     count: u32,
 }
 
 impl Attributes {
+    #[inline]
     fn of(config: &LaunchConfig) -> Self {
         use sys::CUlaunchAttributeID_enum as Id;
-        let unset = attribute(Id::CU_LAUNCH_ATTRIBUTE_IGNORE, |_| {});
-        let mut attributes = Self { list: [unset; 3], count: 0 };
+        let mut attributes = Self { list: [MaybeUninit::uninit(); 3], count: 0 };
         if config.cluster != [1; 3] {
             let [x, y, z] = config.cluster;
             attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, |value| {
@@ -78,11 +80,13 @@ impl Attributes {
         attributes
     }
 
+    #[inline]
     fn push(&mut self, attribute: sys::CUlaunchAttribute) {
-        self.list[self.count as usize] = attribute;
+        self.list[self.count as usize].write(attribute);
         self.count += 1;
     }
 
+    #[inline]
     fn config(&mut self, config: &LaunchConfig, stream: CUstream) -> sys::CUlaunchConfig {
         sys::CUlaunchConfig {
             gridDimX: config.grid[0],
@@ -93,12 +97,13 @@ impl Attributes {
             blockDimZ: config.block[2],
             sharedMemBytes: config.dynamic_smem,
             hStream: stream,
-            attrs: self.list.as_mut_ptr(),
+            attrs: self.list.as_mut_ptr().cast(),
             numAttrs: self.count,
         }
     }
 }
 
+#[inline]
 fn attribute(
     id: sys::CUlaunchAttributeID,
     set: impl FnOnce(&mut sys::CUlaunchAttributeValue),
@@ -117,6 +122,7 @@ fn attribute(
 /// `function` and `stream` are live and of the current context. `params[i]` points at a value of the type of
 /// the kernel's i-th parameter, and there is one for each. Memory that the kernel touches through them stays
 /// allocated until it ends, and nothing else uses it in a conflicting way.
+#[inline]
 pub unsafe fn launch(
     function: CUfunction,
     stream: CUstream,
@@ -308,8 +314,8 @@ mod tests {
         let all = LaunchConfig { cluster: [2, 1, 1], pdl: true, cooperative: true, ..plain };
         let mut attributes = Attributes::of(&all);
         assert_eq!(attributes.count, 3);
-        // SAFETY: the first attribute is the cluster's.
-        let cluster = unsafe { attributes.list[0].value.clusterDim };
+        // SAFETY: the first of three attributes is the cluster's.
+        let cluster = unsafe { attributes.list[0].assume_init().value.clusterDim };
         assert_eq!((cluster.x, cluster.y, cluster.z), (2, 1, 1));
         let raw = attributes.config(&all, std::ptr::null_mut());
         assert_eq!((raw.gridDimX, raw.blockDimY, raw.numAttrs), (4, 4, 3));

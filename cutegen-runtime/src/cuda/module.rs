@@ -125,6 +125,7 @@ impl LoadedKernel {
 
     /// The kernel's name.
     #[must_use]
+    #[inline]
     pub fn kernel(&self) -> &'static str {
         self.entry.kernel
     }
@@ -137,6 +138,7 @@ impl LoadedKernel {
 
     /// The device that it was loaded on.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -156,6 +158,7 @@ impl LoadedKernel {
     ///
     /// # Errors
     /// What the driver says, also of earlier work that cudarc couldn't report.
+    #[inline]
     pub fn bind(&self) -> Result<(), Error> {
         self.device.context.bind_to_thread().map_err(self.failed("cuCtxSetCurrent"))
     }
@@ -167,6 +170,7 @@ impl LoadedKernel {
     ///
     /// # Safety
     /// As for [`launch::launch`].
+    #[inline]
     pub unsafe fn launch(
         &self,
         variant: usize,
@@ -283,6 +287,7 @@ impl LoadedKernel {
         Ok(answer)
     }
 
+    #[inline]
     fn failed(&self, call: &'static str) -> impl FnOnce(DriverError) -> Error + use<> {
         Error::cuda(self.entry.kernel, call)
     }

@@ -2,6 +2,7 @@
 //! what touched the memory before and record the use after. Guards are held past the launch.
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut, SyncOnDrop};
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::launch::CUdeviceptr;
@@ -17,6 +18,8 @@ pub struct Order<'s> {
     kernel: &'static str,
     context: &'s Arc<CudaContext>,
     stream: &'s Arc<CudaStream>,
+    /// Whether the stream is being captured, once something had to know.
+    captured: Cell<Option<bool>>,
 }
 
 /// An argument taken for a launch. Dropping it, after the launch, records the use.
@@ -31,12 +34,14 @@ pub struct Bound<'a> {
 impl Bound<'_> {
     /// Where the tensor begins.
     #[must_use]
+    #[inline]
     pub const fn address(&self) -> CUdeviceptr {
         self.address
     }
 
     /// The bytes that the kernel may touch.
     #[must_use]
+    #[inline]
     pub const fn extent(&self) -> Extent {
         self.extent
     }
@@ -47,8 +52,10 @@ impl<'s> Order<'s> {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::CaptureNeedsTrackingOff`], or what the driver says.
+    #[inline]
     pub fn begin(loaded: &'s LoadedKernel, stream: &'s Arc<CudaStream>) -> Result<Self, Error> {
-        let order = Self { kernel: loaded.kernel(), context: &loaded.device().context, stream };
+        let (kernel, context) = (loaded.kernel(), &loaded.device().context);
+        let order = Self { kernel, context, stream, captured: Cell::new(None) };
         stream.context().bind_to_thread().map_err(Error::cuda(order.kernel, "cuCtxSetCurrent"))?;
         order.admit("stream", stream.context())?;
         Ok(order)
@@ -58,6 +65,7 @@ impl<'s> Order<'s> {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::CaptureNeedsTrackingOff`], or what the driver says.
+    #[inline]
     pub fn read<'a, T, const R: usize>(
         &self,
         argument: &'static str,
@@ -77,6 +85,7 @@ impl<'s> Order<'s> {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::CaptureNeedsTrackingOff`], or what the driver says.
+    #[inline]
     pub fn write<'a, T, const R: usize>(
         &self,
         argument: &'static str,
@@ -97,12 +106,14 @@ impl<'s> Order<'s> {
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::WorkspaceTooSmallInCapture`],
     /// [`Error::WorkspaceOfOtherStreamInCapture`], or what the driver says.
+    #[inline]
     pub fn workspace<'a>(&self, workspace: &'a mut Workspace, bytes: usize) -> Result<Bound<'a>, Error>
     where
         's: 'a,
     {
         self.admit("workspace", workspace.stream().context())?;
-        let Some(memory) = workspace.ready(self.kernel, self.stream, bytes)? else {
+        let ready = workspace.ready(self.kernel, self.stream, bytes, || self.capturing())?;
+        let Some(memory) = ready else {
             let nothing = Extent { start: 0, end: 0 };
             return Ok(Bound { address: 0, extent: nothing, _guard: SyncOnDrop::Record(None) });
         };
@@ -117,22 +128,38 @@ impl<'s> Order<'s> {
     ///
     /// # Errors
     /// `launched`'s, or what the driver says.
+    #[inline]
     pub fn finish<B>(self, launched: Result<(), Error>, arguments: B) -> Result<(), Error> {
         drop(arguments);
+        if !self.stream.context().is_managing_stream_synchronization() {
+            return launched; // then no use was recorded
+        }
         let recorded = self.stream.context().check_err();
         launched.and(recorded.map_err(Error::cuda(self.kernel, "cuEventRecord")))
     }
 
     /// An argument's context is the kernels', and doesn't track events into a graph being captured.
+    #[inline]
     fn admit(&self, argument: &'static str, context: &Arc<CudaContext>) -> Result<(), Error> {
         let kernel = self.kernel;
         if context != self.context {
             let (expected, found) = (self.context.ordinal(), context.ordinal());
             return Err(Error::WrongDevice { kernel, argument, expected, found });
         }
-        if context.is_managing_stream_synchronization() && capturing(kernel, self.stream)? {
+        if context.is_managing_stream_synchronization() && self.capturing()? {
             return Err(Error::CaptureNeedsTrackingOff { kernel });
         }
         Ok(())
+    }
+
+    /// Whether the stream is being captured: the driver is asked once a call.
+    #[inline]
+    fn capturing(&self) -> Result<bool, Error> {
+        if let Some(known) = self.captured.get() {
+            return Ok(known);
+        }
+        let found = capturing(self.kernel, self.stream)?;
+        self.captured.set(Some(found));
+        Ok(found)
     }
 }

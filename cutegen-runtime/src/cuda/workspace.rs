@@ -55,7 +55,8 @@ impl Workspace {
     /// # Errors
     /// The driver's; [`Error::WorkspaceTooSmallInCapture`] while that stream is being captured.
     pub fn reserve(&mut self, bytes: usize) -> Result<(), Error> {
-        self.ready("workspace", &Arc::clone(&self.stream), bytes).map(|_| ())
+        let stream = Arc::clone(&self.stream);
+        self.ready("workspace", &stream, bytes, || capturing("workspace", &stream)).map(|_| ())
     }
 
     /// Makes the workspace large enough for a launch on `stream` and ordered after its last use.
@@ -64,13 +65,14 @@ impl Workspace {
         kernel: &'static str,
         stream: &Arc<CudaStream>,
         bytes: usize,
+        capturing: impl FnOnce() -> Result<bool, Error>,
     ) -> Result<Option<&mut CudaSlice<u8>>, Error> {
         if bytes == 0 {
             return Ok(None);
         }
         let found = self.bytes();
         let moved = *self.stream != **stream;
-        let capturing = capturing(kernel, stream)?;
+        let capturing = capturing()?;
         if capturing && bytes > found {
             return Err(Error::WorkspaceTooSmallInCapture { kernel, needed: bytes, found });
         }

@@ -14,6 +14,8 @@ const UNSAFE_OWNERS: &[&str] = &[
     "cutegen-build/src/compile/",
     "cutegen-build/src/evaluate/",
     "cutegen-build/src/emit/",
+    // captures, two streams, a raw launch to compare with
+    "example-app/src/bin/",
     "tests/",
 ];
 

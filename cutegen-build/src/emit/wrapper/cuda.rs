@@ -11,7 +11,7 @@ use super::args::{self, Module, doc, math};
 use super::dispatch::{self, Ahead};
 use super::expr::number;
 use super::kernel::{Kernel, Name, Side, ident, once};
-use super::{Pieces, entry, launch, says, stub};
+use super::{Pieces, entry, launch, raw, says, stub};
 use crate::emit::Error;
 
 /// What all kernels share: imports, the loaded kernels, their workspace, the linked symbols.
@@ -61,7 +61,8 @@ pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
     if matches!(kernel.cuda, Side::Stub) {
         return Ok(Pieces { items: vec![arguments, stub::cuda_kernel(kernel)], methods: Vec::new() });
     }
-    let mut methods = vec![call(kernel), raw(kernel), variant(kernel)];
+    let mut methods = vec![call(kernel)];
+    methods.extend(raw::methods(kernel));
     methods.extend(launch::variants(kernel, Module::Cuda)?);
     Ok(Pieces { items: vec![arguments, entry::kernel_entry(kernel)], methods })
 }
@@ -147,8 +148,9 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let (outputs, inputs) = (extents(true), extents(false));
     let axes: Vec<&Name> = spec.run_time_axes().map(|i| &names.local_axes[i]).collect();
     let scalars = names.scalars.iter().map(|field| quote!(args.#field));
-    let (raw, bytes) = (format_ident!("{function}_raw"), format_ident!("{function}_workspace_bytes"));
-    let [docs, checks] = [docs, checks].map(once);
+    let (choose, dispatch) = (format_ident!("{function}_variant"), format_ident!("{function}_dispatch"));
+    let (bytes, open) = (raw::bytes_of(kernel), raw::open_axes(kernel));
+    let [docs, checks, bytes] = [docs, checks, bytes].map(once);
     quote! {
         #docs
         #promises
@@ -162,14 +164,15 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
             let order = Order::begin(&self.#function, stream)?;
             #(#binds)*
             check.disjoint(&[#(#outputs),*], &[#(#inputs),*])?;
-            let bytes = self.#bytes(#(#axes,)* #(#bounds.address()),*);
-            let bound_workspace = order.workspace(workspace, bytes)?;
+            let variant = self.#choose(#(#axes,)* #(#bounds.address()),*);
+            let bound_workspace = order.workspace(workspace, #bytes)?;
             #[doc = " SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]
             let launched = unsafe {
-                self.#raw(
+                self.#dispatch(
+                    variant,
                     stream.cu_stream(),
                     bound_workspace.address(),
-                    #(#axes,)* #(#bounds.address(),)* #(#scalars,)*
+                    #open #(#bounds.address(),)* #(#scalars,)*
                 )
             };
             order.finish(launched, (bound_workspace, #(#bounds),*))
@@ -192,152 +195,4 @@ pub(super) fn promises(kernel: &Kernel<'_>) -> (TokenStream, TokenStream) {
         &lines,
     ]);
     (docs, quote!(unsafe))
-}
-
-/// The unchecked call, and the workspace that it needs.
-fn raw(kernel: &Kernel<'_>) -> TokenStream {
-    let (spec, names) = (kernel.spec, &kernel.names);
-    let (function, arguments, title) = (&names.function, &names.arguments, spec.name.as_str());
-    let (raw, choose) = (format_ident!("{function}_raw"), format_ident!("{function}_variant"));
-    let docs = doc(&[
-        &format!("[`Self::{function}`] over raw handles, for memory and streams that another library owns."),
-        "",
-        "# Safety",
-        "`stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is",
-        &format!(
-            "that of a tensor as [`{arguments}`] describes it, dense and row-major where no strides are"
-        ),
-        "said, aligned to its element, alive until the stream has passed the launch; what is written",
-        "overlaps nothing.",
-        &format!(
-            "`workspace` is aligned to 256 bytes and has [`Self::{function}_workspace_bytes`]. Order is"
-        ),
-        "the caller's.",
-    ]);
-    let (declared, passed) = (raw_params(kernel), addressed(kernel));
-    let scalars = scalar_params(kernel);
-    let derived = args::derived(kernel);
-    let empty = args::nothing_to_do_raw(kernel);
-    let open = kernel.open_axes().map(|i| &names.local_axes[i]);
-    let (tensors, scalar_names) = (&names.local_tensors, &names.local_scalars);
-    let all = quote!(stream, workspace, #(#open,)* #(#tensors,)* #(#scalar_names,)*);
-    let functions: Vec<&Name> = kernel.cuda.answers().iter().flat_map(|answer| &answer.functions).collect();
-    let arms = arms(functions.iter().map(|function| quote!(self.#function(#all))));
-    let bytes = workspace_bytes(kernel);
-    let [docs, declared, scalars, derived, empty, passed, arms, bytes] =
-        [docs, declared, scalars, derived, empty, passed, arms, bytes].map(once);
-    quote! {
-        #docs
-        pub unsafe fn #raw(
-            &self,
-            stream: CUstream,
-            workspace: CUdeviceptr,
-            #declared
-            #scalars
-        ) -> Result<(), Error> {
-            let check = Check::new(#title);
-            #derived
-            #empty
-            self.#function.bind()?;
-            let variant = self.#choose(#passed);
-            #[doc = " SAFETY: the chosen variant is eligible; the rest is the caller's promise."]
-            unsafe { match variant { #arms } }
-        }
-        #bytes
-    }
-}
-
-fn workspace_bytes(kernel: &Kernel<'_>) -> TokenStream {
-    let function = &kernel.names.function;
-    let (name, choose) = (format_ident!("{function}_workspace_bytes"), format_ident!("{function}_variant"));
-    let docs = doc(&[&format!(
-        "Bytes of workspace that [`Self::{function}_raw`] needs for these axes and addresses."
-    )]);
-    let (declared, passed, scope) = (raw_params(kernel), addressed(kernel), args::scope(kernel));
-    let variants = kernel.cuda.answers().iter().flat_map(|answer| &answer.record.variants);
-    let sizes: Vec<Option<TokenStream>> =
-        variants.map(|v| dispatch::workspace(&v.contract, &scope)).collect();
-    if sizes.iter().all(Option::is_none) {
-        return quote!(#docs pub fn #name(&self, #declared) -> usize { 0 });
-    }
-    let derived = derived_or_none(kernel);
-    let arms = arms(sizes.into_iter().map(|size| size.unwrap_or_else(|| quote!(Int::new(0)))));
-    quote! {
-        #docs
-        pub fn #name(&self, #declared) -> usize {
-            #derived
-            let bytes = match self.#choose(#passed) { #arms };
-            Int::bytes(bytes)
-        }
-    }
-}
-
-/// The choice of a variant, counted through all targets.
-fn variant(kernel: &Kernel<'_>) -> TokenStream {
-    let (function, declared, scope) = (&kernel.names.function, raw_params(kernel), args::scope(kernel));
-    let name = format_ident!("{function}_variant");
-    let derived = derived_or_none(kernel);
-    let mut first = 0;
-    let mut choices = kernel.cuda.answers().iter().map(|answer| {
-        let last = first + answer.record.variants.len().saturating_sub(1);
-        let choice = dispatch::choose(answer.record, &scope, first, last);
-        first = last + 1;
-        (super::kernel::short_target(answer.target), choice)
-    });
-    let (_, mut body) = choices.next().unwrap_or_default();
-    let others: Vec<(String, TokenStream)> = choices.collect();
-    if !others.is_empty() {
-        let arms = others.iter().map(|(target, choice)| quote!(#target => { #choice }));
-        body = quote!(match self.#function.arch() { #(#arms)* _ => { #body } });
-    }
-    quote! {
-        /// The variant that these arguments get, counted through all targets.
-        fn #name(&self, #declared) -> usize { #derived #body }
-    }
-}
-
-/// Derived axes where there is no way to report that one has no value: as large as can be, so that whatever is
-/// computed from it has none either.
-fn derived_or_none(kernel: &Kernel<'_>) -> TokenStream {
-    let scope = args::scope(kernel);
-    let lets = kernel.derived_axes().map(|i| {
-        let cutegen_spec::axis::Extent::Derived(expr) = &kernel.spec.axes[i].extent else {
-            return TokenStream::new();
-        };
-        let (local, value) = (&kernel.names.local_axes[i], scope.int(expr));
-        quote!(let #local = Int::bytes(#value);)
-    });
-    quote!(#(#lets)*)
-}
-
-/// `m: usize, x: CUdeviceptr,`
-fn raw_params(kernel: &Kernel<'_>) -> TokenStream {
-    let axes = kernel.spec.run_time_axes().map(|i| &kernel.names.local_axes[i]);
-    let tensors = &kernel.names.local_tensors;
-    quote!(#(#axes: usize,)* #(#tensors: CUdeviceptr,)*)
-}
-
-/// `m, x,`
-fn addressed(kernel: &Kernel<'_>) -> TokenStream {
-    let axes = kernel.spec.run_time_axes().map(|i| &kernel.names.local_axes[i]);
-    let tensors = &kernel.names.local_tensors;
-    quote!(#(#axes,)* #(#tensors,)*)
-}
-
-pub(super) fn scalar_params(kernel: &Kernel<'_>) -> TokenStream {
-    let scalars = kernel.spec.scalars.iter().zip(&kernel.names.local_scalars).map(|(scalar, name)| {
-        let ty = args::element(scalar.dtype);
-        quote!(#name: #ty,)
-    });
-    quote!(#(#scalars)*)
-}
-
-/// Match arms for 0, 1, ..; the last one takes all that is left.
-pub(super) fn arms(bodies: impl ExactSizeIterator<Item = TokenStream>) -> TokenStream {
-    let last = bodies.len().saturating_sub(1);
-    let arms = bodies.enumerate().map(|(i, body)| {
-        let position = number(i as i64);
-        if i == last { quote!(_ => #body,) } else { quote!(#position => #body,) }
-    });
-    quote!(#(#arms)*)
 }

@@ -9,10 +9,10 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::args::{self, Module, doc, math};
-use super::cuda::arms;
 use super::dispatch::{self, Ahead};
 use super::expr::number;
 use super::kernel::{Answer, Kernel, Name, Side, ident};
+use super::raw::arms;
 use super::{Pieces, entry, fallback, launch, stub};
 use crate::emit::Error;
 

@@ -227,7 +227,7 @@ pub(super) fn ident(text: &str) -> Ident {
 }
 
 /// Locals and functions of generated bodies, which an axis or tensor must not hide.
-const LOCALS: &str = "self stream workspace args check order launched config params scratch cpu rt device any_zero \
+const LOCALS: &str = "self stream workspace args check variant bytes order launched config params scratch cpu rt device any_zero \
                       all_aligned call sm_count max_active_clusters max_blocks_per_sm device_smem";
 const LOCAL_PREFIXES: [&str; 4] = ["param_", "bound_", "part_", "fallback_"];
 
@@ -307,7 +307,8 @@ fn values_of(kernel: &Kernel<'_>) -> Vec<String> {
     let name = kernel.spec.name.as_str();
     let answers = kernel.cuda.answers().iter().chain(kernel.host.answers());
     let mut values = vec![name.to_owned(), kernel.names.entry.to_string(), format!("fallback_{name}")];
-    values.extend(["raw", "variant", "workspace_bytes"].map(|suffix| format!("{name}_{suffix}")));
+    let methods = ["raw", "variant", "bytes", "dispatch", "workspace_bytes"];
+    values.extend(methods.map(|suffix| format!("{name}_{suffix}")));
     values.extend(answers.flat_map(|answer| answer.functions.iter().map(ToString::to_string)));
     values
 }

@@ -11,9 +11,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::args::{Module, doc, element, scope};
-use super::cuda::scalar_params;
 use super::expr::{Scope, number};
 use super::kernel::{Answer, Kernel, ident, once, short_target};
+use super::raw::scalar_params;
 use crate::emit::Error;
 
 /// The functions of every variant of one of the modules.

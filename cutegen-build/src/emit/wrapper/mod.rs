@@ -13,6 +13,7 @@ mod host;
 pub mod kernel;
 mod launch;
 mod layout;
+mod raw;
 mod says;
 mod stub;
 

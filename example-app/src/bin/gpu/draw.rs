@@ -1,0 +1,34 @@
+//! Random numbers from a seed: inputs, and which elements of a large result are compared.
+
+use half::bf16;
+
+/// A linear congruential generator of 64 bits, of which the upper ones are used.
+#[derive(Clone, Debug)]
+pub struct Draw(u64);
+
+impl Draw {
+    /// The stream of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// Values in [-scale, scale).
+    pub fn values(&mut self, n: usize, scale: f32) -> Vec<bf16> {
+        (0..n).map(|_| bf16::from_f32(self.unit() * scale)).collect()
+    }
+
+    /// `count` numbers below `n`.
+    pub fn below(&mut self, n: usize, count: usize) -> Vec<usize> {
+        (0..count).map(|_| ((u128::from(self.next()) * n as u128) >> 64) as usize).collect()
+    }
+
+    /// In [-1, 1).
+    fn unit(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0
+    }
+}

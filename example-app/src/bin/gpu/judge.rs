@@ -1,0 +1,112 @@
+//! Results against f64: every element, or elements drawn at random where a whole reference would take minutes.
+
+use std::thread;
+
+use half::bf16;
+
+use crate::bound::Running;
+use crate::draw::Draw;
+
+/// Fewer elements are not worth a thread.
+const SHARE_MIN: usize = 32;
+
+/// Which elements are compared.
+#[derive(Clone, Copy, Debug)]
+pub enum Which {
+    /// All.
+    Every,
+    /// So many, drawn from a seed. Of the others it is only seen whether they were written.
+    Drawn(usize, u64),
+}
+
+/// What a comparison saw.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verdict {
+    /// Elements there.
+    pub elements: usize,
+    /// Elements compared.
+    pub compared: usize,
+    /// Elements out of their bound, or not a number.
+    pub wrong: usize,
+    /// The largest error as a share of its bound.
+    pub worst: f64,
+}
+
+impl Verdict {
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            elements: self.elements + other.elements,
+            compared: self.compared + other.compared,
+            wrong: self.wrong + other.wrong,
+            worst: self.worst.max(other.worst),
+        }
+    }
+}
+
+/// Compares what a kernel left, poisoned with NaN before, with what it should be.
+pub fn judge(found: &[bf16], which: Which, expected: impl Fn(usize) -> Running + Sync) -> Verdict {
+    let places = match which {
+        Which::Every => (0..found.len()).collect(),
+        Which::Drawn(count, seed) => Draw::new(seed).below(found.len(), count),
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let share = places.len().div_ceil(threads).max(SHARE_MIN);
+    let expected = &expected;
+    let seen = thread::scope(|scope| {
+        let start = |chunk| scope.spawn(move || compare(found, chunk, expected));
+        let started: Vec<_> = places.chunks(share).map(start).collect();
+        let joined = started.into_iter().map(|thread| thread.join().expect("comparing does not panic"));
+        joined.fold(Verdict::default(), Verdict::and)
+    });
+    let unwritten = found.iter().filter(|value| value.is_nan()).count();
+    Verdict { elements: found.len(), wrong: seen.wrong + unwritten, ..seen }
+}
+
+fn compare(found: &[bf16], places: &[usize], expected: &(impl Fn(usize) -> Running + Sync)) -> Verdict {
+    let mut verdict = Verdict { compared: places.len(), ..Verdict::default() };
+    for &at in places.iter().filter(|at| !found[**at].is_nan()) {
+        let share = expected(at).share(found[at].to_f64());
+        verdict.worst = verdict.worst.max(share);
+        verdict.wrong += usize::from(share.is_nan() || share > 1.0);
+    }
+    verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::{D, EPS};
+    use crate::reference;
+
+    /// The norm of two tokens as an f32 kernel computes it.
+    fn norm(s: &[bf16], w: &[bf16]) -> Vec<bf16> {
+        let row = |row: &[bf16]| {
+            let square = row.iter().map(|v| v.to_f32() * v.to_f32()).sum::<f32>() / D as f32;
+            let scale = 1.0 / (square + EPS).sqrt();
+            row.iter()
+                .zip(w)
+                .map(|(v, w)| bf16::from_f32(v.to_f32() * scale * w.to_f32()))
+                .collect::<Vec<_>>()
+        };
+        s.chunks(D).flat_map(row).collect()
+    }
+
+    #[test]
+    fn an_honest_kernel_passes_and_a_wrong_element_is_found() {
+        let mut draw = Draw::new(1);
+        let (s, w) = (draw.values(2 * D, 1.0), draw.values(D, 1.0));
+        let mut y = norm(&s, &w);
+        let honest = judge(&y, Which::Every, reference::norm(&s, &w));
+        assert_eq!((honest.compared, honest.elements, honest.wrong), (2 * D, 2 * D, 0));
+        assert!(honest.worst > 0.5 && honest.worst <= 1.0, "{}", honest.worst);
+
+        let far = (0..y.len()).max_by(|a, b| y[*a].to_f32().abs().total_cmp(&y[*b].to_f32().abs()));
+        let far = far.expect("elements");
+        y[far] = bf16::from_f32(y[far].to_f32() * 1.02);
+        y[0] = bf16::NAN;
+        assert_eq!(judge(&y, Which::Every, reference::norm(&s, &w)).wrong, 2);
+        let drawn = judge(&y, Which::Drawn(100, 3), reference::norm(&s, &w));
+        assert!(drawn.compared == 100 && drawn.wrong >= 1, "what was not written is found wherever it is");
+    }
+}
