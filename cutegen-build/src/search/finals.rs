@@ -141,12 +141,16 @@ impl Finals<'_> {
         Ok(judged)
     }
 
-    /// The teams with each member from a compiler process of its own: what ranked them came from forks of one process.
+    /// The teams with each member from a compiler process of its own: what ranked them came from forks of one process,
+    /// but for the host's, which never do.
     fn alone(
         &self,
         teams: &[Vec<Compiled>],
         events: &mut dyn Reporter,
     ) -> Result<Vec<Vec<Compiled>>, SearchError> {
+        if self.plan.target.is_host() {
+            return Ok(teams.to_vec());
+        }
         let candidates: Vec<_> = teams.iter().flatten().map(|member| member.candidate.clone()).collect();
         let mut members = compiled::alone(self.setup, self.plan, &candidates)?.into_iter();
         let mut alone = Vec::new();
