@@ -82,9 +82,9 @@ pub(super) enum Action {
 impl Action {
     fn go(&self, stream: CUstream) {
         match self {
-            // SAFETY: inside a live allocation that this stream alone uses.
             Action::Clear(at, bytes) => {
-                unsafe { launch::memset_d8_async(*at, 0, *bytes, stream) }.expect("cleared")
+                // SAFETY: inside a live allocation that this stream alone uses.
+                unsafe { launch::memset_d8_async(*at, 0, *bytes, stream) }.expect("cleared");
             }
             Action::Launch { function, config, params } => {
                 let mut words: Vec<*mut c_void> =
