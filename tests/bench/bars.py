@@ -60,7 +60,8 @@ class Job:
         # a bench that could not time everything says so in its file, too
         if code and not (self.phase == "bench" and code == 1 and self.part().is_file()):
             said = log.with_suffix(".err").read_text().strip().splitlines()
-            return f"exit {code}: {said[-1] if said else 'nothing was said'}"
+            errors = [line for line in said if line.startswith("error")] + said[-1:]
+            return f"exit {code}: {errors[0] if errors else 'nothing was said'}"
         if not self.part().is_file():
             return "it left no file"
         if self.then and (failed := self.then()):
