@@ -2,9 +2,15 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cutegen_spec::record::incumbent;
 
 use crate::bindings::Binding;
+
+/// Incumbents that `bench` knows.
+const AGAINST: [&str; 4] =
+    [incumbent::NAIVE, incumbent::CUBLASLT, incumbent::TORCH_EAGER, incumbent::TORCH_COMPILE];
 
 /// Cargo calls `cargo-cutegen cutegen ...`.
 #[derive(Debug, Parser)]
@@ -206,6 +212,9 @@ pub(crate) struct Bench {
     /// Also against PyTorch, where `peers` names an expression; needs python3 with torch
     #[arg(long)]
     pub(crate) peers: bool,
+    /// Only against these, such as `torch-eager,torch-compile`; names of PyTorch imply --peers
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = PossibleValuesParser::new(AGAINST))]
+    pub(crate) against: Vec<String>,
     /// On a device, also for three seconds without pause
     #[arg(long)]
     pub(crate) sustained: bool,

@@ -13,7 +13,7 @@ use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::search::{self, Searcher};
 use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Entry, Store, lock_file};
-use cutegen_spec::record::GATE;
+use cutegen_spec::record::{GATE, incumbent};
 
 use crate::args::{Bench, Command};
 use crate::bindings::by_name;
@@ -22,6 +22,9 @@ use crate::outfile::OutFile;
 use crate::output::Output;
 use crate::project;
 use results::{Kernel, Results, Roof, Times};
+
+/// Incumbents in a worker of their own.
+const TORCH: [&str; 2] = [incumbent::TORCH_EAGER, incumbent::TORCH_COMPILE];
 
 /// Times every selected kernel that this machine can run; fails when one of them cannot be timed.
 pub(crate) fn run(command: &Command, verb: &Bench, out: &Output) -> Result<(), Failure> {
@@ -33,7 +36,8 @@ pub(crate) fn run(command: &Command, verb: &Bench, out: &Output) -> Result<(), F
     for (plan, entry) in chosen(&project, verb, &searcher, out)? {
         let what = search::Bench {
             workloads: workloads(&plan, &axes, &verb.select.kernels)?,
-            peers: verb.peers,
+            peers: verb.peers || verb.against.iter().any(|name| TORCH.contains(&name.as_str())),
+            only: verb.against.iter().cloned().collect(),
             sustained: verb.sustained,
         };
         let benched = searcher.bench(&plan, &entry, &what, &mut out.reporter()).map_err(Failure::machine)?;

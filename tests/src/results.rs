@@ -1,11 +1,15 @@
 //! The results page: rows of `results/raw/*.json`, what follows from their samples, and the text of
 //! `results/README.md`. A verdict is never written down by hand; it is computed here from the samples, or from the
-//! evidence of a committed record.
+//! evidence of a committed record. Of tables of many cells see [`cells`].
+
+pub mod cells;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+
+pub use cells::Cell;
 
 use cutegen_spec::record::Record;
 use serde::Deserialize;
@@ -46,6 +50,11 @@ pub struct Row {
     pub samples: Vec<f64>,
     /// A committed record's timing, in place of samples.
     pub evidence: Option<Quote>,
+    /// Cells of a table, in place of samples: the bars above are for their geometric mean.
+    #[serde(default)]
+    pub cells: Vec<Cell>,
+    /// The least that every cell must come to.
+    pub worst_at_least: Option<f64>,
 }
 
 /// A number of many samples.
@@ -73,6 +82,8 @@ pub struct Quote {
 pub struct Figure {
     /// What the bar is held against.
     pub judged: f64,
+    /// Of cells the worst, which has a bar of its own.
+    pub worst: Option<f64>,
     /// For the page.
     pub text: String,
     /// For the page.
@@ -109,10 +120,11 @@ pub fn read(root: &Path) -> Result<Vec<Row>, String> {
 
 /// What a row's samples, or the record it quotes, say.
 pub fn figure(row: &Row, root: &Path) -> Result<Figure, String> {
-    match (&row.evidence, row.samples.is_empty()) {
-        (Some(quote), true) => quoted(row, quote, root),
-        (None, false) => sampled(row),
-        _ => Err(format!("{}: needs either samples or a record", row.bar)),
+    match (&row.evidence, row.samples.is_empty(), row.cells.is_empty()) {
+        (Some(quote), true, true) => quoted(row, quote, root),
+        (None, false, true) => sampled(row),
+        (None, true, false) => cells::figure(row),
+        _ => Err(format!("{}: needs either samples, cells or a record", row.bar)),
     }
 }
 
@@ -134,7 +146,7 @@ fn sampled(row: &Row) -> Result<Figure, String> {
         None => return Err(format!("{}: samples without a statistic", row.bar)),
     };
     let machine = row.machine.clone().ok_or_else(|| format!("{}: no machine", row.bar))?;
-    Ok(Figure { judged, text, machine })
+    Ok(Figure { judged, worst: None, text, machine })
 }
 
 /// The lower end of the record's interval is held against the bar.
@@ -156,7 +168,7 @@ fn quoted(row: &Row, quote: &Quote, root: &Path) -> Result<Figure, String> {
         timing.samples,
         timing.micros
     );
-    Ok(Figure { judged: timing.low, text, machine: evidence.device.clone() })
+    Ok(Figure { judged: timing.low, worst: None, text, machine: evidence.device.clone() })
 }
 
 /// Linear between neighbours.
@@ -178,10 +190,11 @@ fn short(value: f64) -> String {
 
 /// Holds a figure against the row's bar.
 #[must_use]
-pub fn verdict(row: &Row, judged: f64) -> Verdict {
-    let short_of = row.at_least.map(|least| least - judged);
-    let beyond = row.at_most.map(|most| judged - most);
-    match short_of.into_iter().chain(beyond).reduce(f64::max) {
+pub fn verdict(row: &Row, figure: &Figure) -> Verdict {
+    let short_of = row.at_least.map(|least| least - figure.judged);
+    let beyond = row.at_most.map(|most| figure.judged - most);
+    let worst = row.worst_at_least.map(|least| figure.worst.map_or(f64::INFINITY, |worst| least - worst));
+    match short_of.into_iter().chain(beyond).chain(worst).reduce(f64::max) {
         None => Verdict::NoBar,
         Some(miss) if miss <= 0.0 => Verdict::Met,
         // a sample that is no number meets nothing
@@ -195,7 +208,7 @@ pub fn render(rows: &[Row], root: &Path) -> Result<String, String> {
     let mut notes = String::new();
     for row in rows {
         let figure = figure(row, root)?;
-        let said = match verdict(row, figure.judged) {
+        let said = match verdict(row, &figure) {
             Verdict::Met => "met".to_owned(),
             Verdict::Missed(by) => format!("**missed** by {} {}", short(by), row.unit),
             Verdict::NoBar => "no bar".to_owned(),
@@ -212,7 +225,8 @@ pub fn render(rows: &[Row], root: &Path) -> Result<String, String> {
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
         let _ = writeln!(page, "| {} |", cells.join(" | "));
         let note = row.note.as_ref().map(|note| format!(" Beside it: {note}.")).unwrap_or_default();
-        let _ = writeln!(notes, "- **{}**: {}.{note}", row.bar, row.shows);
+        let each = cells::told(row).map(|told| format!(" Cells: {told}.")).unwrap_or_default();
+        let _ = writeln!(notes, "- **{}**: {}.{note}{each}", row.bar, row.shows);
     }
     Ok(format!("{page}\n## What the rows show\n\n{notes}"))
 }
@@ -220,7 +234,8 @@ pub fn render(rows: &[Row], root: &Path) -> Result<String, String> {
 fn limit(row: &Row) -> String {
     let least = row.at_least.map(|least| format!(": at least {least} {}", row.unit));
     let most = row.at_most.map(|most| format!(": at most {most} {}", row.unit));
-    [least, most].into_iter().flatten().collect()
+    let worst = row.worst_at_least.map(|worst| format!(": at least {worst} {} in every cell", row.unit));
+    [least, most, worst].into_iter().flatten().collect()
 }
 
 const HEAD: &str = "\
@@ -228,7 +243,9 @@ const HEAD: &str = "\
 
 Rendered from `raw/` by `cargo run -p cutegen-tests --bin results`; edit nothing here. The suite renders it again and
 compares. Each raw file holds every sample, in the order in which it was taken. Rows on an accepted kernel quote the
-evidence in its committed record; the lower end of its interval is held against the bar.
+evidence in its committed record; the lower end of its interval is held against the bar. A row over cells holds the
+geometric mean of their medians against the bar, and the worst of them against the one for every cell; a cell counts against
+the best of those it was timed against.
 
 | bar | figure | met or missed | what bounds it | command | commit | machine |
 |---|---|---|---|---|---|---|

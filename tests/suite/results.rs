@@ -11,7 +11,7 @@ fn rows() -> Vec<Row> {
 }
 
 fn judge(row: &Row) -> Verdict {
-    results::verdict(row, results::figure(row, &workspace()).expect("a figure").judged)
+    results::verdict(row, &results::figure(row, &workspace()).expect("a figure"))
 }
 
 /// A row's third cell on the page.
@@ -51,7 +51,9 @@ fn rows_are_named_once_and_say_where_they_come_from() {
         assert_eq!(rows.iter().filter(|other| other.bar == row.bar).count(), 1, "{}", row.bar);
         let said = [&row.shows, &row.unit, &row.bounded_by, &row.command, &row.commit];
         assert!(said.iter().all(|text| !text.is_empty()), "{}", row.bar);
-        assert!(row.samples.iter().all(|sample| sample.is_finite() && *sample > 0.0), "{}", row.bar);
+        let cells = row.cells.iter().flat_map(|cell| cell.against.values().flatten());
+        let mut samples = row.samples.iter().chain(cells);
+        assert!(samples.all(|sample| sample.is_finite() && *sample > 0.0), "{}", row.bar);
     }
 }
 
@@ -59,24 +61,20 @@ fn rows_are_named_once_and_say_where_they_come_from() {
 fn a_changed_sample_changes_the_page() {
     let (rows, root) = (rows(), workspace());
     let page = results::render(&rows, &root).expect("renders");
-    for at in (0..rows.len()).filter(|at| !rows[*at].samples.is_empty()) {
+    for at in (0..rows.len()).filter(|at| rows[*at].evidence.is_none()) {
         let mut planted = rows.clone();
-        let samples = &mut planted[at].samples;
         // far enough to move a median of any number of samples
-        samples.iter_mut().for_each(|sample| *sample *= 1.5);
+        planted[at] = scaled(&rows[at], 1.5);
         assert_ne!(page, results::render(&planted, &root).expect("renders"), "{}", rows[at].bar);
     }
 }
 
 #[test]
 fn samples_beyond_the_bar_turn_the_verdict() {
-    for row in rows().into_iter().filter(|row| !row.samples.is_empty()) {
-        let factors = [1e-6, 1e6].map(|factor| {
-            let samples = row.samples.iter().map(|sample| sample * factor).collect();
-            judge(&Row { samples, ..row.clone() })
-        });
+    for row in rows().into_iter().chain([table()]).filter(|row| row.evidence.is_none()) {
+        let factors = [1e-6, 1e6].map(|factor| judge(&scaled(&row, factor)));
         let missed = |verdict: &Verdict| matches!(verdict, Verdict::Missed(_));
-        match (row.at_least, row.at_most) {
+        match (row.at_least.or(row.worst_at_least), row.at_most) {
             (None, None) => assert_eq!(factors, [Verdict::NoBar; 2], "{}", row.bar),
             (Some(_), None) => assert!(missed(&factors[0]) && factors[1] == Verdict::Met, "{}", row.bar),
             (None, Some(_)) => assert!(factors[0] == Verdict::Met && missed(&factors[1]), "{}", row.bar),
@@ -92,6 +90,61 @@ fn one_sample_beyond_a_bar_on_the_largest_is_noticed() {
     let mut planted = row.clone();
     planted.samples[0] = 801.0;
     assert_eq!(judge(&planted), Verdict::Missed(1.0));
+}
+
+/// A row of two cells, each against two: 2 and 2, against the better.
+fn table() -> Row {
+    serde_json::from_value(serde_json::json!({
+        "bar": "a table", "shows": "cells", "unit": "times", "at_least": 1.8, "worst_at_least": 1.0,
+        "bounded_by": "nothing", "command": "none", "commit": "none", "machine": "none",
+        "cells": [
+            { "at": "small", "against": { "eager": [8.0, 9.0, 7.0], "compile": [2.0, 1.9, 2.1] } },
+            { "at": "large", "against": { "eager": [2.2, 2.0, 1.8], "compile": [3.0, 3.0, 3.0] } },
+        ],
+    }))
+    .expect("a row")
+}
+
+/// The same with every sample so many times as large.
+fn scaled(row: &Row, factor: f64) -> Row {
+    let mut row = row.clone();
+    let cells = row.cells.iter_mut().flat_map(|cell| cell.against.values_mut());
+    cells.chain([&mut row.samples]).flatten().for_each(|sample| *sample *= factor);
+    row
+}
+
+#[test]
+fn a_table_is_judged_by_its_mean_and_by_its_worst_cell() {
+    assert_eq!(judge(&table()), Verdict::Met);
+    let figure = results::figure(&table(), &workspace()).expect("a figure");
+    assert!((figure.judged - 2.0).abs() < 1e-12 && figure.worst == Some(2.0), "{figure:?}");
+    let planted = |cell: usize, against: &str, samples: [f64; 3]| {
+        let mut row = table();
+        drop(row.cells[cell].against.insert(against.to_owned(), samples.to_vec()));
+        row
+    };
+    // sqrt(8 * 0.9) is 2.68: the mean is met, and the cell is not
+    let mut worst = planted(0, "compile", [7.9, 8.0, 8.1]);
+    worst.cells[0].against.remove("eager");
+    drop(worst.cells[1].against.insert("eager".to_owned(), vec![0.9, 0.89, 0.91]));
+    assert!(matches!(judge(&worst), Verdict::Missed(by) if (by - 0.1).abs() < 1e-12), "{:?}", judge(&worst));
+    // sqrt(1.5 * 2) is 1.73: no cell is under 1, and the mean is missed
+    assert!(matches!(judge(&planted(0, "compile", [1.5, 1.4, 1.6])), Verdict::Missed(by) if by < 0.07));
+    // one sample of three moves no median; a weaker incumbent decides nothing
+    assert_eq!(judge(&planted(0, "compile", [2.0, 1.9, 0.1])), Verdict::Met);
+    assert_eq!(judge(&planted(0, "eager", [80.0, 90.0, 70.0])), Verdict::Met);
+    assert!(results::figure(&planted(1, "other", [9.0, f64::NAN, 9.0]), &workspace()).is_err());
+    let mut empty = table();
+    drop(empty.cells[0].against.insert("other".to_owned(), Vec::new()));
+    assert!(results::figure(&empty, &workspace()).is_err());
+    let page = results::render(&[table()], &workspace()).expect("renders");
+    for text in [
+        "at least 1.8 times: at least 1 times in every cell",
+        "small 2 (compile), large 2 (eager)",
+        "| met |",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
 }
 
 #[test]

@@ -124,6 +124,12 @@ impl Judge {
         at!(self, session => session.measure(candidate, incumbent, axes, regime))
     }
 
+    /// Starts the peer worker, which imports PyTorch while other things are done: for a session that will measure against
+    /// it. Whether it could be started is told by the first such measurement.
+    pub fn expect_peer(&mut self) {
+        at!(self, session => session.expect_peer());
+    }
+
     /// Launches variants on tensors that somebody brings, and computes the reference for them where that is asked for. The
     /// outcome when a variant cannot be launched, crashes or hangs; whether it is right is not judged.
     pub fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {

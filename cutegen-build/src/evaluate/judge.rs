@@ -22,7 +22,7 @@ use super::inputs::Distribution;
 use super::launches::Repeats;
 use super::lease::Lease;
 use super::outcome::{Correctness, NotCounted, Outcome};
-use super::peer::Peer;
+use super::peer::{Peer, Starting};
 use super::session::{Bench, Halt, Launchable, settle};
 use super::settings::{Cost, Question, Settings};
 use super::shapes::{Budget, shapes};
@@ -51,6 +51,8 @@ pub(super) struct Session<D: Desk> {
     pub(super) lease: Lease,
     /// The peer worker, once one was needed.
     pub(super) peer: Option<Peer>,
+    /// One that was started ahead of that.
+    pub(super) starting: Option<Starting>,
 }
 
 /// Inputs of a rotation's slots.
@@ -114,7 +116,16 @@ impl<D: Desk> Session<D> {
             watch: Watch::open(card.as_ref()),
             lease,
             peer: None,
+            starting: None,
         })
+    }
+
+    /// See [`Judge::expect_peer`](super::Judge::expect_peer).
+    pub(super) fn expect_peer(&mut self) {
+        if self.peer.is_none() && self.starting.is_none() {
+            // one that cannot be started is tried again, and told, when it is needed
+            self.starting = self.settings.python.as_ref().and_then(|python| Starting::begin(python).ok());
+        }
     }
 
     /// Why the card's state is not read, where there is a card.

@@ -1,7 +1,7 @@
 //! Bench: what is locked, timed once more against its incumbents under the gate's protocol, by a judge process on fresh
 //! inputs. Judges nothing and writes no store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cutegen_spec::record::{Kind, Timing, incumbent};
 
@@ -27,8 +27,18 @@ pub struct Bench {
     pub workloads: Vec<BTreeMap<String, i64>>,
     /// Whether PyTorch is an incumbent, where a spec names an expression of it.
     pub peers: bool,
+    /// These incumbents alone, by the names that records have; all where there are none.
+    pub only: BTreeSet<String>,
     /// Whether devices are also timed for three seconds without pause.
     pub sustained: bool,
+}
+
+impl Bench {
+    /// Whether it is timed against this one. The naive kernel against itself goes by the naive kernel's name.
+    fn wants(&self, name: &str) -> bool {
+        let name = if name == incumbent::ITSELF { incumbent::NAIVE } else { name };
+        self.only.is_empty() || self.only.contains(name)
+    }
 }
 
 /// What one entry's timings gave.
@@ -72,7 +82,10 @@ pub(super) fn run(
     let (untrusted, trusted) = (folder()?, folder()?);
     let all = candidates(plan, entry, untrusted.path())?;
     let naive = naive(plan, &all)?;
-    let judge = Judging::beside(setup, plan, trusted.path(), Vec::new(), naive.clone())?;
+    let mut judge = Judging::beside(setup, plan, trusted.path(), Vec::new(), naive.clone())?;
+    if what.peers && finals::has_peer(plan) {
+        judge.expect_peer()?;
+    }
     let (seed, not_watched) = (judge.seed, judge.not_watched.clone());
     let (times, not_timed, failed) = (Vec::new(), Vec::new(), Vec::new());
     let device = String::new();
@@ -137,6 +150,7 @@ impl Stand<'_> {
         let first = if is_naive { incumbent::ITSELF } else { incumbent::NAIVE };
         let mut all = vec![(first, Incumbent::Variant(self.naive.clone()))];
         all.extend(finals::libraries(self.plan, axes, self.what.peers));
+        all.retain(|(name, _)| self.what.wants(name));
         all
     }
 

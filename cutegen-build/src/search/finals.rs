@@ -19,7 +19,7 @@ use crate::evaluate::{Candidate, Correctness, Outcome};
 use crate::event::{Event, Reporter};
 use crate::plan::Plan;
 use times::{Clock, Times};
-pub(super) use times::{Locked, Timed, lasts, libraries, timed};
+pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
 
 /// What the gate saw of a variant.
 #[derive(Clone, Debug)]

@@ -48,6 +48,7 @@ pub(crate) fn prepare(folder: &Path) {
     fresh(reference_in(folder, &crate::bench::reference(0)));
     fresh(reference_in(folder, &crate::bars::reference()));
     fresh(own_cubin_in(folder, KERNELS, &OPTIONS));
+    crate::bars::own_sources().for_each(|source| fresh(own_cubin_in(folder, &source, &[])));
     copy_specs(&crate::specs::texts_in(folder));
     let sources = crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::bars::sources());
     sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));

@@ -1,7 +1,7 @@
 //! The gate on a real device: honest kernels pass, each planted fault gets its outcome, the sanitizer sees what the
 //! gate cannot, and one cubin timed against itself is as fast as itself.
 //!
-//! Without a driver the tests are reported as skipped, but for the one that compiles the corpora; `CUTEGEN_REQUIRE_GPU=1` makes that a failure. Kernels are
+//! Without a driver the tests are reported as skipped, but for those that compile the corpora and the copies; `CUTEGEN_REQUIRE_GPU=1` makes that a failure. Kernels are
 //! compiled here (NVRTC and a C++ compiler), or taken from the folder `CUTEGEN_GPU_FIXTURES`, which
 //! `--prepare FOLDER` fills on a machine that has both.
 //!
@@ -32,6 +32,9 @@ use cutegen_build::evaluate::{RUN, RUN_APART, VARIABLE, runner};
 
 type Test = (&'static str, fn());
 
+/// What needs a compiler and no device.
+const COMPILED: &[Test] = &[corpora::COMPILED, bars::COMPILED];
+
 fn main() -> ExitCode {
     match std::env::var(VARIABLE).as_deref() {
         Ok(RUN) => std::process::exit(runner::main()),
@@ -48,7 +51,7 @@ fn main() -> ExitCode {
     // minutes each, and nobody else's work beside them
     let measurements = if filters.iter().any(|f| f.contains("bars")) { bars::MEASUREMENTS } else { &[] };
     let all: Vec<Test> = [
-        &[corpora::COMPILED][..],
+        COMPILED,
         faults::TESTS,
         sharing::TESTS,
         template::TESTS,
@@ -73,7 +76,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let (compiled, chosen): (Vec<Test>, Vec<Test>) =
-        chosen.into_iter().partition(|(name, _)| *name == corpora::COMPILED.0);
+        chosen.into_iter().partition(|(name, _)| COMPILED.iter().any(|(compiled, _)| compiled == name));
     let compiles = match fixtures::no_toolchain() {
         Some(reason) => skip(&compiled, &reason, "CUTEGEN_REQUIRE_TOOLCHAIN"),
         None => run(&compiled),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cutegen_build::evaluate::peer::{Device, Peer, Python, Stopped};
+use cutegen_build::evaluate::peer::{Device, Peer, Python, Starting, Stopped};
 
 use crate::Test;
 use crate::bench::{Bench, PATIENCE, planted, python};
@@ -11,6 +11,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("pipes::a_missing_python_is_told", a_missing_python_is_told),
     ("pipes::a_missing_torch_is_told", a_missing_torch_is_told),
     ("pipes::a_broken_torch_is_told", a_broken_torch_is_told),
+    ("pipes::torch_is_imported_ahead", torch_is_imported_ahead),
     ("pipes::a_worker_that_ends_is_told", a_worker_that_ends_is_told),
     (
         "pipes::a_worker_that_hangs_is_killed_with_its_children",
@@ -64,6 +65,22 @@ fn a_broken_torch_is_told() {
     let broken = planted("print('chatter')\nraise OSError('libfoo.so.1 is missing')", &folder);
     let said = start(&broken, Device::Cpu, SHORT).to_string();
     assert_eq!(said, "not run: torch cannot be imported: libfoo.so.1 is missing");
+}
+
+/// Before it is asked for anything; what is wrong with it is told when it is.
+fn torch_is_imported_ahead() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "import os\n\
+                open(os.path.join(os.path.dirname(__file__), 'imported'), 'w').close()\n\
+                raise OSError('half of it is missing')";
+    let starting = Starting::begin(&planted(text, &folder)).expect("it starts");
+    let (imported, began) = (folder.path().join("imported"), Instant::now());
+    while !imported.exists() {
+        assert!(began.elapsed() < SHORT, "nothing was imported");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let said = starting.ready(Device::Cpu).expect_err("torch is broken").to_string();
+    assert_eq!(said, "not run: torch cannot be imported: half of it is missing");
 }
 
 fn a_worker_that_ends_is_told() {

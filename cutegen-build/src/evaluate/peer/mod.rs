@@ -57,6 +57,31 @@ pub enum Stopped {
     Garbled(String),
 }
 
+/// A worker that was started and not yet waited for: it imports PyTorch meanwhile, and touches no device before it is asked.
+#[derive(Debug)]
+pub struct Starting(Process);
+
+impl Starting {
+    /// Starts its process.
+    pub fn begin(python: &Python) -> Result<Self, Stopped> {
+        Process::start(python).map(Self)
+    }
+
+    /// Waits until it takes requests.
+    pub fn ready(self, device: Device) -> Result<Peer, Stopped> {
+        self.ready_within(device, START_DEADLINE)
+    }
+
+    fn ready_within(self, device: Device, deadline: Duration) -> Result<Peer, Stopped> {
+        let Starting(mut process) = self;
+        match process.ask(&Request::Start { device }, deadline)? {
+            Reply::Ready(ready) => Ok(Peer { process, ready, launches: 0 }),
+            Reply::Absent(reason) => Err(Stopped::NotRun(reason)),
+            other => Err(unexpected(other)),
+        }
+    }
+}
+
 /// A worker that has started.
 #[derive(Debug)]
 pub struct Peer {
@@ -73,12 +98,7 @@ impl Peer {
 
     /// The same, with another deadline.
     pub fn start_within(python: &Python, device: Device, deadline: Duration) -> Result<Self, Stopped> {
-        let mut process = Process::start(python)?;
-        match process.ask(&Request::Start { device }, deadline)? {
-            Reply::Ready(ready) => Ok(Self { process, ready, launches: 0 }),
-            Reply::Absent(reason) => Err(Stopped::NotRun(reason)),
-            other => Err(unexpected(other)),
-        }
+        Starting::begin(python)?.ready_within(device, deadline)
     }
 
     /// Versions and device.

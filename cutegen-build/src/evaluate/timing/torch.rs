@@ -103,7 +103,10 @@ impl<D: Desk> Session<D> {
         Ok(Measured { comparison, device: self.device(), samples, about: Some(about), differs })
     }
 
-    fn start_peer(&self) -> Result<Peer, Halted> {
+    fn start_peer(&mut self) -> Result<Peer, Halted> {
+        if let Some(starting) = self.starting.take() {
+            return starting.ready(Device::Cuda).map_err(stopped);
+        }
         let python = self.settings.python.as_ref();
         let python = python.ok_or_else(|| Halted::incumbent("not run: no Python was named".to_owned()))?;
         Peer::start(python, Device::Cuda).map_err(stopped)

@@ -161,6 +161,11 @@ pub(in crate::search) fn libraries(plan: &Plan, axes: &[i64], peers: bool) -> Ve
     all
 }
 
+/// Whether PyTorch can be asked: it has an expression, and there is a device.
+pub(in crate::search) fn has_peer(plan: &Plan) -> bool {
+    !plan.target.is_host() && plan.spec.peers.contains_key(TORCH)
+}
+
 /// Whether a timing without pause says anything after this one in bursts.
 pub(in crate::search) fn lasts(plan: &Plan, against: &Incumbent, burst: &Comparison) -> bool {
     !plan.target.is_host() && !matches!(against, Incumbent::Torch(..)) && burst.may_last()

@@ -28,7 +28,7 @@ pub(super) use wire::DeviceFiles;
 pub(crate) use serve::main;
 
 /// What a judge process inherits: where temporary files go, the linker's parts, and which device is meant.
-const INHERITED: [&str; 8] = [
+const INHERITED: [&str; 9] = [
     "PATH",
     "TMPDIR",
     "HOME",
@@ -38,6 +38,7 @@ const INHERITED: [&str; 8] = [
     // PyTorch's compiler
     "CUDA_HOME",
     "CC",
+    "TORCHINDUCTOR_CACHE_DIR",
 ];
 
 /// A judge process; it ends with this.
@@ -189,6 +190,14 @@ impl Judging {
         let (candidate, incumbent, axes) = (candidate.clone(), incumbent.clone(), axes.to_vec());
         match self.ask(&Ask::Measure { candidate, incumbent, axes, regime })? {
             Tell::Measured(measured) => Ok(*measured),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// See [`Judge::expect_peer`](crate::evaluate::Judge::expect_peer).
+    pub(super) fn expect_peer(&mut self) -> Result<(), SearchError> {
+        match self.ask(&Ask::ExpectPeer)? {
+            Tell::Expecting => Ok(()),
             other => Err(unexpected(&other)),
         }
     }

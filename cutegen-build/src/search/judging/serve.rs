@@ -13,7 +13,7 @@ use crate::plan::{Plan, cost, roofline};
 use crate::print;
 
 /// What a peer's interpreter inherits.
-const PYTHON_KEEPS: [&str; 8] = [
+const PYTHON_KEEPS: [&str; 9] = [
     "PATH",
     "HOME",
     "TMPDIR",
@@ -22,6 +22,7 @@ const PYTHON_KEEPS: [&str; 8] = [
     "CUDA_DEVICE_ORDER",
     "CUDA_HOME",
     "CC",
+    "TORCHINDUCTOR_CACHE_DIR",
 ];
 
 /// The body of a judge process: serves questions until its input closes. Call it before anything else when the worker
@@ -70,6 +71,10 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
         }
         Ask::Measure { candidate, incumbent, axes, regime } => {
             Tell::Measured(Box::new(judge.measure(&candidate, &incumbent, &axes, regime)?))
+        }
+        Ask::ExpectPeer => {
+            judge.expect_peer();
+            Tell::Expecting
         }
         Ask::Run(errand) => Tell::Ran(Box::new(judge.run(&errand)?)),
         Ask::Sanitize { candidate, program, tools } => {

@@ -26,8 +26,19 @@ pub(super) enum Ask {
     Full(Vec<Candidate>),
     Heat(Heat),
     Run(Box<Errand>),
-    Measure { candidate: Candidate, incumbent: Incumbent, axes: Vec<i64>, regime: Regime },
-    Sanitize { candidate: Candidate, program: PathBuf, tools: Vec<Tool> },
+    Measure {
+        candidate: Candidate,
+        incumbent: Incumbent,
+        axes: Vec<i64>,
+        regime: Regime,
+    },
+    Sanitize {
+        candidate: Candidate,
+        program: PathBuf,
+        tools: Vec<Tool>,
+    },
+    /// PyTorch will be asked: its worker may start now.
+    ExpectPeer,
 }
 
 /// What a judge must know before it judges.
@@ -83,6 +94,7 @@ pub(super) enum Tell {
     Measured(Box<Result<Measured, Unmeasured>>),
     Ran(Box<Result<Ran, Outcome>>),
     Sanitized(Sanitized),
+    Expecting,
     /// This machine or this program is at fault.
     Failed(String),
 }

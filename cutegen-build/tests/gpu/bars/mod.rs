@@ -7,6 +7,7 @@
 
 mod a_a;
 mod budget;
+mod copies;
 mod full_gate;
 mod maps;
 mod peer_a_a;
@@ -36,8 +37,17 @@ pub(crate) const MEASUREMENTS: &[Test] = &[
     ("bars::screening", screening::candidates_are_screened_soon),
     ("bars::full_gate", full_gate::finalists_are_judged_soon),
     ("bars::sweep", sweep::points_are_timed),
+    ("bars::copies", copies::kernels_are_as_fast_as_copies),
     ("bars::peer_a_a", peer_a_a::a_cubin_is_itself_in_another_worker),
 ];
+
+/// What of these needs a compiler and no device.
+pub(crate) const COMPILED: Test = ("bars::copies_compile", copies::copies_compile);
+
+/// Sources of ours that only these need.
+pub(crate) fn own_sources() -> impl Iterator<Item = String> {
+    copies::sources()
+}
 
 /// Sources that only these need.
 pub(crate) fn sources() -> impl Iterator<Item = (String, Vec<&'static str>)> {

@@ -41,7 +41,7 @@ struct Row {
 pub(super) fn points_are_timed() {
     let budget = Budget::of_environment();
     let mut rows = Vec::new();
-    let mut left = Vec::new();
+    let (mut left, mut shares) = (Vec::new(), Vec::new());
     let plans = specs::plans(false).into_iter().filter(|plan| KERNELS.contains(&plan.spec.name.as_str()));
     for plan in budget.chosen(plans.collect()) {
         let subject = Subject::new(plan);
@@ -67,8 +67,11 @@ pub(super) fn points_are_timed() {
         );
         best(&rows[before..]);
         let (share, tried) = found(&subject, &candidates, &rows[before..]);
+        let (kernel, points) = (&subject.name, candidates.len());
+        shares
+            .push(serde_json::json!({ "kernel": kernel, "points": points, "tried": tried, "share": share }));
         println!("      a search tries {tried} of them and comes within {:.1} %", 100.0 * (share - 1.0));
-        keep("sweep", &serde_json::json!({ "rows": rows, "not_measured": left }));
+        keep("sweep", &serde_json::json!({ "rows": rows, "found": shares, "not_measured": left }));
     }
     assert!(!rows.is_empty(), "no kernel was chosen");
 }

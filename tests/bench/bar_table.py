@@ -1,0 +1,208 @@
+"""The bars of tests/bars/: which cells each is over, and what samples say of them: a table for people, rows for results/raw/.
+
+Reads the files that bars.py keeps; what the GPU tests `bars::copies` and `bars::sweep` kept is read the same way. A ratio is
+theirs over ours, of two neighbouring blocks; a cell counts by the median of its ratios against the best of its incumbents. A bar
+with a cell that was not measured has no verdict but where what was measured misses it.
+"""
+
+import json
+import math
+import pathlib
+import statistics
+import typing
+
+import raw
+import search_clock
+
+RAW = raw.ROOT / "results/raw/bars_h200.json"
+SHAPES = [(16, 4096), (2048, 4096), (16384, 4096), (16384, 8192), (4096, 32768), (4096, 131072)]
+BEST, COMPILED = ("torch-eager", "torch-compile"), ("torch-compile",)
+COMMAND = "python3 tests/bench/bars.py run FOLDER --bundle cutegen-pack"
+GPU = "cargo test --release -p cutegen-build --features search --test gpu --"
+BYTES_LEAST, COPIES, SWEPT, POINTS = 128e6, 20, 8, 100
+NAMED = 6  # cells that a note lists
+
+
+class Bar(typing.NamedTuple):
+    name: str
+    cells: list  # of (kernel, workload)
+    against: tuple = BEST
+    at_least: float | None = None  # the geometric mean
+    worst_at_least: float | None = None  # every cell
+
+
+def rows(*ops):
+    return [(f"{op}_{d}", {"m": m}) for op in ops for m, d in SHAPES]
+
+
+def flat(*ops):
+    return [(op, {"n": n}) for op in ops for n in (1 << 24, 1 << 28)]
+
+
+BARS = [
+    Bar("softmax, bf16", rows("softmax_bf16"), BEST, 1.8, 1.0),
+    Bar("softmax, f32", rows("softmax_f32"), BEST, 1.8, 1.0),
+    Bar("layer norm", rows("layer_norm"), BEST, 1.4, 1.0),
+    Bar("rms norm", rows("rms_norm"), BEST, 1.12, 1.0),
+    Bar("add + rms norm", rows("add_rms_norm"), BEST, 1.12, 1.0),
+    Bar("layer norm of 16 huge rows", [("layer_norm_huge", {"m": 16})], COMPILED, 2.2),
+    Bar("gelu, silu, tanh, bf16", flat("gelu_bf16", "silu_bf16", "tanh_bf16"), BEST, 1.0),
+    Bar("SiLU * mul", flat("silu_mul"), BEST, 0.98),
+    Bar("pointwise, f32", flat("relu_f32", "gelu_f32", "new_gelu_f32", "softsign_f32"), BEST, 0.98),
+    Bar("rms norm + fp8 rows", rows("rms_norm_fp8"), COMPILED, 1.7),
+    Bar("reductions", rows("sum", "max"), BEST, 1.3, 0.95),
+    Bar("argmax", [("argmax_131072", {"m": 4096})], BEST, 1.3, 0.95),
+    Bar("cumsum", rows("cumsum"), BEST, 1.3, 0.95),
+    Bar("cross-entropy", [("cross_entropy_131072", {"m": 4096})], BEST, 1.3, 0.95),
+    Bar("log-softmax", rows("log_softmax"), BEST, 1.3, 0.95),
+]
+NAIVE = Bar("the bar table over naive kernels", [cell for bar in BARS for cell in bar.cells], ("naive",))
+
+
+class Sample(typing.NamedTuple):
+    """A cell against one incumbent."""
+    ratios: list
+    device: str
+    of_roof: float | None
+    differs: str | None
+
+
+def key(kernel, workload):
+    return kernel, tuple(sorted(workload.items()))
+
+
+def samples(folder):
+    """By cell and incumbent: what `bench` has left in the folder."""
+    found = {}
+    for path in sorted(pathlib.Path(folder).glob("bench/*/*.json")):
+        for kernel in json.loads(path.read_text())["kernels"]:
+            for times in kernel["times"]:
+                timing, roof = times["timing"], times.get("roof")
+                incumbent = "naive" if timing["incumbent"] == "itself" else timing["incumbent"]
+                of_roof = roof["micros"] / timing["micros"] if roof else None
+                sample = Sample([theirs / ours for ours, theirs in times["pairs"]], kernel["device"], of_roof, timing.get("differs"))
+                found.setdefault(key(kernel["kernel"], timing["workload"]), {})[incumbent] = sample
+    return found
+
+
+def geomean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def at(kernel, workload):
+    return f"{kernel} {' '.join(f'{axis}={extent}' for axis, extent in sorted(workload.items()))}"
+
+
+class Measured:
+    """What there is of one bar."""
+
+    def __init__(self, bar, found):
+        self.bar, self.cells, self.missing = bar, [], []
+        for kernel, workload in bar.cells:
+            there = found.get(key(kernel, workload), {})
+            if all(name in there for name in bar.against):
+                self.cells.append((at(kernel, workload), {name: there[name] for name in bar.against}))
+            else:
+                self.missing.append(at(kernel, workload))
+        self.speeds = [min(statistics.median(s.ratios) for s in against.values()) for _, against in self.cells]
+
+    def worst(self):
+        place = min(range(len(self.cells)), key=self.speeds.__getitem__)
+        return self.speeds[place], self.cells[place][0]
+
+    def limits(self):
+        """The bars that these cells can answer: all of them, or the floor that one of them already misses."""
+        both = {"at_least": self.bar.at_least, "worst_at_least": self.bar.worst_at_least}
+        if self.missing:
+            both["at_least"] = None
+            if both["worst_at_least"] and self.worst()[0] >= both["worst_at_least"]:
+                both["worst_at_least"] = None
+        return {name: limit for name, limit in both.items() if limit is not None}
+
+
+def text(found):
+    """A line for each bar."""
+    lines = [f"{'bar':<34}{'cells':>7}{'geomean':>9}{'of':>6}{'worst':>8}{'of':>6}  at"]
+    shown = lambda value: f"{value:.2f}" if value is not None else "-"
+    for measured in (Measured(bar, found) for bar in [*BARS, NAIVE]):
+        bar, count = measured.bar, f"{len(measured.cells)}/{len(measured.bar.cells)}"
+        mean, (worst, place) = (geomean(measured.speeds), measured.worst()) if measured.cells else (None, (None, ""))
+        lines.append(f"{bar.name:<34}{count:>7}{shown(mean):>9}{shown(bar.at_least):>6}{shown(worst):>8}{shown(bar.worst_at_least):>6}  {place}")
+    return "\n".join(lines)
+
+
+def short(ratios):
+    return [float(f"{ratio:.4g}") for ratio in ratios]
+
+
+def speed_row(measured):
+    bar, all_samples = measured.bar, [s for _, against in measured.cells for s in against.values()]
+    roofs = sorted(s.of_roof for s in all_samples if s.of_roof)
+    bound = f"memory: the cells run at {100 * roofs[0]:.0f} to {100 * roofs[-1]:.0f} % of the roofline" if roofs else "not known: this machine has no roofline on record"
+    differs = sorted({f"{place}: {name} {s.differs}" for place, against in measured.cells for name, s in against.items() if s.differs})
+    many = f" and {len(measured.missing) - NAMED} more" if len(measured.missing) > NAMED else ""
+    said = [f"not answered in full: not measured: {', '.join(measured.missing[:NAMED])}{many}"] * bool(measured.missing) + differs
+    whom = f"the better of {' and '.join(bar.against)} in each cell" if len(bar.against) > 1 else bar.against[0]
+    return {"bar": bar.name, "shows": f"our speed over {whom}, under the gate's protocol", "unit": "times",
+            **measured.limits(), "bounded_by": bound, "command": COMMAND, "machine": all_samples[0].device, "note": "; ".join(said),
+            "cells": [{"at": place, "against": {name: short(s.ratios) for name, s in against.items()}} for place, against in measured.cells]}
+
+
+def copy_row(report):
+    """Our speed over the three fastest of the copies in each cell: the fastest decides."""
+    cells, few = [], sorted({len(row["copies"]) for row in report["rows"]})
+    for row in report["rows"]:
+        if row["bytes"] < BYTES_LEAST:
+            continue
+        ratios = {name: [copy / ours for ours, copy in zip(row["kernel_us"], times)] for name, times in row["copies"].items()}
+        fastest = sorted(ratios, key=lambda name: statistics.median(ratios[name]))[:3]
+        cells.append({"at": f"{row['kernel']} {row['at']}", "against": {name: short(ratios[name]) for name in fastest}})
+    if not cells:
+        return None
+    whole = not report["not_measured"] and few == [COPIES]
+    missing = "" if whole else f"not answered in full: copies a cell {few}, not measured {report['not_measured']}"
+    return {"bar": "of the best copy kernel", "shows": "from 128 MB of traffic up: our speed over the fastest of 20 kernels that only read and write as many bytes, in the same run",
+            "unit": "times", **({"worst_at_least": 0.95} if whole else {}), "bounded_by": "memory: the fastest copy is what it gives", "command": f"{GPU} bars::copies",
+            "machine": report["device"], "note": missing, "cells": cells}
+
+
+def sweep_row(report, machine):
+    swept = [found for found in report["found"] if found["points"] >= POINTS]
+    if not swept:
+        return None
+    told = ", ".join(f"{f['kernel']} {100 * (f['share'] - 1):.1f} % by {f['tried']} of {f['points']}" for f in report["found"])
+    whole = len(swept) >= SWEPT
+    return {"bar": "search against an exhaustive sweep", "shows": "how much slower the fastest that a search tries is than the fastest legal point, over all workloads",
+            "unit": "%", "statistic": "max", **({"at_most": 2} if whole else {}), "bounded_by": "what the model ranks too low to be tried",
+            "command": f"{GPU} bars::sweep", "machine": machine, "note": told if whole else f"not answered in full: {len(swept)} kernels of {POINTS} points; {told}",
+            "samples": [max(0.01, float(f"{100 * (f['share'] - 1):.3g}")) for f in swept]}
+
+
+def report(folder, part):
+    path = pathlib.Path(folder) / f"bars_{part}.json" if folder else None
+    return json.loads(path.read_text()) if path and path.is_file() else None
+
+
+def all_rows(folder, reports):
+    found = samples(folder)
+    measured = [Measured(bar, found) for bar in [*BARS, NAIVE]]
+    for one in (m for m in measured if not m.cells):
+        print(f"not measured: {one.bar.name}")
+    rows = [speed_row(one) for one in measured if one.cells]
+    machine = rows[0]["machine"] if rows else None
+    events = search_clock.events_of(pathlib.Path(folder) / "tune")
+    rows += [{**search_clock.row(events), "machine": machine, "bar": "search clock, the bar table"}] if machine and events else []
+    copies, sweep = report(reports, "copies"), report(reports, "sweep")
+    others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device")) if sweep else None]
+    return rows + [row for row in others if row]
+
+
+def write(folder, options):
+    rows = all_rows(folder, options.reports)
+    if not rows:
+        raise SystemExit(f"nothing was measured in {folder}\nrun: python3 tests/bench/bars.py run {folder}")
+    noted = lambda row: "; ".join(filter(None, (row.get("note"), options.note)))
+    full = [{**row, "note": noted(row) or None, "commit": options.commit} for row in rows]
+    raw.write(options.out, [{name: value for name, value in row.items() if value is not None} for row in full])
+    print(f"{len(full)} rows: {options.out}\nnext: cargo run -p cutegen-tests --bin results")
+    return 0

@@ -1,0 +1,247 @@
+"""Runs the bar table of tests/bars/ on a GPU node, from a bundle: tunes its kernels, and times them against PyTorch and the naive kernel.
+
+    cargo cutegen pack --specs tests/bars/specs --cache tests/bars/cache --with-nvrtc --out bars.tar.gz      # at home
+    python3 tests/bench/bars.py run FOLDER --bundle cutegen-pack [--phases compile,bench] [--seconds 1500]   # there, as often as it takes
+    python3 tests/bench/bars.py table FOLDER
+    python3 tests/bench/bars.py rows FOLDER --commit C [--reports FOLDER]                                    # at home: results/raw/bars_h200.json
+
+FOLDER holds a file for each finished job and is the whole state: what is there is not run again, what failed is. `tune` takes the
+kernels that no search has tuned, on every GPU that it is given; `compile` has PyTorch's compiler fill its cache, in parallel and
+before anything is timed; `bench` times under the gate's protocol (docs/gate.md) on the first GPU alone, PyTorch before the naive
+kernel, in two lanes: the gate's lease has one of them wait while the other times, so that only what comes before overlaps. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
+tests/bars/README.md.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import bar_table
+
+PHASES = ("tune", "compile", "bench")
+# by group: who a kernel is timed against
+GROUPS = {"torch": "torch-eager,torch-compile", "naive": "naive"}
+# where PyTorch's compiler keeps what it compiled: of this machine, and no result
+CACHE = pathlib.Path(tempfile.gettempdir()) / f"cutegen-inductor-{os.getuid()}"
+# what a job takes at least: none begins that could not end
+LEAST_S = {"tune": 30, "compile": 20, "bench": 10}
+
+
+class Job:
+    """A command that leaves one file; the file is there when it has ended well."""
+
+    def __init__(self, phase, name, folder, label, size=0):
+        self.phase, self.name, self.path, self.label, self.size = phase, name, folder / label, label, size
+        self.argv, self.then = [], None
+
+    def part(self):
+        return self.path.with_name(self.path.name + ".part")
+
+    def run(self, deadline, env):
+        """None when it left its file, else why not."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        log = self.path.parent / f"{self.name}.log"
+        with open(log, "w") as out, open(log.with_suffix(".err"), "w") as err:
+            child = subprocess.Popen([str(a) for a in self.argv], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, start_new_session=True)
+            try:
+                code = child.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                return "no time left: killed"
+        # a bench that could not time everything says so in its file, too
+        if code and not (self.phase == "bench" and code == 1 and self.part().is_file()):
+            said = log.with_suffix(".err").read_text().strip().splitlines()
+            errors = [line for line in said if line.startswith("error")] + said[-1:]
+            return f"exit {code}: {errors[0] if errors else 'nothing was said'}"
+        if not self.part().is_file():
+            return "it left no file"
+        if self.then and (failed := self.then()):
+            return failed
+        self.part().rename(self.path)
+        return None
+
+
+class Table:
+    """The kernels of the bundle, and how its program is called."""
+
+    def __init__(self, options):
+        bundle = pathlib.Path(options.bundle or ".")
+        self.program = pathlib.Path(options.program or bundle / "cargo-cutegen").resolve()
+        self.specs = pathlib.Path(options.specs or bundle / "project/specs").resolve()
+        self.cache = pathlib.Path(options.cache or bundle / "project/cache").resolve()
+        self.target, self.folder = options.target, pathlib.Path(options.folder).resolve()
+        self.only, self.accepting = options.only or "", threading.Lock()
+        for path, flag in ((self.program, "--program"), (self.specs, "--specs"), (self.cache, "--cache")):
+            if not path.exists():
+                raise SystemExit(f"no {path}\nunpack a bundle and name it: --bundle DIR; or give {flag}")
+        self.kernels = [k for k in self.checked() if any(text in k["kernel"] for text in self.only.split(","))]
+        if not self.kernels:
+            raise SystemExit(f"no kernel for {self.target} has `{self.only}` in its name")
+
+    def accept_again(self):
+        """Winners that were found before, perhaps from another copy of the bundle; what is said where one is not taken."""
+        found = [(k["kernel"], self.folder / f"tune/{k['kernel']}.tar.gz") for k in self.kernels if k["state"] != "tuned"]
+        return [said for kernel, path in found if path.is_file() and (said := self.accept(kernel, path))]
+
+    def cutegen(self, verb, *arguments):
+        return [self.program, "cutegen", verb, *arguments, "--specs", self.specs, "--cache", self.cache]
+
+    def checked(self):
+        """What `check` says of each kernel: its state, workloads and bytes."""
+        ran = subprocess.run([str(a) for a in self.cutegen("check", "--target", self.target, "--json")], capture_output=True, text=True)
+        found = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+        if ran.returncode:
+            raise SystemExit(f"`check` fails: {ran.stderr.strip()}")
+        return [row for row in found if "state" in row]
+
+    def jobs(self, phase):
+        """Lists of jobs; one list is done before the next is begun."""
+        if phase == "tune":
+            return [[self.tune(k["kernel"]) for k in self.kernels if k["state"] != "tuned"]]
+        if phase == "bench":
+            return [[self.bench(group, k) for k in self.kernels] for group in (["naive"] if self.is_host() else GROUPS)]
+        job = Job("compile", "compile", CACHE, f"compiled-{self.only or 'all'}.json")
+        job.argv = [sys.executable, pathlib.Path(__file__).with_name("compile_ahead.py"), self.specs, job.part(), self.only]
+        return [[job]]
+
+    def is_host(self):
+        return self.target == "host" or "linux" in self.target
+
+    def tune(self, kernel):
+        job = Job("tune", kernel, self.folder, f"tune/{kernel}.tar.gz")
+        job.argv = self.cutegen("tune", kernel, "--target", self.target, "--json", "--results", job.part())
+        job.then = lambda: self.accept(kernel, job.part())
+        return job
+
+    def accept(self, kernel, results):
+        """Into the bundle's own store, so that `bench` times it. One at a time: they write one lock."""
+        with self.accepting:
+            argv = self.cutegen("accept", kernel, "--target", self.target, "--results", results)
+            ran = subprocess.run([str(a) for a in argv], capture_output=True, text=True)
+        return f"not accepted: {ran.stderr.strip()}" if ran.returncode else None
+
+    def bench(self, group, kernel):
+        size = max((w["bytes"] for w in kernel["workloads"]), default=0)
+        job = Job("bench", kernel["kernel"], self.folder, f"bench/{group}/{kernel['kernel']}.json", size)
+        job.argv = self.cutegen("bench", job.name, "--target", self.target, "--json", "--against", GROUPS[group], "--results", job.part())
+        return job
+
+
+def gpus(options):
+    """Numbers of the devices that may be used; one nameless one where nobody knows."""
+    if options.gpus:
+        return options.gpus.split(",")
+    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return visible.split(",")
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines()
+    except OSError:
+        listed = []
+    return [str(number) for number, line in enumerate(listed) if line.startswith("GPU")] or [None]
+
+
+def environment(gpu):
+    env = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(CACHE))
+    return env | ({"CUDA_VISIBLE_DEVICES": gpu} if gpu is not None else {})
+
+
+def do(jobs, lanes, deadline):
+    """All jobs, a thread a lane; what failed, by job. The first lane begins with the largest and the others with the smallest, so that
+    the largest are never at work together: their tensors fill half of a device."""
+    waiting, failed = collections.deque(sorted(jobs, key=lambda job: -job.size)), {}
+
+    def work(lane, gpu):
+        while waiting:
+            try:
+                job = waiting.popleft() if lane == 0 else waiting.pop()
+            except IndexError:
+                return
+            left = deadline - time.monotonic()
+            if left < LEAST_S[job.phase]:
+                failed[job.label] = "no time left: not begun"
+                continue
+            began = time.monotonic()
+            reason = job.run(deadline, environment(gpu))
+            if reason:
+                failed[job.label] = reason
+            print(f"{job.label}: {reason or 'done'}, {time.monotonic() - began:.1f} s", flush=True)
+
+    threads = [threading.Thread(target=work, args=lane) for lane in enumerate(lanes)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    return failed
+
+
+def run(options):
+    began = time.monotonic()
+    deadline = began + options.seconds
+    phases = options.phases.split(",")
+    if unknown := [p for p in phases if p not in PHASES]:
+        raise SystemExit(f"no phase `{unknown[0]}`; there are: {', '.join(PHASES)}")
+    table, devices, failed = Table(options), gpus(options), {}
+    for said in table.accept_again():
+        print(said)
+    for phase in (p for p in PHASES if p in phases):
+        lists = table.jobs(phase)
+        jobs = [job for jobs in lists for job in jobs]
+        print(f"{phase}: {len(jobs)} jobs, {sum(job.path.is_file() for job in jobs)} done before", flush=True)
+        lanes = {"tune": devices, "compile": devices[:1], "bench": devices[:1] * (1 if table.is_host() else options.lanes)}[phase]
+        for some in lists:
+            failed |= do([job for job in some if not job.path.is_file()], lanes, deadline)
+    print(bar_table.text(bar_table.samples(table.folder)))
+    for label, reason in failed.items():
+        print(f"open: {label}: {reason}")
+    print(f"{time.monotonic() - began:.0f} s; {'all is done' if not failed else 'run it again to go on'}")
+    return 1 if failed else 0
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    one = verbs.add_parser("run", help="tune and time what is not done yet")
+    one.add_argument("folder", help="where results are kept")
+    one.add_argument("--bundle", help="the unpacked bundle")
+    one.add_argument("--program", help="cargo-cutegen, if it is not the bundle's")
+    one.add_argument("--specs", help="folder of specs, if it is not the bundle's")
+    one.add_argument("--cache", help="their lock and store, if they are not the bundle's")
+    one.add_argument("--phases", default=",".join(PHASES), help="of these, in this order")
+    one.add_argument("--seconds", type=float, default=1500, help="when to stop")
+    one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
+    one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side; none times beside another")
+    one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`")
+    one.add_argument("--target", default="sm_90a", help="as specs name it")
+    two = verbs.add_parser("table", help="say what has been measured")
+    two.add_argument("folder")
+    three = verbs.add_parser("rows", help="write rows of results/raw/")
+    three.add_argument("folder")
+    three.add_argument("--commit", required=True, help="what was measured")
+    three.add_argument("--reports", help="what CUTEGEN_GPU_REPORT kept of bars::copies and bars::sweep")
+    three.add_argument("--out", default=str(bar_table.RAW), help="the file")
+    three.add_argument("--note", default="", help="added to each row")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    if options.verb == "run":
+        return run(options)
+    folder = pathlib.Path(options.folder)
+    if not folder.is_dir():
+        raise SystemExit(f"no folder {folder}\nrun: python3 tests/bench/bars.py run {folder}")
+    if options.verb == "table":
+        print(bar_table.text(bar_table.samples(folder)))
+        return 0
+    return bar_table.write(folder, options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,273 @@
+//! `tests/bench/bars.py` on the host: that a run goes on where one stopped, that what fails is told and tried again, and
+//! that its rows say what the samples say. How fast anything is, no test says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use cutegen_tests::results::{self, Row, Verdict};
+use cutegen_tests::{Ran, cutegen, cutegen_program, install_toolchain, must, run, scratch, workspace, write};
+use serde_json::Value;
+
+/// Two kernels with names of the bar table, small and for the host.
+const SPECS: &str = r#"
+edition = 1
+[kernels.sum_4096]
+axes = { m = "1..=64", d = 256 }
+inputs = { x = "f32[m, d]" }
+outputs = { y = "f32[m]" }
+math = "y[m] = sum(d, x[m, d])"
+workloads = [{ m = 16 }]
+targets = ["host"]
+[kernels.silu_mul]
+axes = { n = "1..=65536" }
+inputs = { g = "f32[n]", u = "f32[n]" }
+outputs = { y = "f32[n]" }
+math = "y[n] = silu(g[n]) * u[n]"
+workloads = [{ n = 4096 }]
+targets = ["host"]
+"#;
+
+/// A folder with specs, a cache in which they are locked, and a place for results.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        install_toolchain();
+        let folder = scratch(name);
+        write(&folder.join("specs/table.toml"), SPECS);
+        fs::create_dir_all(folder.join("cache")).expect("a folder");
+        must(cutegen(home()).arg("lock").args(library(&folder)));
+        Self(folder)
+    }
+
+    fn bars(&self, arguments: &[&str]) -> Ran {
+        self.with(cutegen_program(), arguments)
+    }
+
+    /// The script's `run`, with this program in the command's place.
+    fn with(&self, program: &Path, arguments: &[&str]) -> Ran {
+        let mut command = script();
+        command.arg("run").arg(self.results()).args(library(&self.0)).arg("--program").arg(program);
+        run(command.args(["--target", "host"]).args(arguments))
+    }
+
+    fn results(&self) -> PathBuf {
+        self.0.join("results")
+    }
+
+    fn file(&self, kernel: &str) -> PathBuf {
+        self.results().join(format!("bench/naive/{kernel}.json"))
+    }
+
+    /// A program that is the command, but for one verb.
+    fn planted(&self, verb: &str, does: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.0.join(format!("planted-{verb}"));
+        let real = cutegen_program().display();
+        write(&path, &format!("#!/bin/sh\n[ \"$2\" = {verb} ] || exec {real} \"$@\"\n{does}\n"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+        path
+    }
+}
+
+fn home() -> &'static Path {
+    static HOME: OnceLock<PathBuf> = OnceLock::new();
+    HOME.get_or_init(|| workspace().join("target/suite/bars-home"))
+}
+
+fn library(folder: &Path) -> [std::ffi::OsString; 4] {
+    ["--specs".into(), folder.join("specs").into(), "--cache".into(), folder.join("cache").into()]
+}
+
+fn script() -> Command {
+    let mut command = Command::new("python3");
+    command
+        .arg(workspace().join("tests/bench/bars.py"))
+        .env("XDG_CACHE_HOME", home())
+        .env_remove("CUTEGEN_HOME");
+    command
+}
+
+#[test]
+fn a_run_goes_on_where_one_stopped() {
+    let place = Place::new("bars-resume");
+    let first = place.bars(&["--phases", "bench", "--only", "sum"]);
+    assert!(
+        first.ok && first.stdout.contains("bench: 1 jobs, 0 done before"),
+        "{}{}",
+        first.stdout,
+        first.stderr
+    );
+    let kept = fs::read(place.file("sum_4096")).expect("its file");
+    assert!(!place.file("silu_mul").exists());
+
+    let late = place.bars(&["--phases", "bench", "--seconds", "1"]);
+    assert_eq!(late.code, Some(1), "{}", late.stdout);
+    assert!(
+        late.stdout.contains("open: bench/naive/silu_mul.json: no time left: not begun"),
+        "{}",
+        late.stdout
+    );
+
+    let broken = place.planted("bench", "echo no device >&2; exit 3");
+    let failed = place.with(&broken, &["--phases", "bench"]);
+    assert_eq!(failed.code, Some(1), "{}", failed.stdout);
+    assert!(failed.stdout.contains("silu_mul.json: exit 3: no device"), "{}", failed.stdout);
+
+    let rest = place.bars(&["--phases", "bench"]);
+    assert!(rest.ok && rest.stdout.contains("bench: 2 jobs, 1 done before"), "{}", rest.stdout);
+    assert!(rest.stdout.contains("the bar table over naive kernels     1/79"), "{}", rest.stdout);
+    assert!(place.file("silu_mul").is_file());
+    assert!(fs::read(place.file("sum_4096")).expect("its file") == kept, "it was not timed again");
+}
+
+#[test]
+fn what_runs_out_of_time_is_killed_and_leaves_nothing() {
+    let place = Place::new("bars-killed");
+    let endless = place.planted("bench", "echo $$ > \"$0.pid\"; exec sleep 300");
+    let began = std::time::Instant::now();
+    let killed = place.with(&endless, &["--phases", "bench", "--seconds", "25", "--only", "sum"]);
+    assert!(
+        killed.stdout.contains("sum_4096.json: no time left: killed"),
+        "{}{}",
+        killed.stdout,
+        killed.stderr
+    );
+    assert!(began.elapsed().as_secs() < 90 && !place.file("sum_4096").exists());
+    let pid = fs::read_to_string(place.0.join("planted-bench.pid")).expect("it came so far");
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} lives on");
+}
+
+#[test]
+fn a_winner_is_accepted_before_it_is_timed() {
+    let place = Place::new("bars-tune");
+    let tuned = place.bars(&["--phases", "tune", "--only", "silu_mul"]);
+    assert!(tuned.ok, "{}{}", tuned.stdout, tuned.stderr);
+    assert!(place.results().join("tune/silu_mul.tar.gz").is_file());
+    let log = fs::read_to_string(place.results().join("tune/silu_mul.log")).expect("its log");
+    assert!(log.lines().any(|line| line.contains("\"event\":\"ranked\"")), "for the search clock: {log}");
+    let mut check = cutegen(home());
+    must(check.args(["check", "silu_mul", "--json"]).args(library(&place.0)));
+    // neither a search that is done nor a kernel that is tuned is searched again
+    let again = place.bars(&["--phases", "tune", "--only", "silu_mul"]);
+    let told = ["tune: 1 jobs, 1 done before", "tune: 0 jobs, 0 done before"];
+    assert!(again.ok && told.iter().any(|told| again.stdout.contains(told)), "{}", again.stdout);
+}
+
+#[test]
+fn what_is_asked_for_wrongly_is_told() {
+    let place = Place::new("bars-arguments");
+    let said = |ran: &Ran| format!("{:?} {}", ran.code, ran.stderr);
+    let phase = place.bars(&["--phases", "bench,tunes"]);
+    assert!(
+        !phase.ok && phase.stderr.contains("no phase `tunes`; there are: tune, compile, bench"),
+        "{}",
+        said(&phase)
+    );
+    let only = place.bars(&["--only", "softmacks"]);
+    assert!(
+        !only.ok && only.stderr.contains("no kernel for host has `softmacks` in its name"),
+        "{}",
+        said(&only)
+    );
+    let program = place.with(Path::new("/no/such/program"), &[]);
+    assert!(
+        !program.ok && program.stderr.contains("no /no/such/program\nunpack a bundle"),
+        "{}",
+        said(&program)
+    );
+    let nothing = run(script().args(["rows", "--commit", "x"]).arg(place.0.join("nowhere")));
+    assert!(
+        !nothing.ok && nothing.stderr.contains("nowhere\nrun: python3 tests/bench/bars.py run"),
+        "{}",
+        said(&nothing)
+    );
+}
+
+/// Sample files as a device would leave them, made of the host's: other names of incumbents, and times that give these
+/// ratios of theirs over ours.
+fn as_a_device(place: &Place, ratios: &[(&str, f64)]) {
+    let text = fs::read_to_string(place.file("silu_mul")).expect("a file");
+    let mut file: Value = serde_json::from_str(&text).expect("JSON");
+    let one = file["kernels"][0]["times"][0].clone();
+    let of = |n: i64, (name, ratio): (&str, f64)| {
+        let mut times = one.clone();
+        times["timing"]["incumbent"] = name.into();
+        times["timing"]["workload"] = serde_json::json!({ "n": n });
+        let pairs = times["pairs"].as_array_mut().expect("pairs");
+        pairs.iter_mut().for_each(|pair| pair[1] = (pair[0].as_f64().expect("a time") * ratio).into());
+        times
+    };
+    let all = [1 << 24, 1 << 28].into_iter().flat_map(|n| ratios.iter().map(move |ratio| of(n, *ratio)));
+    file["kernels"][0]["times"] = all.collect();
+    write(&place.results().join("bench/torch/silu_mul.json"), &file.to_string());
+}
+
+fn rows(place: &Place, more: &[&str]) -> Vec<Row> {
+    let out = place.0.join("rows.json");
+    must(script().arg("rows").arg(place.results()).args(["--commit", "abc", "--out"]).arg(&out).args(more));
+    serde_json::from_str(&fs::read_to_string(out).expect("rows")).expect("rows as the page takes them")
+}
+
+fn judge(rows: &[Row], bar: &str) -> Verdict {
+    let row = rows.iter().find(|row| row.bar == bar).unwrap_or_else(|| panic!("no row {bar}"));
+    results::verdict(row, &results::figure(row, &workspace()).expect("a figure"))
+}
+
+#[test]
+fn rows_follow_from_the_samples() {
+    let place = Place::new("bars-rows");
+    assert!(place.bars(&["--phases", "bench"]).ok);
+    as_a_device(&place, &[("torch-eager", 1.9), ("torch-compile", 1.02)]);
+    let found = rows(&place, &[]);
+    assert_eq!(judge(&found, "SiLU * mul"), Verdict::Met);
+    // one of 79 cells: no verdict
+    assert_eq!(judge(&found, "the bar table over naive kernels"), Verdict::NoBar);
+    assert!(
+        results::render(&found, &workspace())
+            .expect("a page")
+            .contains("silu_mul n=16777216 1.02 (torch-compile)")
+    );
+    // the better of the two decides
+    as_a_device(&place, &[("torch-eager", 0.9), ("torch-compile", 1.02)]);
+    assert!(
+        matches!(judge(&rows(&place, &[]), "SiLU * mul"), Verdict::Missed(by) if (by - 0.08).abs() < 1e-3)
+    );
+    // without one of them nobody knows the better
+    as_a_device(&place, &[("torch-eager", 1.9)]);
+    assert!(rows(&place, &[]).iter().all(|row| row.bar != "SiLU * mul"));
+}
+
+#[test]
+fn what_the_gpu_tests_kept_becomes_rows() {
+    let place = Place::new("bars-reports");
+    assert!(place.bars(&["--phases", "bench", "--only", "silu_mul"]).ok);
+    let copies = |count: usize, fastest: f64| {
+        let time = |at: usize| {
+            (format!("copy_{at:02}"), serde_json::json!([fastest + at as f64, fastest + at as f64]))
+        };
+        let all: serde_json::Map<String, Value> = (0..count).map(time).collect();
+        let row = |bytes: f64| serde_json::json!({ "kernel": "k", "at": "m=1", "bytes": bytes, "kernel_us": [100.0, 100.0], "copies": all });
+        let report =
+            serde_json::json!({ "device": "a device", "not_measured": [], "rows": [row(2e8), row(1e6)] });
+        write(&place.0.join("bars_copies.json"), &report.to_string());
+        let reports = place.0.display().to_string();
+        rows(&place, &["--reports", &reports])
+    };
+    assert_eq!(judge(&copies(20, 96.0), "of the best copy kernel"), Verdict::Met);
+    assert!(matches!(judge(&copies(20, 94.0), "of the best copy kernel"), Verdict::Missed(_)));
+    assert_eq!(judge(&copies(19, 94.0), "of the best copy kernel"), Verdict::NoBar, "not all twenty");
+    let sweep = |behind: f64, kernels: usize| {
+        let one =
+            serde_json::json!({ "kernel": "k", "points": 120, "tried": 20, "share": 1.0 + behind / 100.0 });
+        let report = serde_json::json!({ "found": vec![one; kernels], "rows": [], "not_measured": [] });
+        write(&place.0.join("bars_sweep.json"), &report.to_string());
+        let reports = place.0.display().to_string();
+        judge(&rows(&place, &["--reports", &reports]), "search against an exhaustive sweep")
+    };
+    assert_eq!(sweep(1.9, 8), Verdict::Met);
+    assert!(matches!(sweep(2.5, 8), Verdict::Missed(_)));
+    assert_eq!(sweep(1.0, 7), Verdict::NoBar);
+}
