@@ -16,6 +16,8 @@ const SPLIT: &str = include_str!("../rowwise_across_split.cu.in");
 
 /// Bytes of static shared memory.
 const SMEM_MAX: i64 = 48 * 1024;
+/// Registers of a multiprocessor.
+const REGISTERS: i64 = 65536;
 /// Values that a thread may have under way.
 const VALUES: std::ops::RangeInclusive<i64> = 4..=32;
 
@@ -145,6 +147,16 @@ fn is_worth_a_block(layout: &Layout<'_>, shape: &Shape) -> bool {
     VALUES.contains(&(shape.unroll * shape.vec))
         && (shape.chunk() < layout.range.1.saturating_mul(2) || smallest)
         && layout.statistics() * shape.threads * shape.vec * 8 <= SMEM_MAX
+        && registers(layout, shape) <= REGISTERS / shape.threads
+}
+
+fn in_flight(layout: &Layout<'_>, shape: &Shape) -> i64 {
+    shape.unroll * shape.vec * layout.kept().iter().sum::<i64>()
+}
+
+/// Registers of a thread, about.
+fn registers(layout: &Layout<'_>, shape: &Shape) -> i64 {
+    32 + in_flight(layout, shape) / 4 + shape.vec * (4 + 2 * layout.statistics())
 }
 
 fn variants(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
@@ -191,7 +203,6 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
 }
 
 fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
-    let in_flight = shape.unroll * shape.vec * layout.kept().iter().sum::<i64>();
     let (levels, passes) = (layout.levels() as i64, layout.passes() as i64);
     let written = i64::from(layout.has_sinks());
     let (kind, reads) = match (shape.held, shape.parts) {
@@ -201,8 +212,8 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
     };
     Sketch {
         kind,
-        in_flight,
-        registers: 32 + in_flight / 4 + shape.vec * (4 + 2 * layout.statistics()),
+        in_flight: in_flight(layout, shape),
+        registers: registers(layout, shape),
         meetings: if shape.split() > 1 { 2 * levels } else { 0 },
         reads,
         settling: usize::from(shape.parts.is_some() && !layout.has_sinks()),
