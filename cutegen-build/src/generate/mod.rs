@@ -45,6 +45,8 @@ pub struct Sketch {
     pub meetings: i64,
     /// How often inputs are read, all steps together.
     pub reads: i64,
+    /// Steps at the end that move next to nothing.
+    pub settling: usize,
 }
 
 /// What a generator may learn from what was tried.

@@ -71,9 +71,12 @@ pub fn forecast(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64>
     let again = if bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
     // what is read more than once, in bytes that take as long
     let moved = bytes * (1.0 + (sketch.reads as f64 - 1.0) / 2.0 / again);
-    let steps = &candidate.contract.steps;
+    let (steps, settling) =
+        candidate.contract.steps.split_at(candidate.contract.steps.len() - sketch.settling);
     let each = Cost { bytes: moved / steps.len() as f64, flops: flops / steps.len() as f64 };
+    let nothing = Cost { bytes: 0.0, flops: 0.0 };
     let times = steps.iter().map(|step| time(step, sketch, axes, &each));
+    let times = times.chain(settling.iter().map(|step| time(step, sketch, axes, &nothing)));
     Some(times.sum::<Option<f64>>()? / 1e3)
 }
 

@@ -31,7 +31,7 @@ pub(crate) const TESTS: &[crate::Test] = &[
 const GPU: &str = include_str!("emulated.hpp");
 
 /// Kernels, each with the candidate that is run.
-const CASES: [(&str, &str); 10] = [
+const CASES: [(&str, &str); 11] = [
     ("swiglu_packed", "elementwise-v16u2t128"),
     ("rope_interleaved", "elementwise-v16u1t128"),
     ("quantise_fp8", "elementwise-v16u1t256-os"),
@@ -42,6 +42,7 @@ const CASES: [(&str, &str); 10] = [
     ("cumsum_bf16", "scan-w4r1u2v16x1"),
     ("count_before", "scan-w1r4u4e"),
     ("cumprod", "scan-w2r2u2v16-os"),
+    ("gelu_bf16", "elementwise-v16u1t128-os"),
 ];
 
 /// A case, what stands in its text, and what instead.

@@ -3,6 +3,7 @@
 //! Needs an installed toolchain (`cargo cutegen toolchain install`, or `CUTEGEN_TEST_INSTALL=1` here). Without one
 //! the tests are reported as skipped; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
 
+mod coverage;
 mod cuda;
 mod emulated;
 mod flat;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         host::TESTS,
         hostile::TESTS,
         preludes::TESTS,
+        coverage::TESTS,
         flat::TESTS,
         emulated::TESTS,
         templates::TESTS,

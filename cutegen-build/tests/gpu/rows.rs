@@ -41,6 +41,20 @@ const RANGED: &str = concat!(
          scale[m] = t[m]\n'''\n"
     ),
     ranged!(
+        "rows_across",
+        "inputs = { x = 'f32[d, m]' }\noutputs = { y = 'f32[d, m]' }\nmath = 'y[d, m] = softmax(d, x[d, m])'\n"
+    ),
+    ranged!(
+        "rows_across_last",
+        "inputs = { x = 'bf16[d, m]' }\noutputs = { y = 'f32[m]', i = 'i32[m]' }\nmath = '''\ny[m] = sum(d, x[d, m])\n\
+         i[m] = argmax(d, x[d, m])\n'''\n"
+    ),
+    ranged!(
+        "rows_folded",
+        "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[]' }\nmath = '''\ntop[m] = max(d, x[m, d])\n\
+         y[] = mean(m, top[m] + log(sum(d, exp(x[m, d] - top[m]))))\n'''\n"
+    ),
+    ranged!(
         "rows_argmax",
         "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'i32[m]' }\nmath = 'y[m] = argmax(d, x[m, d])'\n"
     ),

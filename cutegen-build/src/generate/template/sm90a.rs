@@ -5,13 +5,14 @@
 
 mod elementwise;
 mod lanes;
+mod narrow;
 mod nest;
 mod problem;
 mod rowwise;
 mod scan;
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::{Binary, Expr, Unary};
+use cutegen_spec::math::Expr;
 use cutegen_spec::spec::Multiply;
 
 use super::fill::fill;
@@ -42,30 +43,8 @@ fn computes(plan: &Plan) -> bool {
     precision.accumulate == DType::F32 && precision.multiply == Multiply::Native && !f64_stored
 }
 
-/// The preludes, for outputs of these types and values.
-fn prelude(outputs: &[(DType, &Expr)], int: &str) -> String {
-    let narrow = outputs.iter().all(|(dtype, value)| *dtype == DType::Bf16 && !sums_a_sigmoid(value));
-    let prelude = fill(PRELUDE, &[("NARROW", &narrow.to_string())]);
+/// The preludes, for outputs of these types and values and what is scanned on the way.
+fn prelude(outputs: &[(DType, &Expr)], scanned: &[&Expr], int: &str) -> String {
+    let prelude = fill(PRELUDE, &[("NARROW", &narrow::is_narrow(outputs, scanned).to_string())]);
     prelude + &fill(VALUES, &[("INT", int)])
-}
-
-/// Whether a sum or difference uses the result of a sigmoid-like function: then its error must be small absolutely,
-/// and the hardware's exponential is not for it.
-fn sums_a_sigmoid(value: &Expr) -> bool {
-    let mut found = false;
-    value.visit(&mut |expr| {
-        if let Expr::Binary(Binary::Add | Binary::Sub, a, b) = expr {
-            for side in [a, b] {
-                side.visit(&mut |inner| {
-                    found |= matches!(inner, Expr::Unary(Unary::Sigmoid | Unary::Silu | Unary::GeluTanh, _));
-                });
-            }
-        }
-    });
-    found
-}
-
-/// The same of everything a plan computes.
-fn sums_a_sigmoid_in(plan: &Plan) -> bool {
-    plan.schedule.steps.iter().any(|step| sums_a_sigmoid(step.value.expr()))
 }

@@ -11,7 +11,7 @@ use cutegen_spec::spec::KernelSpec;
 
 use super::schedule::{Schedule, Step, Value};
 pub use contraction::Roles;
-pub use rows::{Access, Merge, Reduced, Rows, constant};
+pub use rows::{Access, Lie, Merge, Reduced, Rows, constant};
 use shape::Reduction;
 pub use simple::{Contraction, Elementwise, Operand, Rowwise};
 
@@ -32,7 +32,8 @@ pub enum Family {
         /// What the present templates fill, if they can.
         plain: Option<Elementwise>,
     },
-    /// Every reduction runs whole over the same axes, all else is elementwise in the rest.
+    /// Every reduction runs whole over the same axes, all else is elementwise in the rest; or some then run over all of
+    /// the rest.
     Rowwise {
         /// The reduced axes.
         over: Vec<usize>,
@@ -129,6 +130,11 @@ pub fn classify(spec: &KernelSpec, schedule: &Schedule) -> Family {
         let over = reductions[0].over.clone();
         let (plain, rows) = (simple::rowwise(spec, schedule), rows::rows(spec, schedule));
         return Family::Rowwise { over, plain, rows };
+    }
+    if reductions.iter().all(|r| r.is_whole && !r.slides)
+        && let Some(rows) = rows::rows(spec, schedule)
+    {
+        return Family::Rowwise { over: reductions[0].over.clone(), plain: None, rows: Some(rows) };
     }
     if reductions.iter().all(|r| r.is_whole && r.slides) {
         return Family::Window;

@@ -1,6 +1,8 @@
 //! [`Rows`]: rows that are reduced and mapped, as templates that stream them need it: every step over one set of loop
-//! variables, each access that runs along a row told apart. Knows schedules and memory order, no template.
+//! variables, each access that runs along a row, or across all of them, told apart; and reductions of a value of each
+//! row over all rows. Knows schedules and memory order, no template.
 
+mod lie;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +12,9 @@ use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::{Expr, Index, Kind, Loop, Place, ReduceOp};
 use cutegen_spec::spec::{KernelSpec, Multiply};
-use cutegen_spec::tensor::{Role, Tensor};
+use cutegen_spec::tensor::Role;
 
+pub use lie::Lie;
 pub use merge::Merge;
 
 use super::shape::root;
@@ -28,7 +31,9 @@ pub struct Rows {
     pub rows: Vec<usize>,
     /// Loop variables along a row, outermost first.
     pub cols: Vec<usize>,
-    /// What lies along a row without gaps and is read.
+    /// Which of them follow memory.
+    pub lie: Lie,
+    /// What is read in the order of memory.
     pub streams: Vec<Access>,
     /// The reductions, in order.
     pub reductions: Vec<Reduced>,
@@ -36,6 +41,10 @@ pub struct Rows {
     pub sinks: Vec<(Access, Expr)>,
     /// Outputs with one element a row.
     pub scalars: Vec<(Access, Expr)>,
+    /// Reductions over all rows; what they reduce is of a row.
+    pub folds: Vec<Reduced>,
+    /// Outputs with one element in all, of the folds.
+    pub totals: Vec<(Access, Expr)>,
 }
 
 /// A tensor and where it is accessed.
@@ -45,9 +54,11 @@ pub struct Access {
     pub tensor: usize,
     /// Its index, in terms of [`Rows::rows`] and [`Rows::cols`].
     pub index: Vec<Index>,
+    /// How many variables, from the innermost on, it follows without gaps: of the columns or, across, of the rows.
+    pub run: usize,
 }
 
-/// A reduction of a row.
+/// A reduction of a row, or of all rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduced {
     /// The temporary that stands for it in expressions.
@@ -123,9 +134,17 @@ impl<'a> Finding<'a> {
             Value::Map(_) | Value::Scan { .. } => None,
         });
         let (rows, cols) = first?;
-        let empty = || (Vec::new(), Vec::new(), Vec::new());
-        let (streams, sinks, scalars) = empty();
-        let rows = Rows { rows, cols, streams, reductions: Vec::new(), sinks, scalars };
+        let rows = Rows {
+            rows,
+            cols,
+            lie: Lie::Along,
+            streams: Vec::new(),
+            reductions: Vec::new(),
+            sinks: Vec::new(),
+            scalars: Vec::new(),
+            folds: Vec::new(),
+            totals: Vec::new(),
+        };
         Some(Finding { spec, schedule, maps: BTreeMap::new(), rows })
     }
 
@@ -135,7 +154,9 @@ impl<'a> Finding<'a> {
         }
         match &step.value {
             Value::Scan { .. } => None,
-            Value::Reduce { op, over, body } => self.reduction(step, *op, over, body),
+            Value::Reduce { op, over, body } => {
+                self.reduction(step, *op, over, body).or_else(|| self.fold(step, *op, over, body))
+            }
             Value::Map(value) => self.map(step, value),
         }
     }
@@ -154,8 +175,31 @@ impl<'a> Finding<'a> {
             return None;
         }
         let level = self.deepest(&body).map_or(0, |level| level + 1);
-        self.rows.reductions.push(Reduced { temp, op, body, level });
-        Some(())
+        (!self.reads_fold(&body)).then(|| self.rows.reductions.push(Reduced { temp, op, body, level }))
+    }
+
+    /// A reduction over all rows of a real value that each has.
+    fn fold(&mut self, step: &Step, op: ReduceOp, over: &[Loop], body: &Expr) -> Option<()> {
+        let Place::Temp(temp) = step.dst else { return None };
+        let to = self.renaming(&over.iter().map(|l| l.var).collect::<Vec<_>>())?;
+        let body = self.canonical(body, &to)?;
+        let of_rows: BTreeSet<usize> = to.values().filter_map(Index::as_var).collect();
+        let all: BTreeSet<usize> = self.rows.rows.iter().copied().collect();
+        let of_a_row = !body.free_vars().iter().any(|var| self.rows.cols.contains(var));
+        let real = body.kind(&|place| self.schedule.kind(self.spec, place)) == Kind::Real;
+        let fits = step.loops.is_empty() && of_rows == all && of_a_row && real && !op.gives_index();
+        (fits && !self.reads_fold(&body)).then(|| {
+            self.rows.folds.push(Reduced { temp, op, body, level: 0 });
+        })
+    }
+
+    fn reads_fold(&self, expr: &Expr) -> bool {
+        let mut found = false;
+        expr.visit(&mut |e| {
+            found |=
+                matches!(e, Expr::Load(Place::Temp(t), _) if self.rows.folds.iter().any(|f| f.temp == *t));
+        });
+        found
     }
 
     /// The deepest level of the reductions that `expr` reads.
@@ -183,15 +227,20 @@ impl<'a> Finding<'a> {
             }
             Place::Tensor(tensor) => tensor,
         };
-        let along = self.rows.runs_along(&index);
-        let access = Access { tensor, index };
+        let (along, folded) = (self.rows.runs_along(&index), self.reads_fold(&value));
+        let access = Access { tensor, index, run: 0 };
+        if folded {
+            let alone =
+                step.loops.is_empty() && value.free_vars().is_empty() && self.deepest(&value).is_none();
+            self.rows.totals.push((access, value));
+            return alone.then_some(());
+        }
         if !along {
             self.rows.scalars.push((access, value));
             return Some(());
         }
-        let whole = self.covers(&to);
-        self.rows.sinks.push((access.clone(), value));
-        (whole && self.is_contiguous(&access)).then_some(())
+        self.rows.sinks.push((access, value));
+        self.covers(&to).then_some(())
     }
 
     /// Whether the variables of a step, renamed, are all of a row's.
@@ -282,6 +331,9 @@ impl<'a> Finding<'a> {
             *failed |= vars.as_ref() != Some(rows);
             return expr.clone();
         }
+        if self.rows.folds.iter().any(|r| r.temp == *temp) {
+            return expr.clone();
+        }
         match self.maps.get(temp) {
             Some(value) if vars.as_ref().is_some_and(fits) => value.clone(),
             _ => {
@@ -291,69 +343,16 @@ impl<'a> Finding<'a> {
         }
     }
 
-    fn found(mut self) -> Option<Rows> {
-        let mut streams: Vec<Access> = Vec::new();
-        let exprs = self.rows.reductions.iter().map(|r| &r.body);
-        let exprs = exprs.chain(self.rows.sinks.iter().map(|(_, value)| value));
-        for expr in exprs {
-            expr.visit(&mut |e| {
-                if let Expr::Load(Place::Tensor(tensor), index) = e {
-                    let access = Access { tensor: *tensor, index: index.clone() };
-                    if self.rows.runs_along(index)
-                        && self.is_contiguous(&access)
-                        && !streams.contains(&access)
-                    {
-                        streams.push(access);
-                    }
-                }
-            });
-        }
-        let of_rows = streams.iter().any(|access| self.rows.is_of_the_row(access));
-        self.rows.streams = streams;
+    fn found(self) -> Option<Rows> {
         let scalars = self.rows.scalars.iter();
         let settled = scalars
             .clone()
             .all(|(_, value)| !value.free_vars().iter().any(|var| self.rows.cols.contains(var)));
-        (of_rows && settled && !self.rows.reductions.is_empty()).then_some(self.rows)
-    }
-
-    /// Whether elements that follow each other along a row do so in memory.
-    fn is_contiguous(&self, access: &Access) -> bool {
-        let tensor = &self.spec.tensors[access.tensor];
-        let Some(first) = access.index.len().checked_sub(self.rows.cols.len()) else { return false };
-        let (outer, along) = access.index.split_at(first);
-        if self.rows.runs_along(outer) {
-            return false;
+        let used = self.rows.folds.is_empty() == self.rows.totals.is_empty();
+        if !settled || !used || self.rows.reductions.is_empty() {
+            return None;
         }
-        let ends = along.iter().zip(&self.rows.cols).enumerate().all(|(position, (index, col))| {
-            let whole = tensor.dims[first + position] == IntExpr::Axis(self.schedule.vars[*col])
-                || self.extent_is(first + position, tensor, *col);
-            match position {
-                0 => self.starts(index, *col),
-                _ => index.as_var() == Some(*col) && whole,
-            }
-        });
-        let unit = tensor
-            .strides
-            .as_ref()
-            .is_none_or(|strides| along.len() == 1 && strides.last() == Some(&IntExpr::Const(1)));
-        ends && unit
-    }
-
-    /// Whether a dimension has the constant extent of `col`.
-    fn extent_is(&self, dim: usize, tensor: &Tensor, col: usize) -> bool {
-        let extent = self.constant(self.schedule.vars[col]);
-        extent.is_some() && constant(self.spec, &tensor.dims[dim]) == extent
-    }
-
-    /// `col`, or `col` and a place that no column moves.
-    fn starts(&self, index: &Index, col: usize) -> bool {
-        match index {
-            Index::Op(IntOp::Add, a, b) => [(a, b), (b, a)].into_iter().any(|(one, other)| {
-                one.as_var() == Some(col) && !self.rows.runs_along(std::slice::from_ref(other.as_ref()))
-            }),
-            _ => index.as_var() == Some(col),
-        }
+        self.along().or_else(|| self.across()).or_else(|| self.apart())
     }
 }
 

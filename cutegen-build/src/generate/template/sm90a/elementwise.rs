@@ -160,6 +160,7 @@ fn candidate(
             registers: 16 + in_flight / 4 + width * point.unroll,
             meetings: 0,
             reads: 1,
+            settling: 0,
         }),
     })
 }
@@ -198,7 +199,7 @@ fn source(plan: &Plan, nest: &Nest, laid: &Laid<'_>, point: Point, width: i64) -
         TEMPLATE,
         &[
             ("HEADER", &format!("// elementwise {}: {math}", point.name())),
-            ("PRELUDE", &prelude(&values, nest.integer(&[]))),
+            ("PRELUDE", &prelude(&values, &[], nest.integer(&[]))),
             ("CONFIG", &point.configuration(width)),
             ("PROBLEM", &text.problem),
             ("PARAMS", &text.params),

@@ -1,7 +1,9 @@
 //! Candidates of the rowwise templates: every legal point of their space for a plan's rows, with its contract and the
 //! launches it is right for. The README beside the templates describes holes and names.
 
+mod across;
 mod code;
+mod fold;
 mod layout;
 mod resident;
 mod ring;
@@ -13,14 +15,14 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
-use cutegen_spec::math::{Expr, Unary};
+use cutegen_spec::math::Expr;
 use cutegen_spec::record::Kind;
 use cutegen_spec::tensor::Role;
 
 use self::code::Code;
 use self::layout::Layout;
 use super::super::fill::fill;
-use super::PRELUDE;
+use super::{PRELUDE, narrow};
 use crate::generate::{Candidate, Sketch, name_entry};
 use crate::plan::Plan;
 use crate::plan::family::Rows;
@@ -28,6 +30,7 @@ use crate::plan::schedule::Value;
 
 const ROWS: &str = include_str!("rows.cuh.in");
 const BLOCK: &str = include_str!("block.cuh.in");
+const ACROSS: &str = include_str!("across.cuh.in");
 
 /// Bytes of shared memory for rows; the rest of a multiprocessor's 227 KB is for statistics and barriers.
 const SMEM_MAX: i64 = 212 * 1024;
@@ -45,6 +48,8 @@ struct Point {
     conditions: Vec<Condition>,
     /// Elements along a row between which behaviour changes.
     tile: i64,
+    /// Rows side by side between which it changes too.
+    side: Option<i64>,
     sketch: Sketch,
 }
 
@@ -52,17 +57,22 @@ struct Point {
 pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str) -> Vec<Candidate> {
     let layout = Layout::of(plan, rows);
     let code = code::code(plan, rows);
-    let points = [resident::points(plan, &layout), split::points(plan, &layout), ring::points(plan, &layout)];
-    points.into_iter().flatten().map(|point| candidate(plan, rows, &code, point, toolchain)).collect()
+    let points = [
+        resident::points(plan, &layout),
+        split::points(plan, &layout),
+        ring::points(plan, &layout),
+        across::points(plan, &layout),
+    ];
+    let points = points.into_iter().flatten();
+    points.map(|point| candidate(plan, &layout, &code, point, toolchain)).collect()
 }
 
-fn candidate(plan: &Plan, rows: &Rows, code: &Code, point: Point, toolchain: &str) -> Candidate {
-    let source = source(plan, code, &point);
+fn candidate(plan: &Plan, layout: &Layout<'_>, code: &Code, point: Point, toolchain: &str) -> Candidate {
+    let fold = fold::text(layout, &point);
+    let source = source(plan, code, &point, &fold);
+    let tiles = layout.tiles(point.tile, point.side);
+    let point = fold::folded(layout, point);
     let (source, contract) = name_entry(&source, &point.contract, toolchain);
-    let tiles = match rows.cols.as_slice() {
-        [col] => vec![(plan.schedule.vars[*col], point.tile)],
-        _ => Vec::new(),
-    };
     Candidate {
         origin: format!("template sm90a/{}", point.name),
         name: point.name,
@@ -75,18 +85,18 @@ fn candidate(plan: &Plan, rows: &Rows, code: &Code, point: Point, toolchain: &st
     }
 }
 
-fn source(plan: &Plan, code: &Code, point: &Point) -> String {
+fn source(plan: &Plan, code: &Code, point: &Point, fold: &fold::Text) -> String {
     let spec = &plan.spec;
     let header = format!("// {}: {}", point.name, spec.math.canonical().trim_end().replace('\n', "\n// "));
-    let narrow = spec.tensors_with(Role::Output).all(|t| spec.tensors[t].dtype == DType::Bf16);
-    let narrow = narrow && !super::sums_a_sigmoid_in(plan) && !reduces_a_sigmoid(plan);
-    let prelude = fill(PRELUDE, &[("NARROW", &narrow.to_string())]);
+    let prelude = fill(PRELUDE, &[("NARROW", &is_narrow(plan).to_string())]);
     let rows = fill(ROWS, &[("CONFIG", &point.config), ("TYPES", &code.types), ("MATH", &code.math)]);
     let mut holes = vec![
         ("HEADER", header.as_str()),
         ("PRELUDE", &prelude),
         ("ROWS", &rows),
         ("BLOCK", BLOCK),
+        ("ACROSS", ACROSS),
+        ("FOLD", fold.parameter),
         ("PARAMS", &code.params),
         ("AXES", &code.axes),
         ("MEMBERS", &code.members),
@@ -96,20 +106,23 @@ fn source(plan: &Plan, code: &Code, point: &Point) -> String {
     if let Some(entries) = &point.entries {
         holes.insert(0, ("ENTRIES", entries));
     }
-    fill(point.template, &holes)
+    fill(&(point.template.to_owned() + &fold.launch), &holes)
 }
 
-/// Whether a reduction is over the result of a sigmoid-like function: its error then is no longer hidden by rounding.
-fn reduces_a_sigmoid(plan: &Plan) -> bool {
-    let mut found = false;
+/// Every value of the plan counts as one of the outputs, whose types are all there are.
+fn is_narrow(plan: &Plan) -> bool {
+    let dtypes: Vec<DType> =
+        plan.spec.tensors_with(Role::Output).map(|t| plan.spec.tensors[t].dtype).collect();
+    let (mut values, mut reduced) = (Vec::new(), Vec::new());
     for step in &plan.schedule.steps {
-        if let Value::Reduce { body, .. } = &step.value {
-            body.visit(&mut |e| {
-                found |= matches!(e, Expr::Unary(Unary::Sigmoid | Unary::Silu | Unary::GeluTanh, _));
-            });
+        match &step.value {
+            Value::Map(value) => values.push(value),
+            Value::Reduce { body, .. } | Value::Scan { body, .. } => reduced.push(body),
         }
     }
-    found
+    let outputs: Vec<(DType, &Expr)> =
+        dtypes.iter().flat_map(|dtype| values.iter().map(|value| (*dtype, *value))).collect();
+    narrow::is_narrow(&outputs, &reduced)
 }
 
 /// What every template is configured with.

@@ -99,6 +99,7 @@ impl Scan {
                 registers: 32 + 2 * width * point.unroll,
                 meetings: if point.warps > 1 { 2 } else { 0 },
                 reads: if point.chunk.is_some() { 2 } else { 1 },
+                settling: 0,
             }),
         })
     }
@@ -178,7 +179,7 @@ impl Scan {
                 ("TOTALS", totals),
                 ("CHUNK", chunk),
                 ("HEADER", &format!("// scan {}: {math}", point.name)),
-                ("PRELUDE", &prelude(&values, self.nest.integer(&[&self.body]))),
+                ("PRELUDE", &prelude(&values, &[&self.body], self.nest.integer(&[&self.body]))),
                 ("CONFIG", &self.configuration(point, width)),
                 ("PROBLEM", &text.problem),
                 ("FOLD", &self.fold()),

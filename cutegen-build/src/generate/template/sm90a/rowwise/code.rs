@@ -8,7 +8,7 @@ use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Expr, Index, Kind, Place, ReduceOp};
 
 use crate::plan::Plan;
-use crate::plan::family::{Access, Rows, constant};
+use crate::plan::family::{Access, Lie, Reduced, Rows, constant};
 use crate::print::c::{self, Places, element};
 use held::Shared;
 
@@ -33,10 +33,6 @@ pub(super) struct Code {
 /// Prints the math of `rows`.
 pub(super) fn code(plan: &Plan, rows: &Rows) -> Code {
     let mut printer = Printer { plan, rows, held: Vec::new() };
-    let product = |vars: &[usize]| {
-        let axes: Vec<String> = vars.iter().map(|v| format!("a{}", plan.schedule.vars[*v])).collect();
-        if axes.is_empty() { "1".to_owned() } else { axes.join(" * ") }
-    };
     let math = printer.math();
     Code {
         types: printer.types(),
@@ -46,10 +42,16 @@ pub(super) fn code(plan: &Plan, rows: &Rows) -> Code {
             .map(|(a, value)| format!("[[maybe_unused]] constexpr int64_t a{a} = {value};"))
             .collect::<Vec<_>>()
             .join("\n  "),
-        members: members(plan).into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(", "),
-        rows: product(&rows.rows),
-        columns: product(&rows.cols),
+        members: members(plan, rows).into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(", "),
+        rows: product(plan, &rows.rows),
+        columns: product(plan, &rows.cols),
     }
+}
+
+/// The extents of variables, multiplied.
+fn product(plan: &Plan, vars: &[usize]) -> String {
+    let axes: Vec<String> = vars.iter().map(|v| format!("a{}", plan.schedule.vars[*v])).collect();
+    if axes.is_empty() { "1".to_owned() } else { axes.join(" * ") }
 }
 
 /// Axes with one extent, and it.
@@ -62,7 +64,7 @@ fn is_known(plan: &Plan, axis: usize) -> bool {
 }
 
 /// Type and name of what `Math` is made of, row variables left out.
-fn members(plan: &Plan) -> Vec<(String, String)> {
+fn members(plan: &Plan, rows: &Rows) -> Vec<(String, String)> {
     let spec = &plan.spec;
     let tensors =
         spec.tensors.iter().enumerate().map(|(t, x)| (format!("{}*", element(x.dtype)), format!("t{t}")));
@@ -70,7 +72,8 @@ fn members(plan: &Plan) -> Vec<(String, String)> {
         (0..spec.axes.len()).filter(|a| !is_known(plan, *a)).map(|a| ("int64_t".to_owned(), format!("a{a}")));
     let scalars =
         spec.scalars.iter().enumerate().map(|(s, x)| (element(x.dtype).to_owned(), format!("s{s}")));
-    tensors.chain(axes).chain(scalars).collect()
+    let fold = (!rows.folds.is_empty()).then(|| ("float*".to_owned(), "fold".to_owned()));
+    tensors.chain(axes).chain(scalars).chain(fold).collect()
 }
 
 /// An extent that is known comes as a parameter all the same, under another name.
@@ -98,6 +101,7 @@ impl Printer<'_> {
         let streams = list(self.rows.streams.iter().map(|s| dtype(s).to_owned()).collect());
         let sinks = list(self.rows.sinks.iter().map(|(s, _)| dtype(s).to_owned()).collect());
         let ops = list(self.rows.reductions.iter().map(|r| operation(r.op).to_owned()).collect());
+        let folds = list(self.rows.folds.iter().map(|r| operation(r.op).to_owned()).collect());
         let levels = list(self.rows.reductions.iter().map(|r| r.level.to_string()).collect());
         let along = list(self.rows.streams.iter().map(|s| self.rows.is_of_the_row(s).to_string()).collect());
         let used: Vec<String> = (0..=self.rows.levels())
@@ -108,8 +112,8 @@ impl Printer<'_> {
             .collect();
         format!(
             "using Streams = tuple<{streams}>;\nusing Sinks = tuple<{sinks}>;\nusing Ops = tuple<{ops}>;\n\
-             constexpr int LEVELS = {};\nconstexpr int LEVEL[] = {{{levels}}};\n\
-             constexpr bool MERGES = {};                     // whether parts of a row do level 1 by themselves\n\
+             using Folds = tuple<{folds}>;                   // over all rows\nconstexpr int LEVELS = {};\nconstexpr int LEVEL[] = {{{levels}}};\n\
+             [[maybe_unused]] constexpr bool MERGES = {};    // whether parts of a row do level 1 by themselves\n\
              constexpr bool ALONG[] = {{{along}}};                // whether a stream is another one in each row\n\
              constexpr bool USED[LEVELS + 1][{}] = {{{}}};        // by a level of reductions, the last by the sinks",
             self.rows.levels(),
@@ -135,9 +139,9 @@ impl Printer<'_> {
 
     fn math(&mut self) -> String {
         let (terms, outputs) = (self.terms(), self.outputs());
-        let (bases, sinks, finish) = (self.bases(), self.sinks(), self.finish());
+        let (pointers, finish, totals) = (self.pointers(), self.finish(), self.totals());
         let members: String =
-            members(self.plan).iter().map(|(ty, name)| format!("  {ty} {name};\n")).collect();
+            members(self.plan, self.rows).iter().map(|(ty, name)| format!("  {ty} {name};\n")).collect();
         let known: String = known_axes(self.plan)
             .map(|(a, value)| format!("  static constexpr int64_t a{a} = {value};\n"))
             .collect();
@@ -145,7 +149,7 @@ impl Printer<'_> {
         format!(
             "// What all elements of a row share.\nstruct Held {{\n{}}};\n\n\
              // r holds the statistics so far, v the values of the streams at column j.\n\
-             struct Math {{\n{members}{known}{vars}\n{}\n{bases}\n{sinks}\n{}\n{terms}\n{outputs}\n{finish}{}}};",
+             struct Math {{\n{members}{known}{vars}\n{}\n{pointers}\n{}\n{terms}\n{outputs}\n{finish}{totals}{}}};",
             self.held_members(),
             self.seat(),
             self.prepare(),
@@ -166,23 +170,33 @@ impl Printer<'_> {
         text + "  }\n"
     }
 
+    /// A pointer to the element of an access at column `j`, with what it declares before.
     fn pointer(&self, access: &Access) -> String {
-        let at_start = |var: usize| self.rows.cols.contains(&var).then_some(Index::Const(0));
-        let index: Vec<Index> = access.index.iter().map(|i| i.subst(&at_start)).collect();
-        format!("t{} + ({})", access.tensor, self.places().offset(Place::Tensor(access.tensor), &index))
+        if self.rows.lie == Lie::Along && access.run == self.rows.cols.len() {
+            let at_start = |var: usize| self.rows.cols.contains(&var).then_some(Index::Const(0));
+            let index: Vec<Index> = access.index.iter().map(|i| i.subst(&at_start)).collect();
+            let start = self.places().offset(Place::Tensor(access.tensor), &index);
+            return format!("      return t{} + ({start}) + j;\n", access.tensor);
+        }
+        let mut named = Vec::new();
+        access.index.iter().for_each(|index| index.vars(&mut named));
+        let columns = self.declared(&named, "      ");
+        let offset = self.places().offset(Place::Tensor(access.tensor), &access.index);
+        format!("{columns}      return t{} + ({offset});\n", access.tensor)
     }
 
-    fn bases(&self) -> String {
-        let one = |(s, access): (usize, &Access)| {
-            format!("    if constexpr (S == {s}) return {};\n", self.pointer(access))
+    /// `at<S>(j)`: where the element of a stream at column j lies. `sink<O>(j)`: the same of an output.
+    fn pointers(&self) -> String {
+        let one = |(position, access): (usize, &Access), name: &str| {
+            format!("    if constexpr ({name} == {position}) {{\n{}    }}\n", self.pointer(access))
         };
-        let texts: String = self.rows.streams.iter().enumerate().map(one).collect();
-        format!("  template <int S>\n  CG_DEVICE auto base() const {{\n{texts}  }}\n")
-    }
-
-    fn sinks(&self) -> String {
-        let texts: Vec<String> = self.rows.sinks.iter().map(|(access, _)| self.pointer(access)).collect();
-        format!("  CG_DEVICE auto sinks() const {{ return cute::make_tuple({}); }}\n", texts.join(", "))
+        let streams: String = self.rows.streams.iter().enumerate().map(|access| one(access, "S")).collect();
+        let sinks = self.rows.sinks.iter().map(|(access, _)| access).enumerate();
+        let sinks: String = sinks.map(|access| one(access, "O")).collect();
+        format!(
+            "  template <int S>\n  CG_DEVICE auto at([[maybe_unused]] int64_t j) const {{\n{streams}  }}\n  \
+             template <int O>\n  CG_DEVICE auto sink([[maybe_unused]] int64_t j) const {{\n{sinks}  }}\n"
+        )
     }
 
     fn terms(&mut self) -> String {
@@ -236,9 +250,45 @@ impl Printer<'_> {
             format!("    cg_store(t{}[{offset}], {});\n", access.tensor, self.stored(access, value))
         };
         let texts: String = self.rows.scalars.iter().map(one).collect();
+        let folded: String = self.folded();
         format!(
-            "  template <class R>\n  CG_DEVICE void finish(R const& r, Held const& held) const {{\n{texts}  }}\n"
+            "  template <class R>\n  CG_DEVICE void finish(R const& r, Held const& held) const {{\n{texts}{folded}  }}\n"
         )
+    }
+
+    /// What reductions over all rows take of this one, for a launch of their own.
+    fn folded(&self) -> String {
+        let place = |n: usize| match n {
+            0 => format!("fold[{}]", self.row()),
+            _ => format!("fold[{n} * ({}) + {}]", product(self.plan, &self.rows.rows), self.row()),
+        };
+        let one = |(n, fold): (usize, &Reduced)| {
+            format!("    {} = float({});\n", place(n), c::real(&fold.body, self))
+        };
+        self.rows.folds.iter().enumerate().map(one).collect()
+    }
+
+    /// The flat row of the row variables, in their order.
+    fn row(&self) -> String {
+        let mut text = "0".to_owned();
+        for (position, var) in self.rows.rows.iter().enumerate() {
+            let axis = self.plan.schedule.vars[*var];
+            text = if position == 0 { format!("v{var}") } else { format!("({text}) * a{axis} + v{var}") };
+        }
+        text
+    }
+
+    /// Outputs with one element in all; their expressions are of the folds.
+    fn totals(&self) -> String {
+        if self.rows.folds.is_empty() {
+            return String::new();
+        }
+        let one = |(access, value): &(Access, Expr)| {
+            let offset = self.places().offset(Place::Tensor(access.tensor), &access.index);
+            format!("    cg_store(t{}[{offset}], {});\n", access.tensor, self.stored(access, value))
+        };
+        let texts: String = self.rows.totals.iter().map(one).collect();
+        format!("  template <class F>\n  CG_DEVICE void total(F const& f) const {{\n{texts}  }}\n")
     }
 
     /// Declarations of the column variables that `exprs` name outside of streams.
@@ -253,6 +303,11 @@ impl Printer<'_> {
                 }
             });
         }
+        self.declared(&named, indent)
+    }
+
+    /// Declarations of the column variables among `named`, from column `j`.
+    fn declared(&self, named: &[usize], indent: &str) -> String {
         let mut text = String::new();
         let mut inner = String::new();
         for (position, var) in self.rows.cols.iter().enumerate().rev() {

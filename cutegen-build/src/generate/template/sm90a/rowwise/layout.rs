@@ -10,7 +10,7 @@ use cutegen_spec::math::Index;
 
 use super::op;
 use crate::plan::Plan;
-use crate::plan::family::{Access, Rows, constant};
+use crate::plan::family::{Access, Lie, Rows, constant};
 
 /// The rows of a plan, as a template's space needs them.
 pub(super) struct Layout<'a> {
@@ -85,6 +85,22 @@ impl<'a> Layout<'a> {
         if self.merges() { 1 } else { self.levels() }
     }
 
+    /// Extents around which shapes are chosen, by axis: of `columns` a block has at a time, and `side` rows.
+    pub(super) fn tiles(&self, columns: i64, side: Option<i64>) -> Vec<(usize, i64)> {
+        let axis = |var: &usize| self.plan.schedule.vars[*var];
+        let along = match self.rows.cols.as_slice() {
+            [col] => Some((axis(col), columns)),
+            _ => None,
+        };
+        let across = side.and_then(|side| Some((axis(self.rows.rows.last()?), side)));
+        along.into_iter().chain(across).collect()
+    }
+
+    /// Reductions over all rows.
+    pub(super) fn folds(&self) -> i64 {
+        self.rows.folds.len() as i64
+    }
+
     /// Reductions of a row.
     pub(super) fn statistics(&self) -> i64 {
         self.rows.reductions.len() as i64
@@ -96,11 +112,11 @@ impl<'a> Layout<'a> {
         if vec == 1 && !bulk {
             return Some(Vec::new());
         }
-        let mut divided: BTreeSet<(i64, IntExpr)> = BTreeSet::from([(vec, self.columns.clone())]);
+        let mut divided: BTreeSet<(i64, IntExpr)> = BTreeSet::new();
         for access in self.accesses() {
             let whole = 16 / self.dtype(access).bytes() as i64;
             let by = if bulk { vec.max(whole) } else { vec };
-            divided.insert((by, self.columns.clone()));
+            divided.insert((by, self.line(access)));
             divided.extend(self.steps(access)?.into_iter().map(|step| (by, step)));
         }
         let mut conditions = Vec::new();
@@ -116,10 +132,37 @@ impl<'a> Layout<'a> {
         Some(conditions)
     }
 
-    /// Element counts whose multiples are all the places at which rows of `access` start.
+    /// Elements that an access follows without gaps.
+    fn line(&self, access: &Access) -> IntExpr {
+        let inner = self.inner();
+        let axes =
+            inner[inner.len() - access.run..].iter().map(|v| IntExpr::Axis(self.plan.schedule.vars[*v]));
+        axes.reduce(|a, b| IntExpr::op(IntOp::Mul, a, b)).unwrap_or(IntExpr::Const(1))
+    }
+
+    /// The variables that follow memory.
+    fn inner(&self) -> &[usize] {
+        match self.rows.lie {
+            Lie::Along => &self.rows.cols,
+            Lie::Across => &self.rows.rows,
+            Lie::Apart => &[],
+        }
+    }
+
+    /// Whether every row is one stretch of memory, as bulk copies want it.
+    pub(super) fn is_whole(&self) -> bool {
+        self.rows.lie == Lie::Along && self.accesses().all(|access| access.run == self.rows.cols.len())
+    }
+
+    /// Which loop variables follow memory.
+    pub(super) fn lie(&self) -> Lie {
+        self.rows.lie
+    }
+
+    /// Element counts whose multiples are all the places at which lines of `access` start.
     fn steps(&self, access: &Access) -> Option<Vec<IntExpr>> {
         let tensor = &self.plan.spec.tensors[access.tensor];
-        let first = access.index.len() - self.rows.cols.len();
+        let first = access.index.len() - access.run;
         let stride = |d: usize| match &tensor.strides {
             Some(strides) => strides[d].clone(),
             None => product(&tensor.dims[d + 1..]),
@@ -131,7 +174,7 @@ impl<'a> Layout<'a> {
             }
         }
         if let Some(Index::Op(IntOp::Add, a, b)) = access.index.get(first) {
-            let offset = if self.rows.cols.contains(&a.as_var().unwrap_or(usize::MAX)) { b } else { a };
+            let offset = if self.inner().contains(&a.as_var().unwrap_or(usize::MAX)) { b } else { a };
             let mut terms = Vec::new();
             self.terms(offset, &mut terms)?;
             steps.extend(terms.into_iter().map(|term| IntExpr::op(IntOp::Mul, term, stride(first))));

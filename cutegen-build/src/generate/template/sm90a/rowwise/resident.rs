@@ -7,6 +7,7 @@ use super::layout::Layout;
 use super::{Config, Point, SMEM_MAX, op};
 use crate::generate::{ENTRY, Sketch};
 use crate::plan::Plan;
+use crate::plan::family::Lie;
 use crate::print;
 
 const TEMPLATE: &str = include_str!("../rowwise.cu.in");
@@ -17,6 +18,9 @@ const STAGES: i64 = 64;
 const REGISTERS: i64 = 65536;
 /// What a thread needs besides fragments and values.
 const REGISTERS_APART: i64 = 32;
+
+/// Rows of which a few fit a warp even by single elements.
+const SHORT: i64 = 256;
 
 /// Where a row lies between its passes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,6 +82,9 @@ impl Shape {
 
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
+    if layout.lie() != Lie::Along {
+        return Vec::new();
+    }
     shapes(layout).into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
 }
 
@@ -124,7 +131,9 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
 /// Shared memory is for rows that registers hold badly.
 fn is_worth_shared(layout: &Layout<'_>, shape: &Shape) -> bool {
     let slice = layout.range.1 / shape.cluster;
-    slice * layout.kept().iter().sum::<i64>() >= 4096 && slice >= shape.threads * shape.vec
+    layout.is_whole()
+        && slice * layout.kept().iter().sum::<i64>() >= 4096
+        && slice >= shape.threads * shape.vec
 }
 
 fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
@@ -146,6 +155,13 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
     for (threads, rows) in aligned {
         for unroll in [1, 2, 4, 8] {
             let shape = Shape { threads: *threads, rows: *rows, unroll, ..base };
+            let short = layout.range.1 <= SHORT;
+            let scalar = Shape { vec: 1, unroll: if short { unroll } else { unroll * 4 }, ..shape };
+            let telling = layout.length().is_some() || [32, 128, 512].contains(threads);
+            let usual = short || (*rows <= 8 && scalar.unroll >= 8);
+            if base.vec > 1 && is_worth_registers(layout, &scalar) && usual && telling {
+                out.push(scalar);
+            }
             if !is_worth_registers(layout, &shape) {
                 continue;
             }
@@ -156,11 +172,6 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
             if *rows <= 4 && layout.length().is_some() {
                 out.push(Shape { once: false, streaming: false, ..shape });
                 out.push(Shape { pdl: false, ..shape });
-            }
-            let scalar = Shape { vec: 1, unroll: unroll * 4, ..shape };
-            let telling = layout.length().is_some() || [32, 128, 512].contains(threads);
-            if is_worth_registers(layout, &scalar) && *rows <= 8 && scalar.unroll >= 8 && telling {
-                out.push(scalar);
             }
         }
     }
@@ -215,7 +226,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
     };
     let held = if shape.home == Home::Registers { registers(layout, shape) } else { REGISTERS_APART + 16 };
     let meetings = if shape.threads > 32 { 2 * passes } else { 0 };
-    Sketch { kind, in_flight, registers: held, meetings, reads }
+    Sketch { kind, in_flight, registers: held, meetings, reads, settling: 0 }
 }
 
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
@@ -242,6 +253,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         contract: contract(plan, layout, &shape, smem),
         conditions,
         tile: shape.capacity(),
+        side: None,
         sketch: sketch(layout, &shape),
     })
 }

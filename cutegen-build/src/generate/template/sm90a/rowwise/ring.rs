@@ -43,6 +43,9 @@ impl Shape {
 
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
+    if !layout.is_whole() || layout.folds() > 0 {
+        return Vec::new();
+    }
     let vec = (16 / layout.widest()).max(1);
     let bytes: i64 = layout.kept().iter().sum();
     let mut points = Vec::new();
@@ -70,12 +73,14 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         contract: contract(plan, layout, shape),
         conditions,
         tile: shape.chunk() * shape.slice,
+        side: None,
         sketch: Sketch {
             kind: "ring",
             in_flight: shape.stages * shape.unroll * shape.vec * layout.kept().iter().sum::<i64>() / 2,
             registers: 64,
             meetings: 2 * layout.levels() as i64,
             reads: 1,
+            settling: 0,
         },
     })
 }

@@ -7,6 +7,7 @@ use super::layout::Layout;
 use super::{Config, Point, op};
 use crate::generate::{ENTRY, Sketch};
 use crate::plan::Plan;
+use crate::plan::family::Lie;
 use crate::print;
 
 const TEMPLATE: &str = include_str!("../rowwise_split.cu.in");
@@ -39,7 +40,7 @@ impl Shape {
 
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
-    if layout.range.1 < WORTH {
+    if layout.range.1 < WORTH || layout.lie() != Lie::Along {
         return Vec::new();
     }
     let wide = (16 / layout.widest()).max(1);
@@ -63,16 +64,18 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,
         config: config(shape),
-        entries: Some(entries(layout)),
+        entries: Some(entries(layout, "@COLUMNS@")),
         contract: contract(plan, layout, shape, &blocks),
         conditions,
         tile: shape.part,
+        side: None,
         sketch: Sketch {
             kind: "split rows",
             in_flight: shape.unroll * shape.vec * layout.kept().iter().sum::<i64>(),
             registers: 48,
             meetings: 2,
-            reads: layout.passes() as i64 + 1,
+            reads: layout.passes() as i64 + i64::from(layout.has_sinks()),
+            settling: usize::from(!layout.has_sinks()),
         },
     })
 }
@@ -102,8 +105,8 @@ fn config(shape: Shape) -> String {
     )
 }
 
-/// A kernel a pass, and one that writes.
-fn entries(layout: &Layout<'_>) -> String {
+/// A kernel a pass, and one that writes, each over `extents`.
+pub(super) fn entries(layout: &Layout<'_>, extents: &str) -> String {
     let passes = layout.passes();
     let call = |n: usize| match n {
         _ if n == passes => "finish".to_owned(),
@@ -112,8 +115,8 @@ fn entries(layout: &Layout<'_>) -> String {
     };
     let one = |n: usize| {
         format!(
-            "extern \"C\" __global__ void __launch_bounds__(BLOCK) @ENTRY@_{n}(\n    @PARAMS@, uint2* w0) {{\n  @AXES@\n  \
-             {}(Math{{@MEMBERS@}}, @COLUMNS@, w0);\n}}\n",
+            "extern \"C\" __global__ void __launch_bounds__(BLOCK) @ENTRY@_{n}(\n    @PARAMS@, uint2* w0@FOLD@) {{\n  \
+             @AXES@\n  {}(Math{{@MEMBERS@}}, {extents}, w0);\n}}\n",
             call(n)
         )
     };

@@ -1,6 +1,8 @@
 //! What the spaces promise without a compiler: every shape has a candidate, launches stay within limits, conditions are
 //! those of the layout.
 
+use std::collections::BTreeSet;
+
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::int_expr::DeviceProp;
 use cutegen_spec::target::Target;
@@ -94,11 +96,48 @@ fn conditions_follow_strides_and_parts() {
 }
 
 #[test]
+fn rows_across_memory_and_rows_in_pieces_have_candidates() {
+    let kinds = |kernel: &str| -> BTreeSet<String> {
+        let homes = candidates(&plan(kernel)).into_iter();
+        homes.filter_map(|c| c.name.split('-').nth(1).map(str::to_owned)).collect()
+    };
+    let across = "axes = { b = '1..=64', d = 256, n = 255 }\ninputs = { x = 'f32[b, d, n]' }\n\
+                  outputs = { y = 'f32[b, n]' }\nmath = 'y[b, n] = sum(d, x[b, d, n])'";
+    assert_eq!(kinds(across), BTreeSet::from(["aread".to_owned(), "asplit".to_owned()]));
+    assert!(candidates(&plan(across)).iter().all(|c| c.name.contains("-x1t")), "255 has no vectors");
+    let first =
+        across.replace("y[b, n]", "y[d, n]").replace("f32[b, n]", "f32[d, n]").replace("sum(d,", "sum(b,");
+    let first = candidates(&plan(&first));
+    assert!(first.iter().any(|c| c.name.contains("-x4t")), "256 x 255 neighbours have");
+    let pieces = "axes = { b = '1..=64', c = 8, h = 32 }\ninputs = { x = 'f32[b, c, h]' }\n\
+                  outputs = { y = 'f32[b, c, h]' }\n\
+                  math = '''\ns[c] = sum((b, h), x[b, c, h])\ny[b, c, h] = x[b, c, h] / s[c]\n'''";
+    let pieces = kinds(pieces);
+    assert!(pieces.contains("reg") && !pieces.contains("smem") && !pieces.contains("ring"), "{pieces:?}");
+    // written across what is read along
+    let turned = "axes = { d = 64, n = 8 }\ninputs = { x = 'f32[n, d]' }\noutputs = { y = 'f32[d, n]' }\n\
+                  math = 'y[d, n] = softmax(d, x[n, d])'";
+    assert!(candidates(&plan(turned)).iter().all(|c| c.eligibility.0.is_empty()), "single elements");
+    let short = "axes = { b = '1..=64', h = 7, v = 7 }\ninputs = { x = 'f32[b, h, v]' }\n\
+                 outputs = { y = 'f32[b]' }\nmath = 'y[b] = mean((h, v), x[b, h, v])'";
+    assert!(candidates(&plan(short)).iter().filter(|c| c.name.contains("reg-x1t")).count() >= 6);
+}
+
+#[test]
+fn rows_that_are_folded_have_one_launch_more() {
+    let loss = "axes = { b = '1..=64', c = 512 }\ninputs = { x = 'f32[b, c]' }\noutputs = { y = 'f32[]' }\n\
+                math = '''\nn[b] = sqrt(sum(c, x[b, c] * x[b, c]))\ny[] = mean(b, n[b])\n'''";
+    for candidate in candidates(&plan(loss)) {
+        let last = candidate.contract.steps.last().expect("a step");
+        assert!(last.entry.ends_with("_fold") && last.pdl, "{}", candidate.name);
+        let part = candidate.contract.workspace.last().expect("a part");
+        assert_eq!(part.bytes.eval_axes(&[7, 512]), Some(28), "a float a row");
+    }
+}
+
+#[test]
 fn what_no_template_streams_is_left_alone() {
     for kernel in [
-        // rows that lie across memory
-        "axes = { b = 4, d = 64, n = 8 }\ninputs = { x = 'f32[b, d, n]' }\noutputs = { y = 'f32[b, n]' }\n\
-         math = 'y[b, n] = sum(d, x[b, d, n])'",
         "axes = { m = 4, d = 64 }\ninputs = { x = 'f64[m, d]' }\noutputs = { y = 'f64[m]' }\nmath = 'y[m] = sum(d, x[m, d])'",
         "axes = { m = 4, d = 64 }\ninputs = { x = 'i32[m, d]' }\noutputs = { y = 'i32[m]' }\nmath = 'y[m] = sum(d, x[m, d])'",
     ] {

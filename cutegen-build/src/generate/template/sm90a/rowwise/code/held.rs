@@ -4,6 +4,7 @@
 use cutegen_spec::math::{Binary, Expr, Index, Kind, Place};
 
 use super::Printer;
+use crate::plan::family::Reduced;
 use crate::print::c::{self, Dialect, literal};
 
 /// Temporaries from here on stand for what a row holds.
@@ -87,8 +88,11 @@ impl Dialect for Printer<'_> {
         match place {
             Place::Temp(t) if t >= HELD => format!("held.h{}", t - HELD),
             Place::Temp(t) => {
-                let j = self.rows.reductions.iter().position(|r| r.temp == t).unwrap_or_default();
-                let text = format!("get<{j}>(r)");
+                let at = |reductions: &[Reduced]| reductions.iter().position(|r| r.temp == t);
+                if let Some(f) = at(&self.rows.folds) {
+                    return format!("get<{f}>(f)");
+                }
+                let text = format!("get<{}>(r)", at(&self.rows.reductions).unwrap_or_default());
                 if self.kind(place) == Kind::Int { format!("int64_t({text}.at)") } else { text }
             }
             Place::Tensor(t) => match self.rows.stream(t, index) {
