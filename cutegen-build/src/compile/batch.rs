@@ -23,6 +23,9 @@ use super::zygote::ZYGOTE_KIND;
 /// The zygote's file of precompiled headers.
 const HEADERS: &str = "headers.pch";
 
+/// With precompiled headers NVRTC keeps its memory in a temporary file, larger than any output by so much at most.
+const MEMORY_FILE: u64 = 16;
+
 /// What a zygote may take beyond its forks' limits before it counts as stuck.
 const SLACK: Duration = Duration::from_secs(30);
 
@@ -93,6 +96,7 @@ impl Batch {
             && includes(&job.source) == self.headers
         {
             *precompiled = Some(self.folder.path().join(HEADERS));
+            job.file_bytes = job.output_bytes.saturating_mul(MEMORY_FILE);
         }
         job
     }

@@ -174,6 +174,7 @@ pub(super) fn worker_job(job: &CompileJob, setup: &CompileSetup) -> Result<Worke
         cpu_s: setup.limits.cpu.as_secs().max(1),
         memory_bytes: setup.limits.memory_bytes,
         output_bytes: setup.limits.output_bytes,
+        file_bytes: setup.limits.output_bytes,
         processes: setup.limits.processes,
         walls: setup.limits.walls,
         parent_pid: std::process::id(),

@@ -202,6 +202,8 @@ pub(super) struct WorkerJob {
     pub(super) cpu_s: u64,
     pub(super) memory_bytes: u64,
     pub(super) output_bytes: u64,
+    /// Largest file of any kind.
+    pub(super) file_bytes: u64,
     pub(super) processes: u64,
     pub(super) walls: Walls,
     pub(super) parent_pid: u32,

@@ -21,7 +21,7 @@ pub(super) fn limit(job: &WorkerJob) -> io::Result<()> {
     // SIGXCPU comes at the soft limit, SIGKILL a second later
     set_limit(libc::RLIMIT_CPU, job.cpu_s, job.cpu_s + 1)?;
     set_limit(libc::RLIMIT_AS, job.memory_bytes, job.memory_bytes)?;
-    set_limit(libc::RLIMIT_FSIZE, job.output_bytes, job.output_bytes)?;
+    set_limit(libc::RLIMIT_FSIZE, job.file_bytes, job.file_bytes)?;
     set_limit(libc::RLIMIT_CORE, 0, 0)?;
     set_limit(libc::RLIMIT_NOFILE, DESCRIPTORS, DESCRIPTORS)?;
     // counts all of the user's processes, so it only stops what is far beyond use; refused is fine

@@ -68,8 +68,9 @@ fn forks_give_a_workers_bytes() {
     all.push(naive::candidate(&plans[0], "pinned"));
     for (at, candidate) in all.iter().enumerate() {
         let alone = compiled(&job(candidate), &setup);
-        let CompileOutcome::Compiled(fork) = compile_in(&batch, &job(candidate)).expect("a fork") else {
-            panic!("{}: it compiles alone", candidate.name)
+        let fork = match compile_in(&batch, &job(candidate)).expect("a fork") {
+            CompileOutcome::Compiled(fork) => *fork,
+            CompileOutcome::Failed(failure) => panic!("{}: {failure:#?}", candidate.name),
         };
         println!("  {}: {} ms alone, {} ms in a fork", candidate.name, alone.wall_ms, fork.wall_ms);
         assert!(alone.bytes == fork.bytes, "{}: other bytes", candidate.name);
