@@ -138,7 +138,7 @@ mod tests {
     use cutegen_spec::spec::KernelSpec;
 
     use super::team;
-    use crate::refine::tests::trial;
+    use crate::refine::sample::trial;
 
     /// Rows 16, 2048 and 16384 of two widths that do not vary.
     fn rows() -> Vec<Vec<i64>> {

@@ -60,8 +60,10 @@ impl Trial {
     }
 }
 
-/// Finalists of a search.
-pub const FINALISTS: usize = 2;
+/// Finalists of a search at most.
+pub const FINALISTS: usize = 3;
+/// Who is this much slower than the best by the ranking goes to the finals only if the best falls there.
+pub const CLOSE: f64 = 1.02;
 
 /// What a generator may learn.
 #[must_use]
@@ -110,14 +112,13 @@ pub fn geomean(values: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::collections::BTreeSet;
-
-    use super::{Trial, faster, ranked};
+mod sample {
+    use super::Trial;
     use crate::evaluate::Outcome;
     use crate::generate::Candidate;
 
-    pub(crate) fn trial(name: &str, speedups: &[f64]) -> Trial {
+    /// One that passed and was timed where a speed-up is above 0; `luck` by a first look alone.
+    pub(super) fn trial(name: &str, speedups: &[f64]) -> Trial {
         let candidate = Candidate {
             name: name.to_owned(),
             kind: cutegen_spec::record::Kind::Tuned,
@@ -132,6 +133,15 @@ pub(crate) mod tests {
         let speedups = speedups.iter().map(|speedup| (*speedup > 0.0).then_some(*speedup)).collect();
         Trial { candidate, outcome, speedups, again: name != "luck" }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::sample::trial;
+    use super::{faster, ranked};
+    use crate::evaluate::Outcome;
 
     #[test]
     fn what_was_timed_is_ranked_by_all_workloads() {

@@ -18,6 +18,7 @@ use crate::compile::CompileSetup;
 use crate::evaluate::{Candidate, Correctness, Outcome};
 use crate::event::{Event, Reporter};
 use crate::plan::Plan;
+use crate::refine::CLOSE;
 use times::{Clock, Times};
 pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
 
@@ -69,6 +70,14 @@ impl Found {
     }
 }
 
+/// A finalist: variants that share an axis, in dispatch order, or one.
+#[derive(Clone)]
+pub(super) struct Team {
+    pub(super) members: Vec<Compiled>,
+    /// Its speed-up over the naive kernel, by the ranking.
+    pub(super) ranked: f64,
+}
+
 /// What is dispatched first goes first.
 fn named<'a>(team: impl IntoIterator<Item = &'a Compiled>) -> String {
     let names: Vec<&str> = team.into_iter().map(|compiled| compiled.candidate.name.as_str()).collect();
@@ -89,19 +98,23 @@ pub(super) struct Finals<'a> {
 }
 
 impl Finals<'_> {
-    /// The whole gate for the naive kernel and for the teams, best first; the fastest that passes is the answer.
+    /// The whole gate for the naive kernel and for the teams, best first, until one has won that no other comes near; the
+    /// fastest that passes is the answer.
     pub(super) fn choose(
         &mut self,
         naive: &Compiled,
-        teams: &[Vec<Compiled>],
+        teams: &[Team],
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
         let judged = self.judge_naive(naive, events)?;
         let naive_gate = naive.for_gate(self.folder)?;
         let mut passed: Vec<(&[Compiled], Judged)> = Vec::new();
-        let mut said = BTreeSet::new();
+        let (mut said, mut won) = (BTreeSet::new(), 0.0_f64);
         let teams = self.alone(teams, events)?;
-        for team in &teams {
+        for Team { members: team, ranked } in &teams {
+            if won > ranked * CLOSE {
+                break;
+            }
             let found = self.judge_team(team, Some(&naive_gate))?;
             let told = match &found {
                 Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
@@ -114,6 +127,7 @@ impl Finals<'_> {
             }
             if times::wins(&found.timings, self.plan.spec.min_speedup) {
                 passed.push((team, found));
+                won = won.max(*ranked);
             }
         }
         passed.sort_by(|(_, a), (_, b)| b.speedup().total_cmp(&a.speedup()));
@@ -143,28 +157,25 @@ impl Finals<'_> {
 
     /// The teams with each member from a compiler process of its own: what ranked them came from forks of one process,
     /// but for the host's, which never do.
-    fn alone(
-        &self,
-        teams: &[Vec<Compiled>],
-        events: &mut dyn Reporter,
-    ) -> Result<Vec<Vec<Compiled>>, SearchError> {
+    fn alone(&self, teams: &[Team], events: &mut dyn Reporter) -> Result<Vec<Team>, SearchError> {
         if self.plan.target.is_host() {
             return Ok(teams.to_vec());
         }
-        let candidates: Vec<_> = teams.iter().flatten().map(|member| member.candidate.clone()).collect();
-        let mut members = compiled::alone(self.setup, self.plan, &candidates)?.into_iter();
+        let members = teams.iter().flat_map(|team| &team.members);
+        let candidates: Vec<_> = members.map(|member| member.candidate.clone()).collect();
+        let mut attempts = compiled::alone(self.setup, self.plan, &candidates)?.into_iter();
         let mut alone = Vec::new();
-        for team in teams {
-            let mut whole = Vec::new();
-            for (known, attempt) in team.iter().zip(members.by_ref()) {
+        for Team { members: known, ranked } in teams {
+            let mut members = Vec::new();
+            for (known, attempt) in known.iter().zip(attempts.by_ref()) {
                 match attempt {
-                    Ok(compiled) => whole.push(Compiled { prefer: known.prefer.clone(), ..compiled }),
+                    Ok(compiled) => members.push(Compiled { prefer: known.prefer.clone(), ..compiled }),
                     Err((_, outcome)) => {
                         self.tell(std::slice::from_ref(known), outcome.to_string(), events);
                     }
                 }
             }
-            alone.extend((whole.len() == team.len()).then_some(whole));
+            alone.extend((members.len() == known.len()).then_some(Team { members, ranked: *ranked }));
         }
         Ok(alone)
     }

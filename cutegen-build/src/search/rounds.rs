@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::compiled::{self, Compiled, Compiling};
 use super::error::SearchError;
-use super::finals::{Finals, Found, Locked};
+use super::finals::{Finals, Found, Locked, Team};
 use super::judging::{Judging, Oracle};
 use super::verify;
 use crate::compile::{Batch, CompileSetup};
@@ -236,8 +236,8 @@ impl Search<'_> {
         Ok(told)
     }
 
-    /// Who goes to the finals: those that share an axis, where that gains, and the best alone.
-    fn teams(&self, history: &[Trial], compiled: &[Compiled]) -> Vec<Vec<Compiled>> {
+    /// Who may go to the finals, best first: those that share an axis, where that gains, and the best alone.
+    fn teams(&self, history: &[Trial], compiled: &[Compiled]) -> Vec<Team> {
         let of = |member: &Member| {
             let compiled = compiled.iter().find(|c| c.candidate.name == member.name)?;
             Some(Compiled { prefer: member.prefer.clone(), ..compiled.clone() })
@@ -245,10 +245,14 @@ impl Search<'_> {
         let alone =
             |trial: &&Trial| Member { name: trial.candidate.name.clone(), prefer: Default::default() };
         let first = refine::team(&self.plan.spec, &self.workloads, history);
+        let first_ranked = refine::speedup(&self.workloads, history, &first);
         let ranked = refine::ranked(history);
-        let others = ranked.iter().map(|trial| vec![alone(trial)]).filter(|alone| *alone != first);
-        let teams = [first.clone()].into_iter().chain(others).filter(|team| !team.is_empty());
-        teams.take(FINALISTS).map(|team| team.iter().filter_map(of).collect()).collect()
+        let others = ranked.iter().map(|trial| (vec![alone(trial)], trial.speedup().unwrap_or(1.0)));
+        let others = others.filter(|(alone, _)| *alone != first).take(FINALISTS - 1);
+        let teams = [(first.clone(), first_ranked)].into_iter().chain(others);
+        let teams =
+            teams.map(|(team, ranked)| Team { members: team.iter().filter_map(of).collect(), ranked });
+        teams.filter(|team| !team.members.is_empty()).collect()
     }
 }
 
