@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 use std::io::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use cutegen_build::event::{Event, Reporter};
+use cutegen_build::event::{Event, Reporter, Spent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
@@ -14,12 +14,13 @@ use crate::failure::Failure;
 pub(crate) struct Output {
     json: bool,
     bar: RefCell<ProgressBar>,
+    began: Instant,
 }
 
 impl Output {
     /// Text, or JSON lines.
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, bar: RefCell::new(ProgressBar::hidden()) }
+        Self { json, bar: RefCell::new(ProgressBar::hidden()), began: Instant::now() }
     }
 
     /// One result: `text` for people, `value` as JSON.
@@ -74,7 +75,7 @@ impl Output {
 
     fn event(&self, event: &Event) {
         if self.json {
-            self.result("", event);
+            self.result("", &At { event, at: self.began.elapsed().as_secs_f64() });
             return;
         }
         match event {
@@ -85,11 +86,12 @@ impl Output {
                 let speed = speedup.map_or(outcome.clone(), |s| format!("{s:.2}x naive"));
                 bar.set_message(format!("{candidate}: {speed}"));
             }
-            Event::Ranked { candidates, seconds, .. } => {
-                self.note(&format!("  ranked {candidates} candidates in {seconds:.1} s"));
+            Event::Ranked { candidates, seconds, spent: Spent { compiling, screening, timing }, .. } => {
+                let parts = format!("compiling {compiling:.1}, screening {screening:.1}, timing {timing:.1}");
+                self.note(&format!("  ranked {candidates} candidates in {seconds:.1} s ({parts})"));
             }
-            Event::Judged { candidate, outcome, .. } => {
-                self.note(&format!("  judged {candidate}: {outcome}"))
+            Event::Judged { candidate, outcome, seconds, .. } => {
+                self.note(&format!("  judged {candidate} in {seconds:.1} s: {outcome}"));
             }
             Event::Found { kernel, variant, speedup, seconds } => {
                 self.bar.borrow().finish_and_clear();
@@ -115,6 +117,15 @@ impl Output {
         bar.enable_steady_tick(Duration::from_millis(200));
         *self.bar.borrow_mut() = bar;
     }
+}
+
+/// An event, and when it came.
+#[derive(Serialize)]
+struct At<'a> {
+    #[serde(flatten)]
+    event: &'a Event,
+    /// Seconds since the command began.
+    at: f64,
 }
 
 /// A title and rows of cells as lines of text, each column as wide as its widest cell.

@@ -40,6 +40,8 @@ pub enum Event {
         candidates: usize,
         /// Seconds since the search began, compiling included.
         seconds: f64,
+        /// What of them went where.
+        spent: Spent,
     },
     /// A finalist went through the whole gate.
     Judged {
@@ -49,6 +51,8 @@ pub enum Event {
         candidate: String,
         /// What became of it.
         outcome: String,
+        /// Seconds that it took.
+        seconds: f64,
     },
     /// A search ended with an entry in the store.
     Found {
@@ -71,6 +75,17 @@ pub enum Event {
         /// The line.
         text: String,
     },
+}
+
+/// Seconds of a search until its candidates were ranked; what is left went into its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spent {
+    /// Waiting for compilers.
+    pub compiling: f64,
+    /// Screening.
+    pub screening: f64,
+    /// Timing in heats.
+    pub timing: f64,
 }
 
 /// Receives events.

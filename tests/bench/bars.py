@@ -6,9 +6,9 @@
     python3 tests/bench/bars.py rows FOLDER --commit C [--reports FOLDER]                                    # at home: results/raw/bars_h200.json
 
 FOLDER holds a file for each finished job and is the whole state: what is there is not run again, what failed is. `tune` takes the
-kernels that no search has tuned, on every GPU that it is given; `compile` has PyTorch's compiler fill its cache, in parallel and
-before anything is timed; `bench` times under the gate's protocol (docs/gate.md) on the first GPU alone, PyTorch before the naive
-kernel, in two lanes: the gate's lease has one of them wait while the other times, so that only what comes before overlaps. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
+kernels that no search has tuned; `compile` has PyTorch's compiler fill its cache, in parallel and before anything is timed;
+`bench` times under the gate's protocol (docs/gate.md), PyTorch before the naive kernel. Both use every GPU that they are given, a
+cell one of them, in two lanes each: the gate's lease has one lane wait while the other times, so that only what comes before overlaps. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
 tests/bars/README.md.
 """
 
@@ -106,7 +106,7 @@ class Table:
     def jobs(self, phase):
         """Lists of jobs; one list is done before the next is begun."""
         if phase == "tune":
-            return [[self.tune(k["kernel"]) for k in self.kernels if k["state"] != "tuned"]]
+            return [[self.tune(k) for k in self.kernels if k["state"] != "tuned"]]
         if phase == "bench":
             return [[self.bench(group, k) for k in self.kernels] for group in (["naive"] if self.is_host() else GROUPS)]
         job = Job("compile", "compile", CACHE, f"compiled-{self.only or 'all'}.json")
@@ -116,8 +116,9 @@ class Table:
     def is_host(self):
         return self.target == "host" or "linux" in self.target
 
-    def tune(self, kernel):
-        job = Job("tune", kernel, self.folder, f"tune/{kernel}.tar.gz")
+    def tune(self, row):
+        kernel = row["kernel"]
+        job = Job("tune", kernel, self.folder, f"tune/{kernel}.tar.gz", largest(row))
         job.argv = self.cutegen("tune", kernel, "--target", self.target, "--json", "--results", job.part())
         job.then = lambda: self.accept(kernel, job.part())
         return job
@@ -130,10 +131,14 @@ class Table:
         return f"not accepted: {ran.stderr.strip()}" if ran.returncode else None
 
     def bench(self, group, kernel):
-        size = max((w["bytes"] for w in kernel["workloads"]), default=0)
-        job = Job("bench", kernel["kernel"], self.folder, f"bench/{group}/{kernel['kernel']}.json", size)
+        job = Job("bench", kernel["kernel"], self.folder, f"bench/{group}/{kernel['kernel']}.json", largest(kernel))
         job.argv = self.cutegen("bench", job.name, "--target", self.target, "--json", "--against", GROUPS[group], "--results", job.part())
         return job
+
+
+def largest(row):
+    """Bytes that a kernel moves at its largest workload."""
+    return max((workload["bytes"] for workload in row["workloads"]), default=0)
 
 
 def gpus(options):
@@ -155,14 +160,14 @@ def environment(gpu):
 
 
 def do(jobs, lanes, deadline):
-    """All jobs, a thread a lane; what failed, by job. The first lane begins with the largest and the others with the smallest, so that
-    the largest are never at work together: their tensors fill half of a device."""
-    waiting, failed = collections.deque(sorted(jobs, key=lambda job: -job.size)), {}
+    """All jobs, a thread a lane; what failed, by job. A device's first lane begins with the largest and the others with the smallest, so
+    that the largest are never at work together on one: their tensors fill half of it."""
+    waiting, failed, firsts = collections.deque(sorted(jobs, key=lambda job: -job.size)), {}, len(set(lanes))
 
     def work(lane, gpu):
         while waiting:
             try:
-                job = waiting.popleft() if lane == 0 else waiting.pop()
+                job = waiting.popleft() if lane < firsts else waiting.pop()
             except IndexError:
                 return
             left = deadline - time.monotonic()
@@ -194,7 +199,7 @@ def run(options):
         lists = table.jobs(phase)
         jobs = [job for jobs in lists for job in jobs]
         print(f"{phase}: {len(jobs)} jobs, {sum(job.path.is_file() for job in jobs)} done before", flush=True)
-        lanes = {"tune": devices, "compile": devices[:1], "bench": devices[:1] * (1 if table.is_host() else options.lanes)}[phase]
+        lanes = devices[:1] if phase == "compile" or table.is_host() else devices * options.lanes
         for some in lists:
             failed |= do([job for job in some if not job.path.is_file()], lanes, deadline)
     print(bar_table.text(bar_table.samples(table.folder)))
@@ -216,7 +221,7 @@ def arguments():
     one.add_argument("--phases", default=",".join(PHASES), help="of these, in this order")
     one.add_argument("--seconds", type=float, default=1500, help="when to stop")
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
-    one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side; none times beside another")
+    one.add_argument("--lanes", type=int, default=2, help="how many prepare side by side on a device; none times beside another")
     one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`")
     one.add_argument("--target", default="sm_90a", help="as specs name it")
     two = verbs.add_parser("table", help="say what has been measured")

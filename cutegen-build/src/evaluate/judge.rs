@@ -170,7 +170,6 @@ impl<D: Desk> Session<D> {
     }
 
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
-        let _shared = self.lease.shared();
         let variants = self.load(variants)?;
         let mut passed = Correctness::default();
         for shape in 0..scope.shapes.min(self.shapes.len()) {
@@ -216,6 +215,8 @@ impl<D: Desk> Session<D> {
         scope: &Scope,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
+        // a case at a time: who wants to time something need not wait for all of them
+        let _shared = self.lease.shared();
         let axes = self.axes(shape);
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
         let few = scope.repeats.min(self.settings.repeats.0);

@@ -26,6 +26,10 @@ const TOGETHER: usize = 64;
 /// The arena that they share, which most runners have anyway.
 const TOGETHER_BYTES: u64 = 64 << 20;
 
+/// Repeats that must be end here where they take this long: a launch takes a third of a second where a thread has a row of
+/// millions, and nobody ships what is so slow but as the last resort.
+const WEARY: (u32, Duration) = (64, Duration::from_secs(30));
+
 /// How often a case is launched.
 pub(super) struct Repeats {
     pub(super) least: u32,
@@ -67,7 +71,8 @@ impl<D: Desk> Session<D> {
         passed.repeats = passed.repeats.max(2);
         let repeats: Vec<u32> = (2..most).collect();
         for several in repeats.chunks(at_once(image, took, patience)) {
-            if several[0] >= least && begun.elapsed() > patience {
+            let (done, took) = (several[0], begun.elapsed());
+            if done >= least && took > patience || done >= WEARY.0 && took > WEARY.1 {
                 break;
             }
             self.repeats((what, case, image), &first, several, passed)?;

@@ -2,8 +2,9 @@
 //! file of the temporary folder, named by the device, so it binds all of a user's processes and ends with them; other
 //! programs know nothing of it.
 //!
-//! A lease is waited for as long as it takes, and after a few seconds that is said once. Where there can be none, work
-//! goes on, and [`Lease::missing`] says so in words.
+//! Who waits for a device holds the turn meanwhile, a second lock that everybody takes first: without it, who wants the
+//! device alone would wait until nobody judges, which may be never. A lease is waited for as long as it takes, and after a
+//! few seconds that is said once. Where there can be none, work goes on, and [`Lease::missing`] says so in words.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How often a lock that somebody holds is tried again.
-const AGAIN: Duration = Duration::from_millis(20);
+const AGAIN: Duration = Duration::from_millis(2);
 /// Waiting that is not worth a word.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -25,8 +26,8 @@ pub struct Lease(Place);
 enum Place {
     /// Nothing is shared.
     Nowhere,
-    /// The file to lock.
-    At(Rc<File>),
+    /// The files to lock.
+    At { turn: Rc<File>, device: Rc<File> },
     /// None can be had.
     Missing(String),
 }
@@ -47,10 +48,14 @@ impl Lease {
     #[must_use]
     pub fn named(folder: &Path, key: &str) -> Self {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        let path = folder.join(format!("cutegen-{}.lock", key.chars().map(plain).collect::<String>()));
-        Self(match open(&path) {
-            Ok(file) => Place::At(Rc::new(file)),
-            Err(error) => Place::Missing(format!("device lease ({}: {error})", path.display())),
+        let file = |what: &str| {
+            let path = folder.join(format!("cutegen-{}.{what}", key.chars().map(plain).collect::<String>()));
+            let missing = |error| format!("device lease ({}: {error})", path.display());
+            open(&path).map(Rc::new).map_err(missing)
+        };
+        Self(match (file("turn"), file("lock")) {
+            (Ok(turn), Ok(device)) => Place::At { turn, device },
+            (Err(reason), _) | (_, Err(reason)) => Place::Missing(reason),
         })
     }
 
@@ -59,23 +64,38 @@ impl Lease {
     pub fn missing(&self) -> Option<&str> {
         match &self.0 {
             Place::Missing(reason) => Some(reason),
-            Place::Nowhere | Place::At(_) => None,
+            Place::Nowhere | Place::At { .. } => None,
         }
     }
 
     /// The device for this process alone.
     pub fn alone(&self) -> Held {
-        self.wait(File::try_lock)
+        self.take(File::try_lock)
     }
 
     /// The device, which others may judge on as well.
     pub fn shared(&self) -> Held {
-        self.wait(File::try_lock_shared)
+        self.take(File::try_lock_shared)
     }
 
-    fn wait(&self, attempt: fn(&File) -> Result<(), TryLockError>) -> Held {
-        let Place::At(file) = &self.0 else { return Held(None) };
-        let (started, mut told) = (Instant::now(), false);
+    fn take(&self, attempt: Attempt) -> Held {
+        let Place::At { turn, device } = &self.0 else { return Held(None) };
+        let mut wait = Wait { started: Instant::now(), told: false };
+        let _turn = wait.for_lock(turn, File::try_lock);
+        wait.for_lock(device, attempt)
+    }
+}
+
+type Attempt = fn(&File) -> Result<(), TryLockError>;
+
+/// One who waits.
+struct Wait {
+    started: Instant,
+    told: bool,
+}
+
+impl Wait {
+    fn for_lock(&mut self, file: &Rc<File>, attempt: Attempt) -> Held {
         loop {
             match attempt(file) {
                 Ok(()) => return Held(Some(Rc::clone(file))),
@@ -83,8 +103,8 @@ impl Lease {
                 Err(TryLockError::Error(_)) => return Held(None),
                 Err(TryLockError::WouldBlock) => {}
             }
-            if !told && started.elapsed() > PATIENCE {
-                told = true;
+            if !self.told && self.started.elapsed() > PATIENCE {
+                self.told = true;
                 // nobody reads it: then nobody is told
                 let _ = writeln!(
                     std::io::stderr(),
@@ -116,6 +136,7 @@ fn open(path: &Path) -> std::io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::Lease;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
     use std::time::Duration;
 
@@ -139,6 +160,36 @@ mod tests {
         timing.join().expect("ends");
         let _elsewhere = Lease::named(folder.path(), "GPU-3").alone();
         let _free = lease().alone();
+    }
+
+    #[test]
+    fn who_judges_again_and_again_lets_others_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // one of three always judges: without turns the device is never free
+            for judge in 0..3 {
+                let is_done = &is_done;
+                scope.spawn(move || {
+                    let lease = Lease::named(path, "GPU-1");
+                    std::thread::sleep(Duration::from_millis(20 * judge));
+                    while !is_done.load(Ordering::Relaxed) {
+                        let _held = lease.shared();
+                        std::thread::sleep(Duration::from_millis(60));
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            let (entered, enters) = mpsc::channel();
+            scope.spawn(move || {
+                let _held = Lease::named(path, "GPU-1").alone();
+                entered.send(()).expect("heard");
+            });
+            let timed = enters.recv_timeout(Duration::from_secs(5));
+            is_done.store(true, Ordering::Relaxed);
+            timed.expect("a turn");
+        });
     }
 
     #[test]

@@ -62,8 +62,9 @@ impl Trial {
 
 /// Finalists of a search at most.
 pub const FINALISTS: usize = 3;
-/// Who is this much slower than the best by the ranking goes to the finals only if the best falls there.
-pub const CLOSE: f64 = 1.02;
+/// Who is this much slower than the best by the ranking goes to the finals only if the best falls there. Heats and finals
+/// differ by 0.5 % at most.
+pub const CLOSE: f64 = 1.005;
 
 /// What a generator may learn.
 #[must_use]

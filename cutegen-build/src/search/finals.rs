@@ -11,7 +11,7 @@ use std::time::Instant;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::record::ReferenceOn;
 
-use super::compiled::{self, Compiled};
+use super::compiled::{self, Attempt, Compiled};
 use super::error::SearchError;
 use super::judging::Judging;
 use crate::compile::CompileSetup;
@@ -84,6 +84,17 @@ fn named<'a>(team: impl IntoIterator<Item = &'a Compiled>) -> String {
     names.join(" and ")
 }
 
+/// Every member of the teams from a compiler process of its own: what ranked them came from forks of one process, but
+/// for the host's, which never do.
+fn alone(setup: &CompileSetup, plan: &Plan, teams: &[Team]) -> Result<Vec<Attempt>, SearchError> {
+    let members = teams.iter().flat_map(|team| &team.members);
+    if plan.target.is_host() {
+        return Ok(members.cloned().map(Ok).collect());
+    }
+    let candidates: Vec<_> = members.map(|member| member.candidate.clone()).collect();
+    compiled::alone(setup, plan, &candidates)
+}
+
 /// The finals of one search.
 pub(super) struct Finals<'a> {
     pub(super) setup: &'a CompileSetup,
@@ -106,21 +117,29 @@ impl Finals<'_> {
         teams: &[Team],
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
-        let judged = self.judge_naive(naive, events)?;
+        let (setup, plan) = (self.setup, self.plan);
+        let (judged, attempts) = std::thread::scope(|scope| {
+            let attempts = scope.spawn(|| alone(setup, plan, teams));
+            (self.judge_naive(naive, events), attempts.join())
+        });
+        let judged = judged?;
+        let attempts =
+            attempts.unwrap_or_else(|_| Err(SearchError::Judge("its compiler panicked".to_owned())))?;
         let naive_gate = naive.for_gate(self.folder)?;
         let mut passed: Vec<(&[Compiled], Judged)> = Vec::new();
         let (mut said, mut won) = (BTreeSet::new(), 0.0_f64);
-        let teams = self.alone(teams, events)?;
+        let teams = self.compiled_again(teams, attempts, events);
         for Team { members: team, ranked } in &teams {
             if won > ranked * CLOSE {
                 break;
             }
+            let began = Instant::now();
             let found = self.judge_team(team, Some(&naive_gate))?;
             let told = match &found {
                 Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
                 Err(outcome) => outcome.to_string(),
             };
-            self.tell(team, told, events);
+            self.tell(team, told, began, events);
             let Ok(found) = found else { continue };
             for text in found.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
@@ -155,29 +174,22 @@ impl Finals<'_> {
         Ok(judged)
     }
 
-    /// The teams with each member from a compiler process of its own: what ranked them came from forks of one process,
-    /// but for the host's, which never do.
-    fn alone(&self, teams: &[Team], events: &mut dyn Reporter) -> Result<Vec<Team>, SearchError> {
-        if self.plan.target.is_host() {
-            return Ok(teams.to_vec());
-        }
-        let members = teams.iter().flat_map(|team| &team.members);
-        let candidates: Vec<_> = members.map(|member| member.candidate.clone()).collect();
-        let mut attempts = compiled::alone(self.setup, self.plan, &candidates)?.into_iter();
-        let mut alone = Vec::new();
+    /// The teams with their members as compiled alone, but for teams of which one did not compile.
+    fn compiled_again(&self, teams: &[Team], attempts: Vec<Attempt>, events: &mut dyn Reporter) -> Vec<Team> {
+        let (mut attempts, mut again) = (attempts.into_iter(), Vec::new());
         for Team { members: known, ranked } in teams {
             let mut members = Vec::new();
             for (known, attempt) in known.iter().zip(attempts.by_ref()) {
                 match attempt {
                     Ok(compiled) => members.push(Compiled { prefer: known.prefer.clone(), ..compiled }),
                     Err((_, outcome)) => {
-                        self.tell(std::slice::from_ref(known), outcome.to_string(), events);
+                        self.tell(std::slice::from_ref(known), outcome.to_string(), Instant::now(), events);
                     }
                 }
             }
-            alone.extend((members.len() == known.len()).then_some(Team { members, ranked: *ranked }));
+            again.extend((members.len() == known.len()).then_some(Team { members, ranked: *ranked }));
         }
-        Ok(alone)
+        again
     }
 
     /// The first that compute-sanitizer has nothing against, each member with its own part of what was judged; nothing
@@ -188,6 +200,7 @@ impl Finals<'_> {
         events: &mut dyn Reporter,
     ) -> Result<Vec<(Compiled, Option<Judged>)>, SearchError> {
         for (team, judged) in passed {
+            let began = Instant::now();
             match self.sanitized(team)? {
                 Ok(sanitizers) => {
                     let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| {
@@ -196,7 +209,7 @@ impl Finals<'_> {
                     });
                     return Ok(team.iter().cloned().zip(own.map(Some)).collect());
                 }
-                Err(outcome) => self.tell(team, outcome.to_string(), events),
+                Err(outcome) => self.tell(team, outcome.to_string(), began, events),
             }
         }
         Ok(Vec::new())
@@ -214,8 +227,9 @@ impl Finals<'_> {
         Ok(Ok(all))
     }
 
-    fn tell(&self, team: &[Compiled], outcome: String, events: &mut dyn Reporter) {
-        events.report(&Event::Judged { kernel: self.plan.title(), candidate: named(team), outcome });
+    fn tell(&self, team: &[Compiled], outcome: String, began: Instant, events: &mut dyn Reporter) {
+        let (kernel, candidate, seconds) = (self.plan.title(), named(team), began.elapsed().as_secs_f64());
+        events.report(&Event::Judged { kernel, candidate, outcome, seconds });
     }
 
     /// The whole gate for a team with the naive kernel behind it, as the runtime would dispatch them; or for the naive

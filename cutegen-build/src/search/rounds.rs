@@ -11,7 +11,7 @@ use super::judging::{Judging, Oracle};
 use super::verify;
 use crate::compile::{Batch, CompileSetup};
 use crate::evaluate::{Candidate, Outcome};
-use crate::event::{Event, Reporter};
+use crate::event::{Event, Reporter, Spent};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
 use crate::plan::Plan;
@@ -43,6 +43,7 @@ struct Search<'a> {
     /// Whether finalists are timed against PyTorch.
     peers: bool,
     started: Instant,
+    spent: Spent,
 }
 
 /// Runs a whole search. A winner must also beat what `locked` dispatches.
@@ -86,6 +87,7 @@ pub(super) fn run(
             locked: locked.unwrap_or_default(),
             peers,
             started,
+            spent: Spent::default(),
         };
         events.report(&Event::SearchStarted {
             kernel: plan.title(),
@@ -113,7 +115,7 @@ impl Search<'_> {
             self.compiled_round(&first, (&mut history, &mut compiled), events)?;
         }
         let (kernel, seconds) = (self.plan.title(), self.started.elapsed().as_secs_f64());
-        events.report(&Event::Ranked { kernel, candidates: history.len(), seconds });
+        events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
         let teams = self.teams(&history, &compiled);
         let mut finals = Finals {
             setup: self.setup,
@@ -144,16 +146,17 @@ impl Search<'_> {
     /// as long as it takes.
     fn round(
         &mut self,
-        proposals: Compiling,
+        mut proposals: Compiling,
         (history, kept): (&mut Vec<Trial>, &mut Vec<Compiled>),
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
         let (before, of) = (history.len(), history.len() + proposals.of);
-        for attempt in proposals {
+        while let Some(attempt) = spent(&mut self.spent.compiling, || proposals.next()) {
             let (candidate, outcome) = match attempt? {
                 Err(failed) => failed,
                 Ok(compiled) => {
-                    let outcome = self.judge.screen(&compiled.for_gate(self.folder)?)?;
+                    let gate = compiled.for_gate(self.folder)?;
+                    let outcome = spent(&mut self.spent.screening, || self.judge.screen(&gate))?;
                     kept.push(compiled.clone());
                     (compiled.candidate, outcome)
                 }
@@ -189,7 +192,10 @@ impl Search<'_> {
             }
             let addresses = vec![0; self.plan.spec.tensors.len()];
             gates.retain(|(_, gate)| gate.eligibility.holds(&self.workloads[workload], &addresses));
-            for (at, timed) in self.heat(workload, gates, rounds)? {
+            let began = Instant::now();
+            let timed = self.heat(workload, gates, rounds)?;
+            self.spent.timing += began.elapsed().as_secs_f64();
+            for (at, timed) in timed {
                 match timed {
                     Ok(speedup) => trials[at].speedups[workload] = Some(speedup),
                     Err(outcome) => trials[at].fail(outcome),
@@ -254,6 +260,14 @@ impl Search<'_> {
             teams.map(|(team, ranked)| Team { members: team.iter().filter_map(of).collect(), ranked });
         teams.filter(|team| !team.members.is_empty()).collect()
     }
+}
+
+/// Adds how long this takes.
+fn spent<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let done = work();
+    *seconds += began.elapsed().as_secs_f64();
+    done
 }
 
 fn tried(plan: &Plan, trial: &Trial, number: usize, of: usize) -> Event {

@@ -42,10 +42,10 @@ pub(super) struct Cuda {
     session: Rc<Session>,
 }
 
-/// A loaded cubin.
+/// A loaded cubin, and its variables once they were watched.
 struct Module {
     loaded: Loaded,
-    globals: Globals,
+    globals: Option<Globals>,
 }
 
 impl Cuda {
@@ -66,14 +66,21 @@ impl Cuda {
             self.loaded.remove(path);
             let image = image(variant)?;
             let loaded = Loaded::load(&self.session, &image, &variant.contract, &job.scalars)?;
-            let globals = Globals::of(&image, &loaded)?;
-            self.loaded.insert(path.clone(), Module { loaded, globals });
+            self.loaded.insert(path.clone(), Module { loaded, globals: None });
         }
         Ok(())
     }
 
     fn module(&self, variant: &Variant) -> Result<&Module, Stop> {
         self.loaded.get(&variant.artifact).ok_or_else(|| Stop::Failed("a module vanished".to_owned()))
+    }
+
+    /// Looks the variables of a loaded variant up, if nobody has.
+    fn watch(&mut self, variant: &Variant) -> Result<(), Stop> {
+        if let Some(module) = self.loaded.get_mut(&variant.artifact).filter(|m| m.globals.is_none()) {
+            module.globals = Some(Globals::of(&image(variant)?, &module.loaded)?);
+        }
+        Ok(())
     }
 
     fn tensors(&self, slot: &[Region]) -> Result<Vec<CUdeviceptr>, Stop> {
@@ -118,17 +125,20 @@ impl Cuda {
     fn run_variant(&mut self, job: &Job, variant: &Variant, run: Run) -> Result<Done, Stop> {
         let program = &job.programs[0];
         self.load(job, variant, run.reload)?;
+        if run.watch_globals {
+            self.watch(variant)?;
+        }
         let slots = (0..program.slots.len()).map(|slot| self.launch(job, (program, variant), slot));
         let launches = slots.collect::<Result<Vec<_>, _>>()?;
         let scramble = self.scramble.as_ref().filter(|_| run.scramble);
-        let globals = &self.module(variant)?.globals;
-        let before = if run.watch_globals { globals.read()? } else { Vec::new() };
+        let globals = self.module(variant)?.globals.as_ref().filter(|_| run.watch_globals);
+        let before = globals.map(Globals::read).transpose()?.unwrap_or_default();
         for launch in &launches {
             scramble.map_or(Ok(()), |scramble| scramble.go(&self.session))?;
             launch.go(&self.session)?;
         }
         self.session.wait()?;
-        let changed_global = if run.watch_globals { globals.changed(&before)? } else { None };
+        let changed_global = globals.map(|globals| globals.changed(&before)).transpose()?.flatten();
         Ok(Done { changed_global, library: None })
     }
 

@@ -15,7 +15,7 @@ use crate::evaluate::strided::Placed;
 use cutegen_spec::tensor::Role;
 
 /// Memory that the programs of a heat may take together.
-const BYTES_MOST: u64 = 4 << 30;
+const BYTES_MOST: u64 = 8 << 30;
 /// Programs of a heat at most.
 const PROGRAMS_MOST: u64 = 32;
 
