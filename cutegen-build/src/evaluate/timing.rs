@@ -103,7 +103,7 @@ impl<D: Desk> Session<D> {
         let _alone = self.lease.alone();
         let untimed = self.untimed(&rotation)?;
         let (about, mut differs) = self.held_to_reference(&rotation, untimed.about.clone())?;
-        let order = interleave(self.settings.pairs, rotation.seed);
+        let order = interleave(2, self.settings.pairs, rotation.seed);
         let (timed, samples) = self.timed(&rotation, &order, (Turn::Final, regime))?;
         differs = differs.or(self.check_timed(&rotation, &untimed.left)?);
         let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);

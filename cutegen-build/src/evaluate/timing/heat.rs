@@ -10,7 +10,7 @@ use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::Session;
 use crate::evaluate::outcome::{Crash, Outcome};
-use crate::evaluate::stats::{Comparison, rounds, standings};
+use crate::evaluate::stats::{Comparison, interleave, standings};
 use crate::evaluate::strided::Placed;
 use cutegen_spec::tensor::Role;
 
@@ -75,7 +75,7 @@ impl<D: Desk> Session<D> {
         let rotation = self.ready(&entrants, axes, Turn::Ranking)?;
         let _alone = self.lease.alone();
         let untimed = self.untimed(&rotation)?;
-        let order = rounds(list.len(), count, rotation.seed);
+        let order = interleave(list.len(), count, rotation.seed);
         let (timed, _) = self.timed(&rotation, &order, (Turn::Ranking, Regime::Burst))?;
         let strayed = self.strayed(&rotation, &untimed.left)?;
         if strayed.contains(&others.len()) {
