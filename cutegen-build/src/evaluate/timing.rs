@@ -109,7 +109,7 @@ impl<D: Desk> Session<D> {
         let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);
         let comparison = comparison
             .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
-        self.check_floor(axes, &comparison)?;
+        self.check_floor(axes, &comparison).map_or(Ok(()), Err)?;
         Ok(Measured { comparison, device: self.device(), samples, about, differs })
     }
 
@@ -166,17 +166,14 @@ impl<D: Desk> Session<D> {
     }
 
     /// No kernel is faster than its bytes and operations allow.
-    fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Result<(), Halted> {
-        let Some(floor) = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor))
-        else {
-            return Ok(());
-        };
+    fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Option<Outcome> {
+        let floor = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor))?;
         let (micros, floor) = (comparison.candidate_us, floor.micros(axes));
         if micros >= floor {
-            return Ok(());
+            return None;
         }
         let place = self.timed_place(axes);
-        Err(Outcome::Incorrect(Fault::TooFast { place, micros, floor }).into())
+        Some(Outcome::Incorrect(Fault::TooFast { place, micros, floor }))
     }
 
     fn timed_place(&self, axes: &[i64]) -> Place {

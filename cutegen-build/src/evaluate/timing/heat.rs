@@ -86,24 +86,10 @@ impl<D: Desk> Session<D> {
             .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no rounds".to_owned()))))?;
         let mut all = Standings::with_capacity(others.len());
         for (program, comparison) in found.into_iter().enumerate() {
-            all.push(match strayed.contains(&program) {
-                true => Err(self.timed_otherwise(axes)),
-                false => self.above_floor(axes, comparison)?,
-            });
+            let otherwise = strayed.contains(&program).then(|| self.timed_otherwise(axes));
+            let wrong = otherwise.or_else(|| self.check_floor(axes, &comparison));
+            all.push(wrong.map_or(Ok(comparison), Err));
         }
         Ok(all)
-    }
-
-    /// The comparison, where a kernel can be as fast as it says.
-    fn above_floor(
-        &self,
-        axes: &[i64],
-        comparison: Comparison,
-    ) -> Result<Result<Comparison, Outcome>, Error> {
-        match self.check_floor(axes, &comparison) {
-            Ok(()) => Ok(Ok(comparison)),
-            Err(Halted::Unmeasured(unmeasured)) => Ok(Err(unmeasured.into_outcome())),
-            Err(Halted::Error(error)) => Err(error),
-        }
     }
 }
