@@ -5,6 +5,8 @@
 //! an error exceeds its bound.
 
 mod bound;
+mod draw;
+mod reference;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,6 +14,7 @@ use std::time::Instant;
 use bound::Running;
 use cutegen_runtime::host::Workspace;
 use cutegen_runtime::{AsView as _, AsViewMut as _, Error};
+use draw::Draw;
 use half::bf16;
 
 cutegen_runtime::include_kernels!();
@@ -50,13 +53,14 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<Vec<Line>, Error> {
+    let mut draw = Draw::new(1);
     let weights = Weights {
-        norm: draw(1, D, 1.0).iter().map(|w| bf16::from_f32(1.0 + w.to_f32() / 8.0)).collect(),
-        gate: draw(2, F * D, 0.05),
-        up: draw(3, F * D, 0.05),
-        down: draw(4, D * F, 0.05),
+        norm: draw.values(D, 0.125).iter().map(|w| bf16::from_f32(1.0 + w.to_f32())).collect(),
+        gate: draw.values(F * D, 0.05),
+        up: draw.values(F * D, 0.05),
+        down: draw.values(D * F, 0.05),
     };
-    let x = draw(5, M * D, 1.0);
+    let x = draw.values(M * D, 1.0);
     let (mut n, mut h) = (vec![bf16::NAN; M * D], vec![bf16::NAN; M * F]);
     let (mut y, mut z) = (vec![bf16::NAN; M * D], vec![bf16::NAN; M * F]);
     let mut workspace = host::workspace();
@@ -81,10 +85,10 @@ fn run() -> Result<Vec<Line>, Error> {
         })?,
     ];
     let worst = [
-        norm_error(&x, &weights.norm, &n),
-        gate_up_error(&n, &weights, &h),
-        down_error(&h, &weights.down, &x, &y),
-        worst(&z, |i| silu_mul(h[i])),
+        worst(&n, reference::norm(&x, &weights.norm)),
+        worst(&h, reference::gate_up(&n, &weights.gate, &weights.up)),
+        worst(&y, reference::down(&h, &weights.down, &x)),
+        worst(&z, reference::silu_mul(&h, &h)),
     ];
     Ok(lines.into_iter().zip(worst).map(|(line, worst)| Line { worst, ..line }).collect())
 }
@@ -144,51 +148,9 @@ fn print(lines: &[Line]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn f(x: bf16) -> f64 {
-    x.to_f64()
-}
-
-fn norm_error(x: &[bf16], w: &[bf16], y: &[bf16]) -> f64 {
-    worst(y, |i| {
-        let row = &x[i / D * D..(i / D + 1) * D];
-        let square = Running::dot(row.iter().map(|v| (f(*v), f(*v)))).over(D as f64);
-        let scale = square.plus(Running::exact(f64::from(EPS))).rsqrt();
-        Running::exact(f(x[i])).times(scale).times(Running::exact(f(w[i % D])))
-    })
-}
-
-fn gate_up_error(n: &[bf16], weights: &Weights, h: &[bf16]) -> f64 {
-    worst(h, |i| {
-        let dot = |w: &[bf16]| row_by_row(&n[i / F * D..], &w[i % F * D..], D);
-        dot(&weights.gate).silu().times(dot(&weights.up))
-    })
-}
-
-fn down_error(h: &[bf16], w: &[bf16], r: &[bf16], y: &[bf16]) -> f64 {
-    worst(y, |i| row_by_row(&h[i / D * F..], &w[i % D * F..], F).plus(Running::exact(f(r[i]))))
-}
-
-fn silu_mul(h: bf16) -> Running {
-    Running::exact(f(h)).silu().times(Running::exact(f(h)))
-}
-
-fn row_by_row(a: &[bf16], b: &[bf16], k: usize) -> Running {
-    Running::dot(a[..k].iter().zip(&b[..k]).map(|(a, b)| (f(*a), f(*b))))
-}
-
 /// The largest error of `found` as a share of the bound; NaN if any is.
 fn worst(found: &[bf16], expected: impl Fn(usize) -> Running) -> f64 {
-    let shares = found.iter().enumerate().map(|(i, y)| expected(i).share(f(*y)));
+    let shares = found.iter().enumerate().map(|(i, y)| expected(i).share(y.to_f64()));
     shares
         .fold(0.0, |worst, share| if share.is_nan() || worst.is_nan() { f64::NAN } else { share.max(worst) })
-}
-
-/// Values in [-scale, scale), from a seed.
-fn draw(seed: u64, n: usize, scale: f32) -> Vec<bf16> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..n).map(|_| bf16::from_f32(next() * scale)).collect()
 }

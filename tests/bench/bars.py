@@ -14,7 +14,6 @@ tests/bars/README.md.
 
 import argparse
 import collections
-import json
 import os
 import pathlib
 import signal
@@ -25,6 +24,7 @@ import threading
 import time
 
 import bar_table
+import raw
 
 PHASES = ("tune", "compile", "bench")
 # by group: who a kernel is timed against
@@ -98,10 +98,9 @@ class Table:
     def checked(self):
         """What `check` says of each kernel: its state, workloads and bytes."""
         ran = subprocess.run([str(a) for a in self.cutegen("check", "--target", self.target, "--json")], capture_output=True, text=True)
-        found = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
         if ran.returncode:
             raise SystemExit(f"`check` fails: {ran.stderr.strip()}")
-        return [row for row in found if "state" in row]
+        return [row for row in raw.said(ran.stdout) if "state" in row]
 
     def jobs(self, phase):
         """Lists of jobs; one list is done before the next is begun."""

@@ -43,6 +43,11 @@ def wait_until_quiet(seconds):
     return False
 
 
+def said(text):
+    """What a program printed as JSON, a line each; its other lines are for people."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
 def write(path, rows):
     """One sample list a line would hide a change; json's own layout with samples joined reads well in a diff."""
     path = pathlib.Path(path)

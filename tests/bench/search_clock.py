@@ -4,7 +4,6 @@
     python3 tests/bench/search_clock.py FOLDER "NVIDIA H200, sm_90, driver ..." COMMIT
 """
 
-import json
 import pathlib
 import sys
 
@@ -15,7 +14,7 @@ MOST_S, CANDIDATES = 10, 16
 
 def events_of(folder):
     """What searches said, as far as they came to ranking anything."""
-    found = [json.loads(line) for path in sorted(pathlib.Path(folder).glob("*.log")) for line in path.read_text().splitlines() if line.startswith("{")]
+    found = [event for path in sorted(pathlib.Path(folder).glob("*.log")) for event in raw.said(path.read_text())]
     return found if any(e.get("event") == "ranked" for e in found) else []
 
 

@@ -4,7 +4,6 @@
     python3 tests/bench/wrapper.py FILE COMMIT
 """
 
-import json
 import pathlib
 import sys
 
@@ -27,7 +26,7 @@ def row(case, calls):
 
 
 def main(path, commit):
-    lines = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines() if line.startswith("{")]
+    lines = raw.said(pathlib.Path(path).read_text())
     device = next(line for line in lines if "device" in line)
     calls = {line["call"]: line["ns"] for line in lines if "call" in line}
     machine = f"{device['device']}, driver {device['driver']}, on {device['cpu']}"

@@ -1,6 +1,5 @@
 //! Timings as text: for each workload its roof, a row per incumbent and kind of load, and the clocks. Pure.
 
-use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::trust::{Workload, extents};
 use cutegen_spec::record::{Clocks, Figures, Record, Timing};
@@ -25,7 +24,8 @@ pub(super) fn roofs(plan: &Plan, record: &Record) -> Vec<Roof> {
     let timings: Vec<&Timing> = evidence.flat_map(|evidence| &evidence.timings).collect();
     let at = |workload: &Workload| {
         let mut here = timings.iter().filter(|timing| timing.workload == *workload);
-        let micros = here.find_map(|timing| timing.roof_micros).or_else(|| computed(plan, workload))?;
+        let computed = || roofline::micros(plan, &plan.spec.bind(workload).ok()?);
+        let micros = here.find_map(|timing| timing.roof_micros).or_else(computed)?;
         Some(Roof { workload: workload.clone(), micros })
     };
     distinct(timings.iter().copied()).into_iter().filter_map(at).collect()
@@ -85,12 +85,6 @@ fn row(incumbent: &str, load: &str, figures: &Figures, roof: Option<f64>) -> Vec
         figures.samples.to_string(),
         roof.map_or_else(dash, |roof| format!("{:.0} %", 100.0 * roof / figures.micros)),
     ]
-}
-
-fn computed(plan: &Plan, workload: &Workload) -> Option<f64> {
-    let axes = plan.spec.bind(workload).ok()?;
-    let cost = cost(&plan.spec, &plan.schedule, &axes);
-    Some(roofline::ceilings(&plan.target)?.roof(roofline::unit(plan), &cost).micros)
 }
 
 fn clocks(clocks: &Clocks) -> String {

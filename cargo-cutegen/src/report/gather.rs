@@ -103,6 +103,6 @@ pub(super) fn of(plan: &Plan, record: Record) -> Entry {
 fn spot(plan: &Plan, variant: &str, workload: &Workload, micros: f64) -> Option<Spot> {
     let axes = plan.spec.bind(workload).ok()?;
     let cost = cost(&plan.spec, &plan.schedule, &axes);
-    let roof = roofline::ceilings(&plan.target).map(|c| c.roof(roofline::unit(plan), &cost).micros);
+    let roof = roofline::micros(plan, &axes);
     Some(Spot { variant: variant.to_owned(), at: extents(workload), cost, micros, roof })
 }

@@ -97,7 +97,8 @@ impl Judge {
         incumbent: &Candidate,
         axes: &[i64],
     ) -> Result<Result<Comparison, Outcome>, Error> {
-        at!(self, session => session.rank(candidate, incumbent, axes, usize::MAX))
+        let alone = self.heat(incumbent, std::slice::from_ref(candidate), axes, usize::MAX)?.pop();
+        Ok(alone.expect("a heat has an answer for each candidate"))
     }
 
     /// Times all of `others` against `pace` at once, by at most so many rounds of a block each: enough to rank them. The

@@ -42,20 +42,25 @@ pub const INCUMBENT: usize = 1;
 
 const RESAMPLES: usize = 2000;
 
-/// Which program each block times: `pairs` pairs, in groups ABBA or BAAB as the seed has it, so that a drift of the
-/// machine's speed takes from both alike.
+/// Which program each block times: `rounds` rounds, made even, in which each of `programs` has its turn, every second one
+/// the one before in reverse, so that a drift of the machine's speed takes from all alike. Two programs come as ABBA or
+/// BAAB, as the seed has it.
 #[must_use]
-pub fn interleave(pairs: usize, seed: u64) -> Vec<usize> {
+pub fn interleave(programs: usize, rounds: usize, seed: u64) -> Vec<usize> {
     let mut random = Random::new(seed, 0, 0);
-    let groups = pairs.div_ceil(2);
-    let order = |flip: bool| {
-        let (a, b) = if flip { (INCUMBENT, CANDIDATE) } else { (CANDIDATE, INCUMBENT) };
-        [a, b, b, a]
-    };
-    (0..groups).flat_map(|_| order(random.unit() < 0.5)).collect()
+    let mut order = Vec::with_capacity(programs * rounds.next_multiple_of(2));
+    for _ in 0..rounds.div_ceil(2) {
+        let mut turns: Vec<usize> = (0..programs).collect();
+        // Fisher and Yates
+        for last in (1..programs).rev() {
+            turns.swap(last, (random.next() % (last as u64 + 1)) as usize);
+        }
+        order.extend(turns.iter().chain(turns.iter().rev()));
+    }
+    order
 }
 
-/// Reads the block times of an [`interleave`]d run; `None` when they do not form pairs.
+/// Reads the block times of two [`interleave`]d programs; `None` when they do not form pairs.
 #[must_use]
 pub fn compare(order: &[usize], launches: u32, block_ns: &[u64], seed: u64) -> Option<Comparison> {
     if order.len() != block_ns.len() || order.is_empty() || launches == 0 {
@@ -79,25 +84,8 @@ pub fn compare(order: &[usize], launches: u32, block_ns: &[u64], seed: u64) -> O
     })
 }
 
-/// Which program each block of a heat times: `rounds` rounds in which each of `programs` has its turn, every second
-/// one the one before in reverse, so that a drift takes from all alike.
-#[must_use]
-pub fn rounds(programs: usize, rounds: usize, seed: u64) -> Vec<usize> {
-    let mut random = Random::new(seed, 0, 0);
-    let mut order = Vec::with_capacity(programs * rounds.next_multiple_of(2));
-    for _ in 0..rounds.div_ceil(2) {
-        let mut turns: Vec<usize> = (0..programs).collect();
-        // Fisher and Yates
-        for last in (1..programs).rev() {
-            turns.swap(last, (random.next() % (last as u64 + 1)) as usize);
-        }
-        order.extend(turns.iter().chain(turns.iter().rev()));
-    }
-    order
-}
-
-/// Reads the block times of such rounds: every program but the first against the first, round by round; `None` when
-/// they do not form rounds.
+/// Reads the block times of [`interleave`]d programs: each but the last against the last, round by round; `None` when they
+/// do not form rounds.
 #[must_use]
 pub fn standings(
     programs: usize,
@@ -106,7 +94,8 @@ pub fn standings(
     block_ns: &[u64],
     seed: u64,
 ) -> Option<Vec<Comparison>> {
-    if programs == 0 || order.len() != block_ns.len() || !order.len().is_multiple_of(programs) {
+    let last = programs.checked_sub(1)?;
+    if order.len() != block_ns.len() || !order.len().is_multiple_of(programs) {
         return None;
     }
     let rounds: Vec<BTreeMap<usize, u64>> = order
@@ -115,12 +104,12 @@ pub fn standings(
         .map(|(turns, ns)| turns.iter().copied().zip(ns.iter().copied()).collect())
         .collect();
     let pairs = [CANDIDATE, INCUMBENT].repeat(rounds.len());
-    let against_first = |program: usize| {
-        let both = |round: &BTreeMap<usize, u64>| Some([*round.get(&program)?, *round.get(&0)?]);
+    let against_last = |program: usize| {
+        let both = |round: &BTreeMap<usize, u64>| Some([*round.get(&program)?, *round.get(&last)?]);
         let ns = rounds.iter().map(both).collect::<Option<Vec<_>>>()?.concat();
         compare(&pairs, launches, &ns, seed)
     };
-    (1..programs).map(against_first).collect()
+    (0..last).map(against_last).collect()
 }
 
 /// The middle of `values`; `None` when there are none.
@@ -159,7 +148,7 @@ fn interval(ratios: &[f64], seed: u64) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CANDIDATE, INCUMBENT, compare, interleave, median, rounds, standings};
+    use super::{CANDIDATE, INCUMBENT, compare, interleave, median, standings};
 
     /// Block times of a machine that slows down steadily, with the noise of `jitter` and one outlier.
     fn recorded(order: &[usize], candidate: f64, jitter: u64) -> Vec<u64> {
@@ -175,7 +164,7 @@ mod tests {
 
     #[test]
     fn drift_and_outliers_do_not_make_a_winner() {
-        let order = interleave(30, 5);
+        let order = interleave(2, 30, 5);
         let times = recorded(&order, 1.0, 2);
         let aa = compare(&order, 10, &times, 5).expect("pairs");
         assert!(aa.low <= 1.0 && 1.0 <= aa.high && (aa.speedup - 1.0).abs() < 0.01, "{aa:?}");
@@ -197,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_planted_difference_is_found() {
-        let order = interleave(30, 6);
+        let order = interleave(2, 30, 6);
         for (candidate, found) in [(0.8, 1.25), (1.25, 0.8), (0.95, 1.0526)] {
             let c = compare(&order, 10, &recorded(&order, candidate, 2), 6).expect("pairs");
             assert!((c.speedup / found - 1.0).abs() < 0.02 && (c.low > 1.0) == (found > 1.0), "{c:?}");
@@ -207,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_heat_stands_as_its_programs_run() {
-        let order = rounds(5, 8, 3);
+        let order = interleave(5, 8, 3);
         assert_eq!(order.len(), 40);
         for round in order.chunks(5) {
             let mut each = round.to_vec();
@@ -216,11 +205,11 @@ mod tests {
         }
         assert!(order[..5].iter().eq(order[5..10].iter().rev()), "and back");
         assert_ne!(order[..5], order[10..15], "in another order the next time");
-        let slower = [1.0, 1.25, 0.5, 1.0, 2.0];
+        let slower = [1.25, 0.5, 1.0, 2.0, 1.0];
         let block = |(i, p): (usize, &usize)| (1e6 * slower[*p] * (1.0 + 0.002 * i as f64)) as u64;
         let ns: Vec<u64> = order.iter().enumerate().map(block).collect();
         let found = standings(5, &order, 10, &ns, 3).expect("rounds");
-        for (comparison, slower) in found.iter().zip(&slower[1..]) {
+        for (comparison, slower) in found.iter().zip(&slower[..4]) {
             assert!((comparison.speedup * slower - 1.0).abs() < 0.01, "{comparison:?} {slower}");
             assert_eq!(comparison.samples, 8);
         }

@@ -45,8 +45,8 @@ const DEADLINE: Duration = Duration::from_secs(300);
 /// Which timing of a session this is. Each has inputs of its own, so that what won once must win again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// While candidates are ranked, by so many pairs of blocks.
-    Ranking(usize),
+    /// While candidates are ranked.
+    Ranking,
     /// Of a finalist, in a new process and on new inputs.
     Final,
 }
@@ -65,20 +65,6 @@ struct Untimed<D: Desk> {
 }
 
 impl<D: Desk> Session<D> {
-    /// See [`Judge::compare`](super::Judge::compare): by at most so many pairs of blocks.
-    pub(super) fn rank(
-        &mut self,
-        candidate: &Candidate,
-        incumbent: &Candidate,
-        axes: &[i64],
-        pairs: usize,
-    ) -> Result<Result<Comparison, Outcome>, Error> {
-        let incumbent = Incumbent::Variant(incumbent.clone());
-        let turn = Turn::Ranking(pairs.min(self.settings.pairs));
-        let timed = settle(self.time(candidate, &incumbent, axes, (turn, Regime::Burst)))?;
-        Ok(timed.map(|measured| measured.comparison).map_err(Unmeasured::into_outcome))
-    }
-
     /// See [`Judge::measure`](super::Judge::measure).
     pub(super) fn measure(
         &mut self,
@@ -87,7 +73,11 @@ impl<D: Desk> Session<D> {
         axes: &[i64],
         regime: Regime,
     ) -> Result<Result<Measured, Unmeasured>, Error> {
-        settle(self.time(candidate, incumbent, axes, (Turn::Final, regime)))
+        match self.time(candidate, incumbent, axes, regime) {
+            Ok(measured) => Ok(Ok(measured)),
+            Err(Halted::Unmeasured(unmeasured)) => Ok(Err(unmeasured)),
+            Err(Halted::Error(error)) => Err(error),
+        }
     }
 
     fn time(
@@ -95,7 +85,7 @@ impl<D: Desk> Session<D> {
         candidate: &Candidate,
         incumbent: &Incumbent,
         axes: &[i64],
-        (turn, regime): (Turn, Regime),
+        regime: Regime,
     ) -> Result<Measured, Halted> {
         let entrants = match incumbent {
             Incumbent::Variant(incumbent) => self.variants(&[candidate.clone(), incumbent.clone()])?,
@@ -109,21 +99,17 @@ impl<D: Desk> Session<D> {
             }
             Incumbent::InPeer(variant) => return self.time_peer(candidate, &Theirs::Variant(variant), axes),
         };
-        let rotation = self.ready(&entrants, axes, turn)?;
+        let rotation = self.ready(&entrants, axes, Turn::Final)?;
         let _alone = self.lease.alone();
         let untimed = self.untimed(&rotation)?;
         let (about, mut differs) = self.held_to_reference(&rotation, untimed.about.clone())?;
-        let pairs = match turn {
-            Turn::Ranking(pairs) => pairs,
-            Turn::Final => self.settings.pairs,
-        };
-        let order = interleave(pairs, rotation.seed);
-        let (timed, samples) = self.timed(&rotation, &order, (turn, regime))?;
+        let order = interleave(2, self.settings.pairs, rotation.seed);
+        let (timed, samples) = self.timed(&rotation, &order, (Turn::Final, regime))?;
         differs = differs.or(self.check_timed(&rotation, &untimed.left)?);
         let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);
         let comparison = comparison
             .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
-        self.check_floor(axes, &comparison)?;
+        self.check_floor(axes, &comparison).map_or(Ok(()), Err)?;
         Ok(Measured { comparison, device: self.device(), samples, about, differs })
     }
 
@@ -180,17 +166,14 @@ impl<D: Desk> Session<D> {
     }
 
     /// No kernel is faster than its bytes and operations allow.
-    fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Result<(), Halted> {
-        let Some(floor) = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor))
-        else {
-            return Ok(());
-        };
+    fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Option<Outcome> {
+        let floor = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor))?;
         let (micros, floor) = (comparison.candidate_us, floor.micros(axes));
         if micros >= floor {
-            return Ok(());
+            return None;
         }
         let place = self.timed_place(axes);
-        Err(Outcome::Incorrect(Fault::TooFast { place, micros, floor }).into())
+        Some(Outcome::Incorrect(Fault::TooFast { place, micros, floor }))
     }
 
     fn timed_place(&self, axes: &[i64]) -> Place {
@@ -235,7 +218,7 @@ impl<D: Desk> Session<D> {
         self.fill_rotation(rotation)?;
         let parts = match (self.settings.workers.backend, turn) {
             (Backend::Cuda, Turn::Final) => PARTS,
-            (Backend::Host, _) | (_, Turn::Ranking(_)) => 1,
+            (Backend::Host, _) | (_, Turn::Ranking) => 1,
         };
         let length = order.len().div_ceil(parts).next_multiple_of(TOGETHER);
         let (mut all, mut samples) = (Timed::default(), Vec::new());
@@ -296,14 +279,6 @@ fn plan(part: &[usize], blocks: usize, regime: Regime) -> TimePlan {
         Regime::Sustained => (MIN_BLOCK_NS.max(SUSTAINED_NS / blocks.max(1) as u64), SUSTAINED_WARM_UP_NS),
     };
     TimePlan { order: part.to_vec(), min_block_ns, warm_up_ns, regime }
-}
-
-fn settle(timed: Result<Measured, Halted>) -> Result<Result<Measured, Unmeasured>, Error> {
-    match timed {
-        Ok(measured) => Ok(Ok(measured)),
-        Err(Halted::Unmeasured(unmeasured)) => Ok(Err(unmeasured)),
-        Err(Halted::Error(error)) => Err(error),
-    }
 }
 
 impl Halted {

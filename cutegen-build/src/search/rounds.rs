@@ -1,6 +1,7 @@
 //! The rounds of one search: propose, select, compile, screen, time in heats, halve, rank; the finalists go on to
 //! `finals`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -26,13 +27,17 @@ const OF_NAIVE: usize = 2;
 /// What came of timing a trial, by its place.
 type Ran = (usize, Result<f64, Outcome>);
 
+/// What compiled, by its candidate's name: its bytes, and how the gate takes it.
+type Kept = BTreeMap<String, (Compiled, Candidate)>;
+
 /// One search in progress.
 struct Search<'a> {
     setup: &'a CompileSetup,
     plan: &'a Plan,
     folder: &'a Path,
     judge: Judging,
-    naive: Compiled,
+    /// With how the gate takes it.
+    naive: (Compiled, Candidate),
     /// By workload, the first candidate that passed, with its speed-up over the naive kernel. Later ones race it.
     paces: Vec<Option<(Candidate, f64)>>,
     /// What compiles candidates of a round; finalists are compiled again, each alone.
@@ -74,13 +79,14 @@ pub(super) fn run(
         let oracle =
             oracle.join().unwrap_or_else(|_| Err(SearchError::Judge("its compiler panicked".to_owned())))?;
         let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
-        let judge = Judging::with(setup, plan, oracle, tiles, naive.for_gate(folder.path())?)?;
+        let gate = naive.for_gate(folder.path())?;
+        let judge = Judging::with(setup, plan, oracle, tiles, gate.clone())?;
         let mut search = Search {
             setup,
             plan,
             folder: folder.path(),
             judge,
-            naive,
+            naive: (naive, gate),
             batch: batch.as_ref(),
             paces: vec![None; workloads.len()],
             workloads,
@@ -105,18 +111,18 @@ impl Search<'_> {
         (mut space, ahead): (Vec<generate::Candidate>, Compiling),
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
-        let (mut history, mut compiled) = (Vec::new(), Vec::new());
-        self.round(ahead, (&mut history, &mut compiled), events)?;
+        let (mut history, mut kept) = (Vec::new(), Kept::new());
+        self.round(ahead, (&mut history, &mut kept), events)?;
         while !space.is_empty() {
             let near = refine::around(self.plan, &space, &history);
-            self.compiled_round(&near, (&mut history, &mut compiled), events)?;
+            self.compiled_round(&near, (&mut history, &mut kept), events)?;
             space = generator.propose(self.plan, &refine::feedback(&history));
             let first = refine::select(self.plan, &space);
-            self.compiled_round(&first, (&mut history, &mut compiled), events)?;
+            self.compiled_round(&first, (&mut history, &mut kept), events)?;
         }
         let (kernel, seconds) = (self.plan.title(), self.started.elapsed().as_secs_f64());
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
-        let teams = self.teams(&history, &compiled);
+        let teams = self.teams(&history, &kept);
         let mut finals = Finals {
             setup: self.setup,
             plan: self.plan,
@@ -126,14 +132,14 @@ impl Search<'_> {
             locked: &self.locked,
             peers: self.peers,
         };
-        finals.choose(&self.naive, &teams, events)
+        finals.choose(&self.naive.0, &teams, events)
     }
 
     /// A round of candidates that nobody has begun to compile.
     fn compiled_round(
         &mut self,
         proposals: &[generate::Candidate],
-        known: (&mut Vec<Trial>, &mut Vec<Compiled>),
+        known: (&mut Vec<Trial>, &mut Kept),
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
         let (setup, plan, batch) = (self.setup, self.plan, self.batch);
@@ -147,7 +153,7 @@ impl Search<'_> {
     fn round(
         &mut self,
         mut proposals: Compiling,
-        (history, kept): (&mut Vec<Trial>, &mut Vec<Compiled>),
+        (history, kept): (&mut Vec<Trial>, &mut Kept),
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
         let (before, of) = (history.len(), history.len() + proposals.of);
@@ -155,10 +161,10 @@ impl Search<'_> {
             let (candidate, outcome) = match attempt? {
                 Err(failed) => failed,
                 Ok(compiled) => {
-                    let gate = compiled.for_gate(self.folder)?;
+                    let (candidate, gate) = (compiled.candidate.clone(), compiled.for_gate(self.folder)?);
                     let outcome = spent(&mut self.spent.screening, || self.judge.screen(&gate))?;
-                    kept.push(compiled.clone());
-                    (compiled.candidate, outcome)
+                    kept.insert(candidate.name.clone(), (compiled, gate));
+                    (candidate, outcome)
                 }
             };
             history.push(Trial::new(candidate, outcome, self.workloads.len()));
@@ -180,18 +186,15 @@ impl Search<'_> {
         &mut self,
         trials: &mut [Trial],
         which: &[usize],
-        kept: &[Compiled],
+        kept: &Kept,
         rounds: usize,
     ) -> Result<(), SearchError> {
+        let addresses = vec![0; self.plan.spec.tensors.len()];
         for workload in 0..self.workloads.len() {
-            let mut gates = Vec::new();
-            for at in which.iter().filter(|at| trials[**at].passed()) {
-                if let Some(compiled) = kept.iter().find(|c| c.candidate.name == trials[*at].candidate.name) {
-                    gates.push((*at, compiled.for_gate(self.folder)?));
-                }
-            }
-            let addresses = vec![0; self.plan.spec.tensors.len()];
-            gates.retain(|(_, gate)| gate.eligibility.holds(&self.workloads[workload], &addresses));
+            let tried = which.iter().filter(|at| trials[**at].passed());
+            let gates = tried.filter_map(|at| Some((*at, &kept.get(&trials[*at].candidate.name)?.1)));
+            let claims = gates.filter(|(_, g)| g.eligibility.holds(&self.workloads[workload], &addresses));
+            let gates = claims.map(|(at, gate)| (at, gate.clone())).collect();
             let began = Instant::now();
             let timed = self.heat(workload, gates, rounds)?;
             self.spent.timing += began.elapsed().as_secs_f64();
@@ -216,8 +219,7 @@ impl Search<'_> {
         let mut told = Vec::new();
         while self.paces[workload].is_none() && !gates.is_empty() {
             let (at, first) = gates.remove(0);
-            let naive = self.naive.for_gate(self.folder)?;
-            for timed in self.judge.heat(&naive, vec![first.clone()], axes, OF_NAIVE)? {
+            for timed in self.judge.heat(&self.naive.1, vec![first.clone()], axes, OF_NAIVE)? {
                 if let Ok(comparison) = &timed {
                     self.paces[workload] = Some((first.clone(), comparison.speedup));
                 }
@@ -243,9 +245,9 @@ impl Search<'_> {
     }
 
     /// Who may go to the finals, best first: those that share an axis, where that gains, and the best alone.
-    fn teams(&self, history: &[Trial], compiled: &[Compiled]) -> Vec<Team> {
+    fn teams(&self, history: &[Trial], kept: &Kept) -> Vec<Team> {
         let of = |member: &Member| {
-            let compiled = compiled.iter().find(|c| c.candidate.name == member.name)?;
+            let (compiled, _) = kept.get(&member.name)?;
             Some(Compiled { prefer: member.prefer.clone(), ..compiled.clone() })
         };
         let alone =

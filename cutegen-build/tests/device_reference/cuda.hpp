@@ -13,7 +13,7 @@
 #define int64_t cuda_int64_t
 #define uint64_t cuda_uint64_t
 #define __global__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct Index { unsigned x; };
 static Index gridDim, blockDim, blockIdx, threadIdx;

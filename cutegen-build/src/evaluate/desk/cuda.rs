@@ -29,7 +29,7 @@ use crate::evaluate::rms::{MOST, Moments, Rule};
 use crate::evaluate::settings::Sharing;
 use case::Oracle;
 pub(in crate::evaluate) use case::{Choice, CudaCase};
-use pieces::Pieces;
+use pieces::{Found, Pieces};
 use spare::{Left, Spare};
 
 /// The longest that work of the judge's own may take.
@@ -63,16 +63,10 @@ impl CudaDesk {
         Ok(Self { spare: Spare::default(), oracle, kernels, sharing, session })
     }
 
-    /// Launches that each note a first position; those positions.
-    fn firsts(
-        &self,
-        count: usize,
-        launch: impl Fn(usize, Word) -> Result<(), Error>,
-    ) -> Result<Vec<Option<u64>>, Error> {
-        let at = self.kernels.clear(&vec![NONE; count])?;
-        (0..count).try_for_each(|i| launch(i, Word::Wide(at + 8 * i as u64)))?;
-        let found = self.kernels.results(count)?;
-        Ok(found.into_iter().map(|first| (first != NONE).then_some(first)).collect())
+    /// A launch that notes a first position; that position.
+    fn first(&self, launch: impl FnOnce(Word) -> Result<(), Error>) -> Result<Option<u64>, Error> {
+        launch(Word::Wide(self.kernels.clear(&[NONE])?))?;
+        self.kernels.first()
     }
 
     fn read_element(&self, dtype: DType, memory: &DeviceMemory, at: u64, index: usize) -> Result<f64, Error> {
@@ -180,21 +174,22 @@ impl Desk for CudaDesk {
 
     fn fill(&self, arena: &mut Arena, filling: &Filling<'_, CudaCase>) -> Result<(), Error> {
         let Filling { image, held, contract, poison, checks } = filling;
+        let mut pieces = Pieces::default();
         for guard in &image.guards {
-            self.fill_guard(arena, *guard)?;
+            pieces.guard(&arena.memory, *guard)?;
         }
         for (region, input) in image.tensors.iter().zip(&held.inputs) {
             match input {
-                Some(input) => arena.memory.copy(*region, input, 0)?,
-                None if checks.has(Check::Poison) => arena.memory.fill(*region, *poison)?,
+                Some(input) => pieces.copy(&arena.memory, *region, input, 0)?,
+                None if checks.has(Check::Poison) => pieces.fill(&arena.memory, *region, *poison)?,
                 None => {}
             }
         }
         for (region, part) in image.parts.iter().zip(&contract.workspace) {
             let clean = part.initial == Initial::Undefined && !checks.has(Check::WorkspacePoison);
-            arena.memory.fill(*region, if clean { 0 } else { *poison })?;
+            pieces.fill(&arena.memory, *region, if clean { 0 } else { *poison })?;
         }
-        Ok(())
+        pieces.go(&self.kernels)
     }
 
     fn stale(
@@ -230,23 +225,17 @@ impl Desk for CudaDesk {
             true => held.read_only().collect(),
             false => Vec::new(),
         };
-        let found = self.firsts(guards.len() + inputs.len(), |i, first| match guards.get(i) {
-            Some(guard) => {
-                let (at, bytes) = (arena.memory.at(*guard)?, guard.bytes);
-                let words = [Word::Wide(at), Word::Wide(bytes), Word::Wide(guard.offset), first];
-                self.kernels.go("cutegen_guard_damage", guard.bytes, &words)
-            }
-            None => {
-                let (t, given) = inputs[i - guards.len()];
-                let region = image.tensors[t];
-                let pristine = given.at(Region { offset: 0, bytes: region.bytes })?;
-                self.differs(arena.memory.at(region)?, pristine, region.bytes, first)
-            }
-        })?;
-        let first = found.iter().enumerate().find_map(|(i, found)| found.map(|at| (i, at)));
-        Ok(first.map(|(i, at)| match guards.get(i) {
-            Some(guard) => Trespass::Guard(guard.offset + at),
-            None => Trespass::Input(inputs[i - guards.len()].0, at as usize),
+        let mut pieces = Pieces::default();
+        for guard in guards {
+            pieces.damage(&arena.memory, *guard)?;
+        }
+        for (t, given) in &inputs {
+            pieces.differ(&arena.memory, image.tensors[*t], given, 0)?;
+        }
+        let found = pieces.first(&self.kernels)?;
+        Ok(found.map(|Found { range, byte }| match guards.get(range) {
+            Some(guard) => Trespass::Guard(guard.offset + byte),
+            None => Trespass::Input(inputs[range - guards.len()].0, byte as usize),
         }))
     }
 
@@ -255,11 +244,14 @@ impl Desk for CudaDesk {
     }
 
     fn same(&self, a: &Left, b: &Left) -> Result<bool, Error> {
-        let mut pieces = Pieces::default();
-        for (x, y) in a.regions().iter().zip(b.regions()) {
-            pieces.differ(a.memory().at(*x)?, x.bytes.min(y.bytes), b.memory().at(*y)?);
+        if a.regions() != b.regions() {
+            return Ok(false);
         }
-        Ok(a.regions() == b.regions() && pieces.equal(&self.kernels)?)
+        let mut pieces = Pieces::default();
+        for region in a.regions() {
+            pieces.differ(a.memory(), *region, b.memory(), region.offset)?;
+        }
+        Ok(pieces.first(&self.kernels)?.is_none())
     }
 
     fn touched(&self, output: &Output<'_, Self>, left: &Left, poison: u8) -> Result<Option<usize>, Error> {
@@ -268,7 +260,7 @@ impl Desk for CudaDesk {
             Some(input) => input.at(Region { offset: 0, bytes: input.bytes() })?,
             None => 0,
         };
-        let found = self.firsts(1, |_, first| {
+        let found = self.first(|first| {
             let words = [
                 code(output.dtype),
                 Word::Wide(left.at(output.tensor)?),
@@ -280,7 +272,7 @@ impl Desk for CudaDesk {
             ];
             self.kernels.go("cutegen_touched", expected.elements, &words)
         })?;
-        Ok(found[0].map(|element| element as usize))
+        Ok(found.map(|element| element as usize))
     }
 
     fn unwritten(
@@ -347,7 +339,7 @@ impl Desk for CudaDesk {
         [first, again]: [&Left; 2],
     ) -> Result<Option<Differing>, Error> {
         let Some(expected) = output.expected() else { return Ok(None) };
-        let found = self.firsts(1, |_, at| {
+        let found = self.first(|at| {
             let words = [
                 code(output.dtype),
                 Word::Wide(first.at(output.tensor)?),
@@ -358,7 +350,7 @@ impl Desk for CudaDesk {
             ];
             self.kernels.go("cutegen_repeat", expected.elements, &words)
         })?;
-        let Some(element) = found[0].map(|element| element as usize) else { return Ok(None) };
+        let Some(element) = found.map(|element| element as usize) else { return Ok(None) };
         let read = |left: &Left| {
             self.read_element(output.dtype, left.memory(), left.regions()[output.tensor].offset, element)
         };
@@ -409,41 +401,22 @@ impl Desk for CudaDesk {
     ) -> Result<(), Error> {
         let (mut pieces, mut filled) = (Pieces::default(), BTreeSet::new());
         for guard in guards {
-            pieces.guard(arena.memory.at(*guard)?, guard.bytes, guard.offset);
+            pieces.guard(&arena.memory, *guard)?;
         }
         for program in programs {
-            let workspace = program.workspace;
-            pieces.fill(arena.memory.at(workspace)?, workspace.bytes, poison);
+            pieces.fill(&arena.memory, program.workspace, poison)?;
             for (slot, inputs) in program.slots.iter().zip(drawn.iter().cycle()) {
                 // programs share their inputs
                 for (region, input) in slot.iter().zip(inputs).filter(|(r, _)| filled.insert(r.offset)) {
-                    let at = arena.memory.at(*region)?;
                     match input {
-                        Some(input) => {
-                            let whole = Region { offset: 0, bytes: region.bytes };
-                            pieces.copy(at, region.bytes, input.at(whole)?);
-                        }
-                        None => pieces.fill(at, region.bytes, poison),
+                        Some(input) => pieces.copy(&arena.memory, *region, input, 0)?,
+                        None => pieces.fill(&arena.memory, *region, poison)?,
                     }
                 }
             }
         }
         pieces.go(&self.kernels)?;
         Ok(self.session.wait()?)
-    }
-}
-
-impl CudaDesk {
-    fn fill_guard(&self, arena: &Arena, guard: Region) -> Result<(), Error> {
-        let at = arena.memory.at(guard)?;
-        let words = [Word::Wide(at), Word::Wide(guard.bytes), Word::Wide(guard.offset)];
-        self.kernels.go("cutegen_guard_fill", guard.bytes, &words)
-    }
-
-    /// Notes the first byte in which two ranges differ.
-    fn differs(&self, a: u64, b: u64, bytes: u64, first: Word) -> Result<(), Error> {
-        let words = [Word::Wide(a), Word::Wide(b), Word::Wide(bytes), first];
-        self.kernels.go("cutegen_differs", bytes.div_ceil(16), &words)
     }
 }
 

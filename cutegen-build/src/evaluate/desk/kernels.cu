@@ -72,63 +72,61 @@ static __device__ u8 guard_byte(u64 place) {
   return u8(place % 2 ? word >> 8 : word);
 }
 
-// offset: place of the guard in the arena.
-extern "C" __global__ void cutegen_guard_fill(u8* at, u64 bytes, u64 offset) {
-  for (EACH(i, bytes)) at[i] = guard_byte(offset + i);
+static __device__ u64 guard_word(u64 place) {
+  u64 word = 0;
+  for (int b = 7; b >= 0; --b) word = word << 8 | guard_byte(place + b);
+  return word;
 }
 
-// first: position of the first damaged byte.
-extern "C" __global__ void cutegen_guard_damage(const u8* at, u64 bytes, u64 offset, u64* first) {
-  for (EACH(i, bytes)) if (at[i] != guard_byte(offset + i)) atomicMin(first, i);
+// A range of memory that is brought to what is wanted there (COPY, FILL, GUARD) or compared with it (DIFFER, DAMAGE).
+// Wanted are the bytes at `from` (COPY, DIFFER), the byte `from` (FILL), or the pattern of guards from this place of the
+// arena on (GUARD, DAMAGE). `position` is where its first byte stands among those of all pieces.
+enum Kind : u64 { COPY, FILL, GUARD, DIFFER, DAMAGE };
+struct Piece { u64 at, from, bytes, kind, position; };
+
+static __device__ bool is_paired(const Piece& piece) { return piece.kind == COPY || piece.kind == DIFFER; }
+
+static __device__ u8 wanted(const Piece& piece, u64 i) {
+  if (is_paired(piece)) return ((const u8*)piece.from)[i];
+  return piece.kind == FILL ? u8(piece.from) : guard_byte(piece.from + i);
 }
 
-// first: position of the first byte in which both differ.
-extern "C" __global__ void cutegen_differs(const u8* a, const u8* b, u64 bytes, u64* first) {
-  const bool wide = ((u64(a) | u64(b)) & 15) == 0;
-  if (!wide) {
-    for (EACH(i, bytes)) if (a[i] != b[i]) atomicMin(first, i);
-    return;
-  }
-  const ulonglong2* x = (const ulonglong2*)a;
-  const ulonglong2* y = (const ulonglong2*)b;
-  for (EACH(i, bytes / 16)) {
-    const ulonglong2 p = x[i], q = y[i];
-    if (p.x == q.x && p.y == q.y) continue;
-    for (u64 k = 16 * i; k < 16 * i + 16; ++k) if (a[k] != b[k]) { atomicMin(first, k); break; }
-  }
-  for (EACH(i, bytes % 16)) {
-    const u64 k = bytes / 16 * 16 + i;
-    if (a[k] != b[k]) atomicMin(first, k);
-  }
+// The same of 16 bytes; those at `from` begin at a multiple of 16.
+static __device__ ulonglong2 wanted_wide(const Piece& piece, u64 i) {
+  if (is_paired(piece)) return *(const ulonglong2*)(piece.from + i);
+  ulonglong2 all;
+  all.x = piece.kind == FILL ? 0x0101010101010101ull * (piece.from & 255) : guard_word(piece.from + i);
+  all.y = piece.kind == FILL ? all.x : guard_word(piece.from + i + 8);
+  return all;
 }
 
-// What becomes of a piece of memory: `from` is where it is copied from, the byte that fills it, its place in the arena
-// where it is a guard, or what it is compared with. At most 64 KiB each, so that a block does one.
-enum Kind : u64 { COPY, FILL, GUARD, DIFFER };
-struct Piece { u64 at, from, bytes, kind; };
+// Where the first of `bytes` bytes lies that is not as wanted, or ~0.
+static __device__ u64 first_apart(const Piece& piece, u64 i, u64 bytes) {
+  for (u64 k = i; k < i + bytes; ++k) if (((const u8*)piece.at)[k] != wanted(piece, k)) return k;
+  return ~0ull;
+}
 
-// first: the first piece that is compared and differs.
-extern "C" __global__ void cutegen_pieces(const Piece* pieces, u64 count, u64* first) {
+// Does one piece after another, a block each: 16 bytes at a time where all addresses allow it, and what lies before and
+// after these byte by byte. first: position of the first byte that was compared and is not as wanted.
+extern "C" __global__ void __launch_bounds__(256, 8) cutegen_pieces(const Piece* pieces, u64 count, u64* first) {
   for (u64 p = blockIdx.x; p < count; p += gridDim.x) {
     const Piece piece = pieces[p];
-    u8* at = (u8*)piece.at;
-    const u8* from = (const u8*)piece.from;
-    const bool paired = piece.kind == COPY || piece.kind == DIFFER;
-    const bool wide = piece.kind != GUARD && ((piece.at | (paired ? piece.from : 0)) & 15) == 0;
-    const u64 wides = wide ? piece.bytes / 16 : 0, word = 0x0101010101010101ull * (piece.from & 255);
-    for (u64 i = threadIdx.x; i < wides; i += blockDim.x) {
-      ulonglong2* x = (ulonglong2*)at + i;
-      if (piece.kind == FILL) { x->x = word; x->y = word; continue; }
-      const ulonglong2 y = ((const ulonglong2*)from)[i];
-      if (piece.kind == COPY) *x = y;
-      else if (x->x != y.x || x->y != y.y) atomicMin(first, p);
+    const bool writes = piece.kind < DIFFER, wide = !is_paired(piece) || ((piece.at ^ piece.from) & 15) == 0;
+    const u64 ahead = (0 - piece.at) & 15, head = wide && ahead < piece.bytes ? ahead : piece.bytes;
+    const u64 end = piece.bytes - (piece.bytes - head) % 16;
+    u64 found = ~0ull;
+    for (u64 i = head + 16 * threadIdx.x; i < end; i += 16 * blockDim.x) {
+      ulonglong2* to = (ulonglong2*)(piece.at + i);
+      const ulonglong2 is = wanted_wide(piece, i);
+      if (writes) *to = is;
+      else if ((to->x != is.x || to->y != is.y) && i < found) found = first_apart(piece, i, 16);
     }
-    for (u64 i = 16 * wides + threadIdx.x; i < piece.bytes; i += blockDim.x) {
-      if (piece.kind == COPY) at[i] = from[i];
-      else if (piece.kind == FILL) at[i] = u8(piece.from);
-      else if (piece.kind == GUARD) at[i] = guard_byte(piece.from + i);
-      else if (at[i] != from[i]) atomicMin(first, p);
+    for (u64 k = threadIdx.x; k < piece.bytes - (end - head); k += blockDim.x) {
+      const u64 i = k < head ? k : k + (end - head);
+      if (writes) ((u8*)piece.at)[i] = wanted(piece, i);
+      else if (i < found && first_apart(piece, i, 1) == i) found = i;
     }
+    if (found != ~0ull) atomicMin(first, piece.position + found);
   }
 }
 

@@ -23,11 +23,8 @@ pub const KERNELS: &str = include_str!("kernels.cu");
 /// How NVRTC compiles them: no product may be fused with a sum that the host rounds apart.
 pub const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
 
-const ENTRIES: [&str; 10] = [
+const ENTRIES: [&str; 7] = [
     "cutegen_pieces",
-    "cutegen_guard_fill",
-    "cutegen_guard_damage",
-    "cutegen_differs",
     "cutegen_compare",
     "cutegen_touched",
     "cutegen_unwritten",
@@ -128,6 +125,11 @@ impl Kernels {
             offset += bytes;
         }
         Ok(self.scratch.at(Region { offset: 0, bytes: offset })?)
+    }
+
+    /// The only result, after everything in the stream; none where it is [`NONE`].
+    pub(super) fn first(&self) -> Result<Option<u64>, Error> {
+        Ok(self.results(1)?.into_iter().find(|first| *first != NONE))
     }
 
     /// The first `count` results, after everything in the stream.

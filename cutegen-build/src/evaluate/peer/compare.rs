@@ -34,7 +34,7 @@ pub fn compare(
     }
     ours.block()?; // neither side's first block counts
     peer.block()?;
-    let order = stats::interleave(pairs, seed);
+    let order = stats::interleave(2, pairs, seed);
     let mut block_ns = Vec::with_capacity(order.len());
     for program in &order {
         block_ns.push(if *program == CANDIDATE { ours.block()? } else { peer.block()? });

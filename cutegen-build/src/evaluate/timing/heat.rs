@@ -1,5 +1,5 @@
 //! A heat: many candidates timed in one runner, over one rotation of inputs, while they are ranked. Each round gives
-//! every one a block, in random order, and each is compared with the first's of its round. Setting a comparison up takes
+//! every one a block, in random order, and each is compared with the last's of its round, the pace's. Setting a comparison up takes
 //! longer than its blocks do, and a heat is set up once. What it finds decides nothing but who gets into the finals,
 //! which are timed in pairs.
 
@@ -10,7 +10,7 @@ use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::Session;
 use crate::evaluate::outcome::{Crash, Outcome};
-use crate::evaluate::stats::{Comparison, rounds, standings};
+use crate::evaluate::stats::{Comparison, interleave, standings};
 use crate::evaluate::strided::Placed;
 use cutegen_spec::tensor::Role;
 
@@ -34,13 +34,14 @@ impl<D: Desk> Session<D> {
         self.bench(0)?; // its cache sizes the rotation
         let mut all = Vec::with_capacity(others.len());
         for some in others.chunks(self.lanes(axes)?) {
-            match self.together(pace, some, axes, rounds.min(self.settings.pairs)) {
-                Ok(standings) => all.extend(standings),
-                Err(Halted::Error(error)) => return Err(error),
+            match (self.together(pace, some, axes, rounds.min(self.settings.pairs)), some) {
+                (Ok(standings), _) => all.extend(standings),
+                (Err(Halted::Error(error)), _) => return Err(error),
+                (Err(Halted::Unmeasured(unmeasured)), [_]) => all.push(Err(unmeasured.into_outcome())),
                 // whose fault it is shows when each runs with the pace alone
-                Err(Halted::Unmeasured(_)) => {
+                (Err(Halted::Unmeasured(_)), _) => {
                     for candidate in some {
-                        all.push(self.rank(candidate, pace, axes, rounds)?);
+                        all.extend(self.heat(pace, std::slice::from_ref(candidate), axes, rounds)?);
                     }
                 }
             }
@@ -69,41 +70,26 @@ impl<D: Desk> Session<D> {
         axes: &[i64],
         count: usize,
     ) -> Result<Standings, Halted> {
-        let list: Vec<Candidate> = [pace].into_iter().chain(others).cloned().collect();
+        let list: Vec<Candidate> = others.iter().chain([pace]).cloned().collect();
         let entrants: Vec<Entrant> = self.variants(&list)?;
-        let turn = Turn::Ranking(count);
-        let rotation = self.ready(&entrants, axes, turn)?;
+        let rotation = self.ready(&entrants, axes, Turn::Ranking)?;
         let _alone = self.lease.alone();
         let untimed = self.untimed(&rotation)?;
-        let order = rounds(list.len(), count, rotation.seed);
-        let (timed, _) = self.timed(&rotation, &order, (turn, Regime::Burst))?;
+        let order = interleave(list.len(), count, rotation.seed);
+        let (timed, _) = self.timed(&rotation, &order, (Turn::Ranking, Regime::Burst))?;
         let strayed = self.strayed(&rotation, &untimed.left)?;
-        if strayed.contains(&0) {
+        if strayed.contains(&others.len()) {
             return Err(self.timed_otherwise(axes).into());
         }
         let found = standings(list.len(), &order, timed.launches, &timed.block_ns, rotation.seed);
         let found = found
             .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no rounds".to_owned()))))?;
         let mut all = Standings::with_capacity(others.len());
-        for (program, comparison) in (1..).zip(found) {
-            all.push(match strayed.contains(&program) {
-                true => Err(self.timed_otherwise(axes)),
-                false => self.above_floor(axes, comparison)?,
-            });
+        for (program, comparison) in found.into_iter().enumerate() {
+            let otherwise = strayed.contains(&program).then(|| self.timed_otherwise(axes));
+            let wrong = otherwise.or_else(|| self.check_floor(axes, &comparison));
+            all.push(wrong.map_or(Ok(comparison), Err));
         }
         Ok(all)
-    }
-
-    /// The comparison, where a kernel can be as fast as it says.
-    fn above_floor(
-        &self,
-        axes: &[i64],
-        comparison: Comparison,
-    ) -> Result<Result<Comparison, Outcome>, Error> {
-        match self.check_floor(axes, &comparison) {
-            Ok(()) => Ok(Ok(comparison)),
-            Err(Halted::Unmeasured(unmeasured)) => Ok(Err(unmeasured.into_outcome())),
-            Err(Halted::Error(error)) => Err(error),
-        }
     }
 }

@@ -96,7 +96,7 @@ impl<D: Desk> Session<D> {
         turn: Turn,
     ) -> Result<Rotation<D>, Halted> {
         let seed = match turn {
-            Turn::Ranking(_) => self.settings.seed,
+            Turn::Ranking => self.settings.seed,
             Turn::Final => mix(!self.settings.seed),
         };
         let seed = mix(seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));

@@ -99,7 +99,7 @@ impl<D: Desk> Session<D> {
         let comparison = compared.map_err(|reason| halted.unwrap_or(Halted::incumbent(reason)))?;
         self.peer = Some(peer); // one that has died does not come back
         self.check_timed(&rotation, &untimed.left)?;
-        self.check_floor(axes, &comparison)?;
+        self.check_floor(axes, &comparison).map_or(Ok(()), Err)?;
         Ok(Measured { comparison, device: self.device(), samples, about: Some(about), differs })
     }
 

@@ -48,7 +48,7 @@ impl Verdict {
 pub fn judge(found: &[bf16], which: Which, expected: impl Fn(usize) -> Running + Sync) -> Verdict {
     let places = match which {
         Which::Every => (0..found.len()).collect(),
-        Which::Drawn(count, seed) => Draw::new(seed).below(found.len(), count),
+        Which::Drawn(count, seed) => below(found.len(), count, seed),
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let share = places.len().div_ceil(threads).max(SHARE_MIN);
@@ -61,6 +61,12 @@ pub fn judge(found: &[bf16], which: Which, expected: impl Fn(usize) -> Running +
     });
     let unwritten = found.iter().filter(|value| value.is_nan()).count();
     Verdict { elements: found.len(), wrong: seen.wrong + unwritten, ..seen }
+}
+
+/// `count` numbers below `n`.
+fn below(n: usize, count: usize, seed: u64) -> Vec<usize> {
+    let mut draw = Draw::new(seed);
+    (0..count).map(|_| ((u128::from(draw.word()) * n as u128) >> 64) as usize).collect()
 }
 
 fn compare(found: &[bf16], places: &[usize], expected: &(impl Fn(usize) -> Running + Sync)) -> Verdict {
@@ -76,8 +82,7 @@ fn compare(found: &[bf16], places: &[usize], expected: &(impl Fn(usize) -> Runni
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::{D, EPS};
-    use crate::reference;
+    use crate::{D, EPS, reference};
 
     /// The norm of two tokens as an f32 kernel computes it.
     fn norm(s: &[bf16], w: &[bf16]) -> Vec<bf16> {

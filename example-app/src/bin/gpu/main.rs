@@ -10,17 +10,20 @@
 mod block;
 #[path = "../../bound.rs"]
 mod bound;
+#[path = "../../draw.rs"]
 mod draw;
 mod graph;
 mod judge;
 mod lengths;
 mod order;
+#[path = "../../reference.rs"]
 mod reference;
 mod replays;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use block::{D, EPS, F};
 use cutegen_runtime::Error;
 use cutegen_runtime::cuda::{CudaContext, context};
 

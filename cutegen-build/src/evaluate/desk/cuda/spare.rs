@@ -55,7 +55,7 @@ impl Spare {
         } else {
             let mut pieces = Pieces::default();
             for (region, copy) in regions.iter().zip(&packed) {
-                pieces.copy(memory.at(*copy)?, region.bytes, from.at(*region)?);
+                pieces.copy(&memory, *copy, from, region.offset)?;
             }
             pieces.go(kernels)?;
         }

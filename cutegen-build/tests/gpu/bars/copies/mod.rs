@@ -49,7 +49,7 @@ pub(crate) fn sources() -> impl Iterator<Item = String> {
 
 /// All twenty, for all streams that the table has: by the compiler that candidates have, and without spills.
 pub(crate) fn copies_compile() {
-    race::check_order();
+    race::check_bursts();
     for streams in Streams::ALL {
         let image = std::fs::read(fixtures::own_cubin(&streams.source(), &[])).expect("readable");
         let info = cubin_check::read(&image).expect("a cubin");

@@ -5,7 +5,7 @@
 use std::ffi::{CString, c_void};
 use std::time::{Duration, Instant};
 
-use cutegen_build::evaluate::inputs::mix;
+use cutegen_build::evaluate::stats::interleave;
 use cutegen_runtime::cuda::cudarc::driver::{result, sys};
 use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, CUstream, LaunchConfig, launch};
 
@@ -125,7 +125,7 @@ impl Track {
             drop(self.burst(&graphs, &each));
         }
         let mut times = vec![Vec::new(); programs.len()];
-        for burst in bursts(&order(programs.len(), rounds, seed), &paces) {
+        for burst in bursts(&interleave(programs.len(), rounds, seed), &paces) {
             for (program, ns) in burst.iter().zip(self.burst(&graphs, &burst)) {
                 times[*program].push(ns as f64 / launches as f64 / 1e3);
             }
@@ -218,17 +218,6 @@ impl Drop for Graph {
     }
 }
 
-/// Rounds in which each program has one block, in chance order and then in that order backwards.
-fn order(programs: usize, rounds: usize, seed: u64) -> Vec<usize> {
-    let turn = |round: u64| {
-        let mut turn: Vec<usize> = (0..programs).collect();
-        turn.sort_by_key(|program| mix(seed ^ mix(round ^ ((*program as u64) << 32))));
-        let back: Vec<usize> = turn.iter().rev().copied().collect();
-        [turn, back].concat()
-    };
-    (0..rounds as u64 / 2).flat_map(turn).collect()
-}
-
 /// The order in pieces that last 50 ms at most, or are one block.
 fn bursts(order: &[usize], paces: &[u64]) -> Vec<Vec<usize>> {
     let (mut pieces, mut lasts) = (vec![Vec::new()], 0);
@@ -245,13 +234,9 @@ fn bursts(order: &[usize], paces: &[u64]) -> Vec<Vec<usize>> {
     pieces
 }
 
-/// What the order of blocks promises; called by the test that needs no device.
-pub(super) fn check_order() {
-    let all = order(21, 30, 7);
-    let counts = (0..21).map(|program| all.iter().filter(|p| **p == program).count());
-    assert!(counts.into_iter().all(|count| count == 30), "as many blocks each");
-    assert!(all.chunks(42).all(|pair| pair.iter().eq(pair.iter().rev())), "there and back");
-    assert_ne!(all[..21], all[42..63], "not always the same");
+/// What bursts promise; called by the test that needs no device.
+pub(super) fn check_bursts() {
+    let all = interleave(21, 30, 7);
     let pieces = bursts(&all, &[3_000_000; 21]);
     assert_eq!(pieces.concat(), all);
     assert!(pieces.iter().all(|piece| piece.len() <= 16 && !piece.is_empty()), "bursts are short");

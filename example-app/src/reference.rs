@@ -1,17 +1,12 @@
-//! The block in f64 with running error bounds, written from the formulas. Each function gives the expected element of
+//! The MLP block in f64 with running error bounds, written from the formulas. Each function gives the expected element of
 //! a row-major result, from the inputs that the kernel itself got.
 
 use half::bf16;
 
-use crate::block::{D, EPS, F};
 use crate::bound::Running;
+use crate::{D, EPS, F};
 
-/// `x + r`
-pub fn sum(x: &[bf16], r: &[bf16]) -> impl Fn(usize) -> Running + Sync {
-    |i| exact(x[i]).plus(exact(r[i]))
-}
-
-/// `s / sqrt(mean(s^2) + eps) * w`, of the sum as it is stored.
+/// `s / sqrt(mean(s^2) + eps) * w`
 pub fn norm(s: &[bf16], w: &[bf16]) -> impl Fn(usize) -> Running + Sync {
     let scale = |row: &[bf16]| {
         let square = Running::dot(row.iter().map(|v| (v.to_f64(), v.to_f64()))).over(D as f64);
@@ -47,6 +42,7 @@ fn dot(a: &[bf16], b: &[bf16]) -> Running {
     Running::dot(a.iter().zip(b).map(|(a, b)| (a.to_f64(), b.to_f64())))
 }
 
-fn exact(value: bf16) -> Running {
+/// An input.
+pub fn exact(value: bf16) -> Running {
     Running::exact(value.to_f64())
 }

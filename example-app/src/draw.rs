@@ -1,4 +1,4 @@
-//! Random numbers from a seed: inputs, and which elements of a large result are compared.
+//! Random numbers from a seed.
 
 use half::bf16;
 
@@ -17,17 +17,13 @@ impl Draw {
         (0..n).map(|_| bf16::from_f32(self.unit() * scale)).collect()
     }
 
-    /// `count` numbers below `n`.
-    pub fn below(&mut self, n: usize, count: usize) -> Vec<usize> {
-        (0..count).map(|_| ((u128::from(self.next()) * n as u128) >> 64) as usize).collect()
-    }
-
     /// In [-1, 1).
     fn unit(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
+        (self.word() >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
 
-    fn next(&mut self) -> u64 {
+    /// 64 bits, of which the upper ones are the better.
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0
     }
