@@ -36,6 +36,8 @@ pub(super) struct Repeats {
     pub(super) most: u32,
     /// How long repeats beyond the least go on, and about how long those of one job may take.
     pub(super) patience: Duration,
+    /// Whether the first finds its module freshly loaded.
+    pub(super) afresh: bool,
 }
 
 /// What a launch finds in outputs, and whether its module has been launched before.
@@ -55,11 +57,12 @@ impl<D: Desk> Session<D> {
         what: &Launchable,
         case: &Case<D::Held>,
         image: &Image,
-        Repeats { least, most, patience }: Repeats,
+        Repeats { least, most, patience, afresh }: Repeats,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         let begun = Instant::now();
-        let first = self.launch(what, case, image, Before::Loaded)?;
+        let before = if afresh { Before::Loaded } else { Before::Poisoned(POISON) };
+        let first = self.launch(what, case, image, before)?;
         self.untouched(case, &first, POISON)?;
         // at the same addresses, so that one who knows them again is found out
         let started = Instant::now();

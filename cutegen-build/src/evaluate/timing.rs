@@ -99,7 +99,9 @@ impl<D: Desk> Session<D> {
             }
             Incumbent::InPeer(variant) => return self.time_peer(candidate, &Theirs::Variant(variant), axes),
         };
+        let shared = self.lease.shared();
         let rotation = self.ready(&entrants, axes, Turn::Final)?;
+        drop(shared);
         let _alone = self.lease.alone();
         let untimed = self.untimed(&rotation)?;
         let (about, mut differs) = self.held_to_reference(&rotation, untimed.about.clone())?;

@@ -5,7 +5,7 @@ mod blocks;
 pub mod cublaslt;
 mod globals;
 mod graph;
-mod scramble;
+mod own;
 mod vendor;
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use crate::evaluate::protocol::{
 };
 use blocks::Bench;
 use globals::Globals;
-use scramble::Scramble;
+use own::Own;
 use vendor::{Once, Vendor};
 
 /// The longest a stream may take to finish; the judge's own limit usually comes first.
@@ -36,7 +36,7 @@ const WALL: Duration = Duration::from_secs(20);
 pub(super) struct Cuda {
     bench: Option<Bench>,
     loaded: BTreeMap<PathBuf, Module>,
-    scramble: Option<Scramble>,
+    own: Option<Own>,
     vendor: Vendor,
     arena: DeviceMemory,
     session: Rc<Session>,
@@ -53,9 +53,9 @@ impl Cuda {
     pub(super) fn open(arena: &Lent, bytes: u64, start: &Start) -> Result<Self, Stop> {
         let session = Rc::new(Session::open(WALL)?);
         let arena = DeviceMemory::adopt(&session, arena, bytes)?;
-        let scramble = start.kernels.as_deref().map(|path| Scramble::load(&session, path)).transpose()?;
+        let own = start.kernels.as_deref().map(|path| Own::load(&session, path)).transpose()?;
         let vendor = Vendor::open(start.cublaslt.as_deref());
-        Ok(Self { bench: None, loaded: BTreeMap::new(), scramble, vendor, arena, session })
+        Ok(Self { bench: None, loaded: BTreeMap::new(), own, vendor, arena, session })
     }
 
     fn load(&mut self, job: &Job, variant: &Variant, reload: bool) -> Result<(), Stop> {
@@ -78,7 +78,8 @@ impl Cuda {
     /// Looks the variables of a loaded variant up, if nobody has.
     fn watch(&mut self, variant: &Variant) -> Result<(), Stop> {
         if let Some(module) = self.loaded.get_mut(&variant.artifact).filter(|m| m.globals.is_none()) {
-            module.globals = Some(Globals::of(&image(variant)?, &module.loaded)?);
+            let (session, own, image) = (&self.session, self.own.as_ref(), image(variant)?);
+            module.globals = Some(Globals::of(session, own, &image, &module.loaded)?);
         }
         Ok(())
     }
@@ -130,15 +131,16 @@ impl Cuda {
         }
         let slots = (0..program.slots.len()).map(|slot| self.launch(job, (program, variant), slot));
         let launches = slots.collect::<Result<Vec<_>, _>>()?;
-        let scramble = self.scramble.as_ref().filter(|_| run.scramble);
+        let own = self.own.as_ref();
+        let scramble = own.filter(|_| run.scramble);
         let globals = self.module(variant)?.globals.as_ref().filter(|_| run.watch_globals);
-        let before = globals.map(Globals::read).transpose()?.unwrap_or_default();
+        let before = globals.map(|globals| globals.read(own)).transpose()?.unwrap_or_default();
         for launch in &launches {
-            scramble.map_or(Ok(()), |scramble| scramble.go(&self.session))?;
+            scramble.map_or(Ok(()), Own::scramble)?;
             launch.go(&self.session)?;
         }
         self.session.wait()?;
-        let changed_global = globals.map(|globals| globals.changed(&before)).transpose()?.flatten();
+        let changed_global = globals.map(|globals| globals.changed(own, &before)).transpose()?.flatten();
         Ok(Done { changed_global, library: None })
     }
 

@@ -72,7 +72,9 @@ impl<D: Desk> Session<D> {
     ) -> Result<Standings, Halted> {
         let list: Vec<Candidate> = others.iter().chain([pace]).cloned().collect();
         let entrants: Vec<Entrant> = self.variants(&list)?;
+        let shared = self.lease.shared();
         let rotation = self.ready(&entrants, axes, Turn::Ranking)?;
+        drop(shared);
         let _alone = self.lease.alone();
         let untimed = self.untimed(&rotation)?;
         let order = interleave(list.len(), count, rotation.seed);

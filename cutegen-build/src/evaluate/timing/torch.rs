@@ -74,8 +74,8 @@ impl<D: Desk> Session<D> {
             return Err(Halted::incumbent("not run: blocks of a host are no captured graphs".to_owned()));
         }
         let entrants = self.variants(std::slice::from_ref(candidate))?;
-        let rotation = self.ready(&entrants, axes, Turn::Final)?;
         let shared = self.lease.shared();
+        let rotation = self.ready(&entrants, axes, Turn::Final)?;
         let untimed = self.untimed(&rotation)?;
         let launches = self.calibrated(&rotation)?;
         let mut peer = self.peer.take().map_or_else(|| self.start_peer(), Ok)?;

@@ -1,113 +1,112 @@
 //! [`Globals`]: a loaded module's global memory, read before and after a launch. A kernel that changes it keeps state:
 //! results to serve again, a count of its launches. Constants lie there too, so it is compared and not forbidden.
 
+use std::rc::Rc;
+
 use cutegen_runtime::cuda::CUdeviceptr;
 
+use super::own::{Own, copied};
 use crate::compile::cubin_check;
 use crate::evaluate::cuda::launch::Loaded;
-use crate::evaluate::cuda::memory::read_at;
+use crate::evaluate::cuda::memory::{DeviceMemory, read_at};
+use crate::evaluate::cuda::session::Session;
+use crate::evaluate::protocol::Region;
 use crate::evaluate::runner::Stop;
 
-/// Variables that lie no farther apart are read together: drivers give each 256 bytes, and headers bring a thousand, which
-/// take 10 ms to read one by one.
-const CLOSE: u64 = 256;
-/// Small ones share an allocation of the driver's. Larger ones may have their own, across whose end nothing is read.
-const SMALL: u64 = 1024;
-
-/// Where a module's variables lie, in as few pieces as that takes.
+/// A module's variables.
 pub(super) struct Globals {
-    variables: Vec<(CUdeviceptr, u64, String)>,
-    pieces: Vec<(CUdeviceptr, u64)>,
+    variables: Vec<Variable>,
+    bytes: u64,
+    gathered: Option<Gathered>,
 }
 
-/// What the variables held, and what lay between them.
-pub(super) type Held = Vec<Vec<u8>>;
+/// Address, length and symbol.
+type Variable = (CUdeviceptr, u64, String);
+
+/// Headers bring a thousand variables, each of which has its own allocation: read one by one they take 10 ms. A kernel of
+/// ours copies all of them behind one another.
+struct Gathered {
+    table: DeviceMemory,
+    copies: DeviceMemory,
+}
+
+impl Gathered {
+    fn of(session: &Rc<Session>, variables: &[Variable], bytes: u64) -> Result<Self, Stop> {
+        let copies = DeviceMemory::new(session, bytes)?;
+        let (mut words, mut offset) = (Vec::with_capacity(variables.len()), 0);
+        for (at, bytes, _) in variables {
+            words.push(copied(copies.at(Region { offset, bytes: *bytes })?, *at, *bytes));
+            offset += bytes;
+        }
+        let words: Vec<u8> = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
+        let table = DeviceMemory::new(session, words.len() as u64)?;
+        table.write(0, &words)?;
+        Ok(Self { table, copies })
+    }
+}
 
 impl Globals {
     /// Looks all variables up.
-    pub(super) fn of(image: &[u8], loaded: &Loaded) -> Result<Self, Stop> {
+    pub(super) fn of(
+        session: &Rc<Session>,
+        own: Option<&Own>,
+        image: &[u8],
+        loaded: &Loaded,
+    ) -> Result<Self, Stop> {
         let mut variables = Vec::new();
         for symbol in cubin_check::globals(image).map_err(Stop::Refused)? {
             if let Some((at, bytes)) = loaded.global(&symbol)? {
                 variables.push((at, bytes, symbol));
             }
         }
-        variables.sort();
-        let all = || variables.iter().map(|(at, bytes, _)| (*at, *bytes));
-        let joined = pieces(all());
-        // a driver may have put other allocations between them
-        let is_readable = |(at, bytes): &(u64, u64)| read_at(*at, *bytes as usize).is_ok();
-        let pieces = if joined.iter().all(is_readable) { joined } else { all().collect() };
-        Ok(Self { variables, pieces })
+        let bytes = variables.iter().map(|(_, bytes, _)| bytes).sum();
+        let gathered = own.filter(|_| bytes > 0).map(|_| Gathered::of(session, &variables, bytes));
+        Ok(Self { gathered: gathered.transpose()?, variables, bytes })
     }
 
-    /// What they hold.
-    pub(super) fn read(&self) -> Result<Held, Stop> {
-        self.pieces.iter().map(|(at, bytes)| read_at(*at, *bytes as usize)).collect()
+    /// What they hold, one behind the other.
+    pub(super) fn read(&self, own: Option<&Own>) -> Result<Vec<u8>, Stop> {
+        let mut held = vec![0; self.bytes as usize];
+        if let (Some(own), Some(Gathered { table, copies })) = (own, &self.gathered) {
+            own.copy(table.at(Region::default())?, self.variables.len() as u64)?;
+            copies.read(0, &mut held)?;
+            return Ok(held);
+        }
+        held.clear();
+        for (at, bytes, _) in &self.variables {
+            held.extend(read_at(*at, *bytes as usize)?);
+        }
+        Ok(held)
     }
 
     /// The first variable that holds something else than `before`.
-    pub(super) fn changed(&self, before: &Held) -> Result<Option<String>, Stop> {
-        let after = self.read()?;
-        if *before == after {
-            return Ok(None);
-        }
-        let is_other = |(at, bytes, _): &&(CUdeviceptr, u64, String)| {
-            self.inside(before, *at, *bytes) != self.inside(&after, *at, *bytes)
+    pub(super) fn changed(&self, own: Option<&Own>, before: &[u8]) -> Result<Option<String>, Stop> {
+        let after = self.read(own)?;
+        let byte = before.iter().zip(&after).position(|(before, after)| before != after);
+        Ok(byte.map(|byte| self.name(byte as u64)))
+    }
+
+    /// Whose this byte is.
+    fn name(&self, byte: u64) -> String {
+        let mut end = 0;
+        let is_behind = |(_, bytes, _): &&Variable| {
+            end += bytes;
+            byte < end
         };
-        Ok(self.variables.iter().find(is_other).map(|(.., name)| name.clone()))
+        self.variables.iter().find(is_behind).map(|(.., name)| name.clone()).unwrap_or_default()
     }
-
-    /// A variable's bytes. What lies between variables is nobody's here.
-    fn inside<'a>(&self, held: &'a Held, at: CUdeviceptr, bytes: u64) -> Option<&'a [u8]> {
-        let piece = self.pieces.partition_point(|(start, _)| *start <= at).checked_sub(1)?;
-        let from = (at - self.pieces[piece].0) as usize;
-        held[piece].get(from..from + bytes as usize)
-    }
-}
-
-/// Sorted ranges, joined where they lie close.
-fn pieces(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
-    let mut joined: Vec<(u64, u64)> = Vec::new();
-    let mut was_small = false;
-    for (at, bytes) in ranges {
-        let is_small = bytes <= SMALL;
-        match joined.last_mut() {
-            Some((start, length)) if is_small && was_small && at <= *start + *length + CLOSE => {
-                *length = (*length).max(at + bytes - *start);
-            }
-            _ => joined.push((at, bytes)),
-        }
-        was_small = is_small;
-    }
-    joined
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Globals, pieces};
+    use super::Globals;
 
     #[test]
-    fn close_ranges_are_one() {
-        let ranges = [(1000, 8), (1000, 1), (1256, 4), (1600, 4), (4096, 1), (4098, 5000), (9100, 1)];
-        let joined = [(1000, 260), (1600, 4), (4096, 1), (4098, 5000), (9100, 1)];
-        assert_eq!(pieces(ranges.into_iter()), joined);
-    }
-
-    #[test]
-    fn a_variable_is_found_by_its_bytes_and_gaps_are_nobodys() {
-        let variables = [(1000, 8, "a"), (1256, 4, "b"), (9000, 2, "c")];
-        let globals = Globals {
-            variables: variables.map(|(at, bytes, name)| (at, bytes, name.to_owned())).to_vec(),
-            pieces: vec![(1000, 260), (9000, 2)],
-        };
-        let held = vec![(0..=255).chain(0..4).collect::<Vec<u8>>(), vec![7, 8]];
-        assert_eq!(
-            globals.inside(&held, 1256, 4),
-            Some(&[0, 1, 2, 3][..]),
-            "the 256th byte starts at 0 again"
-        );
-        assert_eq!(globals.inside(&held, 9000, 2), Some(&[7, 8][..]));
-        assert_eq!(globals.inside(&held, 1000, 8), Some(&[0, 1, 2, 3, 4, 5, 6, 7][..]));
+    fn a_byte_is_its_variables() {
+        let variables = [(5000, 8, "a"), (1256, 0, "b"), (9000, 2, "c")];
+        let variables = variables.map(|(at, bytes, name)| (at, bytes, name.to_owned())).to_vec();
+        let globals = Globals { variables, bytes: 10, gathered: None };
+        let names: Vec<String> = [0, 7, 8, 9, 10].into_iter().map(|byte| globals.name(byte)).collect();
+        assert_eq!(names, ["a", "a", "c", "c", ""]);
     }
 }
