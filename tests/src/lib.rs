@@ -71,18 +71,13 @@ pub fn cargo() -> Command {
     command
 }
 
-/// The `cargo-cutegen` program, built once, in release.
+/// The `cargo-cutegen` program, built once, as the tests are: they have built all that it is made of.
 pub fn cutegen_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        must(cargo().current_dir(workspace()).args([
-            "build",
-            "--release",
-            "--locked",
-            "-p",
-            "cargo-cutegen",
-        ]));
-        workspace().join("target/release/cargo-cutegen")
+        let build = ["build", "--profile", "test", "--locked", "--workspace", "--bin", "cargo-cutegen"];
+        must(cargo().current_dir(workspace()).args(build));
+        workspace().join("target/debug/cargo-cutegen")
     })
 }
 

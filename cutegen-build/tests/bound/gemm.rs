@@ -33,14 +33,13 @@ const PLAIN: [(&str, usize); 14] = [
 
 #[test]
 fn plain_products_of_the_library_are_found_and_right() {
-    let folder = tempfile::tempdir().expect("a folder");
     let mut found = BTreeMap::new();
     for plan in library::all() {
         let shapes = library::telling_shapes(&plan, CAP);
         if gemm_of(&plan, &shapes[0]).is_none() {
             continue;
         }
-        let reference = library::reference(&plan, folder.path());
+        let reference = library::reference(&plan);
         for axes in &shapes {
             let gemm = gemm_of(&plan, axes).expect("at every shape");
             found.insert(plan.spec.name.to_string(), gemm.scales.len());
@@ -188,8 +187,7 @@ fn every_order_of_indices_has_its_description() {
         assert_eq!((said.as_str(), gemm.compute), (case.says, case.compute), "{}", case.tensors);
         let text = serde_json::to_string(&gemm).expect("prints");
         assert_eq!(serde_json::from_str::<Gemm>(&text).expect("reads"), gemm);
-        let folder = tempfile::tempdir().expect("a folder");
-        let reference = library::reference(&plan, folder.path());
+        let reference = library::reference(&plan);
         for distribution in [Distribution::Normal, Distribution::Integers] {
             check(&plan, &gemm, &specs::draw(&plan, &reference, &axes, distribution, number as u64));
         }
@@ -201,8 +199,7 @@ fn a_wrong_description_is_seen() {
     let case = &CASES[5];
     let plan = plan(case.axes, case.tensors, case.math);
     let axes = extents(&plan);
-    let folder = tempfile::tempdir().expect("a folder");
-    let reference = library::reference(&plan, folder.path());
+    let reference = library::reference(&plan);
     let drawn = specs::draw(&plan, &reference, &axes, Distribution::Normal, 3);
     let gemm = gemm_of(&plan, &axes).expect("a product");
     let swapped = |m: Matrix| Matrix { transposed: !m.transposed, ..m };

@@ -1,13 +1,15 @@
 //! Every spec of `kernel-specs/`, its reference compiled, and the shapes that tests can afford.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cutegen_build::evaluate::{Budget, Reference, shapes};
 use cutegen_build::plan::{Plan, cost};
 use cutegen_build::print;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::settings::Settings;
+
+#[path = "../objects/mod.rs"]
+pub(crate) mod objects;
 
 /// One plan of each kernel, in order of files.
 pub(crate) fn all() -> Vec<Plan> {
@@ -37,13 +39,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Compiles and loads the reference of a plan.
-pub(crate) fn reference(plan: &Plan, folder: &Path) -> Reference {
-    let name = plan.spec.name.to_string();
-    let (source, shared) = (folder.join(format!("{name}.cpp")), folder.join(format!("{name}.so")));
-    std::fs::write(&source, print::reference::print(plan)).expect("it can be written");
-    let flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-o"];
-    let compiled = Command::new("c++").args(flags).arg(&shared).arg(&source).output().expect("c++ starts");
-    assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
+pub(crate) fn reference(plan: &Plan) -> Reference {
+    let shared = objects::shared(&print::reference::print(plan), objects::REFERENCE);
+    let shared = shared.unwrap_or_else(|error| panic!("{}: {error}", plan.spec.name));
     Reference::load(&shared).expect("it loads")
 }
 

@@ -52,12 +52,11 @@ fn run() -> Vec<Report> {
     let only = std::env::var("CUTEGEN_BOUND_ONLY").ok();
     let mut plans = library::all();
     plans.retain(|p| only.as_ref().is_none_or(|only| p.spec.name.to_string().contains(only)));
-    let folder = tempfile::tempdir().expect("a temporary folder");
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
             let started = std::time::Instant::now();
-            let report = report::report(plan, folder.path(), 1);
+            let report = report::report(plan, 1);
             if std::env::var("CUTEGEN_BOUND").is_ok() {
                 eprintln!(
                     "{}: {:.1} s, {} terms",

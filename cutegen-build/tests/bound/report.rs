@@ -1,7 +1,6 @@
 //! Runs honest and faulty evaluations of one spec and says what the bound made of them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use cutegen_build::evaluate::compare::{compare, is_telling};
 use cutegen_build::evaluate::{Distribution, Expected, element};
@@ -46,8 +45,8 @@ pub(crate) struct Report {
 }
 
 /// Everything about one spec.
-pub(crate) fn report(plan: &Plan, folder: &Path, seed: u64) -> Report {
-    let reference = library::reference(plan, folder);
+pub(crate) fn report(plan: &Plan, seed: u64) -> Report {
+    let reference = library::reference(plan);
     let mut report = Report { name: plan.spec.name.to_string(), ..Report::default() };
     let applying: Vec<Fault> = Fault::ALL.into_iter().filter(|f| f.applies(plan)).collect();
     report.faults = applying.iter().map(|f| (*f, None)).collect();

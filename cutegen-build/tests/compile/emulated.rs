@@ -307,7 +307,7 @@ fn templates_are_right() {
     each(CASES.len(), |at| {
         let (plan, candidate) = case(CASES[at]);
         let emulated = Emulated::new(candidate, CASES[at].0, folder.path());
-        let elements = judged(&plan, &emulated, &reference(&plan, folder.path())).expect("it is right");
+        let elements = judged(&plan, &emulated, &reference(&plan)).expect("it is right");
         println!("  {} {}: {elements} elements", CASES[at].0, CASES[at].1);
         assert!(elements > 0, "{}: nothing was judged", CASES[at].0);
     });
@@ -321,7 +321,7 @@ fn planted_faults_are_found() {
         assert!(candidate.source.contains(was), "no `{was}` in {}", candidate.name);
         candidate.source = candidate.source.replace(was, now);
         let emulated = Emulated::new(candidate, &format!("planted{at}"), folder.path());
-        let found = judged(&plan, &emulated, &reference(&plan, folder.path()));
+        let found = judged(&plan, &emulated, &reference(&plan));
         println!("  {now}: {}", found.as_ref().err().map_or("not found", String::as_str));
         assert!(found.is_err(), "{}: `{was}` as `{now}` is not found", plan.spec.name);
     });

@@ -5,10 +5,9 @@
 //! those of specs whose names start so, and `CUTEGEN_TEMPLATE_SOURCES=FOLDER` keeps the texts and contracts of all.
 
 use std::path::Path;
-use std::time::Instant;
 
 use cutegen_build::compile::cubin_check::{CubinInfo, KernelInfo};
-use cutegen_build::compile::{CompileSetup, Inspected};
+use cutegen_build::compile::{Artifact, Inspected};
 use cutegen_build::evaluate::cuda::resolve::check_layout;
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator as _};
@@ -19,7 +18,7 @@ use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 use cutegen_spec::target::Target;
 
 use crate::library;
-use crate::setup::{compiled, cuda, setup};
+use crate::setup::each_compiled;
 
 pub(crate) const TESTS: &[crate::Test] = &[
     ("flat::every_flat_spec_has_candidates", every_flat_spec_has_candidates),
@@ -133,30 +132,17 @@ fn chosen(plan: &Plan) -> Vec<Candidate> {
 fn candidates_compile_without_spills() {
     let filter = std::env::var("CUTEGEN_TEMPLATE_SPEC").unwrap_or_default();
     let wanted = plans().into_iter().filter(|plan| plan.spec.name.as_str().starts_with(&filter));
-    let jobs: Vec<_> = wanted
+    let chosen: Vec<(Plan, Candidate)> = wanted
         .enumerate()
         .filter(|(at, plan)| is_sampled(*at, plan))
         .flat_map(|(_, plan)| chosen(&plan).into_iter().map(move |candidate| (plan.clone(), candidate)))
         .collect();
-    let (queue, setup) = (std::sync::Mutex::new(jobs.iter()), setup());
-    let next = || queue.lock().expect("not poisoned").next();
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some((plan, candidate)) = next() {
-                    compiles(plan, candidate, &setup);
-                }
-            });
-        }
-    });
+    each_compiled(&chosen, compiles);
 }
 
-fn compiles(plan: &Plan, candidate: &Candidate, setup: &CompileSetup) {
+fn compiles(plan: &Plan, candidate: &Candidate, artifact: &Artifact) {
     let name = format!("{}.{}", plan.spec.name, candidate.name);
-    let entries: Vec<&str> = candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
-    let start = Instant::now();
-    let artifact = compiled(&cuda(&candidate.source, &entries), setup);
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = artifact.wall_ms as f64 / 1e3;
     let Inspected::Cubin(info) = &artifact.inspected else { panic!("a cubin") };
     check_parameters(plan, candidate, info);
     for kernel in &info.kernels {

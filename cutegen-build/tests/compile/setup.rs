@@ -1,11 +1,15 @@
 //! What the tests share: a located toolchain, a worker that is this binary, jobs.
 
 use std::env;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use cutegen_build::compile::{
-    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile,
+    Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers,
+    compile, compile_in,
 };
+use cutegen_build::generate::Candidate;
+use cutegen_build::plan::Plan;
 use cutegen_build::toolchain::{Group, Places, Toolchain, folder_of, install, locate};
 
 pub(crate) fn is_required() -> bool {
@@ -69,10 +73,39 @@ fn job(source: &str, entries: &[&str], compile_for: CompileFor) -> CompileJob {
 }
 
 pub(crate) fn compiled(job: &CompileJob, setup: &CompileSetup) -> Artifact {
-    match compile(job, setup).expect("the machine can compile") {
+    artifact(compile(job, setup).expect("the machine can compile"))
+}
+
+fn artifact(outcome: CompileOutcome) -> Artifact {
+    match outcome {
         CompileOutcome::Compiled(artifact) => *artifact,
         CompileOutcome::Failed(failure) => panic!("{failure:#?}"),
     }
+}
+
+/// Every candidate compiled in a fork of one zygote, on all cores. What a fork gives is what a worker of its own gives:
+/// `zygote::forks_give_a_workers_bytes` compares them.
+pub(crate) fn each_compiled(
+    candidates: &[(Plan, Candidate)],
+    check: impl Fn(&Plan, &Candidate, &Artifact) + Sync,
+) {
+    let Some((_, first)) = candidates.first() else { return };
+    let batch = Batch::start(&setup(), "sm_90a", &first.source).expect("a zygote");
+    let queue = Mutex::new(candidates.iter());
+    let work = || {
+        while let Some((plan, candidate)) = { queue.lock().expect("not poisoned").next() } {
+            let outcome = compile_in(&batch, &of_candidate(candidate)).expect("the machine can compile");
+            check(plan, candidate, &artifact(outcome));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// What compiles a candidate for sm_90a.
+pub(crate) fn of_candidate(candidate: &Candidate) -> CompileJob {
+    let entries: Vec<&str> = candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
+    cuda(&candidate.source, &entries)
 }
 
 pub(crate) fn failed(job: &CompileJob, setup: &CompileSetup) -> CompileFailure {

@@ -5,10 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
 
-use cutegen_build::compile::Inspected;
 use cutegen_build::compile::cubin_check::{CubinInfo, KernelInfo};
+use cutegen_build::compile::{Artifact, Inspected};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator};
 use cutegen_build::plan::Plan;
@@ -18,7 +17,7 @@ use cutegen_spec::contract::{Arg, Step};
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::target::Target;
 
-use crate::setup::{compiled, cuda, setup};
+use crate::setup::each_compiled;
 
 pub(crate) const TESTS: &[crate::Test] = &[("templates::rows_compile", rows_compile)];
 
@@ -39,7 +38,7 @@ fn rows_compile() {
     let which = std::env::var("CUTEGEN_TEMPLATES").unwrap_or_default();
     let plans: Vec<Plan> = plans().into_iter().filter(|plan| !candidates(plan).is_empty()).collect();
     assert!(plans.len() >= FILLED_LEAST, "{} kernels", plans.len());
-    let mut compiled_some = false;
+    let mut wanted: Vec<(Plan, Candidate)> = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
         let name = plan.spec.name.as_str();
         let all = candidates(plan);
@@ -50,10 +49,10 @@ fn rows_compile() {
             only => all.iter().filter(|c| format!("{name} {}", c.name).contains(only)).collect(),
         };
         println!("  {name}: {} candidates", all.len());
-        compiled_some |= !chosen.is_empty();
-        chosen.into_iter().for_each(|candidate| check(plan, candidate));
+        wanted.extend(chosen.into_iter().map(|candidate| (plan.clone(), candidate.clone())));
     }
-    assert!(compiled_some, "no candidate is called {which}");
+    assert!(!wanted.is_empty(), "no candidate is called {which}");
+    each_compiled(&wanted, check);
 }
 
 /// The plans of `kernel-specs` on sm_90a that are rows.
@@ -98,19 +97,16 @@ fn nth_kind(all: &[Candidate], n: usize) -> Option<&Candidate> {
     kinds.into_values().nth(n % count)
 }
 
-fn check(plan: &Plan, candidate: &Candidate) {
-    let start = Instant::now();
-    let entries: Vec<&str> = candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
-    let artifact = compiled(&cuda(&candidate.source, &entries), &setup());
+fn check(plan: &Plan, candidate: &Candidate, artifact: &Artifact) {
     let Inspected::Cubin(CubinInfo { kernels, .. }) = &artifact.inspected else {
         panic!("a cubin was asked for")
     };
     let registers: Vec<u32> = kernels.iter().filter_map(|kernel| kernel.registers).collect();
-    let seconds = start.elapsed().as_secs_f32();
     println!(
-        "    {:<38} registers {registers:?}, {} bytes, {seconds:.1} s",
-        candidate.name,
-        artifact.bytes.len()
+        "    {:<60} registers {registers:?}, {} bytes, {:.1} s",
+        format!("{} {}", plan.spec.name, candidate.name),
+        artifact.bytes.len(),
+        artifact.wall_ms as f64 / 1e3
     );
     for step in &candidate.contract.steps {
         let kernel = kernels.iter().find(|kernel| kernel.name == step.entry).expect("every entry is there");

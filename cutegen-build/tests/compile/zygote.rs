@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cutegen_build::compile::{
-    Batch, CompileJob, CompileOutcome, FailureReason, Limits, compile_in, compile_unguarded,
-    compile_unguarded_in, includes,
+    Batch, CompileOutcome, FailureReason, Limits, compile_in, compile_unguarded, compile_unguarded_in,
+    includes,
 };
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator, naive};
@@ -13,7 +13,7 @@ use cutegen_build::plan::Plan;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::target::Target;
 
-use crate::setup::{compiled, cuda, failed, setup, setup_with, tight, toolchain};
+use crate::setup::{compiled, cuda, failed, of_candidate, setup, setup_with, tight, toolchain};
 
 pub(crate) const TESTS: &[crate::Test] = &[
     ("zygote::all_templates_begin_alike", all_templates_begin_alike),
@@ -40,11 +40,6 @@ fn candidates(plan: &Plan) -> Vec<Candidate> {
     Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default())
 }
 
-fn job(candidate: &Candidate) -> CompileJob {
-    let entries: Vec<&str> = candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
-    cuda(&candidate.source, &entries)
-}
-
 fn all_templates_begin_alike() {
     let all: Vec<Candidate> = plans().iter().flat_map(candidates).collect();
     let first = includes(&all[0].source);
@@ -67,13 +62,14 @@ fn forks_give_a_workers_bytes() {
     let batch = Batch::start(&setup, "sm_90a", &all[0].source).expect("a zygote");
     all.push(naive::candidate(&plans[0], "pinned"));
     for (at, candidate) in all.iter().enumerate() {
-        let alone = compiled(&job(candidate), &setup);
-        let fork = match compile_in(&batch, &job(candidate)).expect("a fork") {
+        let alone = compiled(&of_candidate(candidate), &setup);
+        let fork = match compile_in(&batch, &of_candidate(candidate)).expect("a fork") {
             CompileOutcome::Compiled(fork) => *fork,
             CompileOutcome::Failed(failure) => panic!("{}: {failure:#?}", candidate.name),
         };
         println!("  {}: {} ms alone, {} ms in a fork", candidate.name, alone.wall_ms, fork.wall_ms);
         assert!(alone.bytes == fork.bytes, "{}: other bytes", candidate.name);
+        assert_eq!(alone.log_warnings, fork.log_warnings, "{}", candidate.name);
         assert_eq!(alone.confinement, fork.confinement, "{}", candidate.name);
         assert_eq!(fork.precompiled, at < FILES.len(), "{}", candidate.name);
         assert!(!alone.precompiled);

@@ -2,8 +2,6 @@
 
 use std::ffi::c_void;
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
 
 use cutegen_build::evaluate::{Call, Expected};
 use cutegen_build::print::reference::{DeviceReference, others};
@@ -11,6 +9,8 @@ use cutegen_spec::contract::{Arg, Step};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::library::objects;
 
 pub(crate) const CUDA: &str = include_str!("cuda.hpp");
 
@@ -26,7 +26,7 @@ pub(crate) struct Device {
 const POISON: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
 impl Device {
-    pub(crate) fn new(printed: DeviceReference, name: &str, folder: &Path) -> Device {
+    pub(crate) fn new(printed: DeviceReference, name: &str) -> Device {
         let mut text = format!("{CUDA}\n{}", printed.source);
         for Step { entry, .. } in &printed.contract.steps {
             let _ = writeln!(
@@ -34,12 +34,8 @@ impl Device {
                 "extern \"C\" void launch_{entry}(void** args, unsigned grid, unsigned block) {{ launched({entry}, args, grid, block); }}"
             );
         }
-        let (source, shared) = (folder.join(format!("{name}.cu.cpp")), folder.join(format!("{name}.cu.so")));
-        std::fs::write(&source, text).expect("it can be written");
-        let flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno"];
-        let ran = Command::new("c++").args(flags).arg("-o").arg(&shared).arg(&source).output();
-        let ran = ran.expect("c++ starts");
-        assert!(ran.status.success(), "{name}: {}", String::from_utf8_lossy(&ran.stderr));
+        let shared = objects::shared(&text, objects::REFERENCE);
+        let shared = shared.unwrap_or_else(|error| panic!("{name}: {error}"));
         // SAFETY: our own generated code, without constructors
         let object = unsafe { Library::open(Some(&shared), RTLD_NOW | RTLD_LOCAL) };
         Device { printed, object: object.expect("it loads") }

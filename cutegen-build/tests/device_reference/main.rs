@@ -120,14 +120,13 @@ fn each(plans: &[Plan], work: impl Fn(&Plan) -> Result<usize, String> + Sync) ->
 }
 
 fn agree(plans: &[Plan]) -> usize {
-    let folder = tempfile::tempdir().expect("a temporary folder");
     let (several, wrong) = each(plans, |plan| {
         let Some(printed) = print_cuda(plan) else {
             let is_wide = plan.spec.precision.accumulate == DType::F64;
             return if is_wide { Ok(0) } else { Err(format!("{}: has none for devices", plan.spec.name)) };
         };
-        let host = library::reference(plan, folder.path());
-        let device = Device::new(printed, plan.spec.name.as_str(), folder.path());
+        let host = library::reference(plan);
+        let device = Device::new(printed, plan.spec.name.as_str());
         Both { plan, host: &host, device }.compared()
     });
     assert!(wrong.is_empty(), "{} of {}\n{}", wrong.len(), plans.len(), wrong.join("\n"));
@@ -196,15 +195,14 @@ const PLANTED: &[(&str, &str, &str)] = &[
 
 #[test]
 fn a_planted_fault_is_found() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
     let plans = plans(SPECS);
     let mut survivors = Vec::new();
     for (number, (name, right, wrong)) in PLANTED.iter().enumerate() {
         let plan = plans.iter().find(|p| p.spec.name.as_str() == *name).expect("a spec");
         let printed = print_cuda(plan).expect("it has kernels");
         let planted = DeviceReference { source: planted(&printed.source, right, wrong), ..printed };
-        let host = library::reference(plan, folder.path());
-        let device = Device::new(planted, &format!("planted_{number}"), folder.path());
+        let host = library::reference(plan);
+        let device = Device::new(planted, &format!("planted_{number}"));
         if (Both { plan, host: &host, device }).compared().is_ok() {
             survivors.push(format!("{name}: {right} as {wrong}"));
         }

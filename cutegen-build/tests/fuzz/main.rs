@@ -2,7 +2,7 @@
 //! or memory. Each subject runs in a child of this binary under a memory limit; its input lies in a file before it is
 //! tried, so that what kills the child is known.
 //!
-//! `CUTEGEN_FUZZ_SECONDS` a subject (default 30), `CUTEGEN_FUZZ_SEED` (a number or `random`, default 1),
+//! `CUTEGEN_FUZZ_SECONDS` of processor time a subject (default 30), `CUTEGEN_FUZZ_SEED` (a number or `random`, default 1),
 //! `CUTEGEN_FUZZ_SUBJECTS=reader,plan`;
 //! `CUTEGEN_FUZZ_INPUT=FILE` tries one input.
 
@@ -15,7 +15,7 @@ mod subjects;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mutate::Random;
@@ -27,6 +27,8 @@ const MEMORY: u64 = 1 << 20;
 const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
 static TRIED: AtomicU64 = AtomicU64::new(0);
+/// Whether the child has used its time.
+static ENOUGH: AtomicBool = AtomicBool::new(false);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -45,16 +47,19 @@ fn main() {
     };
     let chosen = variable("CUTEGEN_FUZZ_SUBJECTS");
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut tried, mut failed) = (0, 0);
     println!("seed {seed}, {seconds} s a subject");
-    for subject in subjects::ALL {
-        if chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|name| name == subject.name)) {
-            tried += 1;
-            failed += usize::from(!survives(subject, seed, seconds, folder.path()));
-        }
-    }
+    let is_chosen =
+        |name: &str| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|chosen| chosen == name));
+    let survived: Vec<bool> = std::thread::scope(|scope| {
+        let subjects = subjects::ALL.iter().filter(|subject| is_chosen(subject.name));
+        let children =
+            subjects.map(|subject| scope.spawn(|| survives(subject, seed, seconds, folder.path())));
+        let children: Vec<_> = children.collect();
+        children.into_iter().map(|child| child.join().expect("no panic")).collect()
+    });
+    let failed = survived.iter().filter(|survived| !**survived).count();
     let passed = if failed == 0 { "ok" } else { "FAILED" };
-    println!("test result: {passed}. {} passed; {failed} failed; 0 ignored", tried - failed);
+    println!("test result: {passed}. {} passed; {failed} failed; 0 ignored", survived.len() - failed);
     exit(i32::from(failed > 0));
 }
 
@@ -92,14 +97,15 @@ fn child(name: &str, seed: u64, time: Duration, input: &Path) {
     let subject = subjects::ALL.iter().find(|subject| subject.name == name).expect("a subject");
     let path = input.to_path_buf();
     // a thread has the stack that tests and build scripts give theirs at least
-    let worker = std::thread::spawn(move || work(subject, seed, time, &path));
+    let worker = std::thread::spawn(move || work(subject, seed, &path));
     let (mut last, mut spent) = (0, processor_time());
     while !worker.is_finished() {
         std::thread::sleep(Duration::from_millis(20));
-        let tried = TRIED.load(Ordering::Relaxed);
+        let (tried, now) = (TRIED.load(Ordering::Relaxed), processor_time());
+        ENOUGH.store(now >= time, Ordering::Relaxed);
         if tried != last {
-            (last, spent) = (tried, processor_time());
-        } else if processor_time().saturating_sub(spent) > LIMIT {
+            (last, spent) = (tried, now);
+        } else if now.saturating_sub(spent) > LIMIT {
             println!("{name}: input {tried} takes more than {LIMIT:?}");
             exit(3);
         }
@@ -116,8 +122,7 @@ fn processor_time() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-fn work(subject: &Subject, seed: u64, time: Duration, path: &PathBuf) {
-    let end = Instant::now() + time;
+fn work(subject: &Subject, seed: u64, path: &PathBuf) {
     let mut random = Random(seed);
     let corpus = corpus::of(subject);
     let (mut fixed, mut accepted) = (corpus.clone(), 0_u64);
@@ -128,7 +133,7 @@ fn work(subject: &Subject, seed: u64, time: Duration, path: &PathBuf) {
     for text in fixed {
         accepted += u64::from(attempt(subject, &text, path));
     }
-    while Instant::now() < end {
+    while !ENOUGH.load(Ordering::Relaxed) {
         let text = (subject.next)(&corpus, &mut random);
         accepted += u64::from(attempt(subject, &text, path));
     }

@@ -10,6 +10,7 @@ mod cases;
 mod cuda;
 mod fallback;
 mod naive;
+#[path = "../objects/mod.rs"]
 mod objects;
 mod parallel;
 mod reference;

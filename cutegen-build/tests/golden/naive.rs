@@ -1,7 +1,6 @@
 //! The naive kernels for `host`, compiled and run on the cases: every element inside the reference's bound.
 
 use std::ffi::c_void;
-use std::path::Path;
 
 use cutegen_build::evaluate::arena::POISON;
 use cutegen_build::evaluate::compare::{self, Before};
@@ -15,30 +14,33 @@ use crate::{objects, parallel, reference};
 
 const ENTRY: &str = "golden_naive";
 
+const FLAGS: &[&str] = &[
+    "-fno-math-errno",
+    "-march=x86-64-v3",
+    "-ffp-contract=fast",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-Wall",
+    "-Werror",
+    "-Wno-unused-function",
+    "-Wno-unused-variable",
+];
+
 type Entry = unsafe extern "C" fn(*mut *mut c_void);
 
 /// Every element of every case.
 pub(crate) fn host(library: &Library) -> Vec<String> {
-    let found = parallel::each(&library.kernels, |kernel| {
-        of_kernel(kernel, library.folder.path()).unwrap_or_else(|error| vec![error])
-    });
+    let found =
+        parallel::each(&library.kernels, |kernel| of_kernel(kernel).unwrap_or_else(|error| vec![error]));
     found.concat()
 }
 
-fn of_kernel(kernel: &Kernel, folder: &Path) -> Result<Vec<String>, String> {
+fn of_kernel(kernel: &Kernel) -> Result<Vec<String>, String> {
     let text = cutegen_build::print::reference::print(&kernel.plan);
-    let reference = reference::load(folder, kernel.name(), &text)?;
+    let reference = reference::load(kernel.name(), &text)?;
     let printed = naive::print(&kernel.plan);
     let source = printed.source.replace("@ENTRY@", ENTRY);
-    let flags =
-        ["-march=x86-64-v3", "-ffp-contract=fast", "-fno-exceptions", "-fno-rtti", "-Wall", "-Werror"];
-    let quiet = ["-Wno-unused-function", "-Wno-unused-variable"];
-    let object = objects::shared(
-        folder,
-        &format!("naive_{}", kernel.name()),
-        &source,
-        &[&flags[..], &quiet].concat(),
-    )?;
+    let object = objects::shared(&source, FLAGS).map_err(|error| format!("{}: {error}", kernel.name()))?;
     // SAFETY: generated code without constructors.
     let object = unsafe { Object::open(Some(&object), RTLD_NOW | RTLD_LOCAL) }.map_err(|e| e.to_string())?;
     // SAFETY: the printer gives the entry this type.

@@ -1,7 +1,5 @@
 //! The reference's values against NumPy's, and its bounds for what they can tell.
 
-use std::path::Path;
-
 use cutegen_build::evaluate::compare::is_telling;
 use cutegen_build::evaluate::{Call, Expected, Reference, element};
 use cutegen_build::print;
@@ -22,9 +20,8 @@ const TAIL: &str =
 
 /// Every element of every case.
 pub(crate) fn values(library: &Library) -> Vec<String> {
-    let found = parallel::each(&library.kernels, |kernel| {
-        of_kernel(kernel, library.folder.path()).unwrap_or_else(|error| vec![error])
-    });
+    let found =
+        parallel::each(&library.kernels, |kernel| of_kernel(kernel).unwrap_or_else(|error| vec![error]));
     let mut wrong: Vec<String> = found.concat();
     let is_kernel = |name: &str| library.kernels.iter().any(|k| k.name() == name);
     let stale = LOOSE.iter().filter(|(name, ..)| !is_kernel(name));
@@ -32,8 +29,8 @@ pub(crate) fn values(library: &Library) -> Vec<String> {
     wrong
 }
 
-fn of_kernel(kernel: &Kernel, folder: &Path) -> Result<Vec<String>, String> {
-    let reference = load(folder, kernel.name(), &print::reference::print(&kernel.plan))?;
+fn of_kernel(kernel: &Kernel) -> Result<Vec<String>, String> {
+    let reference = load(kernel.name(), &print::reference::print(&kernel.plan))?;
     let mut wrong = Vec::new();
     for case in kernel.cases() {
         let expected = call(&reference, &case);
@@ -44,8 +41,8 @@ fn of_kernel(kernel: &Kernel, folder: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Compiles and loads the text of a reference.
-pub(crate) fn load(folder: &Path, name: &str, source: &str) -> Result<Reference, String> {
-    let object = objects::reference(folder, &format!("reference_{name}"), source)?;
+pub(crate) fn load(name: &str, source: &str) -> Result<Reference, String> {
+    let object = objects::shared(source, objects::REFERENCE).map_err(|error| format!("{name}: {error}"))?;
     Reference::load(&object).map_err(|error| format!("{name}: {error}"))
 }
 

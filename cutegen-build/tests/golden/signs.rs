@@ -2,7 +2,6 @@
 //! the schedule before the reference is printed, calls that are expanded when a spec is read in the spec's text.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use cutegen_build::plan::schedule::Value;
 use cutegen_build::plan::{Plan, cost};
@@ -34,7 +33,7 @@ enum Plant {
 pub(crate) fn planted(library: &Library) -> Vec<String> {
     let mut cheap: Vec<&Kernel> = library.kernels.iter().collect();
     cheap.sort_by_key(|kernel| flops(kernel));
-    let found = parallel::each(&plants(), |plant| noticed(*plant, &cheap, library.folder.path()).err());
+    let found = parallel::each(&plants(), |plant| noticed(*plant, &cheap).err());
     found.into_iter().flatten().collect()
 }
 
@@ -53,7 +52,7 @@ fn flops(kernel: &Kernel) -> u64 {
 }
 
 /// The first kernel to notice the plant; an error where none does.
-fn noticed(plant: Plant, kernels: &[&Kernel], folder: &Path) -> Result<String, String> {
+fn noticed(plant: Plant, kernels: &[&Kernel]) -> Result<String, String> {
     let changed = match plant {
         Plant::Call(name) => from_texts(name),
         Plant::Unary(_) | Plant::Binary(_) | Plant::Reduce(_) => BTreeMap::new(),
@@ -65,7 +64,7 @@ fn noticed(plant: Plant, kernels: &[&Kernel], folder: &Path) -> Result<String, S
     let users = kernels.iter().filter_map(|kernel| Some((*kernel, with(&kernel)?))).take(TRIED);
     let mut tried = Vec::new();
     for (kernel, plan) in users {
-        if is_red(kernel, &plan, &format!("{plant:?}"), folder)? {
+        if is_red(kernel, &plan, &format!("{plant:?}"))? {
             return Ok(kernel.name().to_owned());
         }
         tried.push(kernel.name());
@@ -76,10 +75,9 @@ fn noticed(plant: Plant, kernels: &[&Kernel], folder: &Path) -> Result<String, S
     })
 }
 
-fn is_red(kernel: &Kernel, plan: &Plan, plant: &str, folder: &Path) -> Result<bool, String> {
-    let file: String = plant.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+fn is_red(kernel: &Kernel, plan: &Plan, plant: &str) -> Result<bool, String> {
     let text = print::reference::print(plan);
-    let wrong = reference::load(folder, &format!("{}_{file}", kernel.name()), &text)?;
+    let wrong = reference::load(&format!("{} with {plant}", kernel.name()), &text)?;
     let is_red = |case| !reference::differences(kernel, &case, &reference::call(&wrong, &case)).is_empty();
     Ok(kernel.cases().any(is_red))
 }

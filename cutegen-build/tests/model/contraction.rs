@@ -1,7 +1,5 @@
 //! `y = x w^T` of every dtype, whole outputs at random sizes: honest evaluations, and mutants of them.
 
-use std::path::Path;
-
 use cutegen_build::evaluate::{Budget, Distribution, Reference, element, shapes};
 use cutegen_build::plan::Plan;
 use cutegen_spec::dtype::DType;
@@ -73,9 +71,9 @@ impl Kind {
 }
 
 /// Everything about one kind.
-pub(crate) fn run(kind: Kind, folder: &Path, seed: u64) -> Tally {
+pub(crate) fn run(kind: Kind, seed: u64) -> Tally {
     let plan = kind.plan();
-    let reference = library::reference(&plan, folder);
+    let reference = library::reference(&plan);
     let mut dice = Dice::new(seed ^ (kind.input as u64) << 8 ^ kind.output as u64);
     let mut tally = Tally::default();
     for _ in 0..HONEST.0 {

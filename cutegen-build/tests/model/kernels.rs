@@ -1,7 +1,5 @@
 //! Kernels of `kernel-specs/` beyond contractions: some elements of each output, by the machine of the tests of bounds.
 
-use std::path::Path;
-
 use cutegen_build::evaluate::{Expected, element};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::schedule::Step;
@@ -77,8 +75,8 @@ pub(crate) fn chosen() -> impl Iterator<Item = Plan> {
 }
 
 /// Everything about one kernel, at its telling shapes.
-pub(crate) fn run(plan: &Plan, folder: &Path, seed: u64) -> Tally {
-    let reference = library::reference(plan, folder);
+pub(crate) fn run(plan: &Plan, seed: u64) -> Tally {
+    let reference = library::reference(plan);
     let mut drawn: Vec<Drawn> = Vec::new();
     for axes in library::telling_shapes(plan, CAP) {
         let draw = |distribution| specs::draw(plan, &reference, &axes, distribution, seed);

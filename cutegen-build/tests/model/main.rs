@@ -63,13 +63,12 @@ fn run() -> Tally {
     let only = std::env::var("CUTEGEN_MODEL_ONLY").ok();
     let mut subjects: Vec<Subject> = kernels.chain(contractions).collect();
     subjects.retain(|subject| only.as_ref().is_none_or(|only| subject.name().contains(only)));
-    let folder = tempfile::tempdir().expect("a temporary folder");
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     let work = || {
         while let Some(subject) = subjects.get(next.fetch_add(1, Ordering::Relaxed)) {
             let tally = match subject {
-                Subject::Contraction(kind) => contraction::run(*kind, folder.path(), seed()),
-                Subject::Kernel(plan) => kernels::run(plan, folder.path(), seed()),
+                Subject::Contraction(kind) => contraction::run(*kind, seed()),
+                Subject::Kernel(plan) => kernels::run(plan, seed()),
             };
             all.lock().expect("no subject panicked").add(tally);
         }

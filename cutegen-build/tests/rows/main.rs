@@ -3,6 +3,9 @@
 //! not show: hardware arithmetic, weak memory order, speed. Needs c++ and the toolchain's headers, and is skipped
 //! without; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure. `CUTEGEN_ROWS=WORD` runs the cases whose names hold it.
 
+mod build;
+#[path = "../objects/mod.rs"]
+mod objects;
 mod translate;
 
 use std::path::{Path, PathBuf};
@@ -98,6 +101,12 @@ fn main() -> std::process::ExitCode {
     let only = std::env::var("CUTEGEN_ROWS").unwrap_or_default();
     let named = |(kernel, name, _): &&Case| format!("{kernel} {name}").contains(&only);
     let chosen = CASES.iter().filter(named).count();
+    // a case without a candidate fails by itself
+    if let Some((_, first)) =
+        CASES.iter().filter(named).find_map(|case| proposed(case.0, case.1, &plans).ok())
+    {
+        build::precompile(&first, folder.path(), &headers);
+    }
     let (queue, wrong) = (Mutex::new(CASES.iter().filter(named)), Mutex::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -137,71 +146,31 @@ fn run(
     folder: &Path,
     headers: &[PathBuf],
 ) -> Result<f64, String> {
-    let plan = plans.iter().find(|plan| plan.spec.name.as_str() == *kernel).ok_or("no such kernel")?;
-    let candidates = Templates { toolchain: "none".to_owned() }.propose(plan, &Feedback::default());
-    let full = format!("rowwise-{name}");
-    let candidate = candidates.iter().find(|c| c.name == full).ok_or_else(|| {
-        let names: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();
-        format!("no such candidate among {names:?}")
-    })?;
+    let (plan, candidate) = proposed(kernel, name, plans)?;
     let folder = folder.join(format!("{kernel}-{name}"));
     std::fs::create_dir(&folder).expect("a folder of its own");
-    let reference = print::reference::print(plan);
-    build(&folder, "reference.so", &reference, &["-fPIC", "-shared", "-ffp-contract=off"], &[])?;
-    let reference = Reference::load(&folder.join("reference.so")).map_err(|error| error.to_string())?;
-    build(&folder, "kernel", &program(candidate), &["-w", "-pthread"], headers)?;
+    let reference = objects::shared(&print::reference::print(plan), objects::REFERENCE)?;
+    let reference = Reference::load(&reference).map_err(|error| error.to_string())?;
+    build::build(&candidate, &folder, headers)?;
     let mut share = 0.0_f64;
     for shape in *shapes {
         for distribution in DISTRIBUTIONS {
-            let at = judged(plan, candidate, &reference, &folder, *shape, distribution);
+            let at = judged(plan, &candidate, &reference, &folder, *shape, distribution);
             share = share.max(at.map_err(|reason| format!("{shape:?}, {distribution}: {reason}"))?);
         }
     }
     Ok(share)
 }
 
-fn build(
-    folder: &Path,
-    output: &str,
-    source: &str,
-    flags: &[&str],
-    headers: &[PathBuf],
-) -> Result<(), String> {
-    let text = folder.join(format!("{output}.cpp"));
-    std::fs::write(&text, source).expect("written");
-    let mut command = Command::new("c++");
-    command.args(["-std=c++17", "-O1"]).args(flags).arg("-I").arg(folder.parent().expect("a parent"));
-    command.args(headers.iter().flat_map(|root| [Path::new("-I"), root]));
-    let ran = command.arg("-o").arg(folder.join(output)).arg(&text).output().expect("c++ starts");
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    let errors: Vec<&str> = said.lines().filter(|line| line.contains("error")).take(5).collect();
-    if ran.status.success() { Ok(()) } else { Err(format!("does not compile: {errors:#?}")) }
-}
-
-/// The translated source with a `main` that takes a folder of buffers and the sizes of each launch.
-fn program(candidate: &Candidate) -> String {
-    let mut steps = String::new();
-    for step in &candidate.contract.steps {
-        let buffers = step.args.iter().enumerate().map(|(i, _)| format!("a[{i}]"));
-        steps.push_str(&format!(
-            "  {{\n    const int64_t grid = next(), block = next(), together = next(), shared = next();\n    \
-             emu_launch(grid, block, together, BLOCK, shared, [&] {{ {}({}); }});\n  }}\n",
-            step.entry,
-            buffers.collect::<Vec<_>>().join(", ")
-        ));
-    }
-    let arguments = candidate.contract.steps[0].args.iter().enumerate().map(|(i, arg)| match arg {
-        Arg::Ptr(_) | Arg::Workspace(_) => format!("  a.push_back(emu_buffer(folder + \"/{i}\"));\n"),
-        Arg::Axis(_) => "  a.emplace_back();\n  a.back().whole = next();\n".to_owned(),
-        Arg::Scalar(_) => "  a.emplace_back();\n  a.back().real = emu_bits<float>(int(next()));\n".to_owned(),
-    });
-    format!(
-        "{}\nint main(int, char** words) {{\n  const std::string folder = *++words;\n  \
-         const auto next = [&] {{ return atoll(*++words); }};\n  std::vector<EmuArgument> a;\n{}{steps}  \
-         for (size_t i = 0; i < a.size(); ++i) if (a[i].at) emu_write(folder + \"/\" + std::to_string(i), a[i]);\n}}\n",
-        translate::translate(&candidate.source),
-        arguments.collect::<String>()
-    )
+fn proposed<'a>(kernel: &str, name: &str, plans: &'a [Plan]) -> Result<(&'a Plan, Candidate), String> {
+    let plan = plans.iter().find(|plan| plan.spec.name.as_str() == kernel).ok_or("no such kernel")?;
+    let mut candidates = Templates { toolchain: "none".to_owned() }.propose(plan, &Feedback::default());
+    let full = format!("rowwise-{name}");
+    let at = candidates.iter().position(|c| c.name == full).ok_or_else(|| {
+        let names: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();
+        format!("no such candidate among {names:?}")
+    })?;
+    Ok((plan, candidates.swap_remove(at)))
 }
 
 fn judged(
