@@ -84,7 +84,9 @@ def screening(folder):
     firsts = ", ".join(f"{r['kernel']} {r['first_s']:.1f} s" for r in rows)
     failed = [f"{r['kernel']}: {r['outcome']}" for r in rows if not r["outcome"].startswith("passed")]
     note = f"{len(rows)} kernels; slowest {slowest['kernel']}; first of each session, references within: {firsts}{left_out(left, failed)}"
-    shows = "naive kernels as candidates, once the session has its references, compiling apart"
+    naive = [r["kernel"] for r in rows if not r["is_of_template"]]
+    shows = "candidates that a search tries first, once the session has its references, compiling apart"
+    note += f"; naive kernels, for want of a template: {', '.join(naive)}" if naive else ""
     for statistic, name in (("median", "screening a candidate"), ("max", "screening a candidate, the slowest")):
         yield row(name, shows, "ms", statistic, samples, "20 launches and their comparison at each of 3 shapes, 5 distributions", note, "bars::screening",
                   at_most=150)
