@@ -116,7 +116,11 @@ fn sanitized(subject: &Subject, judge: &mut Judge, row: &mut Row) {
         return;
     };
     let mut seconds = 0.0;
-    let found = timed(&mut seconds, || judge.sanitize(&subject.naive, &program, &Tool::ALL));
+    let found = timed(&mut seconds, || {
+        judge
+            .sanitize(std::slice::from_ref(&subject.naive), &program, &Tool::ALL)
+            .map(|mut seen| seen.remove(0))
+    });
     row.sanitizer = Some(format!("{found:?}"));
     row.sanitizer_s = Some(seconds);
 }
