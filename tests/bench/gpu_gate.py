@@ -102,7 +102,9 @@ def full_gate(folder):
     said = ", ".join(f"{part} {100 * share:.0f} %" for part, share in parts.items())
     failed = [f"{r['kernel']}: {r['outcome']}" for r in rows if not r["passed"]]
     note = f"{len(passed)} kernels; {said}; longest {largest['kernel']}{left_out(left, failed)}"
-    shows = "correctness in full, then every workload in bursts and the heaviest without pause; each naive kernel as its own finalist and incumbent, peers and sanitizer apart"
+    naive = [r["kernel"] for r in passed if not r["is_of_template"]]
+    note += f"; naive kernels, for want of a template: {', '.join(naive)}" if naive else ""
+    shows = "correctness in full, then every workload in bursts and the heaviest without pause, against the naive kernel; what a search would try first as finalist; peers and sanitizer apart"
     for statistic, name, most in (("median", "full gate of a finalist", 10), ("max", "full gate of a finalist, the longest", 60)):
         # a share of the kernels can miss a bar over all of them; it cannot meet it
         is_missed = {"median": statistics.median, "max": max}[statistic](samples) > most

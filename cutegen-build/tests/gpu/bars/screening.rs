@@ -3,15 +3,12 @@
 
 use std::time::Instant;
 
-use cutegen_build::evaluate::{Candidate, Outcome};
-use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Feedback, Generator as _};
-use cutegen_build::refine;
+use cutegen_build::evaluate::Outcome;
 
 use super::budget::Budget;
 use super::search::Subject;
 use super::{keep, median};
-use crate::{fixtures, specs};
+use crate::specs;
 
 const CANDIDATES: usize = 10;
 const MOST_S: f64 = 0.15;
@@ -70,16 +67,8 @@ pub(super) fn candidates_are_screened_soon() {
     assert!(passed && largest <= MOST_S, "largest {largest:.3} s");
 }
 
-/// What a search tries first; none where no template fits.
-fn candidates(subject: &Subject) -> Vec<Candidate> {
-    let space = Templates { toolchain: String::new() }.propose(&subject.plan, &Feedback::default());
-    let mut first = refine::select(&subject.plan, &space);
-    first.truncate(CANDIDATES);
-    fixtures::compiled(&first)
-}
-
 fn screened(subject: &Subject) -> Row {
-    let found = candidates(subject);
+    let found = subject.tried_first(CANDIDATES);
     let is_of_template = !found.is_empty();
     let all = if is_of_template { found } else { vec![subject.naive.clone(); CANDIDATES] };
     let mut judge = subject.judge();
