@@ -261,7 +261,7 @@ pub(crate) struct Pack {
     /// The bundle, a .tar.gz
     #[arg(long, value_name = "FILE", default_value = "cutegen-pack.tar.gz")]
     pub(crate) out: PathBuf,
-    /// Take NVRTC along, for nodes without one
+    /// Take NVRTC and nvJitLink along, for nodes without them
     #[arg(long)]
     pub(crate) with_nvrtc: bool,
 }

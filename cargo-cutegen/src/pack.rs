@@ -82,7 +82,7 @@ fn append_toolchain(
     }
     let stamp = if with_nvrtc {
         let nvrtc = toolchain.need_nvrtc().map_err(Failure::machine)?;
-        for library in [&nvrtc.library, &nvrtc.builtins] {
+        for library in [&nvrtc.library, &nvrtc.builtins, &nvrtc.linker.library] {
             let relative = library.strip_prefix(&toolchain.dir).unwrap_or(library);
             tar.append_path_with_name(library, folder.join(relative)).map_err(failed)?;
         }

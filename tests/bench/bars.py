@@ -6,7 +6,7 @@
     python3 tests/bench/bars.py rows FOLDER --commit C [--reports FOLDER]                                    # at home: results/raw/bars_h200.json
 
 FOLDER holds a file for each finished job and is the whole state: what is there is not run again, what failed is. `tune` takes the
-kernels that no search has tuned; `compile` has PyTorch's compiler fill its cache, in parallel and before anything is timed;
+kernels that no search has tuned (all with `--again`); `compile` has PyTorch's compiler fill its cache, in parallel and before anything is timed;
 `bench` times under the gate's protocol (docs/gate.md), PyTorch before the naive kernel. Both use every GPU that they are given, a
 kernel one of them. `bench` has two lanes on each: the gate's lease has one wait while the other times, so that only what comes before
 overlaps. `tune` has one, for most of a search is on the device. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
@@ -80,7 +80,7 @@ class Table:
         self.specs = pathlib.Path(options.specs or bundle / "project/specs").resolve()
         self.cache = pathlib.Path(options.cache or bundle / "project/cache").resolve()
         self.target, self.folder = options.target, pathlib.Path(options.folder).resolve()
-        self.only, self.accepting = options.only or "", threading.Lock()
+        self.only, self.again, self.accepting = options.only or "", options.again, threading.Lock()
         for path, flag in ((self.program, "--program"), (self.specs, "--specs"), (self.cache, "--cache")):
             if not path.exists():
                 raise SystemExit(f"no {path}\nunpack a bundle and name it: --bundle DIR; or give {flag}")
@@ -90,7 +90,7 @@ class Table:
 
     def accept_again(self):
         """Winners that were found before, perhaps from another copy of the bundle; what is said where one is not taken."""
-        found = [(k["kernel"], self.folder / f"tune/{k['kernel']}.tar.gz") for k in self.kernels if k["state"] != "tuned"]
+        found = [(k["kernel"], self.folder / f"tune/{k['kernel']}.tar.gz") for k in self.kernels if k["state"] != "tuned" or self.again]
         return [said for kernel, path in found if path.is_file() and (said := self.accept(kernel, path))]
 
     def cutegen(self, verb, *arguments):
@@ -106,7 +106,7 @@ class Table:
     def jobs(self, phase):
         """Lists of jobs; one list is done before the next is begun."""
         if phase == "tune":
-            return [[self.tune(k) for k in self.kernels if k["state"] != "tuned"]]
+            return [[self.tune(k) for k in self.kernels if k["state"] != "tuned" or self.again]]
         if phase == "bench":
             return [[self.bench(group, k) for k in self.kernels] for group in (["naive"] if self.is_host() else GROUPS)]
         job = Job("compile", "compile", CACHE, f"compiled-{self.only or 'all'}.json")
@@ -223,6 +223,7 @@ def arguments():
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
     one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side on a device; none times beside another")
     one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`")
+    one.add_argument("--again", action="store_true", help="have `tune` search for tuned kernels, too: a winner must beat what is locked")
     one.add_argument("--target", default="sm_90a", help="as specs name it")
     two = verbs.add_parser("table", help="say what has been measured")
     two.add_argument("folder")

@@ -92,7 +92,8 @@ pub fn own_cubin(setup: &CompileSetup, arch: &str, source: &str, options: &[&str
     let compile_for = CompileFor::Cuda { arch: arch.to_owned() };
     let job = CompileJob { source: source.to_owned(), entries: Vec::new(), compile_for };
     let mut job = worker_job(&job, setup)?;
-    if let Tool::Nvrtc { extra, .. } = &mut job.tool {
+    if let Tool::Nvrtc { linker, extra, .. } = &mut job.tool {
+        *linker = None; // it would generate code anew, without these options
         extra.extend(options.iter().map(|option| (*option).to_owned()));
     }
     raw(&job, setup, &Place::Alone)?.map(|raw| raw.bytes).map_err(|failure| Error::Ours(Box::new(failure)))
@@ -195,6 +196,7 @@ fn tool(job: &CompileJob, setup: &CompileSetup) -> Result<Tool, Error> {
             Ok(Tool::Nvrtc {
                 library: nvrtc.library.clone(),
                 builtins: nvrtc.builtins.clone(),
+                linker: Some(nvrtc.linker.library.clone()),
                 arch: arch.clone(),
                 extra: Vec::new(),
                 precompiled: None,

@@ -215,6 +215,8 @@ pub(super) enum Tool {
     Nvrtc {
         library: PathBuf,
         builtins: PathBuf,
+        /// nvJitLink, of what is linked.
+        linker: Option<PathBuf>,
         arch: String,
         extra: Vec<String>,
         /// Headers that a zygote has read: it writes this file, and its forks read it.

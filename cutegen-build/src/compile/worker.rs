@@ -14,7 +14,8 @@ use super::seccomp::Confine;
 use super::walled::compiler_folders;
 use super::{sandbox, tool_log};
 use crate::toolchain::{
-    CxxFamily, Nvrtc, NvrtcFailure, VIRTUAL_NAME, cuda_options, host_flags, use_headers, write_shim,
+    CxxFamily, Error, LinkFailure, NvJitLink, Nvrtc, NvrtcFailure, Output, cuda_options, host_flags,
+    use_headers, write_shim,
 };
 
 /// Set in a worker's environment; says which kind of worker it is to be.
@@ -33,9 +34,71 @@ const LOG_BYTES_MAX: usize = 1 << 18;
 /// What a zygote has ready for its forks.
 #[derive(Debug)]
 pub(super) struct Ready {
-    pub(super) nvrtc: Nvrtc,
+    pub(super) libraries: Libraries,
     /// Whether the job's file of precompiled headers is there.
     pub(super) headers: bool,
+}
+
+/// What compiles for a GPU.
+#[derive(Debug)]
+pub(super) struct Libraries {
+    pub(super) nvrtc: Nvrtc,
+    /// What links the code, where it is linked.
+    linker: Option<NvJitLink>,
+}
+
+impl Libraries {
+    /// Opens those that the job names.
+    pub(super) fn open(tool: &Tool) -> Result<Libraries, String> {
+        let Tool::Nvrtc { library, builtins, linker, .. } = tool else {
+            return Err("a job for another compiler".to_owned());
+        };
+        let told = |error: Error| error.to_string();
+        let linker = linker.as_deref().map(NvJitLink::open).transpose().map_err(told)?;
+        Ok(Libraries { nvrtc: Nvrtc::open(library, builtins).map_err(told)?, linker })
+    }
+
+    /// What NVRTC is to make.
+    pub(super) fn output(&self) -> Output {
+        if self.linker.is_some() { Output::Linkable } else { Output::Cubin }
+    }
+
+    /// A cubin, or why there is none; and what was said of it.
+    fn cubin(&self, source: &str, arch: &str, options: &[String]) -> (Result<Made, WorkerResult>, String) {
+        let output = match self.nvrtc.compile(source, options, self.output()) {
+            Ok(output) => output,
+            Err(NvrtcFailure::Rejected { log }) => {
+                return (Err(WorkerResult::Failed(tool_log::reason(&log))), log);
+            }
+            Err(NvrtcFailure::OutOfMemory) => {
+                return (Err(WorkerResult::Failed(FailureReason::OverMemory)), String::new());
+            }
+            Err(NvrtcFailure::Broken(error)) => {
+                return (Err(WorkerResult::Broken(error.to_string())), String::new());
+            }
+        };
+        let (precompiled, log) = (output.used_headers(), output.log);
+        let Some(linker) = &self.linker else {
+            return (Ok(Made { cubin: output.bytes, precompiled }), log);
+        };
+        match linker.link(&output.bytes, arch) {
+            Ok(linked) => (Ok(Made { cubin: linked.cubin, precompiled }), joined(log, &linked.log)),
+            Err(LinkFailure::Rejected { log: said }) => {
+                (Err(WorkerResult::Failed(tool_log::reason(&said))), joined(log, &said))
+            }
+            Err(LinkFailure::Broken(error)) => (Err(WorkerResult::Broken(error.to_string())), log),
+        }
+    }
+}
+
+/// A cubin, and whether the headers were not read again for it.
+struct Made {
+    cubin: Vec<u8>,
+    precompiled: bool,
+}
+
+fn joined(log: String, more: &str) -> String {
+    if more.is_empty() { log } else { format!("{log}\n{more}") }
 }
 
 /// The whole life of a compile worker. Call it first thing in `main`, before any thread exists.
@@ -69,9 +132,9 @@ fn run(job: &WorkerJob, ready: Option<&Ready>) -> WorkerReply {
     }
     match (&job.tool, ready) {
         (Tool::Nvrtc { .. }, Some(ready)) => nvrtc(job, ready),
-        (Tool::Nvrtc { library, builtins, .. }, None) => match Nvrtc::open(library, builtins) {
-            Ok(opened) => nvrtc(job, &Ready { nvrtc: opened, headers: false }),
-            Err(error) => broken(error.to_string()),
+        (Tool::Nvrtc { .. }, None) => match Libraries::open(&job.tool) {
+            Ok(libraries) => nvrtc(job, &Ready { libraries, headers: false }),
+            Err(reason) => broken(reason),
         },
         (Tool::Cxx { program, clang, level }, _) => {
             let family = if *clang { CxxFamily::Clang } else { CxxFamily::Gcc };
@@ -93,28 +156,27 @@ fn nvrtc(job: &WorkerJob, ready: &Ready) -> WorkerReply {
     let confinement = sandbox::confine(job, &access, Confine::Threads);
     // options on precompiled headers come first
     let mut options: Vec<String> = headers.map(|path| use_headers(path)).into_iter().collect();
-    options.extend(cuda_options(arch, &job.header_roots));
+    options.extend(cuda_options(arch, &job.header_roots, ready.libraries.output()));
     options.extend_from_slice(extra);
-    let mut precompiled = false;
-    let (result, log) = match ready.nvrtc.compile(&job.source, VIRTUAL_NAME, &options) {
-        Ok(output) => {
-            precompiled = output.used_headers();
-            (store(&output.cubin, job), output.log)
-        }
-        Err(NvrtcFailure::Rejected { log }) => (WorkerResult::Failed(tool_log::reason(&log)), log),
-        Err(NvrtcFailure::OutOfMemory) => (WorkerResult::Failed(FailureReason::OverMemory), String::new()),
-        Err(NvrtcFailure::Broken(error)) => (WorkerResult::Broken(error.to_string()), String::new()),
+    let (made, log) = ready.libraries.cubin(&job.source, arch, &options);
+    let (result, precompiled) = match made {
+        Ok(made) => (store(&made.cubin, job), made.precompiled),
+        Err(result) => (result, false),
     };
     WorkerReply { result, log: capped(log), confinement, precompiled }
 }
 
-/// What NVRTC reads: headers, and its own libraries.
+/// What NVRTC and nvJitLink read: headers, and their own libraries.
 pub(super) fn readable(job: &WorkerJob) -> Vec<PathBuf> {
-    let libraries = match &job.tool {
-        Tool::Nvrtc { library, .. } => library.parent().map(Path::to_owned),
-        Tool::Cxx { .. } => None,
+    let libraries: Vec<&Path> = match &job.tool {
+        Tool::Nvrtc { library, linker, .. } => [Some(library), linker.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter_map(|library| library.parent())
+            .collect(),
+        Tool::Cxx { .. } => Vec::new(),
     };
-    job.header_roots.iter().cloned().chain(libraries).collect()
+    job.header_roots.iter().cloned().chain(libraries.into_iter().map(Path::to_owned)).collect()
 }
 
 fn store(bytes: &[u8], job: &WorkerJob) -> WorkerResult {

@@ -1,4 +1,4 @@
-//! The zygote's end: opens NVRTC, reads the common headers once, and forks a worker for each folder that it is named.
+//! The zygote's end: opens NVRTC and nvJitLink, reads the common headers once, and forks a worker for each folder that it is named.
 //!
 //! It reads no candidate: a fork does, in its own folder, with all walls of a worker up around it. The zygote keeps the
 //! deadline of each, and has one thread, without which a fork would not be whole.
@@ -13,8 +13,8 @@ use super::job::{ForkEnded, Tool, WorkerJob};
 use super::landlock::Access;
 use super::process::{JOB, REPLY, STDERR, kill_group};
 use super::sandbox;
-use super::worker::{self, Ready};
-use crate::toolchain::{Nvrtc, cuda_options};
+use super::worker::{self, Libraries, Ready};
+use crate::toolchain::cuda_options;
 
 /// Its value of [`WORKER_VAR`](super::WORKER_VAR).
 pub const ZYGOTE_KIND: &str = "compile-many";
@@ -60,15 +60,16 @@ fn serve() -> io::Result<()> {
 
 /// Reads the headers inside its own walls. Headers that do not compile are the candidates' affair: forks read them again.
 fn prepare(job: &WorkerJob) -> io::Result<Ready> {
-    let Tool::Nvrtc { library, builtins, arch, precompiled, .. } = &job.tool else {
+    let Tool::Nvrtc { arch, precompiled, .. } = &job.tool else {
         return Err(io::Error::other("only NVRTC has headers to precompile"));
     };
-    let nvrtc = Nvrtc::open(library, builtins).map_err(|error| io::Error::other(error.to_string()))?;
+    let libraries = Libraries::open(&job.tool).map_err(io::Error::other)?;
     let access = Access { readable: worker::readable(job), writable: vec![".".into()], devices: Vec::new() };
     sandbox::limit_zygote(job, &access)?;
-    let options = cuda_options(arch, &job.header_roots);
-    let headers = precompiled.as_ref().is_some_and(|to| nvrtc.precompile(&job.source, &options, to).is_ok());
-    Ok(Ready { nvrtc, headers })
+    let options = cuda_options(arch, &job.header_roots, libraries.output());
+    let precompile = |to| libraries.nvrtc.precompile(&job.source, &options, to).is_ok();
+    let headers = precompiled.as_ref().is_some_and(|to| precompile(to));
+    Ok(Ready { libraries, headers })
 }
 
 fn tell(ended: &ForkEnded) -> io::Result<()> {

@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
 use super::error::Error;
-use super::lock::{Group, lock};
+use super::lock::{Group, Pinned, lock};
 use super::places::Places;
-use super::stamp::{Stamp, StampedNvrtc};
+use super::stamp::{Stamp, StampedLibrary, StampedNvrtc};
 
 /// A folder with everything a group pins.
 #[derive(Debug, Clone)]
@@ -143,14 +143,20 @@ fn root_of(tree: &Path, known: &str) -> Result<PathBuf, Error> {
 }
 
 fn stamped_nvrtc(tree: &Path) -> Result<StampedNvrtc, Error> {
-    let major = lock().nvrtc.version.split('.').next().unwrap_or_default();
-    let library = file_named(tree, &format!("libnvrtc.so.{major}"))?;
+    let StampedLibrary { library, sha256, bytes } = stamped_library(tree, "libnvrtc", &lock().nvrtc)?;
     let builtins = file_named(tree, "libnvrtc-builtins.so.")?;
+    let linker = stamped_library(tree, "libnvJitLink", &lock().nvjitlink)?;
+    Ok(StampedNvrtc { library, builtins, sha256, bytes, linker })
+}
+
+fn stamped_library(tree: &Path, name: &str, pinned: &Pinned) -> Result<StampedLibrary, Error> {
+    let major = pinned.version.split('.').next().unwrap_or_default();
+    let library = file_named(tree, &format!("{name}.so.{major}"))?;
     let (sha256, bytes) = sha256_file(&tree.join(&library))?;
-    if sha256 != lock().nvrtc.library_sha256 {
-        return Err(Error::damaged(tree, format!("libnvrtc has SHA-256 {sha256}, not the pinned one")));
+    if sha256 != pinned.library_sha256 {
+        return Err(Error::damaged(tree, format!("{name} has SHA-256 {sha256}, not the pinned one")));
     }
-    Ok(StampedNvrtc { library, builtins, sha256, bytes })
+    Ok(StampedLibrary { library, sha256, bytes })
 }
 
 fn file_named(tree: &Path, prefix: &str) -> Result<PathBuf, Error> {

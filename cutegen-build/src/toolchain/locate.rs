@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use super::cxx::{Cxx, find_cxx};
 use super::error::Error;
 use super::install::{folder_of, sha256_file};
-use super::lock::{Group, lock};
+use super::lock::{Group, Pinned, lock};
+use super::nvjitlink::NvJitLink;
 use super::nvrtc::Nvrtc;
 use super::places::Places;
 use super::stamp::Stamp;
@@ -37,6 +38,19 @@ pub struct NvrtcLibrary {
     pub library: PathBuf,
     /// `libnvrtc-builtins.so`, opened first.
     pub builtins: PathBuf,
+    /// Major, minor and, where the digest is the pinned one, patch.
+    pub version: String,
+    /// SHA-256 of the library.
+    pub sha256: String,
+    /// What links its code.
+    pub linker: LinkerLibrary,
+}
+
+/// An nvJitLink on disk.
+#[derive(Debug, Clone)]
+pub struct LinkerLibrary {
+    /// `libnvJitLink.so`.
+    pub library: PathBuf,
     /// Major, minor and, where the digest is the pinned one, patch.
     pub version: String,
     /// SHA-256 of the library.
@@ -74,15 +88,14 @@ impl Toolchain {
         self.cxx.as_ref().ok_or_else(|| Error::NoCxx { tried: vec!["g++".into(), "c++".into()] })
     }
 
-    /// Names all that makes a cubin's bytes: `nvrtc 13.0.88 (sha256:...), cutlass 4.2.0.0, ...`.
+    /// Names all that makes a cubin's bytes: `nvrtc 13.0.88 (sha256:...), nvjitlink 13.0.88 (sha256:...), cutlass ...`.
     pub fn cuda_fingerprint(&self) -> Result<String, Error> {
         let nvrtc = self.need_nvrtc()?;
-        Ok(format!(
-            "nvrtc {} (sha256:{}), {}",
-            nvrtc.version,
-            &nvrtc.sha256[..16],
-            self.headers_fingerprint()
-        ))
+        let named =
+            |name: &str, version: &str, sha256: &str| format!("{name} {version} (sha256:{})", &sha256[..16]);
+        let compiler = named("nvrtc", &nvrtc.version, &nvrtc.sha256);
+        let linker = named("nvjitlink", &nvrtc.linker.version, &nvrtc.linker.sha256);
+        Ok(format!("{compiler}, {linker}, {}", self.headers_fingerprint()))
     }
 
     /// Names all that makes a host object's bytes: `g++ 12.2.0, cutlass 4.2.0.0, ...`.
@@ -120,8 +133,13 @@ fn own_nvrtc(dir: &Path, stamp: &Stamp) -> Option<NvrtcLibrary> {
     Some(NvrtcLibrary {
         library: dir.join(&stamped.library),
         builtins: dir.join(&stamped.builtins),
-        version: version_label(&stamped.sha256),
+        version: version_label(&lock().nvrtc, &stamped.sha256),
         sha256: stamped.sha256.clone(),
+        linker: LinkerLibrary {
+            library: dir.join(&stamped.linker.library),
+            version: version_label(&lock().nvjitlink, &stamped.linker.sha256),
+            sha256: stamped.linker.sha256.clone(),
+        },
     })
 }
 
@@ -130,7 +148,8 @@ fn system_nvrtc(places: &Places, rejected: &mut Vec<String>) -> Option<NvrtcLibr
     for folder in &places.cuda_libs {
         let library = folder.join(format!("libnvrtc.so.{major}"));
         let builtins = folder.join(format!("libnvrtc-builtins.so.{major}.{minor}"));
-        match borrow(library, builtins, (major, minor)) {
+        let linker = folder.join(format!("libnvJitLink.so.{major}"));
+        match borrow_linker(linker).and_then(|linker| borrow(library, builtins, linker, (major, minor))) {
             Ok(nvrtc) => return Some(nvrtc),
             Err(reason) => rejected.push(format!("{}: {reason}", folder.display())),
         }
@@ -138,7 +157,12 @@ fn system_nvrtc(places: &Places, rejected: &mut Vec<String>) -> Option<NvrtcLibr
     None
 }
 
-fn borrow(library: PathBuf, builtins: PathBuf, pinned: (i32, i32)) -> Result<NvrtcLibrary, String> {
+fn borrow(
+    library: PathBuf,
+    builtins: PathBuf,
+    linker: LinkerLibrary,
+    pinned: (i32, i32),
+) -> Result<NvrtcLibrary, String> {
     if !library.is_file() || !builtins.is_file() {
         return Err(format!("no libnvrtc {}.{} with its builtins", pinned.0, pinned.1));
     }
@@ -149,12 +173,25 @@ fn borrow(library: PathBuf, builtins: PathBuf, pinned: (i32, i32)) -> Result<Nvr
         return Err(format!("it is NVRTC {}.{}", version.0, version.1));
     }
     let (sha256, _) = sha256_file(&library).map_err(|error| error.to_string())?;
-    Ok(NvrtcLibrary { library, builtins, version: version_label(&sha256), sha256 })
+    Ok(NvrtcLibrary { library, builtins, version: version_label(&lock().nvrtc, &sha256), sha256, linker })
 }
 
-/// NVRTC does not tell its patch number, its digest does.
-fn version_label(sha256: &str) -> String {
-    let pinned = &lock().nvrtc;
+fn borrow_linker(library: PathBuf) -> Result<LinkerLibrary, String> {
+    let pinned = &lock().nvjitlink;
+    if !library.is_file() {
+        return Err(format!("no nvJitLink {}", pinned.version));
+    }
+    let version =
+        NvJitLink::open(&library).and_then(|linker| linker.version()).map_err(|error| error.to_string())?;
+    if Some(version) != pinned.major_minor() {
+        return Err(format!("its linker is nvJitLink {}.{}", version.0, version.1));
+    }
+    let (sha256, _) = sha256_file(&library).map_err(|error| error.to_string())?;
+    Ok(LinkerLibrary { library, version: version_label(pinned, &sha256), sha256 })
+}
+
+/// Neither library tells its patch number, its digest does.
+fn version_label(pinned: &Pinned, sha256: &str) -> String {
     if sha256 == pinned.library_sha256 {
         return pinned.version.clone();
     }
@@ -196,7 +233,10 @@ mod tests {
         let toolchain = locate(&places(Some(dir), home.path())).expect("headers suffice");
         assert!(toolchain.headers_fingerprint().starts_with("cutlass 4.2.0.0"));
         let error = toolchain.need_nvrtc().expect_err("there is none").to_string();
-        assert!(error.contains("no NVRTC 13.0.88") && error.contains("cuda: no libnvrtc 13.0"), "{error}");
+        assert!(
+            error.contains("no NVRTC 13.0.88") && error.contains("cuda: no nvJitLink 13.0.88"),
+            "{error}"
+        );
     }
 
     #[test]

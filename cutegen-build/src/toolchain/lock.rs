@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// Packages installed together into one folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
-    /// Headers and NVRTC.
+    /// Headers, NVRTC and nvJitLink.
     Compile,
     /// NumPy and SciPy, which only tests use.
     Test,
@@ -22,17 +22,19 @@ pub struct Lock {
     #[expect(dead_code, reason = "read so that a later edition is refused by name")]
     edition: u32,
     /// The pinned NVRTC.
-    pub nvrtc: PinnedNvrtc,
+    pub nvrtc: Pinned,
+    /// The pinned nvJitLink.
+    pub nvjitlink: Pinned,
     group: BTreeMap<String, Vec<Package>>,
 }
 
-/// The NVRTC whose cubins we store.
+/// A library that makes the cubins that we store.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct PinnedNvrtc {
+pub struct Pinned {
     /// Major, minor and patch.
     pub version: String,
-    /// SHA-256 of `libnvrtc.so` in the pinned wheel.
+    /// SHA-256 of the library in the pinned wheel.
     pub library_sha256: String,
 }
 
@@ -92,8 +94,8 @@ impl Lock {
     }
 }
 
-impl PinnedNvrtc {
-    /// What `nvrtcVersion` answers for it.
+impl Pinned {
+    /// What it answers when it is asked.
     pub fn major_minor(&self) -> Option<(i32, i32)> {
         let mut parts = self.version.split('.').map(|part| part.parse().ok());
         Some((parts.next()??, parts.next()??))
@@ -113,7 +115,7 @@ mod tests {
                 assert!(package.sha256.iter().all(|hash| hash.len() == 64), "{}", package.name);
             }
         }
-        assert_eq!(lock().nvrtc.major_minor(), Some((13, 0)));
+        assert_eq!([&lock().nvrtc, &lock().nvjitlink].map(Pinned::major_minor), [Some((13, 0)); 2]);
     }
 
     #[test]

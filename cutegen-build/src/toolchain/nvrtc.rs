@@ -1,6 +1,6 @@
 //! NVRTC, opened by explicit path. Only the compile worker calls [`Nvrtc::compile`]: it runs on hostile text.
 //!
-//! Bytes depend on source, options and library alone: the file name is virtual, and folders never enter a cubin.
+//! Bytes depend on source, options and library alone: the file name is virtual, and folders never enter them.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use libloading::{Library, Symbol};
 use super::error::Error;
 
 /// The name the compiler believes the source to have.
-pub const VIRTUAL_NAME: &str = "kernel.cu";
+pub(super) const VIRTUAL_NAME: &str = "kernel.cu";
 
 type Program = *mut c_void;
 type Status = c_int;
@@ -29,11 +29,20 @@ pub struct Nvrtc {
     _builtins: Library,
 }
 
+/// What a compile is to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// An ELF image, with every variable of the source and its headers.
+    Cubin,
+    /// Intermediate code, for [`NvJitLink`](super::NvJitLink).
+    Linkable,
+}
+
 /// What a compile gave.
 #[derive(Debug)]
 pub struct NvrtcOutput {
-    /// The ELF image.
-    pub cubin: Vec<u8>,
+    /// What was asked for.
+    pub bytes: Vec<u8>,
     /// Warnings and advisories.
     pub log: String,
 }
@@ -60,11 +69,12 @@ pub enum NvrtcFailure {
     Broken(Error),
 }
 
-/// The options of every cubin we store. Configuration is source text, so there is no other.
-pub fn cuda_options(arch: &str, header_roots: &[PathBuf]) -> Vec<String> {
+/// The options of every cubin we store, before it is linked. Configuration is source text, so there is no other.
+pub fn cuda_options(arch: &str, header_roots: &[PathBuf], output: Output) -> Vec<String> {
     let fixed = ["-std=c++17", "-default-device", "-DNDEBUG"];
     let mut options = vec![format!("--gpu-architecture={arch}")];
     options.extend(fixed.map(str::to_owned));
+    options.extend((output == Output::Linkable).then(|| "-dlto".to_owned()));
     options.extend(header_roots.iter().map(|root| format!("--include-path={}", root.display())));
     options
 }
@@ -90,20 +100,21 @@ impl Nvrtc {
         if status == SUCCESS { Ok((major, minor)) } else { Err(self.broken("nvrtcVersion", status)) }
     }
 
-    /// Compiles one source to a cubin.
+    /// Compiles one source, with options for that output.
     pub fn compile(
         &self,
         source: &str,
-        virtual_name: &str,
         options: &[String],
+        output: Output,
     ) -> Result<NvrtcOutput, NvrtcFailure> {
-        let program = OpenProgram::create(self, source, virtual_name)?;
+        let program = OpenProgram::create(self, source, VIRTUAL_NAME)?;
         let status = program.compile(options)?;
+        let (size, get) = match output {
+            Output::Cubin => (c"nvrtcGetCUBINSize", c"nvrtcGetCUBIN"),
+            Output::Linkable => (c"nvrtcGetLTOIRSize", c"nvrtcGetLTOIR"),
+        };
         match status {
-            SUCCESS => Ok(NvrtcOutput {
-                cubin: program.bytes(c"nvrtcGetCUBINSize", c"nvrtcGetCUBIN")?,
-                log: program.log()?,
-            }),
+            SUCCESS => Ok(NvrtcOutput { bytes: program.bytes(size, get)?, log: program.log()? }),
             OUT_OF_MEMORY => Err(NvrtcFailure::OutOfMemory),
             COMPILATION => Err(NvrtcFailure::Rejected { log: program.log()? }),
             other => Err(self.broken("nvrtcCompileProgram", other).into()),
@@ -229,7 +240,7 @@ impl Drop for OpenProgram<'_> {
     }
 }
 
-fn load(path: &Path) -> Result<Library, Error> {
+pub(super) fn load(path: &Path) -> Result<Library, Error> {
     // SAFETY: the initialisers that run are those of a library whose digest the fingerprint names
     unsafe { Library::new(path) }
         .map_err(|error| Error::Library { path: path.to_owned(), reason: error.to_string() })

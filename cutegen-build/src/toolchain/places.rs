@@ -12,7 +12,7 @@ pub struct Places {
     pub explicit: Option<PathBuf>,
     /// The user's CuTeGen folder; toolchains are installed below it.
     pub home: PathBuf,
-    /// Folders that may hold a CUDA installation's `libnvrtc`.
+    /// Folders that may hold a CUDA installation's `libnvrtc` and `libnvJitLink`.
     pub cuda_libs: Vec<PathBuf>,
     /// C++ compilers to try, best first.
     pub cxx: Vec<PathBuf>,

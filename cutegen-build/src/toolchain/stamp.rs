@@ -31,7 +31,7 @@ pub struct Stamp {
     pub nvrtc: Option<StampedNvrtc>,
 }
 
-/// An NVRTC library and its builtins.
+/// An NVRTC library, its builtins, and the library that links its code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StampedNvrtc {
@@ -40,6 +40,20 @@ pub struct StampedNvrtc {
     /// `libnvrtc-builtins.so`.
     pub builtins: PathBuf,
     /// SHA-256 of the library.
+    pub sha256: String,
+    /// Its size, which a look-up compares.
+    pub bytes: u64,
+    /// `libnvJitLink.so`.
+    pub linker: StampedLibrary,
+}
+
+/// A library by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StampedLibrary {
+    /// The file.
+    pub library: PathBuf,
+    /// Its SHA-256.
     pub sha256: String,
     /// Its size, which a look-up compares.
     pub bytes: u64,
@@ -72,7 +86,8 @@ impl Stamp {
 
     /// Refuses a folder from which something named here has gone, or whose paths leave it.
     pub fn check(&self, dir: &Path) -> Result<(), Error> {
-        let libraries = self.nvrtc.iter().flat_map(|nvrtc| [&nvrtc.library, &nvrtc.builtins]);
+        let libraries =
+            self.nvrtc.iter().flat_map(|nvrtc| [&nvrtc.library, &nvrtc.builtins, &nvrtc.linker.library]);
         for path in self.header_roots.iter().chain(libraries) {
             if !stays_inside(path) {
                 return Err(Error::damaged(dir, format!("`{}` leaves the folder", path.display())));
@@ -81,17 +96,19 @@ impl Stamp {
                 return Err(Error::damaged(dir, format!("`{}` is missing", path.display())));
             }
         }
-        self.nvrtc.as_ref().map_or(Ok(()), |nvrtc| check_size(dir, nvrtc))
+        let Some(nvrtc) = &self.nvrtc else { return Ok(()) };
+        check_size(dir, &nvrtc.library, nvrtc.bytes)?;
+        check_size(dir, &nvrtc.linker.library, nvrtc.linker.bytes)
     }
 }
 
-fn check_size(dir: &Path, nvrtc: &StampedNvrtc) -> Result<(), Error> {
-    let path = dir.join(&nvrtc.library);
+fn check_size(dir: &Path, library: &Path, stamped: u64) -> Result<(), Error> {
+    let path = dir.join(library);
     let bytes = fs::metadata(&path).map_err(Error::io("reading", &path))?.len();
-    if bytes == nvrtc.bytes {
+    if bytes == stamped {
         return Ok(());
     }
-    Err(Error::damaged(dir, format!("`{}` has {bytes} bytes, not {}", nvrtc.library.display(), nvrtc.bytes)))
+    Err(Error::damaged(dir, format!("`{}` has {bytes} bytes, not {stamped}", library.display())))
 }
 
 fn stays_inside(path: &Path) -> bool {

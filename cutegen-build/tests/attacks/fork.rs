@@ -52,7 +52,8 @@ pub(crate) fn attacks() -> impl Iterator<Item = Attack> {
 fn tried(bed: &Bed, name: &str, limits: Limits) -> Came {
     let mut setup = bed.setup(limits);
     let nvrtc = setup.toolchain.nvrtc.as_mut().expect("an NVRTC");
-    (nvrtc.library, nvrtc.builtins) = (bed.at("tool/lib/libnvrtc.so"), bed.at("tool/lib/libnvrtc.so"));
+    let taken = bed.at("tool/lib/libnvrtc.so");
+    (nvrtc.library, nvrtc.builtins, nvrtc.linker.library) = (taken.clone(), taken.clone(), taken);
     let place = Place::fork(&setup);
     let outside = match name {
         "cut_a_header" => bed.at("headers/cute/own.h"),

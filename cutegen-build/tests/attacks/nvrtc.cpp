@@ -1,5 +1,5 @@
 // An NVRTC taken over by what it read: for the headers it behaves; then it tries what the first comment of the source
-// names, and leaves what came of it.
+// names, and leaves what came of it. It is the nvJitLink, too, and passes on what it is given.
 #include <string>
 
 struct Program { std::string source, cubin; };
@@ -25,8 +25,17 @@ extern "C" int nvrtcCompileProgram(Program* program, int count, const char* cons
   program->cubin = said[attempt(name, secret, outside, sibling) + 1];
   return 0;
 }
-extern "C" int nvrtcGetCUBINSize(Program* program, size_t* size) { *size = program->cubin.size(); return 0; }
-extern "C" int nvrtcGetCUBIN(Program* program, char* to) { memcpy(to, program->cubin.data(), program->cubin.size()); return 0; }
+extern "C" int nvrtcGetLTOIRSize(Program* program, size_t* size) { *size = program->cubin.size(); return 0; }
+extern "C" int nvrtcGetLTOIR(Program* program, char* to) { memcpy(to, program->cubin.data(), program->cubin.size()); return 0; }
 extern "C" int nvrtcGetProgramLogSize(Program*, size_t* size) { *size = 1; return 0; }
 extern "C" int nvrtcGetProgramLog(Program*, char* to) { *to = 0; return 0; }
 extern "C" int nvrtcDestroyProgram(Program** program) { delete *program; return 0; }
+
+extern "C" int nvJitLinkCreate(std::string** link, unsigned, const char* const*) { *link = new std::string; return 0; }
+extern "C" int nvJitLinkAddData(std::string* link, int, const char* data, size_t size, const char*) { link->assign(data, size); return 0; }
+extern "C" int nvJitLinkComplete(std::string*) { return 0; }
+extern "C" int nvJitLinkGetLinkedCubinSize(std::string* link, size_t* size) { *size = link->size(); return 0; }
+extern "C" int nvJitLinkGetLinkedCubin(std::string* link, char* to) { memcpy(to, link->data(), link->size()); return 0; }
+extern "C" int nvJitLinkGetInfoLogSize(std::string*, size_t* size) { *size = 0; return 0; }
+extern "C" int nvJitLinkGetInfoLog(std::string*, char*) { return 0; }
+extern "C" int nvJitLinkDestroy(std::string** link) { delete *link; return 0; }

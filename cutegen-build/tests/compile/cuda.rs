@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use cutegen_build::compile::cubin_check::{CubinInfo, Param};
+use cutegen_build::compile::cubin_check::{CubinInfo, Param, globals};
 use cutegen_build::compile::{FailureReason, Forbidden, Inspected, compile_unguarded};
 
 use crate::setup::{compiled, cuda, failed, setup, setup_with, toolchain};
@@ -17,6 +17,8 @@ pub(crate) const TESTS: &[crate::Test] = &[
     ("cuda::entries_must_match", entries_must_match),
     ("cuda::errors_point_into_the_candidate", errors_point_into_the_candidate),
     ("cuda::serialised_wgmma_is_a_failure", serialised_wgmma_is_a_failure),
+    ("cuda::variables_that_nothing_refers_to_are_left_out", variables_that_nothing_refers_to_are_left_out),
+    ("cuda::what_the_linker_refuses_is_a_diagnostic", what_the_linker_refuses_is_a_diagnostic),
     ("cuda::unknown_arch_is_an_error", unknown_arch_is_an_error),
 ];
 
@@ -199,6 +201,42 @@ fn serialised_wgmma_is_a_failure() {
         failure.diagnostics.iter().any(|d| d.code.as_deref().is_some_and(|code| code.starts_with("C75"))),
         "{failure:#?}"
     );
+}
+
+/// The gate watches a candidate's variables by their names: what a kernel can change keeps its own, whatever its linkage,
+/// and of the headers' thousand none is left.
+fn variables_that_nothing_refers_to_are_left_out() {
+    let over_cute = compiled(&cuda(GEMM, &["gemm"]), &setup()).bytes;
+    assert_eq!(globals(&over_cute).expect("a cubin"), Vec::<String>::new(), "of headers");
+    assert!(over_cute.len() < 20_000, "{} bytes", over_cute.len());
+    let source = r#"
+__device__ int kept;
+static __device__ int hidden;
+__device__ int unused[1000];
+namespace { __device__ float nameless[4]; }
+extern "C" __global__ void k(float* p, int n) {
+    static __device__ int local;
+    p[0] = ++local + ++kept + ++hidden + (nameless[n & 3] += 1);
+}
+"#;
+    let names = globals(&compiled(&cuda(source, &["k"]), &setup()).bytes).expect("a cubin");
+    let has = |name: &str| names.iter().any(|found| found.contains(name));
+    assert!(["kept", "hidden", "nameless", "local"].into_iter().all(has) && !has("unused"), "{names:?}");
+}
+
+/// NVRTC makes code of it; only ptxas, which nvJitLink calls, knows what fits a block.
+fn what_the_linker_refuses_is_a_diagnostic() {
+    let source = r#"
+extern "C" __global__ void k(float* p, int n) {
+    __shared__ float all[100000];
+    all[threadIdx.x] = p[n];
+    __syncthreads();
+    p[threadIdx.x] = all[n];
+}
+"#;
+    let failure = failed(&cuda(source, &["k"]), &setup());
+    assert_eq!(failure.reason, FailureReason::Diagnostics);
+    assert!(failure.diagnostics.iter().any(|d| d.message.contains("shared data")), "{failure:#?}");
 }
 
 fn unknown_arch_is_an_error() {

@@ -2,6 +2,7 @@
 //! descriptor or handle. References lie in memory that no runner maps.
 
 mod case;
+mod piece;
 mod pieces;
 mod read;
 mod spare;

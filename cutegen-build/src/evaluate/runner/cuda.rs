@@ -78,8 +78,7 @@ impl Cuda {
     /// Looks the variables of a loaded variant up, if nobody has.
     fn watch(&mut self, variant: &Variant) -> Result<(), Stop> {
         if let Some(module) = self.loaded.get_mut(&variant.artifact).filter(|m| m.globals.is_none()) {
-            let (session, own, image) = (&self.session, self.own.as_ref(), image(variant)?);
-            module.globals = Some(Globals::of(session, own, &image, &module.loaded)?);
+            module.globals = Some(Globals::of(&image(variant)?, &module.loaded)?);
         }
         Ok(())
     }
@@ -131,16 +130,15 @@ impl Cuda {
         }
         let slots = (0..program.slots.len()).map(|slot| self.launch(job, (program, variant), slot));
         let launches = slots.collect::<Result<Vec<_>, _>>()?;
-        let own = self.own.as_ref();
-        let scramble = own.filter(|_| run.scramble);
+        let scramble = self.own.as_ref().filter(|_| run.scramble);
         let globals = self.module(variant)?.globals.as_ref().filter(|_| run.watch_globals);
-        let before = globals.map(|globals| globals.read(own)).transpose()?.unwrap_or_default();
+        let before = globals.map(|globals| globals.read()).transpose()?.unwrap_or_default();
         for launch in &launches {
             scramble.map_or(Ok(()), Own::scramble)?;
             launch.go(&self.session)?;
         }
         self.session.wait()?;
-        let changed_global = globals.map(|globals| globals.changed(own, &before)).transpose()?.flatten();
+        let changed_global = globals.map(|globals| globals.changed(&before)).transpose()?.flatten();
         Ok(Done { changed_global, library: None })
     }
 

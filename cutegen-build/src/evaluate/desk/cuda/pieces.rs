@@ -4,8 +4,8 @@
 use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::super::kernels::{Kernels, NONE, Word};
+use super::piece::{self, Kind, Piece};
 use crate::evaluate::cuda::memory::DeviceMemory;
-use crate::evaluate::cuda::piece::{self, Kind, Piece};
 use crate::evaluate::error::Error;
 use crate::evaluate::protocol::Region;
 

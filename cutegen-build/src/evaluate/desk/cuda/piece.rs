@@ -1,15 +1,15 @@
-//! [`Piece`]: what the gate's kernel `cutegen_pieces` is told to do with a range of memory, by the judge or by a runner.
+//! [`Piece`]: what the gate's kernel `cutegen_pieces` is told to do with a range of memory.
 
 use cutegen_runtime::cuda::CUdeviceptr;
 
 /// The kernel's name in the gate's cubin.
-pub(crate) const ENTRY: &str = "cutegen_pieces";
+pub(super) const ENTRY: &str = "cutegen_pieces";
 /// Threads of a block, which does one piece after another.
-pub(crate) const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 
 /// What becomes of a range; numbered as `kernels.cu` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     Copy = 0,
     Fill = 1,
     Guard = 2,
@@ -19,17 +19,17 @@ pub(crate) enum Kind {
 
 /// A range, and where it is copied from or compared with, the byte that fills it, or its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) kind: Kind,
-    pub(crate) at: CUdeviceptr,
-    pub(crate) from: u64,
-    pub(crate) bytes: u64,
+pub(super) struct Piece {
+    pub(super) kind: Kind,
+    pub(super) at: CUdeviceptr,
+    pub(super) from: u64,
+    pub(super) bytes: u64,
     /// Where its first byte stands among those of all pieces; what is compared is found by it.
-    pub(crate) position: u64,
+    pub(super) position: u64,
 }
 
 /// The pieces as `kernels.cu` reads them.
-pub(crate) fn table(pieces: &[Piece]) -> Vec<u8> {
+pub(super) fn table(pieces: &[Piece]) -> Vec<u8> {
     let words = |piece: &Piece| [piece.at, piece.from, piece.bytes, piece.kind as u64, piece.position];
     pieces.iter().flat_map(words).flat_map(u64::to_le_bytes).collect()
 }
