@@ -223,7 +223,7 @@ def arguments():
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
     one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side on a device; none times beside another")
     one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`")
-    one.add_argument("--again", action="store_true", help="have `tune` search for tuned kernels, too: a winner must beat what is locked")
+    one.add_argument("--again", action="store_true", help="have `tune` search anew for tuned kernels, too")
     one.add_argument("--target", default="sm_90a", help="as specs name it")
     two = verbs.add_parser("table", help="say what has been measured")
     two.add_argument("folder")
