@@ -74,7 +74,8 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
             in_flight: shape.unroll * shape.vec * layout.kept().iter().sum::<i64>(),
             registers: 48,
             meetings: 2,
-            reads: layout.passes() as i64 + i64::from(layout.has_sinks()),
+            reads_percent: 100 * (layout.passes() as i64 + i64::from(layout.has_sinks())),
+            in_l2: false,
             settling: usize::from(!layout.has_sinks()),
         },
     })
@@ -95,6 +96,7 @@ fn config(shape: Shape) -> String {
         early: false,
         whole: false,
         producer: false,
+        in_l2: false,
         pdl: false,
     };
     format!(
