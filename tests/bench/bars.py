@@ -8,7 +8,8 @@
 FOLDER holds a file for each finished job and is the whole state: what is there is not run again, what failed is. `tune` takes the
 kernels that no search has tuned; `compile` has PyTorch's compiler fill its cache, in parallel and before anything is timed;
 `bench` times under the gate's protocol (docs/gate.md), PyTorch before the naive kernel. Both use every GPU that they are given, a
-cell one of them, in two lanes each: the gate's lease has one lane wait while the other times, so that only what comes before overlaps. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
+kernel one of them. `bench` has two lanes on each: the gate's lease has one wait while the other times, so that only what comes before
+overlaps. `tune` has one, for most of a search is on the device. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
 tests/bars/README.md.
 """
 
@@ -198,7 +199,7 @@ def run(options):
         lists = table.jobs(phase)
         jobs = [job for jobs in lists for job in jobs]
         print(f"{phase}: {len(jobs)} jobs, {sum(job.path.is_file() for job in jobs)} done before", flush=True)
-        lanes = devices[:1] if phase == "compile" or table.is_host() else devices * options.lanes
+        lanes = devices[:1] if phase == "compile" or table.is_host() else devices * (options.lanes if phase == "bench" else 1)
         for some in lists:
             failed |= do([job for job in some if not job.path.is_file()], lanes, deadline)
     print(bar_table.text(bar_table.samples(table.folder)))
@@ -220,7 +221,7 @@ def arguments():
     one.add_argument("--phases", default=",".join(PHASES), help="of these, in this order")
     one.add_argument("--seconds", type=float, default=1500, help="when to stop")
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
-    one.add_argument("--lanes", type=int, default=2, help="how many prepare side by side on a device; none times beside another")
+    one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side on a device; none times beside another")
     one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`")
     one.add_argument("--target", default="sm_90a", help="as specs name it")
     two = verbs.add_parser("table", help="say what has been measured")

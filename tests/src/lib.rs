@@ -71,6 +71,30 @@ pub fn cargo() -> Command {
     command
 }
 
+/// Cargo for a crate outside the workspace, in `folder`. All such crates share a target folder, and the workspace's lock
+/// file where they have none, so that what they have in common is built once.
+///
+/// # Panics
+/// When there is no such folder.
+#[must_use]
+pub fn cargo_outside(folder: &Path) -> Command {
+    let lock = folder.join("Cargo.lock");
+    if !lock.exists() {
+        let ours = workspace().join("Cargo.lock");
+        std::fs::copy(&ours, &lock).unwrap_or_else(|error| panic!("{}: {error}", lock.display()));
+    }
+    let mut command = cargo();
+    command.current_dir(folder).env("CARGO_TARGET_DIR", outside_target());
+    command.env("CARGO_PROFILE_DEV_DEBUG", "false");
+    command
+}
+
+/// Where cargo builds crates outside the workspace.
+#[must_use]
+pub fn outside_target() -> PathBuf {
+    workspace().join("target/suite/outside-target")
+}
+
 /// The `cargo-cutegen` program, built once, as the tests are: they have built all that it is made of.
 pub fn cutegen_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();

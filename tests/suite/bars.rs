@@ -74,7 +74,8 @@ impl Place {
 
 fn home() -> &'static Path {
     static HOME: OnceLock<PathBuf> = OnceLock::new();
-    HOME.get_or_init(|| workspace().join("target/suite/bars-home"))
+    // emptied: what an earlier run found would be found again without a search
+    HOME.get_or_init(|| scratch("bars-home"))
 }
 
 fn library(folder: &Path) -> [std::ffi::OsString; 4] {

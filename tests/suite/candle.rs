@@ -1,10 +1,10 @@
 //! A crate that has both our runtime and candle's cudarc: cargo unifies the features of the one cudarc, and the union
 //! must compile where no CUDA is installed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use cutegen_tests::{cargo, must, run, scratch, workspace, write};
+use cutegen_tests::{cargo_outside, must, run, scratch, workspace, write};
 
 /// The features by which candle-core 0.11 asks for cudarc 0.19; it switches the default ones off.
 const CANDLE: &[&str] = &[
@@ -29,7 +29,7 @@ fn the_runtime_compiles_beside_candles_cudarc() {
     if !offline.ok {
         must(&mut command(&folder));
     }
-    let tree = must(cargo().current_dir(&folder).args(["tree", "--offline", "--prefix", "none"]));
+    let tree = must(cargo_outside(&folder).args(["tree", "--offline", "--prefix", "none"]));
     let mut cudarcs: Vec<&str> = tree.stdout.lines().filter(|line| line.starts_with("cudarc v")).collect();
     cudarcs.iter_mut().for_each(|line| *line = line.trim_end_matches(" (*)"));
     cudarcs.dedup();
@@ -46,8 +46,7 @@ fn manifest() -> String {
 }
 
 fn command(folder: &Path) -> Command {
-    let target: PathBuf = workspace().join("target/suite/candle-target");
-    let mut command = cargo();
-    command.current_dir(folder).arg("check").env("CARGO_TARGET_DIR", target);
+    let mut command = cargo_outside(folder);
+    command.arg("check");
     command
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use cutegen_tests::{Ran, cargo, must, run, scratch, workspace, write};
+use cutegen_tests::{Ran, cargo, cargo_outside, must, outside_target, run, scratch, workspace, write};
 
 /// The most crates that a user's build may gain from ours.
 const CRATES_MAX: usize = 45;
@@ -36,9 +36,8 @@ impl Outside {
     }
 
     fn cargo(&self, verb: &str) -> Command {
-        let mut command = cargo();
-        command.current_dir(&self.folder).args([verb, "--offline"]);
-        command.env("CARGO_TARGET_DIR", target()).env("CUTEGEN_MODE", "locked");
+        let mut command = cargo_outside(&self.folder);
+        command.args([verb, "--offline"]).env("CUTEGEN_MODE", "locked");
         command
     }
 }
@@ -54,10 +53,6 @@ fn head(name: &str) -> String {
     )
 }
 
-fn target() -> PathBuf {
-    workspace().join("target/suite/replay-target")
-}
-
 /// The crate with lock and store, built once.
 fn built() -> &'static Outside {
     static BUILT: OnceLock<Outside> = OnceLock::new();
@@ -70,7 +65,7 @@ fn built() -> &'static Outside {
 
 /// The newest file of that name in a crate's build folders.
 fn of_build_script(name: &str, file: &str) -> PathBuf {
-    let folders = fs::read_dir(target().join("debug/build")).expect("a build folder");
+    let folders = fs::read_dir(outside_target().join("debug/build")).expect("a build folder");
     let is_ours = |path: &PathBuf| {
         let folder = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         folder.rsplit_once('-').is_some_and(|(before, _)| before == name) && path.join(file).exists()
@@ -155,7 +150,7 @@ fn docs_rs_needs_neither_lock_nor_store() {
     assert!(!said.contains("rustc-link"), "{said}");
     must(outside.cargo("doc").arg("--no-deps").env("DOCS_RS", "1"));
     for page in ["host/fn.silu_mul.html", "host/struct.SiluMul.html", "cuda/struct.SiluMul.html"] {
-        let path = target().join("doc/replay_docs/kernels").join(page);
+        let path = outside_target().join("doc/replay_docs/kernels").join(page);
         assert!(path.is_file(), "no {page}");
     }
 }

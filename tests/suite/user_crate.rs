@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cutegen_tests::{Ran, cargo, cutegen, install_toolchain, must, run, scratch, workspace, write};
+use cutegen_tests::{
+    Ran, cargo_outside, cutegen, install_toolchain, must, outside_target, run, scratch, workspace, write,
+};
 
 const KERNEL: &str = r#"
 axes      = { m = "1..=64", d = 96 }
@@ -45,16 +47,15 @@ fn main() {
 struct UserCrate {
     folder: PathBuf,
     home: PathBuf,
-    target: PathBuf,
+    package: &'static str,
 }
 
 impl UserCrate {
-    fn new(name: &str, search: bool) -> Self {
+    fn new(package: &'static str) -> Self {
         install_toolchain();
-        let folder = scratch(name);
-        let target = workspace().join("target/suite").join(format!("{name}-target"));
-        let this = Self { home: folder.join("home"), folder: folder.join("user"), target };
-        this.manifest(KERNEL, search);
+        let folder = scratch(package);
+        let this = Self { home: folder.join("home"), folder: folder.join("user"), package };
+        this.manifest(KERNEL, false);
         write(
             &this.folder.join("build.rs"),
             "//! Replays the kernels.\nfn main() {\n    cutegen_build::build();\n}\n",
@@ -67,9 +68,10 @@ impl UserCrate {
         let root = workspace();
         let features = if search { ", features = [\"search\"]" } else { "" };
         let text = format!(
-            "[package]\nname = \"user\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+            "[package]\nname = {:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
              cutegen-runtime = {{ path = {:?} }}\n\n[build-dependencies]\ncutegen-build = {{ path = {:?}{features} }}\n\n\
              [package.metadata.kernels.norm]{kernel}",
+            self.package,
             root.join("cutegen-runtime"),
             root.join("cutegen-build"),
         );
@@ -77,11 +79,9 @@ impl UserCrate {
     }
 
     fn cargo(&self, args: &[&str], mode: &str) -> Ran {
-        run(cargo()
-            .current_dir(&self.folder)
+        run(cargo_outside(&self.folder)
             .args(args)
             .arg("--offline")
-            .env("CARGO_TARGET_DIR", &self.target)
             .env("XDG_CACHE_HOME", &self.home)
             .env("CUTEGEN_MODE", mode))
     }
@@ -95,10 +95,28 @@ impl UserCrate {
     fn lock(&self) -> String {
         std::fs::read_to_string(self.folder.join("cutegen.lock")).expect("a lock")
     }
+
+    /// The artifact digests in the newest `manifest.toml` of its build script.
+    fn manifest_digests(&self) -> Vec<String> {
+        let builds = std::fs::read_dir(outside_target().join("debug/build")).expect("a build folder");
+        let is_ours = |folder: &Path| {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.rsplit_once('-').is_some_and(|(package, _)| package == self.package)
+        };
+        let ours = builds.filter_map(|entry| Some(entry.ok()?.path())).filter(|folder| is_ours(folder));
+        let newest = ours
+            .map(|folder| folder.join("out/cutegen/manifest.toml"))
+            .filter(|path| path.exists())
+            .max_by_key(|path| std::fs::metadata(path).and_then(|m| m.modified()).ok())
+            .expect("a manifest");
+        let text = std::fs::read_to_string(newest).expect("readable");
+        text.lines().filter(|line| line.contains("artifact")).map(str::to_owned).collect()
+    }
 }
 
+/// Whether nothing of the crate was built again.
 fn fresh(ran: &Ran) -> bool {
-    !ran.stderr.contains("Compiling user")
+    !ran.stderr.contains("Compiling user-")
 }
 
 fn key_of(lock: &str) -> &str {
@@ -107,7 +125,7 @@ fn key_of(lock: &str) -> &str {
 
 #[test]
 fn from_a_section_to_a_running_program() {
-    let user = UserCrate::new("user-crate", false);
+    let user = UserCrate::new("user-crate");
 
     let unlocked = user.cargo(&["build"], "locked");
     assert!(!unlocked.ok);
@@ -156,15 +174,14 @@ fn packed_elsewhere(user: &UserCrate) {
             std::fs::copy(from, to).expect("copied");
         }
     }
-    let target = user.target.clone();
-    let there = UserCrate { home: elsewhere.join("no-home"), folder: elsewhere, target };
+    let there = UserCrate { home: elsewhere.join("no-home"), folder: elsewhere, package: user.package };
     let ran = there.cargo(&["run"], "locked");
     assert!(ran.ok && ran.stdout.contains("right, runs "), "{}\n{}", ran.stdout, ran.stderr);
 }
 
 #[test]
 fn search_in_the_build_script() {
-    let user = UserCrate::new("user-crate-search", false);
+    let user = UserCrate::new("user-searches");
     let without = user.cargo(&["build"], "search");
     assert!(!without.ok && without.stderr.contains("features = [\"search\"]"), "{}", without.stderr);
 
@@ -177,23 +194,11 @@ fn search_in_the_build_script() {
     );
     let again = user.cargo(&["build"], "search");
     assert!(again.ok && fresh(&again), "{}", again.stderr);
-    let searched = manifest_digests(&user.target);
+    let searched = user.manifest_digests();
 
     must(&mut user.cutegen(&["accept"]));
     let locked = user.cargo(&["run"], "locked");
     assert!(locked.ok, "{}", locked.stderr);
-    let replayed = manifest_digests(&user.target);
+    let replayed = user.manifest_digests();
     assert_eq!(searched, replayed);
-}
-
-/// The artifact digests in the newest `manifest.toml` under a target folder.
-fn manifest_digests(target: &Path) -> Vec<String> {
-    let builds = std::fs::read_dir(target.join("debug/build")).expect("a build folder");
-    let manifests = builds.filter_map(|entry| Some(entry.ok()?.path().join("out/cutegen/manifest.toml")));
-    let newest = manifests
-        .filter(|path| path.to_string_lossy().contains("/user-") && path.exists())
-        .max_by_key(|path| std::fs::metadata(path).and_then(|m| m.modified()).ok())
-        .expect("a manifest");
-    let text = std::fs::read_to_string(newest).expect("readable");
-    text.lines().filter(|line| line.contains("artifact")).map(str::to_owned).collect()
 }

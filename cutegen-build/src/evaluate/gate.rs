@@ -137,14 +137,14 @@ impl Judge {
         at!(self, session => session.run(errand))
     }
 
-    /// Runs `candidate` under the tools, at the smallest shapes where it is eligible.
+    /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible; all of it at once.
     pub fn sanitize(
         &mut self,
-        candidate: &Candidate,
+        candidates: &[Candidate],
         sanitizer: &Path,
         tools: &[Tool],
-    ) -> Result<Sanitized, Error> {
-        at!(self, session => session.sanitize(candidate, sanitizer, tools))
+    ) -> Result<Vec<Sanitized>, Error> {
+        at!(self, session => session.sanitize(candidates, sanitizer, tools))
     }
 }
 

@@ -76,8 +76,6 @@ pub(super) struct Scope {
     pub(super) least: u32,
     pub(super) repeats: u32,
     pub(super) patience: Duration,
-    /// Whether each case finds the module freshly loaded, or the first alone: that takes 8 ms with CuTe's headers.
-    pub(super) each_afresh: bool,
 }
 
 /// How long a finalist's repeats go on where they need not all be.
@@ -145,15 +143,7 @@ impl<D: Desk> Session<D> {
         let (shapes, count) = self.settings.screening;
         let distributions = self.distributions().take(count).collect();
         let repeats = self.settings.repeats.0;
-        let scope = Scope {
-            shapes,
-            large: false,
-            distributions,
-            least: 2,
-            repeats,
-            patience: GLANCE,
-            each_afresh: false,
-        };
+        let scope = Scope { shapes, large: false, distributions, least: 2, repeats, patience: GLANCE };
         self.judge(std::slice::from_ref(candidate), &scope)
     }
 
@@ -161,8 +151,7 @@ impl<D: Desk> Session<D> {
     pub(super) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
         let (shapes, repeats) = (self.shapes.len(), self.settings.repeats.1);
-        let (least, patience) = (repeats, PATIENCE);
-        let scope = Scope { shapes, large: true, distributions, least, repeats, patience, each_afresh: true };
+        let scope = Scope { shapes, large: true, distributions, least: repeats, repeats, patience: PATIENCE };
         let outcome = self.judge(variants, &scope)?;
         if let Outcome::Passed { correctness, .. } = &outcome {
             self.check_telling(correctness)?;
@@ -238,8 +227,7 @@ impl<D: Desk> Session<D> {
             Distribution::Normal => (few, few),
             _ => (2, 2),
         };
-        let afresh = scope.each_afresh || passed.shapes.is_empty();
-        let repeats = Repeats { least: least.min(scope.least), most, patience: scope.patience, afresh };
+        let repeats = Repeats { least: least.min(scope.least), most, patience: scope.patience };
         self.launches(what, &case, image, repeats, passed)?;
         passed.not_enforced = self.not_enforced();
         passed.device = self.device();

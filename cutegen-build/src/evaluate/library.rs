@@ -23,15 +23,8 @@ impl<D: Desk> Session<D> {
     ) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
         let (shapes, repeats) = (self.shapes().len(), self.settings.repeats.1);
-        let scope = Scope {
-            shapes,
-            large: false,
-            distributions,
-            least: repeats,
-            repeats,
-            patience: PATIENCE,
-            each_afresh: true,
-        };
+        let scope =
+            Scope { shapes, large: false, distributions, least: repeats, repeats, patience: PATIENCE };
         self.replace_worker();
         self.with_cublaslt = true;
         let judged = self.judge_product(product, &scope);

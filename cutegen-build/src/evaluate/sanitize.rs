@@ -92,45 +92,63 @@ pub fn locate(path: Option<&OsStr>, cuda_home: Option<&OsStr>) -> Option<PathBuf
 }
 
 impl<D: Desk> Session<D> {
-    /// Runs `candidate` under the tools, at the smallest shapes where it is eligible.
+    /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible; all of it at once.
     pub(super) fn sanitize(
+        &mut self,
+        candidates: &[Candidate],
+        sanitizer: &Path,
+        tools: &[Tool],
+    ) -> Result<Vec<Sanitized>, Error> {
+        let _shared = self.lease.shared();
+        let mut told = vec![None; candidates.len()];
+        // arenas stay for as long as their runners map them
+        let (mut looks, mut arenas) = (Vec::new(), Vec::new());
+        for (number, candidate) in candidates.iter().enumerate() {
+            let found =
+                self.looks(candidate, sanitizer, tools)?.map_err(|not_run| told[number] = Some(not_run));
+            for (look, arena) in found.into_iter().flatten() {
+                looks.push((number, look));
+                arenas.push(arena);
+            }
+        }
+        for (number, seen) in side_by_side(looks)? {
+            if !matches!(seen, Sanitized::Clean { .. }) {
+                told[number].get_or_insert(seen);
+            }
+        }
+        let clean = Sanitized::Clean { tools: tools.to_vec() };
+        Ok(told.into_iter().map(|told| told.unwrap_or(clean.clone())).collect())
+    }
+
+    /// What the tools are to look at of a candidate, or why they cannot.
+    fn looks(
         &mut self,
         candidate: &Candidate,
         sanitizer: &Path,
         tools: &[Tool],
-    ) -> Result<Sanitized, Error> {
-        let _shared = self.lease.shared();
+    ) -> Result<Result<Vec<(Look, SharedMemory)>, Sanitized>, Error> {
         let loaded = match self.load(std::slice::from_ref(candidate)) {
             Ok(loaded) => loaded,
             Err(Halt::Error(error)) => return Err(error),
-            Err(Halt::Outcome(outcome)) => return Ok(Sanitized::NotRun { reason: outcome.to_string() }),
+            Err(Halt::Outcome(outcome)) => return Ok(Err(not_run(&*outcome))),
         };
         let mut shapes: Vec<usize> = (0..self.shapes().len()).collect();
         shapes.sort_by_key(|shape| self.shapes()[*shape].iter().product::<i64>());
-        let (mut looks, mut arenas) = (Vec::new(), Vec::new());
+        let mut looks = Vec::new();
         for tool in tools {
             let before = looks.len();
             for shape in &shapes {
                 match self.look(&loaded, *shape, sanitizer, *tool)? {
-                    Ok(Some((look, arena))) => {
-                        looks.push(look);
-                        arenas.push(arena); // for as long as its runner maps it
-                    }
-                    Ok(None) => {}
-                    Err(not_run) => return Ok(not_run),
+                    Ok(look) => looks.extend(look),
+                    Err(not_run) => return Ok(Err(not_run)),
                 }
                 if looks.len() == before + SHAPES {
                     break;
                 }
             }
         }
-        if looks.is_empty() {
-            return Ok(Sanitized::NotRun { reason: "is eligible for none of the test shapes".to_owned() });
-        }
-        let seen = side_by_side(looks)?;
-        drop(arenas);
-        let told = seen.into_iter().find(|seen| !matches!(seen, Sanitized::Clean { .. }));
-        Ok(told.unwrap_or(Sanitized::Clean { tools: tools.to_vec() }))
+        let nowhere = || not_run(&"is eligible for none of the test shapes");
+        Ok(if looks.is_empty() { Err(nowhere()) } else { Ok(looks) })
     }
 
     /// What one tool is to look at; none where no variant is eligible.
@@ -149,9 +167,8 @@ impl<D: Desk> Session<D> {
             Err(Halt::Outcome(outcome)) => return Ok(Err(not_run(&*outcome))),
         };
         let case = self.cases.get(&self.spec, shape, &axes, Distribution::Normal)?;
-        let log = self.folder.path().join(format!("{}.{shape}.log", tool.name()));
-        // a report of an earlier run must not speak for this one
-        let _ = std::fs::remove_file(&log);
+        self.linked += 1; // a report of another run must not speak for this one
+        let log = self.folder.path().join(format!("{}.{}.log", tool.name(), self.linked));
         let contents = self.cases.desk.contents(&case.held)?;
         let mut arena = SharedMemory::create()?;
         arena.grow(image.bytes)?;
@@ -191,10 +208,11 @@ impl Look {
     }
 }
 
-/// All at once, for most of a look is the start of its tool; in order.
-fn side_by_side(looks: Vec<Look>) -> Result<Vec<Sanitized>, Error> {
+/// All at once, for most of a look is the start of its tool; in order, each with the number that it came with.
+fn side_by_side(looks: Vec<(usize, Look)>) -> Result<Vec<(usize, Sanitized)>, Error> {
     std::thread::scope(|scope| {
-        let looks: Vec<_> = looks.into_iter().map(|look| scope.spawn(move || look.seen())).collect();
+        let seen = |(number, look): (usize, Look)| scope.spawn(move || Ok((number, look.seen()?)));
+        let looks: Vec<_> = looks.into_iter().map(seen).collect();
         let panicked = |_| Err(Error::Worker("the sanitizer's thread panicked".to_owned()));
         looks.into_iter().map(|look| look.join().unwrap_or_else(panicked)).collect()
     })

@@ -270,28 +270,29 @@ impl Compiled {
     }
 }
 
-/// What compute-sanitizer says of a finalist at small shapes; errors it finds are the candidate's.
+/// What compute-sanitizer says of each of these at small shapes; errors it finds are the candidate's.
 pub(super) fn sanitize(
     plan: &Plan,
     judge: &mut Judging,
-    gate: &evaluate::Candidate,
-) -> Result<Result<String, Outcome>, SearchError> {
+    gates: &[evaluate::Candidate],
+) -> Result<Vec<Result<String, String>>, SearchError> {
     const TOOLS: [Tool; 4] = [Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck];
     if let Target::Host { .. } = plan.target {
-        return Ok(Ok("not run: host code".to_owned()));
+        return Ok(vec![Ok("not run: host code".to_owned()); gates.len()]);
     }
     let (path, home) = (cargo::variable_os("PATH"), cargo::variable_os("CUDA_HOME"));
     let Some(program) = evaluate::sanitize::locate(path.as_deref(), home.as_deref()) else {
-        return Ok(Ok("not run: no compute-sanitizer on this machine".to_owned()));
+        return Ok(vec![Ok("not run: no compute-sanitizer on this machine".to_owned()); gates.len()]);
     };
-    Ok(match judge.sanitize(gate, &program, &TOOLS)? {
+    let told = |sanitized| match sanitized {
         Sanitized::Clean { tools } => {
             let names: Vec<&str> = tools.into_iter().map(Tool::name).collect();
             Ok(format!("clean: {}", names.join(", ")))
         }
         Sanitized::NotRun { reason } => Ok(format!("not run: {reason}")),
-        Sanitized::Errors { tool, summary } => Err(Outcome::Blocked(format!("{}: {summary}", tool.name()))),
-    })
+        Sanitized::Errors { tool, summary } => Err(format!("{}: {summary}", tool.name())),
+    };
+    Ok(judge.sanitize(gates, &program, &TOOLS)?.into_iter().map(told).collect())
 }
 
 /// Where the vendor's libraries lie, besides where the loader looks.

@@ -150,21 +150,12 @@ impl Finals<'_> {
             }
         }
         passed.sort_by(|(_, a), (_, b)| b.speedup().total_cmp(&a.speedup()));
-        let mut variants = self.first_clean(passed, events)?;
-        variants.push((naive.clone(), Some(judged)));
-        Ok(Found { variants })
+        Ok(Found { variants: self.first_clean(passed, (naive, judged), events)? })
     }
 
     fn judge_naive(&mut self, naive: &Compiled, events: &mut dyn Reporter) -> Result<Judged, SearchError> {
-        let ours = |outcome: Outcome| SearchError::Ours {
-            kernel: self.plan.title(),
-            what: "naive kernel",
-            detail: outcome.to_string(),
-        };
-        let alone = std::slice::from_ref(naive);
-        let mut judged = self.judge_team(alone, None)?.map_err(ours)?;
-        let gate = naive.for_gate(self.folder)?;
-        judged.sanitizer = compiled::sanitize(self.plan, self.judge, &gate)?.map_err(ours)?;
+        let judged =
+            self.judge_team(std::slice::from_ref(naive), None)?.map_err(|outcome| self.ours(&outcome))?;
         if !judged.not_enforced.is_empty() {
             events.report(&Event::NotEnforced { what: judged.not_enforced.clone() });
         }
@@ -172,6 +163,11 @@ impl Finals<'_> {
             events.report(&Event::Note { text: reason.clone() });
         }
         Ok(judged)
+    }
+
+    /// A naive kernel that falls is nobody's fault but ours.
+    fn ours(&self, outcome: &Outcome) -> SearchError {
+        SearchError::Ours { kernel: self.plan.title(), what: "naive kernel", detail: outcome.to_string() }
     }
 
     /// The teams with their members as compiled alone, but for teams of which one did not compile.
@@ -192,39 +188,51 @@ impl Finals<'_> {
         again
     }
 
-    /// The first that compute-sanitizer has nothing against, each member with its own part of what was judged; nothing
-    /// where there is none.
+    /// The first that compute-sanitizer has nothing against, each member with its own part of what was judged, and the
+    /// naive kernel behind it.
     fn first_clean(
         &mut self,
         passed: Vec<(&[Compiled], Judged)>,
+        (naive, own): (&Compiled, Judged),
         events: &mut dyn Reporter,
     ) -> Result<Vec<(Compiled, Option<Judged>)>, SearchError> {
+        let (mut clean, mut seen_of_naive) = (Vec::new(), None);
         for (team, judged) in passed {
             let began = Instant::now();
-            match self.sanitized(team)? {
+            // the naive kernel is looked at beside the first team
+            let beside = seen_of_naive.is_none().then_some(naive);
+            let mut seen = self.sanitized(team.iter().chain(beside))?;
+            seen_of_naive = seen_of_naive.or_else(|| seen.pop());
+            match seen.into_iter().collect::<Result<Vec<String>, String>>() {
                 Ok(sanitizers) => {
                     let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| {
                         let timings = judged.timings.iter().filter(|timed| timed.member == at).cloned();
                         Judged { sanitizer, timings: timings.collect(), ..judged.clone() }
                     });
-                    return Ok(team.iter().cloned().zip(own.map(Some)).collect());
+                    clean = team.iter().cloned().zip(own.map(Some)).collect();
+                    break;
                 }
-                Err(outcome) => self.tell(team, outcome.to_string(), began, events),
+                Err(errors) => self.tell(team, Outcome::Blocked(errors).to_string(), began, events),
             }
         }
-        Ok(Vec::new())
+        let seen = match seen_of_naive {
+            None => self.sanitized([naive])?.pop(),
+            seen => seen,
+        };
+        let sanitizer =
+            seen.transpose().map_err(|errors| self.ours(&Outcome::Blocked(errors)))?.unwrap_or_default();
+        clean.push((naive.clone(), Some(Judged { sanitizer, ..own })));
+        Ok(clean)
     }
 
-    /// What compute-sanitizer says of each member.
-    fn sanitized(&mut self, team: &[Compiled]) -> Result<Result<Vec<String>, Outcome>, SearchError> {
-        let mut all = Vec::with_capacity(team.len());
-        for member in team {
-            match compiled::sanitize(self.plan, self.judge, &member.for_gate(self.folder)?)? {
-                Ok(sanitizer) => all.push(sanitizer),
-                Err(outcome) => return Ok(Err(outcome)),
-            }
-        }
-        Ok(Ok(all))
+    /// What compute-sanitizer says of each.
+    fn sanitized<'c>(
+        &mut self,
+        list: impl IntoIterator<Item = &'c Compiled>,
+    ) -> Result<Vec<Result<String, String>>, SearchError> {
+        let gates: Vec<Candidate> =
+            list.into_iter().map(|compiled| compiled.for_gate(self.folder)).collect::<Result<_, _>>()?;
+        compiled::sanitize(self.plan, self.judge, &gates)
     }
 
     fn tell(&self, team: &[Compiled], outcome: String, began: Instant, events: &mut dyn Reporter) {

@@ -50,6 +50,14 @@ fn bundled() -> Option<PathBuf> {
     folder.join(STAMP_FILE).is_file().then_some(folder)
 }
 
+/// Adds the seconds that this takes.
+fn spent<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
+    let began = Instant::now();
+    let done = work();
+    *seconds += began.elapsed().as_secs_f64();
+    done
+}
+
 impl Searcher {
     /// Locates the toolchain and the user's store. This program becomes the workers.
     pub fn new() -> Result<Self, Error> {

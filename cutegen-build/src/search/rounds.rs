@@ -9,7 +9,7 @@ use super::compiled::{self, Compiled, Compiling};
 use super::error::SearchError;
 use super::finals::{Finals, Found, Locked, Team};
 use super::judging::{Judging, Oracle};
-use super::verify;
+use super::{spent, verify};
 use crate::compile::{Batch, CompileSetup};
 use crate::evaluate::{Candidate, Outcome};
 use crate::event::{Event, Reporter, Spent};
@@ -195,9 +195,9 @@ impl Search<'_> {
             let gates = tried.filter_map(|at| Some((*at, &kept.get(&trials[*at].candidate.name)?.1)));
             let claims = gates.filter(|(_, g)| g.eligibility.holds(&self.workloads[workload], &addresses));
             let gates = claims.map(|(at, gate)| (at, gate.clone())).collect();
-            let began = Instant::now();
-            let timed = self.heat(workload, gates, rounds)?;
-            self.spent.timing += began.elapsed().as_secs_f64();
+            let mut seconds = 0.0;
+            let timed = spent(&mut seconds, || self.heat(workload, gates, rounds))?;
+            self.spent.timing += seconds;
             for (at, timed) in timed {
                 match timed {
                     Ok(speedup) => trials[at].speedups[workload] = Some(speedup),
@@ -262,14 +262,6 @@ impl Search<'_> {
             teams.map(|(team, ranked)| Team { members: team.iter().filter_map(of).collect(), ranked });
         teams.filter(|team| !team.members.is_empty()).collect()
     }
-}
-
-/// Adds how long this takes.
-fn spent<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
-    let began = Instant::now();
-    let done = work();
-    *seconds += began.elapsed().as_secs_f64();
-    done
 }
 
 fn tried(plan: &Plan, trial: &Trial, number: usize, of: usize) -> Event {

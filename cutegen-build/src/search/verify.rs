@@ -76,9 +76,10 @@ pub(super) fn judge_again(
             refused => return Ok(Err(refused)),
         };
         let seconds = started.elapsed();
-        let sanitizer = match compiled::sanitize(plan, &mut judge, &list[at])? {
+        let seen = compiled::sanitize(plan, &mut judge, &list[at..=at])?;
+        let sanitizer = match seen.into_iter().collect::<Result<String, String>>() {
             Ok(sanitizer) => sanitizer,
-            Err(refused) => return Ok(Err(refused)),
+            Err(errors) => return Ok(Err(Outcome::Blocked(errors))),
         };
         let judged = Judged {
             not_enforced: correctness.not_enforced.clone(),

@@ -32,7 +32,10 @@ fn a_runner_below_another_process() {
     let mut judge = bench.judge(Checks::default());
     let mut ask = |body: &str, end: &str| {
         let sanitizer = script(&folder, "sanitizer", end);
-        judge.sanitize(&bench.candidate(body), &sanitizer, &[Tool::Memcheck]).expect("the machine works")
+        judge
+            .sanitize(&[bench.candidate(body)], &sanitizer, &[Tool::Memcheck])
+            .expect("the machine works")
+            .remove(0)
     };
     let clean = "echo '========= ERROR SUMMARY: 0 errors' > $log; exit $status";
     assert_eq!(ask(HONEST_SILU, clean), Sanitized::Clean { tools: vec![Tool::Memcheck] });

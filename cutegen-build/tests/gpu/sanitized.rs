@@ -84,13 +84,15 @@ fn each_falls_to_its_tool() {
         return;
     };
     let mut judge = bench::judge();
-    let clean = judge.sanitize(&bench::honest(), &sanitizer, &Tool::ALL).expect("the machine works");
+    let clean =
+        judge.sanitize(&[bench::honest()], &sanitizer, &Tool::ALL).expect("the machine works").remove(0);
     println!("    honest: {clean:?}");
     assert_eq!(clean, Sanitized::Clean { tools: Tool::ALL.to_vec() });
     for planted in PLANTED {
         let source = format!("{PRELUDE}{}", planted.kernel);
         let candidate = bench::candidate(&source, &["candidate"], &planted.contract());
-        let found = judge.sanitize(&candidate, &sanitizer, &[planted.tool]).expect("the machine works");
+        let found =
+            judge.sanitize(&[candidate], &sanitizer, &[planted.tool]).expect("the machine works").remove(0);
         println!("    {}: {found:?}", planted.name);
         assert!(matches!(found, Sanitized::Errors { tool, .. } if tool == planted.tool), "{}", planted.name);
     }

@@ -31,12 +31,17 @@ fn compiler(folder: &Path, headers: &[PathBuf]) -> Command {
 
 /// The program of a candidate, as `kernel` in a folder below that of the headers.
 pub(crate) fn build(candidate: &Candidate, folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
-    let (text, source) = (folder.join("kernel.cpp"), program(candidate));
-    std::fs::write(&text, &source).expect("written");
+    compile(&program(candidate), folder, headers)
+}
+
+/// A program that begins with a template's text, as `kernel` in a folder below that of the headers.
+pub(crate) fn compile(source: &str, folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
+    let text = folder.join("kernel.cpp");
+    std::fs::write(&text, source).expect("written");
     let above = folder.parent().expect("a parent");
     let mut command = compiler(above, headers);
     let begin = above.join(BEGIN);
-    if includes(&source) == std::fs::read_to_string(&begin).unwrap_or_default() {
+    if includes(source) == std::fs::read_to_string(&begin).unwrap_or_default() {
         command.arg("-include").arg(begin);
     }
     let ran = command.arg("-o").arg(folder.join("kernel")).arg(&text).output().expect("c++ starts");

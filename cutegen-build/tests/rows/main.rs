@@ -41,6 +41,9 @@ const CASES: &[Case] = &[
     ("any_softmax", "split-x1t512u8p16384m528", &[(2, 37), (2, 40001)]),
     ("any_softmax", "ring-x4t256u2k13n26", &[(2, 64), (3, 65536), (5, 20000)]),
     ("any_softmax", "ring-x4t512u2k32n13h8", &[(2, 64), (6, 65536), (1, 131_072), (5, 20000)]),
+    ("bf16_softmax", "reg-x8t128u4q1c1-osd", &[(3, 8), (2, 1000), (2, 4096)]),
+    ("bf16_softmax", "read-x8t256u4q1c1-osd", &[(1, 4096)]),
+    ("f16_softmax", "reg-x8t128u4q1c1-osd", &[(3, 8), (2, 1000)]),
     ("any_layer_norm", "reg-x8t128u4q1c1-oswd", &[(3, 8), (2, 1000), (2, 4096)]),
     ("any_layer_norm", "smem-x8t512u2q1c1-osd", &[(2, 4096), (1, 32768)]),
     ("any_layer_norm", "split-x8t256u4p8192m1024", &[(3, 8), (2, 40000)]),
@@ -153,6 +156,17 @@ fn main() -> std::process::ExitCode {
         build::precompile(&first, folder.path(), &headers);
     }
     let (queue, wrong) = (Mutex::new(CASES.iter().filter(named)), Mutex::new(0));
+    let divisions = ["1", "2"].into_iter().filter(|_| "divisor".contains(&only));
+    let (mut divided, mut passed) = (0, 0);
+    for roundings in divisions {
+        divided += 1;
+        let found = division(&plans, folder.path(), &headers, roundings);
+        passed += usize::from(found.is_ok());
+        println!(
+            "test divisor, {roundings} roundings ... {}",
+            found.err().unwrap_or_else(|| "ok".to_owned())
+        );
+    }
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -163,7 +177,7 @@ fn main() -> std::process::ExitCode {
             });
         }
     });
-    let wrong = wrong.into_inner().expect("not poisoned");
+    let (wrong, chosen) = (wrong.into_inner().expect("not poisoned") + divided - passed, chosen + divided);
     let verdict = if wrong == 0 { "ok" } else { "FAILED" };
     println!("\ntest result: {verdict}. {} passed; {wrong} failed; 0 ignored", chosen - wrong);
     u8::from(wrong > 0).into()
@@ -206,6 +220,21 @@ fn run(
         }
     }
     Ok(share)
+}
+
+/// What a row divides by, over all exponents: as it is, and as short as outputs of few bits allow.
+fn division(plans: &[Plan], folder: &Path, headers: &[PathBuf], roundings: &str) -> Result<(), String> {
+    let (_, candidate) = proposed("any_softmax", "reg-x1t128u16q1c1-osd", plans)?;
+    let (as_it_is, short) = ("NARROW_QUOTIENT = false", "NARROW_QUOTIENT = true");
+    assert!(candidate.source.contains(as_it_is), "a softmax of f32 is not short");
+    let source = candidate.source.replace(as_it_is, if roundings == "1" { as_it_is } else { short });
+    let folder = folder.join(format!("divisor-{roundings}"));
+    std::fs::create_dir(&folder).expect("a folder of its own");
+    let text = translate::translate(&source);
+    let program = format!("{text}\nconst double ROUNDINGS = {roundings};\n{}", include_str!("division.cpp"));
+    build::compile(&program, &folder, headers)?;
+    let ran = Command::new(folder.join("kernel")).output().expect("it starts");
+    if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
 }
 
 fn proposed<'a>(kernel: &str, name: &str, plans: &'a [Plan]) -> Result<(&'a Plan, Candidate), String> {

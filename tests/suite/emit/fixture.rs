@@ -14,7 +14,7 @@ use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::record::{Artifact, Evidence, Kind, Record, Source, VERSION, Variant};
 use cutegen_spec::settings::Settings;
 use cutegen_spec::target::{DEFAULT_TRIPLE, Target};
-use cutegen_tests::{cargo, must, scratch, workspace, write};
+use cutegen_tests::{cargo_outside, must, scratch, workspace, write};
 
 /// A kernel on a target with its answer.
 pub(super) struct Answered {
@@ -173,11 +173,8 @@ impl Crates {
             self.members, self.excluded
         );
         write(&self.folder.join("Cargo.toml"), &text);
-        let lock = std::fs::read_to_string(workspace().join("Cargo.lock")).expect("a lock");
-        write(&self.folder.join("Cargo.lock"), &lock);
-        let mut command = cargo();
-        let target = workspace().join("target/suite/emit-target");
-        command.current_dir(&self.folder).args(args).arg("--offline").env("CARGO_TARGET_DIR", target);
+        let mut command = cargo_outside(&self.folder);
+        command.args(args).arg("--offline");
         command
     }
 }

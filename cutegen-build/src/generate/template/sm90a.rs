@@ -12,7 +12,7 @@ mod rowwise;
 mod scan;
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::Expr;
+use cutegen_spec::math::{Expr, ReduceOp};
 use cutegen_spec::spec::Multiply;
 
 use super::fill::fill;
@@ -45,6 +45,8 @@ fn computes(plan: &Plan) -> bool {
 
 /// The preludes, for outputs of these types and values and what is scanned on the way.
 fn prelude(outputs: &[(DType, &Expr)], scanned: &[&Expr], int: &str) -> String {
-    let prelude = fill(PRELUDE, &[("NARROW", &narrow::is_narrow(outputs, scanned).to_string())]);
+    let reduced = scanned.iter().map(|body| (ReduceOp::Sum, None, *body)).collect();
+    let values = narrow::Values { outputs: outputs.to_vec(), reduced, cols: &[] };
+    let prelude = fill(PRELUDE, &values.holes());
     prelude + &fill(VALUES, &[("INT", int)])
 }

@@ -228,12 +228,12 @@ impl Judging {
     /// See [`Judge::sanitize`](crate::evaluate::Judge::sanitize).
     pub(super) fn sanitize(
         &mut self,
-        candidate: &Candidate,
+        candidates: &[Candidate],
         sanitizer: &Path,
         tools: &[Tool],
-    ) -> Result<Sanitized, SearchError> {
-        let (candidate, program, tools) = (candidate.clone(), sanitizer.to_owned(), tools.to_vec());
-        match self.ask(&Ask::Sanitize { candidate, program, tools })? {
+    ) -> Result<Vec<Sanitized>, SearchError> {
+        let (candidates, program, tools) = (candidates.to_vec(), sanitizer.to_owned(), tools.to_vec());
+        match self.ask(&Ask::Sanitize { candidates, program, tools })? {
             Tell::Sanitized(sanitized) => Ok(sanitized),
             other => Err(unexpected(&other)),
         }

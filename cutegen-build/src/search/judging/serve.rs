@@ -77,8 +77,8 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
             Tell::Expecting
         }
         Ask::Run(errand) => Tell::Ran(Box::new(judge.run(&errand)?)),
-        Ask::Sanitize { candidate, program, tools } => {
-            Tell::Sanitized(judge.sanitize(&candidate, &program, &tools)?)
+        Ask::Sanitize { candidates, program, tools } => {
+            Tell::Sanitized(judge.sanitize(&candidates, &program, &tools)?)
         }
     })
 }

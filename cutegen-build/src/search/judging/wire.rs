@@ -33,7 +33,7 @@ pub(super) enum Ask {
         regime: Regime,
     },
     Sanitize {
-        candidate: Candidate,
+        candidates: Vec<Candidate>,
         program: PathBuf,
         tools: Vec<Tool>,
     },
@@ -93,7 +93,7 @@ pub(super) enum Tell {
     Ranked(Vec<Result<Comparison, Outcome>>),
     Measured(Box<Result<Measured, Unmeasured>>),
     Ran(Box<Result<Ran, Outcome>>),
-    Sanitized(Sanitized),
+    Sanitized(Vec<Sanitized>),
     Expecting,
     /// This machine or this program is at fault.
     Failed(String),

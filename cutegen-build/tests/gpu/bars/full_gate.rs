@@ -1,12 +1,12 @@
 //! How long the whole gate takes for one finalist, as finals have it: correctness in full with the naive kernel behind
-//! it, then every workload in bursts, and the heaviest without pause. The finalist is the naive kernel itself, which is slower than
-//! what wins, so these are upper ends. Peers are left out; compute-sanitizer is timed apart, for some kernels.
+//! it, then every workload in bursts, and the heaviest without pause. The finalist is what a search would try first, or the naive
+//! kernel where no template fits. Peers are left out; compute-sanitizer is timed apart, for some kernels.
 
 use std::time::Instant;
 
 use cutegen_build::evaluate::protocol::Regime;
 use cutegen_build::evaluate::sanitize::{Tool, locate};
-use cutegen_build::evaluate::{Error, Incumbent, Judge, Outcome};
+use cutegen_build::evaluate::{Candidate, Error, Incumbent, Judge, Outcome};
 
 use super::budget::Budget;
 use super::search::Subject;
@@ -22,6 +22,8 @@ const SANITIZED: [&str; 6] = ["silu_mul", "softmax", "rms_norm", "cumsum", "gemm
 struct Row {
     kernel: String,
     family: String,
+    /// Whether a template made the finalist.
+    is_of_template: bool,
     outcome: String,
     passed: bool,
     /// Opening the session: apart, as it is once a search.
@@ -67,22 +69,28 @@ pub(super) fn finalists_are_judged_soon() {
 
 fn gated(subject: &Subject) -> Row {
     let (kernel, family) = (subject.name.clone(), subject.family.clone());
-    let mut row = Row { kernel, family, ..Row::default() };
+    let made = subject.tried_first(1).pop();
+    let mut row = Row { kernel, family, is_of_template: made.is_some(), ..Row::default() };
+    let finalist = made.unwrap_or_else(|| subject.naive.clone());
     let mut judge = timed(&mut row.open_s, || subject.judge());
-    let told = judged(subject, &mut judge, &mut row);
+    let told = judged(subject, &finalist, &mut judge, &mut row);
     row.gate_s = row.correctness_s + row.burst_s + row.sustained_s;
     row.outcome = told.unwrap_or_else(|error| format!("error: {error}"));
     if SANITIZED.contains(&subject.name.as_str()) {
-        sanitized(subject, &mut judge, &mut row);
+        sanitized(&finalist, &mut judge, &mut row);
     }
     row
 }
 
 /// The gate, in the order of finals; in words what came of it.
-fn judged(subject: &Subject, judge: &mut Judge, row: &mut Row) -> Result<String, Error> {
-    let naive = &subject.naive;
-    let incumbent = Incumbent::Variant(naive.clone());
-    let outcome = timed(&mut row.correctness_s, || judge.full(&[naive.clone(), naive.clone()]))?;
+fn judged(
+    subject: &Subject,
+    finalist: &Candidate,
+    judge: &mut Judge,
+    row: &mut Row,
+) -> Result<String, Error> {
+    let incumbent = Incumbent::Variant(subject.naive.clone());
+    let outcome = timed(&mut row.correctness_s, || judge.full(&[finalist.clone(), subject.naive.clone()]))?;
     if !matches!(outcome, Outcome::Passed { .. }) {
         return Ok(outcome.to_string());
     }
@@ -90,7 +98,7 @@ fn judged(subject: &Subject, judge: &mut Judge, row: &mut Row) -> Result<String,
     let mut heaviest: Option<(f64, Vec<i64>)> = None;
     for axes in spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok()) {
         row.workloads += 1;
-        let burst = timed(&mut row.burst_s, || judge.measure(naive, &incumbent, &axes, Regime::Burst))?;
+        let burst = timed(&mut row.burst_s, || judge.measure(finalist, &incumbent, &axes, Regime::Burst))?;
         let took = match burst {
             Ok(burst) => burst.comparison,
             Err(outcome) => return Ok(format!("burst at {axes:?}: {outcome:?}")),
@@ -100,7 +108,7 @@ fn judged(subject: &Subject, judge: &mut Judge, row: &mut Row) -> Result<String,
         }
     }
     if let Some((_, axes)) = heaviest {
-        let measure = || judge.measure(naive, &incumbent, &axes, Regime::Sustained);
+        let measure = || judge.measure(finalist, &incumbent, &axes, Regime::Sustained);
         if let Err(outcome) = timed(&mut row.sustained_s, measure)? {
             return Ok(format!("sustained at {axes:?}: {outcome:?}"));
         }
@@ -109,14 +117,16 @@ fn judged(subject: &Subject, judge: &mut Judge, row: &mut Row) -> Result<String,
     Ok(outcome.to_string())
 }
 
-fn sanitized(subject: &Subject, judge: &mut Judge, row: &mut Row) {
+fn sanitized(finalist: &Candidate, judge: &mut Judge, row: &mut Row) {
     let (path, home) = (std::env::var_os("PATH"), std::env::var_os("CUDA_HOME"));
     let Some(program) = locate(path.as_deref(), home.as_deref()) else {
         row.sanitizer = Some("not run: no compute-sanitizer on this machine".to_owned());
         return;
     };
     let mut seconds = 0.0;
-    let found = timed(&mut seconds, || judge.sanitize(&subject.naive, &program, &Tool::ALL));
+    let found = timed(&mut seconds, || {
+        judge.sanitize(std::slice::from_ref(finalist), &program, &Tool::ALL).map(|mut seen| seen.remove(0))
+    });
     row.sanitizer = Some(format!("{found:?}"));
     row.sanitizer_s = Some(seconds);
 }

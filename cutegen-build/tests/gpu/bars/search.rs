@@ -8,8 +8,9 @@ use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Feedback, Generator as _};
 use cutegen_build::plan::sums::only_sums;
 use cutegen_build::plan::{Plan, roofline};
+use cutegen_build::refine;
 
-use crate::{bench, specs};
+use crate::{bench, fixtures, specs};
 
 /// A plan with its naive kernel.
 pub(super) struct Subject {
@@ -29,6 +30,14 @@ impl Subject {
     pub(super) fn workloads(&self) -> impl Iterator<Item = Vec<i64>> + '_ {
         let spec = &self.plan.spec;
         spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok())
+    }
+
+    /// So many of the candidates that a search would try first, compiled; none where no template fits.
+    pub(super) fn tried_first(&self, count: usize) -> Vec<Candidate> {
+        let space = Templates { toolchain: String::new() }.propose(&self.plan, &Feedback::default());
+        let mut first = refine::select(&self.plan, &space);
+        first.truncate(count);
+        fixtures::compiled(&first)
     }
 
     pub(super) fn judge(&self) -> Judge {

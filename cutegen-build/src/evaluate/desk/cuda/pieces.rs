@@ -5,6 +5,7 @@ use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::super::kernels::{Kernels, NONE, Word};
 use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::cuda::piece::{self, Kind, Piece};
 use crate::evaluate::error::Error;
 use crate::evaluate::protocol::Region;
 
@@ -14,32 +15,12 @@ const LEAST: u64 = 64 << 10;
 const MOST: u64 = 8192;
 /// Pieces start where 16 bytes can be taken at once, if their range does.
 const STEP: u64 = 16;
-/// Threads of a block, which does one piece after another.
-const THREADS: u64 = 256;
-
-/// What becomes of a range; numbered as `kernels.cu` has it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Copy = 0,
-    Fill = 1,
-    Guard = 2,
-    Differ = 3,
-    Damage = 4,
-}
-
-/// A range, and where it is copied from or compared with, the byte that fills it, or its place in the arena.
-#[derive(Clone, Copy)]
-struct Range {
-    kind: Kind,
-    at: CUdeviceptr,
-    from: u64,
-    bytes: u64,
-}
 
 /// A list of what is to be done, in no order.
 #[derive(Default)]
 pub(super) struct Pieces {
-    ranges: Vec<Range>,
+    /// Whole, each where the one before it ends.
+    ranges: Vec<Piece>,
 }
 
 /// A byte that is not as it must be.
@@ -90,8 +71,13 @@ impl Pieces {
     }
 
     fn add(&mut self, kind: Kind, (memory, region): (&DeviceMemory, Region), from: u64) -> Result<(), Error> {
-        self.ranges.push(Range { kind, at: memory.at(region)?, from, bytes: region.bytes });
+        self.push(kind, memory.at(region)?, from, region.bytes);
         Ok(())
+    }
+
+    fn push(&mut self, kind: Kind, at: CUdeviceptr, from: u64, bytes: u64) {
+        let position = self.ranges.last().map_or(0, |last| last.position + last.bytes);
+        self.ranges.push(Piece { kind, at, from, bytes, position });
     }
 
     /// Does all of it, in the stream's order; nothing may be compared.
@@ -112,52 +98,45 @@ impl Pieces {
             return Ok(());
         }
         let count = pieces.len() as u64;
-        let bytes: Vec<u8> = pieces.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
-        let words = [Word::Wide(kernels.table(&bytes)?), Word::Wide(count), Word::Wide(first)];
-        kernels.go("cutegen_pieces", count * THREADS, &words)
+        let words =
+            [Word::Wide(kernels.table(&piece::table(&pieces))?), Word::Wide(count), Word::Wide(first)];
+        kernels.go(piece::ENTRY, count * u64::from(piece::THREADS), &words)
     }
 
-    /// The ranges cut up, in the words of a `Piece` of `kernels.cu`.
-    fn cut(&self) -> Vec<[u64; 5]> {
+    /// The ranges cut up.
+    fn cut(&self) -> Vec<Piece> {
         let total: u64 = self.ranges.iter().map(|range| range.bytes).sum();
         let most = total.div_ceil(MOST).next_multiple_of(STEP).max(LEAST);
         let mut pieces = Vec::with_capacity(self.ranges.len());
-        for (Range { kind, at, from, bytes }, start) in self.ranges.iter().zip(self.starts()) {
-            for offset in (0..*bytes).step_by(most as usize) {
-                let from = if *kind == Kind::Fill { *from } else { from + offset };
-                pieces.push([at + offset, from, most.min(bytes - offset), *kind as u64, start + offset]);
+        for range in &self.ranges {
+            for offset in (0..range.bytes).step_by(most as usize) {
+                pieces.push(Piece {
+                    kind: range.kind,
+                    at: range.at + offset,
+                    from: if range.kind == Kind::Fill { range.from } else { range.from + offset },
+                    bytes: most.min(range.bytes - offset),
+                    position: range.position + offset,
+                });
             }
         }
         pieces
     }
 
-    /// Where each range starts among the bytes of all.
-    fn starts(&self) -> impl Iterator<Item = u64> {
-        self.ranges.iter().scan(0, |end, range| {
-            *end += range.bytes;
-            Some(*end - range.bytes)
-        })
-    }
-
+    /// The range that has this position: the last of those that start there, as one without bytes has none.
     fn found(&self, position: u64) -> Found {
-        let starts = self.starts().take_while(|start| *start <= position);
-        let (range, start) = starts.enumerate().last().unwrap_or_default();
-        Found { range, byte: position - start }
+        let range = self.ranges.partition_point(|range| range.position <= position).saturating_sub(1);
+        Found { range, byte: position - self.ranges[range].position }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Kind, LEAST, MOST, Pieces, Range};
+    use super::{Found, Kind, LEAST, MOST, Piece, Pieces};
 
     fn pieces(ranges: &[(Kind, u64, u64, u64)]) -> Pieces {
-        let range = |(kind, at, from, bytes): &(Kind, u64, u64, u64)| Range {
-            kind: *kind,
-            at: *at,
-            from: *from,
-            bytes: *bytes,
-        };
-        Pieces { ranges: ranges.iter().map(range).collect() }
+        let mut pieces = Pieces::default();
+        ranges.iter().for_each(|(kind, at, from, bytes)| pieces.push(*kind, *at, *from, *bytes));
+        pieces
     }
 
     #[test]
@@ -169,13 +148,14 @@ mod tests {
             (Kind::Damage, 0, 77, 1),
         ]);
         let expected = [
-            [1000, 9000, LEAST, 0, 0],
-            [1000 + LEAST, 9000 + LEAST, LEAST, 0, LEAST],
-            [1000 + 2 * LEAST, 9000 + 2 * LEAST, 5, 0, 2 * LEAST],
-            [64, 200, LEAST, 1, 2 * LEAST + 5],
-            [64 + LEAST, 200, 1, 1, 3 * LEAST + 5],
-            [0, 77, 1, 4, 3 * LEAST + 6],
-        ];
+            (Kind::Copy, [1000, 9000, LEAST, 0]),
+            (Kind::Copy, [1000 + LEAST, 9000 + LEAST, LEAST, LEAST]),
+            (Kind::Copy, [1000 + 2 * LEAST, 9000 + 2 * LEAST, 5, 2 * LEAST]),
+            (Kind::Fill, [64, 200, LEAST, 2 * LEAST + 5]),
+            (Kind::Fill, [64 + LEAST, 200, 1, 3 * LEAST + 5]),
+            (Kind::Damage, [0, 77, 1, 3 * LEAST + 6]),
+        ]
+        .map(|(kind, [at, from, bytes, position])| Piece { kind, at, from, bytes, position });
         assert_eq!(pieces.cut(), expected);
     }
 
@@ -184,8 +164,8 @@ mod tests {
         let bytes = 3 * LEAST * MOST + 5;
         let cut = pieces(&[(Kind::Differ, 1 << 40, 1 << 41, bytes)]).cut();
         assert_eq!(cut.len() as u64, MOST);
-        assert!(cut.iter().all(|piece| piece[0] % 16 == 0 && piece[1] % 16 == 0));
-        assert_eq!(cut.iter().map(|piece| piece[2]).sum::<u64>(), bytes);
+        assert!(cut.iter().all(|piece| piece.at % 16 == 0 && piece.from % 16 == 0));
+        assert_eq!(cut.iter().map(|piece| piece.bytes).sum::<u64>(), bytes);
     }
 
     #[test]

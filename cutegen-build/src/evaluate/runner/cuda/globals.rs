@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use cutegen_runtime::cuda::CUdeviceptr;
 
-use super::own::{Own, copied};
+use super::own::Own;
 use crate::compile::cubin_check;
 use crate::evaluate::cuda::launch::Loaded;
 use crate::evaluate::cuda::memory::{DeviceMemory, read_at};
+use crate::evaluate::cuda::piece::{self, Kind, Piece};
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::protocol::Region;
 use crate::evaluate::runner::Stop;
@@ -24,8 +25,10 @@ pub(super) struct Globals {
 type Variable = (CUdeviceptr, u64, String);
 
 /// Headers bring a thousand variables, each of which has its own allocation: read one by one they take 10 ms. A kernel of
-/// ours copies all of them behind one another.
+/// ours copies all of them behind one another. What it is told is put on the device anew each time: a candidate may have
+/// written there.
 struct Gathered {
+    pieces: Vec<u8>,
     table: DeviceMemory,
     copies: DeviceMemory,
 }
@@ -33,15 +36,15 @@ struct Gathered {
 impl Gathered {
     fn of(session: &Rc<Session>, variables: &[Variable], bytes: u64) -> Result<Self, Stop> {
         let copies = DeviceMemory::new(session, bytes)?;
-        let (mut words, mut offset) = (Vec::with_capacity(variables.len()), 0);
-        for (at, bytes, _) in variables {
-            words.push(copied(copies.at(Region { offset, bytes: *bytes })?, *at, *bytes));
-            offset += bytes;
+        let (mut pieces, mut position) = (Vec::with_capacity(variables.len()), 0);
+        for (from, bytes, _) in variables {
+            let at = copies.at(Region { offset: position, bytes: *bytes })?;
+            pieces.push(Piece { kind: Kind::Copy, at, from: *from, bytes: *bytes, position });
+            position += bytes;
         }
-        let words: Vec<u8> = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect();
-        let table = DeviceMemory::new(session, words.len() as u64)?;
-        table.write(0, &words)?;
-        Ok(Self { table, copies })
+        let pieces = piece::table(&pieces);
+        let table = DeviceMemory::new(session, pieces.len() as u64)?;
+        Ok(Self { pieces, table, copies })
     }
 }
 
@@ -67,7 +70,8 @@ impl Globals {
     /// What they hold, one behind the other.
     pub(super) fn read(&self, own: Option<&Own>) -> Result<Vec<u8>, Stop> {
         let mut held = vec![0; self.bytes as usize];
-        if let (Some(own), Some(Gathered { table, copies })) = (own, &self.gathered) {
+        if let (Some(own), Some(Gathered { pieces, table, copies })) = (own, &self.gathered) {
+            table.write(0, pieces)?;
             own.copy(table.at(Region::default())?, self.variables.len() as u64)?;
             copies.read(0, &mut held)?;
             return Ok(held);

@@ -10,15 +10,13 @@ use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::Contract;
 
 use crate::evaluate::cuda::launch::Loaded;
+use crate::evaluate::cuda::piece;
 use crate::evaluate::cuda::session::{Session, machine};
 use crate::evaluate::runner::Stop;
 
 const SCRAMBLE: &str = "cutegen_scramble";
-const PIECES: &str = "cutegen_pieces";
-/// The kind of a `Piece` of `kernels.cu` that is copied.
-const COPY: u64 = 0;
-/// Threads of a block that copies, one range after another.
-const THREADS: u32 = 256;
+/// Blocks that copy at most.
+const BLOCKS: u64 = 1024;
 
 /// The loaded kernels.
 pub(super) struct Own {
@@ -28,18 +26,13 @@ pub(super) struct Own {
     _loaded: Loaded,
 }
 
-/// A range to be copied, in the words of a `Piece` of `kernels.cu`.
-pub(super) fn copied(to: CUdeviceptr, from: CUdeviceptr, bytes: u64) -> [u64; 5] {
-    [to, from, bytes, COPY, 0]
-}
-
 impl Own {
     /// Loads them from the gate's own cubin.
     pub(super) fn load(session: &Rc<Session>, kernels: &Path) -> Result<Self, Stop> {
         let image = std::fs::read(kernels)
             .map_err(|error| Stop::Failed(format!("{}: {error}", kernels.display())))?;
         let mut loaded = Loaded::load(session, &image, &Contract::default(), &[])?;
-        let (scramble, pieces) = (loaded.find(SCRAMBLE)?, loaded.find(PIECES)?);
+        let (scramble, pieces) = (loaded.find(SCRAMBLE)?, loaded.find(piece::ENTRY)?);
         // SAFETY: the function's module is loaded in the current context.
         unsafe { launch::prepare(scramble, session.device.smem_max, false) }
             .map_err(machine("preparing the scramble"))?;
@@ -57,15 +50,17 @@ impl Own {
             .map_err(machine("launching the scramble"))
     }
 
-    /// Puts copies of so many ranges, the words of which lie at `table`, into the session's stream.
+    /// Puts so many pieces, which lie at `table` and are all copied, into the session's stream.
     pub(super) fn copy(&self, mut table: CUdeviceptr, mut count: u64) -> Result<(), Stop> {
         // nothing is compared, so no place is noted
-        let (blocks, mut first) = (count.clamp(1, 1024) as u32, 0_u64);
+        let (blocks, mut first) = (count.clamp(1, BLOCKS) as u32, 0_u64);
         let mut params: [*mut c_void; 3] =
             [(&raw mut table).cast(), (&raw mut count).cast(), (&raw mut first).cast()];
         // SAFETY: the kernel takes these three words, which outlive the call; the caller's table is of live memory.
-        unsafe { launch::launch(self.pieces, self.session.stream, &config(blocks, THREADS, 0), &mut params) }
-            .map_err(machine("launching copies"))
+        unsafe {
+            launch::launch(self.pieces, self.session.stream, &config(blocks, piece::THREADS, 0), &mut params)
+        }
+        .map_err(machine("launching copies"))
     }
 }
 

@@ -12,12 +12,9 @@ mod split;
 mod tests;
 
 use cutegen_spec::contract::Contract;
-use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
-use cutegen_spec::math::Expr;
 use cutegen_spec::record::Kind;
-use cutegen_spec::tensor::Role;
 
 use self::code::Code;
 use self::layout::Layout;
@@ -26,7 +23,6 @@ use super::{PRELUDE, narrow};
 use crate::generate::{Candidate, Sketch, name_entry};
 use crate::plan::Plan;
 use crate::plan::family::Rows;
-use crate::plan::schedule::Value;
 
 const ROWS: &str = include_str!("rows.cuh.in");
 const BLOCK: &str = include_str!("block.cuh.in");
@@ -61,7 +57,8 @@ struct Point {
 /// Every candidate for the plan's rows.
 pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str) -> Vec<Candidate> {
     let layout = Layout::of(plan, rows);
-    let code = code::code(plan, rows);
+    let prelude = fill(PRELUDE, &values(plan, rows).holes());
+    let code = code::code(plan, rows, prelude);
     let points = [
         resident::points(plan, &layout),
         split::points(plan, &layout),
@@ -93,11 +90,10 @@ fn candidate(plan: &Plan, layout: &Layout<'_>, code: &Code, point: Point, toolch
 fn source(plan: &Plan, code: &Code, point: &Point, fold: &fold::Text) -> String {
     let spec = &plan.spec;
     let header = format!("// {}: {}", point.name, spec.math.canonical().trim_end().replace('\n', "\n// "));
-    let prelude = fill(PRELUDE, &[("NARROW", &is_narrow(plan).to_string())]);
     let rows = fill(ROWS, &[("CONFIG", &point.config), ("TYPES", &code.types), ("MATH", &code.math)]);
     let mut holes = vec![
         ("HEADER", header.as_str()),
-        ("PRELUDE", &prelude),
+        ("PRELUDE", &code.prelude),
         ("ROWS", &rows),
         ("BLOCK", BLOCK),
         ("ONLINE", ONLINE),
@@ -115,20 +111,13 @@ fn source(plan: &Plan, code: &Code, point: &Point, fold: &fold::Text) -> String 
     fill(&(point.template.to_owned() + &fold.launch), &holes)
 }
 
-/// Every value of the plan counts as one of the outputs, whose types are all there are.
-fn is_narrow(plan: &Plan) -> bool {
-    let dtypes: Vec<DType> =
-        plan.spec.tensors_with(Role::Output).map(|t| plan.spec.tensors[t].dtype).collect();
-    let (mut values, mut reduced) = (Vec::new(), Vec::new());
-    for step in &plan.schedule.steps {
-        match &step.value {
-            Value::Map(value) => values.push(value),
-            Value::Reduce { body, .. } | Value::Scan { body, .. } => reduced.push(body),
-        }
-    }
-    let outputs: Vec<(DType, &Expr)> =
-        dtypes.iter().flat_map(|dtype| values.iter().map(|value| (*dtype, *value))).collect();
-    narrow::is_narrow(&outputs, &reduced)
+/// What the rows compute.
+pub(super) fn values<'a>(plan: &Plan, rows: &'a Rows) -> narrow::Values<'a> {
+    let outputs = rows.sinks.iter().chain(&rows.scalars).chain(&rows.totals);
+    let outputs = outputs.map(|(access, value)| (plan.spec.tensors[access.tensor].dtype, value));
+    let reduced = rows.reductions.iter().chain(&rows.folds);
+    let reduced = reduced.map(|reduced| (reduced.op, Some(reduced.temp), &reduced.body));
+    narrow::Values { outputs: outputs.collect(), reduced: reduced.collect(), cols: &rows.cols }
 }
 
 /// What every template is configured with.

@@ -105,8 +105,10 @@ impl Sessions {
         match (row.caught, sanitizer) {
             _ if !matches!(outcome, Outcome::Passed { .. }) => Ok(outcome),
             (Caught::Sanitized(tool), Some(sanitizer)) if is_on => {
-                let found =
-                    judge.sanitize(&candidate, &sanitizer, &[tool]).map_err(|error| error.to_string())?;
+                let found = judge
+                    .sanitize(&[candidate], &sanitizer, &[tool])
+                    .map_err(|error| error.to_string())?
+                    .remove(0);
                 Ok(if let Sanitized::Errors { .. } = found {
                     Outcome::Blocked(format!("{found:?}"))
                 } else {

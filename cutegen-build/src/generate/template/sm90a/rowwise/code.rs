@@ -3,6 +3,7 @@
 
 mod held;
 mod merge;
+mod resume;
 
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Expr, Index, Kind, Place, ReduceOp};
@@ -14,6 +15,8 @@ use held::Shared;
 
 /// What is filled in.
 pub(super) struct Code {
+    /// The prelude, as short as these values allow.
+    pub(super) prelude: String,
     /// `using Streams = ...` and the tables beside it.
     pub(super) types: String,
     /// `struct Held` and `struct Math`.
@@ -31,10 +34,11 @@ pub(super) struct Code {
 }
 
 /// Prints the math of `rows`.
-pub(super) fn code(plan: &Plan, rows: &Rows) -> Code {
+pub(super) fn code(plan: &Plan, rows: &Rows, prelude: String) -> Code {
     let mut printer = Printer { plan, rows, held: Vec::new() };
     let math = printer.math();
     Code {
+        prelude,
         types: printer.types(),
         math,
         params: params(plan),
@@ -114,10 +118,12 @@ impl Printer<'_> {
             "using Streams = tuple<{streams}>;\nusing Sinks = tuple<{sinks}>;\nusing Ops = tuple<{ops}>;\n\
              using Folds = tuple<{folds}>;                   // over all rows\nconstexpr int LEVELS = {};\nconstexpr int LEVEL[] = {{{levels}}};\n\
              [[maybe_unused]] constexpr bool MERGES = {};    // whether parts of a row do level 1 by themselves\n\
+             [[maybe_unused]] constexpr bool RESUMABLE = {}; // whether outputs go on from what the last level has\n\
              constexpr bool ALONG[] = {{{along}}};                // whether a stream is another one in each row\n\
              constexpr bool USED[LEVELS + 1][{}] = {{{}}};        // by a level of reductions, the last by the sinks",
             self.rows.levels(),
             self.rows.merges().is_some(),
+            self.resumed().is_some(),
             self.rows.streams.len(),
             list(used)
         )
@@ -138,7 +144,7 @@ impl Printer<'_> {
     }
 
     fn math(&mut self) -> String {
-        let (terms, outputs) = (self.terms(), self.outputs());
+        let (terms, outputs, resume) = (self.terms(), self.outputs(), self.resume());
         let (pointers, finish, totals) = (self.pointers(), self.finish(), self.totals());
         let members: String =
             members(self.plan, self.rows).iter().map(|(ty, name)| format!("  {ty} {name};\n")).collect();
@@ -149,7 +155,7 @@ impl Printer<'_> {
         format!(
             "// What all elements of a row share.\nstruct Held {{\n{}}};\n\n\
              // r holds the statistics so far, v the values of the streams at column j.\n\
-             struct Math {{\n{members}{known}{vars}\n{}\n{pointers}\n{}\n{terms}\n{outputs}\n{finish}{totals}{}}};",
+             struct Math {{\n{members}{known}{vars}\n{}\n{pointers}\n{}\n{terms}\n{outputs}\n{resume}\n{finish}{totals}{}}};",
             self.held_members(),
             self.seat(),
             self.prepare(),
@@ -216,8 +222,14 @@ impl Printer<'_> {
     }
 
     fn outputs(&mut self) -> String {
+        let values: Vec<Expr> = self.rows.sinks.iter().map(|(_, value)| value.clone()).collect();
+        self.outputs_of("outputs(", &values)
+    }
+
+    /// A function that gives `values`, one an output along the row.
+    fn outputs_of(&mut self, head: &str, values: &[Expr]) -> String {
         let level = self.rows.levels();
-        let values: Vec<Expr> = self.rows.sinks.iter().map(|(_, value)| self.hoisted(value, level)).collect();
+        let values: Vec<Expr> = values.iter().map(|value| self.hoisted(value, level)).collect();
         let texts: Vec<String> = self
             .rows
             .sinks
@@ -226,7 +238,7 @@ impl Printer<'_> {
             .map(|((access, _), value)| self.stored(access, value))
             .collect();
         format!(
-            "  template <class V, class R>\n  CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, \
+            "  template <class V, class R>\n  CG_DEVICE auto {head}V const& v, R const& r, Held const& held, \
              [[maybe_unused]] int64_t j) const {{\n{}    return cute::make_tuple({});\n  }}\n",
             self.columns_of(&values, "    "),
             texts.join(", ")
@@ -291,14 +303,15 @@ impl Printer<'_> {
         format!("  template <class F>\n  CG_DEVICE void total(F const& f) const {{\n{texts}  }}\n")
     }
 
-    /// Declarations of the column variables that `exprs` name outside of streams.
+    /// Declarations of the column variables that `exprs` name outside of streams and temporaries.
     fn columns_of(&self, exprs: &[Expr], indent: &str) -> String {
         let mut named = Vec::new();
         for expr in exprs {
             expr.visit(&mut |e| {
                 let of_stream =
                     matches!(e, Expr::Load(Place::Tensor(t), index) if self.rows.stream(*t, index).is_some());
-                if !of_stream {
+                let is_held = matches!(e, Expr::Load(Place::Temp(_), _));
+                if !of_stream && !is_held {
                     e.indices().into_iter().for_each(|index| index.vars(&mut named));
                 }
             });

@@ -10,6 +10,9 @@ use crate::print::c::{self, Dialect, literal};
 /// Temporaries from here on stand for what a row holds.
 const HELD: usize = 1 << 32;
 
+/// The temporary that stands for what outputs go on from.
+pub(super) const RESUMED: usize = HELD - 1;
+
 /// One value that all elements of a row share.
 pub(super) struct Shared {
     level: usize,
@@ -65,11 +68,11 @@ impl Printer<'_> {
         }
     }
 
-    fn kind_of(&self, expr: &Expr) -> Kind {
+    pub(super) fn kind_of(&self, expr: &Expr) -> Kind {
         expr.kind(&|place| Dialect::kind(self, place))
     }
 
-    fn is_shared(&self, expr: &Expr) -> bool {
+    pub(super) fn is_shared(&self, expr: &Expr) -> bool {
         expr.free_vars().iter().all(|var| self.rows.rows.contains(var))
     }
 
@@ -87,6 +90,7 @@ impl Dialect for Printer<'_> {
     fn load(&self, place: Place, index: &[Index]) -> String {
         match place {
             Place::Temp(t) if t >= HELD => format!("held.h{}", t - HELD),
+            Place::Temp(RESUMED) => "own".to_owned(),
             Place::Temp(t) => {
                 let at = |reductions: &[Reduced]| reductions.iter().position(|r| r.temp == t);
                 if let Some(f) = at(&self.rows.folds) {
@@ -104,7 +108,7 @@ impl Dialect for Printer<'_> {
 
     fn kind(&self, place: Place) -> Kind {
         match place {
-            Place::Temp(t) if t >= HELD => Kind::Real,
+            Place::Temp(t) if t >= RESUMED => Kind::Real,
             _ => self.plan.schedule.kind(&self.plan.spec, place),
         }
     }
