@@ -33,9 +33,10 @@ impl Printer<'_> {
             |temp: usize| self.rows.reductions.iter().position(|r| r.temp == temp).unwrap_or_default();
         match merge {
             Merge::Exponentials { top } => {
-                // a part of nothing but -inf has NaN for a sum, and adds nothing to a row that has more
+                // a part of nothing but -inf has NaN for a sum, and adds nothing to a row that has more; a sum may
+                // move often, so its exponentials are never the short ones
                 let text =
-                    "      return own == -cg_inf() && own != to ? 0.0f : get<J>(part) * cg_exp(own - to);\n";
+                    "      return own == -cg_inf() && own != to ? 0.0f : get<J>(part) * expf(own - to);\n";
                 (String::new(), format!("get<{}>(r)", position(*top)), text.to_owned())
             }
             Merge::Squares { sum, center } => {
