@@ -333,7 +333,7 @@ fn config(layout: &Layout<'_>, shape: &Shape, unit: i64) -> Config {
         once: shape.once,
         streaming: shape.streaming,
         early: shape.early,
-        whole: shape.home == Home::Registers && layout.length() == Some(shape.capacity()),
+        whole: layout.is_chunks(shape.capacity(), 1),
         producer: false,
         in_l2: shape.beside.is_some(),
         pdl: shape.pdl,

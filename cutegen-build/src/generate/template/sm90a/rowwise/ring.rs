@@ -131,7 +131,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     Some(Point {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,
-        config: config(shape),
+        config: config(layout, shape),
         entries: None,
         contract: contract(plan, layout, shape),
         conditions,
@@ -161,7 +161,8 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
     }
 }
 
-fn config(shape: Shape) -> String {
+fn config(layout: &Layout<'_>, shape: Shape) -> String {
+    let blocks = (layout.range.1 - 1) / (shape.chunk() * shape.slice) + 1;
     let config = Config {
         home: "SHARED",
         vec: shape.vec,
@@ -174,7 +175,7 @@ fn config(shape: Shape) -> String {
         once: true,
         streaming: true,
         early: false,
-        whole: false,
+        whole: layout.is_chunks(shape.chunk(), blocks),
         producer: true,
         in_l2: false,
         pdl: false,

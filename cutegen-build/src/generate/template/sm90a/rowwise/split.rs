@@ -63,7 +63,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     Some(Point {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,
-        config: config(shape),
+        config: config(layout, shape),
         entries: Some(entries(layout, "@COLUMNS@")),
         contract: contract(plan, layout, shape, &blocks),
         conditions,
@@ -81,7 +81,8 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     })
 }
 
-fn config(shape: Shape) -> String {
+fn config(layout: &Layout<'_>, shape: Shape) -> String {
+    let parts = ((layout.range.1 - 1) / shape.part + 1).min(shape.most);
     let config = Config {
         home: "GLOBAL",
         vec: shape.vec,
@@ -94,7 +95,7 @@ fn config(shape: Shape) -> String {
         once: true,
         streaming: true,
         early: false,
-        whole: false,
+        whole: layout.is_chunks(shape.threads * shape.unroll * shape.vec, parts),
         producer: false,
         in_l2: false,
         pdl: false,
