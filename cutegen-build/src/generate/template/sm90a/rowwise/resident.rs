@@ -237,14 +237,15 @@ fn registers(layout: &Layout<'_>, shape: &Shape) -> i64 {
 fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
     let bytes = shape.unroll * shape.vec * layout.kept().iter().sum::<i64>();
     let passes = layout.passes() as i64;
+    let again = passes + i64::from(layout.has_sinks());
     let (kind, in_flight, reads) = match (shape.home, shape.cluster) {
-        (Home::Global, _) if shape.beside.is_some() => ("global memory, again from L2", bytes, passes + 1),
+        (Home::Global, _) if shape.beside.is_some() => ("global memory, again from L2", bytes, again),
         (Home::Registers, 1) => ("registers", bytes, 1),
         (Home::Registers, _) => ("registers of a cluster", bytes, 1),
         // a row's copies are all under way at once
         (Home::Shared, 1) => ("shared memory", 4 * bytes, 1),
         (Home::Shared, _) => ("shared memory of a cluster", 4 * bytes, 1),
-        (Home::Global, _) => ("global memory", bytes, passes + 1),
+        (Home::Global, _) => ("global memory", bytes, again),
     };
     let held = if shape.home == Home::Registers { registers(layout, shape) } else { REGISTERS_APART + 16 };
     let meetings = if shape.threads > 32 { 2 * passes } else { 0 };
