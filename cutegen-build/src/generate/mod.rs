@@ -43,8 +43,10 @@ pub struct Sketch {
     pub registers: i64,
     /// How often the threads of a block wait for one another, for each row or tile.
     pub meetings: i64,
-    /// How often inputs are read, all steps together.
-    pub reads: i64,
+    /// How often inputs are read, all steps together, in percent.
+    pub reads_percent: i64,
+    /// Whether what is read again is still in L2, however much there is in all.
+    pub in_l2: bool,
     /// Steps at the end that move next to nothing.
     pub settling: usize,
 }

@@ -68,9 +68,9 @@ pub fn forecast(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64>
         return None;
     }
     let Cost { bytes, flops } = cost(&plan.spec, &plan.schedule, axes);
-    let again = if bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
+    let again = if sketch.in_l2 || bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
     // what is read more than once, in bytes that take as long
-    let moved = bytes * (1.0 + (sketch.reads as f64 - 1.0) / 2.0 / again);
+    let moved = bytes * (1.0 + (sketch.reads_percent as f64 / 100.0 - 1.0) / 2.0 / again);
     let (steps, settling) =
         candidate.contract.steps.split_at(candidate.contract.steps.len() - sketch.settling);
     let each = Cost { bytes: moved / steps.len() as f64, flops: flops / steps.len() as f64 };

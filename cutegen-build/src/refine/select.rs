@@ -156,7 +156,11 @@ mod tests {
         workloads = [{ m = 16 }, { m = 16384 }]\n";
 
     fn space() -> (Plan, Vec<Candidate>) {
-        let document = spec_file(SOFTMAX, &Default::default());
+        space_of(SOFTMAX)
+    }
+
+    fn space_of(specs: &str) -> (Plan, Vec<Candidate>) {
+        let document = spec_file(specs, &Default::default());
         assert_eq!(document.errors, []);
         let plan = Plan::new(&document.kernels[0], &Target::parse("sm_90a").expect("a target"));
         let space = Templates { toolchain: String::new() }.propose(&plan, &Feedback::default());
@@ -177,6 +181,16 @@ mod tests {
         assert_eq!(names.len(), selected.len());
         let kinds: BTreeSet<&str> = selected.iter().filter_map(|c| Some(c.sketch.as_ref()?.kind)).collect();
         assert!(kinds.len() >= 4, "{kinds:?}");
+    }
+
+    #[test]
+    fn rows_too_long_for_a_block_are_tried_by_way_of_l2() {
+        let (plan, space) = space_of(&SOFTMAX.replace("d = 4096", "d = 131_072"));
+        let selected = select(&plan, &space);
+        let kinds: BTreeSet<&str> = selected.iter().filter_map(|c| Some(c.sketch.as_ref()?.kind)).collect();
+        for kind in ["ring of a block, again from L2", "global memory, again from L2"] {
+            assert!(kinds.contains(kind), "{kinds:?}");
+        }
     }
 
     #[test]

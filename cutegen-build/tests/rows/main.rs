@@ -17,11 +17,13 @@ use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, compare, 
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator};
 use cutegen_build::plan::Plan;
+use cutegen_build::plan::family::Family;
 use cutegen_build::print;
 use cutegen_build::toolchain::{Places, locate};
 use cutegen_spec::contract::{Arg, Initial, Step};
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::int_expr::{DeviceProp, IntExpr};
+use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
 use cutegen_spec::tensor::Role;
 
@@ -35,25 +37,39 @@ const CASES: &[Case] = &[
     ("any_softmax", "reg-x4t256u4q1c4-osd", &[(2, 12), (2, 4096), (1, 16384)]),
     ("any_softmax", "smem-x4t256u4q1c2-osd", &[(2, 4), (1, 4092), (2, 32768)]),
     ("any_softmax", "read-x1t256u8q1c1-osd", &[(2, 1), (2, 4095), (1, 4097), (1, 32769)]),
+    ("any_softmax", "read-x4t1024u4q1c1b1-osd", &[(2, 4), (3, 65536), (1, 20000)]),
     ("any_softmax", "split-x1t512u8p16384m528", &[(2, 37), (2, 40001)]),
     ("any_softmax", "ring-x4t256u2k13n26", &[(2, 64), (3, 65536), (5, 20000)]),
+    ("any_softmax", "ring-x4t512u2k32n13h8", &[(2, 64), (6, 65536), (1, 131_072), (5, 20000)]),
     ("bf16_softmax", "reg-x8t128u4q1c1-osd", &[(3, 8), (2, 1000), (2, 4096)]),
     ("bf16_softmax", "read-x8t256u4q1c1-osd", &[(1, 4096)]),
     ("f16_softmax", "reg-x8t128u4q1c1-osd", &[(3, 8), (2, 1000)]),
+    ("long_softmax", "smem-x8t512u4q1c4-osd", &[(2, 131_072)]),
+    ("long_softmax", "read-x8t1024u4q1c1b1-osd", &[(4, 131_072)]),
+    ("long_softmax", "split-x8t256u4p8192m1024", &[(4, 131_072)]),
+    ("long_softmax", "ring-x8t512u2k8n13", &[(2, 131_072)]),
+    ("long_softmax", "ring-x8t512u2k16n13h8", &[(5, 131_072)]),
     ("any_layer_norm", "reg-x8t128u4q1c1-oswd", &[(3, 8), (2, 1000), (2, 4096)]),
     ("any_layer_norm", "smem-x8t512u2q1c1-osd", &[(2, 4096), (1, 32768)]),
     ("any_layer_norm", "split-x8t256u4p8192m1024", &[(3, 8), (2, 40000)]),
+    ("any_layer_norm", "read-x8t512u4q1c1b2-osd", &[(3, 8), (2, 65536)]),
     ("any_layer_norm", "ring-x8t512u2k8n13", &[(3, 32), (3, 131072)]),
+    ("any_layer_norm", "ring-x8t256u2k32n13h8b2", &[(3, 32), (9, 65536), (1, 131_072)]),
+    ("any_length", "read-x8t1024u4q1c1b1-osd", &[(2, 8), (2, 65536)]),
+    ("any_length", "ring-x8t512u2k16n13h8", &[(1, 32), (5, 131_072)]),
     ("add_rms_norm_fp8", "reg-x8t128u4q1c1-oswd", &[(3, 8), (2, 4088)]),
     ("add_rms_norm_fp8", "reg-x1t128u16q1c1-osd", &[(2, 7), (2, 1023)]),
     ("quantise_blocks", "reg-x8t8u2q16c1-osd", &[(3, 2048)]),
     ("quantise_int8", "reg-x8t64u4q2c1-osd", &[(3, 2048), (1, 8)]),
     ("quantise_int8", "read-x8t256u4q1c1-osd", &[(1, 16384)]),
     ("gated_norm", "reg-x8t128u4q1c1-osd", &[(3, 1024), (1, 4096)]),
+    ("gated_norm", "ring-x8t512u1k4n13", &[(1, 8), (9, 16384), (5, 4096)]),
     ("gated_norm", "read-x1t256u8q1c1-osd", &[(2, 37), (1, 4099)]),
     ("argmax", "reg-x4t256u4q1c2-osd", &[(3, 4), (2, 8192)]),
     ("argmax", "split-x4t512u4p16384m264", &[(2, 4), (2, 65536)]),
+    ("argmax", "ring-x4t512u2k32n13h0", &[(2, 4), (6, 65536)]),
     ("cross_entropy_rows", "reg-x8t256u4q1c1-osd", &[(3, 8), (2, 8192)]),
+    ("cross_entropy_rows", "ring-x8t512u2k16n13h0", &[(3, 32), (6, 65536)]),
     ("group_norm", "reg-x4t8u8q16c1-osd", &[(3, 16), (1, 16)]),
     ("masked_loss", "split-x4t256u4p8192m1024", &[(64, 2048), (1, 4)]),
     ("masked_loss", "read-x1t1024u8q1c1-osd", &[(7, 1), (3, 37)]),
@@ -88,6 +104,40 @@ const DISTRIBUTIONS: [Distribution; 5] = [
     Distribution::Specials,
     Distribution::Integers,
 ];
+
+/// What inputs hold.
+#[derive(Clone, Copy, Debug)]
+enum Contents {
+    Drawn(Distribution),
+    /// Rows of the first input are, in turn, nothing but -inf; -inf up to the half; -inf up to the last element; and
+    /// larger from element to element, so that the largest seen so far never stays.
+    Edges,
+}
+
+impl Contents {
+    fn of(self, spec: &KernelSpec, axes: &[i64]) -> Result<Vec<Option<Vec<u8>>>, String> {
+        let distribution = if let Contents::Drawn(drawn) = self { drawn } else { Distribution::Normal };
+        let mut held = contents(spec, 7, axes, distribution).map_err(|error| error.to_string())?;
+        if let (Contents::Edges, Some(bytes)) = (self, &mut held[0]) {
+            let (dtype, columns) = (spec.tensors[0].dtype, axes[1] as usize);
+            for at in 0..axes[0] as usize * columns {
+                let (row, col) = (at / columns, at % columns);
+                let least = [columns, columns / 2, columns - 1, 0][row % 4];
+                let rising = 8.0 * col as f64 / columns as f64;
+                let value = if row % 4 == 3 { rising } else { element::read(dtype, bytes, at) };
+                element::write(dtype, bytes, at, if col < least { f64::NEG_INFINITY } else { value });
+            }
+        }
+        Ok(held)
+    }
+}
+
+/// For rows whose statistics merge, which are matrices here.
+fn edges(plan: &Plan) -> Option<Contents> {
+    let merges = matches!(&plan.family, Family::Rowwise { rows: Some(rows), .. } if rows.merges().is_some());
+    let is_matrix = plan.spec.tensors[0].dims.len() == 2 && plan.spec.tensors[0].dtype.is_float();
+    (merges && is_matrix).then_some(Contents::Edges)
+}
 
 /// Blocks of a resident launch at a time, in place of a device's multiprocessors.
 const MULTIPROCESSORS: i64 = 4;
@@ -166,11 +216,12 @@ fn run(
     let reference = objects::shared(&print::reference::print(plan), objects::REFERENCE)?;
     let reference = Reference::load(&reference).map_err(|error| error.to_string())?;
     build::build(&candidate, &folder, headers)?;
+    let contents = DISTRIBUTIONS.into_iter().map(Contents::Drawn).chain(edges(plan));
     let mut share = 0.0_f64;
-    for shape in *shapes {
-        for distribution in DISTRIBUTIONS {
-            let at = judged(plan, &candidate, &reference, &folder, *shape, distribution);
-            share = share.max(at.map_err(|reason| format!("{shape:?}, {distribution}: {reason}"))?);
+    for drawn in contents {
+        for shape in *shapes {
+            let at = judged(plan, &candidate, &reference, &folder, *shape, drawn);
+            share = share.max(at.map_err(|reason| format!("{shape:?}, {drawn:?}: {reason}"))?);
         }
     }
     Ok(share)
@@ -208,7 +259,7 @@ fn judged(
     reference: &Reference,
     folder: &Path,
     shape: (i64, i64),
-    distribution: Distribution,
+    drawn: Contents,
 ) -> Result<f64, String> {
     let spec = &plan.spec;
     let mut ranged = [shape.0, shape.1].into_iter();
@@ -220,7 +271,7 @@ fn judged(
     if !candidate.eligibility.holds(&axes, &vec![0; spec.tensors.len()]) {
         return Err(format!("not eligible: {}", candidate.eligibility));
     }
-    let held = contents(spec, 7, &axes, distribution).map_err(|error| error.to_string())?;
+    let held = drawn.of(spec, &axes)?;
     let scalars = vec![ScalarValue::F32(1e-5_f32.to_bits()); spec.scalars.len()];
     let outputs: Vec<usize> =
         (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role == Role::Output).collect();

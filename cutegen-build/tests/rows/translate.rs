@@ -29,7 +29,6 @@ const NAMES: &[(&str, &str)] = &[
     ("set_barrier_transaction_bytes(", "emu_arrive_with("),
     ("arrive_barrier(", "emu_arrive("),
     ("wait_barrier(", "emu_wait("),
-    ("SM90_BULK_COPY_G2S::copy(", "emu_bulk_copy("),
 ];
 
 /// Instructions by how they begin, and the statement that means the same in the scope where it stands.
@@ -46,6 +45,8 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ),
     ("cvt.rn.satfinite.e4m3x2", "both = uint16_t(emu_f8(lo, 3, 7, 0x7e) | emu_f8(hi, 3, 7, 0x7e) << 8)"),
     ("cvt.rn.satfinite.e5m2x2", "both = uint16_t(emu_f8(lo, 2, 15, 0x7b) | emu_f8(hi, 2, 15, 0x7b) << 8)"),
+    ("createpolicy.", "policy = 0"),
+    ("cp.async.bulk.shared::cluster", "emu_bulk_copy(from, &full, to, bytes)"),
     ("griddepcontrol.", "(void)0"),
     ("fence.mbarrier_init", "(void)0"),
     ("bar.sync 1", "emu_sync_named()"),

@@ -159,7 +159,8 @@ fn candidate(
             in_flight,
             registers: 16 + in_flight / 4 + width * point.unroll,
             meetings: 0,
-            reads: 1,
+            reads_percent: 100,
+            in_l2: false,
             settling: 0,
         }),
     })

@@ -26,10 +26,15 @@ use crate::plan::family::Rows;
 
 const ROWS: &str = include_str!("rows.cuh.in");
 const BLOCK: &str = include_str!("block.cuh.in");
+const ONLINE: &str = include_str!("online.cuh.in");
 const ACROSS: &str = include_str!("across.cuh.in");
 
 /// Bytes of shared memory for rows; the rest of a multiprocessor's 227 KB is for statistics and barriers.
 const SMEM_MAX: i64 = 212 * 1024;
+
+/// Bytes that a multiprocessor may read a second time from L2: half of what is on its way there, and all
+/// multiprocessors' together about what L2 holds.
+const AGAIN_MAX: i64 = 640 * 1024;
 
 /// A point of a template's space, filled in.
 struct Point {
@@ -91,6 +96,7 @@ fn source(plan: &Plan, code: &Code, point: &Point, fold: &fold::Text) -> String 
         ("PRELUDE", &code.prelude),
         ("ROWS", &rows),
         ("BLOCK", BLOCK),
+        ("ONLINE", ONLINE),
         ("ACROSS", ACROSS),
         ("FOLD", fold.parameter),
         ("PARAMS", &code.params),
@@ -131,6 +137,8 @@ struct Config {
     /// Every thread has all its vectors.
     whole: bool,
     producer: bool,
+    /// What is read again is asked to stay in L2 until it is.
+    in_l2: bool,
     /// Begins while the last kernel ends.
     pdl: bool,
 }
@@ -155,8 +163,8 @@ impl Config {
             "constexpr Row ROW = Row::{};\n{numbers}constexpr Load LOAD = Load::{load};\n\
              [[maybe_unused]] constexpr Store STORE = Store::{store};\nconstexpr bool EARLY = {};\n\
              constexpr bool WHOLE = {};\nconstexpr bool HAS_PRODUCER = {};\n\
-             [[maybe_unused]] constexpr bool PDL = {};",
-            self.home, self.early, self.whole, self.producer, self.pdl
+             constexpr bool IN_L2 = {};\n[[maybe_unused]] constexpr bool PDL = {};",
+            self.home, self.early, self.whole, self.producer, self.in_l2, self.pdl
         )
     }
 }

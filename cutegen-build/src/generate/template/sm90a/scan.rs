@@ -98,7 +98,8 @@ impl Scan {
                 in_flight: point.vec_bytes.unwrap_or(4) * point.unroll,
                 registers: 32 + 2 * width * point.unroll,
                 meetings: if point.warps > 1 { 2 } else { 0 },
-                reads: if point.chunk.is_some() { 2 } else { 1 },
+                reads_percent: if point.chunk.is_some() { 200 } else { 100 },
+                in_l2: false,
                 settling: 0,
             }),
         })

@@ -215,7 +215,8 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         in_flight: in_flight(layout, shape),
         registers: registers(layout, shape),
         meetings: if shape.split() > 1 { 2 * levels } else { 0 },
-        reads,
+        reads_percent: 100 * reads,
+        in_l2: false,
         settling: usize::from(shape.parts.is_some() && !layout.has_sinks()),
     }
 }

@@ -41,6 +41,11 @@ impl<'a> Layout<'a> {
         constant(&self.plan.spec, &self.columns)
     }
 
+    /// Whether every row is nothing but whole chunks of so many elements for each of `blocks`.
+    pub(super) fn is_chunks(&self, chunk: i64, blocks: i64) -> bool {
+        self.length().is_some_and(|length| length % (chunk * blocks) == 0)
+    }
+
     fn dtype(&self, access: &Access) -> DType {
         self.plan.spec.tensors[access.tensor].dtype
     }

@@ -4,7 +4,7 @@ use cutegen_spec::contract::{Contract, Step};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
-use super::{Config, Point, SMEM_MAX, op};
+use super::{AGAIN_MAX, Config, Point, SMEM_MAX, op};
 use crate::generate::{ENTRY, Sketch};
 use crate::plan::Plan;
 use crate::plan::family::Lie;
@@ -14,6 +14,8 @@ const TEMPLATE: &str = include_str!("../rowwise.cu.in");
 
 /// Barriers of a block, one a chunk.
 const STAGES: i64 = 64;
+/// Bytes of shared memory of a multiprocessor.
+const SMEM: i64 = 228 * 1024;
 /// Registers of a multiprocessor.
 const REGISTERS: i64 = 65536;
 /// What a thread needs besides fragments and values.
@@ -52,6 +54,8 @@ struct Shape {
     early: bool,
     /// Begins while the last kernel ends.
     pdl: bool,
+    /// Blocks of a multiprocessor at most, so that L2 holds the rows in flight; as many as fit where there is none.
+    beside: Option<i64>,
 }
 
 impl Shape {
@@ -67,6 +71,7 @@ impl Shape {
             .collect();
         let shape =
             format!("{home}-x{}t{}u{}q{}c{}", self.vec, self.threads, self.unroll, self.rows, self.cluster);
+        let shape = self.beside.map_or(shape.clone(), |beside| format!("{shape}b{beside}"));
         if flags.is_empty() { shape } else { format!("{shape}-{flags}") }
     }
 
@@ -102,6 +107,7 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
         streaming: true,
         early: false,
         pdl: true,
+        beside: None,
     };
     let mut all = Vec::new();
     in_registers(layout, base, &mut all);
@@ -125,6 +131,12 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
     {
         all.push(Shape { home: Home::Global, vec, threads, unroll, ..base });
     }
+    for (threads, unroll, beside) in [(1024, 4, 1), (512, 4, 2)] {
+        let shape = Shape { home: Home::Global, threads, unroll, beside: Some(beside), ..base };
+        if is_worth_l2(layout, beside) {
+            all.push(shape);
+        }
+    }
     all
 }
 
@@ -134,6 +146,15 @@ fn is_worth_shared(layout: &Layout<'_>, shape: &Shape) -> bool {
     layout.is_whole()
         && slice * layout.kept().iter().sum::<i64>() >= 4096
         && slice >= shape.threads * shape.vec
+}
+
+/// Rows that are too long for other homes, and few enough at a time for L2.
+fn is_worth_l2(layout: &Layout<'_>, beside: i64) -> bool {
+    let row = layout.range.1.saturating_mul(layout.kept().iter().sum::<i64>());
+    layout.passes() == 1
+        && layout.has_sinks()
+        && row >= SMEM_MAX / 4
+        && row.saturating_mul(beside) <= AGAIN_MAX
 }
 
 fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
@@ -216,24 +237,39 @@ fn registers(layout: &Layout<'_>, shape: &Shape) -> i64 {
 fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
     let bytes = shape.unroll * shape.vec * layout.kept().iter().sum::<i64>();
     let passes = layout.passes() as i64;
+    let again = passes + i64::from(layout.has_sinks());
     let (kind, in_flight, reads) = match (shape.home, shape.cluster) {
+        (Home::Global, _) if shape.beside.is_some() => ("global memory, again from L2", bytes, again),
         (Home::Registers, 1) => ("registers", bytes, 1),
         (Home::Registers, _) => ("registers of a cluster", bytes, 1),
         // a row's copies are all under way at once
         (Home::Shared, 1) => ("shared memory", 4 * bytes, 1),
         (Home::Shared, _) => ("shared memory of a cluster", 4 * bytes, 1),
-        (Home::Global, _) => ("global memory", bytes, passes + 1),
+        (Home::Global, _) => ("global memory", bytes, again),
     };
     let held = if shape.home == Home::Registers { registers(layout, shape) } else { REGISTERS_APART + 16 };
     let meetings = if shape.threads > 32 { 2 * passes } else { 0 };
-    Sketch { kind, in_flight, registers: held, meetings, reads, settling: 0 }
+    Sketch {
+        kind,
+        in_flight,
+        registers: held,
+        meetings,
+        reads_percent: 100 * reads,
+        in_l2: shape.beside.is_some(),
+        settling: 0,
+    }
 }
 
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let shared = shape.home == Home::Shared;
     let unit = if shared { shape.vec.max(16) } else { shape.vec };
     let mut conditions = layout.vectors(shape.vec, shared)?;
-    let smem = if shared { smem(layout, &shape, unit) } else { IntExpr::Const(0) };
+    let smem = match shape.beside {
+        _ if shared => smem(layout, &shape, unit),
+        // nobody uses it, but no more blocks fit
+        Some(beside) => IntExpr::Const(SMEM / (beside + 1)),
+        None => IntExpr::Const(0),
+    };
     match shape.home {
         Home::Registers => conditions.extend(layout.at_most(layout.columns.clone(), shape.capacity())?),
         Home::Shared => {
@@ -298,8 +334,9 @@ fn config(layout: &Layout<'_>, shape: &Shape, unit: i64) -> Config {
         once: shape.once,
         streaming: shape.streaming,
         early: shape.early,
-        whole: shape.home == Home::Registers && layout.length() == Some(shape.capacity()),
+        whole: layout.is_chunks(shape.capacity(), 1),
         producer: false,
+        in_l2: shape.beside.is_some(),
         pdl: shape.pdl,
     }
 }

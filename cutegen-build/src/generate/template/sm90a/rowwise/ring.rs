@@ -1,10 +1,11 @@
-//! The space of `rowwise_ring.cu.in`: one resident launch, all blocks on a few rows, a ring of chunks in each.
+//! The space of `rowwise_ring.cu.in`: one resident launch, all blocks on a few rows or each on one, a ring of chunks in
+//! each.
 
 use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
 
 use super::layout::Layout;
-use super::{Config, Point, SMEM_MAX, op};
+use super::{AGAIN_MAX, Config, Point, SMEM_MAX, op};
 use crate::generate::{ENTRY, Sketch};
 use crate::plan::Plan;
 use crate::print;
@@ -14,7 +15,10 @@ const TEMPLATE: &str = include_str!("../rowwise_ring.cu.in");
 /// Multiprocessors of an H200: a row's blocks are resident at once, one on each.
 const MULTIPROCESSORS: i64 = 132;
 
-/// One point: `ring-x4t512u2k8n13`.
+/// What is worth a ring: shorter rows are better held in registers.
+const WORTH: i64 = 32 * 1024;
+
+/// One point: `ring-x4t512u2k8n13`; `h8` where only 8 chunks of a slice are held, `b2` with two blocks beside each other.
 #[derive(Clone, Copy)]
 struct Shape {
     vec: i64,
@@ -22,13 +26,20 @@ struct Shape {
     unroll: i64,
     /// Chunks of a block's slice of a row.
     slice: i64,
+    /// Of these what stays until it is written; the others are read again.
+    held: i64,
     /// Chunks of the ring.
     stages: i64,
+    /// Blocks of a multiprocessor; one, where blocks share a row.
+    beside: i64,
 }
 
 impl Shape {
     fn name(&self) -> String {
-        format!("ring-x{}t{}u{}k{}n{}", self.vec, self.threads, self.unroll, self.slice, self.stages)
+        let held = if self.held < self.slice { format!("h{}", self.held) } else { String::new() };
+        let beside = if self.beside > 1 { format!("b{}", self.beside) } else { String::new() };
+        let Shape { vec, threads, unroll, slice, stages, .. } = self;
+        format!("ring-x{vec}t{threads}u{unroll}k{slice}n{stages}{held}{beside}")
     }
 
     fn chunk(&self) -> i64 {
@@ -39,6 +50,11 @@ impl Shape {
     fn blocks(&self, layout: &Layout<'_>) -> IntExpr {
         op(IntOp::CeilDiv, layout.columns.clone(), self.chunk() * self.slice)
     }
+
+    /// Whether a row of any length has one block.
+    fn is_alone(&self, layout: &Layout<'_>) -> bool {
+        layout.range.1 <= self.chunk() * self.slice
+    }
 }
 
 /// Every legal point.
@@ -46,20 +62,67 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
     if !layout.is_whole() || layout.folds() > 0 {
         return Vec::new();
     }
-    let vec = (16 / layout.widest()).max(1);
-    let bytes: i64 = layout.kept().iter().sum();
-    let mut points = Vec::new();
-    for (threads, chunk_bytes) in [(512, 16384), (256, 8192)] {
-        let unroll = chunk_bytes / (threads * vec * bytes);
-        let stages = SMEM_MAX / chunk_bytes;
-        for slice in [stages / 2, stages * 5 / 8, stages - 1] {
-            let shape = Shape { vec, threads, unroll, slice, stages };
-            if (1..=8).contains(&unroll) && layout.range.1 > shape.chunk() * slice {
-                points.extend(point(plan, layout, shape));
-            }
-        }
+    let mut shapes = shared(layout);
+    if layout.range.1.saturating_mul(bytes(layout)) >= WORTH {
+        shapes.extend(alone(layout));
     }
-    points
+    shapes.into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
+}
+
+/// Bytes of an element in the ring.
+fn bytes(layout: &Layout<'_>) -> i64 {
+    layout.kept().iter().sum::<i64>().max(1)
+}
+
+/// A ring of such chunks, where a thread has a few vectors of one.
+fn ring(layout: &Layout<'_>, threads: i64, chunk_bytes: i64, beside: i64) -> Option<Shape> {
+    let vec = (16 / layout.widest()).max(1);
+    let unroll = chunk_bytes / (threads * vec * bytes(layout));
+    let stages = SMEM_MAX / beside / chunk_bytes;
+    let shape = Shape { vec, threads, unroll, slice: stages, held: stages, stages, beside };
+    (1..=8).contains(&unroll).then_some(shape)
+}
+
+/// Slices that fit into the ring, of rows that do not.
+fn shared(layout: &Layout<'_>) -> Vec<Shape> {
+    let rings = [(512, 16384), (256, 8192)].into_iter().filter_map(|(t, bytes)| ring(layout, t, bytes, 1));
+    let slices = |shape: Shape| {
+        [shape.stages / 2, shape.stages * 5 / 8, shape.stages - 1].map(|slice| Shape {
+            slice,
+            held: held(layout, slice, slice),
+            ..shape
+        })
+    };
+    rings.flat_map(slices).filter(|shape| !shape.is_alone(layout)).collect()
+}
+
+/// The longest slices: whole rows, where they or what is left of them for a second time are not too long.
+fn alone(layout: &Layout<'_>) -> Vec<Shape> {
+    let rings = [(512, 16384, 1), (512, 32768, 1), (256, 8192, 2), (256, 16384, 2)];
+    let rings = rings.into_iter().filter_map(|(threads, bytes, beside)| ring(layout, threads, bytes, beside));
+    rings.filter_map(|shape| longest(layout, shape)).collect()
+}
+
+/// A slice of the whole row, if the ring has room beside it for half of the next; else a longer one than the ring,
+/// where one pass gives all statistics, of the row or of an equal part of it.
+fn longest(layout: &Layout<'_>, shape: Shape) -> Option<Shape> {
+    let all = layout.range.1 / shape.chunk() + i64::from(layout.range.1 % shape.chunk() != 0);
+    if all * 3 / 2 <= shape.stages {
+        return Some(Shape { slice: all, held: held(layout, all, all), ..shape });
+    }
+    let most = shape.stages * 5 / 8;
+    let again = AGAIN_MAX / shape.beside / (shape.chunk() * bytes(layout));
+    let slices = [1, 2, 4, 8].map(|parts| (all + parts - 1) / parts);
+    // blocks that share rows are alone on their multiprocessors
+    let slices = slices.into_iter().take(if shape.beside > 1 { 1 } else { 4 });
+    let slice = slices.into_iter().find(|slice| slice - most <= again)?;
+    let is_worth = layout.passes() == 1 && slice > shape.stages;
+    is_worth.then(|| Shape { slice, held: held(layout, slice, most), ..shape })
+}
+
+/// Nothing stays where nothing is written along a row and one pass gives all statistics.
+fn held(layout: &Layout<'_>, slice: i64, most: i64) -> i64 {
+    if layout.has_sinks() || layout.passes() > 1 { slice.min(most) } else { 0 }
 }
 
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
@@ -68,24 +131,38 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     Some(Point {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,
-        config: config(shape),
+        config: config(layout, shape),
         entries: None,
         contract: contract(plan, layout, shape),
         conditions,
         tile: shape.chunk() * shape.slice,
         side: None,
-        sketch: Sketch {
-            kind: "ring",
-            in_flight: shape.stages * shape.unroll * shape.vec * layout.kept().iter().sum::<i64>() / 2,
-            registers: 64,
-            meetings: 2 * layout.levels() as i64,
-            reads: 1,
-            settling: 0,
-        },
+        sketch: sketch(layout, shape),
     })
 }
 
-fn config(shape: Shape) -> String {
+fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
+    let passes = layout.passes() as i64;
+    let again = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
+    let (kind, meetings) = match (shape.is_alone(layout), again > 0) {
+        (false, _) => ("ring", 2 * passes),
+        // the next rows come while a block's threads meet
+        (true, false) => ("ring of a block", 0),
+        (true, true) => ("ring of a block, again from L2", 0),
+    };
+    Sketch {
+        kind,
+        in_flight: shape.stages * shape.unroll * shape.vec * bytes(layout) / 2,
+        registers: 64,
+        meetings,
+        reads_percent: 100 + again,
+        in_l2: again > 0,
+        settling: 0,
+    }
+}
+
+fn config(layout: &Layout<'_>, shape: Shape) -> String {
+    let blocks = (layout.range.1 - 1) / (shape.chunk() * shape.slice) + 1;
     let config = Config {
         home: "SHARED",
         vec: shape.vec,
@@ -98,17 +175,24 @@ fn config(shape: Shape) -> String {
         once: true,
         streaming: true,
         early: false,
-        whole: false,
+        whole: layout.is_chunks(shape.chunk(), blocks),
         producer: true,
+        in_l2: false,
         pdl: false,
     };
-    format!("{}\nconstexpr int SLICE_CHUNKS = {};", config.lines(), shape.slice)
+    format!(
+        "{}\nconstexpr int SLICE_CHUNKS = {};\nconstexpr int KEPT_CHUNKS = {};",
+        config.lines(),
+        shape.slice,
+        shape.held
+    )
 }
 
 fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Contract {
     let one = || IntExpr::Const(1);
     let blocks = shape.blocks(layout);
-    let groups = IntExpr::op(IntOp::Div, IntExpr::Device(DeviceProp::SmCount), blocks.clone());
+    let places = op(IntOp::Mul, IntExpr::Device(DeviceProp::SmCount), shape.beside);
+    let groups = IntExpr::op(IntOp::Div, places, blocks.clone());
     let groups = IntExpr::op(IntOp::Min, op(IntOp::Max, groups, 1), layout.count.clone());
     let step = Step {
         entry: ENTRY.to_owned(),
@@ -118,9 +202,11 @@ fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Contract {
         smem: IntExpr::Const(shape.stages * shape.chunk() * layout.kept().iter().sum::<i64>()),
         args: print::all_args(&plan.spec, 2),
         pdl: false,
-        co_resident: true,
+        co_resident: !shape.is_alone(layout),
     };
-    let rows = || layout.count.clone();
+    // one block that has the row meets no other
+    let met = op(IntOp::Min, op(IntOp::Sub, blocks.clone(), 1), 1);
+    let rows = || IntExpr::op(IntOp::Mul, layout.count.clone(), met.clone());
     let partial = op(IntOp::Mul, IntExpr::op(IntOp::Mul, rows(), blocks), 8 * layout.statistics());
     let counters = op(IntOp::Mul, rows(), 4 * layout.levels() as i64);
     let workspace = vec![

@@ -63,7 +63,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     Some(Point {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,
-        config: config(shape),
+        config: config(layout, shape),
         entries: Some(entries(layout, "@COLUMNS@")),
         contract: contract(plan, layout, shape, &blocks),
         conditions,
@@ -74,13 +74,15 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
             in_flight: shape.unroll * shape.vec * layout.kept().iter().sum::<i64>(),
             registers: 48,
             meetings: 2,
-            reads: layout.passes() as i64 + i64::from(layout.has_sinks()),
+            reads_percent: 100 * (layout.passes() as i64 + i64::from(layout.has_sinks())),
+            in_l2: false,
             settling: usize::from(!layout.has_sinks()),
         },
     })
 }
 
-fn config(shape: Shape) -> String {
+fn config(layout: &Layout<'_>, shape: Shape) -> String {
+    let parts = ((layout.range.1 - 1) / shape.part + 1).min(shape.most);
     let config = Config {
         home: "GLOBAL",
         vec: shape.vec,
@@ -93,8 +95,9 @@ fn config(shape: Shape) -> String {
         once: true,
         streaming: true,
         early: false,
-        whole: false,
+        whole: layout.is_chunks(shape.threads * shape.unroll * shape.vec, parts),
         producer: false,
+        in_l2: false,
         pdl: false,
     };
     format!(
