@@ -4,7 +4,7 @@
 
 mod times;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::time::Instant;
 
@@ -109,8 +109,8 @@ pub(super) struct Finals<'a> {
 }
 
 impl Finals<'_> {
-    /// The whole gate for the naive kernel and for the teams, best first, until one has won that no other comes near; the
-    /// fastest that passes is the answer.
+    /// The whole gate for the naive kernel and for the teams, best first, until one has won that no other comes near and
+    /// that compute-sanitizer has nothing against; the fastest of those is the answer.
     pub(super) fn choose(
         &mut self,
         naive: &Compiled,
@@ -125,32 +125,53 @@ impl Finals<'_> {
         let judged = judged?;
         let attempts =
             attempts.unwrap_or_else(|_| Err(SearchError::Judge("its compiler panicked".to_owned())))?;
+        let mut waiting = VecDeque::from(self.compiled_again(teams, attempts, events));
+        let (mut winner, mut seen_of_naive) = (Vec::new(), None);
+        while winner.is_empty() && !waiting.is_empty() {
+            let passed = self.passed(naive, &mut waiting, events)?;
+            winner = self.first_clean(passed, (naive, &mut seen_of_naive), events)?;
+        }
+        let seen = match seen_of_naive {
+            None => self.sanitized([naive])?.pop(),
+            seen => seen,
+        };
+        let sanitizer =
+            seen.transpose().map_err(|errors| self.ours(&Outcome::Blocked(errors)))?.unwrap_or_default();
+        winner.push((naive.clone(), Some(Judged { sanitizer, ..judged })));
+        Ok(Found { variants: winner })
+    }
+
+    /// Judges those that wait until one has won that no other comes near: those that passed and are faster than what they
+    /// must beat, fastest first.
+    fn passed(
+        &mut self,
+        naive: &Compiled,
+        waiting: &mut VecDeque<Team>,
+        events: &mut dyn Reporter,
+    ) -> Result<Vec<(Vec<Compiled>, Judged)>, SearchError> {
         let naive_gate = naive.for_gate(self.folder)?;
-        let mut passed: Vec<(&[Compiled], Judged)> = Vec::new();
-        let (mut said, mut won) = (BTreeSet::new(), 0.0_f64);
-        let teams = self.compiled_again(teams, attempts, events);
-        for Team { members: team, ranked } in &teams {
-            if won > ranked * CLOSE {
-                break;
-            }
+        let (mut passed, mut said, mut won) = (Vec::new(), BTreeSet::new(), 0.0_f64);
+        while let Some(Team { members: team, ranked }) =
+            waiting.pop_front_if(|next| won <= next.ranked * CLOSE)
+        {
             let began = Instant::now();
-            let found = self.judge_team(team, Some(&naive_gate))?;
+            let found = self.judge_team(&team, Some(&naive_gate))?;
             let told = match &found {
                 Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
                 Err(outcome) => outcome.to_string(),
             };
-            self.tell(team, told, began, events);
+            self.tell(&team, told, began, events);
             let Ok(found) = found else { continue };
             for text in found.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
             }
             if times::wins(&found.timings, self.plan.spec.min_speedup) {
                 passed.push((team, found));
-                won = won.max(*ranked);
+                won = won.max(ranked);
             }
         }
         passed.sort_by(|(_, a), (_, b)| b.speedup().total_cmp(&a.speedup()));
-        Ok(Found { variants: self.first_clean(passed, (naive, judged), events)? })
+        Ok(passed)
     }
 
     fn judge_naive(&mut self, naive: &Compiled, events: &mut dyn Reporter) -> Result<Judged, SearchError> {
@@ -188,41 +209,32 @@ impl Finals<'_> {
         again
     }
 
-    /// The first that compute-sanitizer has nothing against, each member with its own part of what was judged, and the
-    /// naive kernel behind it.
+    /// The first that compute-sanitizer has nothing against, each member with its own part of what was judged; empty where
+    /// it has something against each.
     fn first_clean(
         &mut self,
-        passed: Vec<(&[Compiled], Judged)>,
-        (naive, own): (&Compiled, Judged),
+        passed: Vec<(Vec<Compiled>, Judged)>,
+        (naive, seen_of_naive): (&Compiled, &mut Option<Result<String, String>>),
         events: &mut dyn Reporter,
     ) -> Result<Vec<(Compiled, Option<Judged>)>, SearchError> {
-        let (mut clean, mut seen_of_naive) = (Vec::new(), None);
         for (team, judged) in passed {
             let began = Instant::now();
             // the naive kernel is looked at beside the first team
             let beside = seen_of_naive.is_none().then_some(naive);
             let mut seen = self.sanitized(team.iter().chain(beside))?;
-            seen_of_naive = seen_of_naive.or_else(|| seen.pop());
+            *seen_of_naive = seen_of_naive.take().or_else(|| seen.pop());
             match seen.into_iter().collect::<Result<Vec<String>, String>>() {
                 Ok(sanitizers) => {
                     let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| {
                         let timings = judged.timings.iter().filter(|timed| timed.member == at).cloned();
                         Judged { sanitizer, timings: timings.collect(), ..judged.clone() }
                     });
-                    clean = team.iter().cloned().zip(own.map(Some)).collect();
-                    break;
+                    return Ok(team.iter().cloned().zip(own.map(Some)).collect());
                 }
-                Err(errors) => self.tell(team, Outcome::Blocked(errors).to_string(), began, events),
+                Err(errors) => self.tell(&team, Outcome::Blocked(errors).to_string(), began, events),
             }
         }
-        let seen = match seen_of_naive {
-            None => self.sanitized([naive])?.pop(),
-            seen => seen,
-        };
-        let sanitizer =
-            seen.transpose().map_err(|errors| self.ours(&Outcome::Blocked(errors)))?.unwrap_or_default();
-        clean.push((naive.clone(), Some(Judged { sanitizer, ..own })));
-        Ok(clean)
+        Ok(Vec::new())
     }
 
     /// What compute-sanitizer says of each.
