@@ -9,7 +9,13 @@
 // arithmetic must stay below about 13 instructions per 2 bytes moved.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
-#include <cute/tensor.hpp>
+//
+// Includes stand here and nowhere else, so that all candidates begin with the same ones and a search reads them once. Not
+// <cute/tensor.hpp> nor <cute/atom/copy_atom.hpp>: these bring the MMAs of every architecture.
+#include <cute/tensor_impl.hpp>
+#include <cute/atom/copy_traits.hpp>
+#include <cute/arch/cluster_sm90.hpp>
+#include <cute/arch/copy_sm90_tma.hpp>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -18,10 +24,14 @@
 
 namespace {
 
-// Every output is bf16, and no sum follows sigmoid, silu or gelu_tanh. Rounding to 8 bits hides 2^-16 of the value, 128
-// float ulps: so much is left where the slack is smallest, at the tie just above a power of two. So exponentials may be
-// the hardware's.
+// Every output is of 8 bits or fewer, and what sigmoid, silu, gelu, gelu_tanh and tanh give is a factor. Rounding to 8 hides
+// 2^-16 of the value, 128 float ulps: so much is left where the slack is smallest, at the tie just above a power of two. So
+// exponentials may be the hardware's, and functions short: a 16-bit element has 27 instructions while its bytes are moved.
 constexpr bool NARROW = true;
+// The same of exponentials, or of their sums: those of one sign err by no more than the worst term.
+[[maybe_unused]] constexpr bool NARROW_EXP = true;
+// Quotients by what a row shares are factors of outputs of 11 bits or fewer, whose rounding hides 4 roundings of a float.
+[[maybe_unused]] constexpr bool NARROW_QUOTIENT = true;
 
 using bf16 = __nv_bfloat16;
 using f16 = __half;
@@ -85,7 +95,16 @@ CG_DEVICE float cg_min(float a, float b) {
 }
 CG_DEVICE float cg_abs(float x) { return fabsf(x); }
 CG_DEVICE float cg_relu(float x) { return cg_max(x, 0.0f); }
-CG_DEVICE float cg_exp(float x) { return expf(x); }        // 1 ulp
+// 1 ulp. Narrow: the square of its root, so that nothing is flushed too early: 5 + 0.7 |x| ulp, 2^-17 for |x| < 104; what a
+// sum of such terms errs by comes on top, and both together stay below 2^-16.
+CG_DEVICE float cg_exp(float x) {
+  if constexpr (NARROW_EXP) {
+    const float root = cg_ex2_approx(x * 0x1.715476p-1f);
+    return root * root;
+  } else {
+    return expf(x);
+  }
+}
 CG_DEVICE float cg_exp2(float x) { return exp2f(x); }      // 2 ulp
 CG_DEVICE float cg_expm1(float x) { return expm1f(x); }    // 1 ulp
 CG_DEVICE float cg_log(float x) { return logf(x); }        // 1 ulp
@@ -95,7 +114,17 @@ CG_DEVICE float cg_sqrt(float x) { return sqrtf(x); }      // 0.5 ulp
 CG_DEVICE float cg_rsqrt(float x) { return rsqrtf(x); }    // 2 ulp
 CG_DEVICE float cg_sin(float x) { return sinf(x); }        // 2 ulp
 CG_DEVICE float cg_cos(float x) { return cosf(x); }        // 2 ulp
-CG_DEVICE float cg_tanh(float x) { return tanhf(x); }      // 1 ulp
+
+// 1 ulp. Narrow: 2^-19 of the value, from e^2|x| or, below 1/16, from the series.
+CG_DEVICE float cg_tanh(float x) {
+  if constexpr (NARROW) {
+    const float e = cg_ex2_approx(fabsf(x) * 0x1.715476p1f);
+    const float far = copysignf(fmaf(-2.0f, cg_rcp_approx(1.0f + e), 1.0f), x);
+    return fabsf(x) < 0x1p-4f ? fmaf(x * (x * x), -0x1.555556p-2f, x) : far;
+  } else {
+    return tanhf(x);
+  }
+}
 CG_DEVICE float cg_erf(float x) { return erff(x); }        // 2 ulp
 
 // e^-|x|. Narrow: the square of its root, so that nothing is flushed too early: 5 + 1.3 |x| ulp.
@@ -117,7 +146,22 @@ CG_DEVICE float cg_sigmoid(float x) {
 
 CG_DEVICE float cg_silu(float x) { return x * cg_sigmoid(x); }  // silu(-inf) is -inf * 0, a NaN
 
-CG_DEVICE float cg_gelu(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }
+// Narrow: x times the normal distribution's tail, e^(-x^2 / 2) by a polynomial of 1 / (1 + c |x|), wrong by 8e-8 at most
+// (Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, 7.1.26). What the formula loses to cancellation for
+// negative x, and what rounding hides of others, is four times as much.
+CG_DEVICE float cg_gelu(float x) {
+  if constexpr (NARROW) {
+    const float k = cg_rcp_approx(fmaf(0.23164190f, fabsf(x), 1.0f));
+    float p = fmaf(k, 0.53070271f, -0.72657602f);
+    p = fmaf(k, p, 0.71070687f);
+    p = fmaf(k, p, -0.14224837f);
+    p = fmaf(k, p, 0.12741480f);
+    const float tail = p * k * cg_ex2_approx(x * -0.72134752f * x);
+    return x * (x < 0.0f ? tail : 1.0f - tail);
+  } else {
+    return 0.5f * x * (1.0f + erff(x * 0.70710678f));
+  }
+}
 
 // (1 + tanh(u)) / 2 is sigmoid(2 u), one exponential and no polynomial; a few ulps worse near 0 than as written. Only
 // x = -inf differs: there tanh is -1 in both forms, and -inf * 0 a NaN.
@@ -193,6 +237,15 @@ struct OneThread {
   using DstLayout = SrcLayout;
   using RefLayout = SrcLayout;
 };
+
+// A vector from memory to registers or back, one access of the operation after another     (ACCESS, accesses)
+template <class Op, class Src, class Dst>
+CG_DEVICE void copy_by(Op, Src const& src, Dst&& dst) {
+  CUTE_UNROLL
+  for (int i = 0; i < cute::size<1>(src); ++i) {
+    cute::copy_unpack(cute::Copy_Traits<Op>{}, src(cute::_, i), dst(cute::_, i));
+  }
+}
 
 }  // namespace
 
@@ -415,16 +468,16 @@ struct Window {
   template <Load HOW>
   CG_DEVICE void load(T const* from) {
     using namespace cute;
-    if constexpr (HOW == Load::ONCE && HINTS) copy(Copy_Atom<LoadOnce<Unit>, T>{}, in_memory(from), rX);
-    else if constexpr (HOW == Load::FIRST && HINTS) copy(Copy_Atom<LoadFirst<Unit>, T>{}, in_memory(from), rX);
-    else copy(Copy_Atom<UniversalCopy<Unit>, T>{}, in_memory(from), rX);
+    if constexpr (HOW == Load::ONCE && HINTS) copy_by(LoadOnce<Unit>{}, in_memory(from), rX);
+    else if constexpr (HOW == Load::FIRST && HINTS) copy_by(LoadFirst<Unit>{}, in_memory(from), rX);
+    else copy_by(UniversalCopy<Unit>{}, in_memory(from), rX);
   }
 
   template <Store HOW>
   CG_DEVICE void store(T* to) const {
     using namespace cute;
-    if constexpr (HOW == Store::STREAMING && HINTS) copy(Copy_Atom<StoreStreaming<Unit>, T>{}, rX, in_memory(to));
-    else copy(Copy_Atom<UniversalCopy<Unit>, T>{}, rX, in_memory(to));
+    if constexpr (HOW == Store::STREAMING && HINTS) copy_by(StoreStreaming<Unit>{}, rX, in_memory(to));
+    else copy_by(UniversalCopy<Unit>{}, rX, in_memory(to));
   }
 
   // The value of element k, a constant once loops are unrolled; 8-bit floats are converted two at a time.
@@ -597,7 +650,7 @@ CG_DEVICE void tile_of(Problem const& p, Integer first, Integer per_row, Integer
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(THREADS) cutegen_602b56e69900b78a(
+extern "C" __global__ void __launch_bounds__(THREADS) cutegen_600d708a83af1c1b(
     bf16 const* t0, bf16 const* t1, bf16* t2, int64_t a0) {
   if constexpr (PDL) after_the_last_kernel();
   const Problem p{t0, t1, t2, Integer(a0)};

@@ -211,7 +211,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_8c01deec41977d3b_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_22f58ccdef400d51_0(
     const float* t0, const long long* t1, float* t2, int64_t a0, int64_t a1, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -228,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_8c01deec41977d3b_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_8c01deec41977d3b_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_22f58ccdef400d51_1(
     const float* t0, const long long* t1, float* t2, int64_t a0, int64_t a1, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -245,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_8c01deec41977d3b_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_8c01deec41977d3b_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_22f58ccdef400d51_2(
     const float* t0, const long long* t1, float* t2, int64_t a0, int64_t a1, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
