@@ -48,7 +48,7 @@ def screening(found):
     if told:
         yield {"bar": "screening a candidate in a search", "shows": "the mean of a search, with what its session makes once, compiling apart", "unit": "ms",
                "statistic": "median", "at_most": 1e3 * SCREENED_S, "note": ", ".join(f"{kernel} {1e3 * s:.0f} ms" for kernel, s in told.items()),
-               "bounded_by": "cases of 5 distributions at 3 shapes: loading the module, reading its variables, two launches",
+               "bounded_by": "cases of 5 distributions at 3 shapes, up to 20 launches each; the start of runner and judge, and their references, within",
                "command": COMMAND, "samples": [float(f"{1e3 * s:.4g}") for s in told.values()]}
 
 

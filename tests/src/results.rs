@@ -154,10 +154,12 @@ fn quoted(row: &Row, quote: &Quote, root: &Path) -> Result<Figure, String> {
     let place = |error: &dyn std::fmt::Display| format!("{}: {}: {error}", row.bar, quote.record);
     let text = fs::read_to_string(root.join(&quote.record)).map_err(|error| place(&error))?;
     let record = Record::parse(&text).map_err(|error| place(&error))?;
-    let evidence = record.variants.first().and_then(|variant| variant.evidence.as_ref());
-    let evidence = evidence.ok_or_else(|| place(&"no evidence"))?;
-    let timing = evidence.timings.iter().find(|timing| timing.workload == quote.workload);
-    let timing = timing.ok_or_else(|| place(&"no such workload"))?;
+    // each workload was timed of the variant that is dispatched there
+    let evidence = record.variants.iter().filter_map(|variant| variant.evidence.as_ref());
+    let mut timed =
+        evidence.flat_map(|evidence| evidence.timings.iter().map(move |timing| (evidence, timing)));
+    let found = timed.find(|(_, timing)| timing.workload == quote.workload);
+    let (evidence, timing) = found.ok_or_else(|| place(&"no such workload"))?;
     let text = format!(
         "{} {} the {} kernel (95 % interval {} to {}, n = {}), {} us",
         short(timing.speedup),
@@ -166,7 +168,7 @@ fn quoted(row: &Row, quote: &Quote, root: &Path) -> Result<Figure, String> {
         short(timing.low),
         short(timing.high),
         timing.samples,
-        timing.micros
+        short(timing.micros)
     );
     Ok(Figure { judged: timing.low, worst: None, text, machine: evidence.device.clone() })
 }

@@ -14,7 +14,7 @@ use super::arena::Alignment;
 use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
 use super::case::Cases;
-use super::desk::Desk;
+use super::desk::{Contents, Desk};
 use super::error::Error;
 use super::fault::Check;
 use super::image::{Image, image};
@@ -36,6 +36,8 @@ pub(super) struct Session<D: Desk> {
     pub(super) bench: Option<Bench<D::Arena>>,
     /// Inputs of the slots of shapes that were timed last: drawing them anew for every comparison would take most of it.
     pub(super) drawn: Vec<Drawn<D>>,
+    /// What a peer was given last, and the seed that it was drawn from.
+    pub(super) given: Option<(u64, Rc<Vec<Contents>>)>,
     pub(super) cases: Cases<D>,
     shapes: Vec<Vec<i64>>,
     /// Workloads that cost too much for a full pass.
@@ -105,6 +107,7 @@ impl<D: Desk> Session<D> {
             settings,
             bench: None,
             drawn: Vec::new(),
+            given: None,
             cases,
             shapes,
             large,

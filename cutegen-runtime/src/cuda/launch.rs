@@ -155,7 +155,10 @@ pub unsafe fn memset_d8_async(
     unsafe { result::memset_d8_async(address, value, bytes, stream) }
 }
 
-/// Lets a function use this much dynamic shared memory, which above 48 KiB it must ask for; with
+/// Shared memory that a block may have without asking: what its kernel declares and what it is launched with.
+const UNASKED_SMEM: c_int = 48 << 10;
+
+/// Lets a function use this much dynamic shared memory, which it must ask for above 48 KiB with its own; with
 /// `nonportable_cluster`, also clusters of more than 8 blocks. Once, after loading.
 ///
 /// # Errors
@@ -173,9 +176,13 @@ pub unsafe fn prepare(
         // SAFETY: as the caller promises.
         unsafe { result::function::set_function_attribute(function, attribute, value) }
     };
-    if dynamic_smem_max > 48 * 1024 {
-        let bytes = c_int::try_from(dynamic_smem_max).unwrap_or(c_int::MAX);
-        set(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)?;
+    let dynamic = c_int::try_from(dynamic_smem_max).unwrap_or(c_int::MAX);
+    // SAFETY: as the caller promises.
+    let own = unsafe {
+        result::function::get_function_attribute(function, Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+    }?;
+    if dynamic > 0 && dynamic.saturating_add(own) > UNASKED_SMEM {
+        set(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)?;
     }
     if nonportable_cluster {
         set(Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;

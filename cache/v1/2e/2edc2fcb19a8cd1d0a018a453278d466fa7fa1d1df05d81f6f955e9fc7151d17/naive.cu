@@ -207,7 +207,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_46298e6d965e1448_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_a7a35ccedc777eff_0(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, int64_t a6, int64_t a7, int64_t a8, int64_t a9, int64_t a10, int64_t a11, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a9 * a10 * a11 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -238,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_46298e6d965e1448_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_46298e6d965e1448_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_a7a35ccedc777eff_1(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, int64_t a6, int64_t a7, int64_t a8, int64_t a9, int64_t a10, int64_t a11, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a2 * a9 * a10 * a11;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -210,7 +210,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_310a10f5d9c68dec_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_0d02b0ddba586a99_0(
     const bf16* t0, f8e4m3* t1, float* t2, int64_t a0, int64_t a1, int64_t a2, int64_t a3, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -229,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_310a10f5d9c68dec_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_310a10f5d9c68dec_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_0d02b0ddba586a99_1(
     const bf16* t0, f8e4m3* t1, float* t2, int64_t a0, int64_t a1, int64_t a2, int64_t a3, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -243,7 +243,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_310a10f5d9c68dec_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_310a10f5d9c68dec_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_0d02b0ddba586a99_2(
     const bf16* t0, f8e4m3* t1, float* t2, int64_t a0, int64_t a1, int64_t a2, int64_t a3, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -207,7 +207,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_8e1870f64628c0de_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_8d5d1e83fe3c8913_0(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a1 * a2 * a3;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -232,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_8e1870f64628c0de_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_8e1870f64628c0de_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_8d5d1e83fe3c8913_1(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a1 * a2 * a3;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

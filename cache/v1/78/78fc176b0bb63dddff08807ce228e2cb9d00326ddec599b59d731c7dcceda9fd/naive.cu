@@ -209,7 +209,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_55e593aacc9e3452_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_61688c3151c8199c_0(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, float s0, acc* w0) {
   const int64_t total = int64_t(1);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -226,7 +226,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_55e593aacc9e3452_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_55e593aacc9e3452_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_61688c3151c8199c_1(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, float s0, acc* w0) {
   const int64_t total = int64_t(1);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -209,7 +209,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_4d617a14ba214837_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_15db3062f16d6a25_0(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, int64_t a6, int64_t a7, int64_t a8, int64_t a9, int64_t a10, int64_t a11, int64_t a12, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a7 * a8 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -236,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_4d617a14ba214837_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_4d617a14ba214837_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_15db3062f16d6a25_1(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, int64_t a6, int64_t a7, int64_t a8, int64_t a9, int64_t a10, int64_t a11, int64_t a12, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a9 * a10 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -261,7 +261,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_4d617a14ba214837_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_4d617a14ba214837_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_15db3062f16d6a25_2(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, int64_t a6, int64_t a7, int64_t a8, int64_t a9, int64_t a10, int64_t a11, int64_t a12, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a2 * a9 * a10;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -207,7 +207,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_60f4014aa461ed4e_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_fb891e4f75921cb2_0(
     const f8e4m3* t0, const f8e4m3* t1, const float* t2, const float* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a3 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -228,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_60f4014aa461ed4e_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_60f4014aa461ed4e_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_fb891e4f75921cb2_1(
     const f8e4m3* t0, const f8e4m3* t1, const float* t2, const float* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -247,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_60f4014aa461ed4e_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_60f4014aa461ed4e_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_fb891e4f75921cb2_2(
     const f8e4m3* t0, const f8e4m3* t1, const float* t2, const float* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

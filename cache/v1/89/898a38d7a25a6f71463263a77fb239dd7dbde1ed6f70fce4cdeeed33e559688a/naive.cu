@@ -213,7 +213,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ccf6fba3a8f438f8_0(
     const bf16* t0, const bf16* t1, const bf16* t2, const int* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a2 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -235,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ccf6fba3a8f438f8_1(
     const bf16* t0, const bf16* t1, const bf16* t2, const int* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -254,7 +254,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ccf6fba3a8f438f8_2(
     const bf16* t0, const bf16* t1, const bf16* t2, const int* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -273,7 +273,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_2(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_3(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ccf6fba3a8f438f8_3(
     const bf16* t0, const bf16* t1, const bf16* t2, const int* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a2 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -290,7 +290,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_3(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_4(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ccf6fba3a8f438f8_4(
     const bf16* t0, const bf16* t1, const bf16* t2, const int* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a2 * a4;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -311,7 +311,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_4(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_163fa260ad855142_5(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ccf6fba3a8f438f8_5(
     const bf16* t0, const bf16* t1, const bf16* t2, const int* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a2 * a4;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

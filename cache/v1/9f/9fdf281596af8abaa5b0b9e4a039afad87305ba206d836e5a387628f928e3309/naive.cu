@@ -207,7 +207,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_23254b3d25b0590d_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7e2b33a12f07bfff_0(
     const bf16* t0, const unsigned char* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a3 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -228,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_23254b3d25b0590d_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_23254b3d25b0590d_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7e2b33a12f07bfff_1(
     const bf16* t0, const unsigned char* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a1 * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -247,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_23254b3d25b0590d_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_23254b3d25b0590d_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7e2b33a12f07bfff_2(
     const bf16* t0, const unsigned char* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

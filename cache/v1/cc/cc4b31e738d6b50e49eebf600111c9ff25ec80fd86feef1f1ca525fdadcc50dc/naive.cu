@@ -213,7 +213,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3337884381d056a1_0(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a1 * a3 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -237,7 +237,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3337884381d056a1_1(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a1 * a0 * a3;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -258,7 +258,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3337884381d056a1_2(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a1 * a0 * a3;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -279,7 +279,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_2(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_3(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3337884381d056a1_3(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a1 * a3 * a2;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -298,7 +298,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_3(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_4(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3337884381d056a1_4(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a1 * a0 * a3 * a5;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -321,7 +321,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_4(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_d09cf3e3a011ac91_5(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3337884381d056a1_5(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int64_t a4, int64_t a5, float s0, acc* w0, acc* w1, acc* w2, acc* w3, acc* w4) {
   const int64_t total = int64_t(1) * a0 * a1 * a3 * a5;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

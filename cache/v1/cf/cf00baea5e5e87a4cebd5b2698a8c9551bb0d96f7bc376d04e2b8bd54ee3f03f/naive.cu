@@ -211,7 +211,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_46dcce3a52515a2d_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7f6e068e4c60ac8e_0(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, float s0, acc* w0, acc* w1, acc* w2) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -228,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_46dcce3a52515a2d_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_46dcce3a52515a2d_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7f6e068e4c60ac8e_1(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, float s0, acc* w0, acc* w1, acc* w2) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -245,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_46dcce3a52515a2d_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_46dcce3a52515a2d_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7f6e068e4c60ac8e_2(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, float s0, acc* w0, acc* w1, acc* w2) {
   const int64_t total = int64_t(1);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -260,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_46dcce3a52515a2d_2(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_46dcce3a52515a2d_3(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7f6e068e4c60ac8e_3(
     const float* t0, const float* t1, const float* t2, float* t3, int64_t a0, int64_t a1, float s0, acc* w0, acc* w1, acc* w2) {
   const int64_t total = int64_t(1);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

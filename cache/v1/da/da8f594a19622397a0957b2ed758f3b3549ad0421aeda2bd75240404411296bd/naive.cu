@@ -208,7 +208,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_eea5938aab1a23b8_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_69d9ab19f4206caa_0(
     const bf16* t0, const bf16* t1, const int* t2, bf16* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3) {
   const int64_t total = int64_t(1) * a0 * a2 * a3;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_eea5938aab1a23b8_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_eea5938aab1a23b8_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_69d9ab19f4206caa_1(
     const bf16* t0, const bf16* t1, const int* t2, bf16* t3, bf16* t4, int64_t a0, int64_t a1, int64_t a2, int64_t a3) {
   const int64_t total = int64_t(1) * a0 * a2 * a3;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -213,7 +213,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_425619b1d6a7a558_0(
     const float* t0, const float* t1, const float* t2, float* t3, float* t4, float* t5, int64_t a0, int64_t a1, int64_t a2, int64_t a3, float s0, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -234,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_425619b1d6a7a558_1(
     const float* t0, const float* t1, const float* t2, float* t3, float* t4, float* t5, int64_t a0, int64_t a1, int64_t a2, int64_t a3, float s0, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -255,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_425619b1d6a7a558_2(
     const float* t0, const float* t1, const float* t2, float* t3, float* t4, float* t5, int64_t a0, int64_t a1, int64_t a2, int64_t a3, float s0, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1 * a2 * a3;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -273,7 +273,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_2(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_3(
+extern "C" __global__ void __launch_bounds__(256) cutegen_425619b1d6a7a558_3(
     const float* t0, const float* t1, const float* t2, float* t3, float* t4, float* t5, int64_t a0, int64_t a1, int64_t a2, int64_t a3, float s0, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -285,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_3(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_c48719733cd6344e_4(
+extern "C" __global__ void __launch_bounds__(256) cutegen_425619b1d6a7a558_4(
     const float* t0, const float* t1, const float* t2, float* t3, float* t4, float* t5, int64_t a0, int64_t a1, int64_t a2, int64_t a3, float s0, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -207,7 +207,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_46de13cd51f54a6b_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_4104eb4b4398c429_0(
     const float* t0, float* t1, int64_t a0, int64_t a1, int64_t a2, acc* w0) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -225,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_46de13cd51f54a6b_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_46de13cd51f54a6b_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_4104eb4b4398c429_1(
     const float* t0, float* t1, int64_t a0, int64_t a1, int64_t a2, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -213,7 +213,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ebc8ffb87338c992_0(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, acc* w0, acc* w1, acc* w2, acc* w3) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -230,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ebc8ffb87338c992_1(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, acc* w0, acc* w1, acc* w2, acc* w3) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -247,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ebc8ffb87338c992_2(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, acc* w0, acc* w1, acc* w2, acc* w3) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -264,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_2(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_3(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ebc8ffb87338c992_3(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, acc* w0, acc* w1, acc* w2, acc* w3) {
   const int64_t total = int64_t(1);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -279,7 +279,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_3(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_4e28ab5cc58c56ea_4(
+extern "C" __global__ void __launch_bounds__(256) cutegen_ebc8ffb87338c992_4(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, acc* w0, acc* w1, acc* w2, acc* w3) {
   const int64_t total = int64_t(1);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
 use super::{Halted, Turn};
 use crate::evaluate::arena::{Alignment, Extent, layout};
 use crate::evaluate::candidate::Loadable;
 use crate::evaluate::case::contents;
-use crate::evaluate::desk::Desk;
+use crate::evaluate::desk::{Contents, Desk};
 use crate::evaluate::error::Error;
 use crate::evaluate::gemm::Gemm;
 use crate::evaluate::image::workspace;
@@ -66,18 +67,12 @@ impl Entrant {
 }
 
 impl<D: Desk> Session<D> {
-    /// Normal inputs of the slots, drawn side by side; the latest are kept while there is room.
+    /// Normal inputs of the slots; the latest are kept while there is room.
     fn draw(&mut self, seed: u64, slots: u64, axes: &[i64]) -> Result<Rc<D::Drawn>, Error> {
         if let Some(known) = self.drawn.iter().find(|known| known.seed == seed) {
             return Ok(Rc::clone(&known.held));
         }
-        let (spec, slots) = (&self.spec, slots.min(self.settings.drawn_slots));
-        let contents = std::thread::scope(|scope| {
-            let draw = |slot| contents(spec, mix(seed ^ slot), axes, Distribution::Normal);
-            let slots: Vec<_> = (0..slots).map(|slot| scope.spawn(move || draw(slot))).collect();
-            let panicked = |_| Err(Error::Worker("drawing inputs panicked".to_owned()));
-            slots.into_iter().map(|slot| slot.join().unwrap_or_else(panicked)).collect::<Result<Vec<_>, _>>()
-        })?;
+        let contents = drawn(&self.spec, (seed, slots.min(self.settings.drawn_slots)), axes)?;
         let bytes = contents.iter().flatten().flatten().map(Vec::len).sum();
         while !self.drawn.is_empty()
             && bytes + self.drawn.iter().map(|d| d.bytes).sum::<usize>() > self.settings.keep_bytes
@@ -162,6 +157,20 @@ impl<D: Desk> Session<D> {
         }
         Ok(ids)
     }
+}
+
+/// Normal inputs of so many slots, drawn side by side.
+pub(super) fn drawn(
+    spec: &KernelSpec,
+    (seed, slots): (u64, u64),
+    axes: &[i64],
+) -> Result<Vec<Contents>, Error> {
+    std::thread::scope(|scope| {
+        let draw = |slot| contents(spec, mix(seed ^ slot), axes, Distribution::Normal);
+        let slots: Vec<_> = (0..slots).map(|slot| scope.spawn(move || draw(slot))).collect();
+        let panicked = |_| Err(Error::Worker("drawing inputs panicked".to_owned()));
+        slots.into_iter().map(|slot| slot.join().unwrap_or_else(panicked)).collect()
+    })
 }
 
 /// Extents in the order in which they are placed.

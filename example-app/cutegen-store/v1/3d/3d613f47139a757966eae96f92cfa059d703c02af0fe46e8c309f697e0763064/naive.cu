@@ -211,7 +211,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_00996ae3a506f46e_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_457a48c9540a144b_0(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -230,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_00996ae3a506f46e_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_00996ae3a506f46e_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_457a48c9540a144b_1(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -249,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_00996ae3a506f46e_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_00996ae3a506f46e_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_457a48c9540a144b_2(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
