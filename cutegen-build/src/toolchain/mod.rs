@@ -5,6 +5,7 @@
 //! [`Toolchain::host_fingerprint`]; where a file lies is never part of it.
 
 mod cxx;
+mod dynamic;
 mod error;
 mod headers;
 mod install;

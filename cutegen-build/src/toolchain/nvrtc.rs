@@ -2,19 +2,15 @@
 //!
 //! Bytes depend on source, options and library alone: the file name is virtual, and folders never enter them.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 
-use libloading::{Library, Symbol};
-
+use super::dynamic::{Dynamic, Handle as Program, SUCCESS, Status};
 use super::error::Error;
 
 /// The name the compiler believes the source to have.
 pub(super) const VIRTUAL_NAME: &str = "kernel.cu";
 
-type Program = *mut c_void;
-type Status = c_int;
-const SUCCESS: Status = 0;
 const OUT_OF_MEMORY: Status = 1;
 const COMPILATION: Status = 6;
 
@@ -24,9 +20,8 @@ const HEADER_HEAP_BYTES: usize = 512 << 20;
 /// A loaded NVRTC.
 #[derive(Debug)]
 pub struct Nvrtc {
-    library: Library,
-    path: PathBuf,
-    _builtins: Library,
+    library: Dynamic,
+    _builtins: Dynamic,
 }
 
 /// What a compile is to give.
@@ -88,7 +83,7 @@ pub fn use_headers(precompiled: &Path) -> String {
 impl Nvrtc {
     /// Loads the builtins first, so that the library finds the ones beside it and no others.
     pub fn open(library: &Path, builtins: &Path) -> Result<Nvrtc, Error> {
-        Ok(Nvrtc { _builtins: load(builtins)?, library: load(library)?, path: library.to_owned() })
+        Ok(Nvrtc { _builtins: Dynamic::open(builtins)?, library: Dynamic::open(library)? })
     }
 
     /// Major and minor; NVRTC has no way to ask for the patch number.
@@ -96,8 +91,9 @@ impl Nvrtc {
         type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status;
         let (mut major, mut minor) = (0, 0);
         // SAFETY: the signature is nvrtc.h's, and both pointers are valid for the call
-        let status = unsafe { self.function::<Version>(c"nvrtcVersion")?(&mut major, &mut minor) };
-        if status == SUCCESS { Ok((major, minor)) } else { Err(self.broken("nvrtcVersion", status)) }
+        let status = unsafe { self.library.function::<Version>(c"nvrtcVersion")?(&mut major, &mut minor) };
+        self.library.succeeded(c"nvrtcVersion", status)?;
+        Ok((major, minor))
     }
 
     /// Compiles one source, with options for that output.
@@ -117,7 +113,7 @@ impl Nvrtc {
             SUCCESS => Ok(NvrtcOutput { bytes: program.bytes(size, get)?, log: program.log()? }),
             OUT_OF_MEMORY => Err(NvrtcFailure::OutOfMemory),
             COMPILATION => Err(NvrtcFailure::Rejected { log: program.log()? }),
-            other => Err(self.broken("nvrtcCompileProgram", other).into()),
+            other => Err(self.library.broken(c"nvrtcCompileProgram", other).into()),
         }
     }
 
@@ -127,32 +123,22 @@ impl Nvrtc {
         type SetHeap = unsafe extern "C" fn(usize) -> Status;
         type Created = unsafe extern "C" fn(Program) -> Status;
         // SAFETY: takes a number; no headers have been precompiled yet, so the heap may move
-        let status = unsafe { self.function::<SetHeap>(c"nvrtcSetPCHHeapSize")?(HEADER_HEAP_BYTES) };
+        let status = unsafe { self.library.function::<SetHeap>(c"nvrtcSetPCHHeapSize")?(HEADER_HEAP_BYTES) };
         if status != SUCCESS {
-            return Err(self.broken("nvrtcSetPCHHeapSize", status).into());
+            return Err(self.library.broken(c"nvrtcSetPCHHeapSize", status).into());
         }
         let program = OpenProgram::create(self, source, VIRTUAL_NAME)?;
         let option = format!("--create-pch={}", to.display());
         match program.compile(&[&[option], options].concat())? {
             SUCCESS => {}
             COMPILATION => return Err(NvrtcFailure::Rejected { log: program.log()? }),
-            other => return Err(self.broken("nvrtcCompileProgram", other).into()),
+            other => return Err(self.library.broken(c"nvrtcCompileProgram", other).into()),
         }
         // SAFETY: the handle is live
-        match unsafe { self.function::<Created>(c"nvrtcGetPCHCreateStatus")?(program.handle) } {
+        match unsafe { self.library.function::<Created>(c"nvrtcGetPCHCreateStatus")?(program.handle) } {
             SUCCESS => Ok(()),
-            other => Err(self.broken("nvrtcGetPCHCreateStatus", other).into()),
+            other => Err(self.library.broken(c"nvrtcGetPCHCreateStatus", other).into()),
         }
-    }
-
-    fn function<T>(&self, name: &CStr) -> Result<Symbol<'_, T>, Error> {
-        // SAFETY: every T named in this file is the C signature of that function in nvrtc.h
-        unsafe { self.library.get(name) }
-            .map_err(|error| Error::Library { path: self.path.clone(), reason: error.to_string() })
-    }
-
-    fn broken(&self, function: &str, status: Status) -> Error {
-        Error::Library { path: self.path.clone(), reason: format!("{function} returned {status}") }
     }
 }
 
@@ -182,7 +168,7 @@ impl<'a> OpenProgram<'a> {
             log: format!("{VIRTUAL_NAME}(1): error: the source holds a NUL byte"),
         };
         let (source, name) = (CString::new(source).map_err(nul)?, CString::new(name).map_err(nul)?);
-        let create = nvrtc.function::<Create>(c"nvrtcCreateProgram")?;
+        let create = nvrtc.library.function::<Create>(c"nvrtcCreateProgram")?;
         let mut handle = std::ptr::null_mut();
         let none = std::ptr::null();
         // SAFETY: strings are NUL-terminated and outlive the call; NVRTC copies them
@@ -190,13 +176,13 @@ impl<'a> OpenProgram<'a> {
         match status {
             SUCCESS => Ok(OpenProgram { nvrtc, handle }),
             OUT_OF_MEMORY => Err(NvrtcFailure::OutOfMemory),
-            other => Err(nvrtc.broken("nvrtcCreateProgram", other).into()),
+            other => Err(nvrtc.library.broken(c"nvrtcCreateProgram", other).into()),
         }
     }
 
     fn compile(&self, options: &[String]) -> Result<Status, Error> {
         type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status;
-        let compile = self.nvrtc.function::<Compile>(c"nvrtcCompileProgram")?;
+        let compile = self.nvrtc.library.function::<Compile>(c"nvrtcCompileProgram")?;
         let owned: Vec<CString> =
             options.iter().filter_map(|option| CString::new(option.as_str()).ok()).collect();
         let pointers: Vec<*const c_char> = owned.iter().map(|option| option.as_ptr()).collect();
@@ -205,43 +191,23 @@ impl<'a> OpenProgram<'a> {
     }
 
     fn log(&self) -> Result<String, Error> {
-        let bytes = self.bytes(c"nvrtcGetProgramLogSize", c"nvrtcGetProgramLog")?;
-        Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
+        let (size, get) = (c"nvrtcGetProgramLogSize", c"nvrtcGetProgramLog");
+        // SAFETY: the handle is live
+        unsafe { self.nvrtc.library.text(self.handle, size, get) }
     }
 
-    fn bytes(&self, size_name: &CStr, get_name: &CStr) -> Result<Vec<u8>, Error> {
-        type Size = unsafe extern "C" fn(Program, *mut usize) -> Status;
-        type Get = unsafe extern "C" fn(Program, *mut c_char) -> Status;
-        let (size, get) = (self.nvrtc.function::<Size>(size_name)?, self.nvrtc.function::<Get>(get_name)?);
-        let mut length = 0;
-        // SAFETY: the handle is live and the out pointer valid
-        let status = unsafe { size(self.handle, &mut length) };
-        if status != SUCCESS {
-            return Err(self.nvrtc.broken(&size_name.to_string_lossy(), status));
-        }
-        let mut bytes = vec![0_u8; length];
-        // SAFETY: the buffer has the length NVRTC asked for
-        let status = unsafe { get(self.handle, bytes.as_mut_ptr().cast()) };
-        if status == SUCCESS {
-            Ok(bytes)
-        } else {
-            Err(self.nvrtc.broken(&get_name.to_string_lossy(), status))
-        }
+    fn bytes(&self, size: &CStr, get: &CStr) -> Result<Vec<u8>, Error> {
+        // SAFETY: the handle is live
+        unsafe { self.nvrtc.library.bytes(self.handle, size, get) }
     }
 }
 
 impl Drop for OpenProgram<'_> {
     fn drop(&mut self) {
         type Destroy = unsafe extern "C" fn(*mut Program) -> Status;
-        if let Ok(destroy) = self.nvrtc.function::<Destroy>(c"nvrtcDestroyProgram") {
+        if let Ok(destroy) = self.nvrtc.library.function::<Destroy>(c"nvrtcDestroyProgram") {
             // SAFETY: the handle is live and not used again
             unsafe { destroy(&mut self.handle) };
         }
     }
-}
-
-pub(super) fn load(path: &Path) -> Result<Library, Error> {
-    // SAFETY: the initialisers that run are those of a library whose digest the fingerprint names
-    unsafe { Library::new(path) }
-        .map_err(|error| Error::Library { path: path.to_owned(), reason: error.to_string() })
 }

@@ -10,6 +10,7 @@ const PANICS: &[&str] = &[".unwrap()", ".unwrap_err()", "todo!", "unimplemented!
 const UNSAFE_OWNERS: &[&str] = &[
     "cutegen-runtime/src/host/",
     "cutegen-runtime/src/cuda/",
+    "cutegen-build/src/toolchain/dynamic.rs",
     "cutegen-build/src/toolchain/nvjitlink.rs",
     "cutegen-build/src/toolchain/nvrtc.rs",
     "cutegen-build/src/compile/",

@@ -38,10 +38,8 @@ impl Own {
     /// Puts the scramble into the session's stream.
     pub(super) fn scramble(&self) -> Result<(), Stop> {
         let device = &self.session.device;
-        let (grid, mut bytes) = ([2 * device.sm_count, 1, 1], device.smem_max);
-        let (block, cluster) = ([1024, 1, 1], [1, 1, 1]);
-        let config =
-            LaunchConfig { grid, block, cluster, dynamic_smem: bytes, pdl: false, cooperative: false };
+        let (grid, block, mut bytes) = ([2 * device.sm_count, 1, 1], [1024, 1, 1], device.smem_max);
+        let config = LaunchConfig { grid, block, dynamic_smem: bytes, ..LaunchConfig::default() };
         let mut params: [*mut c_void; 1] = [(&raw mut bytes).cast()];
         // SAFETY: the kernel takes one 32-bit number, which outlives the call.
         unsafe { launch::launch(self.scramble, self.session.stream, &config, &mut params) }
