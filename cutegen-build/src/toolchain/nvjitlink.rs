@@ -2,7 +2,8 @@
 //! to. Only the compile worker calls [`NvJitLink::link`]: the code is a hostile text's.
 //!
 //! Headers define a thousand variables, which NVRTC by itself must keep, for a host might look them up: a cubin over CuTe
-//! then has 160 KB and takes a driver 3 ms to load, of which 6 KB and nothing remain. The instructions are the same.
+//! then has 160 KB, and an H200's driver takes 3 ms to load it and 3 to unload it. Linked it has 6 KB; of the kernel that was
+//! compared, a softmax, every instruction was the same.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
