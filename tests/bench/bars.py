@@ -9,7 +9,8 @@ FOLDER holds a file for each finished job and is the whole state: what is there 
 kernels that no search has tuned (all with `--again`); `compile` has PyTorch's compiler fill its cache, in parallel and before anything is timed;
 `bench` times under the gate's protocol (docs/gate.md), PyTorch before the naive kernel. Both use every GPU that they are given, a
 kernel one of them. `bench` has two lanes on each: the gate's lease has one wait while the other times, so that only what comes before
-overlaps. `tune` has one, for most of a search is on the device. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
+overlaps. `tune` has one, for most of a search is on the device;
+`--gpus 0,0` gives it two, which saves time where the search's own is not asked for. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
 tests/bars/README.md.
 """
 
@@ -32,6 +33,8 @@ PHASES = ("tune", "compile", "bench")
 GROUPS = {"torch": "torch-eager,torch-compile", "naive": "naive"}
 # where PyTorch's compiler keeps what it compiled: of this machine, and no result
 CACHE = pathlib.Path(tempfile.gettempdir()) / f"cutegen-inductor-{os.getuid()}"
+# families that have templates
+TEMPLATES = ("elementwise", "rowwise", "scan")
 # what a job takes at least: none begins that could not end
 LEAST_S = {"tune": 30, "compile": 20, "bench": 10}
 
@@ -81,6 +84,7 @@ class Table:
         self.cache = pathlib.Path(options.cache or bundle / "project/cache").resolve()
         self.target, self.folder = options.target, pathlib.Path(options.folder).resolve()
         self.only, self.again, self.accepting = options.only or "", options.again, threading.Lock()
+        self.groups = options.groups.split(",")
         for path, flag in ((self.program, "--program"), (self.specs, "--specs"), (self.cache, "--cache")):
             if not path.exists():
                 raise SystemExit(f"no {path}\nunpack a bundle and name it: --bundle DIR; or give {flag}")
@@ -106,9 +110,10 @@ class Table:
     def jobs(self, phase):
         """Lists of jobs; one list is done before the next is begun."""
         if phase == "tune":
-            return [[self.tune(k) for k in self.kernels if k["state"] != "tuned" or self.again]]
+            wanted = [k for k in self.kernels if k["family"] in TEMPLATES]
+            return [[self.tune(k) for k in wanted if k["state"] != "tuned" or self.again]]
         if phase == "bench":
-            return [[self.bench(group, k) for k in self.kernels] for group in (["naive"] if self.is_host() else GROUPS)]
+            return [[self.bench(group, k) for k in self.kernels] for group in (["naive"] if self.is_host() else self.groups)]
         job = Job("compile", "compile", CACHE, f"compiled-{self.only or 'all'}.json")
         job.argv = [sys.executable, pathlib.Path(__file__).with_name("compile_ahead.py"), self.specs, job.part(), self.only]
         return [[job]]
@@ -222,6 +227,7 @@ def arguments():
     one.add_argument("--seconds", type=float, default=1500, help="when to stop")
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
     one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side on a device; none times beside another")
+    one.add_argument("--groups", choices=[*GROUPS, ",".join(GROUPS)], default=",".join(GROUPS), help="against whom `bench` times")
     one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`")
     one.add_argument("--again", action="store_true", help="have `tune` search anew for tuned kernels, too")
     one.add_argument("--target", default="sm_90a", help="as specs name it")

@@ -3,6 +3,7 @@
 //! a pipe carries stays small.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use cutegen_spec::spec::KernelSpec;
@@ -175,7 +176,7 @@ impl<D: Reading> Session<D> {
         contents: &Contents,
     ) -> Result<D::Left, Halt> {
         let slots = vec![image.tensors.clone()];
-        let drawn = self.cases.desk.drawn(vec![contents.clone()])?;
+        let drawn = self.cases.desk.drawn(vec![Rc::new(contents.clone())])?;
         self.bench(image.bytes)?;
         let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let placed = [Slots { slots: &slots, workspace: image.workspace }];

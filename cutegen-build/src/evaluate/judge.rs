@@ -25,8 +25,8 @@ use super::outcome::{Correctness, NotCounted, Outcome};
 use super::peer::{Peer, Starting};
 use super::session::{Bench, Halt, Launchable, settle};
 use super::settings::{Cost, Question, Settings};
-use super::shapes::{Budget, shapes};
-use super::timing::Watch;
+use super::shapes::{Budget, beyond, shapes};
+use super::timing::{Given, Watch};
 
 /// A judging session at a desk. Bound to the thread that made it, as its runners are. The runner goes before the desk:
 /// what it maps is the desk's.
@@ -36,8 +36,10 @@ pub(super) struct Session<D: Desk> {
     pub(super) bench: Option<Bench<D::Arena>>,
     /// Inputs of the slots of shapes that were timed last: drawing them anew for every comparison would take most of it.
     pub(super) drawn: Vec<Drawn<D>>,
-    /// What a peer was given last, and the seed that it was drawn from.
-    pub(super) given: Option<(u64, Rc<Vec<Contents>>)>,
+    /// What a peer was given last.
+    pub(super) given: Option<Given>,
+    /// The slots that were drawn last, for a peer, and their seed.
+    pub(super) contents: Option<(u64, Vec<Rc<Contents>>)>,
     pub(super) cases: Cases<D>,
     shapes: Vec<Vec<i64>>,
     /// Workloads that cost too much for a full pass.
@@ -94,8 +96,7 @@ impl<D: Desk> Session<D> {
         if shapes.is_empty() {
             return Err(Error::Shape(format!("kernel `{}` has no shape", spec.name)));
         }
-        let is_large = |axes: &Vec<i64>| (cap + 1..=settings.large_cap).contains(&cost(axes));
-        let large = workloads(&spec).filter(is_large).collect();
+        let large = beyond(&spec, &shapes, |axes| (cap + 1..=settings.large_cap).contains(&cost(axes)));
         let cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
         let baseline = Known::default();
@@ -108,6 +109,7 @@ impl<D: Desk> Session<D> {
             bench: None,
             drawn: Vec::new(),
             given: None,
+            contents: None,
             cases,
             shapes,
             large,
@@ -304,9 +306,4 @@ impl<D: Desk> Session<D> {
 pub(super) fn verdict(judged: Result<Correctness, Halt>) -> Result<Outcome, Error> {
     let passed = |correctness| Outcome::Passed { correctness, performance: None };
     Ok(settle(judged)?.map_or_else(|outcome| *outcome, passed))
-}
-
-/// Extents of the declared workloads.
-fn workloads(spec: &KernelSpec) -> impl Iterator<Item = Vec<i64>> + '_ {
-    spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok())
 }

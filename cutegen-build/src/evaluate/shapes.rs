@@ -49,6 +49,16 @@ pub fn shapes(spec: &KernelSpec, budget: &Budget<'_>) -> Vec<Vec<i64>> {
     chosen
 }
 
+/// The workloads that are too large to be among `chosen`. One is there all the same where a domain has no smaller shape.
+pub(super) fn beyond(
+    spec: &KernelSpec,
+    chosen: &[Vec<i64>],
+    is_large: impl Fn(&[i64]) -> bool,
+) -> Vec<Vec<i64>> {
+    let workloads = spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok());
+    workloads.filter(|axes| is_large(axes) && !chosen.contains(axes)).collect()
+}
+
 fn nth(values: &[i64], index: usize) -> i64 {
     values.get(index % values.len().max(1)).copied().unwrap_or(1)
 }
@@ -103,7 +113,7 @@ fn shrink(axes: &[Axis], budget: &Budget<'_>, bind: impl Fn(usize) -> i64) -> Op
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, shapes};
+    use super::{Budget, beyond, shapes};
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::settings::Settings;
     use cutegen_spec::spec::KernelSpec;
@@ -139,5 +149,13 @@ mod tests {
         assert!(all.iter().all(|s| s[0] % 16 == 0 && s[0] >= 16 && s[0] * s[1] <= 100_000), "{all:?}");
         assert!(all.iter().any(|s| s[0] >= 512), "the capped upper end: {all:?}");
         assert_eq!(of("{ m = \"4096..=4096\", n = 96 }", 1), [[4096, 96]], "never none");
+    }
+
+    /// Two cases of one shape would have inputs of their own, and what a baseline does on the first says nothing of the other.
+    #[test]
+    fn a_large_workload_is_judged_once() {
+        let (all, one) = (spec("{ m = \"1..=8192\", n = 96 }"), spec("{ m = \"4096..=8192\", n = 96 }"));
+        assert_eq!(beyond(&all, &of("{ m = \"1..=8192\", n = 96 }", 1000), |_| true), [[4096, 96]]);
+        assert!(beyond(&one, &of("{ m = \"4096..=8192\", n = 96 }", 1), |_| true).is_empty());
     }
 }

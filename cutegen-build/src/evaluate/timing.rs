@@ -26,6 +26,7 @@ use super::protocol::{Action, Backend, Job, Program, Regime, Region, Reply, Run,
 use super::session::Halt;
 use super::stats::{Comparison, compare, interleave};
 use rotation::{Entrant, Rotation};
+pub(super) use torch::Given;
 use torch::Theirs;
 pub(super) use watch::Watch;
 

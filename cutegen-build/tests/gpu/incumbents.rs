@@ -8,7 +8,8 @@ use std::time::Duration;
 use cutegen_build::evaluate::clocks::{CardId, Clocks};
 use cutegen_build::evaluate::gemm::{Gemm, gemm_of};
 use cutegen_build::evaluate::peer::{
-    Agreement, Cubin, Device, Inputs, Mode, Peer, Prepared, Python, What, agreement, compare, describe, slots,
+    Agreement, Cubin, Device, Inputs, Mode, Peer, Prepared, Python, What, agreement, compare, describe,
+    slots, write,
 };
 use cutegen_build::evaluate::runner::cublaslt::{CublasLt, Product, Slot, WORKSPACE_BYTES, Workspace};
 use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents, element};
@@ -193,7 +194,8 @@ fn prepared(peer: &mut Peer, what: What, axes: &[i64], folder: &Path) -> (Prepar
     let inputs = Inputs { axes, scalars: &[], slots: &contents };
     let slots = slots(&spec, axes, peer.ready().l2_bytes).expect("sizes");
     let launches = slots.max(LAUNCHES_LEAST);
-    let asked = describe(&spec, &inputs, what, (slots, launches), folder).expect("described");
+    let written = write(&spec, &inputs, folder).expect("written");
+    let asked = describe(&spec, &written, what, (slots, launches), folder);
     (peer.prepare(&asked, PATIENCE).unwrap_or_else(|stopped| panic!("{stopped}")), launches)
 }
 

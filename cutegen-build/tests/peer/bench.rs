@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use cutegen_build::evaluate::peer::{
-    Agreement, Device, Inputs, Mode, Peer, Prepare, Python, Stopped, What, agreement, describe,
+    Agreement, Device, Inputs, Mode, Peer, Prepare, Python, Stopped, What, agreement, describe, write,
 };
 use cutegen_build::evaluate::protocol::ScalarValue;
 use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents, inputs};
@@ -77,7 +77,8 @@ impl Bench {
         let slots: Vec<&[Option<Vec<u8>>]> = self.slots.iter().map(Vec::as_slice).collect();
         let inputs = Inputs { axes: &self.axes, scalars: &self.scalars, slots: &slots };
         let what = What::Expression { text: expression.to_owned(), mode: Mode::Eager };
-        describe(&self.plan.spec, &inputs, what, (5, 8), self.folder.path()).expect("described")
+        let written = write(&self.plan.spec, &inputs, self.folder.path()).expect("written");
+        describe(&self.plan.spec, &written, what, (5, 8), self.folder.path())
     }
 
     /// What `expression` is to the spec.

@@ -385,7 +385,7 @@ impl Desk for CudaDesk {
         Ok(Moments { count, squares, slack_squares, largest })
     }
 
-    fn drawn(&self, slots: Vec<Contents>) -> Result<Self::Drawn, Error> {
+    fn drawn(&self, slots: Vec<Rc<Contents>>) -> Result<Self::Drawn, Error> {
         let held = |contents: &Option<Vec<u8>>| {
             contents.as_ref().map(|bytes| case::uploaded(&self.session, bytes)).transpose()
         };

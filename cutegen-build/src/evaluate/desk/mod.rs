@@ -7,6 +7,8 @@ pub(super) mod host;
 mod kernels;
 pub(super) mod read;
 
+use std::rc::Rc;
+
 use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
@@ -183,7 +185,7 @@ pub(super) trait Desk: Sized {
     fn moments(&self, output: &Output<'_, Self>, left: &Self::Left, rule: Rule) -> Result<Moments, Error>;
 
     /// Holds the inputs of a rotation's slots; slots beyond them start again at the first.
-    fn drawn(&self, slots: Vec<Contents>) -> Result<Self::Drawn, Error>;
+    fn drawn(&self, slots: Vec<Rc<Contents>>) -> Result<Self::Drawn, Error>;
 
     /// Fills a rotation: inputs, poison in outputs and workspace, guards.
     fn fill_rotation(

@@ -180,31 +180,49 @@ pub fn slots(spec: &KernelSpec, axes: &[i64], cache_bytes: u64) -> Option<u32> {
     u32::try_from((3 * cache_bytes).div_ceil(bytes.max(1)).clamp(3, 4096)).ok()
 }
 
-/// Describes a block of `launches` over `slots` slots, and writes the inputs into `folder`, which must live until the
-/// block is prepared.
-pub fn describe(
-    spec: &KernelSpec,
-    inputs: &Inputs<'_>,
-    what: What,
-    (slots, launches): (u32, u32),
-    folder: &Path,
-) -> Result<Prepare, Error> {
-    let read = spec.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Output);
+/// Inputs of a comparison in files, for all blocks that are prepared on them.
+#[derive(Clone, Debug)]
+pub struct Written {
+    tensors: Vec<Tensor>,
+    scalars: Vec<Scalar>,
+}
+
+/// Writes the inputs into `folder`, which must live until the last block on them is prepared.
+pub fn write(spec: &KernelSpec, inputs: &Inputs<'_>, folder: &Path) -> Result<Written, Error> {
     let scalars = spec.scalars.iter().zip(inputs.scalars);
     let scalar = |(scalar, value): (&cutegen_spec::tensor::Scalar, &ScalarValue)| Scalar {
         name: scalar.name.clone(),
         dtype: if scalar.dtype == DType::F64 { "f64" } else { "f32" },
         bits: value.parameter(),
     };
-    Ok(Prepare {
+    let read = spec.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Output);
+    let tensors: Result<Vec<Tensor>, Error> = std::thread::scope(|scope| {
+        let writing: Vec<_> =
+            read.map(|(t, _)| scope.spawn(move || tensor(spec, t, inputs, folder))).collect();
+        let panicked = |_| Err(Error::Worker("writing inputs panicked".to_owned()));
+        writing.into_iter().map(|tensor| tensor.join().unwrap_or_else(panicked)).collect()
+    });
+    Ok(Written { tensors: tensors?, scalars: scalars.map(scalar).collect() })
+}
+
+/// Describes a block of `launches` over `slots` slots on these inputs, whose outputs go into `folder`.
+#[must_use]
+pub fn describe(
+    spec: &KernelSpec,
+    inputs: &Written,
+    what: What,
+    (slots, launches): (u32, u32),
+    folder: &Path,
+) -> Prepare {
+    Prepare {
         what,
-        tensors: read.map(|(t, _)| tensor(spec, t, inputs, folder)).collect::<Result<_, _>>()?,
-        scalars: scalars.map(scalar).collect(),
+        tensors: inputs.tensors.clone(),
+        scalars: inputs.scalars.clone(),
         tf32: spec.precision.multiply == Multiply::Tf32,
         slots,
         launches,
         folder: folder.to_owned(),
-    })
+    }
 }
 
 fn tensor(spec: &KernelSpec, t: usize, inputs: &Inputs<'_>, folder: &Path) -> Result<Tensor, Error> {

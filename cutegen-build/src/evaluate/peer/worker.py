@@ -250,11 +250,10 @@ class Worker:
 
     def prepare(self, asked):
         torch, began = self.torch, time.monotonic()
-        self.block_of = None  # frees what an earlier one held
+        self.block_of = None  # frees the results and slots of the block before
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = asked["tf32"]
         with torch.no_grad():
-            slots = rotation(torch, self.device, asked["tensors"], asked["slots"])
-            self.bench.wait()  # they were filled on another stream
+            slots = self.filled(asked)
             launch, told = self.cubin(asked, slots) if "cubin" in asked["what"] else self.expression(asked, slots)
             with self.bench.on_stream():
                 once = launch(0)
@@ -274,6 +273,20 @@ class Worker:
         self.block_of = block
         took = round((time.monotonic() - began) * 1e3)
         return {"prepared": {"outputs": outputs, "launches": asked["launches"], "same-when-captured": same, "took-ms": took}}
+
+    def filled(self, asked):
+        """Slots with these inputs. Those of the block before serve again where they are the same files' and nothing was written to them."""
+        key = [(t["files"], t["shape"], t["strides"]) for t in asked["tensors"]], asked["slots"]
+        known, self.slots = getattr(self, "slots", None), None
+        if known and known[0] == key and all(held._version == version for held, version in known[2]):
+            slots = known[1]
+        else:
+            known = None  # first, or both are there at once
+            slots = rotation(self.torch, self.device, asked["tensors"], asked["slots"])
+            self.bench.wait()  # they were filled on another stream
+        if "expression" in asked["what"]:  # torch does not know what a cubin writes
+            self.slots = key, slots, [(held, held._version) for slot in slots for held in slot.values()]
+        return slots
 
     def expression(self, asked, slots):
         what = asked["what"]["expression"]

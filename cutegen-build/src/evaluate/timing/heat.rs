@@ -15,7 +15,7 @@ use crate::evaluate::strided::Placed;
 use cutegen_spec::tensor::Role;
 
 /// Memory that the programs of a heat may take together.
-const BYTES_MOST: u64 = 8 << 30;
+const BYTES_MOST: u64 = 24 << 30;
 /// Programs of a heat at most.
 const PROGRAMS_MOST: u64 = 32;
 
@@ -51,7 +51,7 @@ impl<D: Desk> Session<D> {
 
     /// How many candidates run beside the pace.
     fn lanes(&self, axes: &[i64]) -> Result<usize, Error> {
-        let (slots, mut inputs, mut outputs) = (self.slots(axes)?, 0, 1);
+        let (slots, mut inputs, mut outputs) = (self.slots(axes, Turn::Ranking)?, 0, 1);
         for tensor in &self.spec.tensors {
             let bytes = slots * Placed::new(tensor, axes)?.bytes() as u64;
             match tensor.role {

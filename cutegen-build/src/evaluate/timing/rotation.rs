@@ -73,12 +73,14 @@ impl<D: Desk> Session<D> {
             return Ok(Rc::clone(&known.held));
         }
         let contents = drawn(&self.spec, (seed, slots.min(self.settings.drawn_slots)), axes)?;
-        let bytes = contents.iter().flatten().flatten().map(Vec::len).sum();
+        let bytes = contents.iter().flat_map(|slot| slot.iter().flatten()).map(Vec::len).sum();
         while !self.drawn.is_empty()
             && bytes + self.drawn.iter().map(|d| d.bytes).sum::<usize>() > self.settings.keep_bytes
         {
             self.drawn.remove(0);
         }
+        let awaits_peer = self.peer.is_some() || self.starting.is_some();
+        self.contents = awaits_peer.then(|| (seed, contents.clone()));
         let held = Rc::new(self.cases.desk.drawn(contents)?);
         self.drawn.push(Drawn { seed, bytes, held: Rc::clone(&held) });
         Ok(held)
@@ -95,7 +97,7 @@ impl<D: Desk> Session<D> {
             Turn::Final => mix(!self.settings.seed),
         };
         let seed = mix(seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));
-        let count = self.slots(axes)?;
+        let count = self.slots(axes, turn)?;
         let mut plan = Placing::default();
         let slots: Vec<Vec<Vec<usize>>> =
             (0..count).map(|_| self.slot(&mut plan, entrants.len(), axes)).collect::<Result<_, _>>()?;
@@ -126,8 +128,8 @@ impl<D: Desk> Session<D> {
         Ok(Rotation { axes, seed, drawn, programs, guards, bytes })
     }
 
-    /// Slots of a rotation: three, and more until three times the cache or the allowed bytes are filled.
-    pub(super) fn slots(&self, axes: &[i64]) -> Result<u64, Error> {
+    /// Slots of a rotation: as many as fill three times the cache or the allowed bytes, and of a finalist's three at least.
+    pub(super) fn slots(&self, axes: &[i64], turn: Turn) -> Result<u64, Error> {
         let cache = self.bench.as_ref().map_or(0, |b| b.worker.ready.cache_bytes);
         let mut bytes = 1;
         for tensor in &self.spec.tensors {
@@ -139,7 +141,11 @@ impl<D: Desk> Session<D> {
             Backend::Cuda => 4096,
         };
         let wanted = (CACHES * cache).min(self.settings.rotation_bytes).div_ceil(bytes);
-        Ok(wanted.clamp(SLOTS_LEAST, most))
+        let least = match turn {
+            Turn::Ranking => 1,
+            Turn::Final => SLOTS_LEAST,
+        };
+        Ok(wanted.clamp(least, most))
     }
 
     /// Places one slot's tensors: inputs for all programs, all else for each; their numbers by program and tensor.
@@ -164,12 +170,12 @@ pub(super) fn drawn(
     spec: &KernelSpec,
     (seed, slots): (u64, u64),
     axes: &[i64],
-) -> Result<Vec<Contents>, Error> {
+) -> Result<Vec<Rc<Contents>>, Error> {
     std::thread::scope(|scope| {
         let draw = |slot| contents(spec, mix(seed ^ slot), axes, Distribution::Normal);
         let slots: Vec<_> = (0..slots).map(|slot| scope.spawn(move || draw(slot))).collect();
         let panicked = |_| Err(Error::Worker("drawing inputs panicked".to_owned()));
-        slots.into_iter().map(|slot| slot.join().unwrap_or_else(panicked)).collect()
+        slots.into_iter().map(|slot| slot.join().unwrap_or_else(panicked).map(Rc::new)).collect()
     })
 }
 

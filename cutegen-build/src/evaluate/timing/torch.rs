@@ -2,20 +2,21 @@
 //! captured graph of as many launches over as many slots, behind an untimed replay of the same. A variant of ours may
 //! stand in the expression's place.
 
-use std::rc::Rc;
 use std::time::Duration;
+
+use tempfile::TempDir;
 
 use super::rotation::{Rotation, drawn};
 use super::{Halted, Turn, plan};
 use crate::evaluate::candidate::Candidate;
 use crate::evaluate::clocks::Sample;
-use crate::evaluate::desk::{Contents, Desk};
+use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::incumbent::Measured;
 use crate::evaluate::inputs::Distribution;
 use crate::evaluate::judge::Session;
 use crate::evaluate::peer::{
-    self, Blocks, Cubin, Device, Inputs, Mode, Peer, Prepared, Ready, Stopped, What,
+    self, Blocks, Cubin, Device, Inputs, Mode, Peer, Prepared, Ready, Stopped, What, Written,
 };
 use crate::evaluate::protocol::{Action, Backend, Regime, Reply, Timed};
 use crate::evaluate::stats::CANDIDATE;
@@ -25,6 +26,15 @@ use crate::evaluate::strided::Placed;
 const PREPARE_DEADLINE: Duration = Duration::from_secs(600);
 /// The card is looked at before every so many of our blocks.
 const LOOK_EVERY: u32 = 16;
+
+/// What the worker was given.
+pub(in crate::evaluate) struct Given {
+    /// What it was drawn from.
+    seed: u64,
+    inputs: Written,
+    /// Where its files are.
+    _folder: TempDir,
+}
 
 /// What the worker launches.
 pub(super) enum Theirs<'a> {
@@ -133,30 +143,33 @@ impl<D: Desk> Session<D> {
         what: What,
         launches: u32,
     ) -> Result<(String, Option<String>), Halted> {
-        let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
-        let slots = rotation.programs[CANDIDATE].slots.len() as u64;
-        let drawn = self.given(rotation, slots.min(self.settings.drawn_slots))?;
-        let drawn: Vec<&[Option<Vec<u8>>]> = drawn.iter().map(Vec::as_slice).collect();
-        let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
-        let inputs = Inputs { axes: &rotation.axes, scalars: &scalars, slots: &drawn };
-        let size = (slots as u32, launches);
-        let asked = peer::describe(&self.spec, &inputs, what, size, folder.path())?;
+        let slots = rotation.programs[CANDIDATE].slots.len() as u32;
+        self.give(rotation, u64::from(slots))?;
+        let Some(given) = &self.given else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let outputs = folder()?;
+        let asked = peer::describe(&self.spec, &given.inputs, what, (slots, launches), outputs.path());
         let prepared = peer.prepare(&asked, PREPARE_DEADLINE).map_err(stopped)?;
         let about = format!("PyTorch {}, CUDA {}", peer.ready().torch, peer.ready().cuda);
         self.agreement(rotation, &prepared, about)
     }
 
-    /// Inputs for the worker: what the incumbent before this one was given, at the same workload.
-    fn given(&mut self, rotation: &Rotation<D>, slots: u64) -> Result<Rc<Vec<Contents>>, Error> {
-        if let Some((seed, given)) = &self.given
-            && *seed == rotation.seed
-        {
-            return Ok(Rc::clone(given));
+    /// Has the inputs of this rotation in files; those that the incumbent before this one was given serve again.
+    fn give(&mut self, rotation: &Rotation<D>, slots: u64) -> Result<(), Error> {
+        if self.given.as_ref().is_some_and(|given| given.seed == rotation.seed) {
+            return Ok(());
         }
         self.given = None; // first, or both are there at once
-        let drawn = Rc::new(drawn(&self.spec, (rotation.seed, slots), &rotation.axes)?);
-        self.given = Some((rotation.seed, Rc::clone(&drawn)));
-        Ok(drawn)
+        let drawn = match self.contents.take() {
+            Some((seed, contents)) if seed == rotation.seed => contents,
+            _ => drawn(&self.spec, (rotation.seed, slots.min(self.settings.drawn_slots)), &rotation.axes)?,
+        };
+        let drawn: Vec<&[Option<Vec<u8>>]> = drawn.iter().map(|slot| slot.as_slice()).collect();
+        let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
+        let inputs = Inputs { axes: &rotation.axes, scalars: &scalars, slots: &drawn };
+        let folder = folder()?;
+        let inputs = peer::write(&self.spec, &inputs, folder.path())?;
+        self.given = Some(Given { seed: rotation.seed, inputs, _folder: folder });
+        Ok(())
     }
 
     /// What is said of the worker's results.
@@ -198,6 +211,10 @@ impl<D: Desk> Session<D> {
             other => Err(self.unexpected(other).into()),
         }
     }
+}
+
+fn folder() -> Result<TempDir, Error> {
+    tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))
 }
 
 fn stopped(stopped: Stopped) -> Halted {

@@ -89,6 +89,7 @@ fn apart(sizes: &[[i64; 2]], rows: &[&Equal]) -> f64 {
 /// Writes a part of the report, where one is asked for.
 fn keep(part: &str, rows: &impl Serialize) {
     if let Some(folder) = std::env::var_os("CUTEGEN_GPU_REPORT") {
+        std::fs::create_dir_all(&folder).expect("a folder");
         let path = Path::new(&folder).join(format!("bars_{part}.json"));
         std::fs::write(path, serde_json::to_string_pretty(rows).expect("JSON")).expect("written");
     }

@@ -27,8 +27,11 @@ struct On {
     outputs: [CudaSlice<bf16>; 2],
 }
 
-/// A comparison. Whether its launch may begin before its predecessor ends is what the locked contract says; a graph of
-/// one launch does not tell.
+/// The wrappers as they were emitted for this build.
+const WRAPPERS: &str = include_str!(concat!(env!("OUT_DIR"), "/cutegen/kernels.rs"));
+
+/// A comparison. Whether its launch may begin before its predecessor ends is what the wrapper asks for; a graph of one
+/// launch does not tell.
 struct Case<'a> {
     name: &'a str,
     programmatic: bool,
@@ -98,7 +101,10 @@ impl On {
             kernels.silu_mul(stream, workspace, args)
         };
         let raw = captured(capturing, stream, &mut launch)?;
-        let case = Case { name: &format!("silu_mul, {D} elements, {told}"), programmatic: false };
+        let case = Case {
+            name: &format!("silu_mul, {D} elements, {told}"),
+            programmatic: is_programmatic("silu_mul")?,
+        };
         case.compare(stream, launch, &raw)
     }
 
@@ -110,8 +116,24 @@ impl On {
             kernels.llama_norm(stream, workspace, LlamaNorm { m: 1, x, r, w, s, y, eps: 1e-5 })
         };
         let raw = captured(capturing, stream, &mut launch)?;
-        let case = Case { name: &format!("llama_norm, 1 token, {told}"), programmatic: true };
+        let case = Case {
+            name: &format!("llama_norm, 1 token, {told}"),
+            programmatic: is_programmatic("llama_norm")?,
+        };
         case.compare(stream, launch, &raw)
+    }
+}
+
+/// Whether the tuned variants of a kernel are launched with programmatic dependent launch: all, or none of them.
+fn is_programmatic(kernel: &str) -> Result<bool, Fail> {
+    let of_kernel = format!("{kernel}_sm_90a_");
+    let bodies = WRAPPERS.split("unsafe fn ").filter_map(|text| text.strip_prefix(&of_kernel));
+    let mut asks = bodies.filter(|body| !body.starts_with("naive(")).map(|body| body.contains("pdl: true"));
+    let first = asks.next().ok_or("no tuned variant")?;
+    if asks.any(|next| next != first) {
+        Err("variants that are launched in two ways".into())
+    } else {
+        Ok(first)
     }
 }
 

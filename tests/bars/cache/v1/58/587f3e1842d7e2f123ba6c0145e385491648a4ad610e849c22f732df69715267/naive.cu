@@ -212,7 +212,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_98d09e46b6e47943_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3cfa85e898a40830_0(
     const bf16* t0, const bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t a1, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -229,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_98d09e46b6e47943_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_98d09e46b6e47943_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3cfa85e898a40830_1(
     const bf16* t0, const bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t a1, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -246,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_98d09e46b6e47943_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_98d09e46b6e47943_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3cfa85e898a40830_2(
     const bf16* t0, const bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t a1, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -260,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_98d09e46b6e47943_2(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_98d09e46b6e47943_3(
+extern "C" __global__ void __launch_bounds__(256) cutegen_3cfa85e898a40830_3(
     const bf16* t0, const bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t a1, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

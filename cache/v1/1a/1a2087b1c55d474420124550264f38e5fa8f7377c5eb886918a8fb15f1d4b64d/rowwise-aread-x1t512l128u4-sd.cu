@@ -1,14 +1,9 @@
-// rowwise-ring-x8t512u2k12n13: t1[v0:a0, v1:a1] = div(exp(sub(t0[v0:a0, v1:a1], max(v2:a1, t0[v0:a0, v2:a1]))), sum(v2:a1, exp(sub(t0[v0:a0, v2:a1], max(v2:a1, t0[v0:a0, v2:a1])))))
+// rowwise-aread-x1t512l128u4-sd: t1[v0:a0, v1:a1, v2:a6, v3:a7] = div(sum(v4:a4, v5:a5, t0[v0:a0, v1:a1, iAdd(iMul(v2:a6, 3), v4:a4), iAdd(iMul(v3:a7, 3), v5:a5)]), iMul(len(a4), len(a5)))
 //
-// Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, one
-// block a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
-// for each other's partial results, or write, one warp has the next chunks copied to the stages that are free. A slice may
-// be longer than the ring where one pass gives all statistics: the last KEPT_CHUNKS of it stay, the others are let go and
-// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so.
-// Partial results and their counts go through global memory, and every block joins them in the same order. Where MERGES
-// holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
-// Bound: HBM, each byte moved once. A meeting costs two trips to L2, which the ring hides as far as its free stages
-// reach. All blocks must be resident at once.
+// Idea: rows that lie across memory, a middle axis reduced: neighbouring threads have neighbouring rows, so that a
+// column of theirs is one stretch; SPLIT threads share a row, each with UNROLL columns under way, and meet in shared
+// memory once a level. REGISTERS: the columns stay there from the first level to the last write.
+// Bound: HBM, each byte moved once (GLOBAL: once a level and once to write, from L2 while it fits), plus 1.3 us to launch.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -489,36 +484,27 @@ enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its p
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
 
-constexpr Row ROW = Row::SHARED;
-constexpr int VEC = 8;
+constexpr Row ROW = Row::GLOBAL;
+constexpr int VEC = 1;
 constexpr int THREADS = 512;
-constexpr int UNROLL = 2;
-constexpr int ROWS = 1;
-constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 16;
-constexpr int STAGES = 13;
-constexpr Load LOAD = Load::ONCE;
+constexpr int LANES = 128;
+constexpr int UNROLL = 4;
+constexpr Load LOAD = Load::CACHED;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
-constexpr bool EARLY = false;
-constexpr bool WHOLE = true;
-constexpr bool HAS_PRODUCER = true;
-constexpr bool IN_L2 = false;
-[[maybe_unused]] constexpr bool PDL = false;
-constexpr int SLICE_CHUNKS = 12;
-constexpr int KEPT_CHUNKS = 12;
+constexpr bool PDL = true;
 
 // ---------------------------------------------------------------- the math
 
-using Streams = tuple<bf16>;
-using Sinks = tuple<bf16>;
-using Ops = tuple<Max, Sum>;
+using Streams = tuple<float>;
+using Sinks = tuple<>;
+using Ops = tuple<Sum>;
 using Folds = tuple<>;                   // over all rows
-constexpr int LEVELS = 2;
-constexpr int LEVEL[] = {0, 1};
-[[maybe_unused]] constexpr bool MERGES = true;    // whether parts of a row do level 1 by themselves
-[[maybe_unused]] constexpr bool RESUMABLE = true; // whether outputs go on from what the last level has
+constexpr int LEVELS = 1;
+constexpr int LEVEL[] = {0};
+[[maybe_unused]] constexpr bool MERGES = false;    // whether parts of a row do level 1 by themselves
+[[maybe_unused]] constexpr bool RESUMABLE = false; // whether outputs go on from what the last level has
 constexpr bool ALONG[] = {true};                // whether a stream is another one in each row
-constexpr bool USED[LEVELS + 1][1] = {{true}, {true}, {true}};        // by a level of reductions, the last by the sinks
+constexpr bool USED[LEVELS + 1][1] = {{true}, {false}};        // by a level of reductions, the last by the sinks
 
 constexpr int STREAMS = tuple_size<Streams>::value, SINKS = tuple_size<Sinks>::value, STATS = tuple_size<Ops>::value;
 template <int S>
@@ -531,37 +517,49 @@ using EachStat = make_int_sequence<STATS>;
 
 // What all elements of a row share.
 struct Held {
-  Divisor h0;
 };
 
 // r holds the statistics so far, v the values of the streams at column j.
 struct Math {
-  bf16* t0;
-  bf16* t1;
+  float* t0;
+  float* t1;
   int64_t a0;
-  static constexpr int64_t a1 = 131072;
+  static constexpr int64_t a1 = 32;
+  static constexpr int64_t a2 = 28;
+  static constexpr int64_t a3 = 28;
+  static constexpr int64_t a4 = 3;
+  static constexpr int64_t a5 = 3;
+  static constexpr int64_t a6 = 9;
+  static constexpr int64_t a7 = 9;
   int64_t v0;
+  int64_t v1;
+  int64_t v2;
+  int64_t v3;
 
   CG_DEVICE void seat([[maybe_unused]] int64_t row) {
+    v3 = row % a7;
+    row /= a7;
+    v2 = row % a6;
+    row /= a6;
+    v1 = row % a1;
+    row /= a1;
     v0 = row;
   }
 
   template <int S>
   CG_DEVICE auto at([[maybe_unused]] int64_t j) const {
     if constexpr (S == 0) {
-      return t0 + (v0 * a1 + int64_t(0)) + j;
+      const int64_t v5 = int(j) % int(a5);
+      const int64_t v4 = int(j) / int(a5);
+      return t0 + (((v0 * a1 + v1) * a2 + ((v2 * int64_t(3)) + v4)) * a3 + ((v3 * int64_t(3)) + v5));
     }
   }
   template <int O>
   CG_DEVICE auto sink([[maybe_unused]] int64_t j) const {
-    if constexpr (O == 0) {
-      return t1 + (v0 * a1 + int64_t(0)) + j;
-    }
   }
 
   template <int P, class R>
   CG_DEVICE void prepare(R const& r, Held& held) const {
-    if constexpr (P == 2) held.h0 = Divisor(get<1>(r));
   }
 
   template <int J, class V, class R>
@@ -569,27 +567,25 @@ struct Math {
     if constexpr (J == 0) {
       return float(get<0>(v));
     }
-    if constexpr (J == 1) {
-      return float(cg_exp((get<0>(v) - get<0>(r))));
-    }
   }
 
   template <class V, class R>
   CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((cg_exp((get<0>(v) - get<0>(r))) / held.h0)));
+    return cute::make_tuple();
   }
 
   template <class V, class R>
   CG_DEVICE float resumed(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return float(cg_exp((get<0>(v) - get<0>(r))));
+    return float(float(0.0));
   }
   template <class V, class R>
   CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((own / held.h0)));
+    return cute::make_tuple();
   }
 
   template <class R>
   CG_DEVICE void finish(R const& r, Held const& held) const {
+    cg_store(t1[((v0 * a1 + v1) * a6 + v2) * a7 + v3], float((get<0>(r) / float(int64_t((a4 * a5))))));
   }
 
   template <class R>
@@ -599,13 +595,9 @@ struct Math {
 
   template <int J, class R>
   CG_DEVICE float about(R const& r) const {
-    if constexpr (J == 1) return float(get<0>(r));
   }
   template <int J, class R>
   CG_DEVICE float moved(R const& part, float own, float to, [[maybe_unused]] float length) const {
-    if constexpr (J == 1) {
-      return own == -cg_inf() && own != to ? 0.0f : get<J>(part) * expf(own - to);
-    }
   }
 };
 
@@ -730,572 +722,248 @@ CG_DEVICE void write(X const& x, int64_t col, Math const& math, Statistics const
 
 namespace {
 
-// A block's part of a row: its vectors come in chunks of THREADS * UNROLL from global memory, or lie in registers or
-// shared memory; its statistics go through shuffles, shared memory and, over a cluster, distributed shared memory.
+// Rows that lie across memory: a thread has VEC neighbouring rows and walks their columns, LANES threads side by side
+// and SPLIT of them behind each other; what those know of a row goes through shared memory, in one order.
 
-constexpr int BLOCK = THREADS * ROWS;                   // threads that compute
-constexpr int WARPS = THREADS > 32 ? THREADS / 32 : 1;  // of a row, in a block
-constexpr int LANES = THREADS < 32 ? THREADS : 32;      // of a warp, in a row
-constexpr int CHUNK = THREADS * UNROLL * VEC;           // elements that a block has in registers at a time
-constexpr int SLOTS = CLUSTER * WARPS;                  // partial results of a row
+constexpr int BLOCK = THREADS;
+constexpr int SPLIT = THREADS / LANES;        // threads of a row, in a block
+constexpr int TILE = LANES * VEC;             // rows of a block
+constexpr int CHUNK = SPLIT * UNROLL;         // columns that a block has in registers at a time
 
-static_assert(VEC >= 1 && VEC <= 32 && (VEC & (VEC - 1)) == 0, "vectors are powers of two");
-static_assert((THREADS & (THREADS - 1)) == 0 && BLOCK % 32 == 0 && BLOCK <= 1024, "whole warps, a row in whole or equal parts of one");
-static_assert(UNROLL >= 1 && UNROLL * VEC <= 128, "fragments stay in registers");
-static_assert(ROW == Row::REGISTERS || ROWS == 1, "rows side by side only in registers");
-static_assert(CLUSTER >= 1 && CLUSTER <= 16 && (CLUSTER == 1 || ROWS == 1), "a cluster has one row");
-static_assert(STAGES >= 1 && STAGES <= 64, "a barrier a chunk");
+static_assert(VEC >= 1 && VEC <= 16 && (VEC & (VEC - 1)) == 0, "vectors are powers of two");
+static_assert(LANES % 32 == 0 && THREADS % LANES == 0 && THREADS <= 1024, "whole warps beside each other");
+static_assert((UNROLL & (UNROLL - 1)) == 0 && UNROLL * VEC <= 64, "fragments stay in registers");
+static_assert(ROW == Row::REGISTERS || ROW == Row::GLOBAL, "no row is in shared memory");
+static_assert(int64_t(STATS) * SPLIT * TILE * 8 <= 48 * 1024, "what threads know fits static shared memory");
 
-// Both levels of statistics where MERGES holds, in place of a level.
-constexpr int BOTH = -1;
+using Slots = uint2[STATS][SPLIT][TILE];
 
-// Whether level P uses a stream.
-template <int P, int S>
-constexpr bool USES = P == BOTH ? USED[0][S] || USED[LEVELS > 1 ? 1 : 0][S] : USED[P == BOTH ? 0 : P][S];
-
-// Whether a stream stays in registers or shared memory: what belongs to the row does, and what all rows share if it is
-// wanted early.
-template <int S>
-constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
-
-struct KeptStreams {
-  static constexpr int LEVEL = 0;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
+// VEC rows of a thread.
+struct Rows {
+  Math math[VEC];
+  Statistics r[VEC];
+  Held held[VEC];
 };
+
+// Which rows and columns a thread has.
+struct Seat {
+  int lane, part;         // among the threads of the block
+  int64_t row;            // the first of VEC
+  bool live;              // whether they are there
+  int64_t first, length;  // columns of the block
+
+  CG_DEVICE int64_t column(int64_t chunk, int u) const { return chunk * CHUNK + int64_t(u) * SPLIT + part; }
+  CG_DEVICE bool has(int64_t chunk, int u) const { return live && column(chunk, u) < length; }
+};
+
+// Columns of block `rank` where `parts` share the rows: equal but for the last.
+CG_DEVICE Seat seat_of(int64_t tile, int64_t rows, int64_t columns, int64_t parts, int64_t rank) {
+  const int lane = int(threadIdx.x) % LANES, part = int(threadIdx.x) / LANES;
+  const int64_t row = (tile * LANES + lane) * VEC, slice = (columns + parts - 1) / parts, first = rank * slice;
+  const int64_t rest = columns - first;
+  return {lane, part, row, row < rows, first, rest < 0 ? 0 : rest < slice ? rest : slice};
+}
+
+CG_DEVICE void sit(Rows& mine, Math const& math, Seat const& seat) {
+  CUTE_UNROLL
+  for (int e = 0; e < VEC; ++e) {
+    mine.math[e] = math;
+    mine.math[e].seat(seat.live ? seat.row + e : 0);
+    mine.r[e] = no_statistics();
+  }
+}
+
+// ---------------------------------------------------------------- chunks of columns
+
 template <int P>
-struct LateStreams {  // of a level
-  static constexpr int LEVEL = P;
+struct OfLevel {
   template <int S>
-  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
+  CG_DEVICE static constexpr bool has() { return USED[P][S]; }
+};
+struct OfAny {
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return true; }
 };
 
-// ---------------------------------------------------------------- what L2 is asked to do
-
-// Whether a row is read again while it is on its way: then it is asked to stay in L2, else to be the first to go.
-enum class Again { UNKNOWN, SOON, NEVER };
-
-template <Again AGAIN>
-CG_DEVICE uint64_t l2_policy() {
-  uint64_t policy;
-  if constexpr (AGAIN == Again::SOON) {
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  } else if constexpr (AGAIN == Again::NEVER) {
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  } else {
-    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
-  }
-  return policy;
-}
-
-// One access of S bytes, past L1.
-template <class S, Again AGAIN>
-struct LoadAgain {
-  using SRegisters = S const[1];
-  using DRegisters = S[1];
-  __device__ static void copy(S const& src, S& dst) {
-    const uint64_t policy = l2_policy<AGAIN>();
-    if constexpr (sizeof(S) == 16) {
-      uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
-    } else if constexpr (sizeof(S) == 8) {
-      uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
-    } else {
-      static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
-                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
-    }
-  }
-};
-
-}  // namespace
-
-template <class S, Again AGAIN>
-struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
-
-namespace {
-
-// The load of a vector of stream S, where level P wants it.
-template <int P, int S>
-CG_DEVICE auto load_op_of() {
-  using X = Element<S>;
-  if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
-    constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
-    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON>{};
-  } else {
-    return load_op<X, LOAD == Load::ONCE && ALONG[S] && ROW != Row::GLOBAL>();
-  }
-}
-
-// Columns `first` to `first + length` of a row, by the threads of it in one block.
-struct Part {
-  int tid;
-  int64_t first, length;
-
-  CG_DEVICE int64_t place(int64_t chunk, int u) const { return chunk * CHUNK + (int64_t(u) * THREADS + tid) * VEC; }
-  // WHOLE: there are no chunks but whole ones of rows that are there
-  CG_DEVICE bool has(int64_t chunk, int u) const {
-    if constexpr (WHOLE) return ROWS == 1 || length > 0;
-    else return place(chunk, u) < length;
-  }
-};
-
-// Fragments of a chunk                                    rX: (ACCESS, VEC / ACCESS, UNROLL)
+// Fragments of a chunk                                 rX: (ACCESS, VEC / ACCESS, UNROLL)
 template <int S>
 CG_DEVICE auto fragment() {
   return make_tensor<Element<S>>(make_layout(append(Accesses<Element<S>>{}, Int<UNROLL>{})));
 }
 
-// Vectors of the wanted streams, in one chunk of global memory.
+// Vectors of the wanted streams in a chunk.
 template <class Wanted>
-CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
+CG_DEVICE auto load(Rows const& mine, Seat const& seat, int64_t chunk) {
   auto x = transform(EachStream{}, [&](auto s) {
     if constexpr (Wanted::template has<s>()) return fragment<s>();
     else return Int<0>{};
   });
   CUTE_UNROLL
   for (int u = 0; u < UNROLL; ++u) {
-    if (!part.has(chunk, u)) continue;
+    if (!seat.has(chunk, u)) continue;
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
-        auto const* at = math.at<s>(part.first + part.place(chunk, u));
-        copy_by(load_op_of<Wanted::LEVEL, s>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
+        constexpr bool IS_ONCE = LOAD == Load::ONCE && ALONG[s];
+        auto const* at = mine.math[0].at<s>(seat.first + seat.column(chunk, u));
+        copy_by(load_op<Element<s>, IS_ONCE>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
   }
   return x;
 }
 
-// ---------------------------------------------------------------- chunks in shared memory
-
-// A stage holds a chunk of every kept stream, one after another. Its bytes before stream S:
-template <int S>
-CG_DEVICE constexpr int stage_bytes() {
-  int bytes = 0;
-  for_each(make_int_sequence<S>{}, [&](auto s) {
-    if constexpr (KEPT<s>) bytes += CHUNK * int(sizeof(Element<s>));
-  });
-  return bytes;
-}
-
-CG_DEVICE void bulk_copy(void const* from, uint64_t& full, void* to, int bytes, uint64_t policy) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
-               :: "r"(cast_smem_ptr_to_uint(to)), "l"(from), "r"(bytes), "r"(cast_smem_ptr_to_uint(&full)), "l"(policy) : "memory");
-}
-
-// One thread has a chunk copied to a stage; `full` completes when it is there.
-CG_DEVICE void copy_chunk(Math const& math, Part const& part, int64_t chunk, unsigned char* stage, uint64_t& full,
-                          uint64_t policy) {
-  const int64_t at = chunk * CHUNK, left = part.length - at, n = left < 0 ? 0 : left < CHUNK ? left : CHUNK;
-  int bytes = 0;
-  for_each(EachStream{}, [&](auto s) {
-    if constexpr (KEPT<s>) bytes += int(n * sizeof(Element<s>));
-  });
-  set_barrier_transaction_bytes(full, bytes);
-  if (n == 0) return;
-  for_each(EachStream{}, [&](auto s) {
-    if constexpr (KEPT<s>) {
-      bulk_copy(math.at<s>(part.first + at), full, stage + stage_bytes<s>(), int(n * sizeof(Element<s>)), policy);
-    }
-  });
-}
-
-// Vectors of the kept streams that level P uses, in one stage.
-template <int P>
-CG_DEVICE auto load_stage(Part const& part, int64_t chunk, unsigned char* stage) {
-  auto x = transform(EachStream{}, [&](auto s) {
-    if constexpr (KEPT<s> && USES<P, s>) return fragment<s>();
+// The vectors of column u.
+template <int P, class X>
+CG_DEVICE auto column_of(X const& x, int u) {
+  return transform(EachStream{}, [&](auto s) {
+    if constexpr (USED[P][s]) return get<s>(x)(_, _, u);
     else return Int<0>{};
   });
+}
+
+// step(x, chunk) for every chunk of the block's columns; `kept` is the one chunk of rows that stay in registers.
+template <int P, class Kept, class Step>
+CG_DEVICE void pass(Kept const& kept, Rows const& mine, Seat const& seat, Step const& step) {
+  if constexpr (ROW == Row::REGISTERS) {
+    step(kept, int64_t(0));
+  } else {
+    CUTE_NO_UNROLL
+    for (int64_t chunk = 0; chunk * CHUNK < seat.length; ++chunk) step(load<OfLevel<P>>(mine, seat, chunk), chunk);
+  }
+}
+
+// Joins a chunk, pairwise, into the statistics of level P of each row.
+template <int P, class X>
+CG_DEVICE void accumulate(Statistics (&sums)[VEC], X const& x, int64_t chunk, Rows const& mine, Seat const& seat) {
   CUTE_UNROLL
-  for (int u = 0; u < UNROLL; ++u) {
-    if (!part.has(chunk, u)) continue;
-    for_each(EachStream{}, [&](auto s) {
-      if constexpr (KEPT<s> && USES<P, s>) {
-        auto const* at = reinterpret_cast<Element<s> const*>(stage + stage_bytes<s>()) + part.place(0, u);
-        copy_by(shared_op<Element<s>>(), vector_at(make_smem_ptr(at)), get<s>(x)(_, _, u));
+  for (int e = 0; e < VEC; ++e) {
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == P) {
+        typename Op<j>::T part[UNROLL];
+        CUTE_UNROLL
+        for (int u = 0; u < UNROLL; ++u) {
+          part[u] = Op<j>::none();
+          if (!seat.has(chunk, u)) continue;
+          const int64_t col = seat.first + seat.column(chunk, u);
+          const auto v = values<P>(column_of<P>(x, u), e);
+          part[u] = Op<j>::of(mine.math[e].term<j>(v, mine.r[e], mine.held[e], col), col);
+        }
+        CUTE_UNROLL
+        for (int h = 1; h < UNROLL; h *= 2) {
+          CUTE_UNROLL
+          for (int u = 0; u + h < UNROLL; u += 2 * h) part[u] = Op<j>::join(part[u], part[u + h]);
+        }
+        get<j>(sums[e]) = Op<j>::join(get<j>(sums[e]), part[0]);
       }
     });
   }
-  return x;
 }
 
-// ---------------------------------------------------------------- passes
-
-// What level P uses of a chunk: from `near`, the fragments of the kept streams, or from global memory.
-template <int P, class Near>
-CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
-  const auto late = load<LateStreams<P>>(math, part, chunk);
-  return transform(EachStream{}, [&](auto s) {
-    if constexpr (!USES<P, s>) return Int<0>{};
-    else if constexpr (!KEPT<s>) return get<s>(late);
-    else return get<s>(near);
-  });
-}
-
-// Calls step(v, column, u) for each vector that the thread has of `x`, a chunk: its u-th.
-template <int P, class X, class Step>
-CG_DEVICE void each_of(X const& x, Part const& part, int64_t chunk, Step const& step) {
+// Writes a chunk of every sink.
+template <class X>
+CG_DEVICE void write_chunk(X const& x, int64_t chunk, Rows const& mine, Seat const& seat) {
   CUTE_UNROLL
   for (int u = 0; u < UNROLL; ++u) {
-    if (!part.has(chunk, u)) continue;
-    const auto v = transform(EachStream{}, [&](auto s) {
-      if constexpr (!USES<P, s>) return Int<0>{};
-      else return get<s>(x)(_, _, u);
+    if (!seat.has(chunk, u)) continue;
+    const int64_t col = seat.first + seat.column(chunk, u);
+    auto out = transform(Sinks{}, [&](auto y) { return fragment_of<decltype(y)>(); });
+    CUTE_UNROLL
+    for (int e = 0; e < VEC; ++e) {
+      const auto v = values<LEVELS>(column_of<LEVELS>(x, u), e);
+      const auto y = mine.math[e].outputs(v, mine.r[e], mine.held[e], col);
+      for_each(EachSink{}, [&](auto o) { cg_store(get<o>(out)(e), get<o>(y)); });  // rY: (ACCESS, VEC / ACCESS)
+    }
+    for_each(EachSink{}, [&](auto o) {
+      copy_by(store_op<tuple_element_t<o, Sinks>>(), get<o>(out), vector_at(make_gmem_ptr(mine.math[0].sink<o>(col))));
     });
-    step(v, part.first + part.place(chunk, u), u);
   }
 }
 
 // ---------------------------------------------------------------- statistics
 
-using Slots = uint2[STATS][ROWS][SLOTS];
-
-CG_DEVICE void store_remote(uint2* at, int block, uint2 value) {
-  const uint32_t to = set_block_rank(cast_smem_ptr_to_uint(at), uint32_t(block));
-  asm volatile("st.shared::cluster.v2.u32 [%0], {%1, %2};" :: "r"(to), "r"(value.x), "r"(value.y) : "memory");
-}
-
-// All threads that compute; a producer warp is none of them.
-CG_DEVICE void sync_row() {
-  if constexpr (CLUSTER > 1) {
-    cluster_arrive();
-    cluster_wait();
-  } else if constexpr (HAS_PRODUCER) {
-    asm volatile("bar.sync 1, %0;" :: "n"(BLOCK) : "memory");
-  } else {
-    __syncthreads();
-  }
-}
-
-// Statistics of level P over all threads of the row, in the block or the cluster: `sums` is a thread's.
+// Statistics of level P of each row over the threads that share it: `sums` is a thread's. Every one of them gets them.
 template <int P>
-CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part, Slots& slots, int q, int rank) {
-  [[maybe_unused]] const int warp = part.tid / 32, lane = part.tid % 32;
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      get<j>(r) = butterfly<Op<j>, LANES>(get<j>(sums));
-      if constexpr (CLUSTER > 1) {
-        if (lane < CLUSTER) store_remote(&slots[j][q][rank * WARPS + warp], lane, pack(get<j>(r)));
-      } else if constexpr (WARPS > 1) {
-        if (lane == 0) slots[j][q][warp] = pack(get<j>(r));
-      }
-    }
-  });
-  if constexpr (SLOTS > 1) {
-    sync_row();
-    constexpr int WIDTH = SLOTS < 32 ? SLOTS : 32;
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (LEVEL[j] == P) {
-        typename Op<j>::T all = Op<j>::none();
-        CUTE_UNROLL
-        for (int slot = 0; slot < SLOTS; slot += WIDTH) {
-          typename Op<j>::T one;
-          unpack(slots[j][q][slot + part.tid % WIDTH], one);
-          all = Op<j>::join(all, one);
-        }
-        get<j>(r) = butterfly<Op<j>, WIDTH>(all);
-      }
-    });
-  }
-}
-
-// Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
-template <int P>
-CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-        typename Op<j>::T one;
-        unpack(__ldcg(partial + j * parts + i), one);
-        all = Op<j>::join(all, one);
-      }
-      get<j>(r) = butterfly<Op<j>, 32>(all);
-    }
-  });
-}
-
-template <int P>
-CG_DEVICE void store_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) __stcg(partial + j * parts + rank, pack(get<j>(r)));
-  });
-}
-
-// The blocks of a row `share` it: how many times longer it is than a part.
-CG_DEVICE float share_of(int64_t columns, Part const& part) { return float(columns) / float(part.length > 0 ? part.length : 1); }
-
-// Columns of a block where `blocks` share a row: equal, in units that every copy and vector divides.
-CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
-  const int64_t unit = blocks * SLICE_UNIT, slice = (columns + unit - 1) / unit * SLICE_UNIT, first = rank * slice;
-  const int64_t rest = columns - first;
-  return {tid, first, rest < 0 ? 0 : rest < slice ? rest : slice};
-}
-
-// Statistics of both levels, where each part did the second by itself.
-CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  join_parts<0>(r, partial, parts);
-  Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-    const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) continue;
-    Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(__ldcg(partial + j * parts + i), get<j>(one)); });
-    const Statistics own = math.whole(one, share_of(columns, part));
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-      }
-    });
-  }
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
-}
-
-}  // namespace
-
-namespace {
-
-// Both levels of statistics in one pass over the row, where MERGES holds: a softmax's maximum and sum of exponentials, a
-// mean and its sum of squares. A thread has its sums of level 1 about what level 0 says of the elements that it has seen,
-// and moves them as it sees more: once a chunk, not once an element.
-//
-// Errors, beside those of two passes, in units u of the last place of a float. An exponential's argument is split at
-// the maxima that a thread had, x - own and own - to, whose roundings are together at most those of x - top, for all
-// have one sign. A move is an exponential, never a short one, and a product, 2 u of what was summed before; where the
-// maximum stays it is a product by 1. A thread moves once a chunk, which it adds UNROLL vectors from, and once at the
-// end. So of n terms nobody has more than 2 (n / CHUNK + 1) u besides what adding one after another costs, and a sum
-// may lose (2 sqrt(n) + n / 8) u. Squares: a chunk's are about a mean that it is part of and are added to squares, so
-// nothing cancels; a move adds move^2 length, which is no larger than the squares about the new mean, and what is left
-// of the sum about the old one, which corrects the rounding of that mean. That the mean is only estimated, from a
-// reciprocal that is wrong by an ulp, does no harm: sums are about whatever `about` says, and moved from there.
-constexpr bool ONLINE = MERGES && ROW != Row::REGISTERS;
-
-struct Online {
-  Statistics own = no_statistics();
-  float about[STATS];  // what own is about, of level 1
-  float seen = 0.0f;   // elements
-
-  // own as sums about what `all` says of level 0
-  CG_DEVICE Statistics moved(Math const& math, Statistics const& all) const {
-    Statistics sums = own;
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) = seen > 0.0f ? math.moved<j>(own, about[j], math.about<j>(all), seen) : Op<j>::none();
-      }
-    });
-    return sums;
-  }
-};
-
-// Sees what the thread has of a chunk, `x`, of a row of so many columns. `held` must be prepared for level 0.
-template <class X>
-CG_DEVICE void see(Online& online, X const& x, Math const& math, Part const& part, int64_t chunk, int64_t columns, Held& held) {
-  int count = 0;
+CG_DEVICE void join_row(Rows& mine, Statistics const (&sums)[VEC], Seat const& seat, Slots& slots) {
   CUTE_UNROLL
-  for (int u = 0; u < UNROLL; ++u) count += part.has(chunk, u) ? VEC : 0;
-  if (count == 0) return;
-  Statistics lower = online.own;
-  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<0>(lower, v, col, math, lower, held); });
-  const float seen = online.seen + float(count);
-  const Statistics all = math.whole(lower, float(columns) * cg_rcp_approx(seen));
-  Statistics sums = online.moved(math, all);
-  math.prepare<1>(all, held);
-  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) {
-      get<j>(online.own) = get<j>(sums);
-      online.about[j] = math.about<j>(all);
-    } else {
-      get<j>(online.own) = get<j>(lower);
-    }
-  });
-  online.seen = seen;
-}
-
-// Statistics of both levels over all threads of the row: those of a part, where others have the rest of it.
-CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math, Part const& part, float share,
-                           Slots& slots, int rank) {
-  join_row<0>(r, online.own, part, slots, 0, rank);
-  const Statistics sums = online.moved(math, math.whole(r, share));
-  join_row<1>(r, sums, part, slots, 0, rank);
-}
-
-}  // namespace
-
-namespace {
-
-static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
-static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
-static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
-static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
-
-struct Shared {
-  Slots slots;
-  alignas(8) uint64_t full[STAGES];
-  uint64_t empty[STAGES];
-};
-
-CG_DEVICE void count_up(uint32_t* counter) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(counter) : "memory");
-}
-CG_DEVICE uint32_t count_of(uint32_t const* counter) {
-  uint32_t value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-  return value;
-}
-
-// Which chunk of the ring comes next: `round` says how often the ring went round.
-struct Turn {
-  int stage = 0;
-  uint32_t round = 0;
-  CG_DEVICE void next() {
-    if (++stage == STAGES) {
-      stage = 0;
-      ++round;
-    }
+  for (int e = 0; e < VEC; ++e) {
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == P && SPLIT > 1) slots[j][seat.part][e * LANES + seat.lane] = pack(get<j>(sums[e]));
+      else if constexpr (LEVEL[j] == P) get<j>(mine.r[e]) = get<j>(sums[e]);
+    });
   }
-  CG_DEVICE void skip(int turns) {
-    stage += turns;
-    round += uint32_t(stage / STAGES);
-    stage %= STAGES;
-  }
-};
-
-// A block's slice of a row: its chunks in order, then those again that the ring did not keep, the first of them.
-struct Slice {
-  int chunks, dropped;
-  CG_DEVICE int again() const { return SINKS > 0 ? dropped : 0; }
-  CG_DEVICE int turns() const { return chunks + again(); }
-  CG_DEVICE int chunk(int turn) const { return turn < chunks ? turn : turn - chunks; }
-};
-CG_DEVICE Slice slice_of(Part const& part) {
-  const int chunks = int((part.length + CHUNK - 1) / CHUNK);
-  return {chunks, chunks > KEPT_CHUNKS ? chunks - KEPT_CHUNKS : 0};
-}
-
-CG_DEVICE void produce(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared) {
-  const Part part = part_of(0, columns, blocks, blockIdx.x % blocks);
-  const Slice slice = slice_of(part);
-  const uint64_t soon = l2_policy<Again::SOON>(), never = l2_policy<Again::NEVER>();
-  Turn turn;
-  for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
-    math.seat(row);
-    for (int i = 0; i < slice.turns(); ++i, turn.next()) {
-      wait_barrier(shared.empty[turn.stage], int(turn.round & 1) ^ 1);
-      copy_chunk(math, part, slice.chunk(i), stages + turn.stage * stage_bytes<STREAMS>(), shared.full[turn.stage],
-                 i < slice.again() ? soon : never);
+  if constexpr (SPLIT > 1) {
+    __syncthreads();
+    CUTE_UNROLL
+    for (int e = 0; e < VEC; ++e) {
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (LEVEL[j] == P) {
+          typename Op<j>::T all = Op<j>::none();
+          CUTE_UNROLL
+          for (int part = 0; part < SPLIT; ++part) {
+            typename Op<j>::T one;
+            unpack(slots[j][part][e * LANES + seat.lane], one);
+            all = Op<j>::join(all, one);
+          }
+          get<j>(mine.r[e]) = all;
+        }
+      });
     }
   }
 }
 
-// step(x, chunk) for the turns `from` to `to` of the slice that begins at `first`; stages before turn `empty` become empty.
-template <int P, class Step>
-CG_DEVICE void pass(Turn first, int from, int to, int empty, Slice const& slice, Math const& math, Part const& part,
-                    unsigned char* stages, Shared& shared, Step const& step) {
-  Turn turn = first;
-  turn.skip(from);
-  for (int i = from; i < to; ++i, turn.next()) {
-    const int chunk = slice.chunk(i);
-    wait_barrier(shared.full[turn.stage], int(turn.round & 1));
-    const auto near = load_stage<P>(part, chunk, stages + turn.stage * stage_bytes<STREAMS>());
-    const auto x = chunk_of<P>(near, math, part, chunk);
-    if (i < empty) {  // it is in registers
-      __syncwarp();
-      if (threadIdx.x % 32 == 0) arrive_barrier(shared.empty[turn.stage]);
-    }
-    step(x, chunk);
-  }
-}
-
-// Leaves what the block knows and waits for the others of the row.
 template <int P>
-CG_DEVICE void meet(Statistics const& r, Part const& part, uint2* partial, uint32_t* counter, int blocks, int rank) {
-  if (part.tid == 0) {
-    if constexpr (MERGES) store_part<0>(r, partial, blocks, rank);
-    store_part<P>(r, partial, blocks, rank);
-    count_up(counter);
-    while (count_of(counter) < uint32_t(blocks)) {}
-  }
-  sync_row();
+CG_DEVICE void prepare(Rows& mine) {
+  CUTE_UNROLL
+  for (int e = 0; e < VEC; ++e) mine.math[e].prepare<P>(mine.r[e], mine.held[e]);
 }
 
-CG_DEVICE void consume(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared,
-                       uint2* partials, uint32_t* counters) {
-  const int rank = int(blockIdx.x % blocks);
-  const Part part = part_of(threadIdx.x, columns, blocks, rank);
-  const Slice slice = slice_of(part);
-  Turn turn;
-  for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
-    math.seat(row);
-    uint2* const partial = partials + row * blocks * STATS;
-    uint32_t* const counter = counters + row * LEVELS;
-    Statistics r = no_statistics();
-    Held held;
-    if constexpr (ONLINE) {
-      Online online;
-      math.prepare<0>(r, held);
-      pass<BOTH>(turn, 0, slice.chunks, slice.dropped, slice, math, part, stages, shared, [&](auto const& x, int chunk) {
-        see(online, x, math, part, chunk, columns, held);
-      });
-      join_online(r, online, math, part, share_of(columns, part), shared.slots, 0);
-      if (blocks > 1) {
-        meet<1>(r, part, partial, counter, blocks, rank);
-        join_merged(r, math, partial, blocks, columns);
-      }
-    }
-    for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
-      constexpr int P = p;
-      Statistics sums = no_statistics();
-      math.prepare<P>(r, held);
-      pass<P>(turn, 0, slice.chunks, slice.dropped, slice, math, part, stages, shared, [&](auto const& x, int chunk) {
-        each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(sums, v, col, math, r, held); });
-      });
-      join_row<P>(r, sums, part, shared.slots, 0, 0);
-      if (blocks > 1) {
-        meet<P>(r, part, partial, counter + P, blocks, rank);
-        join_parts<P>(r, partial, blocks);
-      } else {
-        sync_row();  // the slots are free for the next row
-      }
-    });
-    math.prepare<LEVELS>(r, held);
-    pass<LEVELS>(turn, slice.dropped, slice.turns(), slice.turns(), slice, math, part, stages, shared, [&](auto const& x, int chunk) {
-      if constexpr (SINKS > 0) {
-        each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
-      }
-    });
-    if (part.tid == 0 && rank == 0) math.finish(r, held);
-    turn.skip(slice.turns());
+// One level of the rows, by the block.
+template <int P, class Kept>
+CG_DEVICE void reduce_level(Kept const& kept, Rows& mine, Seat const& seat, Slots& slots) {
+  Statistics sums[VEC];
+  CUTE_UNROLL
+  for (int e = 0; e < VEC; ++e) sums[e] = no_statistics();
+  pass<P>(kept, mine, seat, [&](auto const& x, int64_t chunk) { accumulate<P>(sums, x, chunk, mine, seat); });
+  join_row<P>(mine, sums, seat, slots);
+}
+
+// What is written once all levels are known; `first` of the blocks that share the rows writes what there is once a row.
+template <class Kept>
+CG_DEVICE void write_rows(Kept const& kept, Rows& mine, Seat const& seat, bool first) {
+  prepare<LEVELS>(mine);
+  if constexpr (SINKS > 0) {
+    pass<LEVELS>(kept, mine, seat, [&](auto const& x, int64_t chunk) { write_chunk(x, chunk, mine, seat); });
+  }
+  if (seat.part == 0 && first && seat.live) {
+    CUTE_UNROLL
+    for (int e = 0; e < VEC; ++e) mine.math[e].finish(mine.r[e], mine.held[e]);
   }
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK + 32, 1) cutegen_22e646179215e9a2(
-    bf16* t0, bf16* t1, int64_t a0, int64_t /* a1 */, uint2* w0, uint32_t* w1) {
-  [[maybe_unused]] constexpr int64_t a1 = 131072;
-  extern __shared__ __align__(128) unsigned char stages[];  // [STAGES, kept streams, CHUNK]
-  __shared__ Shared shared;
-  const int64_t rows = a0, columns = a1;
-  const int blocks = int((columns + int64_t(SLICE_CHUNKS) * CHUNK - 1) / (int64_t(SLICE_CHUNKS) * CHUNK));
-  const Math math{t0, t1, a0};
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < STAGES; ++i) {
-      initialize_barrier(shared.full[i], 1);
-      initialize_barrier(shared.empty[i], WARPS);
-    }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  __syncthreads();
-  if (threadIdx.x < BLOCK) {
-    consume(math, rows, columns, blocks, stages, shared, w0, w1);
-  } else if (threadIdx.x == BLOCK) {
-    produce(math, rows, columns, blocks, stages, shared);
-  }
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_433131916ad4b7aa(
+    float* t0, float* t1, int64_t a0, int64_t /* a1 */, int64_t /* a2 */, int64_t /* a3 */, int64_t /* a4 */, int64_t /* a5 */, int64_t /* a6 */, int64_t /* a7 */) {
+  [[maybe_unused]] constexpr int64_t a1 = 32;
+  [[maybe_unused]] constexpr int64_t a2 = 28;
+  [[maybe_unused]] constexpr int64_t a3 = 28;
+  [[maybe_unused]] constexpr int64_t a4 = 3;
+  [[maybe_unused]] constexpr int64_t a5 = 3;
+  [[maybe_unused]] constexpr int64_t a6 = 9;
+  [[maybe_unused]] constexpr int64_t a7 = 9;
+  __shared__ Slots slots;
+  const Seat seat = seat_of(blockIdx.x, a0 * a1 * a6 * a7, a4 * a5, 1, 0);
+  Rows mine;
+  sit(mine, Math{t0, t1, a0}, seat);
+  if constexpr (PDL) after_the_last_kernel();
+  const auto kept = [&] {
+    if constexpr (ROW == Row::REGISTERS) return load<OfAny>(mine, seat, 0);
+    else return Int<0>{};
+  }();
+  for_each(make_int_sequence<LEVELS>{}, [&](auto p) {
+    constexpr int P = p;
+    prepare<P>(mine);
+    reduce_level<P>(kept, mine, seat, slots);
+  });
+  write_rows(kept, mine, seat, true);
 }

@@ -1,10 +1,9 @@
-// rowwise-reg-x8t512u1q1c1-osd: t1[v0:a0, v1:a1] = div(exp(sub(t0[v0:a0, v1:a1], max(v2:a1, t0[v0:a0, v2:a1]))), sum(v2:a1, exp(sub(t0[v0:a0, v2:a1], max(v2:a1, t0[v0:a0, v2:a1])))))
+// rowwise-aread-x1t128l64u4-sd: t1[v0:a0, v1:a1, v2:a8, v3:a9, v4:a10] = div(sum(v5:a5, v6:a6, v7:a7, t0[v0:a0, v1:a1, iAdd(iMul(v2:a8, 2), v5:a5), iAdd(iMul(v3:a9, 2), v6:a6), iAdd(iMul(v4:a10, 2), v7:a7)]), iMul(iMul(len(a5), len(a6)), len(a7)))
 //
-// Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
-// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs (GLOBAL: it is read
-// again, for rows of any length). Every thread joins the same partial results in the same order.
-// Bound: HBM, each byte moved once (GLOBAL: once a level, from L2 while the rows in flight fit there), plus 1.3 us to
-// launch. A cluster costs its barriers: one at the start and one a level.
+// Idea: rows that lie across memory, a middle axis reduced: neighbouring threads have neighbouring rows, so that a
+// column of theirs is one stretch; SPLIT threads share a row, each with UNROLL columns under way, and meet in shared
+// memory once a level. REGISTERS: the columns stay there from the first level to the last write.
+// Bound: HBM, each byte moved once (GLOBAL: once a level and once to write, from L2 while it fits), plus 1.3 us to launch.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -22,10 +21,14 @@
 
 namespace {
 
-// Every output is bf16, and what sigmoid, silu, gelu, gelu_tanh and tanh give is a factor of it. Rounding to 8 bits hides
+// Every output is of 8 bits or fewer, and what sigmoid, silu, gelu, gelu_tanh and tanh give is a factor. Rounding to 8 hides
 // 2^-16 of the value, 128 float ulps: so much is left where the slack is smallest, at the tie just above a power of two. So
 // exponentials may be the hardware's, and functions short: a 16-bit element has 27 instructions while its bytes are moved.
 constexpr bool NARROW = true;
+// The same of exponentials, or of their sums: those of one sign err by no more than the worst term.
+[[maybe_unused]] constexpr bool NARROW_EXP = true;
+// Quotients by what a row shares are factors of outputs of 11 bits or fewer, whose rounding hides 4 roundings of a float.
+[[maybe_unused]] constexpr bool NARROW_QUOTIENT = true;
 
 using bf16 = __nv_bfloat16;
 using f16 = __half;
@@ -89,7 +92,16 @@ CG_DEVICE float cg_min(float a, float b) {
 }
 CG_DEVICE float cg_abs(float x) { return fabsf(x); }
 CG_DEVICE float cg_relu(float x) { return cg_max(x, 0.0f); }
-CG_DEVICE float cg_exp(float x) { return expf(x); }        // 1 ulp
+// 1 ulp. Narrow: the square of its root, so that nothing is flushed too early: 5 + 0.7 |x| ulp, 2^-17 for |x| < 104; what a
+// sum of such terms errs by comes on top, and both together stay below 2^-16.
+CG_DEVICE float cg_exp(float x) {
+  if constexpr (NARROW_EXP) {
+    const float root = cg_ex2_approx(x * 0x1.715476p-1f);
+    return root * root;
+  } else {
+    return expf(x);
+  }
+}
 CG_DEVICE float cg_exp2(float x) { return exp2f(x); }      // 2 ulp
 CG_DEVICE float cg_expm1(float x) { return expm1f(x); }    // 1 ulp
 CG_DEVICE float cg_log(float x) { return logf(x); }        // 1 ulp
@@ -331,31 +343,25 @@ CG_DEVICE void cg_store(int& to, int64_t x) { to = int(cg_cast_i32(x)); }
 CG_DEVICE void cg_store(long long& to, int64_t x) { to = x; }
 CG_DEVICE void cg_store(bool8& to, bool x) { to.bits = x ? 1 : 0; }
 
-// Two neighbours: one conversion where there is one.
-template <class T, class V>
-CG_DEVICE void cg_store_pair(T& lo, T& hi, V x, V y) {
-  cg_store(lo, x);
-  cg_store(hi, y);
-}
-CG_DEVICE void cg_store_pair(bf16& lo, bf16& hi, float x, float y) {
-  const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
-  lo = both.x;
-  hi = both.y;
-}
-CG_DEVICE void cg_store_pair(f16& lo, f16& hi, float x, float y) {
-  const __half2 both = __floats2half2_rn(x, y);
-  lo = __low2half(both);
-  hi = __high2half(both);
-}
-CG_DEVICE void cg_store_pair(f8e4m3& lo, f8e4m3& hi, float x, float y) {
-  const uint32_t both = to_f8e4m3x2(x, y);
-  lo.bits = (unsigned char)both;
-  hi.bits = (unsigned char)(both >> 8);
-}
-CG_DEVICE void cg_store_pair(f8e5m2& lo, f8e5m2& hi, float x, float y) {
-  const uint32_t both = to_f8e5m2x2(x, y);
-  lo.bits = (unsigned char)both;
-  hi.bits = (unsigned char)(both >> 8);
+// The word of two neighbours that are converted together.
+template <class T>
+struct Both { using type = void; };
+template <>
+struct Both<bf16> { using type = __nv_bfloat162; };
+template <>
+struct Both<f16> { using type = __half2; };
+template <>
+struct Both<f8e4m3> { using type = uint16_t; };
+template <>
+struct Both<f8e5m2> { using type = uint16_t; };
+template <class T>
+using BothOf = typename Both<T>::type;
+
+template <class T>
+CG_DEVICE void cg_store_both(BothOf<T>& to, float lo, float hi) {
+  if constexpr (is_same_v<T, f8e4m3>) to = uint16_t(to_f8e4m3x2(lo, hi));
+  else if constexpr (is_same_v<T, f8e5m2>) to = uint16_t(to_f8e5m2x2(lo, hi));
+  else from_f32x2(to, make_float2(lo, hi));
 }
 
 CG_DEVICE float cg_cast_f32(float x) { return x; }
@@ -370,18 +376,32 @@ CG_DEVICE float cg_cast_bf16(float x) { return cg_through<bf16>(x); }
 CG_DEVICE float cg_cast_f8e4m3(float x) { return cg_through<f8e4m3>(x); }
 CG_DEVICE float cg_cast_f8e5m2(float x) { return cg_through<f8e5m2>(x); }
 
-// What a row divides by: one division a row. A quotient by the correctly rounded reciprocal and one correction is the
-// correctly rounded one (Markstein, "Computation of Elementary Functions on the IBM RISC System/6000", 1990) while
-// nothing leaves the normal range. Where something does the correction is NaN, and so it is for divisors too far from 1.
+// What a row divides by: 1 / (b scale) in two floats, so a quotient is two products and one rounding. It errs by less than
+// the reference's one rounding, U |q| and the underflow: what is rounded is off by 2^-47, and where that decides a tie
+// the tie is not just above a power of two. What has an exact quotient gets it. `scale` keeps the reciprocal normal, and its
+// smaller part below 1, so that no overflow of one product meets another's of the other sign. Where `next` is no normal
+// number the one product is right: of zeros with their sign, infinities, quotients by 0, and quotients below 2^-126, whose
+// underflow is as large as what it errs by. Narrow: the one product, 2 U off.
 struct Divisor {
-  float b, inverse;
+  float scale, inverse, rest;
   CG_DEVICE Divisor() {}
-  CG_DEVICE Divisor(float x) : b(x), inverse(fabsf(x) > 0x1p-60f && fabsf(x) < 0x1p60f ? 1.0f / x : __int_as_float(0x7fffffff)) {}
+  CG_DEVICE Divisor(float x) {
+    const float size = fabsf(x);
+    const float up = __uint_as_float((253u << 23) - (__float_as_uint(size) & 0x7f800000u));  // size up is in [1/2, 1)
+    scale = size > 0x1p96f ? 0x1p-32f : size < 0x1p-24f ? up : 1.0f;
+    const float b = x * scale;
+    inverse = 1.0f / b;
+    rest = NARROW_QUOTIENT ? 0.0f : fmaf(-inverse, b, 1.0f) / b;
+  }
 };
 CG_DEVICE float operator/(float a, Divisor const& d) {
-  const float q = a * d.inverse;
-  const float next = fmaf(fmaf(-q, d.b, a), d.inverse, q);
-  return next == next ? next : a / d.b;
+  const float x = a * d.scale, near = x * d.inverse;
+  if constexpr (NARROW_QUOTIENT) {
+    return near;
+  } else {
+    const float next = fmaf(x, d.inverse, x * d.rest);
+    return fabsf(next) >= 0x1p-126f ? next : near;
+  }
 }
 
 }  // namespace
@@ -464,32 +484,27 @@ enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its p
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
 
-constexpr Row ROW = Row::REGISTERS;
-constexpr int VEC = 8;
-constexpr int THREADS = 512;
-constexpr int UNROLL = 1;
-constexpr int ROWS = 1;
-constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 8;
-constexpr int STAGES = 1;
-constexpr Load LOAD = Load::ONCE;
+constexpr Row ROW = Row::GLOBAL;
+constexpr int VEC = 1;
+constexpr int THREADS = 128;
+constexpr int LANES = 64;
+constexpr int UNROLL = 4;
+constexpr Load LOAD = Load::CACHED;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
-constexpr bool EARLY = false;
-constexpr bool WHOLE = true;
-constexpr bool HAS_PRODUCER = false;
-[[maybe_unused]] constexpr bool PDL = true;
+constexpr bool PDL = true;
 
 // ---------------------------------------------------------------- the math
 
-using Streams = tuple<bf16>;
-using Sinks = tuple<bf16>;
-using Ops = tuple<Max, Sum>;
+using Streams = tuple<float>;
+using Sinks = tuple<>;
+using Ops = tuple<Sum>;
 using Folds = tuple<>;                   // over all rows
-constexpr int LEVELS = 2;
-constexpr int LEVEL[] = {0, 1};
-[[maybe_unused]] constexpr bool MERGES = true;    // whether parts of a row do level 1 by themselves
+constexpr int LEVELS = 1;
+constexpr int LEVEL[] = {0};
+[[maybe_unused]] constexpr bool MERGES = false;    // whether parts of a row do level 1 by themselves
+[[maybe_unused]] constexpr bool RESUMABLE = false; // whether outputs go on from what the last level has
 constexpr bool ALONG[] = {true};                // whether a stream is another one in each row
-constexpr bool USED[LEVELS + 1][1] = {{true}, {true}, {true}};        // by a level of reductions, the last by the sinks
+constexpr bool USED[LEVELS + 1][1] = {{true}, {false}};        // by a level of reductions, the last by the sinks
 
 constexpr int STREAMS = tuple_size<Streams>::value, SINKS = tuple_size<Sinks>::value, STATS = tuple_size<Ops>::value;
 template <int S>
@@ -502,37 +517,56 @@ using EachStat = make_int_sequence<STATS>;
 
 // What all elements of a row share.
 struct Held {
-  Divisor h0;
 };
 
 // r holds the statistics so far, v the values of the streams at column j.
 struct Math {
-  bf16* t0;
-  bf16* t1;
+  float* t0;
+  float* t1;
   int64_t a0;
-  static constexpr int64_t a1 = 4096;
+  static constexpr int64_t a1 = 16;
+  static constexpr int64_t a2 = 8;
+  static constexpr int64_t a3 = 16;
+  static constexpr int64_t a4 = 16;
+  static constexpr int64_t a5 = 2;
+  static constexpr int64_t a6 = 2;
+  static constexpr int64_t a7 = 2;
+  static constexpr int64_t a8 = 4;
+  static constexpr int64_t a9 = 8;
+  static constexpr int64_t a10 = 8;
   int64_t v0;
+  int64_t v1;
+  int64_t v2;
+  int64_t v3;
+  int64_t v4;
 
   CG_DEVICE void seat([[maybe_unused]] int64_t row) {
+    v4 = row % a10;
+    row /= a10;
+    v3 = row % a9;
+    row /= a9;
+    v2 = row % a8;
+    row /= a8;
+    v1 = row % a1;
+    row /= a1;
     v0 = row;
   }
 
   template <int S>
   CG_DEVICE auto at([[maybe_unused]] int64_t j) const {
     if constexpr (S == 0) {
-      return t0 + (v0 * a1 + int64_t(0)) + j;
+      const int64_t v7 = int(j) % int(a7);
+      const int64_t v6 = int(j) / int(a7) % int(a6);
+      const int64_t v5 = int(j) / int(a7) / int(a6);
+      return t0 + ((((v0 * a1 + v1) * a2 + ((v2 * int64_t(2)) + v5)) * a3 + ((v3 * int64_t(2)) + v6)) * a4 + ((v4 * int64_t(2)) + v7));
     }
   }
   template <int O>
   CG_DEVICE auto sink([[maybe_unused]] int64_t j) const {
-    if constexpr (O == 0) {
-      return t1 + (v0 * a1 + int64_t(0)) + j;
-    }
   }
 
   template <int P, class R>
   CG_DEVICE void prepare(R const& r, Held& held) const {
-    if constexpr (P == 2) held.h0 = Divisor(get<1>(r));
   }
 
   template <int J, class V, class R>
@@ -540,18 +574,25 @@ struct Math {
     if constexpr (J == 0) {
       return float(get<0>(v));
     }
-    if constexpr (J == 1) {
-      return float(cg_exp((get<0>(v) - get<0>(r))));
-    }
   }
 
   template <class V, class R>
   CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((cg_exp((get<0>(v) - get<0>(r))) / held.h0)));
+    return cute::make_tuple();
+  }
+
+  template <class V, class R>
+  CG_DEVICE float resumed(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
+    return float(float(0.0));
+  }
+  template <class V, class R>
+  CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
+    return cute::make_tuple();
   }
 
   template <class R>
   CG_DEVICE void finish(R const& r, Held const& held) const {
+    cg_store(t1[(((v0 * a1 + v1) * a8 + v2) * a9 + v3) * a10 + v4], float((get<0>(r) / float(int64_t(((a5 * a6) * a7))))));
   }
 
   template <class R>
@@ -560,11 +601,10 @@ struct Math {
   }
 
   template <int J, class R>
-  CG_DEVICE float moved(R const& part, R const& all, [[maybe_unused]] float length, [[maybe_unused]] float share) const {
-    if constexpr (J == 1) {
-      const float own = get<0>(part), top = get<0>(all);
-      return own == -cg_inf() && own != top ? 0.0f : get<J>(part) * cg_exp(own - top);
-    }
+  CG_DEVICE float about(R const& r) const {
+  }
+  template <int J, class R>
+  CG_DEVICE float moved(R const& part, float own, float to, [[maybe_unused]] float length) const {
   }
 };
 
@@ -573,8 +613,14 @@ struct Math {
 // Elements of one access: 16 bytes, or the vector where it is shorter.
 template <class X>
 constexpr int ACCESS = VEC * sizeof(X) < 16 ? VEC : 16 / int(sizeof(X));
+template <int BYTES>
+struct Words { using type = uint_bit_t<BYTES * 8>; };
+template <>
+struct Words<8> { using type = uint2; };
+template <>
+struct Words<16> { using type = uint4; };
 template <class X>
-using Access = uint_bit_t<ACCESS<X> * int(sizeof(X)) * 8>;
+using Access = typename Words<ACCESS<X> * int(sizeof(X))>::type;  // of registers: pairs of them would be taken apart again
 template <class X>
 using Accesses = Shape<Int<ACCESS<X>>, Int<VEC / ACCESS<X>>>;  // of a vector
 
@@ -605,11 +651,22 @@ CG_DEVICE auto fragment_of() {
   return make_tensor<X>(make_layout(Accesses<X>{}));
 }
 
+// Element e of a vector. Two bf16 are the upper halves of floats: one instruction each.
+template <class Vector>
+CG_DEVICE auto element_of(Vector const& x, int e) {
+  if constexpr (VEC % 2 == 0 && is_same_v<typename Vector::value_type, bf16>) {
+    const uint32_t both = recast<uint32_t>(x)(e / 2);
+    return __uint_as_float(e % 2 == 0 ? both << 16 : both & 0xffff0000u);
+  } else {
+    return cg_load(x(e));
+  }
+}
+
 // The values of element e of a vector, one a stream.
 template <int P, class X>
 CG_DEVICE auto values(X const& x, int e) {
   return transform(EachStream{}, [&](auto s) {
-    if constexpr (USED[P][s]) return cg_load(get<s>(x)(e));
+    if constexpr (USED[P][s]) return element_of(get<s>(x), e);
     else return Int<0>{};
   });
 }
@@ -639,94 +696,122 @@ CG_DEVICE void accumulate(Statistics& sums, X const& x, int64_t col, Math const&
   });
 }
 
-// Writes a vector of every sink.
-template <class X>
-CG_DEVICE void write(X const& x, int64_t col, Math const& math, Statistics const& r, Held const& held) {
+// Writes a vector of every sink: `outputs(e)` has those of element e.
+template <class Outputs>
+CG_DEVICE void write_by(Outputs const& outputs, int64_t col, Math const& math) {
   auto out = transform(Sinks{}, [&](auto y) { return fragment_of<decltype(y)>(); });
   constexpr int PAIR = VEC % 2 == 0 ? 2 : 1;
   CUTE_UNROLL
   for (int e = 0; e < VEC; e += PAIR) {
-    const auto lo = math.outputs(values<LEVELS>(x, e), r, held, col + e);
-    const auto hi = math.outputs(values<LEVELS>(x, e + PAIR - 1), r, held, col + e + PAIR - 1);
+    const auto lo = outputs(e);
+    const auto hi = outputs(e + PAIR - 1);
     for_each(EachSink{}, [&](auto o) {
       auto& rY = get<o>(out);  // (ACCESS, VEC / ACCESS)
-      if constexpr (PAIR == 2) cg_store_pair(rY(e), rY(e + 1), get<o>(lo), get<o>(hi));
-      else cg_store(rY(e), get<o>(lo));
+      using Y = tuple_element_t<o, Sinks>;
+      if constexpr (PAIR == 2 && !is_same_v<BothOf<Y>, void>) {
+        cg_store_both<Y>(recast<BothOf<Y>>(rY)(e / 2), get<o>(lo), get<o>(hi));
+      } else {
+        cg_store(rY(e), get<o>(lo));
+        if constexpr (PAIR == 2) cg_store(rY(e + 1), get<o>(hi));
+      }
     });
   }
   for_each(EachSink{}, [&](auto o) {
     copy_by(store_op<tuple_element_t<o, Sinks>>(), get<o>(out), vector_at(make_gmem_ptr(math.sink<o>(col))));
   });
 }
+template <class X>
+CG_DEVICE void write(X const& x, int64_t col, Math const& math, Statistics const& r, Held const& held) {
+  write_by([&](int e) { return math.outputs(values<LEVELS>(x, e), r, held, col + e); }, col, math);
+}
 
 }  // namespace
 
 namespace {
 
-// A block's part of a row: its vectors come in chunks of THREADS * UNROLL from global memory, or lie in registers or
-// shared memory; its statistics go through shuffles, shared memory and, over a cluster, distributed shared memory.
+// Rows that lie across memory: a thread has VEC neighbouring rows and walks their columns, LANES threads side by side
+// and SPLIT of them behind each other; what those know of a row goes through shared memory, in one order.
 
-constexpr int BLOCK = THREADS * ROWS;                   // threads that compute
-constexpr int WARPS = THREADS > 32 ? THREADS / 32 : 1;  // of a row, in a block
-constexpr int LANES = THREADS < 32 ? THREADS : 32;      // of a warp, in a row
-constexpr int CHUNK = THREADS * UNROLL * VEC;           // elements that a block has in registers at a time
-constexpr int SLOTS = CLUSTER * WARPS;                  // partial results of a row
+constexpr int BLOCK = THREADS;
+constexpr int SPLIT = THREADS / LANES;        // threads of a row, in a block
+constexpr int TILE = LANES * VEC;             // rows of a block
+constexpr int CHUNK = SPLIT * UNROLL;         // columns that a block has in registers at a time
 
-static_assert(VEC >= 1 && VEC <= 32 && (VEC & (VEC - 1)) == 0, "vectors are powers of two");
-static_assert((THREADS & (THREADS - 1)) == 0 && BLOCK % 32 == 0 && BLOCK <= 1024, "whole warps, a row in whole or equal parts of one");
-static_assert(UNROLL >= 1 && UNROLL * VEC <= 128, "fragments stay in registers");
-static_assert(ROW == Row::REGISTERS || ROWS == 1, "rows side by side only in registers");
-static_assert(CLUSTER >= 1 && CLUSTER <= 16 && (CLUSTER == 1 || ROWS == 1), "a cluster has one row");
-static_assert(STAGES >= 1 && STAGES <= 64, "a barrier a chunk");
+static_assert(VEC >= 1 && VEC <= 16 && (VEC & (VEC - 1)) == 0, "vectors are powers of two");
+static_assert(LANES % 32 == 0 && THREADS % LANES == 0 && THREADS <= 1024, "whole warps beside each other");
+static_assert((UNROLL & (UNROLL - 1)) == 0 && UNROLL * VEC <= 64, "fragments stay in registers");
+static_assert(ROW == Row::REGISTERS || ROW == Row::GLOBAL, "no row is in shared memory");
+static_assert(int64_t(STATS) * SPLIT * TILE * 8 <= 48 * 1024, "what threads know fits static shared memory");
 
-// Whether a stream stays in registers or shared memory: what belongs to the row does, and what all rows share if it is
-// wanted early.
-template <int S>
-constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
+using Slots = uint2[STATS][SPLIT][TILE];
 
-struct KeptStreams {
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
-};
-template <int P>
-struct LateStreams {  // of a level
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return USED[P][S] && !KEPT<S>; }
+// VEC rows of a thread.
+struct Rows {
+  Math math[VEC];
+  Statistics r[VEC];
+  Held held[VEC];
 };
 
-// Columns `first` to `first + length` of a row, by the threads of it in one block.
-struct Part {
-  int tid;
-  int64_t first, length;
+// Which rows and columns a thread has.
+struct Seat {
+  int lane, part;         // among the threads of the block
+  int64_t row;            // the first of VEC
+  bool live;              // whether they are there
+  int64_t first, length;  // columns of the block
 
-  CG_DEVICE int64_t place(int64_t chunk, int u) const { return chunk * CHUNK + (int64_t(u) * THREADS + tid) * VEC; }
-  // WHOLE: a row that is there has all its vectors
-  CG_DEVICE bool has(int64_t chunk, int u) const {
-    if constexpr (WHOLE) return ROWS == 1 || length > 0;
-    else return place(chunk, u) < length;
+  CG_DEVICE int64_t column(int64_t chunk, int u) const { return chunk * CHUNK + int64_t(u) * SPLIT + part; }
+  CG_DEVICE bool has(int64_t chunk, int u) const { return live && column(chunk, u) < length; }
+};
+
+// Columns of block `rank` where `parts` share the rows: equal but for the last.
+CG_DEVICE Seat seat_of(int64_t tile, int64_t rows, int64_t columns, int64_t parts, int64_t rank) {
+  const int lane = int(threadIdx.x) % LANES, part = int(threadIdx.x) / LANES;
+  const int64_t row = (tile * LANES + lane) * VEC, slice = (columns + parts - 1) / parts, first = rank * slice;
+  const int64_t rest = columns - first;
+  return {lane, part, row, row < rows, first, rest < 0 ? 0 : rest < slice ? rest : slice};
+}
+
+CG_DEVICE void sit(Rows& mine, Math const& math, Seat const& seat) {
+  CUTE_UNROLL
+  for (int e = 0; e < VEC; ++e) {
+    mine.math[e] = math;
+    mine.math[e].seat(seat.live ? seat.row + e : 0);
+    mine.r[e] = no_statistics();
   }
+}
+
+// ---------------------------------------------------------------- chunks of columns
+
+template <int P>
+struct OfLevel {
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return USED[P][S]; }
+};
+struct OfAny {
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return true; }
 };
 
-// Fragments of a chunk                                    rX: (ACCESS, VEC / ACCESS, UNROLL)
+// Fragments of a chunk                                 rX: (ACCESS, VEC / ACCESS, UNROLL)
 template <int S>
 CG_DEVICE auto fragment() {
   return make_tensor<Element<S>>(make_layout(append(Accesses<Element<S>>{}, Int<UNROLL>{})));
 }
 
-// Vectors of the wanted streams, in one chunk of global memory.
+// Vectors of the wanted streams in a chunk.
 template <class Wanted>
-CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
+CG_DEVICE auto load(Rows const& mine, Seat const& seat, int64_t chunk) {
   auto x = transform(EachStream{}, [&](auto s) {
     if constexpr (Wanted::template has<s>()) return fragment<s>();
     else return Int<0>{};
   });
   CUTE_UNROLL
   for (int u = 0; u < UNROLL; ++u) {
-    if (!part.has(chunk, u)) continue;
+    if (!seat.has(chunk, u)) continue;
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
-        constexpr bool IS_ONCE = LOAD == Load::ONCE && ALONG[s] && ROW != Row::GLOBAL;
-        auto const* at = math.at<s>(part.first + part.place(chunk, u));
+        constexpr bool IS_ONCE = LOAD == Load::ONCE && ALONG[s];
+        auto const* at = mine.math[0].at<s>(seat.first + seat.column(chunk, u));
         copy_by(load_op<Element<s>, IS_ONCE>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
@@ -734,253 +819,161 @@ CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
   return x;
 }
 
-// ---------------------------------------------------------------- chunks in shared memory
-
-// A stage holds a chunk of every kept stream, one after another. Its bytes before stream S:
-template <int S>
-CG_DEVICE constexpr int stage_bytes() {
-  int bytes = 0;
-  for_each(make_int_sequence<S>{}, [&](auto s) {
-    if constexpr (KEPT<s>) bytes += CHUNK * int(sizeof(Element<s>));
-  });
-  return bytes;
-}
-
-// One thread has a chunk copied to a stage; `full` completes when it is there.
-CG_DEVICE void copy_chunk(Math const& math, Part const& part, int64_t chunk, unsigned char* stage, uint64_t& full) {
-  const int64_t at = chunk * CHUNK, left = part.length - at, n = left < 0 ? 0 : left < CHUNK ? left : CHUNK;
-  int bytes = 0;
-  for_each(EachStream{}, [&](auto s) {
-    if constexpr (KEPT<s>) bytes += int(n * sizeof(Element<s>));
-  });
-  set_barrier_transaction_bytes(full, bytes);
-  if (n == 0) return;
-  for_each(EachStream{}, [&](auto s) {
-    if constexpr (KEPT<s>) {
-      SM90_BULK_COPY_G2S::copy(math.at<s>(part.first + at), &full, stage + stage_bytes<s>(), int32_t(n * sizeof(Element<s>)));
-    }
-  });
-}
-
-// Vectors of the kept streams that level P uses, in one stage.
-template <int P>
-CG_DEVICE auto load_stage(Part const& part, int64_t chunk, unsigned char* stage) {
-  auto x = transform(EachStream{}, [&](auto s) {
-    if constexpr (KEPT<s> && USED[P][s]) return fragment<s>();
+// The vectors of column u.
+template <int P, class X>
+CG_DEVICE auto column_of(X const& x, int u) {
+  return transform(EachStream{}, [&](auto s) {
+    if constexpr (USED[P][s]) return get<s>(x)(_, _, u);
     else return Int<0>{};
   });
+}
+
+// step(x, chunk) for every chunk of the block's columns; `kept` is the one chunk of rows that stay in registers.
+template <int P, class Kept, class Step>
+CG_DEVICE void pass(Kept const& kept, Rows const& mine, Seat const& seat, Step const& step) {
+  if constexpr (ROW == Row::REGISTERS) {
+    step(kept, int64_t(0));
+  } else {
+    CUTE_NO_UNROLL
+    for (int64_t chunk = 0; chunk * CHUNK < seat.length; ++chunk) step(load<OfLevel<P>>(mine, seat, chunk), chunk);
+  }
+}
+
+// Joins a chunk, pairwise, into the statistics of level P of each row.
+template <int P, class X>
+CG_DEVICE void accumulate(Statistics (&sums)[VEC], X const& x, int64_t chunk, Rows const& mine, Seat const& seat) {
   CUTE_UNROLL
-  for (int u = 0; u < UNROLL; ++u) {
-    if (!part.has(chunk, u)) continue;
-    for_each(EachStream{}, [&](auto s) {
-      if constexpr (KEPT<s> && USED[P][s]) {
-        auto const* at = reinterpret_cast<Element<s> const*>(stage + stage_bytes<s>()) + part.place(0, u);
-        copy_by(shared_op<Element<s>>(), vector_at(make_smem_ptr(at)), get<s>(x)(_, _, u));
+  for (int e = 0; e < VEC; ++e) {
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == P) {
+        typename Op<j>::T part[UNROLL];
+        CUTE_UNROLL
+        for (int u = 0; u < UNROLL; ++u) {
+          part[u] = Op<j>::none();
+          if (!seat.has(chunk, u)) continue;
+          const int64_t col = seat.first + seat.column(chunk, u);
+          const auto v = values<P>(column_of<P>(x, u), e);
+          part[u] = Op<j>::of(mine.math[e].term<j>(v, mine.r[e], mine.held[e], col), col);
+        }
+        CUTE_UNROLL
+        for (int h = 1; h < UNROLL; h *= 2) {
+          CUTE_UNROLL
+          for (int u = 0; u + h < UNROLL; u += 2 * h) part[u] = Op<j>::join(part[u], part[u + h]);
+        }
+        get<j>(sums[e]) = Op<j>::join(get<j>(sums[e]), part[0]);
       }
     });
   }
-  return x;
 }
 
-// ---------------------------------------------------------------- passes
-
-// Calls step(x, column) for each vector of a chunk that the thread has, with what level P uses: from `near`, the
-// fragments of the kept streams, or from global memory.
-template <int P, class Near, class Step>
-CG_DEVICE void each_vector(Near const& near, Math const& math, Part const& part, int64_t chunk, Step const& step) {
-  const auto late = load<LateStreams<P>>(math, part, chunk);
+// Writes a chunk of every sink.
+template <class X>
+CG_DEVICE void write_chunk(X const& x, int64_t chunk, Rows const& mine, Seat const& seat) {
   CUTE_UNROLL
   for (int u = 0; u < UNROLL; ++u) {
-    if (!part.has(chunk, u)) continue;
-    const auto x = transform(EachStream{}, [&](auto s) {
-      if constexpr (!USED[P][s]) return Int<0>{};
-      else if constexpr (!KEPT<s>) return get<s>(late)(_, _, u);
-      else return get<s>(near)(_, _, u);
+    if (!seat.has(chunk, u)) continue;
+    const int64_t col = seat.first + seat.column(chunk, u);
+    auto out = transform(Sinks{}, [&](auto y) { return fragment_of<decltype(y)>(); });
+    CUTE_UNROLL
+    for (int e = 0; e < VEC; ++e) {
+      const auto v = values<LEVELS>(column_of<LEVELS>(x, u), e);
+      const auto y = mine.math[e].outputs(v, mine.r[e], mine.held[e], col);
+      for_each(EachSink{}, [&](auto o) { cg_store(get<o>(out)(e), get<o>(y)); });  // rY: (ACCESS, VEC / ACCESS)
+    }
+    for_each(EachSink{}, [&](auto o) {
+      copy_by(store_op<tuple_element_t<o, Sinks>>(), get<o>(out), vector_at(make_gmem_ptr(mine.math[0].sink<o>(col))));
     });
-    step(x, part.first + part.place(chunk, u));
   }
 }
 
 // ---------------------------------------------------------------- statistics
 
-using Slots = uint2[STATS][ROWS][SLOTS];
-
-CG_DEVICE void store_remote(uint2* at, int block, uint2 value) {
-  const uint32_t to = set_block_rank(cast_smem_ptr_to_uint(at), uint32_t(block));
-  asm volatile("st.shared::cluster.v2.u32 [%0], {%1, %2};" :: "r"(to), "r"(value.x), "r"(value.y) : "memory");
-}
-
-// All threads that compute; a producer warp is none of them.
-CG_DEVICE void sync_row() {
-  if constexpr (CLUSTER > 1) {
-    cluster_arrive();
-    cluster_wait();
-  } else if constexpr (HAS_PRODUCER) {
-    asm volatile("bar.sync 1, %0;" :: "n"(BLOCK) : "memory");
-  } else {
-    __syncthreads();
-  }
-}
-
-// Statistics of level P over all threads of the row, in the block or the cluster: `sums` is a thread's.
+// Statistics of level P of each row over the threads that share it: `sums` is a thread's. Every one of them gets them.
 template <int P>
-CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part, Slots& slots, int q, int rank) {
-  [[maybe_unused]] const int warp = part.tid / 32, lane = part.tid % 32;
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      get<j>(r) = butterfly<Op<j>, LANES>(get<j>(sums));
-      if constexpr (CLUSTER > 1) {
-        if (lane < CLUSTER) store_remote(&slots[j][q][rank * WARPS + warp], lane, pack(get<j>(r)));
-      } else if constexpr (WARPS > 1) {
-        if (lane == 0) slots[j][q][warp] = pack(get<j>(r));
-      }
-    }
-  });
-  if constexpr (SLOTS > 1) {
-    sync_row();
-    constexpr int WIDTH = SLOTS < 32 ? SLOTS : 32;
+CG_DEVICE void join_row(Rows& mine, Statistics const (&sums)[VEC], Seat const& seat, Slots& slots) {
+  CUTE_UNROLL
+  for (int e = 0; e < VEC; ++e) {
     for_each(EachStat{}, [&](auto j) {
-      if constexpr (LEVEL[j] == P) {
-        typename Op<j>::T all = Op<j>::none();
-        CUTE_UNROLL
-        for (int slot = 0; slot < SLOTS; slot += WIDTH) {
-          typename Op<j>::T one;
-          unpack(slots[j][q][slot + part.tid % WIDTH], one);
-          all = Op<j>::join(all, one);
+      if constexpr (LEVEL[j] == P && SPLIT > 1) slots[j][seat.part][e * LANES + seat.lane] = pack(get<j>(sums[e]));
+      else if constexpr (LEVEL[j] == P) get<j>(mine.r[e]) = get<j>(sums[e]);
+    });
+  }
+  if constexpr (SPLIT > 1) {
+    __syncthreads();
+    CUTE_UNROLL
+    for (int e = 0; e < VEC; ++e) {
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (LEVEL[j] == P) {
+          typename Op<j>::T all = Op<j>::none();
+          CUTE_UNROLL
+          for (int part = 0; part < SPLIT; ++part) {
+            typename Op<j>::T one;
+            unpack(slots[j][part][e * LANES + seat.lane], one);
+            all = Op<j>::join(all, one);
+          }
+          get<j>(mine.r[e]) = all;
         }
-        get<j>(r) = butterfly<Op<j>, WIDTH>(all);
-      }
-    });
+      });
+    }
   }
 }
 
-// Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
 template <int P>
-CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-        typename Op<j>::T one;
-        unpack(__ldcg(partial + j * parts + i), one);
-        all = Op<j>::join(all, one);
-      }
-      get<j>(r) = butterfly<Op<j>, 32>(all);
-    }
-  });
+CG_DEVICE void prepare(Rows& mine) {
+  CUTE_UNROLL
+  for (int e = 0; e < VEC; ++e) mine.math[e].prepare<P>(mine.r[e], mine.held[e]);
 }
 
-template <int P>
-CG_DEVICE void store_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) __stcg(partial + j * parts + rank, pack(get<j>(r)));
-  });
+// One level of the rows, by the block.
+template <int P, class Kept>
+CG_DEVICE void reduce_level(Kept const& kept, Rows& mine, Seat const& seat, Slots& slots) {
+  Statistics sums[VEC];
+  CUTE_UNROLL
+  for (int e = 0; e < VEC; ++e) sums[e] = no_statistics();
+  pass<P>(kept, mine, seat, [&](auto const& x, int64_t chunk) { accumulate<P>(sums, x, chunk, mine, seat); });
+  join_row<P>(mine, sums, seat, slots);
 }
 
-// The blocks of a row `share` it: how many times longer it is than a part.
-CG_DEVICE float share_of(int64_t columns, Part const& part) { return float(columns) / float(part.length > 0 ? part.length : 1); }
-
-// Columns of a block where `blocks` share a row: equal, in units that every copy and vector divides.
-CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
-  const int64_t unit = blocks * SLICE_UNIT, slice = (columns + unit - 1) / unit * SLICE_UNIT, first = rank * slice;
-  const int64_t rest = columns - first;
-  return {tid, first, rest < 0 ? 0 : rest < slice ? rest : slice};
-}
-
-// Statistics of both levels, where each part did the second by itself.
-CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  join_parts<0>(r, partial, parts);
-  Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-    const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) continue;
-    Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(__ldcg(partial + j * parts + i), get<j>(one)); });
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, r, float(part.length), share_of(columns, part));
-      }
-    });
+// What is written once all levels are known; `first` of the blocks that share the rows writes what there is once a row.
+template <class Kept>
+CG_DEVICE void write_rows(Kept const& kept, Rows& mine, Seat const& seat, bool first) {
+  prepare<LEVELS>(mine);
+  if constexpr (SINKS > 0) {
+    pass<LEVELS>(kept, mine, seat, [&](auto const& x, int64_t chunk) { write_chunk(x, chunk, mine, seat); });
   }
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
-}
-
-}  // namespace
-
-namespace {
-
-struct Shared {
-  Slots slots;
-  alignas(8) uint64_t full[STAGES];
-};
-
-// step(x, column) for every vector that the thread has.
-template <int P, class Kept, class Step>
-CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsigned char* stages, Shared& shared, Step const& step) {
-  if constexpr (ROW == Row::REGISTERS) {
-    each_vector<P>(kept, math, part, 0, step);
-  } else {
-    for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
-      if constexpr (ROW == Row::SHARED) {
-        wait_barrier(shared.full[chunk], 0);
-        each_vector<P>(load_stage<P>(part, chunk, stages + chunk * stage_bytes<STREAMS>()), math, part, chunk, step);
-      } else {
-        each_vector<P>(kept, math, part, chunk, step);
-      }
-    }
+  if (seat.part == 0 && first && seat.live) {
+    CUTE_UNROLL
+    for (int e = 0; e < VEC; ++e) mine.math[e].finish(mine.r[e], mine.held[e]);
   }
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_9431427bc871c7b2(
-    bf16* t0, bf16* t1, int64_t a0, int64_t /* a1 */) {
-  [[maybe_unused]] constexpr int64_t a1 = 4096;
-  extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
-  __shared__ Shared shared;
-  const int q = int(threadIdx.x) / THREADS, rank = CLUSTER > 1 ? int(block_rank_in_cluster()) : 0;
-  const int64_t row = int64_t(blockIdx.x) / CLUSTER * ROWS + q, rows = a0;
-  const bool live = ROWS == 1 || row < rows;
-  const Part part = part_of(int(threadIdx.x) % THREADS, live ? a1 : 0, CLUSTER, rank);
-  Math math{t0, t1, a0};
-  math.seat(live ? row : 0);
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_ee87f963fa30a2e7(
+    float* t0, float* t1, int64_t a0, int64_t /* a1 */, int64_t /* a2 */, int64_t /* a3 */, int64_t /* a4 */, int64_t /* a5 */, int64_t /* a6 */, int64_t /* a7 */, int64_t /* a8 */, int64_t /* a9 */, int64_t /* a10 */) {
+  [[maybe_unused]] constexpr int64_t a1 = 16;
+  [[maybe_unused]] constexpr int64_t a2 = 8;
+  [[maybe_unused]] constexpr int64_t a3 = 16;
+  [[maybe_unused]] constexpr int64_t a4 = 16;
+  [[maybe_unused]] constexpr int64_t a5 = 2;
+  [[maybe_unused]] constexpr int64_t a6 = 2;
+  [[maybe_unused]] constexpr int64_t a7 = 2;
+  [[maybe_unused]] constexpr int64_t a8 = 4;
+  [[maybe_unused]] constexpr int64_t a9 = 8;
+  [[maybe_unused]] constexpr int64_t a10 = 8;
+  __shared__ Slots slots;
+  const Seat seat = seat_of(blockIdx.x, a0 * a1 * a8 * a9 * a10, a5 * a6 * a7, 1, 0);
+  Rows mine;
+  sit(mine, Math{t0, t1, a0}, seat);
   if constexpr (PDL) after_the_last_kernel();
-
-  if constexpr (CLUSTER > 1) cluster_arrive_relaxed();
-  if constexpr (ROW == Row::SHARED) {
-    if (threadIdx.x == 0) {
-      for (int i = 0; int64_t(i) * CHUNK < part.length; ++i) initialize_barrier(shared.full[i], 1);
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
-        copy_chunk(math, part, chunk, stages + chunk * stage_bytes<STREAMS>(), shared.full[chunk]);
-      }
-    }
-    __syncthreads();
-  }
   const auto kept = [&] {
-    if constexpr (ROW == Row::REGISTERS) return load<KeptStreams>(math, part, 0);
+    if constexpr (ROW == Row::REGISTERS) return load<OfAny>(mine, seat, 0);
     else return Int<0>{};
   }();
-  if constexpr (CLUSTER > 1) cluster_wait();
-
-  Statistics r = no_statistics();
-  Held held;
   for_each(make_int_sequence<LEVELS>{}, [&](auto p) {
     constexpr int P = p;
-    Statistics sums = no_statistics();
-    math.prepare<P>(r, held);
-    pass<P>(kept, math, part, stages, shared, [&](auto const& x, int64_t col) {
-      accumulate<P>(sums, x, col, math, r, held);
-    });
-    join_row<P>(r, sums, part, shared.slots, q, rank);
+    prepare<P>(mine);
+    reduce_level<P>(kept, mine, seat, slots);
   });
-  math.prepare<LEVELS>(r, held);
-  if constexpr (SINKS > 0) {
-    pass<LEVELS>(kept, math, part, stages, shared, [&](auto const& x, int64_t col) {
-      write(x, col, math, r, held);
-    });
-  }
-  if (part.tid == 0 && rank == 0 && live) math.finish(r, held);
+  write_rows(kept, mine, seat, true);
 }
