@@ -238,6 +238,7 @@ def arguments():
     three.add_argument("--commit", required=True, help="what was measured")
     three.add_argument("--reports", help="what CUTEGEN_GPU_REPORT kept of bars::copies and bars::sweep")
     three.add_argument("--out", default=str(bar_table.RAW), help="the file")
+    three.add_argument("--keep", action="store_true", help="cells that FOLDER lacks stay as the file has them")
     three.add_argument("--note", default="", help="added to each row")
     return parser.parse_args()
 

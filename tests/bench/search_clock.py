@@ -11,6 +11,7 @@ import raw
 
 MOST_S, CANDIDATES = 10, 16
 SCREENED_S = 0.15
+GATE_S, LONGEST_S = 10, 60
 COMMAND = "cargo cutegen tune --target sm_90a --json KERNEL"
 
 
@@ -50,6 +51,18 @@ def screening(found):
                "statistic": "median", "at_most": 1e3 * SCREENED_S, "note": ", ".join(f"{kernel} {1e3 * s:.0f} ms" for kernel, s in told.items()),
                "bounded_by": "cases of 5 distributions at 3 shapes, up to 20 launches each; the start of runner and judge, and their references, within",
                "command": COMMAND, "samples": [float(f"{1e3 * s:.4g}") for s in told.values()]}
+
+
+def gates(found):
+    """The whole gate of each finalist that passed: correctness, bursts against the naive kernel, three seconds without pause."""
+    passed = [e for e in found if e.get("event") == "judged" and e["outcome"].startswith("passed")]
+    told = ", ".join(f"{e['kernel'].split()[0]} {e['seconds']:.1f} s" for e in passed)
+    shared = {"unit": "s", "note": f"compute-sanitizer apart, one search a GPU: {told}", "bounded_by": "three seconds without pause of either kernel; bursts of the naive one",
+              "command": COMMAND, "samples": [float(f"{e['seconds']:.4g}") for e in passed]}
+    if passed:
+        shows = "correctness in full and every timing, of finalists that passed"
+        yield {"bar": "full gate of a finalist, in a search", "shows": shows, "statistic": "median", "at_most": GATE_S, **shared}
+        yield {"bar": "full gate of a finalist, in a search, the longest", "shows": shows, "statistic": "max", "at_most": LONGEST_S, **shared}
 
 
 def main(folder, machine, commit, note=""):

@@ -13,6 +13,8 @@ use super::{Figure, Row, quantile, short};
 pub struct Cell {
     /// Which one it is.
     pub at: String,
+    /// The commit that was measured, where it is another than the row's.
+    pub commit: Option<String>,
     /// By the name of what it was timed against: all samples, in the order in which they were taken. More is better.
     pub against: BTreeMap<String, Vec<f64>>,
 }
