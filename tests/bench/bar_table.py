@@ -196,7 +196,7 @@ def sweep_row(report, machine):
     return {"bar": "search against an exhaustive sweep", "shows": "how much slower the fastest that a search tries is than the fastest legal point, over all workloads",
             "unit": "%", "statistic": "max", **({"at_most": 2} if whole else {}), "bounded_by": "what the model ranks too low to be tried",
             "command": f"{GPU} bars::sweep", "machine": machine, "note": told if whole else f"not answered in full: {len(swept)} kernels of {POINTS} points; {told}",
-            "samples": [max(0.01, float(f"{100 * (f['share'] - 1):.3g}")) for f in swept]}
+            "samples": [max(0.02, float(f"{100 * (f['share'] - 1):.3g}")) for f in swept]}
 
 
 def report(folder, part):

@@ -101,10 +101,11 @@ fn config(layout: &Layout<'_>, shape: Shape) -> String {
         pdl: false,
     };
     format!(
-        "{}\nconstexpr int64_t PART = {};\nconstexpr int PARTS_MAX = {};",
+        "{}\nconstexpr int64_t PART = {};\nconstexpr int PARTS_MAX = {};\nconstexpr bool BY_PART = {};",
         config.lines(),
         shape.part,
-        shape.most
+        shape.most,
+        layout.has_weights()
     )
 }
 
