@@ -1,5 +1,6 @@
 //! The rowwise templates on the device: every candidate of a few kernels at short, odd and long rows and odd leading
-//! extents, one table. `rows::every_candidate_is_right` judges, `rows::speeds` times at the sizes of issue 5's bars.
+//! extents, one table. `rows::every_candidate_is_right` judges, `rows::shared_rings_repeat` launches what waits for other blocks again and again, `rows::speeds`
+//! times at the sizes of issue 5's bars.
 
 use cutegen_build::evaluate::Outcome;
 use cutegen_build::generate::template::Templates;
@@ -8,8 +9,11 @@ use cutegen_build::plan::Plan;
 
 use crate::{Test, fixtures, specs};
 
-pub(crate) const TESTS: &[Test] =
-    &[("rows::every_candidate_is_right", every_candidate_is_right), ("rows::speeds", speeds)];
+pub(crate) const TESTS: &[Test] = &[
+    ("rows::every_candidate_is_right", every_candidate_is_right),
+    ("rows::shared_rings_repeat", shared_rings_repeat),
+    ("rows::speeds", speeds),
+];
 
 /// Rows of 1, 7, 37, 131, 1000, 4095, 4096, 4097, 32768 and 131072 elements, as workloads: these are always judged.
 macro_rules! ranged {
@@ -76,8 +80,22 @@ math = 'y[m, d] = layer_norm(d, x[m, d], 1e-5)'
 workloads = [{ m = 16, d = 4194304 }]
 ";
 
+/// Rows that all multiprocessors share, in slices of whole chunks and not.
+const SHARED: &str = "edition = 1
+[kernels.shared_layer_norm]
+axes = { m = '1..=16', d = 4194304 }
+inputs = { x = 'f32[m, d]', w = 'f32[d]', b = 'f32[d]' }
+outputs = { y = 'f32[m, d]' }
+math = 'y[m, d] = layer_norm(d, x[m, d], 1e-5) * w[d] + b[d]'
+workloads = [{ m = 16 }]
+";
+
 fn ranged() -> Vec<Plan> {
     specs::read(RANGED).iter().map(specs::plan).collect()
+}
+
+fn shared() -> Vec<Plan> {
+    specs::read(SHARED).iter().map(specs::plan).collect()
 }
 
 fn timed() -> Vec<Plan> {
@@ -86,7 +104,7 @@ fn timed() -> Vec<Plan> {
 
 /// Plans whose references and naive kernels these tests need.
 pub(crate) fn plans() -> Vec<Plan> {
-    [ranged(), timed()].concat()
+    [ranged(), shared(), timed()].concat()
 }
 
 fn proposed(plan: &Plan) -> Vec<generate::Candidate> {
@@ -126,6 +144,27 @@ fn every_candidate_is_right() {
         }
     }
     assert!(failed.is_empty() && judged >= 40, "{judged} judged, failed {failed:?}");
+}
+
+/// Blocks that meet through global memory leave the same bits 200 times, at 16 rows in a launch.
+fn shared_rings_repeat() {
+    let (mut failed, mut judged) = (Vec::new(), 0);
+    for plan in shared() {
+        let mut judge = specs::judge_with(&plan, |settings| {
+            (settings.cost_cap, settings.shapes_most, settings.repeats) = (1 << 40, 2, (200, 200));
+        });
+        let mut rings = proposed(&plan);
+        rings.retain(|candidate| candidate.contract.steps.iter().any(|step| step.co_resident));
+        for (ring, gate) in rings.iter().zip(fixtures::compiled(&rings)) {
+            let outcome = judge.full(std::slice::from_ref(&gate)).expect("the machine works");
+            println!("    {:<36} {outcome}", ring.name);
+            judged += 1;
+            if !matches!(outcome, Outcome::Passed { .. }) {
+                failed.push(ring.name.clone());
+            }
+        }
+    }
+    assert!(failed.is_empty() && judged >= 4, "{judged} judged, failed {failed:?}");
 }
 
 /// Against the first eligible candidate; bytes are each element read and written once.
