@@ -88,7 +88,7 @@ class Table:
         for path, flag in ((self.program, "--program"), (self.specs, "--specs"), (self.cache, "--cache")):
             if not path.exists():
                 raise SystemExit(f"no {path}\nunpack a bundle and name it: --bundle DIR; or give {flag}")
-        self.kernels = [k for k in self.checked() if any(text in k["kernel"] for text in self.only.split(","))]
+        self.kernels = [k for k in self.checked() if raw.wanted(k["kernel"], self.only)]
         if not self.kernels:
             raise SystemExit(f"no kernel for {self.target} has `{self.only}` in its name")
 
@@ -228,7 +228,7 @@ def arguments():
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
     one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side on a device; none times beside another")
     one.add_argument("--groups", choices=[*GROUPS, ",".join(GROUPS)], default=",".join(GROUPS), help="against whom `bench` times")
-    one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`")
+    one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`; `=softmax` is one name")
     one.add_argument("--again", action="store_true", help="have `tune` search anew for tuned kernels, too")
     one.add_argument("--target", default="sm_90a", help="as specs name it")
     two = verbs.add_parser("table", help="say what has been measured")

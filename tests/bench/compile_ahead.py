@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 
+import raw
+
 WORKER = pathlib.Path(__file__).resolve().parents[2] / "cutegen-build/src/evaluate/peer/worker.py"
 # each holds one cell's tensors at a time, 5 GB at most, beside a context
 PROCESSES = max(1, min(8, (os.cpu_count() or 2) // 2))
@@ -27,12 +29,12 @@ def tensor(declared, axes):
     return dtype, [axes[d] if d in axes else int(d) for d in map(str.strip, dims.split(",")) if d]
 
 
-def cells(specs, wanted):
+def cells(specs, only):
     """(kernel, expression, names, tensors) of every workload that PyTorch is asked about."""
     import tomllib  # Python 3.11
     for path in sorted(pathlib.Path(specs).rglob("*.toml")):
         for name, spec in tomllib.loads(path.read_text())["kernels"].items():
-            if "torch" not in spec.get("peers", {}) or not any(text in name for text in wanted):
+            if "torch" not in spec.get("peers", {}) or not raw.wanted(name, only):
                 continue
             for workload in spec["workloads"]:
                 axes = {a: e for a, e in spec["axes"].items() if isinstance(e, int)} | workload
@@ -62,10 +64,9 @@ def compile_all(mine):
 
 
 def main(specs, out, only=""):
-    wanted = only.split(",") if only else [""]
     if share := os.environ.get("CUTEGEN_COMPILE_SHARE"):
         at, of = map(int, share.split("/"))
-        print(json.dumps(compile_all(list(cells(specs, wanted))[at::of])))
+        print(json.dumps(compile_all(list(cells(specs, only))[at::of])))
         return 0
     argv = [sys.executable, __file__, specs, out, only]
     share = lambda at: subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=dict(os.environ, CUTEGEN_COMPILE_SHARE=f"{at}/{PROCESSES}"))

@@ -10,6 +10,11 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def wanted(kernel, only):
+    """Whether one of the texts between commas is in the name; one that begins with `=` is all of it."""
+    return any(text[1:] == kernel if text.startswith("=") else text in kernel for text in only.split(","))
+
+
 def machine():
     """The machine in words; no name and no folder of it."""
     model = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), platform.machine())

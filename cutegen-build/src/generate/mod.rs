@@ -49,6 +49,18 @@ pub struct Sketch {
     pub in_l2: bool,
     /// Steps at the end that move next to nothing.
     pub settling: usize,
+    /// Letters at the end of the name: choices that a forecast does not tell apart.
+    pub hints: String,
+}
+
+impl Candidate {
+    /// The name without hints, and those.
+    #[must_use]
+    pub fn shape(&self) -> (&str, &str) {
+        let hints = self.sketch.as_ref().map_or("", |sketch| sketch.hints.as_str());
+        let shape = self.name.strip_suffix(hints).unwrap_or(&self.name);
+        (shape.trim_end_matches('-'), hints)
+    }
 }
 
 /// What a generator may learn from what was tried.

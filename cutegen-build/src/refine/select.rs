@@ -17,9 +17,11 @@ const ALIKE: f64 = 1.005;
 const TRUSTED: f64 = 1.15;
 /// What a forecast says is as fast as a fast one, by this much, lies around it.
 const AROUND: f64 = 1.05;
-/// How many of the fastest are looked around, and what is tried around each.
+/// How many of the fastest are looked around, and what is tried around each: of the same shape with one hint more or
+/// less, and of other shapes.
 const FASTEST: usize = 2;
-const TRIED_AROUND: usize = 4;
+const HINTS_AROUND: usize = 3;
+const SHAPES_AROUND: usize = 2;
 
 /// The candidates that are tried first: all where nothing tells them apart beforehand. The best at each workload are
 /// among them, so that each range of an axis can have its own.
@@ -42,7 +44,8 @@ pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     chosen.into_iter().map(|at| space[at].clone()).collect()
 }
 
-/// What is tried next: of the kinds of the fastest, what has not been tried and should be as fast.
+/// What is tried next: of the kinds of the fastest, what has not been tried and should be as fast; first what differs from
+/// them in one hint, which no forecast tells apart.
 #[must_use]
 pub fn around(plan: &Plan, space: &[Candidate], history: &[Trial]) -> Vec<Candidate> {
     let mut tried: BTreeSet<&str> = history.iter().map(|trial| trial.candidate.name.as_str()).collect();
@@ -50,21 +53,27 @@ pub fn around(plan: &Plan, space: &[Candidate], history: &[Trial]) -> Vec<Candid
     let mut found = Vec::new();
     for trial in ranked(history).into_iter().take(FASTEST) {
         let Some(own) = score(plan, &trial.candidate) else { continue };
-        let kind = trial.candidate.sketch.as_ref().map(|sketch| sketch.kind);
-        let near: Vec<&Candidate> = order
-            .iter()
-            .filter(|(score, _)| (score / own).max(own / score) < AROUND)
-            .map(|(_, at)| &space[*at])
-            .filter(|c| {
-                c.sketch.as_ref().map(|sketch| sketch.kind) == kind && !tried.contains(c.name.as_str())
-            })
-            .collect();
-        for candidate in evenly(&near, TRIED_AROUND) {
+        let is_near = |score: f64| (score / own).max(own / score) < AROUND;
+        let near = order.iter().filter(|(score, _)| is_near(*score)).map(|(_, at)| &space[*at]);
+        let near = near.filter(|c| kind(c) == kind(&trial.candidate) && !tried.contains(c.name.as_str()));
+        let (hinted, others): (Vec<_>, Vec<_>) = near.partition(|c| differs_by_a_hint(c, &trial.candidate));
+        for candidate in evenly(&hinted, HINTS_AROUND).chain(evenly(&others, SHAPES_AROUND)) {
             tried.insert(&candidate.name);
             found.push((*candidate).clone());
         }
     }
     found
+}
+
+fn kind(candidate: &Candidate) -> Option<&'static str> {
+    candidate.sketch.as_ref().map(|sketch| sketch.kind)
+}
+
+/// Whether these are one shape, and one has a hint that the other lacks.
+fn differs_by_a_hint(a: &Candidate, b: &Candidate) -> bool {
+    let ((a, of_a), (b, of_b)) = (a.shape(), b.shape());
+    let lacks = |hints: &str, other: &str| hints.chars().filter(|hint| !other.contains(*hint)).count();
+    a == b && lacks(of_a, of_b) + lacks(of_b, of_a) == 1
 }
 
 /// The best by forecast at each workload, in turn, until there are so many.
@@ -124,7 +133,7 @@ fn one_of_each(order: &[(f64, usize)]) -> (Vec<usize>, Vec<usize>) {
 
 /// The best of each kind that has none among the chosen, then what lies evenly among the others.
 fn apart(space: &[Candidate], chosen: &[usize], others: &[usize], count: usize) -> Vec<usize> {
-    let kind = |at: &usize| space[*at].sketch.as_ref().map(|sketch| sketch.kind);
+    let kind = |at: &usize| kind(&space[*at]);
     let mut kinds: BTreeSet<_> = chosen.iter().map(kind).collect();
     let mut found: Vec<usize> =
         others.iter().copied().filter(|at| kinds.insert(kind(at))).take(count).collect();
@@ -146,10 +155,12 @@ mod tests {
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::target::Target;
 
-    use super::{SELECTED, evenly, select};
+    use super::{SELECTED, around, differs_by_a_hint, evenly, select};
+    use crate::evaluate::Outcome;
     use crate::generate::template::Templates;
     use crate::generate::{Candidate, Feedback, Generator as _};
     use crate::plan::Plan;
+    use crate::refine::Trial;
 
     const SOFTMAX: &str = "edition = 1\n[kernels.softmax]\naxes = { m = '1..=65536', d = 4096 }\n\
         inputs = { x = 'bf16[m, d]' }\noutputs = { y = 'bf16[m, d]' }\nmath = 'y[m, d] = softmax(d, x[m, d])'\n\
@@ -191,6 +202,31 @@ mod tests {
         for kind in ["ring of a block, again from L2", "global memory, again from L2"] {
             assert!(kinds.contains(kind), "{kinds:?}");
         }
+    }
+
+    #[test]
+    fn what_differs_in_one_hint_lies_around() {
+        let (plan, space) = space();
+        let named = |name: &str| space.iter().find(|c| c.name == name).unwrap_or_else(|| panic!("{name}"));
+        let best = named("rowwise-reg-x8t256u2q1c1-osd");
+        for (other, expected) in [("od", true), ("sd", true), ("os", true), ("d", false), ("s", false)] {
+            let other = named(&format!("rowwise-reg-x8t256u2q1c1-{other}"));
+            assert_eq!(differs_by_a_hint(best, other), expected, "{}", other.name);
+        }
+        assert!(!differs_by_a_hint(best, named("rowwise-reg-x8t512u1q1c1-os")), "another shape");
+        let history = [trial(best, 4.0), trial(named("rowwise-reg-x8t256u2q1c1-os"), 3.0)];
+        let found = around(&plan, &space, &history);
+        let near = found.iter().filter(|c| differs_by_a_hint(best, c)).count();
+        assert_eq!(near, 2, "`os` was tried: {:?}", found.iter().map(|c| &c.name).collect::<Vec<_>>());
+        assert!(found.iter().any(|c| c.shape().0 != best.shape().0), "and other shapes");
+    }
+
+    /// One that passed, with this speed-up at both workloads.
+    fn trial(candidate: &Candidate, speedup: f64) -> Trial {
+        let outcome = Outcome::Passed { correctness: Default::default(), performance: None };
+        let mut trial = Trial::new(candidate.clone(), outcome, 2);
+        (trial.speedups, trial.again) = (vec![Some(speedup); 2], true);
+        trial
     }
 
     #[test]

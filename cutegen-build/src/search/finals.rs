@@ -19,7 +19,7 @@ use crate::evaluate::{Candidate, Correctness, Outcome};
 use crate::event::{Event, Reporter};
 use crate::plan::Plan;
 use crate::refine::CLOSE;
-use times::{Clock, Times};
+use times::{Clock, Heaviest, Times};
 pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
 
 /// What the gate saw of a variant.
@@ -76,6 +76,25 @@ pub(super) struct Team {
     pub(super) members: Vec<Compiled>,
     /// Its speed-up over the naive kernel, by the ranking.
     pub(super) ranked: f64,
+}
+
+/// A team that passed, and which of its timings is worth one without pause.
+struct Passed {
+    team: Vec<Compiled>,
+    judged: Judged,
+    heaviest: Option<Heaviest>,
+}
+
+impl Passed {
+    /// Each member with its own part of what was judged, and what compute-sanitizer said of it.
+    fn members(self, sanitizers: Vec<String>) -> Vec<(Compiled, Option<Judged>)> {
+        let Passed { team, judged, .. } = self;
+        let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| {
+            let timings = judged.timings.iter().filter(|timed| timed.member == at).cloned();
+            Judged { sanitizer, timings: timings.collect(), ..judged.clone() }
+        });
+        team.into_iter().zip(own.map(Some)).collect()
+    }
 }
 
 /// What is dispatched first goes first.
@@ -148,7 +167,7 @@ impl Finals<'_> {
         naive: &Compiled,
         waiting: &mut VecDeque<Team>,
         events: &mut dyn Reporter,
-    ) -> Result<Vec<(Vec<Compiled>, Judged)>, SearchError> {
+    ) -> Result<Vec<Passed>, SearchError> {
         let naive_gate = naive.for_gate(self.folder)?;
         let (mut passed, mut said, mut won) = (Vec::new(), BTreeSet::new(), 0.0_f64);
         while let Some(Team { members: team, ranked }) =
@@ -157,25 +176,25 @@ impl Finals<'_> {
             let began = Instant::now();
             let found = self.judge_team(&team, Some(&naive_gate))?;
             let told = match &found {
-                Ok(found) => format!("passed, {:.2}x naive", found.speedup()),
+                Ok((judged, _)) => format!("passed, {:.2}x naive", judged.speedup()),
                 Err(outcome) => outcome.to_string(),
             };
             self.tell(&team, told, began, events);
-            let Ok(found) = found else { continue };
-            for text in found.not_timed.iter().filter(|text| said.insert((*text).clone())) {
+            let Ok((judged, heaviest)) = found else { continue };
+            for text in judged.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
             }
-            if times::wins(&found.timings, self.plan.spec.min_speedup) {
-                passed.push((team, found));
+            if times::wins(&judged.timings, self.plan.spec.min_speedup) {
+                passed.push(Passed { team, judged, heaviest });
                 won = won.max(ranked);
             }
         }
-        passed.sort_by(|(_, a), (_, b)| b.speedup().total_cmp(&a.speedup()));
+        passed.sort_by(|a, b| b.judged.speedup().total_cmp(&a.judged.speedup()));
         Ok(passed)
     }
 
     fn judge_naive(&mut self, naive: &Compiled, events: &mut dyn Reporter) -> Result<Judged, SearchError> {
-        let judged =
+        let (judged, _) =
             self.judge_team(std::slice::from_ref(naive), None)?.map_err(|outcome| self.ours(&outcome))?;
         if !judged.not_enforced.is_empty() {
             events.report(&Event::NotEnforced { what: judged.not_enforced.clone() });
@@ -209,32 +228,50 @@ impl Finals<'_> {
         again
     }
 
-    /// The first that compute-sanitizer has nothing against, each member with its own part of what was judged; empty where
-    /// it has something against each.
+    /// The first that stands being timed without pause and that compute-sanitizer has nothing against, each member with its
+    /// own part of what was judged; empty where there is none.
     fn first_clean(
         &mut self,
-        passed: Vec<(Vec<Compiled>, Judged)>,
+        passed: Vec<Passed>,
         (naive, seen_of_naive): (&Compiled, &mut Option<Result<String, String>>),
         events: &mut dyn Reporter,
     ) -> Result<Vec<(Compiled, Option<Judged>)>, SearchError> {
-        for (team, judged) in passed {
+        for mut passed in passed {
             let began = Instant::now();
-            // the naive kernel is looked at beside the first team
-            let beside = seen_of_naive.is_none().then_some(naive);
-            let mut seen = self.sanitized(team.iter().chain(beside))?;
-            *seen_of_naive = seen_of_naive.take().or_else(|| seen.pop());
-            match seen.into_iter().collect::<Result<Vec<String>, String>>() {
-                Ok(sanitizers) => {
-                    let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| {
-                        let timings = judged.timings.iter().filter(|timed| timed.member == at).cloned();
-                        Judged { sanitizer, timings: timings.collect(), ..judged.clone() }
-                    });
-                    return Ok(team.iter().cloned().zip(own.map(Some)).collect());
-                }
-                Err(errors) => self.tell(&team, Outcome::Blocked(errors).to_string(), began, events),
-            }
+            let refused = match self.lasts(&mut passed)? {
+                Ok(()) => match self.clean(&passed.team, (naive, seen_of_naive))? {
+                    Ok(sanitizers) => return Ok(passed.members(sanitizers)),
+                    Err(errors) => Outcome::Blocked(errors),
+                },
+                Err(outcome) => outcome,
+            };
+            self.tell(&passed.team, refused.to_string(), began, events);
         }
         Ok(Vec::new())
+    }
+
+    /// Times the team without pause, where that says anything.
+    fn lasts(&mut self, passed: &mut Passed) -> Result<Result<(), Outcome>, SearchError> {
+        let Passed { team, judged, heaviest: Some(heaviest) } = passed else { return Ok(Ok(())) };
+        let began = Instant::now();
+        let team: Vec<_> =
+            team.iter().map(|member| member.for_gate(self.folder)).collect::<Result<_, _>>()?;
+        let told = heaviest.without_pause(self.judge, (&team, self.workloads), &mut judged.timings)?;
+        judged.seconds += began.elapsed().as_secs_f64();
+        Ok(told.map(|reason| judged.not_timed.extend(reason)))
+    }
+
+    /// What compute-sanitizer says of each member, or the errors that it found.
+    fn clean(
+        &mut self,
+        team: &[Compiled],
+        (naive, seen_of_naive): (&Compiled, &mut Option<Result<String, String>>),
+    ) -> Result<Result<Vec<String>, String>, SearchError> {
+        // the naive kernel is looked at beside the first team
+        let beside = seen_of_naive.is_none().then_some(naive);
+        let mut seen = self.sanitized(team.iter().chain(beside))?;
+        *seen_of_naive = seen_of_naive.take().or_else(|| seen.pop());
+        Ok(seen.into_iter().collect())
     }
 
     /// What compute-sanitizer says of each.
@@ -258,7 +295,7 @@ impl Finals<'_> {
         &mut self,
         team: &[Compiled],
         naive: Option<&Candidate>,
-    ) -> Result<Result<Judged, Outcome>, SearchError> {
+    ) -> Result<Result<(Judged, Option<Heaviest>), Outcome>, SearchError> {
         let started = Instant::now();
         let mut list =
             team.iter().map(|member| member.for_gate(self.folder)).collect::<Result<Vec<_>, _>>()?;
@@ -282,7 +319,7 @@ impl Finals<'_> {
         let not_enforced: BTreeSet<String> =
             correctness.not_enforced.iter().cloned().chain(compilers).collect();
         let (seed, reference) = (self.judge.seed, self.judge.reference);
-        Ok(Ok(Judged {
+        let judged = Judged {
             correctness,
             timings: times.timed,
             not_timed: times.not_timed.into_iter().collect(),
@@ -291,7 +328,8 @@ impl Finals<'_> {
             not_enforced: not_enforced.into_iter().collect(),
             sanitizer: String::new(),
             seconds,
-        }))
+        };
+        Ok(Ok((judged, times.heaviest)))
     }
 
     fn clock<'a>(&'a mut self, naive: &'a Candidate) -> Clock<'a> {

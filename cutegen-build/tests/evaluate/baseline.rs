@@ -12,6 +12,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("baseline::every_sum_truncated", every_sum_truncated),
     ("baseline::honest_kernels_pass", honest_kernels_pass),
     ("baseline::sees_no_candidate", sees_no_candidate),
+    ("baseline::is_launched_for_a_second", is_launched_for_a_second),
 ];
 
 /// An accumulator that drops what it can't hold, at each of 8 large terms. Terms of one sign then lose about
@@ -48,4 +49,22 @@ fn sees_no_candidate() {
     let bench = Bench::trusting(&SILU_MUL, &body, false);
     let marks = format!("setenv(\"SEEN\", \"1\", 1); {HONEST_SILU}");
     bench.passes(&bench.candidate(&marks), Checks::default());
+}
+
+/// A slow kernel is launched as often as finalists have to be, but for the baseline itself.
+fn is_launched_for_a_second() {
+    let body = format!("for (volatile int64_t i = 0; i < 10000000; ) i = i + 1; {HONEST_SILU}");
+    let bench = Bench::trusting(&SILU_MUL, &body, false);
+    let repeats = |body: &str, repeats: u32| {
+        let mut judge = bench.judge_with(|settings| {
+            (settings.screening, settings.shapes_most, settings.repeats) = ((1, 1), 1, (2, repeats));
+        });
+        match judge.full(&[bench.candidate(body)]).expect("the machine works") {
+            Outcome::Passed { correctness, .. } => correctness.repeats,
+            other => panic!("{other:?}"),
+        }
+    };
+    let of_baseline = repeats(&body, 4096);
+    assert!((2..4096).contains(&of_baseline), "{of_baseline} launches");
+    assert_eq!(repeats(&format!("{body} "), 100), 100);
 }

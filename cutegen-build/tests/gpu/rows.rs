@@ -146,7 +146,8 @@ fn every_candidate_is_right() {
     assert!(failed.is_empty() && judged >= 40, "{judged} judged, failed {failed:?}");
 }
 
-/// Blocks that meet through global memory leave the same bits 200 times, at 16 rows in a launch.
+/// Blocks that meet through global memory leave the same bits 200 times, at 16 rows in a launch, and again when they are
+/// timed side by side.
 fn shared_rings_repeat() {
     let (mut failed, mut judged) = (Vec::new(), 0);
     for plan in shared() {
@@ -155,12 +156,24 @@ fn shared_rings_repeat() {
         });
         let mut rings = proposed(&plan);
         rings.retain(|candidate| candidate.contract.steps.iter().any(|step| step.co_resident));
-        for (ring, gate) in rings.iter().zip(fixtures::compiled(&rings)) {
-            let outcome = judge.full(std::slice::from_ref(&gate)).expect("the machine works");
+        let gates = fixtures::compiled(&rings);
+        for (ring, gate) in rings.iter().zip(&gates) {
+            let outcome = judge.full(std::slice::from_ref(gate)).expect("the machine works");
             println!("    {:<36} {outcome}", ring.name);
             judged += 1;
             if !matches!(outcome, Outcome::Passed { .. }) {
                 failed.push(ring.name.clone());
+            }
+        }
+        let axes = plan.spec.bind(&plan.spec.workloads[0].axes).expect("inside the domain");
+        let timed = judge.heat(&gates[0], &gates, &axes, usize::MAX).expect("the machine works");
+        for (ring, timed) in rings.iter().zip(timed) {
+            match timed {
+                Ok(timed) => println!("    {:<36} {:.1} us", ring.name, timed.candidate_us),
+                Err(outcome) => {
+                    println!("    {:<36} timed: {outcome}", ring.name);
+                    failed.push(format!("{} when it is timed", ring.name));
+                }
             }
         }
     }

@@ -50,6 +50,16 @@ pub(in crate::search) struct Timed {
 pub(in crate::search) struct Times {
     pub(in crate::search) timed: Vec<Timed>,
     pub(in crate::search) not_timed: BTreeSet<String>,
+    /// Which of these is worth timing without pause, and who of the team against whom.
+    pub(super) heaviest: Option<Heaviest>,
+}
+
+/// The timing in bursts that is worth one without pause, should the team win.
+#[derive(Clone, Debug)]
+pub(super) struct Heaviest {
+    /// Its place among the timings.
+    at: usize,
+    against: Incumbent,
 }
 
 /// A variant of the entry that a search may replace.
@@ -73,8 +83,8 @@ pub(super) struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// Every workload against every incumbent in bursts, by who of `list` is dispatched there; without pause, where power
-    /// decides, the heaviest one alone. The naive kernel is behind those that have a digest.
+    /// Every workload against every incumbent in bursts, by who of `list` is dispatched there. The naive kernel is behind
+    /// those that have a digest.
     pub(super) fn time(
         &mut self,
         list: &[Candidate],
@@ -98,15 +108,7 @@ impl Clock<'_> {
                 }
             }
         }
-        let Some((at, against)) = heaviest(&times.timed, lasting) else { return Ok(Ok(times)) };
-        let axes = &self.workloads[times.timed[at].workload];
-        match self.judge.measure(&list[times.timed[at].member], &against, axes, Regime::Sustained)? {
-            Ok(measured) => times.timed[at].lasted(measured),
-            Err(unmeasured) => match told(times.timed[at].incumbent, unmeasured) {
-                Ok(reason) => drop(times.not_timed.insert(format!("{reason}, without pause"))),
-                Err(outcome) => return Ok(Err(*outcome)),
-            },
-        }
+        times.heaviest = heaviest(&times.timed, lasting);
         Ok(Ok(times))
     }
 
@@ -145,6 +147,29 @@ impl Clock<'_> {
     }
 }
 
+impl Heaviest {
+    /// That timing of the team once more, without pause, where power decides; why there is none, where that is the
+    /// incumbent's.
+    pub(super) fn without_pause(
+        &self,
+        judge: &mut Judging,
+        (team, workloads): (&[Candidate], &[Vec<i64>]),
+        timed: &mut [Timed],
+    ) -> Result<Result<Option<String>, Outcome>, SearchError> {
+        let timed = &mut timed[self.at];
+        let axes = &workloads[timed.workload];
+        Ok(match judge.measure(&team[timed.member], &self.against, axes, Regime::Sustained)? {
+            Ok(measured) => {
+                timed.lasted(measured);
+                Ok(None)
+            }
+            Err(unmeasured) => told(timed.incumbent, unmeasured)
+                .map(|reason| Some(format!("{reason}, without pause")))
+                .map_err(|outcome| *outcome),
+        })
+    }
+}
+
 /// Other people's kernels for this math, on a device: to be compared with.
 pub(in crate::search) fn libraries(plan: &Plan, axes: &[i64], peers: bool) -> Vec<(&'static str, Incumbent)> {
     let mut all = Vec::new();
@@ -172,12 +197,13 @@ pub(in crate::search) fn lasts(plan: &Plan, against: &Incumbent, burst: &Compari
 }
 
 /// Of these, the workload that takes longest against the incumbent that is fastest there.
-fn heaviest(timed: &[Timed], lasting: Vec<(usize, Incumbent)>) -> Option<(usize, Incumbent)> {
+fn heaviest(timed: &[Timed], lasting: Vec<(usize, Incumbent)>) -> Option<Heaviest> {
     let burst = |at: usize| &timed[at].burst;
     let longest = lasting.iter().max_by(|a, b| burst(a.0).candidate_us.total_cmp(&burst(b.0).candidate_us));
     let workload = timed[longest?.0].workload;
     let there = lasting.into_iter().filter(|(at, _)| timed[*at].workload == workload);
-    there.min_by(|a, b| burst(a.0).incumbent_us.total_cmp(&burst(b.0).incumbent_us))
+    let fastest = there.min_by(|a, b| burst(a.0).incumbent_us.total_cmp(&burst(b.0).incumbent_us));
+    fastest.map(|(at, against)| Heaviest { at, against })
 }
 
 /// Why a time is missing, in words, where that is the incumbent's; the naive kernel is always there.
@@ -291,7 +317,7 @@ mod tests {
         let timed = [took(0, 3.0, 9.0), took(1, 8.0, 90.0), took(1, 8.1, 8.5), took(2, 30.0, 40.0)];
         let all = |positions: &[usize]| {
             let any = || Incumbent::Torch(String::new(), Mode::Eager);
-            heaviest(&timed, positions.iter().map(|at| (*at, any())).collect()).map(|(at, _)| at)
+            heaviest(&timed, positions.iter().map(|at| (*at, any())).collect()).map(|heaviest| heaviest.at)
         };
         assert_eq!(all(&[0, 1, 2]), Some(2), "the longest workload, and who is fastest there");
         assert_eq!(all(&[0, 1, 2, 3]), Some(3));

@@ -86,6 +86,12 @@ impl Point {
     /// streaming stores, persistent grid, programmatic launch.
     fn name(self) -> String {
         let vector = self.vec_bytes.map_or("e".to_owned(), |bytes| format!("v{bytes}u"));
+        let hints = self.hints();
+        let dash = if hints.is_empty() { "" } else { "-" };
+        format!("{vector}{}t{}{dash}{hints}", self.unroll, self.threads)
+    }
+
+    fn hints(self) -> String {
         let hints = [
             (self.load == Load::First, 'f'),
             (self.load == Load::Once, 'o'),
@@ -93,9 +99,7 @@ impl Point {
             (self.persistent, 'p'),
             (self.pdl, 'd'),
         ];
-        let hints: String = hints.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect();
-        let dash = if hints.is_empty() { "" } else { "-" };
-        format!("{vector}{}t{}{dash}{hints}", self.unroll, self.threads)
+        hints.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect()
     }
 
     /// Columns of a vector whose lanes take so many bytes.
@@ -162,6 +166,7 @@ fn candidate(
             reads_percent: 100,
             in_l2: false,
             settling: 0,
+            hints: point.hints(),
         }),
     })
 }

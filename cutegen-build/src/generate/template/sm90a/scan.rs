@@ -101,6 +101,7 @@ impl Scan {
                 reads_percent: if point.chunk.is_some() { 200 } else { 100 },
                 in_l2: false,
                 settling: 0,
+                hints: point.hints().to_owned(),
             }),
         })
     }

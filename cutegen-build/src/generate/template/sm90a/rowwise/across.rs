@@ -54,12 +54,14 @@ impl Shape {
             (false, None) => "aread",
         };
         let parts = self.parts.map_or_else(String::new, |p| format!("p{}m{}", p.part, p.most));
-        let flags: String = [(self.once, 'o'), (self.streaming, 's'), (self.pdl, 'd')]
-            .iter()
-            .filter_map(|(on, letter)| on.then_some(*letter))
-            .collect();
-        let dash = if flags.is_empty() { "" } else { "-" };
-        format!("{home}-x{}t{}l{}u{}{parts}{dash}{flags}", self.vec, self.threads, self.lanes, self.unroll)
+        let hints = self.hints();
+        let dash = if hints.is_empty() { "" } else { "-" };
+        format!("{home}-x{}t{}l{}u{}{parts}{dash}{hints}", self.vec, self.threads, self.lanes, self.unroll)
+    }
+
+    fn hints(&self) -> String {
+        let hints = [(self.once, 'o'), (self.streaming, 's'), (self.pdl, 'd')];
+        hints.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect()
     }
 
     /// Threads that share a row.
@@ -218,6 +220,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         reads_percent: 100 * reads,
         in_l2: false,
         settling: usize::from(shape.parts.is_some() && !layout.has_sinks()),
+        hints: shape.hints(),
     }
 }
 

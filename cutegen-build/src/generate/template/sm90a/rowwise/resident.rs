@@ -65,14 +65,16 @@ impl Shape {
             Home::Shared => "smem",
             Home::Global => "read",
         };
-        let flags: String = [(self.once, 'o'), (self.streaming, 's'), (self.early, 'w'), (self.pdl, 'd')]
-            .iter()
-            .filter_map(|(on, letter)| on.then_some(*letter))
-            .collect();
+        let hints = self.hints();
         let shape =
             format!("{home}-x{}t{}u{}q{}c{}", self.vec, self.threads, self.unroll, self.rows, self.cluster);
         let shape = self.beside.map_or(shape.clone(), |beside| format!("{shape}b{beside}"));
-        if flags.is_empty() { shape } else { format!("{shape}-{flags}") }
+        if hints.is_empty() { shape } else { format!("{shape}-{hints}") }
+    }
+
+    fn hints(&self) -> String {
+        let hints = [(self.once, 'o'), (self.streaming, 's'), (self.early, 'w'), (self.pdl, 'd')];
+        hints.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect()
     }
 
     /// Elements that the blocks of a row hold at a time.
@@ -124,7 +126,7 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
     ] {
         let shape = Shape { home: Home::Shared, threads, unroll, cluster, ..base };
         if is_worth_shared(layout, &shape) {
-            all.push(shape);
+            all.extend(hinted(layout, shape));
         }
     }
     for (vec, threads, unroll) in [(wide, 256, 4), (wide, 512, 4), (wide, 1024, 2), (1, 256, 8), (1, 1024, 8)]
@@ -165,11 +167,13 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
         (16, 16),
         (32, 4),
         (32, 8),
+        (64, 1),
         (64, 2),
         (64, 4),
         (128, 1),
         (128, 2),
         (256, 1),
+        (256, 2),
         (512, 1),
         (1024, 1),
     ];
@@ -186,14 +190,7 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
             if !is_worth_registers(layout, &shape) {
                 continue;
             }
-            out.push(shape);
-            if layout.has_weights() && *threads >= 32 {
-                out.push(Shape { early: true, ..shape });
-            }
-            if *rows <= 4 && layout.length().is_some() {
-                out.push(Shape { once: false, streaming: false, ..shape });
-                out.push(Shape { pdl: false, ..shape });
-            }
+            out.extend(hinted(layout, shape));
         }
     }
     for cluster in [2, 4, 8] {
@@ -202,11 +199,31 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
                 let shape = Shape { threads, unroll, cluster, ..base };
                 let telling = layout.length().is_some() || [256, 1024].contains(&threads);
                 if is_worth_registers(layout, &shape) && shape.capacity() / cluster >= 1024 && telling {
-                    out.push(shape);
+                    out.extend(hinted(layout, shape));
                 }
             }
         }
     }
+}
+
+/// The shape with all hints that its kernel knows, where rows have one length and a block has few: when weights come, how
+/// is loaded, stored and launched. Bulk copies have no such loads, and only what is written along a row is stored so.
+fn hinted(layout: &Layout<'_>, shape: Shape) -> Vec<Shape> {
+    let in_registers = shape.home == Home::Registers;
+    let weights = in_registers && layout.has_weights() && shape.threads >= 32 && shape.cluster == 1;
+    let most = layout.length().is_some() && shape.rows <= 4;
+    let either = |free: bool| if free { &[true, false][..] } else { &[true][..] };
+    let mut all = Vec::new();
+    for pdl in either(most) {
+        for once in either(most && in_registers) {
+            for streaming in either(most && layout.has_sinks()) {
+                let shape = Shape { once: *once, streaming: *streaming, pdl: *pdl, ..shape };
+                all.push(shape);
+                all.extend(weights.then_some(Shape { early: true, ..shape }));
+            }
+        }
+    }
+    all
 }
 
 /// Fits some row without wasting more than half of the threads on the longest.
@@ -257,6 +274,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         reads_percent: 100 * reads,
         in_l2: shape.beside.is_some(),
         settling: 0,
+        hints: shape.hints(),
     }
 }
 

@@ -16,7 +16,7 @@ const TEMPLATE: &str = include_str!("../rowwise_ring.cu.in");
 const MULTIPROCESSORS: i64 = 132;
 
 /// What is worth a ring: shorter rows are better held in registers.
-const WORTH: i64 = 32 * 1024;
+const WORTH: i64 = 16 * 1024;
 
 /// One point: `ring-x4t512u2k8n13`; `h8` where only 8 chunks of a slice are held, `b2` with two blocks beside each other.
 #[derive(Clone, Copy)]
@@ -98,7 +98,7 @@ fn shared(layout: &Layout<'_>) -> Vec<Shape> {
 
 /// The longest slices: whole rows, where they or what is left of them for a second time are not too long.
 fn alone(layout: &Layout<'_>) -> Vec<Shape> {
-    let rings = [(512, 16384, 1), (512, 32768, 1), (256, 8192, 2), (256, 16384, 2)];
+    let rings = [(512, 16384, 1), (512, 32768, 1), (256, 8192, 2), (256, 16384, 2), (128, 8192, 4)];
     let rings = rings.into_iter().filter_map(|(threads, bytes, beside)| ring(layout, threads, bytes, beside));
     rings.filter_map(|shape| longest(layout, shape)).collect()
 }
@@ -158,6 +158,7 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
         reads_percent: 100 + again,
         in_l2: again > 0,
         settling: 0,
+        hints: String::new(),
     }
 }
 

@@ -77,6 +77,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
             reads_percent: 100 * (layout.passes() as i64 + i64::from(layout.has_sinks())),
             in_l2: false,
             settling: usize::from(!layout.has_sinks()),
+            hints: String::new(),
         },
     })
 }

@@ -66,13 +66,29 @@ fn launches_stay_within_limits_wherever_they_are_eligible() {
 #[test]
 fn names_are_unique_and_spaces_have_a_size() {
     let fixed = SOFTMAX.replace("'1..=1048576'", "4096");
-    for (kernel, least, most) in [(SOFTMAX, 20, 48), (fixed.as_str(), 10, 40)] {
-        let mut names: Vec<String> = candidates(&plan(kernel)).into_iter().map(|c| c.name).collect();
-        let count = names.len();
-        names.sort();
-        names.dedup();
-        assert!(names.len() == count && (least..=most).contains(&count), "{count}: {names:?}");
+    // rows of one length have all hints
+    for (kernel, least, most) in [(SOFTMAX, 20, 52), (fixed.as_str(), 100, 200)] {
+        let all = candidates(&plan(kernel));
+        let names: BTreeSet<&str> = all.iter().map(|c| c.name.as_str()).collect();
+        assert!(names.len() == all.len() && (least..=most).contains(&all.len()), "{}: {names:?}", all.len());
+        let sources: BTreeSet<String> = all.iter().map(|c| c.source.replace(&c.name, "")).collect();
+        assert!(sources.len() == all.len() || kernel == SOFTMAX, "{} sources", sources.len());
     }
+}
+
+#[test]
+fn hints_are_of_one_shape() {
+    let all = candidates(&plan(&SOFTMAX.replace("'1..=1048576'", "4096")));
+    let with = |shape: &str| -> BTreeSet<&str> {
+        all.iter()
+            .map(crate::generate::Candidate::shape)
+            .filter(|(s, _)| *s == shape)
+            .map(|(_, h)| h)
+            .collect()
+    };
+    let every = BTreeSet::from(["", "d", "o", "od", "os", "osd", "s", "sd"]);
+    assert_eq!(with("rowwise-reg-x8t256u2q1c1"), every);
+    assert_eq!(with("rowwise-smem-x8t256u2q1c1"), BTreeSet::from(["o", "od", "os", "osd"]), "bulk copies");
 }
 
 #[test]

@@ -84,6 +84,10 @@ impl Point {
         })
     }
 
+    pub(super) fn hints(self) -> &'static str {
+        self.name.split_once('-').map_or("", |(_, hints)| hints)
+    }
+
     pub(super) fn threads(self) -> i64 {
         32 * self.warps * self.rows
     }
