@@ -47,6 +47,8 @@ pub struct Sketch {
     pub reads_percent: i64,
     /// Whether what is read again is still in L2, however much there is in all.
     pub in_l2: bool,
+    /// Whether a launch loads behind its reductions what does not wait for them.
+    pub late: bool,
     /// Steps at the end that move next to nothing.
     pub settling: usize,
     /// Letters at the end of the name: choices that a forecast does not tell apart.

@@ -15,15 +15,17 @@ struct Machine {
     bytes_per_ns: f64,
     /// What one multiprocessor takes from memory at most.
     bytes_per_ns_each: f64,
-    /// From a load to its use.
+    /// What a load adds to a block's life.
     latency: f64,
+    /// What loads behind the reductions add to it, which wait for no result of them and are not early either.
+    late: f64,
     launch: f64,
     /// What of it a programmatic launch hides behind the kernel before.
     overlap: f64,
-    /// Instructions of a thread, a nanosecond.
-    issue: f64,
-    /// Instructions for an operation of the math, with its conversions and addresses.
-    instructions: f64,
+    /// What an operation of the math adds to a thread's life, with its conversions and addresses.
+    operation: f64,
+    /// Such operations of a multiprocessor, a nanosecond.
+    operations: f64,
     /// A block's start, by its threads.
     ramp: f64,
     /// One barrier of a block.
@@ -39,19 +41,21 @@ struct Machine {
     l2_speed_up: f64,
 }
 
-/// NVIDIA H200 SXM: limits by the CUDA guide for compute capability 9.0, times and rates as measured.
+/// NVIDIA H200 SXM: limits by the CUDA guide for compute capability 9.0, rates as measured. Times are those with which 2,500
+/// timings of all points for eight kernels of 4096 columns (`bars::sweep`) are ranked best.
 const H200: Machine = Machine {
     multiprocessors: 132.0,
     bytes_per_ns: 4100.0,
     bytes_per_ns_each: 62.0,
-    latency: 450.0,
-    launch: 550.0,
-    overlap: 330.0,
-    issue: 1.7,
-    instructions: 16.0,
-    ramp: 0.25,
+    latency: 200.0,
+    late: 480.0,
+    launch: 1000.0,
+    overlap: 300.0,
+    operation: 1.8,
+    operations: 112.0,
+    ramp: 0.06,
     meeting: 150.0,
-    cluster_meeting: 700.0,
+    cluster_meeting: 320.0,
     threads: 2048,
     registers: 65536,
     smem: 233_472,
@@ -91,10 +95,12 @@ fn time(step: &Step, sketch: &Sketch, axes: &[i64], cost: &Cost) -> Option<f64> 
     let asks = (own / (threads * sketch.in_flight).max(1) as f64).ceil().max(1.0);
     let meeting =
         if clusters { H200.cluster_meeting } else { H200.meeting * (threads as f64 / 256.0).max(0.5) };
-    let computing = flops / (blocks * threads as f64) * H200.instructions / H200.issue;
+    let computing = flops / (blocks * threads as f64) * H200.operation;
+    let late = if sketch.late { H200.late } else { 0.0 };
     let life = (asks + 0.6) * H200.latency
         + sketch.meetings as f64 * meeting
         + computing
+        + late
         + H200.ramp * threads as f64;
     let most = (blocks / H200.multiprocessors).ceil();
     let at_once = (fit as f64).min(most);
@@ -103,7 +109,8 @@ fn time(step: &Step, sketch: &Sketch, axes: &[i64], cost: &Cost) -> Option<f64> 
     let rounds = if rounds < 4.0 { rounds.ceil() } else { rounds };
     let busiest = most * own / H200.bytes_per_ns_each;
     let launch = if step.pdl { H200.launch - H200.overlap } else { H200.launch };
-    Some(launch + (bytes / H200.bytes_per_ns).max(life * rounds).max(busiest) + 0.3 * life)
+    let issued = flops / (H200.multiprocessors * H200.operations);
+    Some(launch + (bytes / H200.bytes_per_ns).max(life * rounds).max(busiest).max(issued) + 0.18 * life)
 }
 
 /// Blocks of this size that fit on a multiprocessor.

@@ -11,8 +11,6 @@ use crate::plan::Plan;
 /// Tried by forecast, and tried although.
 pub const SELECTED: (usize, usize) = (12, 4);
 
-/// Candidates whose forecasts differ by less are as good as each other: one of them is enough for a start.
-const ALIKE: f64 = 1.005;
 /// A forecast errs by so much: what is farther behind the best than this is for outsiders.
 const TRUSTED: f64 = 1.15;
 /// What a forecast says is as fast as a fast one, by this much, lies around it.
@@ -34,7 +32,7 @@ pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     }
     let mut chosen = best_of_each(plan, space, by_forecast / 2);
     let near = order.partition_point(|(score, _)| *score <= order[0].0 * TRUSTED);
-    let (firsts, alike) = one_of_each(&order[..near]);
+    let (firsts, alike) = one_of_each(space, &order[..near]);
     let more: Vec<usize> = firsts.into_iter().filter(|at| !chosen.contains(at)).collect();
     chosen.extend(more.into_iter().take(by_forecast - chosen.len()));
     let alike: Vec<usize> = alike.into_iter().filter(|at| !chosen.contains(at)).collect();
@@ -82,7 +80,7 @@ fn best_of_each(plan: &Plan, space: &[Candidate], count: usize) -> Vec<usize> {
         let forecasts = space.iter().enumerate().filter_map(|(at, c)| Some((forecast(plan, c, &axes)?, at)));
         let mut order: Vec<(f64, usize)> = forecasts.collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        one_of_each(&order).0
+        one_of_each(space, &order).0
     };
     let orders: Vec<Vec<usize>> = workloads(plan).map(best_first).collect();
     let mut chosen = Vec::new();
@@ -117,18 +115,10 @@ fn order(plan: &Plan, space: &[Candidate]) -> Vec<(f64, usize)> {
     order
 }
 
-/// Of those that are alike the first; and the others.
-fn one_of_each(order: &[(f64, usize)]) -> (Vec<usize>, Vec<usize>) {
-    let (mut firsts, mut others, mut last) = (Vec::new(), Vec::new(), 0.0);
-    for (score, at) in order {
-        if *score > last * ALIKE {
-            firsts.push(*at);
-            last = *score;
-        } else {
-            others.push(*at);
-        }
-    }
-    (firsts, others)
+/// Of each shape what is best by forecast, whatever its hints; and the others.
+fn one_of_each(space: &[Candidate], order: &[(f64, usize)]) -> (Vec<usize>, Vec<usize>) {
+    let mut shapes = BTreeSet::new();
+    order.iter().map(|(_, at)| *at).partition(|at| shapes.insert(space[*at].shape().0))
 }
 
 /// The best of each kind that has none among the chosen, then what lies evenly among the others.

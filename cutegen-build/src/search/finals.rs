@@ -2,6 +2,7 @@
 //! processes and on new inputs; and which of them wins. A finalist is a team: one variant, or several that share an axis,
 //! judged as the runtime would dispatch them.
 
+mod found;
 mod times;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -9,99 +10,19 @@ use std::path::Path;
 use std::time::Instant;
 
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::record::ReferenceOn;
 
 use super::compiled::{self, Attempt, Compiled};
 use super::error::SearchError;
 use super::judging::Judging;
 use crate::compile::CompileSetup;
-use crate::evaluate::{Candidate, Correctness, Outcome};
+use crate::evaluate::{Candidate, Outcome};
 use crate::event::{Event, Reporter};
 use crate::plan::Plan;
 use crate::refine::CLOSE;
+pub(super) use found::{Found, Judged, Team};
+use found::{Passed, named};
 use times::{Clock, Heaviest, Times};
 pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
-
-/// What the gate saw of a variant.
-#[derive(Clone, Debug)]
-pub(super) struct Judged {
-    /// What was run and compared.
-    pub(super) correctness: Correctness,
-    /// Comparisons, one for each workload and incumbent.
-    pub(super) timings: Vec<Timed>,
-    /// Incumbents that it was not timed against, with the reason.
-    pub(super) not_timed: Vec<String>,
-    /// Seed of everything drawn.
-    pub(super) seed: u64,
-    /// Where the reference was computed.
-    pub(super) reference: ReferenceOn,
-    /// Isolation that the system did not give the runners, nor the compiler where it was compiled here.
-    pub(super) not_enforced: Vec<String>,
-    /// Outcome of compute-sanitizer, or why it did not run.
-    pub(super) sanitizer: String,
-    /// How long judging it took, compute-sanitizer apart.
-    pub(super) seconds: f64,
-}
-
-impl Judged {
-    /// Geometric mean of the speed-ups over the naive kernel.
-    pub(super) fn speedup(&self) -> f64 {
-        times::speedup(&self.timings)
-    }
-}
-
-/// What a search found: variants in dispatch order, the naive kernel last; without evidence where nothing judged it.
-pub(super) struct Found {
-    pub(super) variants: Vec<(Compiled, Option<Judged>)>,
-}
-
-impl Found {
-    /// Whether anything but the naive kernel was found.
-    pub(super) fn is_tuned(&self) -> bool {
-        self.variants.len() > 1
-    }
-
-    /// Names of the variants before the naive kernel, and the geometric mean of their speed-ups over it.
-    pub(super) fn headline(&self) -> (String, f64) {
-        let tuned = &self.variants[..self.variants.len().saturating_sub(1)];
-        let timings: Vec<Timed> =
-            tuned.iter().filter_map(|(_, judged)| Some(judged.as_ref()?.timings.clone())).flatten().collect();
-        (named(tuned.iter().map(|(compiled, _)| compiled)), times::speedup(&timings))
-    }
-}
-
-/// A finalist: variants that share an axis, in dispatch order, or one.
-#[derive(Clone)]
-pub(super) struct Team {
-    pub(super) members: Vec<Compiled>,
-    /// Its speed-up over the naive kernel, by the ranking.
-    pub(super) ranked: f64,
-}
-
-/// A team that passed, and which of its timings is worth one without pause.
-struct Passed {
-    team: Vec<Compiled>,
-    judged: Judged,
-    heaviest: Option<Heaviest>,
-}
-
-impl Passed {
-    /// Each member with its own part of what was judged, and what compute-sanitizer said of it.
-    fn members(self, sanitizers: Vec<String>) -> Vec<(Compiled, Option<Judged>)> {
-        let Passed { team, judged, .. } = self;
-        let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| {
-            let timings = judged.timings.iter().filter(|timed| timed.member == at).cloned();
-            Judged { sanitizer, timings: timings.collect(), ..judged.clone() }
-        });
-        team.into_iter().zip(own.map(Some)).collect()
-    }
-}
-
-/// What is dispatched first goes first.
-fn named<'a>(team: impl IntoIterator<Item = &'a Compiled>) -> String {
-    let names: Vec<&str> = team.into_iter().map(|compiled| compiled.candidate.name.as_str()).collect();
-    names.join(" and ")
-}
 
 /// Every member of the teams from a compiler process of its own: what ranked them came from forks of one process, but
 /// for the host's, which never do.

@@ -49,6 +49,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("cp.async.bulk.shared::cluster", "emu_bulk_copy(from, &full, to, bytes)"),
     ("griddepcontrol.", "(void)0"),
     ("fence.mbarrier_init", "(void)0"),
+    ("fence.proxy.async", "(void)0"),
     ("bar.sync 1", "emu_sync_named()"),
     ("st.shared::cluster.v2", "emu_store_remote(at, block, value)"),
     ("red.release.gpu", "emu_count_up(counter)"),

@@ -165,6 +165,7 @@ fn candidate(
             meetings: 0,
             reads_percent: 100,
             in_l2: false,
+            late: false,
             settling: 0,
             hints: point.hints(),
         }),

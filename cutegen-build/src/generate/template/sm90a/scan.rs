@@ -100,6 +100,7 @@ impl Scan {
                 meetings: if point.warps > 1 { 2 } else { 0 },
                 reads_percent: if point.chunk.is_some() { 200 } else { 100 },
                 in_l2: false,
+                late: false,
                 settling: 0,
                 hints: point.hints().to_owned(),
             }),

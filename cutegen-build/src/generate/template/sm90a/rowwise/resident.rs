@@ -273,6 +273,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         meetings,
         reads_percent: 100 * reads,
         in_l2: shape.beside.is_some(),
+        late: layout.has_weights() && !shape.early,
         settling: 0,
         hints: shape.hints(),
     }

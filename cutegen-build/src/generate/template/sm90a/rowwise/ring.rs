@@ -142,21 +142,20 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
 }
 
 fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
-    let passes = layout.passes() as i64;
     let again = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
-    let (kind, meetings) = match (shape.is_alone(layout), again > 0) {
-        (false, _) => ("ring", 2 * passes),
-        // the next rows come while a block's threads meet
-        (true, false) => ("ring of a block", 0),
-        (true, true) => ("ring of a block, again from L2", 0),
+    let kind = match (shape.is_alone(layout), again > 0) {
+        (false, _) => "ring",
+        (true, false) => "ring of a block",
+        (true, true) => "ring of a block, again from L2",
     };
     Sketch {
         kind,
         in_flight: shape.stages * shape.unroll * shape.vec * bytes(layout) / 2,
         registers: 64,
-        meetings,
+        meetings: 2 * layout.passes() as i64,
         reads_percent: 100 + again,
         in_l2: again > 0,
+        late: false,
         settling: 0,
         hints: String::new(),
     }

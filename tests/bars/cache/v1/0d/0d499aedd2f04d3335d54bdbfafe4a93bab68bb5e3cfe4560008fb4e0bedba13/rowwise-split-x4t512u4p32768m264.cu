@@ -3,7 +3,9 @@
 // Idea: rows so long and so few that one needs many blocks, and no chip holds them: each level of reductions is a launch
 // that leaves one partial result a block in the workspace, which every block of the next launch joins in one order. The
 // last launch writes. Where MERGES holds (softmax, variances) a block does both levels of its part, and what it got wrong
-// for want of the others is put right as the parts are joined.
+// for want of the others is put right as the parts are joined. Where all rows share a stream (a norm's weights), blocks that
+// begin together have the same part of different rows, so that it comes from HBM once; and the last launch begins with
+// the parts that the one before it ended with, which may still be in L2.
 // Bound: HBM, the row read once a level (once in all where MERGES holds) and once more if anything is written along it,
 // and 1.3 us a launch.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
@@ -503,6 +505,7 @@ constexpr bool IN_L2 = false;
 [[maybe_unused]] constexpr bool PDL = false;
 constexpr int64_t PART = 32768;
 constexpr int PARTS_MAX = 264;
+constexpr bool BY_PART = true;
 
 // ---------------------------------------------------------------- the math
 
@@ -936,15 +939,20 @@ CG_DEVICE auto load_stage(Part const& part, int64_t chunk, unsigned char* stage)
 
 // ---------------------------------------------------------------- passes
 
-// What level P uses of a chunk: from `near`, the fragments of the kept streams, or from global memory.
-template <int P, class Near>
-CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
-  const auto late = load<LateStreams<P>>(math, part, chunk);
+// What level P uses of a chunk: `near`, the fragments of the kept streams, and `late`, those of the others.
+template <int P, class Near, class Late>
+CG_DEVICE auto joined(Near const& near, Late const& late) {
   return transform(EachStream{}, [&](auto s) {
     if constexpr (!USES<P, s>) return Int<0>{};
     else if constexpr (!KEPT<s>) return get<s>(late);
     else return get<s>(near);
   });
+}
+
+// The same, the late ones from global memory.
+template <int P, class Near>
+CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
+  return joined<P>(near, load<LateStreams<P>>(math, part, chunk));
 }
 
 // Calls step(v, column, u) for each vector that the thread has of `x`, a chunk: its u-th.
@@ -1014,16 +1022,29 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
+// Partial results that a thread asks for before it waits for one: several, where it has few elements of a chunk and so
+// registers to spare.
+constexpr bool SPARES = UNROLL * VEC <= 8;
+constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
+
 // Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
 template <int P>
 CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
   for_each(EachStat{}, [&](auto j) {
     if constexpr (LEVEL[j] == P) {
       typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-        typename Op<j>::T one;
-        unpack(__ldcg(partial + j * parts + i), one);
-        all = Op<j>::join(all, one);
+      for (int i = int(threadIdx.x) % 32; i < parts; i += 32 * PARTS_AT_ONCE) {
+        uint2 some[PARTS_AT_ONCE];
+        CUTE_UNROLL
+        for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+          if (i + 32 * n < parts) some[n] = __ldcg(partial + j * parts + i + 32 * n);
+        }
+        CUTE_UNROLL
+        for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+          typename Op<j>::T one = Op<j>::none();
+          if (i + 32 * n < parts) unpack(some[n], one);
+          all = Op<j>::join(all, one);
+        }
       }
       get<j>(r) = butterfly<Op<j>, 32>(all);
     }
@@ -1051,17 +1072,29 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
 CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
   join_parts<0>(r, partial, parts);
   Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-    const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) continue;
-    Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(__ldcg(partial + j * parts + i), get<j>(one)); });
-    const Statistics own = math.whole(one, share_of(columns, part));
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
+  for (int i = int(threadIdx.x) % 32; i < parts; i += 32 * PARTS_AT_ONCE) {
+    uint2 some[STATS][PARTS_AT_ONCE];
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      CUTE_UNROLL
+      for (int j = 0; j < STATS; ++j) {
+        if (i + 32 * n < parts) some[j][n] = __ldcg(partial + j * parts + i + 32 * n);
       }
-    });
+    }
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      if (i + 32 * n >= parts) continue;
+      const Part part = part_of(0, columns, parts, i + 32 * n);
+      if (part.length == 0) continue;
+      Statistics one;
+      for_each(EachStat{}, [&](auto j) { unpack(some[j][n], get<j>(one)); });
+      const Statistics own = math.whole(one, share_of(columns, part));
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (MERGES && LEVEL[j] == 1) {
+          get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
+        }
+      });
+    }
   }
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
@@ -1147,6 +1180,17 @@ CG_DEVICE int parts_of(int64_t columns) {
   return int(wanted < PARTS_MAX ? wanted : PARTS_MAX);
 }
 
+// What block number `block` has in a launch of `blocks`.
+struct Seat {
+  int64_t row;
+  int rank;
+};
+CG_DEVICE Seat seat_of(int64_t block, int64_t blocks, int parts) {
+  const int64_t rows = blocks / parts;
+  if constexpr (BY_PART) return {block % rows, int(block / rows)};
+  else return {block / parts, int(block % parts)};
+}
+
 // Statistics of the levels before P, of one row.
 template <int P>
 CG_DEVICE void join_before(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
@@ -1166,8 +1210,8 @@ CG_DEVICE void reduce_part(Statistics& sums, Math const& math, Part const& part,
 template <int P>
 CG_DEVICE void reduce(Math math, int64_t columns, uint2* partial) {
   __shared__ Slots slots;
-  const int parts = parts_of(columns), rank = int(blockIdx.x % parts);
-  const int64_t row = blockIdx.x / parts;
+  const int parts = parts_of(columns);
+  const auto [row, rank] = seat_of(blockIdx.x, gridDim.x, parts);
   const Part part = part_of(threadIdx.x, columns, parts, rank);
   math.seat(row);
   partial += row * parts * STATS;
@@ -1183,8 +1227,8 @@ CG_DEVICE void reduce(Math math, int64_t columns, uint2* partial) {
 // Both levels of a part by itself, in one pass over it.
 CG_DEVICE void reduce_both(Math math, int64_t columns, uint2* partial) {
   __shared__ Slots slots;
-  const int parts = parts_of(columns), rank = int(blockIdx.x % parts);
-  const int64_t row = blockIdx.x / parts;
+  const int parts = parts_of(columns);
+  const auto [row, rank] = seat_of(blockIdx.x, gridDim.x, parts);
   const Part part = part_of(threadIdx.x, columns, parts, rank);
   math.seat(row);
   partial += row * parts * STATS;
@@ -1204,8 +1248,8 @@ CG_DEVICE void reduce_both(Math math, int64_t columns, uint2* partial) {
 
 // Blocks of a row here are one where nothing is written along it.
 CG_DEVICE void finish(Math math, int64_t columns, uint2* partial) {
-  const int parts = parts_of(columns), blocks = SINKS > 0 ? parts : 1, rank = int(blockIdx.x % blocks);
-  const int64_t row = blockIdx.x / blocks;
+  const int parts = parts_of(columns), blocks = SINKS > 0 ? parts : 1;
+  const auto [row, rank] = seat_of(gridDim.x - 1 - blockIdx.x, gridDim.x, blocks);
   const Part part = part_of(threadIdx.x, columns, parts, rank);
   math.seat(row);
   partial += row * parts * STATS;
@@ -1225,12 +1269,12 @@ CG_DEVICE void finish(Math math, int64_t columns, uint2* partial) {
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_d4a5b19ea70989de_0(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_58df6f670706f96d_0(
     float* t0, float* t1, float* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
   [[maybe_unused]] constexpr int64_t a1 = 4194304;
   reduce_both(Math{t0, t1, t2, t3, a0}, a1, w0);
 }
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_d4a5b19ea70989de_1(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_58df6f670706f96d_1(
     float* t0, float* t1, float* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
   [[maybe_unused]] constexpr int64_t a1 = 4194304;
   finish(Math{t0, t1, t2, t3, a0}, a1, w0);

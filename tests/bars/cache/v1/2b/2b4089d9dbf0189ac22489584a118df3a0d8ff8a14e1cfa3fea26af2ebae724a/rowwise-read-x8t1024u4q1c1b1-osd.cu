@@ -934,15 +934,20 @@ CG_DEVICE auto load_stage(Part const& part, int64_t chunk, unsigned char* stage)
 
 // ---------------------------------------------------------------- passes
 
-// What level P uses of a chunk: from `near`, the fragments of the kept streams, or from global memory.
-template <int P, class Near>
-CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
-  const auto late = load<LateStreams<P>>(math, part, chunk);
+// What level P uses of a chunk: `near`, the fragments of the kept streams, and `late`, those of the others.
+template <int P, class Near, class Late>
+CG_DEVICE auto joined(Near const& near, Late const& late) {
   return transform(EachStream{}, [&](auto s) {
     if constexpr (!USES<P, s>) return Int<0>{};
     else if constexpr (!KEPT<s>) return get<s>(late);
     else return get<s>(near);
   });
+}
+
+// The same, the late ones from global memory.
+template <int P, class Near>
+CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
+  return joined<P>(near, load<LateStreams<P>>(math, part, chunk));
 }
 
 // Calls step(v, column, u) for each vector that the thread has of `x`, a chunk: its u-th.
@@ -1012,16 +1017,29 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
+// Partial results that a thread asks for before it waits for one: several, where it has few elements of a chunk and so
+// registers to spare.
+constexpr bool SPARES = UNROLL * VEC <= 8;
+constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
+
 // Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
 template <int P>
 CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
   for_each(EachStat{}, [&](auto j) {
     if constexpr (LEVEL[j] == P) {
       typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-        typename Op<j>::T one;
-        unpack(__ldcg(partial + j * parts + i), one);
-        all = Op<j>::join(all, one);
+      for (int i = int(threadIdx.x) % 32; i < parts; i += 32 * PARTS_AT_ONCE) {
+        uint2 some[PARTS_AT_ONCE];
+        CUTE_UNROLL
+        for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+          if (i + 32 * n < parts) some[n] = __ldcg(partial + j * parts + i + 32 * n);
+        }
+        CUTE_UNROLL
+        for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+          typename Op<j>::T one = Op<j>::none();
+          if (i + 32 * n < parts) unpack(some[n], one);
+          all = Op<j>::join(all, one);
+        }
       }
       get<j>(r) = butterfly<Op<j>, 32>(all);
     }
@@ -1049,17 +1067,29 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
 CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
   join_parts<0>(r, partial, parts);
   Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-    const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) continue;
-    Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(__ldcg(partial + j * parts + i), get<j>(one)); });
-    const Statistics own = math.whole(one, share_of(columns, part));
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
+  for (int i = int(threadIdx.x) % 32; i < parts; i += 32 * PARTS_AT_ONCE) {
+    uint2 some[STATS][PARTS_AT_ONCE];
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      CUTE_UNROLL
+      for (int j = 0; j < STATS; ++j) {
+        if (i + 32 * n < parts) some[j][n] = __ldcg(partial + j * parts + i + 32 * n);
       }
-    });
+    }
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      if (i + 32 * n >= parts) continue;
+      const Part part = part_of(0, columns, parts, i + 32 * n);
+      if (part.length == 0) continue;
+      Statistics one;
+      for_each(EachStat{}, [&](auto j) { unpack(some[j][n], get<j>(one)); });
+      const Statistics own = math.whole(one, share_of(columns, part));
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (MERGES && LEVEL[j] == 1) {
+          get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
+        }
+      });
+    }
   }
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
@@ -1167,7 +1197,7 @@ CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsign
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_43f3aa5890c20003(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_ab1f5c31edbf2960(
     bf16* t0, bf16* t1, bf16* t2, bf16* t3, int64_t a0, int64_t /* a1 */) {
   [[maybe_unused]] constexpr int64_t a1 = 131072;
   extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
