@@ -214,7 +214,8 @@ def all_rows(folder, reports, before):
     machine = rows[0]["machine"] if rows else None
     events = search_clock.events_of(pathlib.Path(folder) / "tune")
     rows += [{**search_clock.row(events), "machine": machine, "bar": "search clock, the bar table"}] if machine and events else []
-    rows += [{**row, "machine": machine} for row in search_clock.gates(events)] if machine and events else []
+    gates = search_clock.gates(pathlib.Path(folder) / "tune")
+    rows += [{**row, "machine": machine, "bar": f"{row['bar']}, the bar table"} for row in gates] if machine else []
     copies, sweep = report(reports, "copies"), report(reports, "sweep")
     others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device")) if sweep else None]
     return rows + [row for row in others if row]
