@@ -11,7 +11,7 @@ const NAMES: &[(&str, &str)] = &[
     ),
     ("extern \"C\" __global__", "extern \"C\""),
     ("__device__ static", "static"),
-    ("__launch_bounds__(BLOCK + 32, 1)", ""),
+    ("__launch_bounds__(BLOCK + 32, BESIDE)", ""),
     ("__launch_bounds__(BLOCK)", ""),
     ("__launch_bounds__(FOLD_THREADS)", ""),
     ("extern __shared__ __align__(128) unsigned char stages[];", "unsigned char* stages = emu_dynamic();"),

@@ -12,7 +12,7 @@ use crate::print;
 
 const TEMPLATE: &str = include_str!("../rowwise_ring.cu.in");
 
-/// Multiprocessors of an H200: a row's blocks are resident at once, one on each.
+/// Multiprocessors of an H200: a row's blocks are resident at once.
 const MULTIPROCESSORS: i64 = 132;
 
 /// What is worth a ring: shorter rows are better held in registers.
@@ -30,7 +30,7 @@ struct Shape {
     held: i64,
     /// Chunks of the ring.
     stages: i64,
-    /// Blocks of a multiprocessor; one, where blocks share a row.
+    /// Blocks of a multiprocessor: while the threads of one meet, another's work.
     beside: i64,
 }
 
@@ -80,12 +80,15 @@ fn ring(layout: &Layout<'_>, threads: i64, chunk_bytes: i64, beside: i64) -> Opt
     let unroll = chunk_bytes / (threads * vec * bytes(layout));
     let stages = SMEM_MAX / beside / chunk_bytes;
     let shape = Shape { vec, threads, unroll, slice: stages, held: stages, stages, beside };
-    (1..=8).contains(&unroll).then_some(shape)
+    // weights are loaded ahead, to registers
+    let fits = unroll * vec <= if layout.has_weights() { 16 } else { 64 };
+    ((1..=8).contains(&unroll) && fits).then_some(shape)
 }
 
 /// Slices that fit into the ring, of rows that do not.
 fn shared(layout: &Layout<'_>) -> Vec<Shape> {
-    let rings = [(512, 16384), (256, 8192)].into_iter().filter_map(|(t, bytes)| ring(layout, t, bytes, 1));
+    let rings = [(512, 16384, 1), (256, 8192, 1), (256, 8192, 2)];
+    let rings = rings.into_iter().filter_map(|(threads, bytes, beside)| ring(layout, threads, bytes, beside));
     let slices = |shape: Shape| {
         [shape.stages / 2, shape.stages * 5 / 8, shape.stages - 1].map(|slice| Shape {
             slice,
@@ -127,7 +130,7 @@ fn held(layout: &Layout<'_>, slice: i64, most: i64) -> i64 {
 
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let mut conditions = layout.vectors(shape.vec, true)?;
-    conditions.extend(layout.at_most(shape.blocks(layout), MULTIPROCESSORS)?);
+    conditions.extend(layout.at_most(shape.blocks(layout), MULTIPROCESSORS * shape.beside)?);
     Some(Point {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,
@@ -181,10 +184,11 @@ fn config(layout: &Layout<'_>, shape: Shape) -> String {
         pdl: false,
     };
     format!(
-        "{}\nconstexpr int SLICE_CHUNKS = {};\nconstexpr int KEPT_CHUNKS = {};",
+        "{}\nconstexpr int SLICE_CHUNKS = {};\nconstexpr int KEPT_CHUNKS = {};\nconstexpr int BESIDE = {};",
         config.lines(),
         shape.slice,
-        shape.held
+        shape.held,
+        shape.beside
     )
 }
 
