@@ -173,6 +173,12 @@ fn what_is_asked_for_wrongly_is_told() {
         "{}",
         said(&only)
     );
+    let whole = place.bars(&["--only", "=sum"]);
+    assert!(
+        !whole.ok && whole.stderr.contains("no kernel for host has `=sum` in its name"),
+        "{}",
+        said(&whole)
+    );
     let program = place.with(Path::new("/no/such/program"), &[]);
     assert!(
         !program.ok && program.stderr.contains("no /no/such/program\nunpack a bundle"),

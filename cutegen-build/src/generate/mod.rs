@@ -60,9 +60,19 @@ impl Candidate {
     #[must_use]
     pub fn shape(&self) -> (&str, &str) {
         let hints = self.sketch.as_ref().map_or("", |sketch| sketch.hints.as_str());
-        let shape = self.name.strip_suffix(hints).unwrap_or(&self.name);
-        (shape.trim_end_matches('-'), hints)
+        let shape = self.name.strip_suffix(hints).and_then(|shape| shape.strip_suffix('-'));
+        (shape.filter(|_| !hints.is_empty()).unwrap_or(&self.name), hints)
     }
+}
+
+/// The letters of the hints that are on.
+fn hints(all: &[(bool, char)]) -> String {
+    all.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect()
+}
+
+/// A name of a shape and hints, which [`Candidate::shape`] takes apart.
+fn hinted(shape: String, hints: &str) -> String {
+    if hints.is_empty() { shape } else { format!("{shape}-{hints}") }
 }
 
 /// What a generator may learn from what was tried.

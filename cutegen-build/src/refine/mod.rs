@@ -5,12 +5,14 @@
 mod bucket;
 mod forecast;
 mod select;
+mod shortfall;
 
 use std::collections::BTreeSet;
 
 pub use bucket::{Member, speedup, team};
 pub use forecast::forecast;
 pub use select::{SELECTED, around, select};
+pub use shortfall::shortfall;
 
 use crate::evaluate::Outcome;
 use crate::generate::{Candidate, Feedback};

@@ -3,6 +3,7 @@
 //! Needs an installed toolchain (`cargo cutegen toolchain install`, or `CUTEGEN_TEST_INSTALL=1` here). Without one
 //! the tests are reported as skipped; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
 
+mod choices;
 mod coverage;
 mod cuda;
 mod emulated;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         host::TESTS,
         hostile::TESTS,
         preludes::TESTS,
+        choices::TESTS,
         coverage::TESTS,
         flat::TESTS,
         emulated::TESTS,

@@ -57,6 +57,7 @@ const CASES: &[Case] = &[
     ("any_layer_norm", "ring-x8t512u2k8n13", &[(3, 32), (3, 131072)]),
     ("any_layer_norm", "ring-x8t256u2k12n13b2", &[(3, 32), (5, 131072)]),
     ("f32_layer_norm", "ring-x4t256u2k12n13b2", &[(3, 32), (5, 131072)]),
+    ("f32_layer_norm", "ring-x4t256u2k16n26", &[(3, 32), (5, 131072)]),
     ("f32_layer_norm", "split-x4t512u4p16384m264", &[(3, 100_000)]),
     ("any_layer_norm", "ring-x8t256u2k32n13h8b2", &[(3, 32), (9, 65536), (1, 131_072)]),
     ("any_length", "read-x8t1024u4q1c1b1-osd", &[(2, 8), (2, 65536)]),

@@ -1,6 +1,6 @@
-//! What is tried of a space, by rules and by recorded timings.
+//! What is tried of a space.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::target::Target;
@@ -10,7 +10,7 @@ use crate::evaluate::Outcome;
 use crate::generate::template::Templates;
 use crate::generate::{Candidate, Feedback, Generator as _};
 use crate::plan::Plan;
-use crate::refine::{Trial, speedup, team};
+use crate::refine::Trial;
 
 const SOFTMAX: &str = "edition = 1\n[kernels.softmax]\naxes = { m = '1..=65536', d = 4096 }\n\
     inputs = { x = 'bf16[m, d]' }\noutputs = { y = 'bf16[m, d]' }\nmath = 'y[m, d] = softmax(d, x[m, d])'\n\
@@ -92,62 +92,4 @@ fn parts_are_even() {
     assert_eq!(picked(&[0, 1, 2, 3, 4, 5, 6, 7], 2), [2, 6]);
     assert_eq!(picked(&[0, 1], 4), [0, 1]);
     assert!(picked(&[], 4).is_empty());
-}
-
-/// Microseconds by kernel, extents and candidate.
-type Timings = BTreeMap<String, BTreeMap<Vec<i64>, BTreeMap<String, f64>>>;
-
-fn recorded() -> Timings {
-    let (mut all, mut at) = (Timings::new(), (String::new(), Vec::new()));
-    for line in include_str!("sweep_h200.txt").lines().filter(|line| !line.starts_with('#')) {
-        let (name, rest) = line.trim().split_once(' ').expect("two words");
-        if line.starts_with(' ') {
-            let there = all.entry(at.0.clone()).or_default().entry(at.1.clone()).or_default();
-            there.insert(name.to_owned(), rest.parse().expect("a number"));
-        } else {
-            at =
-                (name.to_owned(), rest.split(',').map(|extent| extent.parse().expect("an extent")).collect());
-        }
-    }
-    all
-}
-
-/// What a search tries of each space holds what is within 2 % of the best of all points, by the timings that the
-/// forecast's constants were chosen with.
-#[test]
-fn what_is_tried_holds_what_is_fast() {
-    let recorded = recorded();
-    assert_eq!(recorded.len(), 8);
-    for (kernel, timings) in &recorded {
-        let (plan, space) = of_library(kernel);
-        let workloads: Vec<Vec<i64>> = timings.keys().cloned().collect();
-        let timed = |candidate: &Candidate| {
-            let at = |axes| Some(1.0 / timings[axes].get(&candidate.name)?);
-            let speedups: Vec<Option<f64>> = workloads.iter().map(at).collect();
-            let outcome = Outcome::Passed { correctness: Default::default(), performance: None };
-            Trial { speedups, again: true, ..Trial::new(candidate.clone(), outcome, workloads.len()) }
-        };
-        let all: Vec<Trial> = space.iter().map(timed).collect();
-        assert!(all.iter().filter(|trial| trial.speedup().is_some()).count() >= 100, "{kernel}: renamed?");
-        let mut tried: Vec<Trial> = select(&plan, &space).iter().map(timed).collect();
-        tried.extend(around(&plan, &space, &tried).iter().map(timed).collect::<Vec<_>>());
-        let speed = |history: &[Trial]| speedup(&workloads, history, &team(&plan.spec, &workloads, history));
-        let behind = speed(&all) / speed(&tried) - 1.0;
-        assert!(behind <= 0.02, "{kernel}: {:.1} % behind, {} tried", 100.0 * behind, tried.len());
-    }
-}
-
-/// A kernel of `kernel-specs`, and its space.
-fn of_library(kernel: &str) -> (Plan, Vec<Candidate>) {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel-specs");
-    let files = walkdir::WalkDir::new(root).into_iter().map(|entry| entry.expect("readable").into_path());
-    let specs = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    let texts = specs.map(|path| std::fs::read_to_string(path).expect("readable"));
-    let text = texts.into_iter().find(|text| text.contains(&format!("[kernels.{kernel}]\n")));
-    let text = text.unwrap_or_else(|| panic!("no {kernel}"));
-    let mut kernels = spec_file(&text, &Default::default()).kernels;
-    kernels.retain(|spec| spec.name.as_str() == kernel);
-    let plan = Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"));
-    let space = Templates { toolchain: String::new() }.propose(&plan, &Feedback::default());
-    (plan, space)
 }

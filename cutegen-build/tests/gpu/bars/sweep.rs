@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use cutegen_build::evaluate::{Candidate, Correctness, Judge, Outcome};
+use cutegen_build::evaluate::{Candidate, Judge};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{self, Feedback, Generator as _};
-use cutegen_build::refine::{self, Trial};
+use cutegen_build::refine;
 
 use super::budget::Budget;
 use super::keep;
@@ -108,28 +108,16 @@ fn timed(
     }
 }
 
-/// How much slower what answers of what a search tries is than what would answer of all, by these timings; and how many
-/// it tries.
+/// What a search loses by these timings, and how many points it tries.
 fn found(subject: &Subject, space: &[generate::Candidate], rows: &[Row]) -> (f64, usize) {
     let workloads: Vec<Vec<i64>> = subject.workloads().collect();
-    let trials = |candidates: Vec<generate::Candidate>| -> Vec<Trial> {
-        let trial = |candidate: generate::Candidate| {
-            let at = |axes: &Vec<i64>| {
-                let row = rows.iter().find(|row| row.candidate == candidate.name && row.axes == *axes);
-                Some(1.0 / row?.micros?)
-            };
-            let speedups = workloads.iter().map(at).collect();
-            let outcome = Outcome::Passed { correctness: Correctness::default(), performance: None };
-            Trial { candidate, outcome, speedups, again: true }
+    refine::shortfall(&subject.plan, space, &workloads, |candidate| {
+        let at = |axes: &Vec<i64>| {
+            let row = rows.iter().find(|row| row.candidate == candidate.name && row.axes == *axes);
+            Some(1.0 / row?.micros?)
         };
-        candidates.into_iter().map(trial).collect()
-    };
-    let mut history = trials(refine::select(&subject.plan, space));
-    history.extend(trials(refine::around(&subject.plan, space, &history)));
-    let speed = |history: &[Trial]| {
-        refine::speedup(&workloads, history, &refine::team(&subject.plan.spec, &workloads, history))
-    };
-    (speed(&trials(space.to_vec())) / speed(&history), history.len())
+        workloads.iter().map(at).collect()
+    })
 }
 
 /// Prints the fastest few of each workload.

@@ -10,7 +10,7 @@ use super::nest::Nest;
 use super::problem::{Laid, Problem};
 use super::{computes, prelude};
 use crate::generate::template::fill::fill;
-use crate::generate::{Candidate, ENTRY, Sketch, name_entry};
+use crate::generate::{Candidate, ENTRY, Sketch, hinted, hints, name_entry};
 use crate::plan::Plan;
 use crate::print;
 
@@ -86,20 +86,17 @@ impl Point {
     /// streaming stores, persistent grid, programmatic launch.
     fn name(self) -> String {
         let vector = self.vec_bytes.map_or("e".to_owned(), |bytes| format!("v{bytes}u"));
-        let hints = self.hints();
-        let dash = if hints.is_empty() { "" } else { "-" };
-        format!("{vector}{}t{}{dash}{hints}", self.unroll, self.threads)
+        hinted(format!("{vector}{}t{}", self.unroll, self.threads), &self.hints())
     }
 
     fn hints(self) -> String {
-        let hints = [
+        hints(&[
             (self.load == Load::First, 'f'),
             (self.load == Load::Once, 'o'),
             (self.streaming, 's'),
             (self.persistent, 'p'),
             (self.pdl, 'd'),
-        ];
-        hints.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect()
+        ])
     }
 
     /// Columns of a vector whose lanes take so many bytes.

@@ -6,7 +6,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 use super::layout::Layout;
 use super::{Point, op, split};
 use crate::generate::template::fill::config;
-use crate::generate::{ENTRY, Sketch};
+use crate::generate::{ENTRY, Sketch, hinted, hints};
 use crate::plan::Plan;
 use crate::plan::family::Lie;
 use crate::print;
@@ -54,14 +54,12 @@ impl Shape {
             (false, None) => "aread",
         };
         let parts = self.parts.map_or_else(String::new, |p| format!("p{}m{}", p.part, p.most));
-        let hints = self.hints();
-        let dash = if hints.is_empty() { "" } else { "-" };
-        format!("{home}-x{}t{}l{}u{}{parts}{dash}{hints}", self.vec, self.threads, self.lanes, self.unroll)
+        let Shape { vec, threads, lanes, unroll, .. } = self;
+        hinted(format!("{home}-x{vec}t{threads}l{lanes}u{unroll}{parts}"), &self.hints())
     }
 
     fn hints(&self) -> String {
-        let hints = [(self.once, 'o'), (self.streaming, 's'), (self.pdl, 'd')];
-        hints.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect()
+        hints(&[(self.once, 'o'), (self.streaming, 's'), (self.pdl, 'd')])
     }
 
     /// Threads that share a row.

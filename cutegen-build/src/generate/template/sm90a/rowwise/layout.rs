@@ -65,9 +65,15 @@ impl<'a> Layout<'a> {
         own.map(|s| self.dtype(s).bytes() as i64).collect()
     }
 
-    /// Whether some stream is the same for all rows, and only the sinks use it.
+    /// Bytes of an element of each stream that is the same for all rows, which only the sinks use.
+    pub(super) fn weights(&self) -> Vec<i64> {
+        let shared = self.rows.streams.iter().filter(|s| !self.rows.is_of_the_row(s));
+        shared.map(|s| self.dtype(s).bytes() as i64).collect()
+    }
+
+    /// Whether some stream is the same for all rows.
     pub(super) fn has_weights(&self) -> bool {
-        self.rows.streams.iter().any(|s| !self.rows.is_of_the_row(s))
+        !self.weights().is_empty()
     }
 
     /// Whether anything is written along a row.

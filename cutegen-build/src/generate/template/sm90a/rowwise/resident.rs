@@ -5,7 +5,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::{AGAIN_MAX, Config, Point, SMEM_MAX, op};
-use crate::generate::{ENTRY, Sketch};
+use crate::generate::{ENTRY, Sketch, hinted, hints};
 use crate::plan::Plan;
 use crate::plan::family::Lie;
 use crate::print;
@@ -65,16 +65,13 @@ impl Shape {
             Home::Shared => "smem",
             Home::Global => "read",
         };
-        let hints = self.hints();
-        let shape =
-            format!("{home}-x{}t{}u{}q{}c{}", self.vec, self.threads, self.unroll, self.rows, self.cluster);
-        let shape = self.beside.map_or(shape.clone(), |beside| format!("{shape}b{beside}"));
-        if hints.is_empty() { shape } else { format!("{shape}-{hints}") }
+        let Shape { vec, threads, unroll, rows, cluster, .. } = self;
+        let beside = self.beside.map_or_else(String::new, |beside| format!("b{beside}"));
+        hinted(format!("{home}-x{vec}t{threads}u{unroll}q{rows}c{cluster}{beside}"), &self.hints())
     }
 
     fn hints(&self) -> String {
-        let hints = [(self.once, 'o'), (self.streaming, 's'), (self.early, 'w'), (self.pdl, 'd')];
-        hints.iter().filter_map(|(on, letter)| on.then_some(*letter)).collect()
+        hints(&[(self.once, 'o'), (self.streaming, 's'), (self.early, 'w'), (self.pdl, 'd')])
     }
 
     /// Elements that the blocks of a row hold at a time.
@@ -126,7 +123,7 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
     ] {
         let shape = Shape { home: Home::Shared, threads, unroll, cluster, ..base };
         if is_worth_shared(layout, &shape) {
-            all.extend(hinted(layout, shape));
+            all.extend(with_hints(layout, shape));
         }
     }
     for (vec, threads, unroll) in [(wide, 256, 4), (wide, 512, 4), (wide, 1024, 2), (1, 256, 8), (1, 1024, 8)]
@@ -190,7 +187,7 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
             if !is_worth_registers(layout, &shape) {
                 continue;
             }
-            out.extend(hinted(layout, shape));
+            out.extend(with_hints(layout, shape));
         }
     }
     for cluster in [2, 4, 8] {
@@ -199,7 +196,7 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
                 let shape = Shape { threads, unroll, cluster, ..base };
                 let telling = layout.length().is_some() || [256, 1024].contains(&threads);
                 if is_worth_registers(layout, &shape) && shape.capacity() / cluster >= 1024 && telling {
-                    out.extend(hinted(layout, shape));
+                    out.extend(with_hints(layout, shape));
                 }
             }
         }
@@ -208,7 +205,7 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
 
 /// The shape with all hints that its kernel knows, where rows have one length and a block has few: when weights come, how
 /// is loaded, stored and launched. Bulk copies have no such loads, and only what is written along a row is stored so.
-fn hinted(layout: &Layout<'_>, shape: Shape) -> Vec<Shape> {
+fn with_hints(layout: &Layout<'_>, shape: Shape) -> Vec<Shape> {
     let in_registers = shape.home == Home::Registers;
     let weights = in_registers && layout.has_weights() && shape.threads >= 32 && shape.cluster == 1;
     let most = layout.length().is_some() && shape.rows <= 4;

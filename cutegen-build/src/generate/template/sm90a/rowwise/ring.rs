@@ -18,6 +18,9 @@ const MULTIPROCESSORS: i64 = 132;
 /// What is worth a ring: shorter rows are better held in registers.
 const WORTH: i64 = 16 * 1024;
 
+/// Bytes of a thread's part of a chunk, where weights are loaded ahead of it: more is not held in registers.
+const AHEAD_MAX: i64 = 96;
+
 /// One point: `ring-x4t512u2k8n13`; `h8` where only 8 chunks of a slice are held, `b2` with two blocks beside each other.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -80,8 +83,8 @@ fn ring(layout: &Layout<'_>, threads: i64, chunk_bytes: i64, beside: i64) -> Opt
     let unroll = chunk_bytes / (threads * vec * bytes(layout));
     let stages = SMEM_MAX / beside / chunk_bytes;
     let shape = Shape { vec, threads, unroll, slice: stages, held: stages, stages, beside };
-    // weights are loaded ahead, to registers
-    let fits = unroll * vec <= if layout.has_weights() { 16 } else { 64 };
+    let ahead = unroll * vec * (bytes(layout) + layout.weights().iter().sum::<i64>());
+    let fits = !layout.has_weights() || ahead <= AHEAD_MAX;
     ((1..=8).contains(&unroll) && fits).then_some(shape)
 }
 
