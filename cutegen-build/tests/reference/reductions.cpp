@@ -140,6 +140,11 @@ static void products() {
   expect(over.result(1).e == cg_inf(), "a product that may overflow", "is judged");
   for (double f : {tiny, tiny, tiny, 1 / tiny}) under.add(VE(real(acc(f)), 0));
   expect(under.result(1).e >= mag(under.v), "a product that may underflow", "is judged as if it could not");
+  Prod gone;
+  for (int i = 0; i < 40; ++i) gone.add(VE(real(acc(1 / tiny)), 0));
+  expect(is_infinite(gone.result(1).v), "a product that overflows", "is something else");
+  gone.add(Exact{real(0)});
+  expect(gone.result(1).e == cg_inf() && gone.result(1).v == 0, "a 0 behind what overflows", "is NaN, and 0 is wrong");
   Prod lost, kept, never;
   for (double f : {tiny, tiny, tiny, cg_inf()}) lost.add(VE(real(acc(f)), 0));
   expect(lost.result(1).e == cg_inf() && !is_infinite(lost.result(1).v), "an infinity that may meet 0", "is judged");

@@ -54,7 +54,7 @@ struct SumOf8Bits {
 };
 
 // A product: one rounding a factor. `large` is the largest partial product of any order, `small` the smallest of the
-// finite factors.
+// finite factors, and 0 with one that is.
 struct Prod {
   real v = 1;
   double e = 0, large = 1, small = 1;
@@ -73,12 +73,12 @@ struct Prod {
   }
   void add(Exact t) { add(VE(t)); }
   VE result(double) const {
-    const bool flushes = small * U_ACC < 2 * CG_ETA;
-    // What may underflow is 0 in some orders, and 0 times infinity is NaN: anything is right, and so is what v became.
-    // After a factor that is NaN, or where one is exactly 0, every order gives NaN.
-    if (infinite && !nan && !zero && flushes) return VE(0, cg_inf());
+    const bool flushes = small * U_ACC < 2 * CG_ETA, overflows = !(large <= ACC_MAX);
+    // What overflows in some orders is NaN there beside a 0, or beside what underflows, and 0 in others: anything is right, and
+    // so is what v became. After a factor that is NaN, or infinite beside a 0, every order gives NaN.
+    if (overflows && flushes && !nan && !(infinite && zero)) return VE(0, cg_inf());
     if (is_infinite(v)) return VE(v, known(e));
-    if (!(large <= ACC_MAX)) return VE(v, cg_inf());
+    if (overflows) return VE(v, cg_inf());
     if (zero || n == 0) return VE(v, e);
     const double roundings = double(n - 1) * U_ACC;
     // a partial product below the normal numbers loses ETA, and what comes after enlarges that
