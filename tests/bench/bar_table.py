@@ -8,6 +8,7 @@ with a cell that was not measured has no verdict but where what was measured mis
 import json
 import math
 import pathlib
+import re
 import statistics
 import typing
 
@@ -21,6 +22,8 @@ COMMAND = "python3 tests/bench/bars.py run FOLDER --bundle cutegen-pack"
 GPU = "cargo test --release -p cutegen-build --features search --test gpu --"
 BYTES_LEAST, COPIES, SWEPT, POINTS = 128e6, 20, 8, 100
 SHARE_LEAST = 0.95
+TABLE_S = 25 * 60
+SWEEP_MOST = 2
 NAMED = 6  # cells that a note lists
 
 
@@ -193,10 +196,23 @@ def sweep_row(report, machine):
         return None
     told = ", ".join(f"{f['kernel']} {100 * (f['share'] - 1):.1f} % by {f['tried']} of {f['points']}" for f in report["found"])
     whole = len(swept) >= SWEPT
+    # a few kernels can miss a bar over more of them; they cannot meet it
+    is_missed = any(f["share"] > 1 + SWEEP_MOST / 100 for f in swept)
     return {"bar": "search against an exhaustive sweep", "shows": "how much slower the fastest that a search tries is than the fastest legal point, over all workloads",
-            "unit": "%", "statistic": "max", **({"at_most": 2} if whole else {}), "bounded_by": "what the model ranks too low to be tried",
+            "unit": "%", "statistic": "max", **({"at_most": SWEEP_MOST} if whole or is_missed else {}), "bounded_by": "what the model ranks too low to be tried",
             "command": f"{GPU} bars::sweep", "machine": machine, "note": told if whole else f"not answered in full: {len(swept)} kernels of {POINTS} points; {told}",
             "samples": [max(0.02, float(f"{100 * (f['share'] - 1):.3g}")) for f in swept]}
+
+
+def clock_row(logs, machine):
+    """How long the whole table took, over all calls; none where a call says that not all is done after the last."""
+    ends = [match for log in logs for match in re.findall(r"^(\d+) s; (.*)$", pathlib.Path(log).read_text(), re.M)]
+    if not ends or ends[-1][1] != "all is done":
+        return None
+    seconds = [int(took) for took, _ in ends]
+    return {"bar": "the whole bar table", "shows": "from compiling PyTorch's kernels ahead to the last cell, on one device; what is not done in one call is gone on with in the next",
+            "unit": "s", "statistic": "max", "at_most": TABLE_S, "bounded_by": "starts of PyTorch and of sessions; pauses between bursts",
+            "command": f"{COMMAND} --phases compile,bench --groups torch", "machine": machine, "note": f"calls of {', '.join(map(str, seconds))} s", "samples": [sum(seconds)]}
 
 
 def report(folder, part):
@@ -204,7 +220,7 @@ def report(folder, part):
     return json.loads(path.read_text()) if path and path.is_file() else None
 
 
-def all_rows(folder, reports, before):
+def all_rows(folder, reports, before, logs=()):
     found = samples(folder)
     commits = kept(before, found)
     measured = [Measured(bar, found, commits) for bar in [*BARS, NAIVE]]
@@ -217,14 +233,14 @@ def all_rows(folder, reports, before):
     gates = search_clock.gates(pathlib.Path(folder) / "tune")
     rows += [{**row, "machine": machine, "bar": f"{row['bar']}, the bar table"} for row in gates] if machine else []
     copies, sweep = report(reports, "copies"), report(reports, "sweep")
-    others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device")) if sweep else None]
+    others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device")) if sweep else None, clock_row(logs, machine)]
     return rows + [row for row in others if row]
 
 
 def write(folder, options):
     path = pathlib.Path(options.out)
     before = json.loads(path.read_text()) if options.keep and path.is_file() else []
-    rows = all_rows(folder, options.reports, before)
+    rows = all_rows(folder, options.reports, before, options.logs)
     if not rows:
         raise SystemExit(f"nothing was measured in {folder}\nrun: python3 tests/bench/bars.py run {folder}")
     noted = lambda row: "; ".join(filter(None, (row.get("note"), options.note)))

@@ -240,6 +240,7 @@ def arguments():
     three.add_argument("--out", default=str(bar_table.RAW), help="the file")
     three.add_argument("--keep", action="store_true", help="cells that FOLDER lacks stay as the file has them")
     three.add_argument("--note", default="", help="added to each row")
+    three.add_argument("--logs", nargs="*", default=[], help="what `run` printed, of each time that it was called for the whole table")
     return parser.parse_args()
 
 

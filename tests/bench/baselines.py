@@ -1,6 +1,6 @@
 """Measures cuBLASLt, torch eager and torch.compile on one NVIDIA device under the gate's protocol.
 
-    python3 tests/bench/baselines.py --partial FILE [--seconds N] [--only TEXT] [--json results/raw/incumbents_h200.json --commit C]
+    python3 tests/bench/baselines.py --partial FILE [--seconds N] [--only TEXT] [--json results/raw/incumbents_h200.json --commit C [--keep]]
 
 Per shape: every incumbent as one captured graph of as many launches over one rotation of random inputs, at least three times
 the L2 cache, at least 200 us a graph; graphs in turn (ABBA), queued in bursts of at most 50 ms with a pause behind each; 30
@@ -267,9 +267,23 @@ def rows(partial, header, commit):
                                 "note": note(done, incumbent), "bounded_by": "what the library does", "samples": done["samples"][incumbent],
                                 "machine": header["machine"], "commit": commit,
                                 "command": "python3 tests/bench/baselines.py --partial FILE"})
-    if written:
-        written[-1]["note"] += "; versions " + header["versions"] + ("; not measured: " + ", ".join(missing) if missing else "")
     return written, missing
+
+
+def merged(before, written, missing):
+    """Rows of an earlier file where nothing was measured anew, in its order; and what neither has."""
+    new, held = {row["bar"]: row for row in written}, {row["bar"] for row in before}
+    whole = [new.get(row["bar"], row) for row in before] + [row for row in written if row["bar"] not in held]
+    return whole, [said for said in missing if said.split(" (")[0] not in held]
+
+
+def noted(rows, versions, missing):
+    """The last row says what holds for all."""
+    for row in rows:
+        row["note"] = row["note"].split("; versions ")[0]
+    if rows:
+        rows[-1]["note"] += "; versions " + versions + ("; not measured: " + ", ".join(missing) if missing else "")
+    return rows
 
 
 def header(torch, lt):
@@ -292,12 +306,17 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--commit")
+    parser.add_argument("--keep", action="store_true", help="rows that FILE lacks stay as --json has them")
     asked = parser.parse_args()
     began, worker = time.monotonic(), peer_worker()
     about = asked.partial.with_suffix(".about.json")
     if asked.seconds > 0:
         run(asked, began, worker, about)
-    written, missing = rows(asked.partial, json.loads(about.read_text()), asked.commit or "unknown")
+    head = json.loads(about.read_text())
+    written, missing = rows(asked.partial, head, asked.commit or "unknown")
+    if asked.keep and asked.json and asked.json.is_file():
+        written, missing = merged(json.loads(asked.json.read_text()), written, missing)
+    noted(written, head["versions"], missing)
     print(f"{len(written)} rows; not measured: {len(missing)}", *missing, sep="\n  ", flush=True)
     if asked.json:
         raw.write(asked.json, written)

@@ -272,6 +272,28 @@ fn what_was_not_measured_again_stays() {
 }
 
 #[test]
+fn calls_add_up_to_the_whole_table() {
+    let place = Place::new("bars-clock");
+    assert!(place.bars(&["--phases", "bench", "--only", "silu_mul"]).ok);
+    as_a_device(&place, &[("torch-eager", 1.5), ("torch-compile", 1.5)]);
+    let of = |calls: &[&str]| {
+        let log = |(at, end): (usize, &&str)| {
+            let path = place.0.join(format!("{at}.log"));
+            write(&path, &format!("bench: 3 jobs\n31 s of something\n{end}\n"));
+            path.display().to_string()
+        };
+        let logs: Vec<String> = calls.iter().enumerate().map(log).collect();
+        let found =
+            rows(&place, &[&["--logs"][..], &logs.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+        found.into_iter().find(|row| row.bar == "the whole bar table")
+    };
+    let row = of(&["400 s; run it again to go on", "101 s; all is done"]).expect("a row");
+    assert_eq!((row.samples.as_slice(), row.at_most), (&[501.0][..], Some(1500.0)));
+    assert!(of(&["400 s; run it again to go on"]).is_none(), "it is not whole");
+    assert!(of(&[]).is_none());
+}
+
+#[test]
 fn what_the_gpu_tests_kept_becomes_rows() {
     let place = Place::new("bars-reports");
     assert!(place.bars(&["--phases", "bench", "--only", "silu_mul"]).ok);

@@ -11,7 +11,8 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// `CUTEGEN_BARS_ONLY`: parts of names between commas, or `K/N` for every N-th kernel from the K-th.
+    /// `CUTEGEN_BARS_ONLY`: parts of names between commas, `=softmax` for a whole one, or `K/N` for every N-th kernel from
+    /// the K-th.
     /// `CUTEGEN_BARS_SECONDS`: no kernel begins after that.
     pub(super) fn of_environment() -> Self {
         let seconds = std::env::var("CUTEGEN_BARS_SECONDS").ok();
@@ -38,7 +39,10 @@ impl Budget {
             .and_then(|(k, n)| Some((k.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
         match share {
             Some((k, n)) => at % n == k % n,
-            None => only.split(',').any(|part| name.contains(part)),
+            None => only.split(',').any(|part| match part.strip_prefix('=') {
+                Some(whole) => name == whole,
+                None => name.contains(part),
+            }),
         }
     }
 }

@@ -1022,26 +1022,36 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
 constexpr bool SPARES = UNROLL * VEC <= 8;
 constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
 
+// step(i, left) for each of the parts of a lane, `left` being what asked(i) loads.
+template <class Asked, class Step>
+CG_DEVICE void each_part(int parts, Asked const& asked, Step const& step) {
+  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * PARTS_AT_ONCE) {
+    decltype(asked(first)) left[PARTS_AT_ONCE];
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      if (first + 32 * n < parts) left[n] = asked(first + 32 * n);
+    }
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      if (first + 32 * n < parts) step(first + 32 * n, left[n]);
+    }
+  }
+}
+
 // Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
 template <int P>
 CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
   for_each(EachStat{}, [&](auto j) {
     if constexpr (LEVEL[j] == P) {
-      typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32 * PARTS_AT_ONCE) {
-        uint2 some[PARTS_AT_ONCE];
-        CUTE_UNROLL
-        for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-          if (i + 32 * n < parts) some[n] = __ldcg(partial + j * parts + i + 32 * n);
-        }
-        CUTE_UNROLL
-        for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-          typename Op<j>::T one = Op<j>::none();
-          if (i + 32 * n < parts) unpack(some[n], one);
-          all = Op<j>::join(all, one);
-        }
-      }
-      get<j>(r) = butterfly<Op<j>, 32>(all);
+      using Joined = Op<j>;
+      typename Joined::T all = Joined::none();
+      uint2 const* own = partial + j * parts;
+      each_part(parts, [&](int i) { return __ldcg(own + i); }, [&](int, uint2 left) {
+        typename Joined::T one;
+        unpack(left, one);
+        all = Joined::join(all, one);
+      });
+      get<j>(r) = butterfly<Joined, 32>(all);
     }
   });
 }
@@ -1067,30 +1077,25 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
 CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
   join_parts<0>(r, partial, parts);
   Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32 * PARTS_AT_ONCE) {
-    uint2 some[STATS][PARTS_AT_ONCE];
+  struct Left { uint2 of[STATS]; };
+  const auto asked = [&](int i) {
+    Left left;
     CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      CUTE_UNROLL
-      for (int j = 0; j < STATS; ++j) {
-        if (i + 32 * n < parts) some[j][n] = __ldcg(partial + j * parts + i + 32 * n);
+    for (int j = 0; j < STATS; ++j) left.of[j] = __ldcg(partial + j * parts + i);
+    return left;
+  };
+  each_part(parts, asked, [&](int i, Left const& left) {
+    const Part part = part_of(0, columns, parts, i);
+    if (part.length == 0) return;
+    Statistics one;
+    for_each(EachStat{}, [&](auto j) { unpack(left.of[j], get<j>(one)); });
+    const Statistics own = math.whole(one, share_of(columns, part));
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (MERGES && LEVEL[j] == 1) {
+        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
       }
-    }
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      if (i + 32 * n >= parts) continue;
-      const Part part = part_of(0, columns, parts, i + 32 * n);
-      if (part.length == 0) continue;
-      Statistics one;
-      for_each(EachStat{}, [&](auto j) { unpack(some[j][n], get<j>(one)); });
-      const Statistics own = math.whole(one, share_of(columns, part));
-      for_each(EachStat{}, [&](auto j) {
-        if constexpr (MERGES && LEVEL[j] == 1) {
-          get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-        }
-      });
-    }
-  }
+    });
+  });
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
   });
@@ -1197,7 +1202,7 @@ CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsign
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_ab1f5c31edbf2960(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_f66d2ac326a22621(
     bf16* t0, bf16* t1, bf16* t2, bf16* t3, int64_t a0, int64_t /* a1 */) {
   [[maybe_unused]] constexpr int64_t a1 = 131072;
   extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]

@@ -210,7 +210,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_58407ff688a7429a_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7c23e724f666c806_0(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, bf16* t4, int64_t a0, int64_t a1, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_58407ff688a7429a_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_58407ff688a7429a_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7c23e724f666c806_1(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, bf16* t4, int64_t a0, int64_t a1, acc* w0) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -241,7 +241,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_58407ff688a7429a_1(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_58407ff688a7429a_2(
+extern "C" __global__ void __launch_bounds__(256) cutegen_7c23e724f666c806_2(
     const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, bf16* t4, int64_t a0, int64_t a1, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

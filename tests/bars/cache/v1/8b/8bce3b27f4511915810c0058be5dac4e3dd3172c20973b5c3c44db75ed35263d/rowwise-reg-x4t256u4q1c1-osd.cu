@@ -920,15 +920,20 @@ CG_DEVICE auto load_stage(Part const& part, int64_t chunk, unsigned char* stage)
 
 // ---------------------------------------------------------------- passes
 
-// What level P uses of a chunk: from `near`, the fragments of the kept streams, or from global memory.
-template <int P, class Near>
-CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
-  const auto late = load<LateStreams<P>>(math, part, chunk);
+// What level P uses of a chunk: `near`, the fragments of the kept streams, and `late`, those of the others.
+template <int P, class Near, class Late>
+CG_DEVICE auto joined(Near const& near, Late const& late) {
   return transform(EachStream{}, [&](auto s) {
     if constexpr (!USES<P, s>) return Int<0>{};
     else if constexpr (!KEPT<s>) return get<s>(late);
     else return get<s>(near);
   });
+}
+
+// The same, the late ones from global memory.
+template <int P, class Near>
+CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
+  return joined<P>(near, load<LateStreams<P>>(math, part, chunk));
 }
 
 // Calls step(v, column, u) for each vector that the thread has of `x`, a chunk: its u-th.
@@ -998,18 +1003,41 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
+// Partial results that a thread asks for before it waits for one: several, where it has few elements of a chunk and so
+// registers to spare.
+constexpr bool SPARES = UNROLL * VEC <= 8;
+constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
+
+// step(i, left) for each of the parts of a lane, `left` being what asked(i) loads.
+template <class Asked, class Step>
+CG_DEVICE void each_part(int parts, Asked const& asked, Step const& step) {
+  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * PARTS_AT_ONCE) {
+    decltype(asked(first)) left[PARTS_AT_ONCE];
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      if (first + 32 * n < parts) left[n] = asked(first + 32 * n);
+    }
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      if (first + 32 * n < parts) step(first + 32 * n, left[n]);
+    }
+  }
+}
+
 // Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
 template <int P>
 CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
   for_each(EachStat{}, [&](auto j) {
     if constexpr (LEVEL[j] == P) {
-      typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-        typename Op<j>::T one;
-        unpack(__ldcg(partial + j * parts + i), one);
-        all = Op<j>::join(all, one);
-      }
-      get<j>(r) = butterfly<Op<j>, 32>(all);
+      using Joined = Op<j>;
+      typename Joined::T all = Joined::none();
+      uint2 const* own = partial + j * parts;
+      each_part(parts, [&](int i) { return __ldcg(own + i); }, [&](int, uint2 left) {
+        typename Joined::T one;
+        unpack(left, one);
+        all = Joined::join(all, one);
+      });
+      get<j>(r) = butterfly<Joined, 32>(all);
     }
   });
 }
@@ -1035,18 +1063,25 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
 CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
   join_parts<0>(r, partial, parts);
   Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
+  struct Left { uint2 of[STATS]; };
+  const auto asked = [&](int i) {
+    Left left;
+    CUTE_UNROLL
+    for (int j = 0; j < STATS; ++j) left.of[j] = __ldcg(partial + j * parts + i);
+    return left;
+  };
+  each_part(parts, asked, [&](int i, Left const& left) {
     const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) continue;
+    if (part.length == 0) return;
     Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(__ldcg(partial + j * parts + i), get<j>(one)); });
+    for_each(EachStat{}, [&](auto j) { unpack(left.of[j], get<j>(one)); });
     const Statistics own = math.whole(one, share_of(columns, part));
     for_each(EachStat{}, [&](auto j) {
       if constexpr (MERGES && LEVEL[j] == 1) {
         get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
       }
     });
-  }
+  });
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
   });
@@ -1153,7 +1188,7 @@ CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsign
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_86b48dfed6f7fded(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_a699695fb36b690d(
     float* t0, float* t1, int64_t a0, int64_t /* a1 */) {
   [[maybe_unused]] constexpr int64_t a1 = 4096;
   extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]

@@ -207,7 +207,7 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_e521b19442bec6ba_0(
+extern "C" __global__ void __launch_bounds__(256) cutegen_6c253f184f5faf4b_0(
     const bf16* t0, const bf16* t1, bf16* t2, int64_t a0, int64_t a1, acc* w0) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_e521b19442bec6ba_0(
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_e521b19442bec6ba_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_6c253f184f5faf4b_1(
     const bf16* t0, const bf16* t1, bf16* t2, int64_t a0, int64_t a1, acc* w0) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;

@@ -2,8 +2,9 @@
 //
 // Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
 // last write: in registers, or in shared memory that bulk copies fill while the first reduction runs (GLOBAL: it is read
-// again, for rows of any length). Every thread joins the same partial results in the same order.
-// Bound: HBM, each byte moved once (GLOBAL: once a level, from L2 while the rows in flight fit there), plus 1.3 us to
+// again, for rows of any length). Every thread joins the same partial results in the same order. Where ONLINE holds one
+// pass is for both levels, and all of it runs while the row comes.
+// Bound: HBM, each byte moved once (GLOBAL: once a pass, from L2 while the rows in flight fit there), plus 1.3 us to
 // launch. A cluster costs its barriers: one at the start and one a level.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
@@ -22,10 +23,14 @@
 
 namespace {
 
-// Every output is bf16, and what sigmoid, silu, gelu, gelu_tanh and tanh give is a factor of it. Rounding to 8 bits hides
+// Every output is of 8 bits or fewer, and what sigmoid, silu, gelu, gelu_tanh and tanh give is a factor. Rounding to 8 hides
 // 2^-16 of the value, 128 float ulps: so much is left where the slack is smallest, at the tie just above a power of two. So
 // exponentials may be the hardware's, and functions short: a 16-bit element has 27 instructions while its bytes are moved.
 constexpr bool NARROW = true;
+// The same of exponentials, or of their sums: those of one sign err by no more than the worst term.
+[[maybe_unused]] constexpr bool NARROW_EXP = true;
+// Quotients by what a row shares are factors of outputs of 11 bits or fewer, whose rounding hides 4 roundings of a float.
+[[maybe_unused]] constexpr bool NARROW_QUOTIENT = true;
 
 using bf16 = __nv_bfloat16;
 using f16 = __half;
@@ -89,7 +94,16 @@ CG_DEVICE float cg_min(float a, float b) {
 }
 CG_DEVICE float cg_abs(float x) { return fabsf(x); }
 CG_DEVICE float cg_relu(float x) { return cg_max(x, 0.0f); }
-CG_DEVICE float cg_exp(float x) { return expf(x); }        // 1 ulp
+// 1 ulp. Narrow: the square of its root, so that nothing is flushed too early: 5 + 0.7 |x| ulp, 2^-17 for |x| < 104; what a
+// sum of such terms errs by comes on top, and both together stay below 2^-16.
+CG_DEVICE float cg_exp(float x) {
+  if constexpr (NARROW_EXP) {
+    const float root = cg_ex2_approx(x * 0x1.715476p-1f);
+    return root * root;
+  } else {
+    return expf(x);
+  }
+}
 CG_DEVICE float cg_exp2(float x) { return exp2f(x); }      // 2 ulp
 CG_DEVICE float cg_expm1(float x) { return expm1f(x); }    // 1 ulp
 CG_DEVICE float cg_log(float x) { return logf(x); }        // 1 ulp
@@ -331,31 +345,25 @@ CG_DEVICE void cg_store(int& to, int64_t x) { to = int(cg_cast_i32(x)); }
 CG_DEVICE void cg_store(long long& to, int64_t x) { to = x; }
 CG_DEVICE void cg_store(bool8& to, bool x) { to.bits = x ? 1 : 0; }
 
-// Two neighbours: one conversion where there is one.
-template <class T, class V>
-CG_DEVICE void cg_store_pair(T& lo, T& hi, V x, V y) {
-  cg_store(lo, x);
-  cg_store(hi, y);
-}
-CG_DEVICE void cg_store_pair(bf16& lo, bf16& hi, float x, float y) {
-  const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
-  lo = both.x;
-  hi = both.y;
-}
-CG_DEVICE void cg_store_pair(f16& lo, f16& hi, float x, float y) {
-  const __half2 both = __floats2half2_rn(x, y);
-  lo = __low2half(both);
-  hi = __high2half(both);
-}
-CG_DEVICE void cg_store_pair(f8e4m3& lo, f8e4m3& hi, float x, float y) {
-  const uint32_t both = to_f8e4m3x2(x, y);
-  lo.bits = (unsigned char)both;
-  hi.bits = (unsigned char)(both >> 8);
-}
-CG_DEVICE void cg_store_pair(f8e5m2& lo, f8e5m2& hi, float x, float y) {
-  const uint32_t both = to_f8e5m2x2(x, y);
-  lo.bits = (unsigned char)both;
-  hi.bits = (unsigned char)(both >> 8);
+// The word of two neighbours that are converted together.
+template <class T>
+struct Both { using type = void; };
+template <>
+struct Both<bf16> { using type = __nv_bfloat162; };
+template <>
+struct Both<f16> { using type = __half2; };
+template <>
+struct Both<f8e4m3> { using type = uint16_t; };
+template <>
+struct Both<f8e5m2> { using type = uint16_t; };
+template <class T>
+using BothOf = typename Both<T>::type;
+
+template <class T>
+CG_DEVICE void cg_store_both(BothOf<T>& to, float lo, float hi) {
+  if constexpr (is_same_v<T, f8e4m3>) to = uint16_t(to_f8e4m3x2(lo, hi));
+  else if constexpr (is_same_v<T, f8e5m2>) to = uint16_t(to_f8e5m2x2(lo, hi));
+  else from_f32x2(to, make_float2(lo, hi));
 }
 
 CG_DEVICE float cg_cast_f32(float x) { return x; }
@@ -370,18 +378,32 @@ CG_DEVICE float cg_cast_bf16(float x) { return cg_through<bf16>(x); }
 CG_DEVICE float cg_cast_f8e4m3(float x) { return cg_through<f8e4m3>(x); }
 CG_DEVICE float cg_cast_f8e5m2(float x) { return cg_through<f8e5m2>(x); }
 
-// What a row divides by: one division a row. A quotient by the correctly rounded reciprocal and one correction is the
-// correctly rounded one (Markstein, "Computation of Elementary Functions on the IBM RISC System/6000", 1990) while
-// nothing leaves the normal range. Where something does the correction is NaN, and so it is for divisors too far from 1.
+// What a row divides by: 1 / (b scale) in two floats, so a quotient is two products and one rounding. It errs by less than
+// the reference's one rounding, U |q| and the underflow: what is rounded is off by 2^-47, and where that decides a tie
+// the tie is not just above a power of two. What has an exact quotient gets it. `scale` keeps the reciprocal normal, and its
+// smaller part below 1, so that no overflow of one product meets another's of the other sign. Where `next` is no normal
+// number the one product is right: of zeros with their sign, infinities, quotients by 0, and quotients below 2^-126, whose
+// underflow is as large as what it errs by. Narrow: the one product, 2 U off.
 struct Divisor {
-  float b, inverse;
+  float scale, inverse, rest;
   CG_DEVICE Divisor() {}
-  CG_DEVICE Divisor(float x) : b(x), inverse(fabsf(x) > 0x1p-60f && fabsf(x) < 0x1p60f ? 1.0f / x : __int_as_float(0x7fffffff)) {}
+  CG_DEVICE Divisor(float x) {
+    const float size = fabsf(x);
+    const float up = __uint_as_float((253u << 23) - (__float_as_uint(size) & 0x7f800000u));  // size up is in [1/2, 1)
+    scale = size > 0x1p96f ? 0x1p-32f : size < 0x1p-24f ? up : 1.0f;
+    const float b = x * scale;
+    inverse = 1.0f / b;
+    rest = NARROW_QUOTIENT ? 0.0f : fmaf(-inverse, b, 1.0f) / b;
+  }
 };
 CG_DEVICE float operator/(float a, Divisor const& d) {
-  const float q = a * d.inverse;
-  const float next = fmaf(fmaf(-q, d.b, a), d.inverse, q);
-  return next == next ? next : a / d.b;
+  const float x = a * d.scale, near = x * d.inverse;
+  if constexpr (NARROW_QUOTIENT) {
+    return near;
+  } else {
+    const float next = fmaf(x, d.inverse, x * d.rest);
+    return fabsf(next) >= 0x1p-126f ? next : near;
+  }
 }
 
 }  // namespace
@@ -477,6 +499,7 @@ constexpr Load LOAD = Load::ONCE;
 constexpr bool EARLY = true;
 constexpr bool WHOLE = true;
 constexpr bool HAS_PRODUCER = false;
+constexpr bool IN_L2 = false;
 [[maybe_unused]] constexpr bool PDL = true;
 
 // ---------------------------------------------------------------- the math
@@ -488,6 +511,7 @@ using Folds = tuple<>;                   // over all rows
 constexpr int LEVELS = 1;
 constexpr int LEVEL[] = {0};
 [[maybe_unused]] constexpr bool MERGES = false;    // whether parts of a row do level 1 by themselves
+[[maybe_unused]] constexpr bool RESUMABLE = false; // whether outputs go on from what the last level has
 constexpr bool ALONG[] = {true, false};                // whether a stream is another one in each row
 constexpr bool USED[LEVELS + 1][2] = {{true, false}, {true, true}};        // by a level of reductions, the last by the sinks
 
@@ -551,6 +575,15 @@ struct Math {
     return cute::make_tuple(float(((get<0>(v) * held.h0) * get<1>(v))));
   }
 
+  template <class V, class R>
+  CG_DEVICE float resumed(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
+    return float(float(0.0));
+  }
+  template <class V, class R>
+  CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
+    return cute::make_tuple(float(((get<0>(v) * held.h0) * get<1>(v))));
+  }
+
   template <class R>
   CG_DEVICE void finish(R const& r, Held const& held) const {
   }
@@ -561,7 +594,10 @@ struct Math {
   }
 
   template <int J, class R>
-  CG_DEVICE float moved(R const& part, R const& all, [[maybe_unused]] float length, [[maybe_unused]] float share) const {
+  CG_DEVICE float about(R const& r) const {
+  }
+  template <int J, class R>
+  CG_DEVICE float moved(R const& part, float own, float to, [[maybe_unused]] float length) const {
   }
 };
 
@@ -570,8 +606,14 @@ struct Math {
 // Elements of one access: 16 bytes, or the vector where it is shorter.
 template <class X>
 constexpr int ACCESS = VEC * sizeof(X) < 16 ? VEC : 16 / int(sizeof(X));
+template <int BYTES>
+struct Words { using type = uint_bit_t<BYTES * 8>; };
+template <>
+struct Words<8> { using type = uint2; };
+template <>
+struct Words<16> { using type = uint4; };
 template <class X>
-using Access = uint_bit_t<ACCESS<X> * int(sizeof(X)) * 8>;
+using Access = typename Words<ACCESS<X> * int(sizeof(X))>::type;  // of registers: pairs of them would be taken apart again
 template <class X>
 using Accesses = Shape<Int<ACCESS<X>>, Int<VEC / ACCESS<X>>>;  // of a vector
 
@@ -602,11 +644,22 @@ CG_DEVICE auto fragment_of() {
   return make_tensor<X>(make_layout(Accesses<X>{}));
 }
 
+// Element e of a vector. Two bf16 are the upper halves of floats: one instruction each.
+template <class Vector>
+CG_DEVICE auto element_of(Vector const& x, int e) {
+  if constexpr (VEC % 2 == 0 && is_same_v<typename Vector::value_type, bf16>) {
+    const uint32_t both = recast<uint32_t>(x)(e / 2);
+    return __uint_as_float(e % 2 == 0 ? both << 16 : both & 0xffff0000u);
+  } else {
+    return cg_load(x(e));
+  }
+}
+
 // The values of element e of a vector, one a stream.
 template <int P, class X>
 CG_DEVICE auto values(X const& x, int e) {
   return transform(EachStream{}, [&](auto s) {
-    if constexpr (USED[P][s]) return cg_load(get<s>(x)(e));
+    if constexpr (USED[P][s]) return element_of(get<s>(x), e);
     else return Int<0>{};
   });
 }
@@ -636,24 +689,33 @@ CG_DEVICE void accumulate(Statistics& sums, X const& x, int64_t col, Math const&
   });
 }
 
-// Writes a vector of every sink.
-template <class X>
-CG_DEVICE void write(X const& x, int64_t col, Math const& math, Statistics const& r, Held const& held) {
+// Writes a vector of every sink: `outputs(e)` has those of element e.
+template <class Outputs>
+CG_DEVICE void write_by(Outputs const& outputs, int64_t col, Math const& math) {
   auto out = transform(Sinks{}, [&](auto y) { return fragment_of<decltype(y)>(); });
   constexpr int PAIR = VEC % 2 == 0 ? 2 : 1;
   CUTE_UNROLL
   for (int e = 0; e < VEC; e += PAIR) {
-    const auto lo = math.outputs(values<LEVELS>(x, e), r, held, col + e);
-    const auto hi = math.outputs(values<LEVELS>(x, e + PAIR - 1), r, held, col + e + PAIR - 1);
+    const auto lo = outputs(e);
+    const auto hi = outputs(e + PAIR - 1);
     for_each(EachSink{}, [&](auto o) {
       auto& rY = get<o>(out);  // (ACCESS, VEC / ACCESS)
-      if constexpr (PAIR == 2) cg_store_pair(rY(e), rY(e + 1), get<o>(lo), get<o>(hi));
-      else cg_store(rY(e), get<o>(lo));
+      using Y = tuple_element_t<o, Sinks>;
+      if constexpr (PAIR == 2 && !is_same_v<BothOf<Y>, void>) {
+        cg_store_both<Y>(recast<BothOf<Y>>(rY)(e / 2), get<o>(lo), get<o>(hi));
+      } else {
+        cg_store(rY(e), get<o>(lo));
+        if constexpr (PAIR == 2) cg_store(rY(e + 1), get<o>(hi));
+      }
     });
   }
   for_each(EachSink{}, [&](auto o) {
     copy_by(store_op<tuple_element_t<o, Sinks>>(), get<o>(out), vector_at(make_gmem_ptr(math.sink<o>(col))));
   });
+}
+template <class X>
+CG_DEVICE void write(X const& x, int64_t col, Math const& math, Statistics const& r, Held const& held) {
+  write_by([&](int e) { return math.outputs(values<LEVELS>(x, e), r, held, col + e); }, col, math);
 }
 
 }  // namespace
@@ -676,20 +738,89 @@ static_assert(ROW == Row::REGISTERS || ROWS == 1, "rows side by side only in reg
 static_assert(CLUSTER >= 1 && CLUSTER <= 16 && (CLUSTER == 1 || ROWS == 1), "a cluster has one row");
 static_assert(STAGES >= 1 && STAGES <= 64, "a barrier a chunk");
 
+// Both levels of statistics where MERGES holds, in place of a level.
+constexpr int BOTH = -1;
+
+// Whether level P uses a stream.
+template <int P, int S>
+constexpr bool USES = P == BOTH ? USED[0][S] || USED[LEVELS > 1 ? 1 : 0][S] : USED[P == BOTH ? 0 : P][S];
+
 // Whether a stream stays in registers or shared memory: what belongs to the row does, and what all rows share if it is
 // wanted early.
 template <int S>
 constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
 
 struct KeptStreams {
+  static constexpr int LEVEL = 0;
   template <int S>
   CG_DEVICE static constexpr bool has() { return KEPT<S>; }
 };
 template <int P>
 struct LateStreams {  // of a level
+  static constexpr int LEVEL = P;
   template <int S>
-  CG_DEVICE static constexpr bool has() { return USED[P][S] && !KEPT<S>; }
+  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
 };
+
+// ---------------------------------------------------------------- what L2 is asked to do
+
+// Whether a row is read again while it is on its way: then it is asked to stay in L2, else to be the first to go.
+enum class Again { UNKNOWN, SOON, NEVER };
+
+template <Again AGAIN>
+CG_DEVICE uint64_t l2_policy() {
+  uint64_t policy;
+  if constexpr (AGAIN == Again::SOON) {
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  } else if constexpr (AGAIN == Again::NEVER) {
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  } else {
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  }
+  return policy;
+}
+
+// One access of S bytes, past L1.
+template <class S, Again AGAIN>
+struct LoadAgain {
+  using SRegisters = S const[1];
+  using DRegisters = S[1];
+  __device__ static void copy(S const& src, S& dst) {
+    const uint64_t policy = l2_policy<AGAIN>();
+    if constexpr (sizeof(S) == 16) {
+      uint4& d = reinterpret_cast<uint4&>(dst);
+      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
+    } else if constexpr (sizeof(S) == 8) {
+      uint2& d = reinterpret_cast<uint2&>(dst);
+      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
+    } else {
+      static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
+      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
+    }
+  }
+};
+
+}  // namespace
+
+template <class S, Again AGAIN>
+struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
+
+namespace {
+
+// The load of a vector of stream S, where level P wants it.
+template <int P, int S>
+CG_DEVICE auto load_op_of() {
+  using X = Element<S>;
+  if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
+    constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
+    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON>{};
+  } else {
+    return load_op<X, LOAD == Load::ONCE && ALONG[S] && ROW != Row::GLOBAL>();
+  }
+}
 
 // Columns `first` to `first + length` of a row, by the threads of it in one block.
 struct Part {
@@ -697,7 +828,7 @@ struct Part {
   int64_t first, length;
 
   CG_DEVICE int64_t place(int64_t chunk, int u) const { return chunk * CHUNK + (int64_t(u) * THREADS + tid) * VEC; }
-  // WHOLE: a row that is there has all its vectors
+  // WHOLE: there are no chunks but whole ones of rows that are there
   CG_DEVICE bool has(int64_t chunk, int u) const {
     if constexpr (WHOLE) return ROWS == 1 || length > 0;
     else return place(chunk, u) < length;
@@ -722,9 +853,8 @@ CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
     if (!part.has(chunk, u)) continue;
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
-        constexpr bool IS_ONCE = LOAD == Load::ONCE && ALONG[s] && ROW != Row::GLOBAL;
         auto const* at = math.at<s>(part.first + part.place(chunk, u));
-        copy_by(load_op<Element<s>, IS_ONCE>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
+        copy_by(load_op_of<Wanted::LEVEL, s>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
   }
@@ -743,8 +873,14 @@ CG_DEVICE constexpr int stage_bytes() {
   return bytes;
 }
 
+CG_DEVICE void bulk_copy(void const* from, uint64_t& full, void* to, int bytes, uint64_t policy) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
+               :: "r"(cast_smem_ptr_to_uint(to)), "l"(from), "r"(bytes), "r"(cast_smem_ptr_to_uint(&full)), "l"(policy) : "memory");
+}
+
 // One thread has a chunk copied to a stage; `full` completes when it is there.
-CG_DEVICE void copy_chunk(Math const& math, Part const& part, int64_t chunk, unsigned char* stage, uint64_t& full) {
+CG_DEVICE void copy_chunk(Math const& math, Part const& part, int64_t chunk, unsigned char* stage, uint64_t& full,
+                          uint64_t policy) {
   const int64_t at = chunk * CHUNK, left = part.length - at, n = left < 0 ? 0 : left < CHUNK ? left : CHUNK;
   int bytes = 0;
   for_each(EachStream{}, [&](auto s) {
@@ -754,7 +890,7 @@ CG_DEVICE void copy_chunk(Math const& math, Part const& part, int64_t chunk, uns
   if (n == 0) return;
   for_each(EachStream{}, [&](auto s) {
     if constexpr (KEPT<s>) {
-      SM90_BULK_COPY_G2S::copy(math.at<s>(part.first + at), &full, stage + stage_bytes<s>(), int32_t(n * sizeof(Element<s>)));
+      bulk_copy(math.at<s>(part.first + at), full, stage + stage_bytes<s>(), int(n * sizeof(Element<s>)), policy);
     }
   });
 }
@@ -763,14 +899,14 @@ CG_DEVICE void copy_chunk(Math const& math, Part const& part, int64_t chunk, uns
 template <int P>
 CG_DEVICE auto load_stage(Part const& part, int64_t chunk, unsigned char* stage) {
   auto x = transform(EachStream{}, [&](auto s) {
-    if constexpr (KEPT<s> && USED[P][s]) return fragment<s>();
+    if constexpr (KEPT<s> && USES<P, s>) return fragment<s>();
     else return Int<0>{};
   });
   CUTE_UNROLL
   for (int u = 0; u < UNROLL; ++u) {
     if (!part.has(chunk, u)) continue;
     for_each(EachStream{}, [&](auto s) {
-      if constexpr (KEPT<s> && USED[P][s]) {
+      if constexpr (KEPT<s> && USES<P, s>) {
         auto const* at = reinterpret_cast<Element<s> const*>(stage + stage_bytes<s>()) + part.place(0, u);
         copy_by(shared_op<Element<s>>(), vector_at(make_smem_ptr(at)), get<s>(x)(_, _, u));
       }
@@ -781,20 +917,33 @@ CG_DEVICE auto load_stage(Part const& part, int64_t chunk, unsigned char* stage)
 
 // ---------------------------------------------------------------- passes
 
-// Calls step(x, column) for each vector of a chunk that the thread has, with what level P uses: from `near`, the
-// fragments of the kept streams, or from global memory.
-template <int P, class Near, class Step>
-CG_DEVICE void each_vector(Near const& near, Math const& math, Part const& part, int64_t chunk, Step const& step) {
-  const auto late = load<LateStreams<P>>(math, part, chunk);
+// What level P uses of a chunk: `near`, the fragments of the kept streams, and `late`, those of the others.
+template <int P, class Near, class Late>
+CG_DEVICE auto joined(Near const& near, Late const& late) {
+  return transform(EachStream{}, [&](auto s) {
+    if constexpr (!USES<P, s>) return Int<0>{};
+    else if constexpr (!KEPT<s>) return get<s>(late);
+    else return get<s>(near);
+  });
+}
+
+// The same, the late ones from global memory.
+template <int P, class Near>
+CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
+  return joined<P>(near, load<LateStreams<P>>(math, part, chunk));
+}
+
+// Calls step(v, column, u) for each vector that the thread has of `x`, a chunk: its u-th.
+template <int P, class X, class Step>
+CG_DEVICE void each_of(X const& x, Part const& part, int64_t chunk, Step const& step) {
   CUTE_UNROLL
   for (int u = 0; u < UNROLL; ++u) {
     if (!part.has(chunk, u)) continue;
-    const auto x = transform(EachStream{}, [&](auto s) {
-      if constexpr (!USED[P][s]) return Int<0>{};
-      else if constexpr (!KEPT<s>) return get<s>(late)(_, _, u);
-      else return get<s>(near)(_, _, u);
+    const auto v = transform(EachStream{}, [&](auto s) {
+      if constexpr (!USES<P, s>) return Int<0>{};
+      else return get<s>(x)(_, _, u);
     });
-    step(x, part.first + part.place(chunk, u));
+    step(v, part.first + part.place(chunk, u), u);
   }
 }
 
@@ -851,18 +1000,41 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
+// Partial results that a thread asks for before it waits for one: several, where it has few elements of a chunk and so
+// registers to spare.
+constexpr bool SPARES = UNROLL * VEC <= 8;
+constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
+
+// step(i, left) for each of the parts of a lane, `left` being what asked(i) loads.
+template <class Asked, class Step>
+CG_DEVICE void each_part(int parts, Asked const& asked, Step const& step) {
+  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * PARTS_AT_ONCE) {
+    decltype(asked(first)) left[PARTS_AT_ONCE];
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      if (first + 32 * n < parts) left[n] = asked(first + 32 * n);
+    }
+    CUTE_UNROLL
+    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
+      if (first + 32 * n < parts) step(first + 32 * n, left[n]);
+    }
+  }
+}
+
 // Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
 template <int P>
 CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
   for_each(EachStat{}, [&](auto j) {
     if constexpr (LEVEL[j] == P) {
-      typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-        typename Op<j>::T one;
-        unpack(__ldcg(partial + j * parts + i), one);
-        all = Op<j>::join(all, one);
-      }
-      get<j>(r) = butterfly<Op<j>, 32>(all);
+      using Joined = Op<j>;
+      typename Joined::T all = Joined::none();
+      uint2 const* own = partial + j * parts;
+      each_part(parts, [&](int i) { return __ldcg(own + i); }, [&](int, uint2 left) {
+        typename Joined::T one;
+        unpack(left, one);
+        all = Joined::join(all, one);
+      });
+      get<j>(r) = butterfly<Joined, 32>(all);
     }
   });
 }
@@ -888,20 +1060,97 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
 CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
   join_parts<0>(r, partial, parts);
   Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
+  struct Left { uint2 of[STATS]; };
+  const auto asked = [&](int i) {
+    Left left;
+    CUTE_UNROLL
+    for (int j = 0; j < STATS; ++j) left.of[j] = __ldcg(partial + j * parts + i);
+    return left;
+  };
+  each_part(parts, asked, [&](int i, Left const& left) {
     const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) continue;
+    if (part.length == 0) return;
     Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(__ldcg(partial + j * parts + i), get<j>(one)); });
+    for_each(EachStat{}, [&](auto j) { unpack(left.of[j], get<j>(one)); });
+    const Statistics own = math.whole(one, share_of(columns, part));
     for_each(EachStat{}, [&](auto j) {
       if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, r, float(part.length), share_of(columns, part));
+        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
       }
     });
-  }
+  });
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
   });
+}
+
+}  // namespace
+
+namespace {
+
+// Both levels of statistics in one pass over the row, where MERGES holds: a softmax's maximum and sum of exponentials, a
+// mean and its sum of squares. A thread has its sums of level 1 about what level 0 says of the elements that it has seen,
+// and moves them as it sees more: once a chunk, not once an element.
+//
+// Errors, beside those of two passes, in units u of the last place of a float. An exponential's argument is split at
+// the maxima that a thread had, x - own and own - to, whose roundings are together at most those of x - top, for all
+// have one sign. A move is an exponential, never a short one, and a product, 2 u of what was summed before; where the
+// maximum stays it is a product by 1. A thread moves once a chunk, which it adds UNROLL vectors from, and once at the
+// end. So of n terms nobody has more than 2 (n / CHUNK + 1) u besides what adding one after another costs, and a sum
+// may lose (2 sqrt(n) + n / 8) u. Squares: a chunk's are about a mean that it is part of and are added to squares, so
+// nothing cancels; a move adds move^2 length, which is no larger than the squares about the new mean, and what is left
+// of the sum about the old one, which corrects the rounding of that mean. That the mean is only estimated, from a
+// reciprocal that is wrong by an ulp, does no harm: sums are about whatever `about` says, and moved from there.
+constexpr bool ONLINE = MERGES && ROW != Row::REGISTERS;
+
+struct Online {
+  Statistics own = no_statistics();
+  float about[STATS];  // what own is about, of level 1
+  float seen = 0.0f;   // elements
+
+  // own as sums about what `all` says of level 0
+  CG_DEVICE Statistics moved(Math const& math, Statistics const& all) const {
+    Statistics sums = own;
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (MERGES && LEVEL[j] == 1) {
+        get<j>(sums) = seen > 0.0f ? math.moved<j>(own, about[j], math.about<j>(all), seen) : Op<j>::none();
+      }
+    });
+    return sums;
+  }
+};
+
+// Sees what the thread has of a chunk, `x`, of a row of so many columns. `held` must be prepared for level 0.
+template <class X>
+CG_DEVICE void see(Online& online, X const& x, Math const& math, Part const& part, int64_t chunk, int64_t columns, Held& held) {
+  int count = 0;
+  CUTE_UNROLL
+  for (int u = 0; u < UNROLL; ++u) count += part.has(chunk, u) ? VEC : 0;
+  if (count == 0) return;
+  Statistics lower = online.own;
+  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<0>(lower, v, col, math, lower, held); });
+  const float seen = online.seen + float(count);
+  const Statistics all = math.whole(lower, float(columns) * cg_rcp_approx(seen));
+  Statistics sums = online.moved(math, all);
+  math.prepare<1>(all, held);
+  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (MERGES && LEVEL[j] == 1) {
+      get<j>(online.own) = get<j>(sums);
+      online.about[j] = math.about<j>(all);
+    } else {
+      get<j>(online.own) = get<j>(lower);
+    }
+  });
+  online.seen = seen;
+}
+
+// Statistics of both levels over all threads of the row: those of a part, where others have the rest of it.
+CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math, Part const& part, float share,
+                           Slots& slots, int rank) {
+  join_row<0>(r, online.own, part, slots, 0, rank);
+  const Statistics sums = online.moved(math, math.whole(r, share));
+  join_row<1>(r, sums, part, slots, 0, rank);
 }
 
 }  // namespace
@@ -913,18 +1162,22 @@ struct Shared {
   alignas(8) uint64_t full[STAGES];
 };
 
-// step(x, column) for every vector that the thread has.
+// In registers what the last level had of each element is held for the outputs, in place of the row itself.
+constexpr bool RESUMES = RESUMABLE && ROW == Row::REGISTERS;
+
+// step(x, chunk) for every chunk of the row, x what the thread has of it.
 template <int P, class Kept, class Step>
 CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsigned char* stages, Shared& shared, Step const& step) {
   if constexpr (ROW == Row::REGISTERS) {
-    each_vector<P>(kept, math, part, 0, step);
+    step(chunk_of<P>(kept, math, part, 0), 0);
   } else {
     for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
       if constexpr (ROW == Row::SHARED) {
         wait_barrier(shared.full[chunk], 0);
-        each_vector<P>(load_stage<P>(part, chunk, stages + chunk * stage_bytes<STREAMS>()), math, part, chunk, step);
+        const auto near = load_stage<P>(part, chunk, stages + chunk * stage_bytes<STREAMS>());
+        step(chunk_of<P>(near, math, part, chunk), chunk);
       } else {
-        each_vector<P>(kept, math, part, chunk, step);
+        step(chunk_of<P>(kept, math, part, chunk), chunk);
       }
     }
   }
@@ -932,7 +1185,7 @@ CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsign
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_555ad73c1108b11e(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_bd35f49544c7f137(
     bf16* t0, bf16* t1, bf16* t2, int64_t a0, int64_t /* a1 */) {
   [[maybe_unused]] constexpr int64_t a1 = 4096;
   extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
@@ -951,7 +1204,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_555ad73c1108b11e(
       for (int i = 0; int64_t(i) * CHUNK < part.length; ++i) initialize_barrier(shared.full[i], 1);
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
       for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
-        copy_chunk(math, part, chunk, stages + chunk * stage_bytes<STREAMS>(), shared.full[chunk]);
+        copy_chunk(math, part, chunk, stages + chunk * stage_bytes<STREAMS>(), shared.full[chunk],
+                   l2_policy<Again::UNKNOWN>());
       }
     }
     __syncthreads();
@@ -964,19 +1218,41 @@ extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_555ad73c1108b11e(
 
   Statistics r = no_statistics();
   Held held;
-  for_each(make_int_sequence<LEVELS>{}, [&](auto p) {
+  if constexpr (ONLINE) {
+    Online online;
+    math.prepare<0>(r, held);
+    pass<BOTH>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      see(online, x, math, part, chunk, a1, held);
+    });
+    join_online(r, online, math, part, 1.0f, shared.slots, rank);
+  }
+  [[maybe_unused]] float resumed[UNROLL][VEC];
+  for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
     constexpr int P = p;
     Statistics sums = no_statistics();
     math.prepare<P>(r, held);
-    pass<P>(kept, math, part, stages, shared, [&](auto const& x, int64_t col) {
-      accumulate<P>(sums, x, col, math, r, held);
+    pass<P>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        accumulate<P>(sums, v, col, math, r, held);
+        if constexpr (RESUMES && P == LEVELS - 1) {
+          CUTE_UNROLL
+          for (int e = 0; e < VEC; ++e) resumed[u][e] = math.resumed(values<P>(v, e), r, held, col + e);
+        }
+      });
     });
     join_row<P>(r, sums, part, shared.slots, q, rank);
   });
   math.prepare<LEVELS>(r, held);
   if constexpr (SINKS > 0) {
-    pass<LEVELS>(kept, math, part, stages, shared, [&](auto const& x, int64_t col) {
-      write(x, col, math, r, held);
+    pass<LEVELS>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        if constexpr (RESUMES) {
+          const auto outputs = [&](int e) { return math.resume(resumed[u][e], values<LEVELS>(v, e), r, held, col + e); };
+          write_by(outputs, col, math);
+        } else {
+          write(v, col, math, r, held);
+        }
+      });
     });
   }
   if (part.tid == 0 && rank == 0 && live) math.finish(r, held);
