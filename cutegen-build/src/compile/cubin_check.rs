@@ -6,6 +6,7 @@ use object::read::elf::{ElfFile64, FileHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolSection, elf};
 
 use super::nv_info::{self, Attribute};
+use super::wait::{Wait, wait};
 
 /// A cubin's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct KernelInfo {
     pub threads_max: Option<[u32; 3]>,
     /// Cluster dimensions it insists on.
     pub cluster: Option<[u32; 3]>,
+    /// What it does about a kernel before it that may still run.
+    pub wait: Wait,
 }
 
 /// Where a parameter lies in the constant bank.
@@ -113,7 +116,14 @@ fn kernel(file: &Cubin<'_>, name: &str, records: &[u8], counts: &Counts) -> Resu
         stack_bytes: count(&counts.stack),
         threads_max: triple(nv_info::MAX_THREADS).or_else(|| triple(nv_info::REQUIRED_THREADS)),
         cluster: triple(nv_info::CLUSTER_DIMENSIONS),
+        wait: wait(text(file, name)),
     })
+}
+
+/// A kernel's instructions.
+fn text<'data>(file: &Cubin<'data>, kernel: &str) -> &'data [u8] {
+    let section = file.section_by_name(&format!(".text.{kernel}"));
+    section.and_then(|section| section.data().ok()).unwrap_or_default()
 }
 
 /// Parameters by ordinal; a gap means that we do not understand the format.

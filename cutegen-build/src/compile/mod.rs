@@ -8,6 +8,7 @@ pub mod cubin_check;
 pub mod diagnostics;
 pub mod guard;
 pub mod object_check;
+pub mod wait;
 
 mod allowed;
 mod batch;

@@ -10,6 +10,8 @@ use crate::plan::Plan;
 
 /// Tried by forecast, and tried although.
 pub const SELECTED: (usize, usize) = (12, 4);
+/// Of those by forecast what is best at one of the workloads, in turn: what is best over all of them may be best nowhere.
+const OF_EACH: usize = 10;
 
 /// A forecast errs by so much: what is farther behind the best than this is for outsiders.
 const TRUSTED: f64 = 1.15;
@@ -30,7 +32,7 @@ pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     if space.len() <= by_forecast + outsiders || order.is_empty() {
         return space.to_vec();
     }
-    let mut chosen = best_of_each(plan, space, by_forecast / 2);
+    let mut chosen = best_of_each(plan, space, OF_EACH);
     let near = order.partition_point(|(score, _)| *score <= order[0].0 * TRUSTED);
     let (firsts, alike) = one_of_each(space, &order[..near]);
     let more: Vec<usize> = firsts.into_iter().filter(|at| !chosen.contains(at)).collect();

@@ -16,6 +16,7 @@ mod library;
 mod preludes;
 mod setup;
 mod templates;
+mod waits;
 mod zygote;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         flat::TESTS,
         emulated::TESTS,
         templates::TESTS,
+        waits::TESTS,
         zygote::TESTS,
     ]
     .concat();

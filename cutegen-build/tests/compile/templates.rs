@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cutegen_build::compile::cubin_check::{CubinInfo, KernelInfo};
+use cutegen_build::compile::wait::Wait;
 use cutegen_build::compile::{Artifact, Inspected};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator};
@@ -124,6 +125,7 @@ fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &KernelInfo) {
         step.args.iter().filter(|arg| matches!(arg, Arg::Ptr(_) | Arg::Axis(_) | Arg::Workspace(_)));
     assert_eq!(kernel.params.len(), step.args.len(), "{name}");
     assert!(kernel.params.iter().filter(|param| param.size == 8).count() >= pointers.count(), "{name}");
+    assert!(!step.pdl || kernel.wait == Wait::First, "{name}: {:?}", kernel.wait);
     let axes = largest(&plan.spec.axes).expect("extents");
     if candidate.eligibility.holds(&axes, &vec![0; plan.spec.tensors.len()]) {
         let dynamic = step.smem.eval_axes(&axes).expect("a size");

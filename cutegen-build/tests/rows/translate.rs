@@ -33,7 +33,7 @@ const NAMES: &[(&str, &str)] = &[
 
 /// Instructions by how they begin, and the statement that means the same in the scope where it stands.
 const INSTRUCTIONS: &[(&str, &str)] = &[
-    ("ld.global.nc", "emu_move(src, dst)"),
+    ("ld.global.L1", "emu_move(src, dst)"),
     ("st.global.cs", "emu_move(src, dst)"),
     ("ex2.approx.ftz.f32", "y = exp2f(x)"),
     ("rcp.approx.ftz.f32", "y = 1.0f / x"),

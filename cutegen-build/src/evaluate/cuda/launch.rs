@@ -8,9 +8,9 @@ use cutegen_runtime::cuda::cudarc::driver::{DriverError, result, sys};
 use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::{Contract, Initial};
 
-use super::resolve::{Bindings, DeviceFacts, check_layout, resolve};
+use super::resolve::{Bindings, DeviceFacts, check_layout, check_waits, resolve};
 use super::session::{Session, candidate};
-use crate::compile::cubin_check;
+use crate::compile::cubin_check::{self, KernelInfo};
 use crate::evaluate::protocol::ScalarValue;
 use crate::evaluate::runner::Stop;
 
@@ -35,7 +35,7 @@ impl Loaded {
         scalars: &[ScalarValue],
     ) -> Result<Self, Stop> {
         check_image(session, image)?;
-        compare_parameters(image, scalars, contract).map_err(Stop::Refused)?;
+        compare(image, scalars, contract).map_err(Stop::Refused)?;
         // SAFETY: the bytes are a whole file and outlive the call; a bad one is refused by the driver.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let module = module.map_err(candidate("loading it")).map_err(|stop| session.lose(stop))?;
@@ -127,19 +127,21 @@ fn check_image(session: &Session, bytes: &[u8]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Holds the parameters that were compiled against the contract's arguments.
-fn compare_parameters(image: &[u8], scalars: &[ScalarValue], contract: &Contract) -> Result<(), String> {
+/// Holds what was compiled against the contract: parameters against arguments, and who may overlap the kernel before it
+/// against what they do then.
+fn compare(image: &[u8], scalars: &[ScalarValue], contract: &Contract) -> Result<(), String> {
     let bytes = |scalar: &ScalarValue| match scalar {
         ScalarValue::F32(_) => 4,
         ScalarValue::F64(_) => 8,
     };
     let scalar_bytes: Vec<u32> = scalars.iter().map(bytes).collect();
-    let kernels = cubin_check::read(image)?.kernels.into_iter();
-    let kernels = kernels.map(|kernel| {
+    let kernels = cubin_check::read(image)?.kernels;
+    let layout = |kernel: &KernelInfo| {
         let params = kernel.params.iter().map(|param| (param.offset, param.size)).collect();
-        (kernel.name, params)
-    });
-    check_layout(contract, &scalar_bytes, &kernels.collect::<Vec<_>>())
+        (kernel.name.clone(), params)
+    };
+    check_layout(contract, &scalar_bytes, &kernels.iter().map(layout).collect::<Vec<_>>())?;
+    check_waits(contract, &kernels.into_iter().map(|kernel| (kernel.name, kernel.wait)).collect::<Vec<_>>())
 }
 
 impl Drop for Loaded {

@@ -9,6 +9,7 @@ use cutegen_runtime::cuda::LaunchConfig;
 use cutegen_spec::contract::{Arg, Contract, Step};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 
+use crate::compile::wait::Wait;
 use crate::evaluate::protocol::ScalarValue;
 
 /// Threads of a block.
@@ -91,6 +92,28 @@ pub fn check_layout(
         if *found != expected {
             return Err(layout_difference(step, &expected, found));
         }
+    }
+    Ok(())
+}
+
+/// Holds each programmatic launch against what its kernel does about the one before it: it must wait before it touches
+/// memory, or it reads what is not written yet and overwrites what is not read yet.
+///
+/// # Errors
+/// The first that does not, for the generator.
+pub fn check_waits(contract: &Contract, kernels: &[(String, Wait)]) -> Result<(), String> {
+    for Step { entry, .. } in contract.steps.iter().filter(|step| step.pdl) {
+        let found = kernels.iter().find(|(name, _)| name == entry).map(|(_, wait)| *wait);
+        let does = match found {
+            Some(Wait::First) => continue,
+            Some(Wait::Late) => {
+                "touches memory before its `griddepcontrol.wait`: give loads no `.nc`, with which they \
+                                 are moved ahead of it"
+            }
+            Some(Wait::Never) => "has no `griddepcontrol.wait`",
+            None => "was not compiled",
+        };
+        return Err(format!("`{entry}` may start while the kernel before it runs, and {does}"));
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use cutegen_runtime::cuda::LaunchConfig;
 use cutegen_spec::contract::Contract;
 
-use super::{Bindings, DeviceFacts, ResolvedStep, check_layout, resolve};
+use super::{Bindings, DeviceFacts, ResolvedStep, check_layout, check_waits, resolve};
+use crate::compile::wait::Wait;
 use crate::evaluate::protocol::ScalarValue;
 
 /// An H200 on which every kernel has the same occupancy.
@@ -103,6 +104,23 @@ fn parameters_are_the_arguments_values() {
     assert_eq!(steps[0].params, expected);
     let missing = Bindings { tensors: &[0], ..bindings };
     assert!(resolve(&mixed(), &missing, &Fake).expect_err("no t1").contains("ptr(t1) does not exist"));
+}
+
+#[test]
+fn who_overlaps_the_kernel_before_waits_for_it_first() {
+    let of = |wait: Wait| vec![("k".to_owned(), wait)];
+    let mut contract = mixed();
+    assert_eq!(check_waits(&contract, &of(Wait::Never)), Ok(()), "launched behind it");
+    contract.steps[0].pdl = true;
+    assert_eq!(check_waits(&contract, &of(Wait::First)), Ok(()));
+    let reason = check_waits(&contract, &of(Wait::Late)).expect_err("late");
+    assert!(
+        reason.starts_with("`k` may start while the kernel before it runs, and touches memory"),
+        "{reason}"
+    );
+    let reason = check_waits(&contract, &of(Wait::Never)).expect_err("never");
+    assert!(reason.ends_with("has no `griddepcontrol.wait`"), "{reason}");
+    assert!(check_waits(&contract, &[]).is_err());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use cutegen_build::evaluate::Check;
-use cutegen_build::evaluate::Check::{Poison, Repeats, Scramble, Values};
+use cutegen_build::evaluate::Check::{Repeats, Scramble, Values};
 use cutegen_build::evaluate::sanitize::Tool;
 
 use super::super::launch::Launch;
@@ -92,8 +92,20 @@ const EARLY_STEPS: &[Launch] = &[
     Launch::of("candidate_copy", ["ceil_div(a0 * a1, 256)", "1"], ["256", "1"], "w0 t2 a0 a1")
         .with("pdl = true"),
 ];
+/// The same, one after the other.
+const IN_TURN: &[Launch] = &[EARLY_STEPS[0], EARLY_STEPS[1].with("pdl = false")];
+
+const AHEAD: &str = "extern \"C\" __global__ void candidate(const T* x, const T* g, T* y, I m, I n) {
+  const I i = INDEX;
+  if (i >= m * n) return;
+  const T a = x[i], b = g[i];
+  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");
+  y[i] = one(a, b);
+}
+";
 const EACH: Launch = Launch::flat("ceil_div(a0 * a1, 256)", "t0 t1 t2 a0 a1");
 const WITHIN: &[Launch] = &[EACH];
+const OVERLAPPING: &[Launch] = &[EACH.with("pdl = true")];
 const OCCUPANCY: Check = Check::Occupancy;
 
 /// Refused for what its contract asks; accepted with a contract within the limits.
@@ -117,7 +129,11 @@ pub(super) const ROWS: &[Row] = &[
     Row::new(("starts its successor before it has written", "C4"), &SILU, "", Values)
         .working(&[("2 * a0 * a1", "undefined")], "", EARLY_STEPS)
         .whole(EARLY, EARLY_STEPS)
-        .behind(&[Poison, Repeats]),
+        .caught(Caught::Blocked, Off::Steps(IN_TURN)),
+    Row::new(("reads ahead of its wait for the kernel before it", "C4"), &SILU, "", OCCUPANCY)
+        .whole(AHEAD, OVERLAPPING)
+        .caught(Caught::Blocked, Off::Steps(WITHIN)),
+    over("does not wait for the kernel before it", "C4", OVERLAPPING),
     Row::new(("waits for blocks that have no room", "S7"), &SUM, "", Values)
         .working(&[("4", "zeroed")], "", &[BARRIER_STEP])
         .whole(BARRIER, &[BARRIER_STEP])
