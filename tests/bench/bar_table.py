@@ -216,12 +216,20 @@ def clock_row(logs, machine):
 
 
 def report(folder, part):
-    path = pathlib.Path(folder) / f"bars_{part}.json" if folder else None
-    return json.loads(path.read_text()) if path and path.is_file() else None
+    """What all runs below the folder kept, put together."""
+    found = [json.loads(path.read_text()) for path in sorted(pathlib.Path(folder).rglob(f"bars_{part}.json"))] if folder else []
+    lists = {name: [item for one in found for item in one.get(name, ())] for name in ("rows", "found", "not_measured")}
+    return {**found[0], **lists} if found else None
 
 
-def all_rows(folder, reports, before, logs=()):
-    found = samples(folder)
+def without(cells, kernels, place):
+    """These cells but for those of kernels that are withdrawn."""
+    return [cell for cell in cells if place(cell).split()[0] not in kernels]
+
+
+def all_rows(folder, before, options):
+    found = {place: there for place, there in samples(folder).items() if place[0] not in options.without}
+    before = [{**row, "cells": without(row.get("cells", ()), options.without, lambda cell: cell["at"])} for row in before]
     commits = kept(before, found)
     measured = [Measured(bar, found, commits) for bar in [*BARS, NAIVE]]
     for one in (m for m in measured if not m.is_new()):
@@ -232,22 +240,23 @@ def all_rows(folder, reports, before, logs=()):
     rows += [{**search_clock.row(events), "machine": machine, "bar": "search clock, the bar table"}] if machine and events else []
     gates = search_clock.gates(pathlib.Path(folder) / "tune")
     rows += [{**row, "machine": machine, "bar": f"{row['bar']}, the bar table"} for row in gates] if machine else []
-    copies, sweep = report(reports, "copies"), report(reports, "sweep")
-    others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device")) if sweep else None, clock_row(logs, machine)]
+    copies, sweep = report(options.reports, "copies"), report(options.reports, "sweep")
+    if copies:
+        left = [f"{row['kernel']} {row['at']}" for row in copies["rows"] if row["kernel"] in options.without]
+        copies = {**copies, "rows": without(copies["rows"], options.without, lambda row: row["kernel"]), "not_measured": copies["not_measured"] + left}
+    others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device")) if sweep else None, clock_row(options.logs, machine)]
     return rows + [row for row in others if row]
 
 
 def write(folder, options):
     path = pathlib.Path(options.out)
     before = json.loads(path.read_text()) if options.keep and path.is_file() else []
-    rows = all_rows(folder, options.reports, before, options.logs)
+    rows = all_rows(folder, before, options)
     if not rows:
         raise SystemExit(f"nothing was measured in {folder}\nrun: python3 tests/bench/bars.py run {folder}")
-    noted = lambda row: "; ".join(filter(None, (row.get("note"), options.note)))
-    full = [{**row, "note": noted(row) or None, "commit": options.commit} for row in rows]
-    new = {row["bar"]: row for row in full}
-    names = [row["bar"] for row in before]
-    full = [new.get(row["bar"], row) for row in before] + [row for row in full if row["bar"] not in names]
+    said = lambda row: [options.note, *(text for bar, text in options.note_of if bar == row["bar"])]
+    noted = lambda row: "; ".join(filter(None, (row.get("note"), *said(row))))
+    full = raw.merged(before, [{**row, "note": noted(row) or None, "commit": options.commit} for row in rows])
     raw.write(options.out, [{name: value for name, value in row.items() if value is not None} for row in full])
     print(f"{len(full)} rows: {options.out}\nnext: cargo run -p cutegen-tests --bin results")
     return 0

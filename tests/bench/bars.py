@@ -236,10 +236,12 @@ def arguments():
     three = verbs.add_parser("rows", help="write rows of results/raw/")
     three.add_argument("folder")
     three.add_argument("--commit", required=True, help="what was measured")
-    three.add_argument("--reports", help="what CUTEGEN_GPU_REPORT kept of bars::copies and bars::sweep")
+    three.add_argument("--reports", help="what CUTEGEN_GPU_REPORT kept of bars::copies and bars::sweep, of several runs in folders of their own")
     three.add_argument("--out", default=str(bar_table.RAW), help="the file")
     three.add_argument("--keep", action="store_true", help="cells that FOLDER lacks stay as the file has them")
     three.add_argument("--note", default="", help="added to each row")
+    three.add_argument("--note-of", nargs=2, action="append", default=[], metavar=("BAR", "NOTE"), help="added to one row")
+    three.add_argument("--without", nargs="*", default=[], metavar="KERNEL", help="kernels whose cells are withdrawn, those of earlier files too")
     three.add_argument("--logs", nargs="*", default=[], help="what `run` printed, of each time that it was called for the whole table")
     return parser.parse_args()
 

@@ -270,13 +270,6 @@ def rows(partial, header, commit):
     return written, missing
 
 
-def merged(before, written, missing):
-    """Rows of an earlier file where nothing was measured anew, in its order; and what neither has."""
-    new, held = {row["bar"]: row for row in written}, {row["bar"] for row in before}
-    whole = [new.get(row["bar"], row) for row in before] + [row for row in written if row["bar"] not in held]
-    return whole, [said for said in missing if said.split(" (")[0] not in held]
-
-
 def noted(rows, versions, missing):
     """The last row says what holds for all."""
     for row in rows:
@@ -315,7 +308,9 @@ def main():
     head = json.loads(about.read_text())
     written, missing = rows(asked.partial, head, asked.commit or "unknown")
     if asked.keep and asked.json and asked.json.is_file():
-        written, missing = merged(json.loads(asked.json.read_text()), written, missing)
+        before = json.loads(asked.json.read_text())
+        held = {row["bar"] for row in before}
+        written, missing = raw.merged(before, written), [said for said in missing if said.split(" (")[0] not in held]
     noted(written, head["versions"], missing)
     print(f"{len(written)} rows; not measured: {len(missing)}", *missing, sep="\n  ", flush=True)
     if asked.json:

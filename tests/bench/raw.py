@@ -48,6 +48,12 @@ def wait_until_quiet(seconds):
     return False
 
 
+def merged(before, rows):
+    """Earlier rows in their order, each replaced by the new one of its bar; behind them what is new."""
+    new, held = {row["bar"]: row for row in rows}, {row["bar"] for row in before}
+    return [new.get(row["bar"], row) for row in before] + [row for row in rows if row["bar"] not in held]
+
+
 def said(text):
     """What a program printed as JSON, a line each; its other lines are for people."""
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]

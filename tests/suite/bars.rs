@@ -237,6 +237,11 @@ fn rows_follow_from_the_samples() {
             .expect("a page")
             .contains("silu_mul n=16777216 1.02 (torch-compile)")
     );
+    // a kernel that is withdrawn has no cells, and a note is of its bar
+    assert!(rows(&place, &["--without", "silu_mul"]).iter().all(|row| row.bar != "SiLU * mul"));
+    let noted = rows(&place, &["--note-of", "SiLU * mul", "a note", "--note-of", "argmax", "another"]);
+    let note = |row: &Row| row.note.clone().unwrap_or_default();
+    assert!(noted.iter().all(|row| note(row).ends_with("a note") == (row.bar == "SiLU * mul")));
     // the better of the two decides
     as_a_device(&place, &[("torch-eager", 0.9), ("torch-compile", 1.02)]);
     assert!(

@@ -41,8 +41,8 @@ struct Machine {
     l2_speed_up: f64,
 }
 
-/// NVIDIA H200 SXM: limits by the CUDA guide for compute capability 9.0, rates as measured. Times are those with which 2,500
-/// timings of all points for eight kernels of 4096 columns (`bars::sweep`) are ranked best.
+/// NVIDIA H200 SXM: limits by the CUDA guide for compute capability 9.0, rates as measured. Times are those with which
+/// timings of all points for fourteen kernels (`bars::sweep`; they are in `tests/compile/choices/`) are ranked best.
 const H200: Machine = Machine {
     multiprocessors: 132.0,
     bytes_per_ns: 4100.0,
@@ -51,7 +51,7 @@ const H200: Machine = Machine {
     late: 480.0,
     launch: 1000.0,
     overlap: 300.0,
-    operation: 1.8,
+    operation: 2.6,
     operations: 112.0,
     ramp: 0.06,
     meeting: 150.0,

@@ -7,7 +7,7 @@ use cutegen_build::compile::Inspected;
 use cutegen_build::compile::cubin_check;
 use cutegen_build::compile::wait::Wait;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Feedback, Generator as _};
+use cutegen_build::generate::{Candidate, Feedback, Generator as _};
 use cutegen_build::plan::Plan;
 use cutegen_build::store::{FILE_LIMIT, Store};
 use cutegen_spec::contract::Step;
@@ -40,7 +40,7 @@ fn loads_of_constant_memory_are_seen() {
     assert_eq!(waits(&candidate), [Wait::Late]);
 }
 
-fn waits(candidate: &cutegen_build::generate::Candidate) -> Vec<Wait> {
+fn waits(candidate: &Candidate) -> Vec<Wait> {
     let artifact = compiled(&of_candidate(candidate), &setup());
     let Inspected::Cubin(info) = artifact.inspected else { panic!("a cubin was asked for") };
     info.kernels.iter().map(|kernel| kernel.wait).collect()

@@ -106,10 +106,7 @@ pub fn check_waits(contract: &Contract, kernels: &[(String, Wait)]) -> Result<()
         let found = kernels.iter().find(|(name, _)| name == entry).map(|(_, wait)| *wait);
         let does = match found {
             Some(Wait::First) => continue,
-            Some(Wait::Late) => {
-                "touches memory before its `griddepcontrol.wait`: give loads no `.nc`, with which they \
-                                 are moved ahead of it"
-            }
+            Some(Wait::Late) => "touches memory before its `griddepcontrol.wait`, as loads marked `.nc` may",
             Some(Wait::Never) => "has no `griddepcontrol.wait`",
             None => "was not compiled",
         };
