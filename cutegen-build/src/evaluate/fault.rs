@@ -34,6 +34,8 @@ pub enum Check {
     Scramble,
     /// Outputs hold plausible values of an earlier launch before some launches.
     Stale,
+    /// What may start while the kernel before it runs is launched behind one that writes its tensors late.
+    Late,
     /// Errors are on the average no larger than a trusted baseline's are, or than they may be.
     Rms,
     /// Outputs of timed launches equal those of untimed ones.
@@ -55,7 +57,7 @@ pub struct Checks {
 }
 
 /// What the evidence calls each check, but for the distributions, which it lists.
-const NAMES: [(Check, &str); 17] = [
+const NAMES: [(Check, &str); 18] = [
     (Check::Guards, "guards"),
     (Check::Inputs, "inputs"),
     (Check::Globals, "globals"),
@@ -67,6 +69,7 @@ const NAMES: [(Check, &str); 17] = [
     (Check::Rms, "rms"),
     (Check::WorkspacePoison, "workspace-poison"),
     (Check::Scramble, "scramble"),
+    (Check::Late, "late"),
     (Check::Misalignment, "misalignment"),
     (Check::Timed, "timed"),
     (Check::Floor, "floor"),

@@ -40,6 +40,8 @@ pub(super) enum Before<'a, D: Desk> {
     Loaded,
     /// This poison.
     Poisoned(u8),
+    /// This poison, and a kernel before it that writes all tensors late, if the launch may overlap it.
+    Late(u8),
     /// What an earlier launch left, an element further on: values that are plausible, and wrong where they lie.
     Stale(&'a D::Left),
 }
@@ -59,7 +61,10 @@ impl<D: Desk> Session<D> {
         self.untouched(case, &first, POISON)?;
         // at the same addresses, so that one who knows them again is found out
         let started = Instant::now();
-        let again = self.launch(what, case, image, Before::Poisoned(self.poison(case, 1)))?;
+        let poison = self.poison(case, 1);
+        let late = self.settings.checks.has(Check::Late);
+        let before = if late { Before::Late(poison) } else { Before::Poisoned(poison) };
+        let again = self.launch(what, case, image, before)?;
         let took = started.elapsed();
         self.written(case, [&first, &again], 1)?;
         self.values(case, &first, passed)?;
@@ -142,6 +147,7 @@ impl<D: Desk> Session<D> {
         let reload = slots.iter().any(|(_, before)| matches!(before, Before::Loaded));
         let checks = &self.settings.checks;
         let (scramble, watch_globals) = (checks.has(Check::Scramble), checks.has(Check::Globals));
+        let late = slots.iter().any(|(_, before)| matches!(before, Before::Late(_)));
         let tensors = slots.iter().map(|(image, _)| image.tensors.clone()).collect();
         let workspaces = slots.iter().map(|(image, _)| image.workspace).collect();
         let job = Job {
@@ -149,7 +155,7 @@ impl<D: Desk> Session<D> {
             axes: case.axes.clone(),
             scalars: case.scalars.clone(),
             programs: vec![program(what.code.clone(), tensors, workspaces)],
-            action: Action::Run(Run { reload, scramble, watch_globals }),
+            action: Action::Run(Run { reload, scramble, watch_globals, late }),
         };
         match self.answer(job, self.settings.deadline)? {
             Reply::Done(done) => Ok(done),
@@ -170,7 +176,7 @@ impl<D: Desk> Session<D> {
         let contract = &what.contract;
         let poison = match before {
             Before::Loaded | Before::Stale(_) => POISON,
-            Before::Poisoned(poison) => *poison,
+            Before::Poisoned(poison) | Before::Late(poison) => *poison,
         };
         desk.fill(&mut bench.arena, &Filling { image, held: &case.held, contract, poison, checks })?;
         if let Before::Stale(left) = before {

@@ -250,6 +250,8 @@ pub struct Run {
     pub scramble: bool,
     /// Compare the module's global memory before the first launch and after the last.
     pub watch_globals: bool,
+    /// Have what may start while the kernel before it runs do so, and write its tensors only then.
+    pub late: bool,
 }
 
 /// A comparison: which program each block times. Every block is the same number of launches; the runner doubles that
@@ -415,7 +417,7 @@ mod tests {
             axes: vec![3],
             scalars: vec![ScalarValue::F32(1e-5_f32.to_bits()), ScalarValue::F64(0.1_f64.to_bits())],
             programs: vec![program, library],
-            action: Action::Run(Run { reload: true, scramble: false, watch_globals: true }),
+            action: Action::Run(Run { reload: true, scramble: false, watch_globals: true, late: true }),
         };
         let request = Request::Job(job);
         let line = serde_json::to_string(&request).expect("prints");

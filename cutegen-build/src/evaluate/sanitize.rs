@@ -186,7 +186,7 @@ impl<D: Desk> Session<D> {
             axes: case.axes.clone(),
             scalars: case.scalars.clone(),
             programs: vec![program(code(variant), vec![image.tensors.clone()], vec![image.workspace])],
-            action: Action::Run(Run { reload: true, scramble: false, watch_globals: false }),
+            action: Action::Run(Run { reload: true, scramble: false, watch_globals: false, late: false }),
         };
         Ok(Ok(Some((Look { tool, log, worker, job }, arena))))
     }

@@ -133,8 +133,14 @@ impl Cuda {
         let scramble = self.own.as_ref().filter(|_| run.scramble);
         let globals = self.module(variant)?.globals.as_ref().filter(|_| run.watch_globals);
         let before = globals.map(|globals| globals.read()).transpose()?.unwrap_or_default();
-        for launch in &launches {
+        let overlaps = variant.contract.steps.first().is_some_and(|step| step.pdl);
+        let late = self.own.as_ref().filter(|_| run.late && overlaps);
+        for (launch, tensors) in launches.iter().zip(&program.slots) {
+            let spoilt = late.map(|own| own.spoil(&self.arena, tensors)).transpose()?.flatten();
             scramble.map_or(Ok(()), Own::scramble)?;
+            if let (Some(own), Some(spoilt)) = (late, spoilt) {
+                own.restore_late(&self.arena, &spoilt)?;
+            }
             launch.go(&self.session)?;
         }
         self.session.wait()?;

@@ -103,6 +103,12 @@ const AHEAD: &str = "extern \"C\" __global__ void candidate(const T* x, const T*
   y[i] = one(a, b);
 }
 ";
+const SOME: &str = "extern \"C\" __global__ void candidate(const T* x, const T* g, T* y, I m, I n) {
+  const I i = INDEX;
+  if (blockIdx.x % 2 == 0) asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");
+  if (i < m * n) y[i] = one(x[i], g[i]);
+}
+";
 const EACH: Launch = Launch::flat("ceil_div(a0 * a1, 256)", "t0 t1 t2 a0 a1");
 const WITHIN: &[Launch] = &[EACH];
 const OVERLAPPING: &[Launch] = &[EACH.with("pdl = true")];
@@ -134,6 +140,9 @@ pub(super) const ROWS: &[Row] = &[
         .whole(AHEAD, OVERLAPPING)
         .caught(Caught::Blocked, Off::Steps(WITHIN)),
     over("does not wait for the kernel before it", "C4", OVERLAPPING),
+    Row::new(("some of its blocks do not wait for the kernel before it", "C4"), &SILU, "", Values)
+        .whole(SOME, OVERLAPPING)
+        .caught(Caught::Incorrect(Repeats), Off::Check(Check::Late)),
     Row::new(("waits for blocks that have no room", "S7"), &SUM, "", Values)
         .working(&[("4", "zeroed")], "", &[BARRIER_STEP])
         .whole(BARRIER, &[BARRIER_STEP])
