@@ -68,7 +68,7 @@ const PTX: [(&str, &str); 12] = [
     ("uint16_t pack_e5m2(", "return f8_code(low, e5m2, 0x7b) | f8_code(high, e5m2, 0x7b) << 8;"),
     ("void after_the_last_kernel(", ""),
     ("struct LoadOnce", "static void copy(S const& src, S& dst) { dst = src; }"),
-    ("struct LoadFirst", "static void copy(S const& src, S& dst) { dst = src; }"),
+    ("struct LoadHinted", "static void copy(S const& src, S& dst) { dst = src; }"),
     ("struct StoreStreaming", "static void copy(S const& src, S& dst) { dst = src; }"),
 ];
 
