@@ -13,6 +13,7 @@
 #include <mutex>
 #include <pthread.h>
 #include <string>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
@@ -132,10 +133,10 @@ template <class T>
 T __ldcg(T const* at) { return *at; }
 template <class T>
 void __stcg(T* at, T value) { *at = value; }
-static void emu_count_up(uint32_t* at) { __atomic_add_fetch(at, 1, __ATOMIC_SEQ_CST); }
-static uint32_t emu_count_of(uint32_t const* at) {
+static void emu_leave(void* at, uint64_t word) { __atomic_store_n(static_cast<uint64_t*>(at), word, __ATOMIC_RELAXED); }
+static uint64_t emu_look(void const* at) {
   std::this_thread::yield();
-  return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+  return __atomic_load_n(static_cast<uint64_t const*>(at), __ATOMIC_RELAXED);
 }
 
 // ---------------------------------------------------------------- arithmetic
@@ -212,8 +213,8 @@ static void emu_launch(int grid, int block, int together, int named, size_t shar
 
 // An argument of a launch: whatever the parameter wants.
 struct EmuArgument {
-  std::vector<unsigned char> bytes;
   unsigned char* at = nullptr;
+  unsigned char* end = nullptr;  // of what may be touched
   int64_t whole = 0;
   float real = 0;
   template <class T>
@@ -222,25 +223,32 @@ struct EmuArgument {
   operator float() const { return real; }
 };
 
-// A buffer from a file, on 256 bytes, with guards that keep their bytes.
-static const size_t EMU_GUARD = 256;
+// A buffer from a file, on 16 bytes, with guards that keep their bytes; right behind them lies what nobody may touch, so
+// that who reads there crashes.
+static const size_t EMU_GUARD = 256, EMU_PAGE = 4096;
 static EmuArgument emu_buffer(std::string const& path) {
   FILE* file = fopen(path.c_str(), "rb");
   if (!file) emu_fail("a buffer is missing");
   fseek(file, 0, SEEK_END);
-  const size_t size = ftell(file);
+  const size_t size = ftell(file), pages = (size + EMU_GUARD + EMU_PAGE - 1) / EMU_PAGE * EMU_PAGE;
   rewind(file);
+  void* all = mmap(nullptr, pages + EMU_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) emu_fail("no memory");
   EmuArgument a;
-  a.bytes.assign(size + 3 * EMU_GUARD, 0xa7);
-  a.at = reinterpret_cast<unsigned char*>((uintptr_t(a.bytes.data()) + 2 * EMU_GUARD - 1) & ~uintptr_t(255));
+  a.end = static_cast<unsigned char*>(all) + pages;
+  memset(all, 0xa7, pages);
+  mprotect(a.end, EMU_PAGE, PROT_NONE);
+  a.at = reinterpret_cast<unsigned char*>(uintptr_t(a.end - size) & ~uintptr_t(15));
   if (fread(a.at, 1, size, file) != size) emu_fail("a buffer is cut off");
   fclose(file);
   a.whole = size;
   return a;
 }
 static void emu_write(std::string const& path, EmuArgument const& a) {
-  for (size_t i = 0; i < EMU_GUARD / 2; ++i)
-    if (a.at[-1 - long(i)] != 0xa7 || a.at[a.whole + i] != 0xa7) emu_fail("a write outside of a buffer");
+  bool is_kept = true;
+  for (size_t i = 1; i <= EMU_GUARD / 2; ++i) is_kept &= a.at[-long(i)] == 0xa7;
+  for (const unsigned char* at = a.at + a.whole; at < a.end; ++at) is_kept &= *at == 0xa7;
+  if (!is_kept) emu_fail("a write outside of a buffer");
   FILE* file = fopen(path.c_str(), "wb");
   fwrite(a.at, 1, a.whole, file);
   fclose(file);

@@ -11,7 +11,7 @@ const NAMES: &[(&str, &str)] = &[
     ),
     ("extern \"C\" __global__", "extern \"C\""),
     ("__device__ static", "static"),
-    ("__launch_bounds__(BLOCK + 32, BESIDE)", ""),
+    ("__launch_bounds__(BLOCK + PRODUCERS, BESIDE)", ""),
     ("__launch_bounds__(BLOCK)", ""),
     ("__launch_bounds__(FOLD_THREADS)", ""),
     ("extern __shared__ __align__(128) unsigned char stages[];", "unsigned char* stages = emu_dynamic();"),
@@ -50,10 +50,11 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("griddepcontrol.", "(void)0"),
     ("fence.mbarrier_init", "(void)0"),
     ("fence.proxy.async", "(void)0"),
+    ("setmaxnreg.", "(void)0"),
     ("bar.sync 1", "emu_sync_named()"),
     ("st.shared::cluster.v2", "emu_store_remote(at, block, value)"),
-    ("red.release.gpu", "emu_count_up(counter)"),
-    ("ld.acquire.gpu", "value = emu_count_of(counter)"),
+    ("st.relaxed.gpu", "emu_leave(at, word)"),
+    ("ld.relaxed.gpu", "word = emu_look(at)"),
 ];
 
 /// The source for the host, without a `main`.

@@ -27,6 +27,11 @@ impl Budget {
         numbered.filter(|(at, plan)| self.wants(*at, plan.spec.name.as_str())).map(|(_, plan)| plan).collect()
     }
 
+    /// Whether not all are wanted.
+    pub(super) fn names_some(&self) -> bool {
+        self.only.is_some()
+    }
+
     /// Whether another one may begin.
     pub(super) fn has_time(&self) -> bool {
         self.end.is_none_or(|end| Instant::now() < end)

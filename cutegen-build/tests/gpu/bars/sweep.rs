@@ -1,5 +1,5 @@
 //! Every legal point of the templates' spaces for some kernels, timed at every workload: what a search could find at
-//! best, and what its cost model is held against.
+//! best, and what its cost model is held against. Of the bar table's kernels (`CUTEGEN_BARS`) those that are named.
 
 use std::time::Instant;
 
@@ -9,8 +9,8 @@ use cutegen_build::generate::{self, Feedback, Generator as _};
 use cutegen_build::refine;
 
 use super::budget::Budget;
-use super::keep;
 use super::search::Subject;
+use super::{copies, keep};
 use crate::{fixtures, specs};
 
 /// Of each family of templates some, with rows short and long, one and several streams. The forecast's constants were chosen
@@ -50,8 +50,12 @@ pub(super) fn points_are_timed() {
     let budget = Budget::of_environment();
     let mut rows = Vec::new();
     let (mut left, mut shares) = (Vec::new(), Vec::new());
-    let plans = specs::plans(false).into_iter().filter(|plan| KERNELS.contains(&plan.spec.name.as_str()));
-    for plan in budget.chosen(plans.collect()) {
+    let mut plans = specs::plans(false);
+    plans.retain(|plan| KERNELS.contains(&plan.spec.name.as_str()));
+    if budget.names_some() {
+        plans.extend(copies::table());
+    }
+    for plan in budget.chosen(plans) {
         if !budget.has_time() {
             left.push(plan.spec.name.to_string());
             continue;

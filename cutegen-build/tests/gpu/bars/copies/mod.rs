@@ -20,6 +20,8 @@ use kernels::{ALL, Kernel, Streams};
 use race::{Action, Memory, Module, Program, Track};
 use subject::{Cell, Parts};
 
+pub(super) use subject::plans as table;
+
 /// Less traffic is not what this bar is about.
 const BYTES_LEAST: f64 = 128e6;
 /// Blocks of each program.

@@ -23,7 +23,7 @@ fn folder() -> PathBuf {
 }
 
 /// All kernels of the table.
-pub(super) fn plans() -> Vec<Plan> {
+pub(in super::super) fn plans() -> Vec<Plan> {
     let files = walkdir::WalkDir::new(folder().join("specs")).sort_by_file_name().into_iter();
     let paths = files.map(|entry| entry.expect("readable").into_path());
     let texts = paths

@@ -21,7 +21,18 @@ const WORTH: i64 = 16 * 1024;
 /// Bytes of a thread's part of a chunk, where weights are loaded ahead of it: more is not held in registers.
 const AHEAD_MAX: i64 = 96;
 
-/// One point: `ring-x4t512u2k8n13`; `h8` where only 8 chunks of a slice are held, `b2` with two blocks beside each other.
+/// Threads beside those that compute: a warpgroup, which alone can hand over registers. One of them has chunks copied.
+const PRODUCERS: i64 = 128;
+
+/// What these keep.
+const PRODUCER_REGISTERS: i64 = 24;
+
+/// Registers that a thread needs beside weights and what it has of a chunk; and those for chunks that may not be whole.
+const AT_WORK: i64 = 48;
+const IN_PARTS: i64 = 32;
+
+/// One point: `ring-x4t512u2k8n13`; `h8` where only 8 chunks of a slice are held, `b2` with two blocks beside each other, `w3`
+/// where the weights of 3 chunks stay in registers.
 #[derive(Clone, Copy)]
 struct Shape {
     vec: i64,
@@ -35,23 +46,38 @@ struct Shape {
     stages: i64,
     /// Blocks of a multiprocessor: while the threads of one meet, another's work.
     beside: i64,
+    /// Chunks of the slice whose weights stay in registers from row to row.
+    weights: i64,
 }
 
 impl Shape {
     fn name(&self) -> String {
         let held = if self.held < self.slice { format!("h{}", self.held) } else { String::new() };
         let beside = if self.beside > 1 { format!("b{}", self.beside) } else { String::new() };
+        let weights = if self.weights > 0 { format!("w{}", self.weights) } else { String::new() };
         let Shape { vec, threads, unroll, slice, stages, .. } = self;
-        format!("ring-x{vec}t{threads}u{unroll}k{slice}n{stages}{held}{beside}")
+        format!("ring-x{vec}t{threads}u{unroll}k{slice}n{stages}{held}{beside}{weights}")
     }
 
     fn chunk(&self) -> i64 {
         self.threads * self.unroll * self.vec
     }
 
+    /// Registers of a thread that computes: its own from the launch on, in eights, and its part of what producers let go.
+    fn registers(&self) -> i64 {
+        let all = self.threads + PRODUCERS;
+        let launched = 65536 / self.beside / all / 8 * 8;
+        ((launched * all - PRODUCER_REGISTERS * PRODUCERS) / self.threads / 8 * 8).min(240)
+    }
+
     /// Blocks of a row.
     fn blocks(&self, layout: &Layout<'_>) -> IntExpr {
         op(IntOp::CeilDiv, layout.columns.clone(), self.chunk() * self.slice)
+    }
+
+    /// Whether nothing but whole chunks is on the way.
+    fn is_whole(&self, layout: &Layout<'_>) -> bool {
+        layout.is_chunks(self.chunk(), (layout.range.1 - 1) / (self.chunk() * self.slice) + 1)
     }
 
     /// Whether a row of any length has one block.
@@ -69,7 +95,22 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
     if layout.range.1.saturating_mul(bytes(layout)) >= WORTH {
         shapes.extend(alone(layout));
     }
+    let weighing = shapes.iter().filter_map(|shape| weighing(layout, *shape)).collect::<Vec<_>>();
+    shapes.extend(weighing);
     shapes.into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
+}
+
+/// The same with as many weights in registers as these have room for.
+fn weighing(layout: &Layout<'_>, shape: Shape) -> Option<Shape> {
+    let of_chunk = |bytes: &[i64]| shape.unroll * shape.vec * bytes.iter().sum::<i64>() / 4;
+    let weights = of_chunk(&layout.weights());
+    if weights == 0 || shape.held < shape.slice {
+        return None;
+    }
+    let parts = if shape.is_whole(layout) { 0 } else { IN_PARTS };
+    let left = shape.registers() - AT_WORK - parts - of_chunk(&layout.kept()) - weights;
+    let chunks = (left / weights).min(shape.slice);
+    (chunks > 0).then_some(Shape { weights: chunks, ..shape })
 }
 
 /// Bytes of an element in the ring.
@@ -82,7 +123,7 @@ fn ring(layout: &Layout<'_>, threads: i64, chunk_bytes: i64, beside: i64) -> Opt
     let vec = (16 / layout.widest()).max(1);
     let unroll = chunk_bytes / (threads * vec * bytes(layout));
     let stages = SMEM_MAX / beside / chunk_bytes;
-    let shape = Shape { vec, threads, unroll, slice: stages, held: stages, stages, beside };
+    let shape = Shape { vec, threads, unroll, slice: stages, held: stages, stages, beside, weights: 0 };
     let ahead = unroll * vec * (bytes(layout) + layout.weights().iter().sum::<i64>());
     let fits = !layout.has_weights() || ahead <= AHEAD_MAX;
     ((1..=8).contains(&unroll) && fits).then_some(shape)
@@ -168,7 +209,6 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
 }
 
 fn config(layout: &Layout<'_>, shape: Shape) -> String {
-    let blocks = (layout.range.1 - 1) / (shape.chunk() * shape.slice) + 1;
     let config = Config {
         home: "SHARED",
         vec: shape.vec,
@@ -181,18 +221,22 @@ fn config(layout: &Layout<'_>, shape: Shape) -> String {
         once: true,
         streaming: true,
         early: false,
-        whole: layout.is_chunks(shape.chunk(), blocks),
+        whole: shape.is_whole(layout),
         producer: true,
         in_l2: false,
         pdl: false,
     };
-    format!(
-        "{}\nconstexpr int SLICE_CHUNKS = {};\nconstexpr int KEPT_CHUNKS = {};\nconstexpr int BESIDE = {};",
-        config.lines(),
-        shape.slice,
-        shape.held,
-        shape.beside
-    )
+    let constants = [
+        ("SLICE_CHUNKS", shape.slice),
+        ("KEPT_CHUNKS", shape.held),
+        ("WEIGHT_CHUNKS", shape.weights),
+        ("BESIDE", shape.beside),
+        ("PRODUCERS", PRODUCERS),
+        ("PRODUCER_REGISTERS", PRODUCER_REGISTERS),
+        ("REGISTERS", shape.registers()),
+    ];
+    let lines = constants.map(|(name, value)| format!("\nconstexpr int {name} = {value};"));
+    config.lines() + &lines.concat()
 }
 
 fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Contract {
@@ -204,21 +248,17 @@ fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Contract {
     let step = Step {
         entry: ENTRY.to_owned(),
         grid: [IntExpr::op(IntOp::Mul, blocks.clone(), groups), one(), one()],
-        block: [IntExpr::Const(shape.threads + 32), one(), one()],
+        block: [IntExpr::Const(shape.threads + PRODUCERS), one(), one()],
         cluster: ones(),
         smem: IntExpr::Const(shape.stages * shape.chunk() * layout.kept().iter().sum::<i64>()),
-        args: print::all_args(&plan.spec, 2),
+        args: print::all_args(&plan.spec, 1),
         pdl: false,
         co_resident: !shape.is_alone(layout),
     };
     // one block that has the row meets no other
     let met = op(IntOp::Min, op(IntOp::Sub, blocks.clone(), 1), 1);
-    let rows = || IntExpr::op(IntOp::Mul, layout.count.clone(), met.clone());
-    let partial = op(IntOp::Mul, IntExpr::op(IntOp::Mul, rows(), blocks), 8 * layout.statistics());
-    let counters = op(IntOp::Mul, rows(), 4 * layout.levels() as i64);
-    let workspace = vec![
-        WorkspacePart { bytes: partial, initial: Initial::Undefined },
-        WorkspacePart { bytes: counters, initial: Initial::Zeroed },
-    ];
+    let rows = IntExpr::op(IntOp::Mul, layout.count.clone(), met);
+    let partial = op(IntOp::Mul, IntExpr::op(IntOp::Mul, rows, blocks), 8 * layout.statistics());
+    let workspace = vec![WorkspacePart { bytes: partial, initial: Initial::Zeroed }];
     Contract { workspace, steps: vec![step] }
 }
