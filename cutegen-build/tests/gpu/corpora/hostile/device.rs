@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use cutegen_build::evaluate::Check;
-use cutegen_build::evaluate::Check::{Repeats, Scramble, Values};
+use cutegen_build::evaluate::Check::{Poison, Repeats, Scramble, Values};
 use cutegen_build::evaluate::sanitize::Tool;
 
 use super::super::launch::Launch;
@@ -142,7 +142,7 @@ pub(super) const ROWS: &[Row] = &[
     over("does not wait for the kernel before it", "C4", OVERLAPPING),
     Row::new(("some of its blocks do not wait for the kernel before it", "C4"), &SILU, "", Values)
         .whole(SOME, OVERLAPPING)
-        .caught(Caught::Incorrect(Repeats), Off::Check(Check::Late)),
+        .caught(Caught::Incorrect(Poison), Off::Check(Check::Late)),
     Row::new(("waits for blocks that have no room", "S7"), &SUM, "", Values)
         .working(&[("4", "zeroed")], "", &[BARRIER_STEP])
         .whole(BARRIER, &[BARRIER_STEP])
