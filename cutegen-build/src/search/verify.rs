@@ -68,19 +68,23 @@ pub(super) fn judge_again(
     let (folder, trusted) = (folder()?, self::folder()?);
     let mut judge = judging(setup, plan, trusted.path())?;
     let list = candidates(plan, entry, folder.path())?;
-    let mut record = entry.record.clone();
-    for (at, variant) in record.variants.iter_mut().enumerate() {
+    let mut passed = Vec::new();
+    for at in 0..list.len() {
         let started = Instant::now();
-        let correctness = match judge.full(&list[at..])? {
-            Outcome::Passed { correctness, .. } => correctness,
+        match judge.full(&list[at..])? {
+            Outcome::Passed { correctness, .. } => passed.push((correctness, started.elapsed())),
             refused => return Ok(Err(refused)),
-        };
-        let seconds = started.elapsed();
-        let seen = compiled::sanitize(plan, &mut judge, &list[at..=at])?;
-        let sanitizer = match seen.into_iter().collect::<Result<String, String>>() {
-            Ok(sanitizer) => sanitizer,
-            Err(errors) => return Ok(Err(Outcome::Blocked(errors))),
-        };
+        }
+    }
+    // all at once: each tool takes seconds to start
+    let seen = compiled::sanitize(plan, &mut judge, &list)?;
+    let sanitizers = match seen.into_iter().collect::<Result<Vec<String>, String>>() {
+        Ok(sanitizers) => sanitizers,
+        Err(errors) => return Ok(Err(Outcome::Blocked(errors))),
+    };
+    let mut record = entry.record.clone();
+    for ((variant, (correctness, took)), sanitizer) in record.variants.iter_mut().zip(passed).zip(sanitizers)
+    {
         let judged = Judged {
             not_enforced: correctness.not_enforced.clone(),
             correctness,
@@ -89,7 +93,7 @@ pub(super) fn judge_again(
             seed: judge.seed,
             reference: judge.reference,
             sanitizer,
-            seconds: seconds.as_secs_f64(),
+            seconds: took.as_secs_f64(),
         };
         let fresh = entry::evidence(plan, &judged);
         variant.evidence = Some(with_timings(fresh, variant));
