@@ -2,15 +2,17 @@
 //
 // Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, BESIDE
 // blocks a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
-// for each other's partial results, or write, one warp has the next chunks copied to the stages that are free. A slice may
+// for each other's partial results, or write, one thread has the next chunks copied to the stages that are free; the registers of
+// its warpgroup go to those that compute. A slice may
 // be longer than the ring where one pass gives all statistics: the last KEPT_CHUNKS of it stay, the others are let go and
-// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. What all
-// rows share (weights) is loaded a chunk ahead of its use; where registers allow it two, the first of them
+// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. A block
+// has the same slice of every row, so what all rows share (weights) may stay in registers from row to row, of the first
+// WEIGHT_CHUNKS of it. The rest is loaded a chunk ahead of its use, from L2; where registers allow it two, the first of them
 // before the blocks meet.
-// Partial results and their counts go through global memory, and every block joins them in the same order. Where MERGES
-// holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
-// Bound: HBM, each byte moved once. A meeting costs two trips to L2, which the ring hides as far as its free stages
-// reach. All blocks must be resident at once.
+// Partial results go through global memory, each with a bit that says that it is there, and every block joins them in the same
+// order. Where MERGES holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
+// Bound: HBM, each byte moved once, and L2 for the weights that do not stay: once a row. A meeting is a way to L2 and one
+// back, microseconds under load, which the ring hides as far as its free stages reach. All blocks must be resident at once.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -191,7 +193,8 @@ CG_DEVICE void after_the_last_kernel() {
 
 // ---------------------------------------------------------------- copies
 
-// One access of S bytes, past L1: for data that is used once.
+// One access of S bytes, past L1: for data that is used once. Not `.nc`, which says that nobody writes there while the
+// kernel runs: its loads would be moved ahead of the wait for the kernel that writes it.
 template <class S>
 struct LoadOnce {
   using SRegisters = S const[1];
@@ -199,15 +202,15 @@ struct LoadOnce {
   __device__ static void copy(S const& src, S& dst) {
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
     }
   }
 };
@@ -508,7 +511,11 @@ constexpr bool IN_L2 = false;
 [[maybe_unused]] constexpr bool PDL = false;
 constexpr int SLICE_CHUNKS = 8;
 constexpr int KEPT_CHUNKS = 8;
+constexpr int WEIGHT_CHUNKS = 0;
 constexpr int BESIDE = 1;
+constexpr int PRODUCERS = 128;
+constexpr int PRODUCER_REGISTERS = 24;
+constexpr int REGISTERS = 112;
 
 // ---------------------------------------------------------------- the math
 
@@ -800,15 +807,15 @@ struct LoadAgain {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
                    : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
                    : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
     }
   }
@@ -1067,6 +1074,18 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
   return {tid, first, rest < 0 ? 0 : rest < slice ? rest : slice};
 }
 
+// Adds to `sums` what a part has of level 1, `one`, about what all of the row, `r`, says of level 0.
+CG_DEVICE void move_part(Statistics& sums, Statistics const& one, Statistics const& r, Math const& math, Part const& part,
+                         int64_t columns) {
+  if (part.length == 0) return;
+  const Statistics own = math.whole(one, share_of(columns, part));
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (MERGES && LEVEL[j] == 1) {
+      get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
+    }
+  });
+}
+
 // Statistics of both levels, where each part did the second by itself.
 CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
   join_parts<0>(r, partial, parts);
@@ -1079,16 +1098,9 @@ CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial
     return left;
   };
   each_part(parts, asked, [&](int i, Left const& left) {
-    const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) return;
     Statistics one;
     for_each(EachStat{}, [&](auto j) { unpack(left.of[j], get<j>(one)); });
-    const Statistics own = math.whole(one, share_of(columns, part));
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-      }
-    });
+    move_part(sums, one, r, math, part_of(0, columns, parts, i), columns);
   });
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
@@ -1144,7 +1156,9 @@ CG_DEVICE void see(Online& online, X const& x, Math const& math, Part const& par
   const Statistics all = math.whole(lower, float(columns) * cg_rcp_approx(seen));
   Statistics sums = online.moved(math, all);
   math.prepare<1>(all, held);
-  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  if constexpr (MERGES) {  // level 1 may be what is written
+    each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  }
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) {
       get<j>(online.own) = get<j>(sums);
@@ -1170,22 +1184,29 @@ namespace {
 
 static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
 static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
+static_assert(WEIGHT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "chunks are written in order, so that each finds its weights");
+static_assert(WEIGHT_CHUNKS <= SLICE_CHUNKS, "weights of the slice");
 static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
 static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
 
 struct Shared {
   Slots slots;
+  uint2 met[STATS];  // what all blocks of a row know
   alignas(8) uint64_t full[STAGES];
   uint64_t empty[STAGES];
 };
 
-CG_DEVICE void count_up(uint32_t* counter) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(counter) : "memory");
+// What blocks leave each other: a statistic and a bit that is set, in one access of 8 bytes. So no other access has to be
+// ordered with it, and who sees the bit has the statistic (as in NCCL's LL protocol).
+constexpr uint32_t THERE = 1u << 31;
+CG_DEVICE void leave(uint2* at, uint2 value) {
+  const uint64_t word = uint64_t(value.y | THERE) << 32 | value.x;
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(at), "l"(word) : "memory");
 }
-CG_DEVICE uint32_t count_of(uint32_t const* counter) {
-  uint32_t value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-  return value;
+CG_DEVICE uint2 look(uint2 const* at) {
+  uint64_t word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+  return make_uint2(uint32_t(word), uint32_t(word >> 32));
 }
 
 // Which chunk of the ring comes next: `round` says how often the ring went round.
@@ -1205,13 +1226,12 @@ struct Turn {
   }
 };
 
-// What was loaded from a stage is in registers before a bulk copy may write there: of another proxy, which an arrival alone
-// does not order. (Without the fence 16 rows of 4 million columns came out wrong, in slices of 12 chunks.) Where a slice is
-// read again, stages become empty in the first pass, right behind their loads. Every thread arrives then: compute-sanitizer
-// does not see that one lane which arrives speaks for the loads of its warp.
+// What was loaded from a stage has been read before a bulk copy may write there, which is of another proxy: the producer puts a
+// fence between. (Without one 16 rows of 4 million columns came out wrong, in slices of 12 chunks; of those who read, each would
+// wait for what it wrote.) Where a slice is read again, stages become empty in the first pass, right behind their loads. Every
+// thread arrives then: compute-sanitizer does not see that one lane which arrives speaks for the loads of its warp.
 constexpr bool ALL_ARRIVE = SLICE_CHUNKS > KEPT_CHUNKS;
 CG_DEVICE void release(uint64_t& empty) {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncwarp();
   if (ALL_ARRIVE || threadIdx.x % 32 == 0) arrive_barrier(empty);
 }
@@ -1237,6 +1257,7 @@ CG_DEVICE void produce(Math math, int64_t rows, int64_t columns, int blocks, uns
     math.seat(row);
     for (int i = 0; i < slice.turns(); ++i, turn.next()) {
       wait_barrier(shared.empty[turn.stage], int(turn.round & 1) ^ 1);
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       copy_chunk(math, part, slice.chunk(i), stages + turn.stage * stage_bytes<STREAMS>(), shared.full[turn.stage],
                  i < slice.again() ? soon : never);
     }
@@ -1248,14 +1269,36 @@ CG_DEVICE auto late_of(Math const& math, Part const& part, Slice const& slice, i
   return load<LateStreams<P>>(math, part, slice.chunk(turn));
 }
 
-// Turns of which late streams are loaded ahead: two, where these and what is at work take a third of the registers.
-constexpr int REGISTERS = 65536 / BESIDE / (BLOCK + 128);
+// Turns of which late streams are loaded ahead: two, where these and what is at work take a third of a thread's REGISTERS,
+// and no weights take them.
 using Late = decltype(late_of<LEVELS>(declval<Math>(), declval<Part>(), declval<Slice>(), 0));
-constexpr int AHEAD = SPARES && 3 * sizeof(Late) <= sizeof(uint32_t) * REGISTERS / 3 ? 2 : 1;
+constexpr int AHEAD = WEIGHT_CHUNKS == 0 && SPARES && 3 * sizeof(Late) <= sizeof(uint32_t) * REGISTERS / 3 ? 2 : 1;
 
 template <int P>
 CG_DEVICE auto ahead_of(Math const& math, Part const& part, Slice const& slice, int from) {
   return transform(make_int_sequence<AHEAD>{}, [&](auto turn) { return late_of<P>(math, part, slice, from + turn); });
+}
+
+// Late streams of the first WEIGHT_CHUNKS of a slice: the same for every row.
+CG_DEVICE auto weights_of(Math const& math, Part const& part, Slice const& slice) {
+  return transform(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
+    Late late;
+    if (chunk < slice.chunks) late = late_of<LEVELS>(math, part, slice, chunk);
+    return late;
+  });
+}
+
+// step(x, chunk) for one turn, whose stage becomes empty if `frees`; `late` has the late streams, and `soon()` loads those of
+// another turn: before anything is written.
+template <int P, class Late, class Soon, class Step>
+CG_DEVICE void visit(Turn const& turn, int chunk, bool frees, Late const& late, Part const& part, unsigned char* stages,
+                     Shared& shared, Soon const& soon, Step const& step) {
+  wait_barrier(shared.full[turn.stage], int(turn.round & 1));
+  const auto near = load_stage<P>(part, chunk, stages + turn.stage * stage_bytes<STREAMS>());
+  const auto x = joined<P>(near, late);
+  soon();
+  if (frees) release(shared.empty[turn.stage]);  // it is in registers
+  step(x, chunk);
 }
 
 // step(x, chunk) for the turns `from` to `to` of the slice that begins at `first`; stages before turn `empty` become empty.
@@ -1266,40 +1309,118 @@ CG_DEVICE void pass(Turn first, int from, int to, int empty, Slice const& slice,
   Turn turn = first;
   turn.skip(from);
   for (int i = from; i < to; ++i, turn.next()) {
-    const int chunk = slice.chunk(i);
-    wait_barrier(shared.full[turn.stage], int(turn.round & 1));
-    const auto near = load_stage<P>(part, chunk, stages + turn.stage * stage_bytes<STREAMS>());
-    const auto x = joined<P>(near, get<0>(ahead));
-    if constexpr (AHEAD == 2) get<0>(ahead) = get<1>(ahead);
-    if (i + AHEAD < to) get<AHEAD - 1>(ahead) = late_of<P>(math, part, slice, i + AHEAD);  // before anything is written
-    if (i < empty) release(shared.empty[turn.stage]);  // it is in registers
-    step(x, chunk);
+    const auto soon = [&] {
+      if constexpr (AHEAD == 2) get<0>(ahead) = get<1>(ahead);
+      if (i + AHEAD < to) get<AHEAD - 1>(ahead) = late_of<P>(math, part, slice, i + AHEAD);
+    };
+    visit<P>(turn, slice.chunk(i), i < empty, get<0>(ahead), part, stages, shared, soon, step);
   }
 }
 
-// Leaves what the block knows and waits for the others of the row.
+// Whether statistic J is of level P.
+template <int P, int J>
+constexpr bool IS_OF = P == BOTH || LEVEL[J] == P;
+
+// The blocks that a lane looks at together, 32 apart, and what these left.
+constexpr int LOOKS = 4;
+struct Left { uint2 of[LOOKS][STATS]; };
+
+// Waits for statistics of level P of the blocks from `first` on.
 template <int P>
-CG_DEVICE void meet(Statistics const& r, Part const& part, uint2* partial, uint32_t* counter, int blocks, int rank) {
-  if (part.tid == 0) {
-    if constexpr (MERGES) store_part<0>(r, partial, blocks, rank);
-    store_part<P>(r, partial, blocks, rank);
-    count_up(counter);
-    while (count_of(counter) < uint32_t(blocks)) {}
+CG_DEVICE void await(Left& left, uint2 const* partial, int blocks, int first) {
+  bool is_there;
+  do {
+    is_there = true;
+    CUTE_UNROLL
+    for (int n = 0; n < LOOKS; ++n) {
+      if (first + 32 * n >= blocks) continue;
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (IS_OF<P, j>) left.of[n][j] = look(partial + j * blocks + first + 32 * n);
+      });
+    }
+    CUTE_UNROLL
+    for (int n = 0; n < LOOKS; ++n) {
+      if (first + 32 * n >= blocks) continue;
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (IS_OF<P, j>) is_there &= left.of[n][j].y >= THERE;
+      });
+    }
+  } while (!is_there);
+}
+
+// What one of them left.
+CG_DEVICE Statistics known(Left const& left, int n) {
+  Statistics one;
+  for_each(EachStat{}, [&](auto j) { unpack(make_uint2(left.of[n][j].x, left.of[n][j].y & ~THERE), get<j>(one)); });
+  return one;
+}
+
+// Statistics of level P from those of all blocks, in a warp.
+template <int P>
+CG_DEVICE void join_left(Statistics& r, Math const& math, uint2 const* partial, int blocks, int64_t columns) {
+  const int lane = int(threadIdx.x) % 32;
+  constexpr int FIRST = P == BOTH ? 0 : P;
+  Left left;
+  const auto each_block = [&](bool is_new, auto const& step) {
+    for (int first = lane; first < blocks; first += 32 * LOOKS) {
+      if (is_new) await<P>(left, partial, blocks, first);
+      CUTE_UNROLL
+      for (int n = 0; n < LOOKS; ++n) {
+        if (first + 32 * n < blocks) step(known(left, n), first + 32 * n);
+      }
+    }
+  };
+  Statistics sums = no_statistics();
+  each_block(true, [&](Statistics const& one, int) {
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == FIRST) get<j>(sums) = Op<j>::join(get<j>(sums), get<j>(one));
+    });
+  });
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (LEVEL[j] == FIRST) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
+  });
+  if constexpr (P == BOTH) {
+    each_block(blocks > 32 * LOOKS, [&](Statistics const& one, int block) {
+      move_part(sums, one, r, math, part_of(0, columns, blocks, block), columns);
+    });
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
+    });
+  }
+}
+
+// Leaves what the block knows of level P, waits for the others of the row, and joins what they left: a warp does, for all.
+template <int P>
+CG_DEVICE void meet(Statistics& r, Math const& math, Part const& part, uint2* partial, int blocks, int rank, int64_t columns,
+                    Shared& shared) {
+  if (part.tid < 32) {
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (IS_OF<P, j>) {
+        if (part.tid == 0) leave(partial + j * blocks + rank, pack(get<j>(r)));
+      }
+    });
+    join_left<P>(r, math, partial, blocks, columns);
+    for_each(EachStat{}, [&](auto j) {
+      if (part.tid == 0) shared.met[j] = pack(get<j>(r));
+    });
   }
   sync_row();
+  for_each(EachStat{}, [&](auto j) { unpack(shared.met[j], get<j>(r)); });
 }
 
 CG_DEVICE void consume(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared,
-                       uint2* partials, uint32_t* counters) {
+                       uint2* partials) {
   const int rank = int(blockIdx.x % blocks);
   const Part part = part_of(threadIdx.x, columns, blocks, rank);
   const Slice slice = slice_of(part);
   Turn turn;
+  math.seat(blockIdx.x / blocks);
+  const auto weights = weights_of(math, part, slice);
   for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
     math.seat(row);
     uint2* const partial = partials + row * blocks * STATS;
-    uint32_t* const counter = counters + row * LEVELS;
-    const auto written = [&] { return ahead_of<LEVELS>(math, part, slice, slice.dropped); };
+    const int rest = WEIGHT_CHUNKS > 0 ? WEIGHT_CHUNKS : slice.dropped;
+    const auto written = [&] { return ahead_of<LEVELS>(math, part, slice, rest); };
     // what all rows share does not wait for the blocks to meet, if registers are left for it
     const auto early = [&] {
       if constexpr (AHEAD == 2) return written();
@@ -1315,10 +1436,7 @@ CG_DEVICE void consume(Math math, int64_t rows, int64_t columns, int blocks, uns
         see(online, x, math, part, chunk, columns, held);
       });
       join_online(r, online, math, part, share_of(columns, part), shared.slots, 0);
-      if (blocks > 1) {
-        meet<1>(r, part, partial, counter, blocks, rank);
-        join_merged(r, math, partial, blocks, columns);
-      }
+      if (blocks > 1) meet<BOTH>(r, math, part, partial, blocks, rank, columns, shared);
     }
     for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
       constexpr int P = p;
@@ -1329,23 +1447,27 @@ CG_DEVICE void consume(Math math, int64_t rows, int64_t columns, int blocks, uns
         each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(sums, v, col, math, r, held); });
       });
       join_row<P>(r, sums, part, shared.slots, 0, 0);
-      if (blocks > 1) {
-        meet<P>(r, part, partial, counter + P, blocks, rank);
-        join_parts<P>(r, partial, blocks);
-      } else {
-        sync_row();  // the slots are free for the next row
-      }
+      if (blocks > 1) meet<P>(r, math, part, partial, blocks, rank, columns, shared);
+      else sync_row();  // the slots are free for the next row
     });
     math.prepare<LEVELS>(r, held);
     const auto late = [&] {
       if constexpr (AHEAD == 2) return early;
       else return written();
     }();
-    pass<LEVELS>(turn, slice.dropped, slice.turns(), slice.turns(), slice, late, math, part, stages, shared, [&](auto const& x, int chunk) {
+    const auto write_chunk = [&](auto const& x, int chunk) {
       if constexpr (SINKS > 0) {
         each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
       }
+    };
+    Turn first = turn;
+    for_each(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
+      if (chunk < slice.chunks) visit<LEVELS>(first, chunk, true, get<chunk>(weights), part, stages, shared, [] {}, write_chunk);
+      first.next();
     });
+    if constexpr (WEIGHT_CHUNKS < SLICE_CHUNKS) {
+      pass<LEVELS>(turn, rest, slice.turns(), slice.turns(), slice, late, math, part, stages, shared, write_chunk);
+    }
     if (part.tid == 0 && rank == 0) math.finish(r, held);
     turn.skip(slice.turns());
   }
@@ -1353,8 +1475,8 @@ CG_DEVICE void consume(Math math, int64_t rows, int64_t columns, int blocks, uns
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK + 32, BESIDE) cutegen_57191e6f3fa4680f(
-    float* t0, float* t1, int64_t a0, int64_t /* a1 */, uint2* w0, uint32_t* w1) {
+extern "C" __global__ void __launch_bounds__(BLOCK + PRODUCERS, BESIDE) cutegen_73e7417839221608(
+    float* t0, float* t1, int64_t a0, int64_t /* a1 */, uint2* w0) {
   [[maybe_unused]] constexpr int64_t a1 = 131072;
   extern __shared__ __align__(128) unsigned char stages[];  // [STAGES, kept streams, CHUNK]
   __shared__ Shared shared;
@@ -1370,8 +1492,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK + 32, BESIDE) cutegen_57191e6
   }
   __syncthreads();
   if (threadIdx.x < BLOCK) {
-    consume(math, rows, columns, blocks, stages, shared, w0, w1);
-  } else if (threadIdx.x == BLOCK) {
-    produce(math, rows, columns, blocks, stages, shared);
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS));
+    consume(math, rows, columns, blocks, stages, shared, w0);
+  } else {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(PRODUCER_REGISTERS));
+    if (threadIdx.x == BLOCK) produce(math, rows, columns, blocks, stages, shared);
   }
 }

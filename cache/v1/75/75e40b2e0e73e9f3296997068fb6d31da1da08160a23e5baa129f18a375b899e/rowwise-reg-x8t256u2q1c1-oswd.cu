@@ -1,16 +1,11 @@
-// rowwise-ring-x4t256u2k8n13b2: t1[v0:a0, v1:a1] = sub(sub(t0[v0:a0, v1:a1], max(v2:a1, t0[v0:a0, v2:a1])), log(sum(v2:a1, exp(sub(t0[v0:a0, v2:a1], max(v2:a1, t0[v0:a0, v2:a1]))))))
+// rowwise-reg-x8t256u2q1c1-oswd: t3[v0:a0, v1:a1] = add(mul(mul(sub(t0[v0:a0, v1:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), rsqrt(add(div(sum(v2:a1, mul(sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))))), len(a1)), s0))), t1[v1:a1]), t2[v1:a1])
 //
-// Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, BESIDE
-// blocks a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
-// for each other's partial results, or write, one warp has the next chunks copied to the stages that are free. A slice may
-// be longer than the ring where one pass gives all statistics: the last KEPT_CHUNKS of it stay, the others are let go and
-// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. What all
-// rows share (weights) is loaded a chunk ahead of its use; where registers allow it two, the first of them
-// before the blocks meet.
-// Partial results and their counts go through global memory, and every block joins them in the same order. Where MERGES
-// holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
-// Bound: HBM, each byte moved once. A meeting costs two trips to L2, which the ring hides as far as its free stages
-// reach. All blocks must be resident at once.
+// Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
+// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs (GLOBAL: it is read
+// again, for rows of any length). Every thread joins the same partial results in the same order. Where ONLINE holds one
+// pass is for both levels, and all of it runs while the row comes.
+// Bound: HBM, each byte moved once (GLOBAL: once a pass, from L2 while the rows in flight fit there), plus 1.3 us to
+// launch. A cluster costs its barriers: one at the start and one a level.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -33,7 +28,7 @@ namespace {
 // exponentials may be the hardware's, and functions short: a 16-bit element has 27 instructions while its bytes are moved.
 constexpr bool NARROW = true;
 // The same of exponentials, or of their sums: those of one sign err by no more than the worst term.
-[[maybe_unused]] constexpr bool NARROW_EXP = false;
+[[maybe_unused]] constexpr bool NARROW_EXP = true;
 // Quotients by what a row shares are factors of outputs of 11 bits or fewer, whose rounding hides 4 roundings of a float.
 [[maybe_unused]] constexpr bool NARROW_QUOTIENT = true;
 
@@ -191,7 +186,8 @@ CG_DEVICE void after_the_last_kernel() {
 
 // ---------------------------------------------------------------- copies
 
-// One access of S bytes, past L1: for data that is used once.
+// One access of S bytes, past L1: for data that is used once. Not `.nc`, which says that nobody writes there while the
+// kernel runs: its loads would be moved ahead of the wait for the kernel that writes it.
 template <class S>
 struct LoadOnce {
   using SRegisters = S const[1];
@@ -199,15 +195,15 @@ struct LoadOnce {
   __device__ static void copy(S const& src, S& dst) {
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
     }
   }
 };
@@ -491,37 +487,34 @@ enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its p
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
 
-constexpr Row ROW = Row::SHARED;
-constexpr int VEC = 4;
+constexpr Row ROW = Row::REGISTERS;
+constexpr int VEC = 8;
 constexpr int THREADS = 256;
 constexpr int UNROLL = 2;
 constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 16;
-constexpr int STAGES = 13;
+constexpr int SLICE_UNIT = 8;
+constexpr int STAGES = 1;
 constexpr Load LOAD = Load::ONCE;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
-constexpr bool EARLY = false;
+constexpr bool EARLY = true;
 constexpr bool WHOLE = true;
-constexpr bool HAS_PRODUCER = true;
+constexpr bool HAS_PRODUCER = false;
 constexpr bool IN_L2 = false;
-[[maybe_unused]] constexpr bool PDL = false;
-constexpr int SLICE_CHUNKS = 8;
-constexpr int KEPT_CHUNKS = 8;
-constexpr int BESIDE = 2;
+[[maybe_unused]] constexpr bool PDL = true;
 
 // ---------------------------------------------------------------- the math
 
-using Streams = tuple<float>;
-using Sinks = tuple<float>;
-using Ops = tuple<Max, Sum>;
+using Streams = tuple<bf16, bf16, bf16>;
+using Sinks = tuple<bf16>;
+using Ops = tuple<Sum, Sum>;
 using Folds = tuple<>;                   // over all rows
 constexpr int LEVELS = 2;
 constexpr int LEVEL[] = {0, 1};
 [[maybe_unused]] constexpr bool MERGES = true;    // whether parts of a row do level 1 by themselves
 [[maybe_unused]] constexpr bool RESUMABLE = false; // whether outputs go on from what the last level has
-constexpr bool ALONG[] = {true};                // whether a stream is another one in each row
-constexpr bool USED[LEVELS + 1][1] = {{true}, {true}, {true}};        // by a level of reductions, the last by the sinks
+constexpr bool ALONG[] = {true, false, false};                // whether a stream is another one in each row
+constexpr bool USED[LEVELS + 1][3] = {{true, false, false}, {true, false, false}, {true, true, true}};        // by a level of reductions, the last by the sinks
 
 constexpr int STREAMS = tuple_size<Streams>::value, SINKS = tuple_size<Sinks>::value, STATS = tuple_size<Ops>::value;
 template <int S>
@@ -535,14 +528,19 @@ using EachStat = make_int_sequence<STATS>;
 // What all elements of a row share.
 struct Held {
   float h0;
+  float h1;
+  float h2;
 };
 
 // r holds the statistics so far, v the values of the streams at column j.
 struct Math {
-  float* t0;
-  float* t1;
+  bf16* t0;
+  bf16* t1;
+  bf16* t2;
+  bf16* t3;
   int64_t a0;
-  static constexpr int64_t a1 = 131072;
+  float s0;
+  static constexpr int64_t a1 = 4096;
   int64_t v0;
 
   CG_DEVICE void seat([[maybe_unused]] int64_t row) {
@@ -554,17 +552,25 @@ struct Math {
     if constexpr (S == 0) {
       return t0 + (v0 * a1 + int64_t(0)) + j;
     }
+    if constexpr (S == 1) {
+      return t1 + (int64_t(0)) + j;
+    }
+    if constexpr (S == 2) {
+      return t2 + (int64_t(0)) + j;
+    }
   }
   template <int O>
   CG_DEVICE auto sink([[maybe_unused]] int64_t j) const {
     if constexpr (O == 0) {
-      return t1 + (v0 * a1 + int64_t(0)) + j;
+      return t3 + (v0 * a1 + int64_t(0)) + j;
     }
   }
 
   template <int P, class R>
   CG_DEVICE void prepare(R const& r, Held& held) const {
-    if constexpr (P == 2) held.h0 = cg_log(get<1>(r));
+    if constexpr (P == 1) held.h0 = (get<0>(r) / float(int64_t(a1)));
+    if constexpr (P == 2) held.h1 = (get<0>(r) / float(int64_t(a1)));
+    if constexpr (P == 2) held.h2 = cg_rsqrt(((get<1>(r) / float(int64_t(a1))) + float(s0)));
   }
 
   template <int J, class V, class R>
@@ -573,13 +579,13 @@ struct Math {
       return float(get<0>(v));
     }
     if constexpr (J == 1) {
-      return float(cg_exp((get<0>(v) - get<0>(r))));
+      return float(((get<0>(v) - held.h0) * (get<0>(v) - held.h0)));
     }
   }
 
   template <class V, class R>
   CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float(((get<0>(v) - get<0>(r)) - held.h0)));
+    return cute::make_tuple(float(((((get<0>(v) - held.h1) * held.h2) * get<1>(v)) + get<2>(v))));
   }
 
   template <class V, class R>
@@ -588,7 +594,7 @@ struct Math {
   }
   template <class V, class R>
   CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float(((get<0>(v) - get<0>(r)) - held.h0)));
+    return cute::make_tuple(float(((((get<0>(v) - held.h1) * held.h2) * get<1>(v)) + get<2>(v))));
   }
 
   template <class R>
@@ -597,17 +603,19 @@ struct Math {
 
   template <class R>
   CG_DEVICE R whole(R r, [[maybe_unused]] float share) const {
+    get<0>(r) *= share;
     return r;
   }
 
   template <int J, class R>
   CG_DEVICE float about(R const& r) const {
-    if constexpr (J == 1) return float(get<0>(r));
+    if constexpr (J == 1) return float((get<0>(r) / float(int64_t(a1))));
   }
   template <int J, class R>
   CG_DEVICE float moved(R const& part, float own, float to, [[maybe_unused]] float length) const {
     if constexpr (J == 1) {
-      return own == -cg_inf() && own != to ? 0.0f : get<J>(part) * expf(own - to);
+      const float move = own - to;
+      return get<J>(part) + move * fmaf(move, length, 2.0f * fmaf(-length, own, get<0>(part)));
     }
   }
 };
@@ -800,15 +808,15 @@ struct LoadAgain {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
                    : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
                    : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
     }
   }
@@ -1168,210 +1176,103 @@ CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math
 
 namespace {
 
-static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
-static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
-static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
-static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
-
 struct Shared {
   Slots slots;
   alignas(8) uint64_t full[STAGES];
-  uint64_t empty[STAGES];
 };
 
-CG_DEVICE void count_up(uint32_t* counter) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(counter) : "memory");
-}
-CG_DEVICE uint32_t count_of(uint32_t const* counter) {
-  uint32_t value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-  return value;
-}
+// In registers what the last level had of each element is held for the outputs, in place of the row itself.
+constexpr bool RESUMES = RESUMABLE && ROW == Row::REGISTERS;
 
-// Which chunk of the ring comes next: `round` says how often the ring went round.
-struct Turn {
-  int stage = 0;
-  uint32_t round = 0;
-  CG_DEVICE void next() {
-    if (++stage == STAGES) {
-      stage = 0;
-      ++round;
-    }
-  }
-  CG_DEVICE void skip(int turns) {
-    stage += turns;
-    round += uint32_t(stage / STAGES);
-    stage %= STAGES;
-  }
-};
-
-// What was loaded from a stage is in registers before a bulk copy may write there: of another proxy, which an arrival alone
-// does not order. (Without the fence 16 rows of 4 million columns came out wrong, in slices of 12 chunks.) Where a slice is
-// read again, stages become empty in the first pass, right behind their loads. Every thread arrives then: compute-sanitizer
-// does not see that one lane which arrives speaks for the loads of its warp.
-constexpr bool ALL_ARRIVE = SLICE_CHUNKS > KEPT_CHUNKS;
-CG_DEVICE void release(uint64_t& empty) {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  __syncwarp();
-  if (ALL_ARRIVE || threadIdx.x % 32 == 0) arrive_barrier(empty);
-}
-
-// A block's slice of a row: its chunks in order, then those again that the ring did not keep, the first of them.
-struct Slice {
-  int chunks, dropped;
-  CG_DEVICE int again() const { return SINKS > 0 ? dropped : 0; }
-  CG_DEVICE int turns() const { return chunks + again(); }
-  CG_DEVICE int chunk(int turn) const { return turn < chunks ? turn : turn - chunks; }
-};
-CG_DEVICE Slice slice_of(Part const& part) {
-  const int chunks = int((part.length + CHUNK - 1) / CHUNK);
-  return {chunks, chunks > KEPT_CHUNKS ? chunks - KEPT_CHUNKS : 0};
-}
-
-CG_DEVICE void produce(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared) {
-  const Part part = part_of(0, columns, blocks, blockIdx.x % blocks);
-  const Slice slice = slice_of(part);
-  const uint64_t soon = l2_policy<Again::SOON>(), never = l2_policy<Again::NEVER>();
-  Turn turn;
-  for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
-    math.seat(row);
-    for (int i = 0; i < slice.turns(); ++i, turn.next()) {
-      wait_barrier(shared.empty[turn.stage], int(turn.round & 1) ^ 1);
-      copy_chunk(math, part, slice.chunk(i), stages + turn.stage * stage_bytes<STREAMS>(), shared.full[turn.stage],
-                 i < slice.again() ? soon : never);
-    }
-  }
-}
-
-template <int P>
-CG_DEVICE auto late_of(Math const& math, Part const& part, Slice const& slice, int turn) {
-  return load<LateStreams<P>>(math, part, slice.chunk(turn));
-}
-
-// Turns of which late streams are loaded ahead: two, where these and what is at work take a third of the registers.
-constexpr int REGISTERS = 65536 / BESIDE / (BLOCK + 128);
-using Late = decltype(late_of<LEVELS>(declval<Math>(), declval<Part>(), declval<Slice>(), 0));
-constexpr int AHEAD = SPARES && 3 * sizeof(Late) <= sizeof(uint32_t) * REGISTERS / 3 ? 2 : 1;
-
-template <int P>
-CG_DEVICE auto ahead_of(Math const& math, Part const& part, Slice const& slice, int from) {
-  return transform(make_int_sequence<AHEAD>{}, [&](auto turn) { return late_of<P>(math, part, slice, from + turn); });
-}
-
-// step(x, chunk) for the turns `from` to `to` of the slice that begins at `first`; stages before turn `empty` become empty.
-// `ahead` is of the first turns.
-template <int P, class Late, class Step>
-CG_DEVICE void pass(Turn first, int from, int to, int empty, Slice const& slice, Late ahead, Math const& math, Part const& part,
-                    unsigned char* stages, Shared& shared, Step const& step) {
-  Turn turn = first;
-  turn.skip(from);
-  for (int i = from; i < to; ++i, turn.next()) {
-    const int chunk = slice.chunk(i);
-    wait_barrier(shared.full[turn.stage], int(turn.round & 1));
-    const auto near = load_stage<P>(part, chunk, stages + turn.stage * stage_bytes<STREAMS>());
-    const auto x = joined<P>(near, get<0>(ahead));
-    if constexpr (AHEAD == 2) get<0>(ahead) = get<1>(ahead);
-    if (i + AHEAD < to) get<AHEAD - 1>(ahead) = late_of<P>(math, part, slice, i + AHEAD);  // before anything is written
-    if (i < empty) release(shared.empty[turn.stage]);  // it is in registers
-    step(x, chunk);
-  }
-}
-
-// Leaves what the block knows and waits for the others of the row.
-template <int P>
-CG_DEVICE void meet(Statistics const& r, Part const& part, uint2* partial, uint32_t* counter, int blocks, int rank) {
-  if (part.tid == 0) {
-    if constexpr (MERGES) store_part<0>(r, partial, blocks, rank);
-    store_part<P>(r, partial, blocks, rank);
-    count_up(counter);
-    while (count_of(counter) < uint32_t(blocks)) {}
-  }
-  sync_row();
-}
-
-CG_DEVICE void consume(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared,
-                       uint2* partials, uint32_t* counters) {
-  const int rank = int(blockIdx.x % blocks);
-  const Part part = part_of(threadIdx.x, columns, blocks, rank);
-  const Slice slice = slice_of(part);
-  Turn turn;
-  for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
-    math.seat(row);
-    uint2* const partial = partials + row * blocks * STATS;
-    uint32_t* const counter = counters + row * LEVELS;
-    const auto written = [&] { return ahead_of<LEVELS>(math, part, slice, slice.dropped); };
-    // what all rows share does not wait for the blocks to meet, if registers are left for it
-    const auto early = [&] {
-      if constexpr (AHEAD == 2) return written();
-      else return Int<0>{};
-    }();
-    Statistics r = no_statistics();
-    Held held;
-    if constexpr (ONLINE) {
-      Online online;
-      math.prepare<0>(r, held);
-      const auto seen = ahead_of<BOTH>(math, part, slice, 0);
-      pass<BOTH>(turn, 0, slice.chunks, slice.dropped, slice, seen, math, part, stages, shared, [&](auto const& x, int chunk) {
-        see(online, x, math, part, chunk, columns, held);
-      });
-      join_online(r, online, math, part, share_of(columns, part), shared.slots, 0);
-      if (blocks > 1) {
-        meet<1>(r, part, partial, counter, blocks, rank);
-        join_merged(r, math, partial, blocks, columns);
-      }
-    }
-    for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
-      constexpr int P = p;
-      Statistics sums = no_statistics();
-      math.prepare<P>(r, held);
-      const auto seen = ahead_of<P>(math, part, slice, 0);
-      pass<P>(turn, 0, slice.chunks, slice.dropped, slice, seen, math, part, stages, shared, [&](auto const& x, int chunk) {
-        each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(sums, v, col, math, r, held); });
-      });
-      join_row<P>(r, sums, part, shared.slots, 0, 0);
-      if (blocks > 1) {
-        meet<P>(r, part, partial, counter + P, blocks, rank);
-        join_parts<P>(r, partial, blocks);
+// step(x, chunk) for every chunk of the row, x what the thread has of it.
+template <int P, class Kept, class Step>
+CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsigned char* stages, Shared& shared, Step const& step) {
+  if constexpr (ROW == Row::REGISTERS) {
+    step(chunk_of<P>(kept, math, part, 0), 0);
+  } else {
+    for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+      if constexpr (ROW == Row::SHARED) {
+        wait_barrier(shared.full[chunk], 0);
+        const auto near = load_stage<P>(part, chunk, stages + chunk * stage_bytes<STREAMS>());
+        step(chunk_of<P>(near, math, part, chunk), chunk);
       } else {
-        sync_row();  // the slots are free for the next row
+        step(chunk_of<P>(kept, math, part, chunk), chunk);
       }
-    });
-    math.prepare<LEVELS>(r, held);
-    const auto late = [&] {
-      if constexpr (AHEAD == 2) return early;
-      else return written();
-    }();
-    pass<LEVELS>(turn, slice.dropped, slice.turns(), slice.turns(), slice, late, math, part, stages, shared, [&](auto const& x, int chunk) {
-      if constexpr (SINKS > 0) {
-        each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
-      }
-    });
-    if (part.tid == 0 && rank == 0) math.finish(r, held);
-    turn.skip(slice.turns());
+    }
   }
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK + 32, BESIDE) cutegen_b555977fb1914609(
-    float* t0, float* t1, int64_t a0, int64_t /* a1 */, uint2* w0, uint32_t* w1) {
-  [[maybe_unused]] constexpr int64_t a1 = 131072;
-  extern __shared__ __align__(128) unsigned char stages[];  // [STAGES, kept streams, CHUNK]
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_0aad55f64c199bf3(
+    bf16* t0, bf16* t1, bf16* t2, bf16* t3, int64_t a0, int64_t /* a1 */, float s0) {
+  [[maybe_unused]] constexpr int64_t a1 = 4096;
+  extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
   __shared__ Shared shared;
-  const int64_t rows = a0, columns = a1;
-  const int blocks = int((columns + int64_t(SLICE_CHUNKS) * CHUNK - 1) / (int64_t(SLICE_CHUNKS) * CHUNK));
-  const Math math{t0, t1, a0};
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < STAGES; ++i) {
-      initialize_barrier(shared.full[i], 1);
-      initialize_barrier(shared.empty[i], ALL_ARRIVE ? BLOCK : WARPS);
+  const int q = int(threadIdx.x) / THREADS, rank = CLUSTER > 1 ? int(block_rank_in_cluster()) : 0;
+  const int64_t row = int64_t(blockIdx.x) / CLUSTER * ROWS + q, rows = a0;
+  const bool live = ROWS == 1 || row < rows;
+  const Part part = part_of(int(threadIdx.x) % THREADS, live ? a1 : 0, CLUSTER, rank);
+  Math math{t0, t1, t2, t3, a0, s0};
+  math.seat(live ? row : 0);
+  if constexpr (PDL) after_the_last_kernel();
+
+  if constexpr (CLUSTER > 1) cluster_arrive_relaxed();
+  if constexpr (ROW == Row::SHARED) {
+    if (threadIdx.x == 0) {
+      for (int i = 0; int64_t(i) * CHUNK < part.length; ++i) initialize_barrier(shared.full[i], 1);
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+        copy_chunk(math, part, chunk, stages + chunk * stage_bytes<STREAMS>(), shared.full[chunk],
+                   l2_policy<Again::UNKNOWN>());
+      }
     }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    __syncthreads();
   }
-  __syncthreads();
-  if (threadIdx.x < BLOCK) {
-    consume(math, rows, columns, blocks, stages, shared, w0, w1);
-  } else if (threadIdx.x == BLOCK) {
-    produce(math, rows, columns, blocks, stages, shared);
+  const auto kept = [&] {
+    if constexpr (ROW == Row::REGISTERS) return load<KeptStreams>(math, part, 0);
+    else return Int<0>{};
+  }();
+  if constexpr (CLUSTER > 1) cluster_wait();
+
+  Statistics r = no_statistics();
+  Held held;
+  if constexpr (ONLINE) {
+    Online online;
+    math.prepare<0>(r, held);
+    pass<BOTH>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      see(online, x, math, part, chunk, a1, held);
+    });
+    join_online(r, online, math, part, 1.0f, shared.slots, rank);
   }
+  [[maybe_unused]] float resumed[UNROLL][VEC];
+  for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
+    constexpr int P = p;
+    Statistics sums = no_statistics();
+    math.prepare<P>(r, held);
+    pass<P>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        accumulate<P>(sums, v, col, math, r, held);
+        if constexpr (RESUMES && P == LEVELS - 1) {
+          CUTE_UNROLL
+          for (int e = 0; e < VEC; ++e) resumed[u][e] = math.resumed(values<P>(v, e), r, held, col + e);
+        }
+      });
+    });
+    join_row<P>(r, sums, part, shared.slots, q, rank);
+  });
+  math.prepare<LEVELS>(r, held);
+  if constexpr (SINKS > 0) {
+    pass<LEVELS>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        if constexpr (RESUMES) {
+          const auto outputs = [&](int e) { return math.resume(resumed[u][e], values<LEVELS>(v, e), r, held, col + e); };
+          write_by(outputs, col, math);
+        } else {
+          write(v, col, math, r, held);
+        }
+      });
+    });
+  }
+  if (part.tid == 0 && rank == 0 && live) math.finish(r, held);
 }

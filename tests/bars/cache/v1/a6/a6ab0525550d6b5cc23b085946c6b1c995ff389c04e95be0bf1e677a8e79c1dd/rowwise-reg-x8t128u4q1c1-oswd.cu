@@ -1,13 +1,11 @@
-// rowwise-split-x4t512u4p32768m264: t3[v0:a0, v1:a1] = add(mul(mul(sub(t0[v0:a0, v1:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), rsqrt(add(div(sum(v2:a1, mul(sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))))), len(a1)), 1e-5))), t1[v1:a1]), t2[v1:a1])
+// rowwise-reg-x8t128u4q1c1-oswd: t3[v0:a0, v1:a1] = add(mul(mul(sub(t0[v0:a0, v1:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), rsqrt(add(div(sum(v2:a1, mul(sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))))), len(a1)), 1e-5))), t1[v1:a1]), t2[v1:a1])
 //
-// Idea: rows so long and so few that one needs many blocks, and no chip holds them: each level of reductions is a launch
-// that leaves one partial result a block in the workspace, which every block of the next launch joins in one order. The
-// last launch writes. Where MERGES holds (softmax, variances) a block does both levels of its part, and what it got wrong
-// for want of the others is put right as the parts are joined. Where all rows share a stream (a norm's weights), blocks that
-// begin together have the same part of different rows, so that it comes from HBM once; and the last launch begins with
-// the parts that the one before it ended with, which may still be in L2.
-// Bound: HBM, the row read once a level (once in all where MERGES holds) and once more if anything is written along it,
-// and 1.3 us a launch.
+// Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
+// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs (GLOBAL: it is read
+// again, for rows of any length). Every thread joins the same partial results in the same order. Where ONLINE holds one
+// pass is for both levels, and all of it runs while the row comes.
+// Bound: HBM, each byte moved once (GLOBAL: once a pass, from L2 while the rows in flight fit there), plus 1.3 us to
+// launch. A cluster costs its barriers: one at the start and one a level.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -188,7 +186,8 @@ CG_DEVICE void after_the_last_kernel() {
 
 // ---------------------------------------------------------------- copies
 
-// One access of S bytes, past L1: for data that is used once.
+// One access of S bytes, past L1: for data that is used once. Not `.nc`, which says that nobody writes there while the
+// kernel runs: its loads would be moved ahead of the wait for the kernel that writes it.
 template <class S>
 struct LoadOnce {
   using SRegisters = S const[1];
@@ -196,15 +195,15 @@ struct LoadOnce {
   __device__ static void copy(S const& src, S& dst) {
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
     }
   }
 };
@@ -488,29 +487,26 @@ enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its p
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
 
-constexpr Row ROW = Row::GLOBAL;
-constexpr int VEC = 4;
-constexpr int THREADS = 512;
+constexpr Row ROW = Row::REGISTERS;
+constexpr int VEC = 8;
+constexpr int THREADS = 128;
 constexpr int UNROLL = 4;
 constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 4;
+constexpr int SLICE_UNIT = 8;
 constexpr int STAGES = 1;
 constexpr Load LOAD = Load::ONCE;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
-constexpr bool EARLY = false;
+constexpr bool EARLY = true;
 constexpr bool WHOLE = true;
 constexpr bool HAS_PRODUCER = false;
 constexpr bool IN_L2 = false;
-[[maybe_unused]] constexpr bool PDL = false;
-constexpr int64_t PART = 32768;
-constexpr int PARTS_MAX = 264;
-constexpr bool BY_PART = true;
+[[maybe_unused]] constexpr bool PDL = true;
 
 // ---------------------------------------------------------------- the math
 
-using Streams = tuple<float, float, float>;
-using Sinks = tuple<float>;
+using Streams = tuple<bf16, bf16, bf16>;
+using Sinks = tuple<bf16>;
 using Ops = tuple<Sum, Sum>;
 using Folds = tuple<>;                   // over all rows
 constexpr int LEVELS = 2;
@@ -538,12 +534,12 @@ struct Held {
 
 // r holds the statistics so far, v the values of the streams at column j.
 struct Math {
-  float* t0;
-  float* t1;
-  float* t2;
-  float* t3;
+  bf16* t0;
+  bf16* t1;
+  bf16* t2;
+  bf16* t3;
   int64_t a0;
-  static constexpr int64_t a1 = 4194304;
+  static constexpr int64_t a1 = 4096;
   int64_t v0;
 
   CG_DEVICE void seat([[maybe_unused]] int64_t row) {
@@ -811,15 +807,15 @@ struct LoadAgain {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
                    : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
                    : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
     }
   }
@@ -1179,109 +1175,103 @@ CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math
 
 namespace {
 
-// Blocks of a row.
-CG_DEVICE int parts_of(int64_t columns) {
-  const int64_t wanted = (columns + PART - 1) / PART;
-  return int(wanted < PARTS_MAX ? wanted : PARTS_MAX);
-}
-
-// What block number `block` has in a launch of `blocks`.
-struct Seat {
-  int64_t row;
-  int rank;
+struct Shared {
+  Slots slots;
+  alignas(8) uint64_t full[STAGES];
 };
-CG_DEVICE Seat seat_of(int64_t block, int64_t blocks, int parts) {
-  const int64_t rows = blocks / parts;
-  if constexpr (BY_PART) return {block % rows, int(block / rows)};
-  else return {block / parts, int(block % parts)};
-}
 
-// Statistics of the levels before P, of one row.
-template <int P>
-CG_DEVICE void join_before(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  if constexpr (MERGES && P == LEVELS) join_merged(r, math, partial, parts, columns);
-  else for_each(make_int_sequence<P>{}, [&](auto p) { join_parts<p>(r, partial, parts); });
-}
+// In registers what the last level had of each element is held for the outputs, in place of the row itself.
+constexpr bool RESUMES = RESUMABLE && ROW == Row::REGISTERS;
 
-template <int P>
-CG_DEVICE void reduce_part(Statistics& sums, Math const& math, Part const& part, Statistics const& r, Held const& held) {
-  for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
-    each_of<P>(chunk_of<P>(Int<0>{}, math, part, chunk), part, chunk, [&](auto const& v, int64_t col, int) {
-      accumulate<P>(sums, v, col, math, r, held);
-    });
-  }
-}
-
-template <int P>
-CG_DEVICE void reduce(Math math, int64_t columns, uint2* partial) {
-  __shared__ Slots slots;
-  const int parts = parts_of(columns);
-  const auto [row, rank] = seat_of(blockIdx.x, gridDim.x, parts);
-  const Part part = part_of(threadIdx.x, columns, parts, rank);
-  math.seat(row);
-  partial += row * parts * STATS;
-  Statistics r = no_statistics(), sums = no_statistics();
-  Held held;
-  join_before<P>(r, math, partial, parts, columns);
-  for_each(make_int_sequence<P + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
-  reduce_part<P>(sums, math, part, r, held);
-  join_row<P>(r, sums, part, slots, 0, 0);
-  if (part.tid == 0) store_part<P>(r, partial, parts, rank);
-}
-
-// Both levels of a part by itself, in one pass over it.
-CG_DEVICE void reduce_both(Math math, int64_t columns, uint2* partial) {
-  __shared__ Slots slots;
-  const int parts = parts_of(columns);
-  const auto [row, rank] = seat_of(blockIdx.x, gridDim.x, parts);
-  const Part part = part_of(threadIdx.x, columns, parts, rank);
-  math.seat(row);
-  partial += row * parts * STATS;
-  Statistics r = no_statistics();
-  Held held;
-  Online online;
-  math.prepare<0>(r, held);
-  for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
-    see(online, chunk_of<BOTH>(Int<0>{}, math, part, chunk), math, part, chunk, columns, held);
-  }
-  join_online(r, online, math, part, share_of(columns, part), slots, 0);
-  if (part.tid == 0) {
-    store_part<0>(r, partial, parts, rank);
-    store_part<1>(r, partial, parts, rank);
-  }
-}
-
-// Blocks of a row here are one where nothing is written along it.
-CG_DEVICE void finish(Math math, int64_t columns, uint2* partial) {
-  const int parts = parts_of(columns), blocks = SINKS > 0 ? parts : 1;
-  const auto [row, rank] = seat_of(gridDim.x - 1 - blockIdx.x, gridDim.x, blocks);
-  const Part part = part_of(threadIdx.x, columns, parts, rank);
-  math.seat(row);
-  partial += row * parts * STATS;
-  Statistics r = no_statistics();
-  Held held;
-  join_before<LEVELS>(r, math, partial, parts, columns);
-  for_each(make_int_sequence<LEVELS + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
-  if constexpr (SINKS > 0) {
+// step(x, chunk) for every chunk of the row, x what the thread has of it.
+template <int P, class Kept, class Step>
+CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsigned char* stages, Shared& shared, Step const& step) {
+  if constexpr (ROW == Row::REGISTERS) {
+    step(chunk_of<P>(kept, math, part, 0), 0);
+  } else {
     for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
-      each_of<LEVELS>(chunk_of<LEVELS>(Int<0>{}, math, part, chunk), part, chunk, [&](auto const& v, int64_t col, int) {
-        write(v, col, math, r, held);
-      });
+      if constexpr (ROW == Row::SHARED) {
+        wait_barrier(shared.full[chunk], 0);
+        const auto near = load_stage<P>(part, chunk, stages + chunk * stage_bytes<STREAMS>());
+        step(chunk_of<P>(near, math, part, chunk), chunk);
+      } else {
+        step(chunk_of<P>(kept, math, part, chunk), chunk);
+      }
     }
   }
-  if (part.tid == 0 && rank == 0) math.finish(r, held);
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_7ff3c4c070782eb1_0(
-    float* t0, float* t1, float* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
-  [[maybe_unused]] constexpr int64_t a1 = 4194304;
-  reduce_both(Math{t0, t1, t2, t3, a0}, a1, w0);
-}
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_7ff3c4c070782eb1_1(
-    float* t0, float* t1, float* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
-  [[maybe_unused]] constexpr int64_t a1 = 4194304;
-  finish(Math{t0, t1, t2, t3, a0}, a1, w0);
-}
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_9c03b9a590ec07b6(
+    bf16* t0, bf16* t1, bf16* t2, bf16* t3, int64_t a0, int64_t /* a1 */) {
+  [[maybe_unused]] constexpr int64_t a1 = 4096;
+  extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
+  __shared__ Shared shared;
+  const int q = int(threadIdx.x) / THREADS, rank = CLUSTER > 1 ? int(block_rank_in_cluster()) : 0;
+  const int64_t row = int64_t(blockIdx.x) / CLUSTER * ROWS + q, rows = a0;
+  const bool live = ROWS == 1 || row < rows;
+  const Part part = part_of(int(threadIdx.x) % THREADS, live ? a1 : 0, CLUSTER, rank);
+  Math math{t0, t1, t2, t3, a0};
+  math.seat(live ? row : 0);
+  if constexpr (PDL) after_the_last_kernel();
 
+  if constexpr (CLUSTER > 1) cluster_arrive_relaxed();
+  if constexpr (ROW == Row::SHARED) {
+    if (threadIdx.x == 0) {
+      for (int i = 0; int64_t(i) * CHUNK < part.length; ++i) initialize_barrier(shared.full[i], 1);
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+        copy_chunk(math, part, chunk, stages + chunk * stage_bytes<STREAMS>(), shared.full[chunk],
+                   l2_policy<Again::UNKNOWN>());
+      }
+    }
+    __syncthreads();
+  }
+  const auto kept = [&] {
+    if constexpr (ROW == Row::REGISTERS) return load<KeptStreams>(math, part, 0);
+    else return Int<0>{};
+  }();
+  if constexpr (CLUSTER > 1) cluster_wait();
+
+  Statistics r = no_statistics();
+  Held held;
+  if constexpr (ONLINE) {
+    Online online;
+    math.prepare<0>(r, held);
+    pass<BOTH>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      see(online, x, math, part, chunk, a1, held);
+    });
+    join_online(r, online, math, part, 1.0f, shared.slots, rank);
+  }
+  [[maybe_unused]] float resumed[UNROLL][VEC];
+  for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
+    constexpr int P = p;
+    Statistics sums = no_statistics();
+    math.prepare<P>(r, held);
+    pass<P>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        accumulate<P>(sums, v, col, math, r, held);
+        if constexpr (RESUMES && P == LEVELS - 1) {
+          CUTE_UNROLL
+          for (int e = 0; e < VEC; ++e) resumed[u][e] = math.resumed(values<P>(v, e), r, held, col + e);
+        }
+      });
+    });
+    join_row<P>(r, sums, part, shared.slots, q, rank);
+  });
+  math.prepare<LEVELS>(r, held);
+  if constexpr (SINKS > 0) {
+    pass<LEVELS>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        if constexpr (RESUMES) {
+          const auto outputs = [&](int e) { return math.resume(resumed[u][e], values<LEVELS>(v, e), r, held, col + e); };
+          write_by(outputs, col, math);
+        } else {
+          write(v, col, math, r, held);
+        }
+      });
+    });
+  }
+  if (part.tid == 0 && rank == 0 && live) math.finish(r, held);
+}
