@@ -115,12 +115,23 @@ fn check(plan: &Plan, candidate: &Candidate, artifact: &Artifact) {
     }
 }
 
+/// Registers of a thread that a kernel must begin with whose warpgroups hand some over: all that its blocks have room for.
+fn launched(source: &str, threads: u32) -> Option<u32> {
+    let beside =
+        source.lines().find_map(|line| line.strip_prefix("constexpr int BESIDE = ")?.strip_suffix(';'));
+    let beside: u32 = beside.filter(|_| source.contains("setmaxnreg"))?.parse().expect("a number");
+    Some(REGISTERS / beside / threads / 8 * 8)
+}
+
 fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &KernelInfo) {
     let name = format!("{} {}", plan.spec.name, candidate.name);
     assert!(kernel.stack_bytes.is_some_and(|bytes| bytes <= SCALARS), "{name}: fragments in local memory");
     let threads = step.block[0].eval_axes(&[]).expect("a constant") as u32;
     let registers = kernel.registers.expect("a cubin says it").next_multiple_of(8);
     assert!(threads * registers <= REGISTERS, "{name}: {threads} threads of {registers} registers");
+    if let Some(launched) = launched(&candidate.source, threads) {
+        assert_eq!(registers, launched, "{name}: those that compute wait for registers that nobody has");
+    }
     let pointers =
         step.args.iter().filter(|arg| matches!(arg, Arg::Ptr(_) | Arg::Axis(_) | Arg::Workspace(_)));
     assert_eq!(kernel.params.len(), step.args.len(), "{name}");

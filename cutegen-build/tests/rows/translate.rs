@@ -19,6 +19,7 @@ const NAMES: &[(&str, &str)] = &[
     ("__shared__ Slots slots;", "Slots& slots = *emu_shared<Slots>();"),
     ("__shared__ FoldSlots slots;", "FoldSlots& slots = *emu_shared<FoldSlots>();"),
     ("const uint32_t to = set_block_rank(cast_smem_ptr_to_uint(at), uint32_t(block));\n", "\n"),
+    ("asm volatile(\"\" ::: \"memory\");", ""),
     ("__syncthreads()", "emu_syncthreads()"),
     ("__syncwarp()", "emu_syncwarp()"),
     ("cluster_arrive_relaxed()", "(void)0"),
