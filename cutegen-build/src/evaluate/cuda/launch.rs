@@ -223,14 +223,28 @@ impl Launch {
 
     /// Puts the launch into the session's stream, which may be capturing.
     pub(crate) fn go(&self, session: &Session) -> Result<(), Stop> {
+        self.go_behind(session, |launch| launch())
+    }
+
+    /// The same, where `behind` launches each kernel that may start while what is before it runs.
+    pub(crate) fn go_behind(
+        &self,
+        session: &Session,
+        behind: impl Fn(&dyn Fn() -> Result<(), Stop>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         for (at, bytes) in &self.zeroed {
             // SAFETY: a workspace part inside a live allocation, used by this stream alone.
             unsafe { launch::memset_d8_async(*at, 0, *bytes, session.stream) }
                 .map_err(candidate("clearing its workspace"))
                 .map_err(|stop| session.lose(stop))?;
         }
-        for call in &self.calls {
-            call.go(session)?;
+        for (number, call) in self.calls.iter().enumerate() {
+            // what clears is no kernel: all of it ends first
+            let follows_a_kernel = number > 0 || self.zeroed.is_empty();
+            match call.config.pdl && follows_a_kernel {
+                true => behind(&|| call.go(session))?,
+                false => call.go(session)?,
+            }
         }
         Ok(())
     }

@@ -248,10 +248,18 @@ extern "C" __global__ void cutegen_moments(u32 type, const u8* found, const doub
 }
 
 // Lets the kernel behind it start at once, and only later writes what that one reads: 16 bytes at a time, from where they
-// were saved. One that does not wait for it sees what was there before.
-extern "C" __global__ void __launch_bounds__(256) cutegen_late(ulonglong2* to, const ulonglong2* from, u64 words, u64 nanoseconds) {
+// were saved, so many nanoseconds after the host has said that it launched that one (`turns[0]`). One that does not wait
+// sees what was there before. If the host says nothing for too long, `turns[1]` says so.
+extern "C" __global__ void __launch_bounds__(256) cutegen_late(ulonglong2* to, const ulonglong2* from, u64 words, u64 nanoseconds,
+                                                               u64 patience, volatile u64* turns, u64 turn) {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   u64 began, now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
+  if (threadIdx.x == 0) {
+    do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)); while (turns[0] < turn && now - began < patience);
+    if (now - began >= patience) turns[1] = turn;
+  }
+  __syncthreads();
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
   do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)); while (now - began < nanoseconds);
   for (EACH(i, words)) to[i] = from[i];

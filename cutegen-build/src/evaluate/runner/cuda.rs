@@ -5,6 +5,7 @@ mod blocks;
 pub mod cublaslt;
 mod globals;
 mod graph;
+mod late;
 mod own;
 mod vendor;
 
@@ -26,6 +27,7 @@ use crate::evaluate::protocol::{
 };
 use blocks::Bench;
 use globals::Globals;
+use late::Late;
 use own::Own;
 use vendor::{Once, Vendor};
 
@@ -133,17 +135,17 @@ impl Cuda {
         let scramble = self.own.as_ref().filter(|_| run.scramble);
         let globals = self.module(variant)?.globals.as_ref().filter(|_| run.watch_globals);
         let before = globals.map(|globals| globals.read()).transpose()?.unwrap_or_default();
-        let overlaps = variant.contract.steps.first().is_some_and(|step| step.pdl);
-        let late = self.own.as_ref().filter(|_| run.late && overlaps);
-        for (launch, tensors) in launches.iter().zip(&program.slots) {
-            let spoilt = late.map(|own| own.spoil(&self.arena, tensors)).transpose()?.flatten();
+        let late = self.own.as_ref().filter(|_| run.late).map(|own| &own.late);
+        for (slot, launch) in launches.iter().enumerate() {
             scramble.map_or(Ok(()), Own::scramble)?;
-            if let (Some(own), Some(spoilt)) = (late, spoilt) {
-                own.restore_late(&self.arena, &spoilt)?;
-            }
-            launch.go(&self.session)?;
+            let held = program.slots[slot].iter().copied().chain([program.workspace(slot)]);
+            launch.go_behind(&self.session, |launch| match late {
+                Some(late) => late.before(&self.arena, held.clone(), launch),
+                None => launch(),
+            })?;
         }
         self.session.wait()?;
+        late.map_or(Ok(()), Late::was_in_time)?;
         let changed_global = globals.map(|globals| globals.changed(&before)).transpose()?.flatten();
         Ok(Done { changed_global, library: None })
     }

@@ -109,6 +109,17 @@ const SOME: &str = "extern \"C\" __global__ void candidate(const T* x, const T* 
   if (i < m * n) y[i] = one(x[i], g[i]);
 }
 ";
+/// Two steps; the second should wait for the first, and every other block of it does.
+const SOME_LATER: &str = "extern \"C\" __global__ void candidate(const T* x, const T* g, T* work, I m, I n) {
+  const I i = INDEX;
+  if (i < m * n) work[i] = one(x[i], g[i]);
+}
+extern \"C\" __global__ void candidate_copy(const T* work, T* y, I m, I n) {
+  const I i = INDEX;
+  if (blockIdx.x % 2 == 0) asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");
+  if (i < m * n) y[i] = work[i];
+}
+";
 const EACH: Launch = Launch::flat("ceil_div(a0 * a1, 256)", "t0 t1 t2 a0 a1");
 const WITHIN: &[Launch] = &[EACH];
 const OVERLAPPING: &[Launch] = &[EACH.with("pdl = true")];
@@ -142,6 +153,10 @@ pub(super) const ROWS: &[Row] = &[
     over("does not wait for the kernel before it", "C4", OVERLAPPING),
     Row::new(("some of its blocks do not wait for the kernel before it", "C4"), &SILU, "", Values)
         .whole(SOME, OVERLAPPING)
+        .caught(Caught::Incorrect(Poison), Off::Check(Check::Late)),
+    Row::new(("some blocks of its second kernel do not wait for the first", "C4"), &SILU, "", Values)
+        .working(&[("2 * a0 * a1", "undefined")], "", EARLY_STEPS)
+        .whole(SOME_LATER, EARLY_STEPS)
         .caught(Caught::Incorrect(Poison), Off::Check(Check::Late)),
     Row::new(("waits for blocks that have no room", "S7"), &SUM, "", Values)
         .working(&[("4", "zeroed")], "", &[BARRIER_STEP])
