@@ -27,6 +27,7 @@ use crate::plan::family::Rows;
 const ROWS: &str = include_str!("rows.cuh.in");
 const BLOCK: &str = include_str!("block.cuh.in");
 const ONLINE: &str = include_str!("online.cuh.in");
+const PARTIALS: &str = include_str!("partials.cuh.in");
 const ACROSS: &str = include_str!("across.cuh.in");
 
 /// Bytes of shared memory for rows; the rest of a multiprocessor's 227 KB is for statistics and barriers.
@@ -97,6 +98,7 @@ fn source(plan: &Plan, code: &Code, point: &Point, fold: &fold::Text) -> String 
         ("ROWS", &rows),
         ("BLOCK", BLOCK),
         ("ONLINE", ONLINE),
+        ("PARTIALS", PARTIALS),
         ("ACROSS", ACROSS),
         ("FOLD", fold.parameter),
         ("PARAMS", &code.params),
