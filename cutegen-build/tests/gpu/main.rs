@@ -24,6 +24,7 @@ mod scan;
 mod sharing;
 mod specs;
 mod speed;
+mod table;
 mod template;
 
 use std::process::ExitCode;

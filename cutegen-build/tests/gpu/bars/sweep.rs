@@ -9,9 +9,9 @@ use cutegen_build::generate::{self, Feedback, Generator as _};
 use cutegen_build::refine;
 
 use super::budget::Budget;
+use super::keep;
 use super::search::Subject;
-use super::{copies, keep};
-use crate::{fixtures, specs};
+use crate::{fixtures, specs, table};
 
 /// Of each family of templates some, with rows short and long, one and several streams. The forecast's constants were chosen
 /// by timings of all but two: `softmax_temperature` and `l2_norm`.
@@ -53,7 +53,7 @@ pub(super) fn points_are_timed() {
     let mut plans = specs::plans(false);
     plans.retain(|plan| KERNELS.contains(&plan.spec.name.as_str()));
     if budget.names_some() {
-        plans.extend(copies::table());
+        plans.extend(table::plans());
     }
     for plan in budget.chosen(plans) {
         if !budget.has_time() {

@@ -15,12 +15,10 @@ use cutegen_runtime::cuda::{CudaContext, Device, LaunchConfig};
 
 use super::budget::Budget;
 use super::{keep, median};
-use crate::fixtures;
+use crate::{fixtures, table};
 use kernels::{ALL, Kernel, Streams};
 use race::{Action, Memory, Module, Program, Track};
 use subject::{Cell, Parts};
-
-pub(super) use subject::plans as table;
 
 /// Less traffic is not what this bar is about.
 const BYTES_LEAST: f64 = 128e6;
@@ -64,7 +62,7 @@ pub(crate) fn copies_compile() {
         }
     }
     // each cell of the table has streams that there are copies for
-    for plan in subject::plans() {
+    for plan in table::plans() {
         for cell in subject::cells(&plan) {
             let parts = cell.parts();
             assert!(
@@ -220,9 +218,9 @@ pub(super) fn kernels_are_as_fast_as_copies() {
     context.bind_to_thread().expect("its context");
     let stand = Stand::new(&context);
     let (mut rows, mut left) = (Vec::new(), Vec::new());
-    let plans = budget.chosen(subject::plans());
+    let plans = budget.chosen(table::plans());
     for plan in &plans {
-        let entry = subject::entry(plan);
+        let entry = table::entry(plan);
         for cell in subject::cells(plan).iter().filter(|cell| cell.traffic() >= BYTES_LEAST) {
             match subject::chosen(&entry, cell) {
                 Some(variant) if budget.has_time() => {

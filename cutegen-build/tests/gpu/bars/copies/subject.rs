@@ -1,12 +1,10 @@
-//! Kernels of the bar table as they are locked: `CUTEGEN_BARS` names the folder of `specs/` and `cache/`, else it is
-//! `tests/bars` of this checkout.
+//! Kernels of the bar table as they are locked: their shapes, and the programs that the runtime would launch.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use cutegen_build::evaluate::cuda::resolve::{Bindings, DeviceFacts, resolve};
 use cutegen_build::plan::{Plan, cost::cost};
-use cutegen_build::store::{Entry, Store};
+use cutegen_build::store::Entry;
 use cutegen_runtime::cuda::{CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::Initial;
 use cutegen_spec::record::Kind;
@@ -14,29 +12,6 @@ use cutegen_spec::tensor::Role;
 
 use super::kernels::Streams;
 use super::race::{Action, Memory, Module, Program};
-use crate::specs;
-
-/// The folder of specs and cache.
-fn folder() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/bars");
-    std::env::var_os("CUTEGEN_BARS").map_or(here, PathBuf::from)
-}
-
-/// All kernels of the table.
-pub(in super::super) fn plans() -> Vec<Plan> {
-    let files = walkdir::WalkDir::new(folder().join("specs")).sort_by_file_name().into_iter();
-    let paths = files.map(|entry| entry.expect("readable").into_path());
-    let texts = paths
-        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
-        .map(|path| std::fs::read_to_string(path).expect("readable"));
-    texts.flat_map(|text| specs::read(&text)).map(|spec| specs::plan(&spec)).collect()
-}
-
-/// What is locked for a plan.
-pub(super) fn entry(plan: &Plan) -> Entry {
-    let found = Store::new(folder().join("cache")).get(&plan.key).hit();
-    found.unwrap_or_else(|| panic!("{}: nothing is locked", plan.title()))
-}
 
 /// One shape of a kernel, by bytes of its tensors.
 pub(super) struct Cell<'a> {
