@@ -12,9 +12,11 @@
 #include <map>
 #include <mutex>
 #include <pthread.h>
+#include <signal.h>
 #include <string>
 #include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -223,9 +225,27 @@ struct EmuArgument {
   operator float() const { return real; }
 };
 
-// A buffer from a file, on 16 bytes, with guards that keep their bytes; right behind them lies what nobody may touch, so
-// that who reads there crashes.
+// Pages that nobody may touch: who does dies, having said why.
 static const size_t EMU_GUARD = 256, EMU_PAGE = 4096;
+static std::vector<unsigned char*> emu_forbidden;
+static void emu_faulted(int, siginfo_t* info, void*) {
+  const auto at = static_cast<unsigned char*>(info->si_addr);
+  static const char said[] = "an access behind a buffer\n";
+  bool is_forbidden = false;
+  for (unsigned char* page : emu_forbidden) is_forbidden |= at >= page && at < page + EMU_PAGE;
+  if (is_forbidden) (void)!write(STDERR_FILENO, said, sizeof said - 1);
+  signal(SIGSEGV, SIG_DFL);  // the access is tried again
+}
+static void emu_forbid(unsigned char* page) {
+  if (mprotect(page, EMU_PAGE, PROT_NONE) != 0) emu_fail("a page cannot be guarded");
+  emu_forbidden.push_back(page);
+  struct sigaction action = {};
+  action.sa_sigaction = emu_faulted;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, nullptr);
+}
+
+// A buffer from a file, on 16 bytes, with guards that keep their bytes; a forbidden page begins right behind them.
 static EmuArgument emu_buffer(std::string const& path) {
   FILE* file = fopen(path.c_str(), "rb");
   if (!file) emu_fail("a buffer is missing");
@@ -237,7 +257,7 @@ static EmuArgument emu_buffer(std::string const& path) {
   EmuArgument a;
   a.end = static_cast<unsigned char*>(all) + pages;
   memset(all, 0xa7, pages);
-  mprotect(a.end, EMU_PAGE, PROT_NONE);
+  emu_forbid(a.end);
   a.at = reinterpret_cast<unsigned char*>(uintptr_t(a.end - size) & ~uintptr_t(15));
   if (fread(a.at, 1, size, file) != size) emu_fail("a buffer is cut off");
   fclose(file);

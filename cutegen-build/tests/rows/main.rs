@@ -2,7 +2,9 @@
 //! short, odd and long rows, is held against the reference and its bound by the gate's own comparison. What this does
 //! not show: hardware arithmetic, weak memory order, speed. Needs c++ and the toolchain's headers, and is skipped
 //! without; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure. `CUTEGEN_ROWS=WORD` runs the cases whose names hold it.
+//! Every program is a process of its own, so that one which crashes is a failed test.
 
+mod beside;
 mod build;
 #[path = "../objects/mod.rs"]
 mod objects;
@@ -174,16 +176,12 @@ fn main() -> std::process::ExitCode {
         build::precompile(&first, folder.path(), &headers);
     }
     let (queue, wrong) = (Mutex::new(CASES.iter().filter(named)), Mutex::new(0));
-    let divisions = ["1", "2"].into_iter().filter(|_| "divisor".contains(&only));
-    let (mut divided, mut passed) = (0, 0);
-    for roundings in divisions {
-        divided += 1;
-        let found = division(&plans, folder.path(), &headers, roundings);
-        passed += usize::from(found.is_ok());
-        println!(
-            "test divisor, {roundings} roundings ... {}",
-            found.err().unwrap_or_else(|| "ok".to_owned())
-        );
+    let beside = beside::CHECKS.iter().filter(|(name, _)| name.contains(&only));
+    let (mut checked, mut refuted) = (0, 0);
+    for (name, check) in beside {
+        let found = check(&plans, folder.path(), &headers);
+        (checked, refuted) = (checked + 1, refuted + usize::from(found.is_err()));
+        println!("test {name} ... {}", found.err().map_or("ok".to_owned(), |why| format!("FAILED: {why}")));
     }
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -195,7 +193,7 @@ fn main() -> std::process::ExitCode {
             });
         }
     });
-    let (wrong, chosen) = (wrong.into_inner().expect("not poisoned") + divided - passed, chosen + divided);
+    let (wrong, chosen) = (wrong.into_inner().expect("not poisoned") + refuted, chosen + checked);
     let verdict = if wrong == 0 { "ok" } else { "FAILED" };
     println!("\ntest result: {verdict}. {} passed; {wrong} failed; 0 ignored", chosen - wrong);
     u8::from(wrong > 0).into()
@@ -238,21 +236,6 @@ fn run(
         }
     }
     Ok(share)
-}
-
-/// What a row divides by, over all exponents: as it is, and as short as outputs of few bits allow.
-fn division(plans: &[Plan], folder: &Path, headers: &[PathBuf], roundings: &str) -> Result<(), String> {
-    let (_, candidate) = proposed("any_softmax", "reg-x1t128u16q1c1-osd", plans)?;
-    let (as_it_is, short) = ("NARROW_QUOTIENT = false", "NARROW_QUOTIENT = true");
-    assert!(candidate.source.contains(as_it_is), "a softmax of f32 is not short");
-    let source = candidate.source.replace(as_it_is, if roundings == "1" { as_it_is } else { short });
-    let folder = folder.join(format!("divisor-{roundings}"));
-    std::fs::create_dir(&folder).expect("a folder of its own");
-    let text = translate::translate(&source);
-    let program = format!("{text}\nconst double ROUNDINGS = {roundings};\n{}", include_str!("division.cpp"));
-    build::compile(&program, &folder, headers)?;
-    let ran = Command::new(folder.join("kernel")).output().expect("it starts");
-    if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
 }
 
 fn proposed<'a>(kernel: &str, name: &str, plans: &'a [Plan]) -> Result<(&'a Plan, Candidate), String> {
