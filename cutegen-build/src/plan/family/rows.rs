@@ -99,6 +99,22 @@ impl Rows {
     pub fn stream(&self, tensor: usize, index: &[Index]) -> Option<usize> {
         self.streams.iter().position(|s| s.tensor == tensor && s.index == index)
     }
+
+    /// Whether a level of reductions names a stream; behind them all, whether an output along the row does.
+    #[must_use]
+    pub fn uses(&self, level: usize, stream: usize) -> bool {
+        let bodies = self.reductions.iter().filter(|r| r.level == level).map(|r| &r.body);
+        let sinks = self.sinks.iter().filter(|_| level == self.levels()).map(|(_, value)| value);
+        let mut found = false;
+        for expr in bodies.chain(sinks) {
+            expr.visit(&mut |e| {
+                if let Expr::Load(Place::Tensor(t), index) = e {
+                    found |= self.stream(*t, index) == Some(stream);
+                }
+            });
+        }
+        found
+    }
 }
 
 /// The rows of a schedule, if it is nothing else.

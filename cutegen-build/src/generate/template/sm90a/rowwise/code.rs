@@ -110,7 +110,7 @@ impl Printer<'_> {
         let along = list(self.rows.streams.iter().map(|s| self.rows.is_of_the_row(s).to_string()).collect());
         let used: Vec<String> = (0..=self.rows.levels())
             .map(|level| {
-                let used = |s| self.uses(level, s).to_string();
+                let used = |s| self.rows.uses(level, s).to_string();
                 format!("{{{}}}", list((0..self.rows.streams.len()).map(used).collect()))
             })
             .collect();
@@ -127,20 +127,6 @@ impl Printer<'_> {
             self.rows.streams.len(),
             list(used)
         )
-    }
-
-    fn uses(&self, level: usize, stream: usize) -> bool {
-        let bodies = self.rows.reductions.iter().filter(|r| r.level == level).map(|r| &r.body);
-        let sinks = self.rows.sinks.iter().filter(|_| level == self.rows.levels()).map(|(_, value)| value);
-        let mut found = false;
-        for expr in bodies.chain(sinks) {
-            expr.visit(&mut |e| {
-                if let Expr::Load(Place::Tensor(t), index) = e {
-                    found |= self.rows.stream(*t, index) == Some(stream);
-                }
-            });
-        }
-        found
     }
 
     fn math(&mut self) -> String {

@@ -65,10 +65,19 @@ impl<'a> Layout<'a> {
         own.map(|s| self.dtype(s).bytes() as i64).collect()
     }
 
-    /// Bytes of an element of each stream that is the same for all rows, which only the sinks use.
+    /// Bytes of an element of each stream that is the same for all rows, whatever uses it: sinks, reductions, or both.
     pub(super) fn weights(&self) -> Vec<i64> {
-        let shared = self.rows.streams.iter().filter(|s| !self.rows.is_of_the_row(s));
-        shared.map(|s| self.dtype(s).bytes() as i64).collect()
+        self.shared(|_| true)
+    }
+
+    /// The same of those that sinks use.
+    pub(super) fn weights_of_sinks(&self) -> Vec<i64> {
+        self.shared(|stream| self.rows.uses(self.rows.levels(), stream))
+    }
+
+    fn shared(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<i64> {
+        let shared = self.rows.streams.iter().enumerate().filter(|(_, s)| !self.rows.is_of_the_row(s));
+        shared.filter(|(s, _)| is_wanted(*s)).map(|(_, access)| self.dtype(access).bytes() as i64).collect()
     }
 
     /// Whether some stream is the same for all rows.

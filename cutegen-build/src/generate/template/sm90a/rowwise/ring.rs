@@ -100,15 +100,15 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
     shapes.into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
 }
 
-/// The same with as many weights in registers as these have room for.
+/// The same with as many of the sinks' weights in registers as these have room for, beside what a pass loads ahead.
 fn weighing(layout: &Layout<'_>, shape: Shape) -> Option<Shape> {
     let of_chunk = |bytes: &[i64]| shape.unroll * shape.vec * bytes.iter().sum::<i64>() / 4;
-    let weights = of_chunk(&layout.weights());
+    let weights = of_chunk(&layout.weights_of_sinks());
     if weights == 0 || shape.held < shape.slice {
         return None;
     }
     let parts = if shape.is_whole(layout) { 0 } else { IN_PARTS };
-    let left = shape.registers() - AT_WORK - parts - of_chunk(&layout.kept()) - weights;
+    let left = shape.registers() - AT_WORK - parts - of_chunk(&layout.kept()) - of_chunk(&layout.weights());
     let chunks = (left / weights).min(shape.slice);
     (chunks > 0).then_some(Shape { weights: chunks, ..shape })
 }

@@ -161,3 +161,21 @@ fn what_no_template_streams_is_left_alone() {
         assert!(matches!(plan.family, Family::Rowwise { rows: None, .. }), "{kernel}: {:?}", plan.family);
     }
 }
+
+#[test]
+fn weights_that_only_reductions_use_stay_in_no_registers() {
+    let held = |math: &str| -> Vec<i64> {
+        let axes = "axes = { m = '1..=64', d = 131072 }";
+        let inputs = "inputs = { x = 'bf16[m, d]', w = 'bf16[d]', b = 'bf16[d]' }";
+        let kernel = format!("{axes}\n{inputs}\noutputs = {{ y = 'bf16[m, d]' }}\nmath = '''\n{math}\n'''");
+        let all = candidates(&plan(&kernel));
+        let held = all.iter().filter_map(|c| c.name.strip_prefix("rowwise-ring-x8t256u2k16n26w"));
+        held.map(|chunks| chunks.parse().expect("a number")).collect()
+    };
+    let none = held("s[m] = sum(d, abs(x[m, d] * w[d] + b[d]))\ny[m, d] = x[m, d] * s[m]");
+    let one = held("s[m] = sum(d, abs(x[m, d] * w[d]))\ny[m, d] = x[m, d] * s[m] + b[d]");
+    let both = held("s[m] = sum(d, abs(x[m, d]))\ny[m, d] = x[m, d] * s[m] * w[d] + b[d]");
+    assert!(none.is_empty(), "no output uses any: {none:?}");
+    assert_eq!((one.len(), both.len()), (1, 1));
+    assert!(one[0] > both[0], "chunks of one stream: {one:?}; of two: {both:?}");
+}
