@@ -34,7 +34,7 @@ pub enum Check {
     Scramble,
     /// Outputs hold plausible values of an earlier launch before some launches.
     Stale,
-    /// What may start while the kernel before it runs is launched behind one that writes its tensors late.
+    /// What may start while the kernel before it runs is launched behind one that writes tensors and workspace late.
     Late,
     /// Errors are on the average no larger than a trusted baseline's are, or than they may be.
     Rms,

@@ -40,7 +40,7 @@ pub(super) enum Before<'a, D: Desk> {
     Loaded,
     /// This poison.
     Poisoned(u8),
-    /// This poison, and a kernel before it that writes all tensors late, if the launch may overlap it.
+    /// This poison, and before each kernel that may start early one that writes tensors and workspace late.
     Late(u8),
     /// What an earlier launch left, an element further on: values that are plausible, and wrong where they lie.
     Stale(&'a D::Left),

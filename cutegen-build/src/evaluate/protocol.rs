@@ -39,7 +39,7 @@ pub struct Start {
     pub limits: Limits,
     /// The folder of candidates: all that a runner may read besides the libraries of the system and the driver.
     pub candidates: PathBuf,
-    /// The gate's own kernels, of which a CUDA runner launches the one that scrambles shared memory.
+    /// The gate's own kernels, of which a CUDA runner launches two: one scrambles shared memory, one writes late.
     pub kernels: Option<PathBuf>,
     /// Folders in which cuBLASLt may lie, where a job will ask for it: it is opened before the walls are raised.
     pub cublaslt: Option<Vec<PathBuf>>,
@@ -250,7 +250,7 @@ pub struct Run {
     pub scramble: bool,
     /// Compare the module's global memory before the first launch and after the last.
     pub watch_globals: bool,
-    /// Have what may start while the kernel before it runs do so, and write its tensors only then.
+    /// Have each kernel that may start while the one before it runs do so, and write tensors and workspace only then.
     pub late: bool,
 }
 

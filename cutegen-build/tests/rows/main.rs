@@ -44,6 +44,9 @@ const CASES: &[Case] = &[
     ("any_softmax", "ring-x4t256u2k13n26", &[(2, 64), (3, 65536), (5, 20000)]),
     ("any_softmax", "ring-x4t256u2k25n26", &[(5, 65536), (7, 51216)]),
     ("any_softmax", "ring-x4t512u2k32n13h8", &[(2, 64), (6, 65536), (1, 131_072), (5, 20000)]),
+    // over 32 parts of a row, and over 128
+    ("longer_softmax", "split-x4t256u4p8192m1024", &[(2, 300_000), (1, 1_100_000)]),
+    ("longer_argmax", "split-x4t256u4p8192m1024", &[(2, 300_000), (1, 1_100_000)]),
     ("bf16_softmax", "reg-x8t128u4q1c1-osd", &[(3, 8), (2, 1000), (2, 4096)]),
     ("bf16_softmax", "read-x8t256u4q1c1-osd", &[(1, 4096)]),
     ("f16_softmax", "reg-x8t128u4q1c1-osd", &[(3, 8), (2, 1000)]),
