@@ -282,3 +282,6 @@ pub(crate) struct Schema {
     #[arg(long)]
     pub(crate) cargo: bool,
 }
+
+#[cfg(test)]
+mod tests;

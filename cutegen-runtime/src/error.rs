@@ -436,8 +436,8 @@ impl fmt::Display for Error {
             #[cfg(feature = "cuda")]
             Self::Cuda { kernel, call, source } => write!(
                 f,
-                "{kernel}: {call} failed: {source}; after a failed kernel the context is lost, \
-                 `cargo cutegen doctor` examines device and driver"
+                "{kernel}: {call} failed: {source}; after a failed kernel the context is lost, so start the \
+                 program anew, and see what `nvidia-smi` says of the device"
             ),
         }
     }

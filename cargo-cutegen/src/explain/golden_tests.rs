@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Parser as _;
 use cutegen_build::discover::Project;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
@@ -15,6 +16,7 @@ use cutegen_spec::record::{Clocks, Evidence, Figures, Record, ReferenceOn, Seeds
 use super::kernel::{commands, sheet, unknown};
 use super::speed::roofs;
 use super::variant::wrapped;
+use crate::args::Cargo;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -34,6 +36,9 @@ fn committed(kernel: &str, target: &str) -> (Plan, Record) {
 
 fn holds(name: &str, plan: &Plan, record: &Record) {
     let commands = commands(plan, " --specs kernel-specs --cache cache");
+    for command in &commands {
+        Cargo::try_parse_from(command.split(' ')).expect("a command that there is");
+    }
     let roofs = roofs(plan, record);
     let text = format!("{}\n", sheet(plan, record, &commands, &roofs).join("\n"));
     for line in text.lines() {
