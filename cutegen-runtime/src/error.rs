@@ -257,7 +257,7 @@ pub enum Error {
         /// The kernel called.
         kernel: &'static str,
     },
-    /// The CPU lacks instructions that a kernel was compiled for, and there is no portable variant.
+    /// The CPU lacks instructions that a kernel was compiled for. Emitted wrappers compute the math instead.
     CpuLevelMissing {
         /// The kernel called.
         kernel: &'static str,
@@ -311,17 +311,20 @@ impl fmt::Display for Error {
             Self::AxisOutOfRange { kernel, axis, found, lo, hi } => write!(
                 f,
                 "{kernel}: axis `{axis}` is {found}, outside the declared {lo}..={hi}; \
-                 widen the axis in the spec and run `cargo cutegen tune {kernel}`"
+                 widen the axis in the spec and run {}",
+                Again(kernel)
             ),
             Self::AxisNotMultiple { kernel, axis, found, multiple_of } => write!(
                 f,
                 "{kernel}: axis `{axis}` is {found}, no multiple of the declared {multiple_of}; \
-                 pad it, or drop `multiple-of` in the spec and run `cargo cutegen tune {kernel}`"
+                 pad it, or drop `multiple-of` in the spec and run {}",
+                Again(kernel)
             ),
             Self::Overflow { kernel, what } => write!(
                 f,
                 "{kernel}: `{what}` comes out negative or overflows for these axes; \
-                 narrow the axes in the spec and run `cargo cutegen tune {kernel}`"
+                 narrow the axes in the spec and run {}",
+                Again(kernel)
             ),
             Self::StrideMismatch { kernel, argument, dimension, expected, found } => write!(
                 f,
@@ -372,12 +375,13 @@ impl fmt::Display for Error {
             Self::GridTooLarge { kernel, blocks: [x, y, z] } => write!(
                 f,
                 "{kernel}: a grid of {x} x {y} x {z} blocks exceeds the device's limits; \
-                 narrow the axes in the spec and run `cargo cutegen tune {kernel}`"
+                 narrow the axes in the spec and run {}",
+                Again(kernel)
             ),
             Self::NotCoResident { kernel, needed, found } => write!(
                 f,
                 "{kernel}: {needed} blocks must be resident together and {found} fit on this device; \
-                 run `cargo cutegen tune {kernel}` for it"
+                 run `cargo cutegen tune {kernel} --again && cargo cutegen accept {kernel}` on it"
             ),
             Self::CaptureNeedsTrackingOff { kernel } => write!(
                 f,
@@ -400,11 +404,17 @@ impl fmt::Display for Error {
                 "{kernel}: `{argument}` belongs to another context (device {found}) than the kernels \
                  (device {expected}); load the kernels once for each context"
             ),
-            Self::NoEntryForDevice { kernel, device, arch, targets } => write!(
-                f,
-                "{kernel}: no kernel for {device} ({arch}), this build has {targets}; \
-                 add the device's architecture to `targets` and run `cargo cutegen tune {kernel}`"
-            ),
+            Self::NoEntryForDevice { kernel, device, arch, targets } => {
+                write!(f, "{kernel}: no kernel for {device} ({arch}), this build has {targets}; ")?;
+                // of the one architecture that a target may name
+                match arch.as_str() {
+                    "sm_90" => write!(f, "add `sm_90a` to `targets` and run {}", Again(kernel)),
+                    _ => f.write_str(
+                        "there are targets for devices of compute capability 9.0 only, `sm_90a` and \
+                         `sm_90a:DEVICE`; take one of those devices, or declare `host` and call `kernels::host`",
+                    ),
+                }
+            }
             Self::Stub { kernel } => write!(
                 f,
                 "{kernel}: built with CUTEGEN_MODE=stub, which carries no kernels; \
@@ -430,8 +440,8 @@ impl fmt::Display for Error {
             ),
             Self::CpuLevelMissing { kernel, level, missing } => write!(
                 f,
-                "{kernel}: compiled for {level} and this CPU lacks {missing}; \
-                 declare a lower level in `targets` and run `cargo cutegen tune {kernel}`"
+                "{kernel}: compiled for {level}, and this CPU lacks {missing}; call its checked function, which \
+                 computes the math in plain Rust on such a CPU"
             ),
             #[cfg(feature = "cuda")]
             Self::Cuda { kernel, call, source } => write!(
@@ -440,6 +450,20 @@ impl fmt::Display for Error {
                  program anew, and see what `nvidia-smi` says of the device"
             ),
         }
+    }
+}
+
+/// The commands that make a kernel of a changed spec. A search alone leaves the lock as it is, and builds go by that.
+struct Again(&'static str);
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernel = self.0;
+        write!(
+            f,
+            "`cargo cutegen tune {kernel} && cargo cutegen accept {kernel}`, or for an untuned kernel \
+             `cargo cutegen lock {kernel}`"
+        )
     }
 }
 
@@ -466,8 +490,48 @@ mod tests {
             Error::Overlap { kernel: "k", argument: "y", other: "x" },
             "k: output `y` shares memory with `x`; use separate memory, or declare an `inout` in the spec",
         );
+        check(
+            Error::CpuLevelMissing { kernel: "k", level: "x86-64-v3", missing: "avx2" },
+            "k: compiled for x86-64-v3, and this CPU lacks avx2; call its checked function, which computes the math \
+             in plain Rust on such a CPU",
+        );
         assert!(
             Error::CaptureNeedsTrackingOff { kernel: "k" }.to_string().contains("disable_event_tracking")
+        );
+    }
+
+    /// A search changes no lock, so a message that ended there would lead to the next failure.
+    #[test]
+    fn a_changed_spec_is_searched_and_accepted_or_locked() {
+        let again = "`cargo cutegen tune k && cargo cutegen accept k`, or for an untuned kernel `cargo cutegen lock k`";
+        for error in [
+            Error::AxisOutOfRange { kernel: "k", axis: "m", found: 9, lo: 1, hi: 8 },
+            Error::AxisNotMultiple { kernel: "k", axis: "m", found: 9, multiple_of: 8 },
+            Error::Overflow { kernel: "k", what: "m" },
+            Error::GridTooLarge { kernel: "k", blocks: [1, 65_536, 1] },
+        ] {
+            assert!(error.to_string().ends_with(again), "{error}");
+        }
+        let resident = Error::NotCoResident { kernel: "k", needed: 132, found: 114 }.to_string();
+        assert!(resident.contains("`cargo cutegen tune k --again && cargo cutegen accept k`"), "{resident}");
+    }
+
+    #[test]
+    fn a_device_without_a_kernel_is_told_the_targets_that_there_are() {
+        let told = |arch: &str| {
+            let (device, arch, targets) = ("GPU".to_owned(), arch.to_owned(), "none".to_owned());
+            Error::NoEntryForDevice { kernel: "k", device, arch, targets }.to_string()
+        };
+        assert_eq!(
+            told("sm_90"),
+            "k: no kernel for GPU (sm_90), this build has none; add `sm_90a` to `targets` and run `cargo cutegen \
+             tune k && cargo cutegen accept k`, or for an untuned kernel `cargo cutegen lock k`"
+        );
+        assert_eq!(
+            told("sm_89"),
+            "k: no kernel for GPU (sm_89), this build has none; there are targets for devices of compute \
+             capability 9.0 only, `sm_90a` and `sm_90a:DEVICE`; take one of those devices, or declare `host` and \
+             call `kernels::host`"
         );
     }
 
