@@ -74,9 +74,16 @@ pub(crate) struct Select {
     /// Kernels; all unless named
     #[arg(value_name = "KERNEL")]
     pub(crate) kernels: Vec<String>,
-    /// Only this target, such as `host` or `sm_90a`
+    /// Only this target, such as `host`; `sm_90a` means its devices too, as in `sm_90a:h200`
     #[arg(long)]
     pub(crate) target: Option<String>,
+}
+
+impl Select {
+    /// Whether it leaves nothing out.
+    pub(crate) fn is_all(&self) -> bool {
+        self.kernels.is_empty() && self.target.is_none()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -28,13 +28,13 @@ pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), F
     project.warnings.iter().for_each(|warning| out.note(warning));
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);
-    let plans = project::select(&project, &verb.select)?;
+    let plans = project::select_or_none(&project, &verb.select)?;
     let rows: Vec<Row> = plans.iter().map(|plan| row(&project, &lock, &store, plan, verb.tuned)).collect();
     out.table(&table::title(), &table::lines(&rows), &rows);
     table::reasons(&rows).iter().for_each(|reason| out.remark(reason));
     warnings::lines(&rows).iter().for_each(|warning| out.remark(warning));
     let mut problems: Vec<String> = rows.into_iter().filter_map(|row| row.problem).collect();
-    if verb.select.kernels.is_empty() && verb.select.target.is_none() {
+    if verb.select.is_all() {
         problems.extend(orphans(&project, &lock));
     }
     if problems.is_empty() { Ok(()) } else { Err(Failure::Disagreement(problems.join("\n\n"))) }

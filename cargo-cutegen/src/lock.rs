@@ -16,7 +16,7 @@ use crate::project;
 /// Locks naive kernels where nothing valid is locked.
 pub(crate) fn run(command: &Command, verb: &Select, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
-    let plans = project::select(&project, verb)?;
+    let plans = project::select_or_none(&project, verb)?;
     let mut lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);
     let missing: Vec<&Plan> =

@@ -1,5 +1,6 @@
 //! Which project a verb works on, and which of its kernels.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use cargo_metadata::MetadataCommand;
@@ -43,7 +44,8 @@ fn package_dir(command: &Command) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The plans that a selection names; a name without a kernel is an error.
+/// The plans that a selection names. A name without a kernel is an error, and so is a selection of none: who has nothing
+/// verified must not read that all is well.
 pub(crate) fn select(project: &Project, select: &Select) -> Result<Vec<Plan>, Failure> {
     for name in &select.kernels {
         if !project.specs.iter().any(|spec| spec.name.as_str() == name) {
@@ -51,13 +53,65 @@ pub(crate) fn select(project: &Project, select: &Select) -> Result<Vec<Plan>, Fa
             return Err(Failure::Usage(format!("no kernel `{name}`; there are: {}", known.join(", "))));
         }
     }
-    let target = match &select.target {
-        None => None,
-        Some(text) => Some(Target::parse(text).map_err(Failure::Usage)?),
-    };
-    let wanted = |plan: &Plan| {
-        (select.kernels.is_empty() || select.kernels.iter().any(|name| name == plan.spec.name.as_str()))
-            && target.as_ref().is_none_or(|target| *target == plan.target)
-    };
-    Ok(Plan::all(&project.specs).into_iter().filter(wanted).collect())
+    let target = select.target.as_deref().map(Target::parse).transpose().map_err(Failure::Usage)?;
+    let mut plans = Plan::all(&project.specs);
+    plans.retain(|plan| {
+        select.kernels.is_empty() || select.kernels.iter().any(|name| name == plan.spec.name.as_str())
+    });
+    let targets: BTreeSet<String> = plans.iter().map(|plan| short(&plan.target)).collect();
+    plans.retain(|plan| target.as_ref().is_none_or(|target| means(target, &plan.target)));
+    if plans.is_empty() {
+        return Err(Failure::Usage(none_selected(project, select, &targets)));
+    }
+    Ok(plans)
 }
+
+/// The same for what looks after the lock as well, which a project that has lost its last kernel still has: all of none
+/// is none.
+pub(crate) fn select_or_none(project: &Project, select: &Select) -> Result<Vec<Plan>, Failure> {
+    if project.specs.is_empty() && select.is_all() {
+        return Ok(Vec::new());
+    }
+    self::select(project, select)
+}
+
+/// A target in its shortest form.
+pub(crate) fn short(target: &Target) -> String {
+    if *target == Target::host() { "host".to_owned() } else { target.to_string() }
+}
+
+/// Whether a target that was asked for means a declared one: an architecture means its devices too.
+fn means(asked: &Target, declared: &Target) -> bool {
+    match (asked, declared) {
+        (Target::Cuda { arch, device: None }, Target::Cuda { arch: declared, .. }) => arch == declared,
+        _ => asked == declared,
+    }
+}
+
+/// The message for a selection of nothing; the targets are those of the kernels that it names.
+fn none_selected(project: &Project, select: &Select, targets: &BTreeSet<String>) -> String {
+    let Some(target) = select.target.as_deref().filter(|_| !targets.is_empty()) else {
+        let title = project.title();
+        return format!(
+            "{title} declares no kernel\nname what does: --manifest-path PATH, or --specs DIR --cache DIR"
+        );
+    };
+    let who = match select.kernels.as_slice() {
+        [] => "no kernel is".to_owned(),
+        [name] => format!("kernel `{name}` is not"),
+        names => format!("none of `{}` is", names.join("`, `")),
+    };
+    let declared: Vec<&str> = targets.iter().map(String::as_str).collect();
+    let mut command = vec!["cargo cutegen check"];
+    command.extend(select.kernels.iter().map(String::as_str));
+    format!(
+        "{who} declared for `{target}`; declared targets: {}\nrun: {}",
+        declared.join(", "),
+        command.join(" ")
+    )
+}
+
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;

@@ -71,22 +71,17 @@ pub(crate) fn run(command: &Command, verb: &Run, out: &Output) -> Result<(), Fai
 fn choose(project: &Project, verb: &Run) -> Result<Plan, Failure> {
     let select = Select { kernels: vec![verb.kernel.clone()], target: verb.target.clone() };
     let mut plans = project::select(project, &select)?;
-    let at = match (plans.len(), &verb.target) {
-        (1, _) => Some(0),
-        (_, None) => plans.iter().position(|plan| plan.target == Target::host()),
-        (_, Some(_)) => None,
-    };
-    let targets: Vec<String> = project
-        .specs
-        .iter()
-        .filter(|spec| spec.name.as_str() == verb.kernel)
-        .flat_map(|spec| spec.targets.iter().map(|target| format!("--target {target}")))
-        .collect();
+    let asked = verb.target.as_deref().map_or_else(|| Ok(Target::host()), Target::parse);
+    let asked = asked.map_err(Failure::Usage)?;
+    let at = if plans.len() == 1 { Some(0) } else { plans.iter().position(|plan| plan.target == asked) };
     let which = || {
+        let targets: Vec<String> =
+            plans.iter().map(|plan| format!("--target {}", project::short(&plan.target))).collect();
         let (name, targets) = (&verb.kernel, targets.join(", "));
         Failure::Usage(format!("which target of kernel `{name}`? give one of: {targets}"))
     };
-    Ok(plans.swap_remove(at.ok_or_else(which)?))
+    let at = at.ok_or_else(which)?;
+    Ok(plans.swap_remove(at))
 }
 
 fn prepare(plan: Plan, verb: &Run, brought: &Brought) -> Result<Subject, Failure> {
@@ -132,4 +127,43 @@ fn launch(subject: &Subject, verb: &Run, folder: &Path) -> Result<Launch, Failur
     let reference = verb.with == With::Reference || verb.compare == Some(Compare::Reference);
     let (axes, scalars) = (subject.axes.clone(), subject.scalars.clone());
     Ok(Launch { folder: folder.to_owned(), axes, scalars, launches, reference })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use cutegen_build::discover::Project;
+
+    use crate::args::{Cargo, Verb};
+    use crate::project::sample::library;
+
+    fn chosen(project: &Project, kernel: &str, target: Option<&str>) -> Result<String, String> {
+        let words = ["cargo", "cutegen", "run", kernel, "--out", "x"];
+        let target = target.iter().flat_map(|target| ["--target", target]);
+        let Cargo::Cutegen(command) = Cargo::parse_from(words.into_iter().chain(target));
+        let Verb::Run(verb) = command.verb else { panic!("{:?}", command.verb) };
+        let chosen = super::choose(project, &verb);
+        chosen.map(|plan| plan.target.to_string()).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn the_target_that_was_named_goes_before_one_that_it_means() {
+        let (_folder, project) = library(&[
+            ("both", r#""sm_90a:h200", "sm_90a""#),
+            ("narrow", r#""sm_90a:h100", "host", "sm_90a:h200""#),
+            ("one", r#""sm_90a:h200""#),
+        ]);
+        let is = |kernel, target, expected: &str| {
+            assert_eq!(chosen(&project, kernel, target), Ok(expected.to_owned()), "{kernel} {target:?}");
+        };
+        is("both", Some("sm_90a"), "sm_90a");
+        is("both", Some("sm_90a:h200"), "sm_90a:h200");
+        is("one", Some("sm_90a"), "sm_90a:h200");
+        is("one", None, "sm_90a:h200");
+        is("narrow", None, "host:x86_64-unknown-linux-gnu:x86-64-v3");
+        let which =
+            "which target of kernel `narrow`? give one of: --target sm_90a:h100, --target sm_90a:h200";
+        assert_eq!(chosen(&project, "narrow", Some("sm_90a")), Err(which.to_owned()));
+        assert!(chosen(&project, "one", Some("host")).is_err_and(|told| told.contains("sm_90a:h200")));
+    }
 }

@@ -11,7 +11,6 @@ use cutegen_build::store::trust::Doubt;
 use cutegen_build::store::{Store, lock_file};
 use cutegen_spec::diagnostic::nearest;
 use cutegen_spec::record::{Record, Variant};
-use cutegen_spec::target::Target;
 use serde::Serialize;
 
 use super::speed::{Roof, roofs};
@@ -20,7 +19,7 @@ use crate::args::{Command, Select};
 use crate::check::doubted;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::project;
+use crate::project::{self, short};
 
 /// Names that a wrong one may have meant.
 const NEAR: usize = 8;
@@ -58,12 +57,6 @@ pub(super) fn print(
     }
     let select = Select { kernels: vec![name.to_owned()], target: target.map(str::to_owned) };
     let plans = project::select(&project, &select)?;
-    if plans.is_empty() {
-        let target = target.unwrap_or_default();
-        return Err(Failure::Usage(format!(
-            "kernel `{name}` has no target `{target}`\nrun: cargo cutegen explain {name}"
-        )));
-    }
     let problems = tell(command, &project, &plans, out)?;
     if problems.is_empty() { Ok(()) } else { Err(Failure::Disagreement(problems.join("\n\n"))) }
 }
@@ -122,10 +115,6 @@ pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String], roofs: &[
 
 fn state(record: &Record) -> &'static str {
     if record.is_tuned() { "tuned" } else { "untuned" }
-}
-
-fn short(target: &Target) -> String {
-    if *target == Target::host() { "host".to_owned() } else { target.to_string() }
 }
 
 /// The exact commands about this plan's entry.
