@@ -29,11 +29,12 @@ const TORCH: [&str; 2] = [incumbent::TORCH_EAGER, incumbent::TORCH_COMPILE];
 /// Times every selected kernel that this machine can run; fails when one of them cannot be timed.
 pub(crate) fn run(command: &Command, verb: &Bench, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
+    let plans = project::select(&project, &verb.select)?;
     let axes = by_name(&verb.axes).map_err(|text| Failure::Usage(format!("--axes: {text}")))?;
     let file = verb.results.as_deref().map(|path| OutFile::open(path, "--results")).transpose()?;
     let searcher = Searcher::new().map_err(Failure::machine)?;
     let mut kernels = Vec::new();
-    for (plan, entry) in chosen(&project, verb, &searcher, out)? {
+    for (plan, entry) in chosen(&project, plans, verb, &searcher, out)? {
         let what = search::Bench {
             workloads: workloads(&plan, &axes, &verb.select.kernels)?,
             peers: verb.peers || verb.against.iter().any(|name| TORCH.contains(&name.as_str())),
@@ -60,9 +61,10 @@ pub(crate) fn run(command: &Command, verb: &Bench, out: &Output) -> Result<(), F
     if failed.is_empty() { Ok(()) } else { Err(Failure::Disagreement(failed.join("\n"))) }
 }
 
-/// The selected kernels that this machine can run, with what is locked of them; without names only tuned ones.
+/// Of the selected kernels those that this machine can run, with what is locked of them; without names only tuned ones.
 fn chosen(
     project: &Project,
+    plans: Vec<Plan>,
     verb: &Bench,
     searcher: &Searcher,
     out: &Output,
@@ -70,7 +72,7 @@ fn chosen(
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);
     let (mut chosen, mut refused, mut untuned) = (Vec::new(), Vec::new(), 0);
-    for plan in project::select(project, &verb.select)? {
+    for plan in plans {
         if let Err(reason) = searcher.can_judge(&plan.target) {
             refused.push(format!("{}: skipped: {reason}", plan.title()));
             continue;

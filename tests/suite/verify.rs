@@ -18,6 +18,11 @@ fn lock_of(folder: &Path) -> Lock {
     Lock::parse(&fs::read_to_string(folder.join("cutegen.lock")).expect("a lock")).expect("parses")
 }
 
+/// Kernels of the example that are locked for a GPU.
+fn gpu_kernels() -> usize {
+    lock_of(&workspace().join("example-app")).kernels.iter().filter(|k| k.target == GPU).count()
+}
+
 /// Variants of the example that are locked for a GPU, of the kernels that `which` picks.
 fn gpu_variants(which: impl Fn(&Locked) -> bool) -> usize {
     let lock = lock_of(&workspace().join("example-app"));
@@ -201,8 +206,20 @@ fn without_a_gpu_nothing_is_judged() {
         return;
     }
     let ran = on(&workspace().join("example-app"), &["verify", "--target", GPU]);
-    exits(&ran, 1);
-    assert!(ran.stderr.contains("not judged: "), "{}", ran.stderr);
+    exits(&ran, 3);
+    let not_judged = ran.stderr.lines().filter(|line| line.contains(": not judged: ")).count();
+    assert_eq!(not_judged, gpu_kernels(), "{}", ran.stderr);
+}
+
+#[test]
+fn a_selection_of_nothing_is_wrong_usage() {
+    let example = workspace().join("example-app");
+    for verb in ["check", "lock", "tune", "accept", "verify", "bench", "report"] {
+        let ran = on(&example, &[verb, "rms_norm", "--target", GPU]);
+        exits(&ran, 2);
+        let told = "kernel `rms_norm` is not declared for `sm_90a`; declared targets: host\nrun: cargo cutegen check";
+        assert!(ran.stderr.starts_with(told) && ran.stdout.is_empty(), "{verb}: {}", ran.stderr);
+    }
 }
 
 #[test]
