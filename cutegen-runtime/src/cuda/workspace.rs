@@ -11,6 +11,9 @@ use crate::error::Error;
 /// Every wrapper takes one, whether or not today's variants use it, so that tuning anew changes no signature.
 /// It grows outside of captures. Used on another stream than last, it makes that stream wait for the last one:
 /// right, but better is one workspace for each stream.
+///
+/// A captured graph points into this memory, and into the modules of the kernels that it launches: keep the workspace
+/// and `Kernels` until the graph is gone.
 #[derive(Debug)]
 pub struct Workspace {
     memory: Option<CudaSlice<u8>>,
