@@ -30,8 +30,7 @@ impl Extent {
     #[must_use]
     #[inline]
     pub fn of<const R: usize>(address: u64, layout: &Layout<R>, element_bytes: usize) -> Self {
-        let bytes = (layout.reach() as u64).saturating_mul(element_bytes as u64);
-        Self { start: address, end: address.saturating_add(bytes) }
+        Self { start: address, end: address.saturating_add(layout.bytes(element_bytes)) }
     }
 
     /// Whether both touch a byte.
@@ -65,10 +64,10 @@ impl Check {
     ) -> Result<(), Error> {
         let kernel = self.kernel;
         if found < lo || found > hi {
-            return Err(Error::AxisOutOfRange { kernel, axis, found, lo, hi });
+            return cold(move || Error::AxisOutOfRange { kernel, axis, found, lo, hi });
         }
         if multiple_of > 1 && !found.is_multiple_of(multiple_of) {
-            return Err(Error::AxisNotMultiple { kernel, axis, found, multiple_of });
+            return cold(move || Error::AxisNotMultiple { kernel, axis, found, multiple_of });
         }
         Ok(())
     }
@@ -87,15 +86,11 @@ impl Check {
     ) -> Result<(), Error> {
         let kernel = self.kernel;
         self.fits(argument, layout)?;
-        let found = layout.shape();
-        match (0..R).find(|&d| found[d] != expected[d]) {
-            Some(dimension) => Err(Error::ShapeMismatch {
-                kernel,
-                argument,
-                dimension,
-                expected: expected[dimension],
-                found: found[dimension],
-            }),
+        match layout.first_other_extent(&expected) {
+            Some(dimension) => {
+                let (expected, found) = (expected[dimension], layout.shape()[dimension]);
+                cold(move || Error::ShapeMismatch { kernel, argument, dimension, expected, found })
+            }
             None => Ok(()),
         }
     }
@@ -104,13 +99,13 @@ impl Check {
     #[inline]
     fn fits<const R: usize>(self, argument: &'static str, layout: &Layout<R>) -> Result<(), Error> {
         let kernel = self.kernel;
-        match layout.fault() {
-            Some(Fault::Length { expected, found } | Fault::OutOfBounds { expected, found }) => {
-                Err(Error::ViewLength { kernel, argument, expected, found })
+        let Some(fault) = layout.fault() else { return Ok(()) };
+        cold(move || match fault {
+            Fault::Length { expected, found } | Fault::OutOfBounds { expected, found } => {
+                Error::ViewLength { kernel, argument, expected, found }
             }
-            Some(Fault::TooLarge) => Err(Error::ViewTooLarge { kernel, argument }),
-            None => Ok(()),
-        }
+            Fault::TooLarge => Error::ViewTooLarge { kernel, argument },
+        })
     }
 
     /// A view is dense and row-major.
@@ -123,7 +118,7 @@ impl Check {
         match layout.first_other_stride(&expected) {
             Some(dimension) => {
                 let (expected, found) = (expected[dimension], layout.strides()[dimension]);
-                Err(Error::NotContiguous { kernel, argument, dimension, expected, found })
+                cold(move || Error::NotContiguous { kernel, argument, dimension, expected, found })
             }
             None => Ok(()),
         }
@@ -144,7 +139,7 @@ impl Check {
         match layout.first_other_stride(&expected) {
             Some(dimension) => {
                 let (expected, found) = (expected[dimension], layout.strides()[dimension]);
-                Err(Error::StrideMismatch { kernel, argument, dimension, expected, found })
+                cold(move || Error::StrideMismatch { kernel, argument, dimension, expected, found })
             }
             None => Ok(()),
         }
@@ -177,16 +172,17 @@ impl Check {
     ///
     /// # Errors
     /// [`Error::Overlap`].
-    #[inline]
-    pub fn disjoint(
+    #[inline(always)]
+    pub fn disjoint<const O: usize, const I: usize>(
         self,
-        outputs: &[(&'static str, Extent)],
-        inputs: &[(&'static str, Extent)],
+        outputs: [(&'static str, Extent); O],
+        inputs: [(&'static str, Extent); I],
     ) -> Result<(), Error> {
-        for (i, (argument, extent)) in outputs.iter().enumerate() {
-            let others = outputs[i + 1..].iter().chain(inputs);
-            if let Some((other, _)) = others.into_iter().find(|(_, other)| extent.overlaps(other)) {
-                return Err(Error::Overlap { kernel: self.kernel, argument, other });
+        for (i, &(argument, extent)) in outputs.iter().enumerate() {
+            for &(other, against) in outputs[i + 1..].iter().chain(&inputs) {
+                if extent.overlaps(&against) {
+                    return cold(move || Error::Overlap { kernel: self.kernel, argument, other });
+                }
             }
         }
         Ok(())
@@ -199,7 +195,7 @@ impl Check {
     #[inline]
     pub fn grid(self, blocks: [usize; 3]) -> Result<[u32; 3], Error> {
         if (0..3).any(|d| blocks[d] > GRID_MAX[d]) {
-            return Err(Error::GridTooLarge { kernel: self.kernel, blocks });
+            return cold(move || Error::GridTooLarge { kernel: self.kernel, blocks });
         }
         Ok(blocks.map(|count| count as u32))
     }
@@ -245,6 +241,13 @@ impl Check {
         }
         Ok(())
     }
+}
+
+/// What a check found wrong. Apart, so that a call which finds nothing runs through as few lines of code as it can.
+#[cold]
+#[inline(never)]
+pub(crate) fn cold<T>(wrong: impl FnOnce() -> Error) -> Result<T, Error> {
+    Err(wrong())
 }
 
 /// True where an axis is empty: the wrapper has nothing to do and returns `Ok`.
@@ -314,13 +317,13 @@ mod tests {
         let at = |address, layout: &Layout<1>| Extent::of(address, layout, 2);
         let eight = Layout::row_major([8], 8);
         let (x, y) = (at(0x100, &eight), at(0x110, &eight));
-        assert_eq!(message(CHECK.disjoint(&[("y", y)], &[("x", x)])), "");
+        assert_eq!(message(CHECK.disjoint([("y", y)], [("x", x)])), "");
         assert!(
-            message(CHECK.disjoint(&[("y", at(0x10e, &eight))], &[("x", x)]))
+            message(CHECK.disjoint([("y", at(0x10e, &eight))], [("x", x)]))
                 .contains("`y` shares memory with `x`")
         );
-        assert!(message(CHECK.disjoint(&[("y", y), ("z", y)], &[])).contains("`z`"));
-        assert_eq!(message(CHECK.disjoint(&[("y", y)], &[("x", x), ("w", x)])), ""); // inputs may share
+        assert!(message(CHECK.disjoint([("y", y), ("z", y)], [])).contains("`z`"));
+        assert_eq!(message(CHECK.disjoint([("y", y)], [("x", x), ("w", x)])), ""); // inputs may share
         let spread = at(0x100, &Layout::strided([2], [64], 65));
         assert_eq!(spread.end, 0x100 + 65 * 2);
     }

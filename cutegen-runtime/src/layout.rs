@@ -97,6 +97,20 @@ impl<const R: usize> Layout<R> {
         reach(&self.shape, &self.strides).unwrap_or(usize::MAX)
     }
 
+    /// The same in bytes, of elements that take `element` of them.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self, element: usize) -> u64 {
+        (self.reach() as u64).saturating_mul(element as u64)
+    }
+
+    /// The first dimension whose extent isn't `expected`.
+    #[must_use]
+    #[inline]
+    pub fn first_other_extent(&self, expected: &[usize; R]) -> Option<usize> {
+        (0..R).find(|&d| self.shape[d] != expected[d])
+    }
+
     /// The first dimension whose stride isn't `expected`, with that stride. Extents below 2 have no stride.
     #[must_use]
     #[inline]

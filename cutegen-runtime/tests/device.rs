@@ -83,7 +83,8 @@ fn twice(
     let config = LaunchConfig { grid, block: [256, 1, 1], ..LaunchConfig::default() };
     // SAFETY: the parameters are those of `twice`, the tensors have n elements and are bound.
     let launched = unsafe { kernel.launch(0, 0, stream.cu_stream(), &config, &mut params![param_n, x, y]) };
-    order.finish(launched, (bound_workspace, bound_x, bound_y))
+    drop((bound_workspace, bound_x, bound_y));
+    order.finish(launched)
 }
 
 #[test]
@@ -127,7 +128,8 @@ fn attributes_reach_the_kernel() -> Check {
             let address = bound.address();
             // SAFETY: the parameter is that of `shape`; the tensor has two values for each block.
             let launched = unsafe { kernel.launch(0, 1, stream.cu_stream(), &config, &mut params![address]) };
-            order.finish(launched, bound)?;
+            drop(bound);
+            order.finish(launched)?;
         }
         let out = stream.clone_dtoh(&out)?;
         assert!(out.chunks(2).all(|found| found == expected), "{config:?}: {out:?}");
@@ -220,7 +222,8 @@ fn descriptors_encode_and_memory_is_zeroed() -> Check {
     assert!(refused.is_err_and(|text| text.starts_with("probe: cuTensorMapEncodeTiled failed")));
     // SAFETY: 256 bytes of the tensor, which is bound.
     let zeroed = unsafe { kernel.zero(stream.cu_stream(), bound.address(), 256) };
-    order.finish(zeroed, bound)?;
+    drop(bound);
+    order.finish(zeroed)?;
     let x = stream.clone_dtoh(&x)?;
     assert!(x[..64].iter().all(|v| *v == 0) && x[64..].iter().all(|v| *v == 7));
     assert!(launch::driver_cuda_version()? >= 12_000);

@@ -102,8 +102,8 @@ pub mod kernels {
                 let bound_u = order.read("u", args.u)?;
                 let bound_y = order.write("y", args.y)?;
                 check.disjoint(
-                    &[("y", bound_y.extent())],
-                    &[("g", bound_g.extent()), ("u", bound_u.extent())],
+                    [("y", bound_y.extent())],
+                    [("g", bound_g.extent()), ("u", bound_u.extent())],
                 )?;
                 // SAFETY: axes, shapes, strides, devices and overlap are checked above, and the bound arguments
                 // keep the memory, in stream order, past the launch.
@@ -123,7 +123,8 @@ pub mod kernels {
                         bound_y.address(),
                     )
                 };
-                order.finish(launched, (bound_workspace, bound_g, bound_u, bound_y))
+                drop((bound_workspace, bound_g, bound_u, bound_y));
+                order.finish(launched)
             }
 
             /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes.

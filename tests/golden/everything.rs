@@ -211,43 +211,45 @@
                     return Ok(());
                 }
                 let order = Order::begin(&self.everything, stream)?;
-                let bound_check = order.read("check", args.check)?;
-                let bound_w = order.read("w", args.w)?;
-                let bound_y = order.write("y", args.y)?;
-                let bound_z = order.write("z", args.z)?;
-                check.disjoint(
-                    &[("y", bound_y.extent()), ("z", bound_z.extent())],
-                    &[("check", bound_check.extent()), ("w", bound_w.extent())],
-                )?;
-                let variant = self.everything_variant(
-                    m,
-                    its_stream,
-                    bound_check.address(),
-                    bound_w.address(),
-                    bound_y.address(),
-                    bound_z.address(),
-                );
-                let bound_workspace = order.workspace(
-                    workspace, self.everything_bytes(variant, m, its_stream, twice),
-                )?;
-                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                let launched = unsafe {
-                    self.everything_dispatch(
-                        variant,
-                        stream.cu_stream(),
-                        bound_workspace.address(),
+                let launched = {
+                    let bound_check = order.read("check", args.check)?;
+                    let bound_w = order.read("w", args.w)?;
+                    let bound_y = order.write("y", args.y)?;
+                    let bound_z = order.write("z", args.z)?;
+                    check.disjoint(
+                        [("y", bound_y.extent()), ("z", bound_z.extent())],
+                        [("check", bound_check.extent()), ("w", bound_w.extent())],
+                    )?;
+                    let variant = self.everything_variant(
                         m,
                         its_stream,
-                        twice,
                         bound_check.address(),
                         bound_w.address(),
                         bound_y.address(),
                         bound_z.address(),
-                        args.eps,
-                        args.args,
-                    )
+                    );
+                    let bound_workspace = order.workspace(
+                        workspace, self.everything_bytes(variant, m, its_stream, twice),
+                    )?;
+                    // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                    unsafe {
+                        self.everything_dispatch(
+                            variant,
+                            stream.cu_stream(),
+                            bound_workspace.address(),
+                            m,
+                            its_stream,
+                            twice,
+                            bound_check.address(),
+                            bound_w.address(),
+                            bound_y.address(),
+                            bound_z.address(),
+                            args.eps,
+                            args.args,
+                        )
+                    }
                 };
-                order.finish(launched, (bound_workspace, bound_check, bound_w, bound_y, bound_z))
+                order.finish(launched)
             }
 
             /// [`Self::everything`] over raw handles, for memory and streams that another library owns.

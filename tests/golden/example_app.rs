@@ -162,27 +162,31 @@
                     return Ok(());
                 }
                 let order = Order::begin(&self.silu_mul, stream)?;
-                let bound_g = order.read("g", args.g)?;
-                let bound_u = order.read("u", args.u)?;
-                let bound_y = order.write("y", args.y)?;
-                check.disjoint(
-                    &[("y", bound_y.extent())], &[("g", bound_g.extent()), ("u", bound_u.extent())],
-                )?;
-                let variant = self.silu_mul_variant(n, bound_g.address(), bound_u.address(), bound_y.address());
-                let bound_workspace = order.workspace(workspace, 0)?;
-                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                let launched = unsafe {
-                    self.silu_mul_dispatch(
-                        variant,
-                        stream.cu_stream(),
-                        bound_workspace.address(),
-                        n,
-                        bound_g.address(),
-                        bound_u.address(),
-                        bound_y.address(),
-                    )
+                let launched = {
+                    let bound_g = order.read("g", args.g)?;
+                    let bound_u = order.read("u", args.u)?;
+                    let bound_y = order.write("y", args.y)?;
+                    check.disjoint(
+                        [("y", bound_y.extent())], [("g", bound_g.extent()), ("u", bound_u.extent())],
+                    )?;
+                    let variant = self.silu_mul_variant(
+                        n, bound_g.address(), bound_u.address(), bound_y.address(),
+                    );
+                    let bound_workspace = order.workspace(workspace, 0)?;
+                    // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                    unsafe {
+                        self.silu_mul_dispatch(
+                            variant,
+                            stream.cu_stream(),
+                            bound_workspace.address(),
+                            n,
+                            bound_g.address(),
+                            bound_u.address(),
+                            bound_y.address(),
+                        )
+                    }
                 };
-                order.finish(launched, (bound_workspace, bound_g, bound_u, bound_y))
+                order.finish(launched)
             }
 
             /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
@@ -396,40 +400,42 @@
                     return Ok(());
                 }
                 let order = Order::begin(&self.llama_norm, stream)?;
-                let bound_x = order.read("x", args.x)?;
-                let bound_r = order.read("r", args.r)?;
-                let bound_w = order.read("w", args.w)?;
-                let bound_s = order.write("s", args.s)?;
-                let bound_y = order.write("y", args.y)?;
-                check.disjoint(
-                    &[("s", bound_s.extent()), ("y", bound_y.extent())],
-                    &[("x", bound_x.extent()), ("r", bound_r.extent()), ("w", bound_w.extent())],
-                )?;
-                let variant = self.llama_norm_variant(
-                    m,
-                    bound_x.address(),
-                    bound_r.address(),
-                    bound_w.address(),
-                    bound_s.address(),
-                    bound_y.address(),
-                );
-                let bound_workspace = order.workspace(workspace, self.llama_norm_bytes(variant, m))?;
-                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                let launched = unsafe {
-                    self.llama_norm_dispatch(
-                        variant,
-                        stream.cu_stream(),
-                        bound_workspace.address(),
+                let launched = {
+                    let bound_x = order.read("x", args.x)?;
+                    let bound_r = order.read("r", args.r)?;
+                    let bound_w = order.read("w", args.w)?;
+                    let bound_s = order.write("s", args.s)?;
+                    let bound_y = order.write("y", args.y)?;
+                    check.disjoint(
+                        [("s", bound_s.extent()), ("y", bound_y.extent())],
+                        [("x", bound_x.extent()), ("r", bound_r.extent()), ("w", bound_w.extent())],
+                    )?;
+                    let variant = self.llama_norm_variant(
                         m,
                         bound_x.address(),
                         bound_r.address(),
                         bound_w.address(),
                         bound_s.address(),
                         bound_y.address(),
-                        args.eps,
-                    )
+                    );
+                    let bound_workspace = order.workspace(workspace, self.llama_norm_bytes(variant, m))?;
+                    // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                    unsafe {
+                        self.llama_norm_dispatch(
+                            variant,
+                            stream.cu_stream(),
+                            bound_workspace.address(),
+                            m,
+                            bound_x.address(),
+                            bound_r.address(),
+                            bound_w.address(),
+                            bound_s.address(),
+                            bound_y.address(),
+                            args.eps,
+                        )
+                    }
                 };
-                order.finish(launched, (bound_workspace, bound_x, bound_r, bound_w, bound_s, bound_y))
+                order.finish(launched)
             }
 
             /// [`Self::llama_norm`] over raw handles, for memory and streams that another library owns.
@@ -649,32 +655,34 @@
                     return Ok(());
                 }
                 let order = Order::begin(&self.llama_gate_up, stream)?;
-                let bound_y = order.read("y", args.y)?;
-                let bound_wg = order.read("wg", args.wg)?;
-                let bound_wu = order.read("wu", args.wu)?;
-                let bound_h = order.write("h", args.h)?;
-                check.disjoint(
-                    &[("h", bound_h.extent())],
-                    &[("y", bound_y.extent()), ("wg", bound_wg.extent()), ("wu", bound_wu.extent())],
-                )?;
-                let variant = self.llama_gate_up_variant(
-                    m, bound_y.address(), bound_wg.address(), bound_wu.address(), bound_h.address(),
-                );
-                let bound_workspace = order.workspace(workspace, self.llama_gate_up_bytes(variant, m))?;
-                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                let launched = unsafe {
-                    self.llama_gate_up_dispatch(
-                        variant,
-                        stream.cu_stream(),
-                        bound_workspace.address(),
-                        m,
-                        bound_y.address(),
-                        bound_wg.address(),
-                        bound_wu.address(),
-                        bound_h.address(),
-                    )
+                let launched = {
+                    let bound_y = order.read("y", args.y)?;
+                    let bound_wg = order.read("wg", args.wg)?;
+                    let bound_wu = order.read("wu", args.wu)?;
+                    let bound_h = order.write("h", args.h)?;
+                    check.disjoint(
+                        [("h", bound_h.extent())],
+                        [("y", bound_y.extent()), ("wg", bound_wg.extent()), ("wu", bound_wu.extent())],
+                    )?;
+                    let variant = self.llama_gate_up_variant(
+                        m, bound_y.address(), bound_wg.address(), bound_wu.address(), bound_h.address(),
+                    );
+                    let bound_workspace = order.workspace(workspace, self.llama_gate_up_bytes(variant, m))?;
+                    // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                    unsafe {
+                        self.llama_gate_up_dispatch(
+                            variant,
+                            stream.cu_stream(),
+                            bound_workspace.address(),
+                            m,
+                            bound_y.address(),
+                            bound_wg.address(),
+                            bound_wu.address(),
+                            bound_h.address(),
+                        )
+                    }
                 };
-                order.finish(launched, (bound_workspace, bound_y, bound_wg, bound_wu, bound_h))
+                order.finish(launched)
             }
 
             /// [`Self::llama_gate_up`] over raw handles, for memory and streams that another library owns.
@@ -881,32 +889,34 @@
                     return Ok(());
                 }
                 let order = Order::begin(&self.llama_down, stream)?;
-                let bound_h = order.read("h", args.h)?;
-                let bound_w = order.read("w", args.w)?;
-                let bound_s = order.read("s", args.s)?;
-                let bound_z = order.write("z", args.z)?;
-                check.disjoint(
-                    &[("z", bound_z.extent())],
-                    &[("h", bound_h.extent()), ("w", bound_w.extent()), ("s", bound_s.extent())],
-                )?;
-                let variant = self.llama_down_variant(
-                    m, bound_h.address(), bound_w.address(), bound_s.address(), bound_z.address(),
-                );
-                let bound_workspace = order.workspace(workspace, self.llama_down_bytes(variant, m))?;
-                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                let launched = unsafe {
-                    self.llama_down_dispatch(
-                        variant,
-                        stream.cu_stream(),
-                        bound_workspace.address(),
-                        m,
-                        bound_h.address(),
-                        bound_w.address(),
-                        bound_s.address(),
-                        bound_z.address(),
-                    )
+                let launched = {
+                    let bound_h = order.read("h", args.h)?;
+                    let bound_w = order.read("w", args.w)?;
+                    let bound_s = order.read("s", args.s)?;
+                    let bound_z = order.write("z", args.z)?;
+                    check.disjoint(
+                        [("z", bound_z.extent())],
+                        [("h", bound_h.extent()), ("w", bound_w.extent()), ("s", bound_s.extent())],
+                    )?;
+                    let variant = self.llama_down_variant(
+                        m, bound_h.address(), bound_w.address(), bound_s.address(), bound_z.address(),
+                    );
+                    let bound_workspace = order.workspace(workspace, self.llama_down_bytes(variant, m))?;
+                    // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                    unsafe {
+                        self.llama_down_dispatch(
+                            variant,
+                            stream.cu_stream(),
+                            bound_workspace.address(),
+                            m,
+                            bound_h.address(),
+                            bound_w.address(),
+                            bound_s.address(),
+                            bound_z.address(),
+                        )
+                    }
                 };
-                order.finish(launched, (bound_workspace, bound_h, bound_w, bound_s, bound_z))
+                order.finish(launched)
             }
 
             /// [`Self::llama_down`] over raw handles, for memory and streams that another library owns.

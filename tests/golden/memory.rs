@@ -193,49 +193,30 @@
                     return Ok(());
                 }
                 let order = Order::begin(&self.scatter, stream)?;
-                let bound_x = order.read("x", args.x)?;
-                let bound_scale = order.read("scale", args.scale)?;
-                let bound_slot = order.read("slot", args.slot)?;
-                let bound_kind = order.read("kind", args.kind)?;
-                let bound_cache = order.write("cache", args.cache)?;
-                let bound_code = order.write("code", args.code)?;
-                let bound_kept = order.write("kept", args.kept)?;
-                let bound_total = order.write("total", args.total)?;
-                check.disjoint(
-                    &[
-                        ("cache", bound_cache.extent()),
-                        ("code", bound_code.extent()),
-                        ("kept", bound_kept.extent()),
-                        ("total", bound_total.extent()),
-                    ],
-                    &[
-                        ("x", bound_x.extent()),
-                        ("scale", bound_scale.extent()),
-                        ("slot", bound_slot.extent()),
-                        ("kind", bound_kind.extent()),
-                    ],
-                )?;
-                let variant = self.scatter_variant(
-                    t,
-                    n,
-                    d,
-                    ldx,
-                    bound_x.address(),
-                    bound_scale.address(),
-                    bound_slot.address(),
-                    bound_kind.address(),
-                    bound_cache.address(),
-                    bound_code.address(),
-                    bound_kept.address(),
-                    bound_total.address(),
-                );
-                let bound_workspace = order.workspace(workspace, self.scatter_bytes(variant, t, n, d, ldx))?;
-                // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                let launched = unsafe {
-                    self.scatter_dispatch(
-                        variant,
-                        stream.cu_stream(),
-                        bound_workspace.address(),
+                let launched = {
+                    let bound_x = order.read("x", args.x)?;
+                    let bound_scale = order.read("scale", args.scale)?;
+                    let bound_slot = order.read("slot", args.slot)?;
+                    let bound_kind = order.read("kind", args.kind)?;
+                    let bound_cache = order.write("cache", args.cache)?;
+                    let bound_code = order.write("code", args.code)?;
+                    let bound_kept = order.write("kept", args.kept)?;
+                    let bound_total = order.write("total", args.total)?;
+                    check.disjoint(
+                        [
+                            ("cache", bound_cache.extent()),
+                            ("code", bound_code.extent()),
+                            ("kept", bound_kept.extent()),
+                            ("total", bound_total.extent()),
+                        ],
+                        [
+                            ("x", bound_x.extent()),
+                            ("scale", bound_scale.extent()),
+                            ("slot", bound_slot.extent()),
+                            ("kind", bound_kind.extent()),
+                        ],
+                    )?;
+                    let variant = self.scatter_variant(
                         t,
                         n,
                         d,
@@ -248,22 +229,32 @@
                         bound_code.address(),
                         bound_kept.address(),
                         bound_total.address(),
-                    )
+                    );
+                    let bound_workspace = order.workspace(
+                        workspace, self.scatter_bytes(variant, t, n, d, ldx),
+                    )?;
+                    // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                    unsafe {
+                        self.scatter_dispatch(
+                            variant,
+                            stream.cu_stream(),
+                            bound_workspace.address(),
+                            t,
+                            n,
+                            d,
+                            ldx,
+                            bound_x.address(),
+                            bound_scale.address(),
+                            bound_slot.address(),
+                            bound_kind.address(),
+                            bound_cache.address(),
+                            bound_code.address(),
+                            bound_kept.address(),
+                            bound_total.address(),
+                        )
+                    }
                 };
-                order.finish(
-                    launched,
-                    (
-                        bound_workspace,
-                        bound_x,
-                        bound_scale,
-                        bound_slot,
-                        bound_kind,
-                        bound_cache,
-                        bound_code,
-                        bound_kept,
-                        bound_total,
-                    ),
-                )
+                order.finish(launched)
             }
 
             /// [`Self::scatter`] over raw handles, for memory and streams that another library owns.

@@ -5,7 +5,7 @@
 //! All functions need the driver library ([`super::context`] has looked for it) and, unless they say
 //! otherwise, the context of their handles to be current on this thread.
 
-use cudarc::driver::{DriverError, result, sys};
+use cudarc::driver::{CudaContext, DriverError, result, sys};
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
@@ -53,64 +53,60 @@ impl LaunchConfig {
 }
 
 /// Attributes of one launch, in place: a launch allocates nothing, and writes only those that it asks for.
-struct Attributes {
-    list: [MaybeUninit<sys::CUlaunchAttribute>; 3],
-    count: u32,
-}
+type Attributes = [MaybeUninit<sys::CUlaunchAttribute>; 3];
 
-impl Attributes {
+/// None of them yet.
+const NONE: Attributes = [MaybeUninit::uninit(); 3];
+
+impl LaunchConfig {
+    /// Writes the attributes that this asks for, and says how many those are.
     #[inline]
-    fn of(config: &LaunchConfig) -> Self {
+    fn attributes(&self, list: &mut Attributes) -> u32 {
         use sys::CUlaunchAttributeID_enum as Id;
-        let mut attributes = Self { list: [MaybeUninit::uninit(); 3], count: 0 };
-        if config.cluster != [1; 3] {
-            let [x, y, z] = config.cluster;
-            attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, |value| {
-                value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
-            }));
+        let mut count = 0;
+        if self.cluster != [1; 3] {
+            let [x, y, z] = self.cluster;
+            next(list, &mut count, Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim =
+                sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
         }
-        if config.pdl {
-            attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, |value| {
-                value.programmaticStreamSerializationAllowed = 1;
-            }));
+        if self.pdl {
+            let id = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+            next(list, &mut count, id).programmaticStreamSerializationAllowed = 1;
         }
-        if config.cooperative {
-            attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, |value| value.cooperative = 1));
+        if self.cooperative {
+            next(list, &mut count, Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
         }
-        attributes
+        count as u32
     }
 
+    /// This as the driver takes it; what it points at is `list`.
     #[inline]
-    fn push(&mut self, attribute: sys::CUlaunchAttribute) {
-        self.list[self.count as usize].write(attribute);
-        self.count += 1;
-    }
-
-    #[inline]
-    fn config(&mut self, config: &LaunchConfig, stream: CUstream) -> sys::CUlaunchConfig {
+    fn raw(&self, list: &mut Attributes, stream: CUstream) -> sys::CUlaunchConfig {
         sys::CUlaunchConfig {
-            gridDimX: config.grid[0],
-            gridDimY: config.grid[1],
-            gridDimZ: config.grid[2],
-            blockDimX: config.block[0],
-            blockDimY: config.block[1],
-            blockDimZ: config.block[2],
-            sharedMemBytes: config.dynamic_smem,
+            gridDimX: self.grid[0],
+            gridDimY: self.grid[1],
+            gridDimZ: self.grid[2],
+            blockDimX: self.block[0],
+            blockDimY: self.block[1],
+            blockDimZ: self.block[2],
+            sharedMemBytes: self.dynamic_smem,
             hStream: stream,
-            attrs: self.list.as_mut_ptr().cast(),
-            numAttrs: self.count,
+            numAttrs: self.attributes(list),
+            attrs: list.as_mut_ptr().cast(),
         }
     }
 }
 
+/// One more attribute, all zeros.
 #[inline]
-fn attribute(
+fn next<'a>(
+    list: &'a mut Attributes,
+    count: &mut usize,
     id: sys::CUlaunchAttributeID,
-    set: impl FnOnce(&mut sys::CUlaunchAttributeValue),
-) -> sys::CUlaunchAttribute {
-    let mut value = sys::CUlaunchAttributeValue { pad: [0; 64] };
-    set(&mut value);
-    sys::CUlaunchAttribute { id, pad: [0; 4], value }
+) -> &'a mut sys::CUlaunchAttributeValue {
+    let value = sys::CUlaunchAttributeValue { pad: [0; 64] };
+    *count += 1;
+    &mut list[*count - 1].write(sys::CUlaunchAttribute { id, pad: [0; 4], value }).value
 }
 
 /// Launches a kernel. Asynchronous: what goes wrong on the device is reported by a later call.
@@ -129,12 +125,26 @@ pub unsafe fn launch(
     config: &LaunchConfig,
     params: &mut [*mut c_void],
 ) -> Result<(), DriverError> {
-    let mut attributes = Attributes::of(config);
-    let config = attributes.config(config, stream);
+    let mut attributes = NONE;
+    let config = config.raw(&mut attributes, stream);
     // SAFETY: the caller vouches for handles and parameters; the driver copies configuration, attributes and
     // parameter values before it returns.
     unsafe { sys::cuLaunchKernelEx(&raw const config, function, params.as_mut_ptr(), std::ptr::null_mut()) }
         .result()
+}
+
+/// Makes a context current on this thread. Where it already is, the driver is only asked: cudarc's own
+/// `bind_to_thread` also takes what could not be reported earlier, and its locked exchange waits until all that the last
+/// launch wrote, the device's doorbell among it, has left the core.
+///
+/// # Errors
+/// The driver's.
+#[inline]
+pub fn make_current(context: &CudaContext) -> Result<(), DriverError> {
+    if result::ctx::get_current()? == Some(context.cu_ctx()) {
+        return Ok(());
+    }
+    context.bind_to_thread()
 }
 
 /// Fills device memory with a byte, in stream order; capturable.
@@ -221,8 +231,8 @@ pub unsafe fn max_blocks_per_sm(function: CUfunction, config: &LaunchConfig) -> 
 /// `function` is live and of the current context.
 pub unsafe fn max_active_clusters(function: CUfunction, config: &LaunchConfig) -> Result<u32, DriverError> {
     let mut clusters: c_int = 0;
-    let mut attributes = Attributes::of(config);
-    let config = attributes.config(config, std::ptr::null_mut());
+    let mut attributes = NONE;
+    let config = config.raw(&mut attributes, std::ptr::null_mut());
     // SAFETY: as the caller promises; all that is pointed at outlives the call.
     unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, function, &raw const config) }.result()?;
     Ok(u32::try_from(clusters).unwrap_or(0))
@@ -317,14 +327,13 @@ mod tests {
     #[test]
     fn attributes_hold_what_is_asked_and_no_more() {
         let plain = LaunchConfig { grid: [4, 1, 1], block: [8, 4, 1], ..LaunchConfig::default() };
-        assert_eq!((Attributes::of(&plain).count, plain.threads()), (0, 32));
+        let mut attributes = NONE;
+        assert_eq!((plain.attributes(&mut attributes), plain.threads()), (0, 32));
         let all = LaunchConfig { cluster: [2, 1, 1], pdl: true, cooperative: true, ..plain };
-        let mut attributes = Attributes::of(&all);
-        assert_eq!(attributes.count, 3);
-        // SAFETY: the first of three attributes is the cluster's.
-        let cluster = unsafe { attributes.list[0].assume_init().value.clusterDim };
+        let raw = all.raw(&mut attributes, std::ptr::null_mut());
+        // SAFETY: all three have been written, and the first of them is the cluster's.
+        let cluster = unsafe { attributes[0].assume_init().value.clusterDim };
         assert_eq!((cluster.x, cluster.y, cluster.z), (2, 1, 1));
-        let raw = attributes.config(&all, std::ptr::null_mut());
         assert_eq!((raw.gridDimX, raw.blockDimY, raw.numAttrs), (4, 4, 3));
     }
 }

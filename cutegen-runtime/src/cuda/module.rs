@@ -157,10 +157,10 @@ impl LoadedKernel {
     /// Makes the kernels' context current on this thread, as raw entries need.
     ///
     /// # Errors
-    /// What the driver says, also of earlier work that cudarc couldn't report.
+    /// What the driver says.
     #[inline]
     pub fn bind(&self) -> Result<(), Error> {
-        self.device.context.bind_to_thread().map_err(self.failed("cuCtxSetCurrent"))
+        launch::make_current(&self.device.context).map_err(self.failed("cuCtxSetCurrent"))
     }
 
     /// Launches a step of a variant. An empty grid has nothing to do, and the driver would refuse it.

@@ -1,42 +1,54 @@
 //! Stream order around a launch: every argument is taken through cudarc's guards, which make the stream wait for
 //! what touched the memory before and record the use after. Guards are held past the launch.
+//!
+//! A launch of a small kernel is bound by this side, so these methods are inlined into the wrapper: passed in memory, what
+//! they return is read in other pieces than it was written in, which stalls a core for longer than all checks take.
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut, SyncOnDrop};
-use std::cell::Cell;
 use std::sync::Arc;
 
 use super::launch::CUdeviceptr;
 use super::module::LoadedKernel;
 use super::view::{CudaView, CudaViewMut};
 use super::workspace::{Workspace, capturing};
-use crate::check::Extent;
+use crate::check::{Extent, cold};
 use crate::error::Error;
 
 /// One call of a wrapper, between its checks and its return.
 #[derive(Debug)]
 pub struct Order<'s> {
-    kernel: &'static str,
-    context: &'s Arc<CudaContext>,
+    loaded: &'s LoadedKernel,
     stream: &'s Arc<CudaStream>,
-    /// Whether the stream is being captured, once something had to know.
-    captured: Cell<Option<bool>>,
 }
 
 /// An argument taken for a launch. Dropping it, after the launch, records the use.
 #[derive(Debug)]
 #[must_use = "the launch must come before the argument is dropped"]
 pub struct Bound<'a> {
-    address: CUdeviceptr,
     extent: Extent,
-    _guard: SyncOnDrop<'a>,
+    _guard: Option<SyncOnDrop<'a>>,
 }
 
-impl Bound<'_> {
+impl<'a> Bound<'a> {
+    /// `bytes` bytes at an address, and cudarc's guard of their memory. One that records nothing is let go at once: where
+    /// no events are tracked, an argument costs no calls when it is dropped.
+    #[inline]
+    fn new((address, guard): (CUdeviceptr, SyncOnDrop<'a>), bytes: u64) -> Self {
+        let extent = Extent { start: address, end: address.saturating_add(bytes) };
+        let guard = if matches!(guard, SyncOnDrop::Record(None)) {
+            std::mem::forget(guard);
+            None
+        } else {
+            Some(guard)
+        };
+        Self { extent, _guard: guard }
+    }
+
     /// Where the tensor begins.
     #[must_use]
     #[inline]
     pub const fn address(&self) -> CUdeviceptr {
-        self.address
+        self.extent.start
     }
 
     /// The bytes that the kernel may touch.
@@ -52,53 +64,45 @@ impl<'s> Order<'s> {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::CaptureNeedsTrackingOff`], or what the driver says.
-    #[inline]
+    #[inline(always)]
     pub fn begin(loaded: &'s LoadedKernel, stream: &'s Arc<CudaStream>) -> Result<Self, Error> {
-        let (kernel, context) = (loaded.kernel(), &loaded.device().context);
-        let order = Self { kernel, context, stream, captured: Cell::new(None) };
-        stream.context().bind_to_thread().map_err(Error::cuda(order.kernel, "cuCtxSetCurrent"))?;
+        let order = Self { loaded, stream };
         order.admit("stream", stream.context())?;
+        loaded.bind()?;
+        if order.is_tracked() && capturing(loaded.kernel(), stream)? {
+            return cold(move || Error::CaptureNeedsTrackingOff { kernel: loaded.kernel() });
+        }
         Ok(order)
     }
 
     /// Takes an input.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`], [`Error::CaptureNeedsTrackingOff`], or what the driver says.
-    #[inline]
+    /// [`Error::WrongDevice`].
+    #[inline(always)]
     pub fn read<'a, T, const R: usize>(
-        &self,
+        &'a self,
         argument: &'static str,
         view: CudaView<'a, T, R>,
-    ) -> Result<Bound<'a>, Error>
-    where
-        's: 'a,
-    {
+    ) -> Result<Bound<'a>, Error> {
         self.admit(argument, view.context())?;
-        let layout = *view.layout();
-        let stream: &'a CudaStream = self.stream;
-        let (address, guard) = view.memory.view_ptr(stream);
-        Ok(Bound { address, extent: Extent::of(address, &layout, size_of::<T>()), _guard: guard })
+        let bytes = view.layout().bytes(size_of::<T>());
+        Ok(Bound::new(view.memory.view_ptr(self.stream), bytes))
     }
 
     /// Takes an output, or an `inout`.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`], [`Error::CaptureNeedsTrackingOff`], or what the driver says.
-    #[inline]
+    /// [`Error::WrongDevice`].
+    #[inline(always)]
     pub fn write<'a, T, const R: usize>(
-        &self,
+        &'a self,
         argument: &'static str,
         view: CudaViewMut<'a, T, R>,
-    ) -> Result<Bound<'a>, Error>
-    where
-        's: 'a,
-    {
+    ) -> Result<Bound<'a>, Error> {
         self.admit(argument, view.context())?;
-        let layout = *view.layout();
-        let stream: &'a CudaStream = self.stream;
-        let (address, guard) = view.memory.view_ptr_mut(stream);
-        Ok(Bound { address, extent: Extent::of(address, &layout, size_of::<T>()), _guard: guard })
+        let bytes = view.layout().bytes(size_of::<T>());
+        Ok(Bound::new(view.memory.view_ptr_mut(self.stream), bytes))
     }
 
     /// Takes `bytes` of the workspace; none is a null address.
@@ -106,60 +110,49 @@ impl<'s> Order<'s> {
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::WorkspaceTooSmallInCapture`],
     /// [`Error::WorkspaceOfOtherStreamInCapture`], or what the driver says.
-    #[inline]
-    pub fn workspace<'a>(&self, workspace: &'a mut Workspace, bytes: usize) -> Result<Bound<'a>, Error>
-    where
-        's: 'a,
-    {
+    #[inline(always)]
+    pub fn workspace<'a>(&'a self, workspace: &'a mut Workspace, bytes: usize) -> Result<Bound<'a>, Error> {
         self.admit("workspace", workspace.stream().context())?;
-        let ready = workspace.ready(self.kernel, self.stream, bytes, || self.capturing())?;
+        let ready = workspace.ready(self.loaded.kernel(), self.stream, bytes, || self.is_captured())?;
         let Some(memory) = ready else {
-            let nothing = Extent { start: 0, end: 0 };
-            return Ok(Bound { address: 0, extent: nothing, _guard: SyncOnDrop::Record(None) });
+            return Ok(Bound { extent: Extent { start: 0, end: 0 }, _guard: None });
         };
-        let stream: &'a CudaStream = self.stream;
-        let (address, guard) = memory.device_ptr_mut(stream);
-        let extent = Extent { start: address, end: address.saturating_add(bytes as u64) };
-        Ok(Bound { address, extent, _guard: guard })
+        Ok(Bound::new(memory.device_ptr_mut(self.stream), bytes as u64))
     }
 
-    /// Ends the call: drops the arguments, which records their uses, and reports what the launch or the
-    /// recording said.
+    /// Ends the call: what the launch said, or the recording of its arguments' uses. They borrow this, so they have been
+    /// dropped by now.
     ///
     /// # Errors
     /// `launched`'s, or what the driver says.
-    #[inline]
-    pub fn finish<B>(self, launched: Result<(), Error>, arguments: B) -> Result<(), Error> {
-        drop(arguments);
-        if !self.stream.context().is_managing_stream_synchronization() {
-            return launched; // then no use was recorded
+    #[inline(always)]
+    pub fn finish(self, launched: Result<(), Error>) -> Result<(), Error> {
+        if !self.is_tracked() {
+            return launched;
         }
         let recorded = self.stream.context().check_err();
-        launched.and(recorded.map_err(Error::cuda(self.kernel, "cuEventRecord")))
+        launched.and(recorded.map_err(Error::cuda(self.loaded.kernel(), "cuEventRecord")))
     }
 
-    /// An argument's context is the kernels', and doesn't track events into a graph being captured.
-    #[inline]
+    /// An argument's context is the kernels'.
+    #[inline(always)]
     fn admit(&self, argument: &'static str, context: &Arc<CudaContext>) -> Result<(), Error> {
-        let kernel = self.kernel;
-        if context != self.context {
-            let (expected, found) = (self.context.ordinal(), context.ordinal());
-            return Err(Error::WrongDevice { kernel, argument, expected, found });
+        let (loaded, ours) = (self.loaded, &self.loaded.device().context);
+        if context == ours {
+            return Ok(());
         }
-        if context.is_managing_stream_synchronization() && self.capturing()? {
-            return Err(Error::CaptureNeedsTrackingOff { kernel });
-        }
-        Ok(())
+        let (expected, found) = (ours.ordinal(), context.ordinal());
+        cold(move || Error::WrongDevice { kernel: loaded.kernel(), argument, expected, found })
     }
 
-    /// Whether the stream is being captured: the driver is asked once a call.
+    /// Whether uses of memory are recorded as events.
     #[inline]
-    fn capturing(&self) -> Result<bool, Error> {
-        if let Some(known) = self.captured.get() {
-            return Ok(known);
-        }
-        let found = capturing(self.kernel, self.stream)?;
-        self.captured.set(Some(found));
-        Ok(found)
+    fn is_tracked(&self) -> bool {
+        self.stream.context().is_managing_stream_synchronization()
+    }
+
+    /// Whether the stream is being captured; it isn't where events are tracked, or the call had not begun.
+    fn is_captured(&self) -> Result<bool, Error> {
+        if self.is_tracked() { Ok(false) } else { capturing(self.loaded.kernel(), self.stream) }
     }
 }

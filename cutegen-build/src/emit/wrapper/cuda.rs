@@ -162,20 +162,22 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
         ) -> Result<(), Error> {
             #checks
             let order = Order::begin(&self.#function, stream)?;
-            #(#binds)*
-            check.disjoint(&[#(#outputs),*], &[#(#inputs),*])?;
-            let variant = self.#choose(#(#axes,)* #(#bounds.address()),*);
-            let bound_workspace = order.workspace(workspace, #bytes)?;
-            #[doc = " SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]
-            let launched = unsafe {
-                self.#dispatch(
-                    variant,
-                    stream.cu_stream(),
-                    bound_workspace.address(),
-                    #open #(#bounds.address(),)* #(#scalars,)*
-                )
+            let launched = {
+                #(#binds)*
+                check.disjoint([#(#outputs),*], [#(#inputs),*])?;
+                let variant = self.#choose(#(#axes,)* #(#bounds.address()),*);
+                let bound_workspace = order.workspace(workspace, #bytes)?;
+                #[doc = " SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]
+                unsafe {
+                    self.#dispatch(
+                        variant,
+                        stream.cu_stream(),
+                        bound_workspace.address(),
+                        #open #(#bounds.address(),)* #(#scalars,)*
+                    )
+                }
             };
-            order.finish(launched, (bound_workspace, #(#bounds),*))
+            order.finish(launched)
         }
     }
 }

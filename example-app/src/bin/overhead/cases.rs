@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cutegen_runtime::cuda::cudarc::driver::CudaSlice;
+use cutegen_runtime::cuda::launch::make_current;
 use cutegen_runtime::cuda::{CudaContext, CudaStream, Device, Workspace, context};
 use cutegen_runtime::{AsView as _, AsViewMut as _, Error};
 use half::bf16;
@@ -75,7 +76,7 @@ pub fn print(device: &Device) -> Result<(), Fail> {
 /// What one call costs of those that a wrapper makes besides the launch.
 fn calls(own: &Arc<CudaContext>, stream: &Arc<CudaStream>, tracked: &Arc<CudaContext>) -> Result<(), Fail> {
     let say = |name: &str, ns: f64| println!("{{\"call\": \"{name}\", \"ns\": {ns:.1}}}");
-    say("the context made current", block(stream, || Ok(own.bind_to_thread()?))?);
+    say("the context made current", block(stream, || Ok(make_current(own)?))?);
     say(
         "the same, and whether the stream is captured",
         block(stream, || stream.capture_status().map(drop).map_err(Fail::from))?,

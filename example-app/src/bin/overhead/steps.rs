@@ -105,7 +105,7 @@ fn overlap<const R: usize, const I: usize, const O: usize>(
     step(name, || {
         let read: [_; I] = std::array::from_fn(|i| extent(i, &inputs[i]));
         let written: [_; O] = std::array::from_fn(|i| extent(I + i, &outputs[i]));
-        check.disjoint(&written, &read)
+        check.disjoint(written, read)
     });
 }
 
