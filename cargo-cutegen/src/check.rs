@@ -6,12 +6,13 @@ mod warnings;
 use std::collections::BTreeSet;
 
 use cutegen_build::discover::Project;
+use cutegen_build::emit::{EmitKernel, linkable};
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::replay::{Cause, replay};
 use cutegen_build::store::trust::{Doubt, doubts};
-use cutegen_build::store::{Store, lock_file};
+use cutegen_build::store::{Entry, Lookup, Store, lock_file};
 use cutegen_spec::lock::Lock;
 use cutegen_spec::record::{GATE, Record};
 use cutegen_spec::workload::Workload;
@@ -51,6 +52,9 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
             (if stale.is_some() { "stale" } else { "missing" }, stale, Some(error.to_string()))
         }
     };
+    let problem = problem
+        .or_else(|| replayed.as_ref().ok().and_then(|entry| unlinkable(plan, entry)))
+        .or_else(|| sources(store, plan, replayed.is_ok()));
     Row {
         kernel: plan.spec.name.to_string(),
         target: plan.target.to_string(),
@@ -63,6 +67,23 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
         problem: problem
             .or_else(|| trust(plan, project, record?).err().map(|below| below.to_string()))
             .or_else(|| wrong_family(plan)),
+    }
+}
+
+/// What a build would say of an entry's host objects.
+fn unlinkable(plan: &Plan, entry: &Entry) -> Option<String> {
+    let kernel = EmitKernel { plan, record: &entry.record, artifacts: &entry.artifacts };
+    linkable(&kernel).err().map(|error| error.to_string())
+}
+
+/// What is wrong with an entry's sources, which no build reads, but people do who want to know what they link.
+fn sources(store: &Store, plan: &Plan, is_replayed: bool) -> Option<String> {
+    match store.get_full(&plan.key) {
+        Lookup::Corrupt(corrupt) if is_replayed => {
+            let (title, path) = (plan.title(), corrupt.path.display());
+            Some(format!("{title}: its sources cannot be trusted\n  {corrupt}\nrun: git checkout -- {path}"))
+        }
+        _ => None,
     }
 }
 

@@ -30,6 +30,9 @@ pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, Stri
     if evidence.timings.is_empty() {
         said.push(("timed", "against nothing".to_owned()));
     }
+    said.extend(
+        evidence.timed_by.iter().map(|by| ("timed", format!("by gate {} on {}", by.gate, by.device))),
+    );
     said.extend(evidence.not_timed.iter().map(|reason| ("not timed", format!("against {reason}"))));
     said
 }

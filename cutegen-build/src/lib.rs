@@ -19,6 +19,7 @@ pub mod discover;
 pub mod emit;
 pub mod error;
 pub mod event;
+pub mod inspect;
 pub mod pipeline;
 pub mod plan;
 pub mod print;

@@ -11,7 +11,7 @@ use crate::digest::{ArtifactDigest, CacheKey};
 use crate::eligibility::{Eligibility, dispatch};
 use crate::key::Question;
 
-pub use evidence::{Clocks, Evidence, Figures, GATE, ReferenceOn, Timing, incumbent};
+pub use evidence::{Clocks, Evidence, Figures, GATE, ReferenceOn, TimedBy, Timing, incumbent};
 pub use seeds::Seeds;
 
 /// Version of the record's layout.

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::lock::{Lock, Locked};
@@ -70,6 +71,28 @@ impl Copy {
         write(&path, &format!("{SEAL}{}\n{edited}", ArtifactDigest::of(edited.as_bytes())));
     }
 
+    /// Puts an object of other text in the place of the host's naive one, and makes every digest again.
+    fn forge_object(&self, change: impl Fn(&str) -> String) {
+        let host = self.entry("host");
+        let honest = fs::read(host.join("naive.o")).expect("an object");
+        let text = fs::read_to_string(host.join("naive.cpp")).expect("a source");
+        let changed = change(&text);
+        assert_ne!(changed, text, "nothing was edited");
+        let [source, object] = ["forged.cpp", "forged.o"].map(|name| self.folder.join(name));
+        write(&source, &changed);
+        let flags = ["-std=c++17", "-O1", "-fPIC", "-fno-exceptions", "-fno-rtti", "-c", "-o"];
+        let built = Command::new("c++").args(flags).arg(&object).arg(&source).status();
+        assert!(built.expect("c++ runs").success());
+        let forged = fs::read(&object).expect("an object");
+        fs::write(host.join("naive.o"), &forged).expect("written");
+        let [was, is] = [&honest, &forged].map(|bytes| ArtifactDigest::of(bytes).to_string());
+        let sizes = [&honest, &forged].map(|bytes| format!("bytes = {}\n", bytes.len()));
+        self.forge("host", |record| record.replace(&was, &is).replace(&sizes[0], &sizes[1]));
+        let lock = self.folder.join("cutegen.lock");
+        let pinned = fs::read_to_string(&lock).expect("a lock");
+        write(&lock, &pinned.replace(&was, &is));
+    }
+
     /// Changes one token of the stored naive source; gives back the digests before and after.
     fn change_a_token(&self) -> [String; 2] {
         let path = self.entry(GPU).join(SOURCE);
@@ -128,6 +151,13 @@ fn a_changed_source_alone_is_refused() {
     install_toolchain();
     let copy = Copy::of_example("verify-changed-alone");
     copy.change_a_token();
+    let ran = copy.run(&["check"]);
+    exits(&ran, 1);
+    assert!(
+        ran.stderr.contains("its sources cannot be trusted") && ran.stderr.contains(SOURCE),
+        "{}",
+        ran.stderr
+    );
     let ran = copy.run(&["verify", "--rebuild", "--target", GPU, KERNEL]);
     exits(&ran, 1);
     assert!(ran.stderr.contains(SOURCE), "{}", ran.stderr);
@@ -152,23 +182,8 @@ fn a_changed_source_with_every_digest_made_again_is_found() {
 fn a_changed_artifact_with_every_digest_made_again_is_found() {
     install_toolchain();
     let copy = Copy::of_example("verify-forged-artifact");
-    let host = copy.entry("host");
-    // the naive object in place of the tuned one: a file that links, under digests that all agree
-    let record = fs::read_to_string(host.join("record.toml")).expect("a record");
-    let mut digests = record.lines().filter_map(|line| line.strip_prefix("artifact = "));
-    let (tuned, naive) = (digests.next().expect("tuned"), digests.next().expect("naive"));
-    let tuned_file = fs::read_dir(&host).expect("an entry").filter_map(Result::ok).map(|e| e.path());
-    let tuned_file = tuned_file
-        .into_iter()
-        .find(|path| path.extension().is_some_and(|e| e == "o") && !path.ends_with("naive.o"));
-    let size = |path: &Path| fs::metadata(path).expect("a file").len();
-    let (tuned_file, naive_file) = (tuned_file.expect("an object"), host.join("naive.o"));
-    let sizes = [size(&tuned_file), size(&naive_file)].map(|size| format!("bytes = {size}"));
-    fs::copy(&naive_file, &tuned_file).expect("copied");
-    copy.forge("host", |record| record.replace(tuned, naive).replace(&sizes[0], &sizes[1]));
-    let lock = copy.folder.join("cutegen.lock");
-    let pinned = fs::read_to_string(&lock).expect("a lock");
-    write(&lock, &pinned.replace(tuned, naive));
+    // another sum, compiled: a file that may be linked, under digests that all agree
+    copy.forge_object(|source| source.replacen(" * ", " + ", 1));
     exits(&copy.run(&["check"]), 0);
     let ran = copy.run(&["verify", "--rebuild", "--target", "host", KERNEL]);
     exits(&ran, 1);
@@ -176,6 +191,23 @@ fn a_changed_artifact_with_every_digest_made_again_is_found() {
     let told =
         ["differs: sha256 ", "not rebuilt: it needs g++ "].iter().any(|words| ran.stderr.contains(words));
     assert!(told, "{}", ran.stderr);
+}
+
+#[test]
+fn an_object_with_more_than_a_kernel_is_refused_whatever_its_digests_say() {
+    install_toolchain();
+    let copy = Copy::of_example("verify-forged-object");
+    let constructor = "__attribute__((constructor)) static void before() { asm volatile(\"\"); }";
+    copy.forge_object(|source| format!("{source}\n{constructor}\n"));
+    let ran = copy.run(&["check", "--target", "host", KERNEL]);
+    exits(&ran, 1);
+    let said = "section `.init_array`: no constructors, destructors or thread-locals";
+    assert!(ran.stderr.contains("may not be linked") && ran.stderr.contains(said), "{}", ran.stderr);
+    for verb in [&["verify"][..], &["verify", "--record"]] {
+        let ran = copy.run(&[verb, &["--target", "host", KERNEL]].concat());
+        exits(&ran, 1);
+        assert!(ran.stderr.contains("blocked: its artifact") && ran.stderr.contains(said), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -115,6 +115,7 @@ fn every_field() -> Evidence {
         sanitizer: "clean: memcheck, racecheck, initcheck, synccheck".to_owned(),
         not_enforced: Vec::new(),
         judge_seconds: Some(8.25),
+        timed_by: None,
         not_timed: words(&["torch-eager: not run: no torch"]),
         timings: vec![naive, product, library],
     }

@@ -15,7 +15,8 @@ use super::job::{
 };
 use super::process::{self, Ended, start_of, words_of};
 use super::worker::ARTIFACT;
-use super::{cubin_check, guard, object_check, tool_log};
+use super::{cubin_check, guard, tool_log};
+use crate::inspect;
 use crate::toolchain::CxxFamily;
 
 /// Bytes nobody has looked at.
@@ -143,7 +144,7 @@ fn raw(
 fn inspect(job: &CompileJob, bytes: &[u8]) -> Result<Inspected, Vec<String>> {
     match job.compile_for {
         CompileFor::Cuda { .. } => cubin_check::check(bytes, &job.entries).map(Inspected::Cubin),
-        CompileFor::Host { .. } => object_check::check(bytes, &job.entries).map(Inspected::Object),
+        CompileFor::Host { .. } => inspect::object::check(bytes, &job.entries).map(Inspected::Object),
     }
 }
 

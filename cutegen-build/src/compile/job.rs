@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cubin_check::CubinInfo;
 use super::diagnostics::Diagnostic;
 use super::guard::GuardViolation;
-use super::object_check::ObjectInfo;
+use crate::inspect::object::ObjectInfo;
 use crate::toolchain::Toolchain;
 
 /// What the bytes are to run on.
@@ -176,6 +176,9 @@ pub struct Confinement {
     pub lacking: Vec<String>,
 }
 
+/// How a record tells walls that the compiler lacked from those that the runner lacked.
+pub const COMPILER: &str = "compiler: ";
+
 impl Confinement {
     /// What was not enforced around the compiler, in words.
     #[must_use]
@@ -187,7 +190,7 @@ impl Confinement {
             (self.capabilities, "capabilities (they could not be dropped)"),
         ];
         let down = walls.into_iter().filter(|(up, _)| !up).map(|(_, what)| what.to_owned());
-        down.chain(self.lacking.iter().cloned()).map(|what| format!("compiler: {what}")).collect()
+        down.chain(self.lacking.iter().cloned()).map(|what| format!("{COMPILER}{what}")).collect()
     }
 }
 

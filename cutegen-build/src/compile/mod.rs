@@ -7,7 +7,6 @@
 pub mod cubin_check;
 pub mod diagnostics;
 pub mod guard;
-pub mod object_check;
 pub mod wait;
 
 mod allowed;
@@ -32,7 +31,7 @@ pub use batch::{Batch, includes};
 pub use client::{RawArtifact, compile, compile_in, compile_unguarded, compile_unguarded_in, own_cubin};
 pub use error::Error;
 pub use job::{
-    Artifact, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,
+    Artifact, COMPILER, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,
     FailureReason, Forbidden, Inspected, Limits, Walls, Workers,
 };
 pub use worker::{WORKER_KIND, WORKER_VAR, worker_main};

@@ -30,6 +30,13 @@ pub enum Error {
         /// The symbol.
         symbol: String,
     },
+    /// A host object holds what may not be linked.
+    Content {
+        /// The kernel, target and variant.
+        kernel: String,
+        /// What is in it.
+        problems: Vec<String>,
+    },
     /// A contract can't be printed.
     Contract {
         /// The kernel and variant.
@@ -65,6 +72,7 @@ impl std::error::Error for Error {
             Self::Incomplete { .. }
             | Self::NameTaken { .. }
             | Self::SymbolTaken { .. }
+            | Self::Content { .. }
             | Self::Contract { .. }
             | Self::Triple(_)
             | Self::Archiver(_)
@@ -87,6 +95,11 @@ impl fmt::Display for Error {
             Self::SymbolTaken { symbol } => write!(
                 f,
                 "two different artifacts are called `{symbol}`; rename one of the variants in its record"
+            ),
+            Self::Content { kernel, problems } => write!(
+                f,
+                "{kernel}: its object may not be linked: {}; run `cargo cutegen tune`, then `cargo cutegen accept`",
+                problems.join("; ")
             ),
             Self::Contract { kernel, why } => {
                 write!(f, "{kernel}: the launch contract can't be emitted: {why}; run `cargo cutegen check`")

@@ -17,6 +17,7 @@ use cutegen_spec::target::Target;
 
 use crate::plan::Plan;
 pub use error::Error;
+pub use object::linkable;
 use wrapper::kernel;
 
 /// The folder under OUT_DIR that everything goes to.

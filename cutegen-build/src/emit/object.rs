@@ -1,14 +1,17 @@
 //! What the archive holds: one relocatable object with every stored cubin as read-only data under the symbol that
-//! the wrappers name, and the host kernels' own objects, byte for byte. Pure: values in, bytes out.
+//! the wrappers name, and the host kernels' own objects, byte for byte, once it has seen what is in them. Pure: values in,
+//! bytes out.
 
 use std::collections::BTreeMap;
 
 use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::record::Variant;
 use cutegen_spec::symbol;
 use object::write::{Object, Symbol, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
 
 use super::{EmitKernel, Error, Package};
+use crate::inspect;
 
 /// Enough for the driver, and for copies by whole vectors.
 const ALIGN: u64 = 16;
@@ -25,10 +28,16 @@ pub(super) struct Content<'a> {
 /// Sorts the artifacts of `kernels`; two kernels with one key share theirs.
 pub(super) fn collect<'a>(package: &Package<'_>, kernels: &[EmitKernel<'a>]) -> Result<Content<'a>, Error> {
     let mut content = Content::default();
+    let mut entries = BTreeMap::new();
     for kernel in kernels {
         for (variant, bytes) in kernel.record.variants.iter().zip(kernel.artifacts) {
             if kernel.plan.target.is_host() {
-                content.objects.insert(variant.artifact.stored.to_string(), bytes);
+                let entry = entry_of(kernel, variant, bytes)?;
+                let stored = variant.artifact.stored;
+                if entries.insert(entry, stored).is_some_and(|other| other != stored) {
+                    return Err(Error::SymbolTaken { symbol: entry.to_owned() });
+                }
+                content.objects.insert(stored.to_string(), bytes);
                 continue;
             }
             let symbol = symbol::blob(package.name, package.version, &kernel.record.key, &variant.name);
@@ -41,6 +50,29 @@ pub(super) fn collect<'a>(package: &Package<'_>, kernels: &[EmitKernel<'a>]) -> 
         }
     }
     Ok(content)
+}
+
+/// Whether every host object of an answer may be linked.
+///
+/// # Errors
+/// [`Error::Content`].
+pub fn linkable(kernel: &EmitKernel<'_>) -> Result<(), Error> {
+    if !kernel.plan.target.is_host() {
+        return Ok(());
+    }
+    let mut objects = kernel.record.variants.iter().zip(kernel.artifacts);
+    objects.try_for_each(|(variant, bytes)| entry_of(kernel, variant, bytes).map(drop))
+}
+
+/// The entry of a host object, which may hold nothing else that runs or that others see: it is linked into the user's
+/// program, whoever vouches for it.
+fn entry_of<'a>(kernel: &EmitKernel<'a>, variant: &'a Variant, bytes: &[u8]) -> Result<&'a str, Error> {
+    let entries: Vec<String> = variant.contract.steps.iter().map(|step| step.entry.clone()).collect();
+    inspect::object::check(bytes, &entries).map_err(|problems| Error::Content {
+        kernel: format!("{}, variant `{}`", kernel.plan.title(), variant.name),
+        problems,
+    })?;
+    Ok(variant.contract.steps.first().map_or("", |step| step.entry.as_str()))
 }
 
 /// The object that holds the cubins, for a triple.

@@ -8,7 +8,9 @@ use cutegen_spec::eligibility::Eligibility;
 
 use super::error::Error;
 use super::protocol::{Backend, Format};
+use crate::compile::cubin_check;
 use crate::compile::walled::walled;
+use crate::inspect;
 
 /// A compiled variant and what is claimed of it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -49,12 +51,25 @@ pub(crate) fn prepare(
     }
 }
 
+/// What is inside a candidate's bytes that must not be: a compiler's own look at them is not asked for, since bytes may
+/// come from a store.
+pub(crate) fn content(candidate: &Candidate, backend: Backend) -> Result<Vec<String>, Error> {
+    let bytes = std::fs::read(&candidate.artifact).map_err(failed(&candidate.artifact))?;
+    let entries: Vec<String> = candidate.contract.steps.iter().map(|step| step.entry.clone()).collect();
+    Ok(match backend {
+        Backend::Cuda => cubin_check::check(&bytes, &entries).err(),
+        Backend::Host => inspect::object::check(&bytes, &entries).err(),
+    }
+    .unwrap_or_default())
+}
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_owned();
+    move |error| Error::File { path, reason: error.to_string() }
+}
+
 /// A copy in the folder of `shared`, named by its bytes: the same cubin is the same module to a runner.
 fn beside(artifact: &Path, shared: &Path) -> Result<PathBuf, Error> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error: std::io::Error| Error::File { path, reason: error.to_string() }
-    };
     let bytes = std::fs::read(artifact).map_err(failed(artifact))?;
     let copy = shared.with_file_name(format!("{}.cubin", blake3::hash(&bytes).to_hex()));
     std::fs::write(&copy, bytes).map_err(failed(&copy))?;

@@ -10,6 +10,8 @@ use super::rms::Apart;
 /// What the gate looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Check {
+    /// An artifact holds its contract's entries, and nothing that runs by itself or calls out.
+    Content,
     /// Every element lies within its bound of the reference.
     Values,
     /// Outputs are poisoned before launches, and must not keep it.
@@ -57,7 +59,8 @@ pub struct Checks {
 }
 
 /// What the evidence calls each check, but for the distributions, which it lists.
-const NAMES: [(Check, &str); 18] = [
+const NAMES: [(Check, &str); 19] = [
+    (Check::Content, "content"),
     (Check::Guards, "guards"),
     (Check::Inputs, "inputs"),
     (Check::Globals, "globals"),
@@ -79,10 +82,9 @@ const NAMES: [(Check, &str); 18] = [
 ];
 
 impl Checks {
-    /// Names of those that are on, in the order in which a launch meets them.
-    #[must_use]
-    pub fn names(&self) -> Vec<String> {
-        NAMES.into_iter().filter(|(check, _)| self.has(*check)).map(|(_, name)| name.to_owned()).collect()
+    /// Those that are on, with their names, in the order in which a launch meets them; the distributions are left out.
+    pub fn named(&self) -> impl Iterator<Item = (Check, &'static str)> + '_ {
+        NAMES.into_iter().filter(|(check, _)| self.has(*check))
     }
 
     /// All but one; for the gate's own tests only.

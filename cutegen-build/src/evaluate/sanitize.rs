@@ -22,6 +22,9 @@ use super::protocol::{Action, Job, Memory, Reply, Run};
 use super::session::{Halt, code, program};
 use super::worker::{Answer, First, RUN_APART, Worker, Workers};
 
+/// How a record begins that tells why it did not run.
+pub const NOT_RUN: &str = "not run: ";
+
 /// How the sanitizer ends when it found something.
 const FOUND: i32 = 86;
 /// One job and one exit, each slowed a hundredfold.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use cutegen_spec::contract::Contract;
 
-use super::candidate::{Candidate, Loadable, prepare};
+use super::candidate::{Candidate, Loadable, content, prepare};
 use super::desk::Desk;
 use super::error::Error;
+use super::fault::Check;
 use super::judge::Session;
 use super::outcome::{Crash, Outcome};
 use super::protocol::{Backend, Code, Job, Program, Region, Reply, Variant};
@@ -39,14 +40,21 @@ pub(super) struct Bench<A> {
 impl<D: Desk> Session<D> {
     /// Links what must be linked, and starts a runner that no other host candidate has touched.
     pub(super) fn load(&mut self, candidates: &[Candidate]) -> Result<Vec<Loadable>, Halt> {
-        if self.settings.workers.backend == Backend::Host {
+        let backend = self.settings.workers.backend;
+        if backend == Backend::Host {
             self.bench = None;
         }
         let mut loaded = Vec::with_capacity(candidates.len());
         for candidate in candidates {
+            if self.settings.checks.has(Check::Content) {
+                let problems = content(candidate, backend)?;
+                if !problems.is_empty() {
+                    return Err(Outcome::Blocked(format!("its artifact: {}", problems.join("; "))).into());
+                }
+            }
             self.linked += 1;
             let shared = self.folder.path().join(format!("{}.so", self.linked));
-            match prepare(candidate, self.settings.workers.backend, &self.settings.linker, shared)? {
+            match prepare(candidate, backend, &self.settings.linker, shared)? {
                 Ok(loadable) => loaded.push(loadable),
                 Err(log) => return Err(Outcome::CompileFailed(log).into()),
             }

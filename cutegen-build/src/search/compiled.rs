@@ -20,7 +20,7 @@ use crate::compile::{
     Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected,
     compile, compile_in, own_cubin,
 };
-use crate::evaluate::sanitize::{Sanitized, Tool};
+use crate::evaluate::sanitize::{NOT_RUN, Sanitized, Tool};
 use crate::evaluate::{self, Outcome};
 use crate::generate::Candidate;
 use crate::plan::Plan;
@@ -278,18 +278,18 @@ pub(super) fn sanitize(
 ) -> Result<Vec<Result<String, String>>, SearchError> {
     const TOOLS: [Tool; 4] = [Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck];
     if let Target::Host { .. } = plan.target {
-        return Ok(vec![Ok("not run: host code".to_owned()); gates.len()]);
+        return Ok(vec![Ok(format!("{NOT_RUN}host code")); gates.len()]);
     }
     let (path, home) = (cargo::variable_os("PATH"), cargo::variable_os("CUDA_HOME"));
     let Some(program) = evaluate::sanitize::locate(path.as_deref(), home.as_deref()) else {
-        return Ok(vec![Ok("not run: no compute-sanitizer on this machine".to_owned()); gates.len()]);
+        return Ok(vec![Ok(format!("{NOT_RUN}no compute-sanitizer on this machine")); gates.len()]);
     };
     let told = |sanitized| match sanitized {
         Sanitized::Clean { tools } => {
             let names: Vec<&str> = tools.into_iter().map(Tool::name).collect();
             Ok(format!("clean: {}", names.join(", ")))
         }
-        Sanitized::NotRun { reason } => Ok(format!("not run: {reason}")),
+        Sanitized::NotRun { reason } => Ok(format!("{NOT_RUN}{reason}")),
         Sanitized::Errors { tool, summary } => Err(format!("{}: {summary}", tool.name())),
     };
     Ok(judge.sanitize(gates, &program, &TOOLS)?.into_iter().map(told).collect())

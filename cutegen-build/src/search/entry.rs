@@ -10,7 +10,8 @@ use cutegen_spec::target::Target;
 use super::compiled::Compiled;
 use super::error::SearchError;
 use super::finals::{Found, Judged, Timed};
-use crate::evaluate::{Checks, Comparison, GATE};
+use crate::evaluate::sanitize::NOT_RUN;
+use crate::evaluate::{Check, Checks, Comparison, GATE};
 use crate::plan::Plan;
 
 /// Level of the stored cubins' compression; they are read a thousand times and written once.
@@ -80,7 +81,7 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
     let correctness = &judged.correctness;
     let at = |timed: &Timed| plan.spec.workloads[timed.workload].axes.clone();
     let timings: Vec<Timing> = judged.timings.iter().map(|timed| timing(at(timed), timed)).collect();
-    Evidence {
+    let mut evidence = Evidence {
         gate: GATE,
         device: correctness.device.clone(),
         seeds: Seeds { judging: judged.seed, timing: timings.first().map(|_| judged.seed) },
@@ -89,16 +90,33 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
         elements: correctness.elements,
         not_judged: Some(correctness.not_judged),
         reference: Some(judged.reference),
-        checks: Checks::default().names(),
+        checks: Vec::new(),
         baseline: Some(incumbent::NAIVE.to_owned()),
         worst_share: correctness.worst_share,
         repeats: correctness.repeats,
         sanitizer: judged.sanitizer.clone(),
         not_enforced: judged.not_enforced.clone(),
+        timed_by: None,
         timings,
         judge_seconds: Some(judged.seconds),
         not_timed: judged.not_timed.clone(),
-    }
+    };
+    evidence.checks = checks(plan, &evidence);
+    evidence
+}
+
+/// Names of the checks that this evidence comes from: of those that are on, the ones that the target has, and those of
+/// clocks and sanitizers where these ran.
+pub(super) fn checks(plan: &Plan, evidence: &Evidence) -> Vec<String> {
+    let (timed, sanitized) = (!evidence.timings.is_empty(), !evidence.sanitizer.starts_with(NOT_RUN));
+    let ran = |check: &Check| match check {
+        Check::Timed => timed,
+        Check::Floor => timed && !plan.target.is_host(),
+        Check::Sanitizer => sanitized,
+        Check::Globals | Check::Scramble | Check::Late | Check::Occupancy => !plan.target.is_host(),
+        _ => true,
+    };
+    Checks::default().named().filter(|(check, _)| ran(check)).map(|(_, name)| name.to_owned()).collect()
 }
 
 /// As the record has it.

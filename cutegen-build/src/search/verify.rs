@@ -13,7 +13,7 @@ use super::error::SearchError;
 use super::finals::{Judged, Locked};
 use super::judging::Judging;
 use super::{compiled, entry};
-use crate::compile::{CompileJob, CompileOutcome, CompileSetup, compile};
+use crate::compile::{COMPILER, CompileJob, CompileOutcome, CompileSetup, compile};
 use crate::evaluate::{self, Outcome};
 use crate::generate;
 use crate::generate::template::Templates;
@@ -96,7 +96,7 @@ pub(super) fn judge_again(
             seconds: took.as_secs_f64(),
         };
         let fresh = entry::evidence(plan, &judged);
-        variant.evidence = Some(with_timings(fresh, variant));
+        variant.evidence = Some(carried(plan, fresh, variant.evidence.as_ref()));
     }
     Ok(Ok(record))
 }
@@ -108,12 +108,20 @@ fn judging(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<Judging, 
     Judging::start(setup, plan, folder, tiles(setup, plan)?, &naive)
 }
 
-/// The timings that a variant has, and their seed, under what was judged of it now.
-fn with_timings(mut fresh: Evidence, variant: &Variant) -> Evidence {
-    if let Some(old) = &variant.evidence {
+/// What judging again does not do stays as it was seen: timings, with their seed and who took them, and which walls the
+/// compiler had.
+fn carried(plan: &Plan, mut fresh: Evidence, old: Option<&Evidence>) -> Evidence {
+    let Some(old) = old else {
+        fresh.not_enforced.push(format!("{COMPILER}not recorded"));
+        return fresh;
+    };
+    fresh.not_enforced.extend(old.not_enforced.iter().filter(|open| open.starts_with(COMPILER)).cloned());
+    fresh.not_timed.clone_from(&old.not_timed);
+    if !old.timings.is_empty() {
         fresh.timings.clone_from(&old.timings);
-        fresh.not_timed.clone_from(&old.not_timed);
-        fresh.seeds.timing = old.seeds.timing.filter(|_| !old.timings.is_empty());
+        fresh.seeds.timing = old.seeds.timing;
+        fresh.timed_by = Some(old.timed_by()).filter(|by| *by != fresh.timed_by());
+        fresh.checks = entry::checks(plan, &fresh);
     }
     fresh
 }
@@ -213,4 +221,88 @@ fn one(
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::record::{Evidence, Seeds, TimedBy, Timing};
+
+    use super::carried;
+    use crate::plan::Plan;
+    use crate::search::entry::checks;
+
+    /// A kernel on the host, then on a GPU.
+    fn plans() -> Vec<Plan> {
+        let text = "edition = 1\n[kernels.k]\naxes = { n = '1..=64' }\ninputs = { x = 'f32[n]' }\n\
+                    outputs = { y = 'f32[n]' }\nmath = 'y[n] = x[n]'\ntargets = ['host', 'sm_90a']\n";
+        let document = spec_file(text, &Default::default());
+        assert!(document.errors.is_empty(), "{:?}", document.errors);
+        Plan::all(&document.kernels)
+    }
+
+    fn judged(gate: u32, device: &str) -> Evidence {
+        Evidence {
+            gate,
+            device: device.to_owned(),
+            seeds: Seeds { judging: 7, timing: None },
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn judging_again_keeps_what_it_does_not_do() {
+        let plan = &plans()[1];
+        let old = Evidence {
+            seeds: Seeds { judging: 1, timing: Some(1) },
+            timings: vec![Timing::default()],
+            not_timed: vec!["locked: none".to_owned()],
+            not_enforced: vec!["compiler: namespaces".to_owned(), "device lease".to_owned()],
+            ..judged(2, "NVIDIA H200, sm_90")
+        };
+        let kept = carried(plan, judged(4, "NVIDIA H100, sm_90"), Some(&old));
+        assert_eq!(
+            (kept.gate, kept.timed_on(), kept.seeds),
+            (4, "NVIDIA H200", Seeds { judging: 7, timing: Some(1) })
+        );
+        assert_eq!(kept.timed_by, Some(TimedBy { gate: 2, device: "NVIDIA H200, sm_90".to_owned() }));
+        assert_eq!((kept.timings.len(), kept.not_timed), (1, old.not_timed.clone()));
+        assert_eq!(kept.not_enforced, ["compiler: namespaces"], "the runner's walls are seen anew");
+        let again = carried(
+            plan,
+            judged(5, "NVIDIA H200, sm_90"),
+            Some(&Evidence { timed_by: kept.timed_by, ..old.clone() }),
+        );
+        assert_eq!(again.timed_by.map(|by| by.gate), Some(2), "not by the judging in between");
+        let same = carried(plan, judged(2, "NVIDIA H200, sm_90"), Some(&old));
+        assert_eq!(same.timed_by, None);
+        let first = carried(plan, judged(4, "NVIDIA H200, sm_90"), None);
+        assert_eq!((first.not_enforced, first.timings.len()), (vec!["compiler: not recorded".to_owned()], 0));
+    }
+
+    #[test]
+    fn only_what_ran_is_listed() {
+        let plans = plans();
+        let bare = Evidence { sanitizer: "not run: host code".to_owned(), ..Evidence::default() };
+        let timed = Evidence {
+            timings: vec![Timing::default()],
+            sanitizer: "clean: memcheck".to_owned(),
+            ..bare.clone()
+        };
+        let has = |plan: usize, evidence: &Evidence, name: &str| {
+            checks(&plans[plan], evidence).iter().any(|n| n == name)
+        };
+        for name in ["content", "values", "guards", "repeats"] {
+            assert!((0..2).all(|plan| has(plan, &bare, name)), "{name}");
+        }
+        for name in ["globals", "scramble", "late", "occupancy"] {
+            assert!(!has(0, &timed, name) && has(1, &bare, name), "{name}");
+        }
+        for (name, on_host) in [("timed", true), ("floor", false), ("sanitizer", true)] {
+            assert!(
+                !has(1, &bare, name) && has(1, &timed, name) && has(0, &timed, name) == on_host,
+                "{name}"
+            );
+        }
+    }
 }

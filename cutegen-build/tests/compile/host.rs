@@ -1,6 +1,7 @@
 //! Host candidates: objects that depend on the source alone, and what an object may not hold.
 
-use cutegen_build::compile::{FailureReason, Forbidden, Inspected, compile_unguarded, object_check};
+use cutegen_build::compile::{FailureReason, Forbidden, Inspected, compile_unguarded};
+use cutegen_build::inspect::object;
 
 use crate::setup::{compiled, failed, host, setup, setup_with, toolchain};
 
@@ -65,7 +66,7 @@ fn bytes_depend_on_the_source_alone() {
 /// Without `-fwhole-program` the instance would be a weak symbol that the linker merges with a namesake's.
 fn template_instances_become_local() {
     let raw = compile_unguarded(&host(GEMM, "gemm"), &setup()).expect("compiles").expect("compiles");
-    assert!(object_check::check(&raw.bytes, &["gemm".into()]).is_ok());
+    assert!(object::check(&raw.bytes, &["gemm".into()]).is_ok());
     let dir = tempfile::tempdir().expect("a temp dir");
     std::fs::write(dir.path().join("k.cpp"), "template <class T> __attribute__((noinline)) T f(T x) { return x * 3; }\nextern \"C\" void k(float* y) { *y = f(*y); }").expect("writable");
     let cxx = toolchain().cxx.expect("main checked that there is one").program;
@@ -74,9 +75,8 @@ fn template_instances_become_local() {
         .args(["-O3", "-fPIC", "-c", "k.cpp", "-o", "k.o"])
         .status();
     assert!(status.is_ok_and(|status| status.success()));
-    let problems =
-        object_check::check(&std::fs::read(dir.path().join("k.o")).expect("written"), &["k".into()])
-            .expect_err("a weak symbol");
+    let problems = object::check(&std::fs::read(dir.path().join("k.o")).expect("written"), &["k".into()])
+        .expect_err("a weak symbol");
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].contains("is visible outside"), "{problems:?}");
 }
@@ -113,7 +113,7 @@ fn bad_objects_are_refused() {
         let raw = compile_unguarded(&job, &setup)
             .expect("the machine can compile")
             .unwrap_or_else(|failure| panic!("{source}\n{failure:?}"));
-        let problems = object_check::check(&raw.bytes, &job.entries).expect_err(&source);
+        let problems = object::check(&raw.bytes, &job.entries).expect_err(&source);
         assert!(problems.iter().any(|problem| problem.contains(word)), "{source}\n{problems:?}");
     }
 }
@@ -121,12 +121,12 @@ fn bad_objects_are_refused() {
 fn garbage_is_refused() {
     let good = compiled(&host(GEMM, "gemm"), &setup()).bytes;
     for bytes in [&b""[..], b"\x7fELF", &good[..good.len() / 2], &good[..64]] {
-        assert!(object_check::check(bytes, &["gemm".into()]).is_err());
+        assert!(object::check(bytes, &["gemm".into()]).is_err());
     }
     let mut flipped = good.clone();
     for at in (0..good.len()).step_by(7) {
         flipped[at] ^= 0xff;
-        let _ = object_check::check(&flipped, &["gemm".into()]);
+        let _ = object::check(&flipped, &["gemm".into()]);
         flipped[at] = good[at];
     }
 }

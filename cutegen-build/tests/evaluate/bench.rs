@@ -5,7 +5,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use cutegen_build::evaluate::protocol::{Backend, Limits};
-use cutegen_build::evaluate::{Baseline, Candidate, Checks, Judge, Outcome, Question, Settings, Workers};
+use cutegen_build::evaluate::{
+    Baseline, Candidate, Check, Checks, Judge, Outcome, Question, Settings, Workers,
+};
 use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
@@ -19,13 +21,21 @@ pub(crate) struct Bench {
     kernel: &'static Kernel,
     folder: tempfile::TempDir,
     baseline: Option<Baseline>,
+    /// Whether sessions look into artifacts. What other checks hold goes round this one, as it goes round the guard.
+    inspects: bool,
 }
 
 impl Bench {
     pub(crate) fn new(kernel: &'static Kernel) -> Self {
-        let bench = Self { kernel, folder: tempfile::tempdir().expect("a folder"), baseline: None };
+        let bench =
+            Self { kernel, folder: tempfile::tempdir().expect("a folder"), baseline: None, inspects: false };
         bench.compile(kernel.reference, "reference.so", &["-shared"]);
         bench
+    }
+
+    /// A bench whose sessions look into artifacts.
+    pub(crate) fn inspecting(kernel: &'static Kernel) -> Self {
+        Self { inspects: true, ..Self::new(kernel) }
     }
 
     /// A bench whose sessions trust the kernel of this body.
@@ -56,6 +66,9 @@ impl Bench {
         settings.deadline = Duration::from_secs(2);
         settings.baseline = self.baseline.clone();
         adjust(&mut settings);
+        if !self.inspects {
+            settings.checks = settings.checks.clone().without(Check::Content);
+        }
         Judge::new(question, settings).expect("a session")
     }
 

@@ -8,6 +8,7 @@
 mod baseline;
 mod bench;
 mod bodies;
+mod content;
 mod harmful;
 mod honest;
 mod hostile;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let filters: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let all = [
         honest::TESTS,
+        content::TESTS,
         hostile::TESTS,
         memory::TESTS,
         lease::TESTS,

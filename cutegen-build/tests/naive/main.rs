@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cutegen_build::compile::guard::{self, Language};
-use cutegen_build::compile::object_check;
+use cutegen_build::inspect;
 use cutegen_build::print::{
     self,
     naive::{CUDA_PRELUDE as CUDA, HOST_PRELUDE as HOST},
@@ -122,7 +122,7 @@ fn host_objects_stay_importable() {
         let source = format!("{HEADERS}using acc = {acc};\n{HOST}\n{entry} {{\n{body}{stores}}}\n");
         compile(&source, folder.path(), &["-c", "-fPIC", &format!("-march={level}"), "-Wno-unused-function"]);
         let object = std::fs::read(folder.path().join("k")).expect("compiled");
-        let checked = object_check::check(&object, &["k".to_owned()]);
+        let checked = inspect::object::check(&object, &["k".to_owned()]);
         assert!(checked.is_ok(), "{checked:?}");
     }
 }

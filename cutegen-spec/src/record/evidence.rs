@@ -70,9 +70,38 @@ pub struct Evidence {
     /// Incumbents that it was not timed against, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_timed: Vec<String>,
+    /// By which gate, and on what, the timings were taken, where that was not this judging.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timed_by: Option<TimedBy>,
     /// Timings: one per workload and incumbent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timings: Vec<Timing>,
+}
+
+/// An earlier judging, whose timings a later one kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TimedBy {
+    /// Revision of its gate.
+    pub gate: u32,
+    /// Device and, for a GPU, driver.
+    pub device: String,
+}
+
+impl Evidence {
+    /// Who took the timings.
+    #[must_use]
+    pub fn timed_by(&self) -> TimedBy {
+        let here = || TimedBy { gate: self.gate, device: self.device.clone() };
+        self.timed_by.clone().unwrap_or_else(here)
+    }
+
+    /// The name of the device that the timings were taken on, as a device gives it; what is behind a comma is the driver.
+    #[must_use]
+    pub fn timed_on(&self) -> &str {
+        let device = self.timed_by.as_ref().map_or(&self.device, |by| &by.device);
+        device.split(',').next().unwrap_or("").trim()
+    }
 }
 
 /// Where a reference was computed.

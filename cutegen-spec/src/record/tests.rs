@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::{Clocks, Evidence, Figures, Record, ReferenceOn, Seeds, Timing, incumbent};
+use super::{Clocks, Evidence, Figures, Record, ReferenceOn, Seeds, TimedBy, Timing, incumbent};
 
 /// As version 1 began, with a seed that only an unsigned number holds.
 const FIRST: &str = r#"
@@ -106,6 +106,7 @@ fn drawn(number: u64) -> Evidence {
         not_enforced: words(13, &["cgroups"]),
         judge_seconds: is(14).then_some(share * 60.0),
         not_timed: words(18, &["locked"]),
+        timed_by: is(19).then(|| TimedBy { gate: 1, device: "NVIDIA H200, sm_90, driver 580".to_owned() }),
         timings: incumbents.iter().filter(|_| is(15)).map(timing).collect(),
     }
 }
@@ -129,6 +130,15 @@ fn whatever_is_present_comes_back() {
         let printed = print(&evidence);
         assert_eq!(read(&printed).as_ref(), Ok(&evidence), "{number}\n{printed}");
     }
+}
+
+#[test]
+fn kept_timings_stay_with_the_device_that_took_them() {
+    let here = Evidence { gate: 4, device: "NVIDIA H100, sm_90".to_owned(), ..Evidence::default() };
+    assert_eq!((here.timed_on(), here.timed_by().gate), ("NVIDIA H100", 4));
+    let by = TimedBy { gate: 2, device: "NVIDIA H200, sm_90, driver 580".to_owned() };
+    let kept = Evidence { timed_by: Some(by.clone()), ..here };
+    assert_eq!((kept.timed_on(), kept.timed_by()), ("NVIDIA H200", by));
 }
 
 #[test]

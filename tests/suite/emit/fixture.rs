@@ -15,8 +15,11 @@ use cutegen_spec::record::{Artifact, Evidence, Kind, Record, Source, VERSION, Va
 use cutegen_spec::settings::Settings;
 use cutegen_spec::target::{DEFAULT_TRIPLE, Target};
 use cutegen_tests::{cargo_outside, must, scratch, workspace, write};
+use object::write::{Object, StandardSection, Symbol, SymbolSection};
+use object::{Architecture, BinaryFormat, Endianness, SymbolFlags, SymbolKind, SymbolScope};
 
 /// A kernel on a target with its answer.
+#[derive(Clone)]
 pub(super) struct Answered {
     pub(super) plan: Plan,
     pub(super) record: Record,
@@ -55,11 +58,14 @@ pub(super) fn example_plans() -> Vec<Plan> {
     Plan::all(&document.kernels)
 }
 
-/// An answer of the naive kernel alone; on `host` its bytes are no object yet, see [`compile`].
+/// An answer of the naive kernel alone; its bytes are a stand-in, on `host` an object that does nothing, see [`compile`].
 pub(super) fn untuned(plan: Plan) -> Answered {
     let printed = naive::print(&plan);
-    let bytes = printed.source.clone().into_bytes();
+    let mut bytes = printed.source.clone().into_bytes();
     let entry = format!("cutegen_{}", &ArtifactDigest::of(&bytes).to_string()[..16]);
+    if plan.target.is_host() {
+        bytes = returning(&entry);
+    }
     let mut contract = printed.contract;
     for step in &mut contract.steps {
         step.entry = step.entry.replace("@ENTRY@", &entry);
@@ -110,12 +116,36 @@ pub(super) fn conditions(text: &str) -> Eligibility {
     Eligibility::parse_positional(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
+/// A host object with this entry, which returns: enough for what is only emitted.
+fn returning(entry: &str) -> Vec<u8> {
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let section = object.section_id(StandardSection::Text);
+    let ret = object.append_section_data(section, &[0xc3], 16);
+    object.add_symbol(Symbol {
+        name: entry.as_bytes().to_vec(),
+        value: ret,
+        size: 1,
+        kind: SymbolKind::Text,
+        scope: SymbolScope::Dynamic,
+        weak: false,
+        section: SymbolSection::Section(section),
+        flags: SymbolFlags::None,
+    });
+    object.write().expect("an object")
+}
+
 /// Compiles the naive host kernel of an [`untuned`] answer to the object that it names.
-pub(super) fn compile(mut answered: Answered, folder: &Path) -> Answered {
+pub(super) fn compile(answered: Answered, folder: &Path) -> Answered {
     let entry = answered.record.variants[0].contract.steps[0].entry.clone();
     let source = naive::print(&answered.plan).source.replace("@ENTRY@", &entry);
+    built(answered, &source, folder)
+}
+
+/// The same from this source.
+pub(super) fn built(mut answered: Answered, source: &str, folder: &Path) -> Answered {
+    let entry = &answered.record.variants[0].contract.steps[0].entry;
     let (cpp, object) = (folder.join(format!("{entry}.cpp")), folder.join(format!("{entry}.o")));
-    write(&cpp, &source);
+    write(&cpp, source);
     let flags = ["-std=c++17", "-O1", "-fPIC", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", "-c"];
     must(Command::new("c++").args(flags).arg(&cpp).arg("-o").arg(&object));
     let bytes = std::fs::read(&object).expect("an object");

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cutegen_build::emit::{self, Error, Package};
+use cutegen_build::print::naive;
 use cutegen_spec::symbol;
 use cutegen_tests::scratch;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags};
 
-use super::fixture::{Answered, PACKAGE, compile, plans, untuned};
+use super::fixture::{Answered, PACKAGE, built, compile, plans, untuned};
 use super::golden::{everything, example};
 
 fn emitted(name: &str, package: &Package<'_>, answered: &[Answered]) -> Result<emit::Emitted, Error> {
@@ -95,6 +96,37 @@ fn members_follow_the_kernels_and_foreign_triples_are_refused() {
     let apple = Package { triple: "aarch64-apple-darwin", ..PACKAGE };
     let refused = emitted("emit-apple", &apple, &all).map_err(|error| error.to_string());
     assert!(refused.is_err_and(|text| text.contains("CUTEGEN_MODE=stub")));
+}
+
+#[test]
+fn a_host_object_that_may_not_be_linked_is_refused() {
+    let one = |math: &str| {
+        format!(
+            "axes = {{ n = '1..=64' }}\ninputs = {{ x = 'f32[n]' }}\noutputs = {{ y = 'f32[n]' }}\nmath = 'y[n] = {math}'"
+        )
+    };
+    let text = format!("[kernels.first]\n{}\n[kernels.second]\n{}\n", one("x[n] + 1"), one("x[n] + 2"));
+    let folder = scratch("emit-foreign-src");
+    let answered: Vec<Answered> = plans(&text).into_iter().map(|p| compile(untuned(p), &folder)).collect();
+    let refusal = |change: &dyn Fn(&mut Vec<Answered>)| {
+        let mut answered = answered.clone();
+        change(&mut answered);
+        emitted("emit-foreign", &PACKAGE, &answered).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(refusal(&|_| {}), "");
+    // what one record calls its own is another's
+    let other = refusal(&|all| all[0].artifacts = all[1].artifacts.clone());
+    assert!(other.starts_with("first on host:") && other.contains("no function `cutegen_"), "{other}");
+    let noise = refusal(&|all| all[1].artifacts = vec![b"no object".to_vec()]);
+    assert!(noise.starts_with("second on host:") && noise.contains("not an ELF object"), "{noise}");
+    // two objects under one name: a linker would take either
+    let twice = refusal(&|all| {
+        let taken = all[0].record.variants[0].contract.clone();
+        let source = naive::print(&all[1].plan).source.replace("@ENTRY@", &taken.steps[0].entry);
+        all[1] = built(all[1].clone(), &source, &folder);
+        all[1].record.variants[0].contract = taken;
+    });
+    assert!(twice.starts_with("two different artifacts are called `cutegen_"), "{twice}");
 }
 
 #[test]

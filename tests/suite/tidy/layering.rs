@@ -32,13 +32,14 @@ const STAGES: &[(&str, &[&str])] = &[
     ("discover", &["cargo", "render"]),
     ("plan", &[]),
     ("print", &["plan"]),
+    ("inspect", &[]),
     ("generate", &["toolchain", "plan", "print"]),
-    ("compile", &["cargo", "toolchain", "plan", "generate"]),
-    ("evaluate", &["cargo", "toolchain", "plan", "print", "generate", "compile"]),
+    ("compile", &["cargo", "toolchain", "plan", "generate", "inspect"]),
+    ("evaluate", &["cargo", "toolchain", "plan", "print", "inspect", "generate", "compile"]),
     ("refine", &["plan", "generate", "compile", "evaluate"]),
     ("store", &["plan"]),
     ("accept", &["cargo", "discover", "plan", "store"]),
-    ("emit", &["plan", "print", "store"]),
+    ("emit", &["plan", "print", "inspect", "store"]),
 ];
 
 /// A manifest depends only on crates of its row, and optionally where [`OPTIONAL`] says so.

@@ -43,10 +43,10 @@ pub(super) fn about(spec: &KernelSpec, variant: &Variant) -> TokenStream {
     }
 }
 
-/// The device's name, as a device gives it; evidence adds the driver after a comma.
+/// The name of the device that a search timed it on.
 fn tuned_on(variant: &Variant) -> &str {
     match (variant.kind, &variant.evidence) {
-        (Kind::Tuned, Some(evidence)) => evidence.device.split(',').next().unwrap_or("").trim(),
+        (Kind::Tuned, Some(evidence)) => evidence.timed_on(),
         (Kind::Tuned, None) | (Kind::Naive, _) => "",
     }
 }
