@@ -1,21 +1,20 @@
-//! The results page: rows of `results/raw/*.json`, what follows from their samples, and the text of
-//! `results/README.md`. A verdict is never written down by hand; it is computed here from the samples, or from the
-//! evidence of a committed record. Of tables of many cells see [`cells`].
+//! The results pages: rows of `results/raw/*.json`, what follows from their samples, and, in [`page`], the text of
+//! `results/README.md` and `results/incumbents.md`. A verdict is never written down by hand; it is computed here from
+//! the samples, or from the evidence of a committed record. Of tables of many cells see [`cells`].
 
 pub mod cells;
+mod page;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 pub use cells::Cell;
+pub use page::{Page, render};
 
 use cutegen_spec::record::Record;
 use serde::Deserialize;
 
-/// The page, from the workspace's root.
-pub const PAGE: &str = "results/README.md";
 /// The raw files, from the workspace's root.
 pub const RAW: &str = "results/raw";
 
@@ -23,7 +22,10 @@ pub const RAW: &str = "results/raw";
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// Names the row; unique on the page.
+    /// The name of its raw file.
+    #[serde(skip)]
+    pub raw: String,
+    /// Names the row; unique on all pages.
     pub bar: String,
     /// What was measured.
     pub shows: String,
@@ -113,7 +115,8 @@ pub fn read(root: &Path) -> Result<Vec<Row>, String> {
         let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = fs::read_to_string(&path).map_err(|error| place(&error))?;
         let read: Vec<Row> = serde_json::from_str(&text).map_err(|error| place(&error))?;
-        rows.extend(read);
+        let raw = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        rows.extend(read.into_iter().map(|row| Row { raw: raw.clone(), ..row }));
     }
     Ok(rows)
 }
@@ -203,52 +206,3 @@ pub fn verdict(row: &Row, figure: &Figure) -> Verdict {
         Some(miss) => Verdict::Missed(miss),
     }
 }
-
-/// The page's text.
-pub fn render(rows: &[Row], root: &Path) -> Result<String, String> {
-    let mut page = HEAD.to_owned();
-    let mut notes = String::new();
-    for row in rows {
-        let figure = figure(row, root)?;
-        let said = match verdict(row, &figure) {
-            Verdict::Met => "met".to_owned(),
-            Verdict::Missed(by) => format!("**missed** by {} {}", short(by), row.unit),
-            Verdict::NoBar => "no bar".to_owned(),
-        };
-        let cells = [
-            format!("{}{}", row.bar, limit(row)),
-            figure.text,
-            said,
-            row.bounded_by.clone(),
-            format!("`{}`", row.command),
-            format!("`{}`", row.commit),
-            figure.machine,
-        ];
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        let _ = writeln!(page, "| {} |", cells.join(" | "));
-        let note = row.note.as_ref().map(|note| format!(" Beside it: {note}.")).unwrap_or_default();
-        let each = cells::told(row).map(|told| format!(" Cells: {told}.")).unwrap_or_default();
-        let _ = writeln!(notes, "- **{}**: {}.{note}{each}", row.bar, row.shows);
-    }
-    Ok(format!("{page}\n## What the rows show\n\n{notes}"))
-}
-
-fn limit(row: &Row) -> String {
-    let least = row.at_least.map(|least| format!(": at least {least} {}", row.unit));
-    let most = row.at_most.map(|most| format!(": at most {most} {}", row.unit));
-    let worst = row.worst_at_least.map(|worst| format!(": at least {worst} {} in every cell", row.unit));
-    [least, most, worst].into_iter().flatten().collect()
-}
-
-const HEAD: &str = "\
-# Results
-
-Rendered from `raw/` by `cargo run -p cutegen-tests --bin results`; edit nothing here. The suite renders it again and
-compares. Each raw file holds every sample, in the order in which it was taken. Rows on an accepted kernel quote the
-evidence in its committed record; the lower end of its interval is held against the bar. A row over cells holds the
-geometric mean of their medians against the bar, and the worst of them against the one for every cell; a cell counts against
-the best of those it was timed against.
-
-| bar | figure | met or missed | what bounds it | command | commit | machine |
-|---|---|---|---|---|---|---|
-";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use cutegen_tests::results::{self, Row, Verdict};
+use cutegen_tests::results::{self, Page, Row, Verdict};
 use cutegen_tests::{Ran, cutegen, cutegen_program, install_toolchain, must, run, scratch, workspace, write};
 use serde_json::Value;
 
@@ -233,7 +233,7 @@ fn rows_follow_from_the_samples() {
     // one of 79 cells: no verdict
     assert_eq!(judge(&found, "the bar table over naive kernels"), Verdict::NoBar);
     assert!(
-        results::render(&found, &workspace())
+        results::render(Page::Main, &found, &workspace())
             .expect("a page")
             .contains("silu_mul n=16777216 1.02 (torch-compile)")
     );

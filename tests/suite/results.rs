@@ -1,9 +1,9 @@
-//! The results page says what its raw files say: nothing on it is written by hand, and a sample that no longer
+//! The results pages say what their raw files say: nothing on them is written by hand, and a sample that no longer
 //! meets its bar turns the row.
 
 use std::fs;
 
-use cutegen_tests::results::{self, Row, Verdict};
+use cutegen_tests::results::{self, Page, Row, Verdict};
 use cutegen_tests::workspace;
 
 fn rows() -> Vec<Row> {
@@ -23,24 +23,67 @@ fn cell(page: &str, row: &Row) -> String {
     line.and_then(|line| line.split(" | ").nth(2)).expect("the row is on the page").to_owned()
 }
 
+fn committed(page: Page) -> String {
+    fs::read_to_string(workspace().join(page.path())).expect("the page")
+}
+
+/// Whether the raw files say something else than this text of a page.
+fn stale(page: Page, text: &str) -> bool {
+    text != results::render(page, &rows(), &workspace()).expect("renders")
+}
+
 #[test]
-fn the_page_is_rendered_from_the_raw_files() {
-    let page = fs::read_to_string(workspace().join(results::PAGE)).expect("the page");
-    let rendered = results::render(&rows(), &workspace()).expect("renders");
-    assert!(page == rendered, "stale: cargo run -p cutegen-tests --bin results");
+fn the_pages_are_rendered_from_the_raw_files() {
+    for page in Page::ALL {
+        let found = stale(page, &committed(page));
+        assert!(!found, "{} is stale: cargo run -p cutegen-tests --bin results", page.path());
+    }
+}
+
+#[test]
+fn a_changed_figure_is_found_on_either_page() {
+    let rows = rows();
+    for page in Page::ALL {
+        let text = committed(page);
+        let row = rows.iter().rfind(|row| Page::of(row) == page).expect("a row");
+        let figure = results::figure(row, &workspace()).expect("a figure").text;
+        assert!(text.contains(&figure), "{figure}");
+        assert!(stale(page, &text.replace(&figure, &format!("1{figure}"))), "{}: {figure}", page.path());
+    }
 }
 
 #[test]
 fn each_verdict_follows_from_the_samples() {
-    let page = fs::read_to_string(workspace().join(results::PAGE)).expect("the page");
+    let [main, incumbents] = Page::ALL.map(committed);
     for row in rows() {
         let met = match judge(&row) {
             Verdict::Met => "met",
             Verdict::Missed(_) => "**missed**",
             Verdict::NoBar => "no bar",
         };
-        assert!(cell(&page, &row).starts_with(met), "{}: {}", row.bar, cell(&page, &row));
+        let page = if Page::of(&row) == Page::Main { &main } else { &incumbents };
+        assert!(cell(page, &row).starts_with(met), "{}: {}", row.bar, cell(page, &row));
     }
+}
+
+#[test]
+fn bars_are_on_the_main_page_and_come_first() {
+    let mut rows = rows();
+    let text = committed(Page::Main);
+    let verdicts: Vec<bool> = rows
+        .iter()
+        .filter(|row| Page::of(row) == Page::Main)
+        .map(|row| judge(row) != Verdict::NoBar)
+        .collect();
+    let bars = verdicts.iter().filter(|barred| **barred).count();
+    let lines = text.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let said: Vec<bool> = lines.map(|line| !line.contains(" | no bar | ")).collect();
+    let expected: Vec<bool> = (0..verdicts.len()).map(|at| at < bars).collect();
+    assert_eq!(said, expected);
+    // one of the incumbents that got a bar would change its page
+    let other = rows.iter_mut().find(|row| Page::of(row) == Page::Incumbents).expect("a row");
+    other.at_most = Some(1e9);
+    assert_eq!(Page::of(other), Page::Main);
 }
 
 #[test]
@@ -60,12 +103,16 @@ fn rows_are_named_once_and_say_where_they_come_from() {
 #[test]
 fn a_changed_sample_changes_the_page() {
     let (rows, root) = (rows(), workspace());
-    let page = results::render(&rows, &root).expect("renders");
+    let render = |page, rows: &[Row]| results::render(page, rows, &root).expect("renders");
+    let pages = Page::ALL.map(|page| (page, render(page, &rows)));
     for at in (0..rows.len()).filter(|at| rows[*at].evidence.is_none()) {
         let mut planted = rows.clone();
         // far enough to move a median of any number of samples
         planted[at] = scaled(&rows[at], 1.5);
-        assert_ne!(page, results::render(&planted, &root).expect("renders"), "{}", rows[at].bar);
+        for (page, text) in &pages {
+            let changed = *text != render(*page, &planted);
+            assert_eq!(changed, Page::of(&rows[at]) == *page, "{}", rows[at].bar);
+        }
     }
 }
 
@@ -137,7 +184,7 @@ fn a_table_is_judged_by_its_mean_and_by_its_worst_cell() {
     let mut empty = table();
     drop(empty.cells[0].against.insert("other".to_owned(), Vec::new()));
     assert!(results::figure(&empty, &workspace()).is_err());
-    let page = results::render(&[table()], &workspace()).expect("renders");
+    let page = results::render(Page::Main, &[table()], &workspace()).expect("renders");
     for text in [
         "at least 1.8 times: at least 1 times in every cell",
         "small 2 (compile), large 2 (eager)",

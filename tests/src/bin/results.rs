@@ -1,11 +1,16 @@
-//! Writes `results/README.md` from `results/raw/`: `cargo run -p cutegen-tests --bin results`.
+//! Writes the pages of `results/` from `results/raw/`: `cargo run -p cutegen-tests --bin results`.
 
 use std::fs;
 
-use cutegen_tests::{results, workspace};
+use cutegen_tests::results::{self, Page};
+use cutegen_tests::workspace;
 
 fn main() -> Result<(), String> {
     let root = workspace();
-    let text = results::render(&results::read(&root)?, &root)?;
-    fs::write(root.join(results::PAGE), text).map_err(|error| format!("{}: {error}", results::PAGE))
+    let rows = results::read(&root)?;
+    for page in Page::ALL {
+        let text = results::render(page, &rows, &root)?;
+        fs::write(root.join(page.path()), text).map_err(|error| format!("{}: {error}", page.path()))?;
+    }
+    Ok(())
 }
