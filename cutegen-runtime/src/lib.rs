@@ -103,13 +103,3 @@ macro_rules! params {
         [$((&raw const $argument).cast_mut().cast::<::core::ffi::c_void>()),*]
     };
 }
-
-/// How many tiles of `tile` cover `extent`: the division that grids are made of.
-///
-/// ```
-/// assert_eq!(cutegen_runtime::ceil_div(777, 128), 7);
-/// ```
-#[must_use]
-pub const fn ceil_div(extent: usize, tile: usize) -> usize {
-    extent.div_ceil(tile)
-}

@@ -9,7 +9,7 @@ use cutegen_runtime::cuda::{
     Order, Step, Swizzle, TargetEntry, TiledTensor, VariantEntry, Workspace, context, launch,
 };
 use cutegen_runtime::dispatch::{Origin, Variant};
-use cutegen_runtime::{AsView, AsViewMut, DType, Error, ceil_div, params};
+use cutegen_runtime::{AsView, AsViewMut, DType, Error, params};
 use std::sync::Arc;
 
 /// The driver takes PTX where it takes a cubin, ended by a zero.
@@ -79,7 +79,7 @@ fn twice(
     let bound_x = order.read("x", x.view([n]))?;
     let bound_y = order.write("y", y.view_mut([n]))?;
     let (param_n, x, y) = (n as i32, bound_x.address(), bound_y.address());
-    let grid = [ceil_div(n, 256) as u32, 1, 1];
+    let grid = [n.div_ceil(256) as u32, 1, 1];
     let config = LaunchConfig { grid, block: [256, 1, 1], ..LaunchConfig::default() };
     // SAFETY: the parameters are those of `twice`, the tensors have n elements and are bound.
     let launched = unsafe { kernel.launch(0, 0, stream.cu_stream(), &config, &mut params![param_n, x, y]) };
