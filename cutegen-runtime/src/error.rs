@@ -257,15 +257,6 @@ pub enum Error {
         /// The kernel called.
         kernel: &'static str,
     },
-    /// The CPU lacks instructions that a kernel was compiled for. Emitted wrappers compute the math instead.
-    CpuLevelMissing {
-        /// The kernel called.
-        kernel: &'static str,
-        /// The level, as in `x86-64-v3`.
-        level: &'static str,
-        /// The first missing feature.
-        missing: &'static str,
-    },
     /// The driver refused a call.
     #[cfg(feature = "cuda")]
     Cuda {
@@ -437,11 +428,6 @@ impl fmt::Display for Error {
                 f,
                 "{kernel}: variant `{variant}` should have sha256 {expected}, found {found}; \
                  run `cargo clean` and build again, then `cargo cutegen check`"
-            ),
-            Self::CpuLevelMissing { kernel, level, missing } => write!(
-                f,
-                "{kernel}: compiled for {level}, and this CPU lacks {missing}; call its checked function, which \
-                 computes the math in plain Rust on such a CPU"
             ),
             #[cfg(feature = "cuda")]
             Self::Cuda { kernel, call, source } => write!(

@@ -23,7 +23,7 @@ pub struct GuardViolation {
     pub found: String,
 }
 
-/// The guard's rules. Each has a sentence in [`Rule::advice`].
+/// The guard's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// The text cannot be read, or is written to be misread.
@@ -77,28 +77,6 @@ impl Language {
         match compile_for {
             CompileFor::Cuda { .. } => Language::Cuda,
             CompileFor::Host { .. } => Language::Host,
-        }
-    }
-}
-
-impl Rule {
-    /// What to do instead, for the generator.
-    pub fn advice(self) -> &'static str {
-        match self {
-            Rule::Text => "write plain ASCII code without digraphs, trigraphs or raw strings",
-            Rule::Length => "keep the source under 1 MiB",
-            Rule::Include => {
-                "include only <cute/...>, <cutlass/...>, <cuda/...>, CUDA's type headers and basic standard headers"
-            }
-            Rule::Directive => "use only #include, #define, #undef, #if and its parts, #error, #pragma",
-            Rule::Define => "balance the brackets of each macro, and define no attribute's name",
-            Rule::Pragma => "use only #pragma unroll, #pragma GCC unroll, #pragma GCC ivdep",
-            Rule::Word => {
-                "this word is not available to kernels; for [[gnu::...]] write __attribute__((...))"
-            }
-            Rule::Paste => "write the pasted name out",
-            Rule::Attribute => "use __attribute__((...)) with always_inline, noinline, aligned and the like",
-            Rule::Assembly => "use intrinsics on the host; on the GPU no assembler directives in asm",
         }
     }
 }
