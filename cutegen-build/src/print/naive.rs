@@ -1,6 +1,5 @@
 //! The naive kernel of a schedule: one pass per step, temporaries in the workspace, no idea beyond the math. It is
-//! the first incumbent, the last variant of every entry, and needs no GPU to be made. The same printer in f64 with
-//! f64 outputs gives the reference for CUDA.
+//! the first incumbent, the last variant of every entry, and needs no GPU to be made.
 
 mod cuda;
 mod host;
@@ -10,7 +9,6 @@ use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::{Expr, Index, Kind, Place, ReduceOp};
 use cutegen_spec::target::Target;
-use cutegen_spec::tensor::Role;
 
 use super::c::{self, Dialect, Places, element, is_packed, literal};
 use crate::plan::Plan;
@@ -34,26 +32,16 @@ pub struct Printed {
 /// Prints the naive kernel for the plan's target.
 #[must_use]
 pub fn print(plan: &Plan) -> Printed {
-    let naive = Naive { plan, acc: plan.spec.precision.accumulate, exact: false };
+    let naive = Naive { plan };
     match plan.target {
         Target::Host { .. } => host::print(&naive),
         Target::Cuda { .. } => cuda::print(&naive),
     }
 }
 
-/// Prints the CUDA reference: every step in f64, and every output a tensor of f64 with the declared shape.
-#[must_use]
-pub fn print_reference(plan: &Plan) -> Printed {
-    cuda::print(&Naive { plan, acc: DType::F64, exact: true })
-}
-
 /// What is printed.
 struct Naive<'a> {
     plan: &'a Plan,
-    /// Type of real values.
-    acc: DType,
-    /// Whether floating-point outputs are stored as f64.
-    exact: bool,
 }
 
 impl Dialect for Naive<'_> {
@@ -93,11 +81,13 @@ impl Naive<'_> {
         Places { spec: &self.plan.spec, schedule: &self.plan.schedule }
     }
 
-    /// The element type of a tensor as this kernel sees it.
+    /// Type of real values.
+    fn acc(&self) -> DType {
+        self.plan.spec.precision.accumulate
+    }
+
     fn element(&self, tensor: usize) -> &'static str {
-        let tensor = &self.plan.spec.tensors[tensor];
-        let wide = self.exact && tensor.role == Role::Output && tensor.dtype.is_float();
-        element(if wide { DType::F64 } else { tensor.dtype })
+        element(self.plan.spec.tensors[tensor].dtype)
     }
 
     fn part_type(&self, temp: &Temp) -> &'static str {
@@ -114,7 +104,7 @@ impl Naive<'_> {
 
     fn workspace(&self) -> Vec<WorkspacePart> {
         let bytes = |temp: &Temp| match temp.kind {
-            Kind::Real => self.acc.bytes() as i64,
+            Kind::Real => self.acc().bytes() as i64,
             Kind::Int => 8,
             Kind::Cond => 1,
         };

@@ -1,5 +1,5 @@
-//! The naive kernels and the f64 references for CUDA compile with the pinned NVRTC, behind the guard as candidates do;
-//! the references with bounds as our own text, and keep what they compute in registers.
+//! The naive kernels for CUDA compile with the pinned NVRTC, behind the guard as candidates do, and so do those of the
+//! same specs in f64; the references with bounds as our own text, and keep what they compute in registers.
 
 use cutegen_build::compile::cubin_check::{self, KernelInfo};
 use cutegen_build::compile::{
@@ -23,7 +23,7 @@ const ARCH: &str = "sm_90a";
 /// doubles takes.
 const STACK_MAX: u32 = 64;
 
-/// Both sources of every kernel.
+/// Every kernel as its spec asks, and in f64.
 pub(crate) fn compile(library: &Library) -> Vec<String> {
     let (setup, target) = setup();
     let found = parallel::each(&library.kernels, |kernel| of_kernel(kernel.spec(), &target, &setup));
@@ -84,11 +84,8 @@ fn widened(spec: &KernelSpec) -> KernelSpec {
 }
 
 fn of_kernel(spec: &KernelSpec, target: &Target, setup: &CompileSetup) -> Vec<String> {
-    let plan = Plan::new(spec, target);
-    if naive::print_reference(&plan) != naive::print(&Plan::new(&widened(spec), target)) {
-        return vec![format!("{}: its reference is not the naive kernel of its spec in f64", spec.name)];
-    }
-    let sources = [("naive", naive::print(&plan)), ("reference", naive::print_reference(&plan))];
+    let sources = [("naive", spec.clone()), ("naive in f64", widened(spec))];
+    let sources = sources.map(|(what, spec)| (what, naive::print(&Plan::new(&spec, target))));
     let failed = sources.iter().filter_map(|(what, printed)| refused(printed, setup).map(|e| (what, e)));
     failed.map(|(what, error)| format!("{}: {what}: {error}", spec.name)).collect()
 }

@@ -32,7 +32,7 @@ const PARTS: &[Part] = &[
     ("naive::host_stays_inside_the_bounds", naive::host),
     ("fallback::is_right_to_one_rounding", fallback::fallbacks),
     ("signs::every_wrong_sign_is_noticed", signs::planted),
-    ("cuda::naive_and_reference_compile", cuda::compile),
+    ("cuda::naive_kernels_compile", cuda::compile),
     ("cuda::device_references_compile", cuda::device_references),
 ];
 

@@ -12,7 +12,7 @@ pub(super) fn print(naive: &Naive<'_>) -> Printed {
     let mut source = format!(
         "{}#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n\nusing acc = {};\n\n{CUDA_PRELUDE}\n",
         naive.header(),
-        element(naive.acc)
+        element(naive.acc())
     );
     let parameters = parameters(naive);
     let mut steps = Vec::new();

@@ -17,7 +17,7 @@ pub(super) fn print(naive: &Naive<'_>) -> Printed {
          extern \"C\" __attribute__((visibility(\"default\"), externally_visible)) void @ENTRY@(void** params) {{\n\
          {}\n{body}}}\n",
         naive.header(),
-        element(naive.acc),
+        element(naive.acc()),
         unpack_params(&plan.spec, &parts),
     );
     let step = LaunchStep {
