@@ -3,6 +3,8 @@
 //! Sources take their parameters in the order of [`print::all_args`]; the README beside the templates describes
 //! placeholders and configurations.
 
+mod names;
+
 use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::Eligibility;
@@ -11,11 +13,12 @@ use cutegen_spec::math::ReduceOp;
 use cutegen_spec::record::Kind;
 use cutegen_spec::tensor::Role;
 
-use super::fill::{Names, config, fill};
+use super::fill::{config, fill};
 use crate::generate::{Candidate, ENTRY, name_entry};
 use crate::plan::Plan;
 use crate::plan::family::{Contraction, Elementwise, Family, Rowwise};
 use crate::print::{self, c::element};
+use names::Names;
 
 const PRELUDE: &str = include_str!("host/prelude.hpp.in");
 const GEMM: &str = include_str!("host/gemm.cpp.in");
