@@ -8,9 +8,10 @@ use serde::Serialize;
 use crate::cargo;
 use crate::discover::Project;
 use crate::error::Error;
+use crate::home;
 use crate::plan::Plan;
 use crate::store::accept_copy::transfer;
-use crate::store::{Lookup, Store, user};
+use crate::store::{Lookup, Store};
 
 /// What was accepted, for `--json`.
 #[derive(Clone, Debug, Serialize)]
@@ -42,8 +43,8 @@ impl Accepted {
 
 /// The user's own store.
 pub fn user_store() -> Result<Store, Error> {
-    let home = user::home(cargo::variable_os).map_err(|error| Error::Setting(error.to_string()))?;
-    Ok(Store::new(user::store_root(&home)))
+    let folder = home::store(cargo::variable_os).map_err(|error| Error::Setting(error.to_string()))?;
+    Ok(Store::new(folder))
 }
 
 /// Copies the entry for `plan` from `from` into the project's store, verified on both sides, and pins it in `lock`.

@@ -35,6 +35,8 @@ pub mod evaluate;
 #[cfg(feature = "search")]
 pub mod generate;
 #[cfg(feature = "search")]
+pub mod home;
+#[cfg(feature = "search")]
 pub mod refine;
 #[cfg(feature = "search")]
 pub mod search;

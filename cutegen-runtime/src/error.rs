@@ -476,11 +476,6 @@ mod tests {
             Error::Overlap { kernel: "k", argument: "y", other: "x" },
             "k: output `y` shares memory with `x`; use separate memory, or declare an `inout` in the spec",
         );
-        check(
-            Error::CpuLevelMissing { kernel: "k", level: "x86-64-v3", missing: "avx2" },
-            "k: compiled for x86-64-v3, and this CPU lacks avx2; call its checked function, which computes the math \
-             in plain Rust on such a CPU",
-        );
         assert!(
             Error::CaptureNeedsTrackingOff { kernel: "k" }.to_string().contains("disable_event_tracking")
         );

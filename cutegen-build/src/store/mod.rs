@@ -3,7 +3,7 @@
 //! Owns what an entry looks like on disk and what may be believed of it. Every read is verified: the record is
 //! sealed, answers the asked key, and every file has the digest that the record names. A bad entry is a value
 //! ([`Lookup::Corrupt`]), never a panic and never a hit: a miss when searching, a clear error when replaying.
-//! Knows nothing of kernels' names or locks (see [`replay`]), of search, or of the environment (see [`user`]).
+//! Knows nothing of kernels' names or locks (see [`replay`]), of search, or of the environment.
 //!
 //! Invariant: a name without a leading dot is a whole entry. Entries are written beside their place and renamed
 //! into it (`write.rs`); hidden names are work in progress or its remains after a kill (`temp.rs`).
@@ -19,7 +19,6 @@ mod sample;
 mod seal;
 mod temp;
 pub mod trust;
-pub mod user;
 mod write;
 
 use std::fmt;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::home::HomeError;
+
 /// A broken or missing toolchain. The last line of each message is the next command.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -17,8 +19,8 @@ pub enum Error {
         /// Why it failed.
         source: io::Error,
     },
-    /// Neither `CUTEGEN_HOME`, `XDG_DATA_HOME` nor `HOME` is set.
-    NoHome,
+    /// No folder for toolchains can be named.
+    Home(HomeError),
     /// No toolchain folder was found.
     NotInstalled {
         /// The folders that were looked into.
@@ -74,21 +76,37 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io { doing, path, source } => {
-                write!(f, "{doing} {} failed: {source}\ncheck the folder, then run `cargo cutegen toolchain show`", path.display())
+                write!(
+                    f,
+                    "{doing} {} failed: {source}\ncheck the folder, then run `cargo cutegen toolchain show`",
+                    path.display()
+                )
             }
-            Error::NoHome => f.write_str("no folder for the toolchain: neither CUTEGEN_HOME nor HOME is set\nset CUTEGEN_HOME, then run `cargo cutegen toolchain install`"),
+            Error::Home(error) => error.fmt(f),
             Error::NotInstalled { searched } => {
                 write!(f, "no toolchain in {}\nrun `cargo cutegen toolchain install`", list(searched))
             }
             Error::Damaged { dir, reason } => {
-                write!(f, "the toolchain in {} is not usable: {reason}\ndelete that folder and run `cargo cutegen toolchain install`", dir.display())
+                write!(
+                    f,
+                    "the toolchain in {} is not usable: {reason}\ndelete that folder and run `cargo cutegen toolchain install`",
+                    dir.display()
+                )
             }
             Error::NoNvrtc { pinned, rejected } => no_nvrtc(f, pinned, rejected),
             Error::NoCxx { tried } => {
-                write!(f, "no C++ compiler answers: tried {}\ninstall g++ or set CXX, then run `cargo cutegen toolchain show`", list(tried))
+                write!(
+                    f,
+                    "no C++ compiler answers: tried {}\ninstall g++ or set CXX, then run `cargo cutegen toolchain show`",
+                    list(tried)
+                )
             }
             Error::Pip { dir, output } => {
-                write!(f, "pip could not fill {}:\n{output}\ncheck pip's index settings, then run `cargo cutegen toolchain install`", dir.display())
+                write!(
+                    f,
+                    "pip could not fill {}:\n{output}\ncheck pip's index settings, then run `cargo cutegen toolchain install`",
+                    dir.display()
+                )
             }
             Error::Library { path, reason } => {
                 write!(f, "cannot use {}: {reason}\nrun `cargo cutegen toolchain install`", path.display())
@@ -101,7 +119,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Io { source, .. } => Some(source),
-            Error::NoHome
+            Error::Home(_)
             | Error::NotInstalled { .. }
             | Error::Damaged { .. }
             | Error::NoNvrtc { .. }

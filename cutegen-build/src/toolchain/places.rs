@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
+use crate::{cargo, home};
 
 /// Folders and programs to consider, resolved once.
 #[derive(Debug, Clone)]
@@ -19,11 +20,11 @@ pub struct Places {
 }
 
 impl Places {
-    /// Reads `CUTEGEN_TOOLCHAIN`, `CUTEGEN_HOME`, `XDG_DATA_HOME`, `HOME`, `CUDA_HOME` and `CXX`.
+    /// Reads `CUTEGEN_TOOLCHAIN`, `CUDA_HOME` and `CXX`, and what [`home::data`] asks for.
     pub fn from_env() -> Result<Places, Error> {
         Ok(Places {
             explicit: path_var("CUTEGEN_TOOLCHAIN"),
-            home: data_dir().ok_or(Error::NoHome)?,
+            home: home::data(cargo::variable_os).map_err(Error::Home)?,
             cuda_libs: cuda_libs(path_var("CUDA_HOME")),
             cxx: path_var("CXX").map_or_else(default_cxx, |program| vec![program]),
         })
@@ -33,12 +34,6 @@ impl Places {
     pub fn toolchains(&self) -> PathBuf {
         self.home.join("toolchain")
     }
-}
-
-fn data_dir() -> Option<PathBuf> {
-    path_var("CUTEGEN_HOME")
-        .or_else(|| path_var("XDG_DATA_HOME").map(|dir| dir.join("cutegen")))
-        .or_else(|| path_var("HOME").map(|dir| dir.join(".local/share/cutegen")))
 }
 
 fn cuda_libs(cuda_home: Option<PathBuf>) -> Vec<PathBuf> {

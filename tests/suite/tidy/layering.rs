@@ -27,7 +27,8 @@ const WHOLE: &[&str] = &["lib", "error", "pipeline", "search", "worker"];
 /// [`FOUNDATION`], always rows above it.
 const STAGES: &[(&str, &[&str])] = &[
     ("cargo", &[]),
-    ("toolchain", &["cargo"]),
+    ("home", &[]),
+    ("toolchain", &["cargo", "home"]),
     ("render", &[]),
     ("discover", &["cargo", "render"]),
     ("plan", &[]),
@@ -38,7 +39,7 @@ const STAGES: &[(&str, &[&str])] = &[
     ("evaluate", &["cargo", "toolchain", "plan", "print", "inspect", "generate", "compile"]),
     ("refine", &["plan", "generate", "compile", "evaluate"]),
     ("store", &["plan"]),
-    ("accept", &["cargo", "discover", "plan", "store"]),
+    ("accept", &["cargo", "home", "discover", "plan", "store"]),
     ("emit", &["plan", "print", "inspect", "store"]),
 ];
 
