@@ -51,11 +51,8 @@ const RUNS: [(&str, usize, &[i64]); 3] = [
 const REPEATS: usize = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let document = spec_file(SPECS, &Settings::default());
-    if !document.errors.is_empty() {
-        return Err(format!("{:?}", document.errors).into());
-    }
-    let plans = Plan::all(&document.kernels);
+    let kernels = spec_file(SPECS, &Settings::default()).into_kernels();
+    let plans = Plan::all(&kernels.map_err(|errors| format!("{errors:?}"))?);
     let folder = tempfile::tempdir()?;
     let mut lines = Vec::new();
     for (name, kernel, extents) in RUNS {

@@ -149,9 +149,8 @@ workloads = [{ m = 8 }]
 ";
 
     fn spec(text: &str) -> KernelSpec {
-        let document = spec_file(text, &Settings::default());
-        assert_eq!(document.errors, [], "{text}");
-        document.kernels.into_iter().next().expect("one kernel")
+        let kernels = spec_file(text, &Settings::default()).into_kernels().expect("right specs");
+        kernels.into_iter().next().expect("one kernel")
     }
 
     fn key(text: &str) -> CacheKey {

@@ -136,9 +136,8 @@ mod tests {
         let text = "edition = 1\n[kernels.k]\naxes = { t = \"1..=64\", n = \"64..=4096\" }\n\
                     inputs = { x = \"f32[t]\", slot = { type = \"i32[t]\", range = \"0..n\", unique = true } }\n\
                     inout = { cache = \"f32[n]\" }\nmath = \"cache[slot[t]] = x[t]\"\n";
-        let mut document = spec_file(text, &Settings::default());
-        assert_eq!(document.errors, []);
-        let plan = Plan::new(&document.kernels.remove(0), &Target::parse("sm_90a").expect("a target"));
+        let mut kernels = spec_file(text, &Settings::default()).into_kernels().expect("right specs");
+        let plan = Plan::new(&kernels.remove(0), &Target::parse("sm_90a").expect("a target"));
         let moved = cost(&plan.spec, &plan.schedule, &[2, 1000]).bytes;
         assert!((24.0..=32.0).contains(&moved), "two of x, slot and cache: {moved}");
         assert_eq!(judging(&plan, &[2, 1000]), 64 * (8 + 8 + 4000), "the whole cache is filled and compared");

@@ -24,9 +24,8 @@ pub(super) fn question(bound: u32) -> Question {
         "edition = 1\n[kernels.relu]\naxes = {{ m = '1..={bound}' }}\ninputs = {{ x = 'f32[m]' }}\n\
          outputs = {{ y = 'f32[m]' }}\nmath = 'y[m] = relu(x[m])'\n"
     );
-    let document = edition::spec_file(&text, &Settings::default());
-    assert_eq!(document.errors, []);
-    Question::new(&document.kernels[0], &Target::parse("sm_90a").expect("a target"))
+    let kernels = edition::spec_file(&text, &Settings::default()).into_kernels().expect("right specs");
+    Question::new(&kernels[0], &Target::parse("sm_90a").expect("a target"))
 }
 
 /// A tuned entry for [`question`]`(64)`; entries of different `salt` have different bytes.

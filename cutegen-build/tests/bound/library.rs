@@ -17,9 +17,9 @@ pub(crate) fn all() -> Vec<Plan> {
     let mut plans = Vec::new();
     for file in files(&root) {
         let text = std::fs::read_to_string(&file).expect("a spec can be read");
-        let document = spec_file(&text, &Settings::default());
-        assert_eq!(document.errors, [], "{}", file.display());
-        plans.extend(document.kernels.iter().map(|spec| Plan::new(spec, &spec.targets[0])));
+        let kernels = spec_file(&text, &Settings::default()).into_kernels();
+        let kernels = kernels.unwrap_or_else(|errors| panic!("{}: {errors:?}", file.display()));
+        plans.extend(kernels.iter().map(|spec| Plan::new(spec, &spec.targets[0])));
     }
     plans
 }

@@ -70,7 +70,7 @@ fn plans() -> Vec<Plan> {
     texts
         .map(|file| std::fs::read_to_string(file).expect("readable"))
         .chain([include_str!("../rows/specs.toml").to_owned()])
-        .flat_map(|text| spec_file(&text, &Default::default()).kernels)
+        .flat_map(|text| spec_file(&text, &Default::default()).into_kernels().expect("right specs"))
         .map(|spec| Plan::new(&spec, &target))
         .filter(|plan| matches!(plan.family, Family::Rowwise { .. }))
         .collect()

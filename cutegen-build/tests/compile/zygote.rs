@@ -32,8 +32,8 @@ fn plans() -> Vec<Plan> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel-specs");
     let target = Target::parse("sm_90a").expect("a target");
     let text = |file: &str| std::fs::read_to_string(root.join(file)).expect(file);
-    let first = |file: &str| spec_file(&text(file), &Default::default()).kernels.remove(0);
-    FILES.iter().map(|file| Plan::new(&first(file), &target)).collect()
+    let specs = |file: &str| spec_file(&text(file), &Default::default()).into_kernels().expect(file);
+    FILES.iter().map(|file| Plan::new(&specs(file)[0], &target)).collect()
 }
 
 fn candidates(plan: &Plan) -> Vec<Candidate> {

@@ -107,9 +107,8 @@ impl Bench {
 
     pub(crate) fn spec(&self) -> KernelSpec {
         let text = format!("edition = 1\n[kernels.k]\n{}", self.kernel.spec);
-        let mut document = spec_file(&text, &Default::default());
-        assert!(document.errors.is_empty(), "{:?}", document.errors);
-        let mut spec = document.kernels.remove(0);
+        let mut kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+        let mut spec = kernels.remove(0);
         (self.kernel.adjust)(&mut spec);
         spec
     }

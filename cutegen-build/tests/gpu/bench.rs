@@ -148,7 +148,5 @@ pub(crate) fn spec() -> KernelSpec {
 
 /// The first kernel of a spec file.
 pub(crate) fn spec_of(text: &str) -> KernelSpec {
-    let mut document = spec_file(text, &Default::default());
-    assert!(document.errors.is_empty(), "{:?}", document.errors);
-    document.kernels.remove(0)
+    spec_file(text, &Default::default()).into_kernels().expect("right specs").remove(0)
 }

@@ -115,9 +115,8 @@ impl Exact {
              inputs = {{ x = '{factor}[{x}]', w = '{factor}[{w}]' }}\noutputs = {{ y = '{result}[b, m, n]' }}\n{more}\n\
              math = 'y[b, m, n] = sum(k, x[{x}] * w[{w}])'"
         );
-        let document = spec_file(&text, &Default::default());
-        assert_eq!(document.errors, [], "{text}");
-        let plan = Plan::new(&document.kernels[0], &document.kernels[0].targets[0]);
+        let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+        let plan = Plan::new(&kernels[0], &kernels[0].targets[0]);
         let axes = [batch, m, n, k].map(|extent| extent as i64);
         let gemm = gemm_of(&plan, &axes).expect("a product");
         let dtype = (plan.spec.tensors[0].dtype, plan.spec.tensors[2].dtype);

@@ -53,9 +53,7 @@ pub(crate) fn plans(f64_too: bool) -> Vec<Plan> {
 }
 
 pub(crate) fn read(text: &str) -> Vec<KernelSpec> {
-    let document = spec_file(text, &Default::default());
-    assert_eq!(document.errors, []);
-    document.kernels
+    spec_file(text, &Default::default()).into_kernels().expect("right specs")
 }
 
 pub(crate) fn plan(spec: &KernelSpec) -> Plan {

@@ -57,9 +57,8 @@ impl Bench {
     /// `body` is a kernel's table without its header; all axes are constant.
     pub(crate) fn new(body: &str) -> Self {
         let text = format!("edition = 1\n[kernels.k]\n{body}");
-        let document = spec_file(&text, &Settings::default());
-        assert_eq!(document.errors, [], "{text}");
-        let spec = &document.kernels[0];
+        let kernels = spec_file(&text, &Settings::default()).into_kernels().expect("right specs");
+        let spec = &kernels[0];
         let axes = spec.bind(&Default::default()).expect("constant axes");
         let scalar = |(i, s)| inputs::draw_scalar(Distribution::Normal, 5, i, s);
         let draw = |seed| contents(spec, seed, &axes, Distribution::Normal).expect("drawn");

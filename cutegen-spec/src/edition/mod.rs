@@ -41,6 +41,14 @@ pub struct Document {
     pub warnings: Vec<Diagnostic>,
 }
 
+impl Document {
+    /// All kernels of a text that is right, or why it is not. Who takes [`Document::kernels`] alone loses a wrong one
+    /// silently.
+    pub fn into_kernels(self) -> Result<Vec<KernelSpec>, Vec<Diagnostic>> {
+        if self.errors.is_empty() { Ok(self.kernels) } else { Err(self.errors) }
+    }
+}
+
 /// A package's identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {

@@ -47,6 +47,17 @@ fn several_errors_with_their_places() {
 }
 
 #[test]
+fn one_wrong_kernel_keeps_the_right_ones_back() {
+    let with = |bias: &str| {
+        let other = LINEAR.replace("+ b[n]", bias);
+        spec_file(&format!("edition = 1\n[kernels.a]{LINEAR}\n[kernels.b]{other}"), &Settings::default())
+    };
+    assert_eq!(with("").kernels.len(), 1);
+    assert_eq!(with("").into_kernels(), Err(with("").errors));
+    assert_eq!(with("+ b[n]").into_kernels().map(|kernels| kernels.len()), Ok(2));
+}
+
+#[test]
 fn schema_errors_say_what_was_expected() {
     let of = |from: &str, to: &str| errors(&format!("edition = 1\n[kernels.a]{}", LINEAR.replace(from, to)));
     assert_eq!(of("math    =", "maths ="), ["CG002 unknown key `maths` @ maths"]);
@@ -66,9 +77,9 @@ fn prelude_equals_the_written_out_form() {
     let head = "edition = 1\n[kernels.a]\naxes = { m = 4, d = 8 }\ninputs = { x = 'f32[m, d]' }\n\
                 outputs = { y = 'f32[m, d]' }\nscalars = { eps = 'f32' }\nmath = ";
     let canonical = |math: &str| {
-        let document = spec_file(&format!("{head}'{math}'"), &Settings::default());
-        assert_eq!(document.errors, []);
-        document.kernels[0].math.canonical()
+        let kernels =
+            spec_file(&format!("{head}'{math}'"), &Settings::default()).into_kernels().expect("right specs");
+        kernels[0].math.canonical()
     };
     assert_eq!(
         canonical("y[m, d] = rms_norm(d, x[m, d], eps)"),

@@ -45,17 +45,17 @@ impl Answered {
 
 /// The plans of a spec file's kernels, the first line being implied.
 pub(super) fn plans(text: &str) -> Vec<Plan> {
-    let document = edition::spec_file(&format!("edition = 1\n{text}"), &Settings::default());
-    assert_eq!(document.errors, []);
-    Plan::all(&document.kernels)
+    let kernels = edition::spec_file(&format!("edition = 1\n{text}"), &Settings::default())
+        .into_kernels()
+        .expect("right specs");
+    Plan::all(&kernels)
 }
 
 /// The plans of the example's kernels.
 pub(super) fn example_plans() -> Vec<Plan> {
     let text = std::fs::read_to_string(workspace().join("example-app/Cargo.toml")).expect("the example");
-    let document = edition::manifest(&text);
-    assert_eq!(document.errors, []);
-    Plan::all(&document.kernels)
+    let kernels = edition::manifest(&text).into_kernels().expect("right specs");
+    Plan::all(&kernels)
 }
 
 /// An answer of the naive kernel alone; its bytes are a stand-in, on `host` an object that does nothing, see [`compile`].

@@ -91,9 +91,7 @@ fn main() {
 "#;
 
 fn specs(text: &str) -> Vec<KernelSpec> {
-    let document = edition::spec_file(text, &Settings::default());
-    assert_eq!(document.errors, [], "{text}");
-    document.kernels
+    edition::spec_file(text, &Settings::default()).into_kernels().expect("right specs")
 }
 
 /// All specs of the library, file by file in order.

@@ -21,9 +21,8 @@ fn space() -> (Plan, Vec<Candidate>) {
 }
 
 fn space_of(specs: &str) -> (Plan, Vec<Candidate>) {
-    let document = spec_file(specs, &Default::default());
-    assert_eq!(document.errors, []);
-    let plan = Plan::new(&document.kernels[0], &Target::parse("sm_90a").expect("a target"));
+    let kernels = spec_file(specs, &Default::default()).into_kernels().expect("right specs");
+    let plan = Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"));
     let space = Templates { toolchain: String::new() }.propose(&plan, &Feedback::default());
     (plan, space)
 }

@@ -193,9 +193,8 @@ pub(crate) static ALL: [&Subject; 22] = [
 impl Subject {
     pub(crate) fn plan(&self) -> Plan {
         let text = format!("edition = 1\n[kernels.k]\n{}", self.table);
-        let mut document = spec_file(&text, &Default::default());
-        assert!(document.errors.is_empty(), "{}: {:?}", self.name, document.errors);
-        Plan::new(&document.kernels.remove(0), &Target::parse("sm_90a").expect("a target"))
+        let mut kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+        Plan::new(&kernels.remove(0), &Target::parse("sm_90a").expect("a target"))
     }
 
     pub(crate) fn reference(&self) -> String {

@@ -111,9 +111,8 @@ mod tests {
             "edition = 1\n[kernels.k]\naxes = {{ m = 8, n = 8 }}\n\
              inputs = {{ x = 'f32[m, n]'{u} }}\noutputs = {{ {outputs} }}\nmath = '''{math}'''"
         );
-        let document = spec_file(&text, &Default::default());
-        assert_eq!(document.errors, [], "{text}");
-        Plan::new(&document.kernels[0], &Target::parse("sm_90a").expect("a target"))
+        let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+        Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"))
     }
 
     fn functions(ty: &str, math: &str) -> bool {

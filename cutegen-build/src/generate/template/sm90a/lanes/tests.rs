@@ -11,9 +11,8 @@ fn address(tensors: &str, load: &str, assumed: &[usize]) -> Option<Lanes> {
         "edition = 1\n[kernels.k]\naxes = {{ m = '1..=64', d = 128, n = '1..=64', h = 'n / 2' }}\n\
          inputs = {{ {tensors} }}\noutputs = {{ y = 'f32[m, d]' }}\nmath = 'y[m, d] = {load}'"
     );
-    let mut document = spec_file(&text, &Default::default());
-    assert_eq!(document.errors, [], "{text}");
-    let spec = document.kernels.remove(0);
+    let mut kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+    let spec = kernels.remove(0);
     let inner = *spec.math.assigns[0].vars.last().expect("a column");
     let vectors = Vectors { spec: &spec, inner, width: 8, assumed: assumed.to_vec() };
     let mut found = None;

@@ -12,9 +12,10 @@ use crate::plan::Plan;
 use crate::plan::family::Family;
 
 fn plan(kernel: &str) -> Plan {
-    let document = spec_file(&format!("edition = 1\n[kernels.k]\n{kernel}"), &Default::default());
-    assert_eq!(document.errors, []);
-    Plan::new(&document.kernels[0], &Target::parse("sm_90a").expect("a target"))
+    let kernels = spec_file(&format!("edition = 1\n[kernels.k]\n{kernel}"), &Default::default())
+        .into_kernels()
+        .expect("right specs");
+    Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"))
 }
 
 fn candidates(plan: &Plan) -> Vec<Candidate> {
