@@ -26,7 +26,8 @@
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`].
+        /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
+        /// workspace: keep both for as long as it lives.
         #[derive(Debug)]
         pub struct Kernels {
             silu_mul: LoadedKernel,
@@ -36,6 +37,9 @@
         }
 
         /// Checks device, driver and digests, and loads every kernel.
+        ///
+        /// # Errors
+        /// No entry for the device, a driver that is too old, other bytes than were judged, or what the driver says.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels {
@@ -146,6 +150,10 @@
             /// `y[n] = silu(g[n]) * u[n]`
             ///
             /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            ///
+            /// # Errors
+            /// What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.
+            /// What goes wrong on the device later is reported by a later call.
             pub fn silu_mul(
                 &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: SiluMul<'_>,
             ) -> Result<(), Error> {
@@ -190,6 +198,9 @@
             }
 
             /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Errors
+            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
             ///
             /// # Safety
             /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
@@ -380,6 +391,10 @@
             /// ```
             ///
             /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            ///
+            /// # Errors
+            /// What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.
+            /// What goes wrong on the device later is reported by a later call.
             pub fn llama_norm(
                 &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaNorm<'_>,
             ) -> Result<(), Error> {
@@ -439,6 +454,9 @@
             }
 
             /// [`Self::llama_norm`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Errors
+            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
             ///
             /// # Safety
             /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
@@ -637,6 +655,10 @@
             /// ```
             ///
             /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            ///
+            /// # Errors
+            /// What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.
+            /// What goes wrong on the device later is reported by a later call.
             pub fn llama_gate_up(
                 &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaGateUp<'_>,
             ) -> Result<(), Error> {
@@ -686,6 +708,9 @@
             }
 
             /// [`Self::llama_gate_up`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Errors
+            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
             ///
             /// # Safety
             /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
@@ -871,6 +896,10 @@
             /// `z[m, d] = sum(f, h[m, f] * w[d, f]) + s[m, d]`
             ///
             /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+            ///
+            /// # Errors
+            /// What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.
+            /// What goes wrong on the device later is reported by a later call.
             pub fn llama_down(
                 &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: LlamaDown<'_>,
             ) -> Result<(), Error> {
@@ -920,6 +949,9 @@
             }
 
             /// [`Self::llama_down`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Errors
+            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
             ///
             /// # Safety
             /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
@@ -1126,6 +1158,9 @@ pub mod host {
     /// `y[m, d] = rms_norm(d, x[m, d], eps) * w[d]`
     ///
     /// Returns when done. Nothing is done where no output has an element.
+    ///
+    /// # Errors
+    /// What is wrong with the call, by the argument's name; nothing has been written then.
     pub fn rms_norm(workspace: &mut Workspace, mut args: RmsNorm<'_>) -> Result<(), Error> {
         let check = Check::new("rms_norm");
         let m = args.m;
@@ -1244,6 +1279,9 @@ pub mod host {
     /// ```
     ///
     /// Returns when done. Nothing is done where no output has an element.
+    ///
+    /// # Errors
+    /// What is wrong with the call, by the argument's name; nothing has been written then.
     pub fn gate_up(workspace: &mut Workspace, mut args: GateUp<'_>) -> Result<(), Error> {
         let check = Check::new("gate_up");
         let m = args.m;
@@ -1379,6 +1417,9 @@ pub mod host {
     /// `y[m, d] = sum(f, h[m, f] * w[d, f]) + r[m, d]`
     ///
     /// Returns when done. Nothing is done where no output has an element.
+    ///
+    /// # Errors
+    /// What is wrong with the call, by the argument's name; nothing has been written then.
     pub fn down_residual(workspace: &mut Workspace, mut args: DownResidual<'_>) -> Result<(), Error> {
         let check = Check::new("down_residual");
         let m = args.m;
@@ -1489,6 +1530,9 @@ pub mod host {
     /// `y[n] = silu(g[n]) * u[n]`
     ///
     /// Returns when done. Nothing is done where no output has an element.
+    ///
+    /// # Errors
+    /// What is wrong with the call, by the argument's name; nothing has been written then.
     pub fn silu_mul(workspace: &mut Workspace, mut args: SiluMul<'_>) -> Result<(), Error> {
         let check = Check::new("silu_mul");
         let n = args.n;

@@ -22,11 +22,15 @@
         use ::cutegen_runtime::{Error, Int, params};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`].
+        /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
+        /// workspace: keep both for as long as it lives.
         #[derive(Debug)]
         pub struct Kernels { scatter: LoadedKernel, }
 
         /// Checks device, driver and digests, and loads every kernel.
+        ///
+        /// # Errors
+        /// No entry for the device, a driver that is too old, other bytes than were judged, or what the driver says.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels { scatter: LoadedKernel::load(&device, &SCATTER)?, })
@@ -154,6 +158,10 @@
             ///
             /// Launches on `stream` and returns. Nothing is launched where no output has an element.
             ///
+            /// # Errors
+            /// What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.
+            /// What goes wrong on the device later is reported by a later call.
+            ///
             /// # Safety
             /// The kernel takes positions from memory of the device, which is not looked at here:
             /// - `slot`: every value lies in `0..n`, and no two values are equal.
@@ -258,6 +266,9 @@
             }
 
             /// [`Self::scatter`] over raw handles, for memory and streams that another library owns.
+            ///
+            /// # Errors
+            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
             ///
             /// # Safety
             /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
@@ -664,6 +675,9 @@ pub mod host {
     /// ```
     ///
     /// Returns when done. Nothing is done where no output has an element.
+    ///
+    /// # Errors
+    /// What is wrong with the call, by the argument's name; nothing has been written then.
     pub fn scatter(workspace: &mut Workspace, mut args: Scatter<'_>) -> Result<(), Error> {
         let check = Check::new("scatter");
         let t = args.t;

@@ -1,4 +1,4 @@
-//! The results pages: rows of `results/raw/*.json`, what follows from their samples, and, in [`page`], the text of
+//! The results pages: rows of `results/raw/*.json`, what follows from their samples, and, in `page`, the text of
 //! `results/README.md` and `results/incumbents.md`. A verdict is never written down by hand; it is computed here from
 //! the samples, or from the evidence of a committed record. Of tables of many cells see [`cells`].
 

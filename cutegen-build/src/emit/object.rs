@@ -68,11 +68,19 @@ pub fn linkable(kernel: &EmitKernel<'_>) -> Result<(), Error> {
 /// program, whoever vouches for it.
 fn entry_of<'a>(kernel: &EmitKernel<'a>, variant: &'a Variant, bytes: &[u8]) -> Result<&'a str, Error> {
     let entries: Vec<String> = variant.contract.steps.iter().map(|step| step.entry.clone()).collect();
-    inspect::object::check(bytes, &entries).map_err(|problems| Error::Content {
+    let foreign = |problems| Error::Content {
         kernel: format!("{}, variant `{}`", kernel.plan.title(), variant.name),
         problems,
-    })?;
-    Ok(variant.contract.steps.first().map_or("", |step| step.entry.as_str()))
+    };
+    inspect::object::check(bytes, &entries).map_err(foreign)?;
+    let entry = variant.contract.steps.first().map_or("", |step| step.entry.as_str());
+    if is_ours(entry) { Ok(entry) } else { Err(foreign(vec![format!("its entry is called `{entry}`")])) }
+}
+
+/// `cutegen_` and 16 hex digits: no name that a program or a library has.
+fn is_ours(entry: &str) -> bool {
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    entry.strip_prefix("cutegen_").is_some_and(|rest| rest.len() == 16 && rest.bytes().all(is_hex))
 }
 
 /// The object that holds the cubins, for a triple.

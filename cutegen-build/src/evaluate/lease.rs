@@ -13,6 +13,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+/// How a record begins that tells why there was none.
+pub const LEASE: &str = "device lease";
+
 /// How often a lock that somebody holds is tried again.
 const AGAIN: Duration = Duration::from_millis(2);
 /// Waiting that is not worth a word.
@@ -50,7 +53,7 @@ impl Lease {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
         let file = |what: &str| {
             let path = folder.join(format!("cutegen-{}.{what}", key.chars().map(plain).collect::<String>()));
-            let missing = |error| format!("device lease ({}: {error})", path.display());
+            let missing = |error| format!("{LEASE} ({}: {error})", path.display());
             open(&path).map(Rc::new).map_err(missing)
         };
         Self(match (file("turn"), file("lock")) {

@@ -60,7 +60,7 @@ pub use gate::Judge;
 pub use incumbent::{Incumbent, Measured, Unmeasured};
 pub use inputs::Distribution;
 pub use judge::LARGE;
-pub use lease::{Held, Lease};
+pub use lease::{Held, LEASE, Lease};
 pub use outcome::{Correctness, Crash, NotCounted, Outcome};
 pub use reference::{Call, Expected, Reference, UNTOUCHED};
 pub use runner::die_with_parent;

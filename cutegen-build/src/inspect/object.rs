@@ -1,10 +1,13 @@
 //! What may be inside a host object: one entry, no code that runs by itself, no calls out but into libc and libm.
 //!
-//! Every other definition must be local. A weak one (a COMDAT template instance) would be merged with another
+//! Only what compilers write is let through: what linkers do with the rest differs, and an object from a store may have been
+//! made by hand. What its code does once it is called is not seen here. Every other definition must be local. A weak one (a COMDAT template instance) would be merged with another
 //! object's when both are linked, and what ships would no longer be what was measured.
 
-use object::read::elf::{ElfFile64, FileHeader};
+use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind, SymbolSection, elf};
+
+type ElfSection<'data, 'file> = object::read::elf::ElfSection64<'data, 'file, object::Endianness>;
 
 /// What the inspection read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +105,6 @@ const CALLABLE: &[&str] = &[
     "lgammaf",
     "tgamma",
     "tgammaf",
-    "_GLOBAL_OFFSET_TABLE_",
 ];
 
 /// Sections whose content runs before `main`, after it, or once per thread.
@@ -116,6 +118,57 @@ const SELF_RUNNING: &[&str] = &[
     ".fini",
     ".tdata",
     ".tbss",
+];
+
+/// What a section with a place in memory may be called, and what is behind a dot after `.text` and `.rodata`.
+const IN_MEMORY: &[&str] = &[
+    ".text",
+    ".rodata",
+    ".eh_frame",
+    ".data",
+    ".bss",
+    ".data.rel.ro",
+    ".data.rel.ro.local",
+    ".note.gnu.property",
+];
+
+/// The same of others; relocations are `.rela` and a name.
+const BESIDE: &[&str] = &[".symtab", ".strtab", ".shstrtab", ".comment", ".note.GNU-stack", ".llvm_addrsig"];
+
+/// Types of sections that linkers only copy, relocate or read names from. Groups, libraries to link and bytecode to
+/// compile are none.
+const TYPES: [elf::SectionType; 8] = [
+    elf::SHT_PROGBITS,
+    elf::SHT_NOBITS,
+    elf::SHT_NOTE,
+    elf::SHT_RELA,
+    elf::SHT_SYMTAB,
+    elf::SHT_STRTAB,
+    elf::SHT_X86_64_UNWIND,
+    elf::SectionType(0x6fff_4c03), // SHT_LLVM_ADDRSIG
+];
+
+/// Flags of sections of which the same holds.
+const FLAGS: [elf::SectionFlags; 6] = [
+    elf::SHF_WRITE,
+    elf::SHF_ALLOC,
+    elf::SHF_EXECINSTR,
+    elf::SHF_MERGE,
+    elf::SHF_STRINGS,
+    elf::SHF_INFO_LINK,
+];
+
+/// Relocations of x86-64 that compilers ask for, with the bytes that a linker writes.
+const RELOCATIONS: [(elf::RelocationType, u64); 9] = [
+    (elf::R_X86_64_64, 8),
+    (elf::R_X86_64_PC32, 4),
+    (elf::R_X86_64_PLT32, 4),
+    (elf::R_X86_64_GOTPCREL, 4),
+    (elf::R_X86_64_32, 4),
+    (elf::R_X86_64_32S, 4),
+    (elf::R_X86_64_PC64, 8),
+    (elf::R_X86_64_GOTPCRELX, 4),
+    (elf::R_X86_64_REX_GOTPCRELX, 4),
 ];
 
 /// All problems at once, each a sentence for the generator.
@@ -145,24 +198,58 @@ fn header_problems(file: &ElfFile64<'_, object::Endianness>) -> Vec<String> {
     if header.e_machine(endian) != elf::EM_X86_64 {
         problems.push("not for x86-64".to_owned());
     }
+    let is_table =
+        |section: &ElfSection<'_, '_>| section.elf_section_header().sh_type(endian) == elf::SHT_SYMTAB;
+    if file.sections().filter(is_table).count() > 1 {
+        problems.push("two symbol tables, of which a linker may read the other".to_owned());
+    }
     problems
 }
 
 fn section_problem<'data>(section: &impl ObjectSection<'data>) -> Option<String> {
-    let name = section.name().unwrap_or("?");
-    let runs =
-        |known: &&str| name.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    if SELF_RUNNING.iter().any(runs) {
+    let Ok(name) = section.name() else { return Some("a section's name is no text".to_owned()) };
+    if SELF_RUNNING.iter().any(|known| is_or_begins(name, known)) {
         return Some(format!("section `{name}`: no constructors, destructors or thread-locals"));
     }
-    let object::SectionFlags::Elf { sh_flags, .. } = section.flags() else { return None };
-    if sh_flags.contains(elf::SHF_WRITE) && section.size() > 0 && !name.starts_with(".data.rel.ro") {
-        return Some(format!("section `{name}`: no mutable statics, the kernel is called from many threads"));
-    }
+    let object::SectionFlags::Elf { sh_type, sh_flags, .. } = section.flags() else { return None };
     if sh_flags.contains(elf::SHF_WRITE) && sh_flags.contains(elf::SHF_EXECINSTR) {
         return Some(format!("section `{name}` is writable code"));
     }
-    None
+    let is_constant = [".data.rel.ro", ".data.rel.ro.local"].contains(&name);
+    if sh_flags.contains(elf::SHF_WRITE) && section.size() > 0 && !is_constant {
+        return Some(format!("section `{name}`: no mutable statics, the kernel is called from many threads"));
+    }
+    let known = if sh_flags.contains(elf::SHF_ALLOC) {
+        IN_MEMORY.contains(&name) || [".text", ".rodata"].iter().any(|known| is_or_begins(name, known))
+    } else {
+        BESIDE.contains(&name) || name.starts_with(".rela.")
+    };
+    let code = !sh_flags.contains(elf::SHF_EXECINSTR) || is_or_begins(name, ".text");
+    let flags = FLAGS.iter().fold(0, |all, flag| all | flag.0);
+    if known && code && TYPES.contains(&sh_type) && sh_flags.0 & !flags == 0 {
+        return relocation_problem(section, name);
+    }
+    Some(format!("section `{name}`: only code, constants and what belongs to them may be linked"))
+}
+
+/// `.text`, `.text.unlikely`.
+fn is_or_begins(name: &str, known: &str) -> bool {
+    name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Every relocation writes inside its own section: some linkers patch whatever lies there.
+fn relocation_problem<'data>(section: &impl ObjectSection<'data>, name: &str) -> Option<String> {
+    let width = |relocation: &object::Relocation| match relocation.flags() {
+        object::RelocationFlags::Elf { r_type } => {
+            RELOCATIONS.iter().find(|(known, _)| *known == r_type).map(|(_, bytes)| *bytes)
+        }
+        _ => None,
+    };
+    let outside = section.relocations().any(|(offset, relocation)| {
+        let end = width(&relocation).and_then(|bytes| offset.checked_add(bytes));
+        end.is_none_or(|end| end > section.size())
+    });
+    outside.then(|| format!("section `{name}` has a relocation that compilers don't write"))
 }
 
 fn symbol_problem<'data>(symbol: &impl ObjectSymbol<'data>, entry: &str) -> Option<String> {

@@ -12,7 +12,7 @@ use super::error::SearchError;
 use super::finals::{Found, Judged, Timed};
 use crate::evaluate::sanitize::NOT_RUN;
 use crate::evaluate::{Check, Checks, Comparison, GATE};
-use crate::plan::Plan;
+use crate::plan::{Plan, roofline};
 
 /// Level of the stored cubins' compression; they are read a thousand times and written once.
 const ZSTD_LEVEL: i32 = 19;
@@ -110,8 +110,9 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
 pub(super) fn checks(plan: &Plan, evidence: &Evidence) -> Vec<String> {
     let (timed, sanitized) = (!evidence.timings.is_empty(), !evidence.sanitizer.starts_with(NOT_RUN));
     let ran = |check: &Check| match check {
-        Check::Timed => timed,
-        Check::Floor => timed && !plan.target.is_host(),
+        Check::Timed => timed && plan.spec.deterministic,
+        Check::Repeats => plan.spec.deterministic,
+        Check::Floor => timed && roofline::ceilings(&plan.target).is_some(),
         Check::Sanitizer => sanitized,
         Check::Globals | Check::Scramble | Check::Late | Check::Occupancy => !plan.target.is_host(),
         _ => true,

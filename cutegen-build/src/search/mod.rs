@@ -24,6 +24,7 @@ pub use launch::{Launch, Which};
 pub use verify::{Rebuilt, Verdict};
 
 use crate::compile::{CompileSetup, Limits, Workers};
+use crate::emit::{EmitKernel, linkable};
 use crate::error::Error;
 use crate::evaluate::Ran;
 use crate::event::{Event, Reporter};
@@ -48,6 +49,12 @@ pub fn find(plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
 fn bundled() -> Option<PathBuf> {
     let folder = std::env::current_exe().ok()?.parent()?.join("toolchain");
     folder.join(STAMP_FILE).is_file().then_some(folder)
+}
+
+/// Whether an entry is a search's answer, and one that a build would link.
+fn is_answer(plan: &Plan, entry: &Entry) -> bool {
+    let kernel = EmitKernel { plan, record: &entry.record, artifacts: &entry.artifacts };
+    entry.record.is_tuned() && linkable(&kernel).is_ok()
 }
 
 /// Adds the seconds that this takes.
@@ -94,7 +101,7 @@ impl Searcher {
     /// The user store's tuned entry for the plan, or that of a new search.
     pub fn find(&self, plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
         match self.store.get(&plan.key) {
-            Lookup::Hit(entry) if entry.record.is_tuned() => Ok(entry),
+            Lookup::Hit(entry) if is_answer(plan, &entry) => Ok(entry),
             Lookup::Hit(_) | Lookup::Miss => self.search(plan, None, events),
             Lookup::Corrupt(corrupt) => {
                 events.report(&Event::Note { text: format!("searching again: {corrupt}") });
@@ -116,7 +123,7 @@ impl Searcher {
             Lookup::Hit(entry) => Some(entry),
             Lookup::Miss | Lookup::Corrupt(_) => None,
         };
-        let locked = locked.or(known.as_ref()).filter(|entry| entry.record.is_tuned());
+        let locked = locked.or(known.as_ref()).filter(|entry| is_answer(plan, entry));
         let found = rounds::run(&self.setup, plan, (locked, self.peers), started, events)?;
         if let Some(locked) = locked.filter(|_| !found.is_tuned()) {
             let text = format!("{}: what is locked stays: nothing beats it", plan.title());

@@ -14,6 +14,7 @@ use super::finals::{Judged, Locked};
 use super::judging::Judging;
 use super::{compiled, entry};
 use crate::compile::{COMPILER, CompileJob, CompileOutcome, CompileSetup, compile};
+use crate::evaluate::LEASE;
 use crate::evaluate::{self, Outcome};
 use crate::generate;
 use crate::generate::template::Templates;
@@ -108,20 +109,27 @@ fn judging(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<Judging, 
     Judging::start(setup, plan, folder, tiles(setup, plan)?, &naive)
 }
 
-/// What judging again does not do stays as it was seen: timings, with their seed and who took them, and which walls the
-/// compiler had.
+/// What judging again does not do stays as it was seen: timings, with their seed, who took them and whether alone, and
+/// which walls the compiler had.
 fn carried(plan: &Plan, mut fresh: Evidence, old: Option<&Evidence>) -> Evidence {
     let Some(old) = old else {
         fresh.not_enforced.push(format!("{COMPILER}not recorded"));
         return fresh;
     };
-    fresh.not_enforced.extend(old.not_enforced.iter().filter(|open| open.starts_with(COMPILER)).cloned());
+    let is_kept = |open: &&String| {
+        open.starts_with(COMPILER)
+            || !old.timings.is_empty() && open.starts_with(LEASE) && !fresh.not_enforced.contains(open)
+    };
+    let kept: Vec<String> = old.not_enforced.iter().filter(is_kept).cloned().collect();
+    fresh.not_enforced.extend(kept);
     fresh.not_timed.clone_from(&old.not_timed);
     if !old.timings.is_empty() {
         fresh.timings.clone_from(&old.timings);
         fresh.seeds.timing = old.seeds.timing;
         fresh.timed_by = Some(old.timed_by()).filter(|by| *by != fresh.timed_by());
-        fresh.checks = entry::checks(plan, &fresh);
+        // of the clock's checks, those that the gate had which took them
+        let had = |name: &String| fresh.checks.contains(name) || old.checks.contains(name);
+        fresh.checks = entry::checks(plan, &fresh).into_iter().filter(had).collect();
     }
     fresh
 }
@@ -257,7 +265,12 @@ mod tests {
             seeds: Seeds { judging: 1, timing: Some(1) },
             timings: vec![Timing::default()],
             not_timed: vec!["locked: none".to_owned()],
-            not_enforced: vec!["compiler: namespaces".to_owned(), "device lease".to_owned()],
+            not_enforced: vec![
+                "compiler: namespaces".to_owned(),
+                "device lease (/tmp: no)".to_owned(),
+                "seccomp".to_owned(),
+            ],
+            checks: vec!["timed".to_owned()],
             ..judged(2, "NVIDIA H200, sm_90")
         };
         let kept = carried(plan, judged(4, "NVIDIA H100, sm_90"), Some(&old));
@@ -267,7 +280,8 @@ mod tests {
         );
         assert_eq!(kept.timed_by, Some(TimedBy { gate: 2, device: "NVIDIA H200, sm_90".to_owned() }));
         assert_eq!((kept.timings.len(), kept.not_timed), (1, old.not_timed.clone()));
-        assert_eq!(kept.not_enforced, ["compiler: namespaces"], "the runner's walls are seen anew");
+        assert_eq!(kept.not_enforced, old.not_enforced[..2], "the runner's walls are seen anew");
+        assert!(kept.checks.contains(&"timed".to_owned()) && !kept.checks.contains(&"floor".to_owned()));
         let again = carried(
             plan,
             judged(5, "NVIDIA H200, sm_90"),

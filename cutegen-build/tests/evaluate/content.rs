@@ -10,6 +10,7 @@ use crate::kernels::SILU_MUL;
 pub(crate) const TESTS: &[Test] = &[
     ("content::honest_objects_pass", honest_objects_pass),
     ("content::what_is_beside_the_entry_is_seen", what_is_beside_the_entry_is_seen),
+    ("content::what_linkers_disagree_about_is_seen", what_linkers_disagree_about_is_seen),
     ("content::another_entry_is_seen", another_entry_is_seen),
 ];
 
@@ -28,6 +29,21 @@ const BESIDE: [(&str, &str); 5] = [
     ),
 ];
 
+/// Assembly beside an honest kernel that linkers treat each in their own way, and what is said of it.
+const MADE: [(&str, &str); 8] = [
+    (".section .deplibs,\\\"MS\\\",@0x6fff4c04,1; .asciz \\\"other.o\\\"", "section `.deplibs`: only code"),
+    (".section .gnu.lto_x,\\\"e\\\",@progbits; .byte 1", "section `.gnu.lto_x`: only code"),
+    (".section .gnu.warning.write; .asciz \\\"said\\\"", "section `.gnu.warning.write`: only code"),
+    (".section .text.one,\\\"axG\\\",@progbits,one,comdat; ret", "only code, constants"),
+    (".section .rodata.x,\\\"ax\\\",@progbits; ret", "section `.rodata.x`: only code"),
+    (".section .data.rel.roX,\\\"aw\\\",@progbits; .quad 1", "no mutable statics"),
+    (".section __libc_atexit,\\\"a\\\",@progbits; .quad 0", "section `__libc_atexit`: only code"),
+    (
+        ".section .rodata.y,\\\"a\\\",@progbits; .reloc ., R_X86_64_NONE; .byte 1",
+        "relocation that compilers don't write",
+    ),
+];
+
 fn honest_objects_pass() {
     let bench = Bench::inspecting(&SILU_MUL);
     bench.passes(&bench.candidate(SILU_MUL.honest), Checks::default());
@@ -42,6 +58,18 @@ fn what_is_beside_the_entry_is_seen() {
         let is_seen = matches!(&outcome, Outcome::Blocked(reason) if reason.contains(said));
         assert!(is_seen, "{beside}: {outcome:?}");
         bench.passes(&candidate, Checks::default().without(Check::Content));
+    }
+}
+
+fn what_linkers_disagree_about_is_seen() {
+    let bench = Bench::inspecting(&SILU_MUL);
+    for (made, said) in MADE {
+        let beside = format!("__asm__(\"{made}; .text\");");
+        let entry = format!("extern \"C\" void candidate(void** p) {{\n{}\n}}\n", SILU_MUL.honest);
+        let candidate = bench.whole(&format!("{}\n{beside}\n{entry}", SILU_MUL.arguments), SILU_MUL.args);
+        let outcome = bench.full(&candidate, Checks::default());
+        let is_seen = matches!(&outcome, Outcome::Blocked(reason) if reason.contains(said));
+        assert!(is_seen, "{beside}: {outcome:?}");
     }
 }
 

@@ -135,7 +135,7 @@ pub unsafe fn launch(
 
 /// Makes a context current on this thread. Where it already is, the driver is only asked: cudarc's own
 /// `bind_to_thread` also takes what could not be reported earlier, and its locked exchange waits until all that the last
-/// launch wrote, the device's doorbell among it, has left the core.
+/// launch wrote, the device's doorbell among it, has left the core. That error then waits for cudarc's next call.
 ///
 /// # Errors
 /// The driver's.

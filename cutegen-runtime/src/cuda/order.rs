@@ -67,10 +67,10 @@ impl<'s> Order<'s> {
     #[inline(always)]
     pub fn begin(loaded: &'s LoadedKernel, stream: &'s Arc<CudaStream>) -> Result<Self, Error> {
         let order = Self { loaded, stream };
-        order.admit("stream", stream.context())?;
+        order.is_ours("stream", stream.context())?;
         loaded.bind()?;
-        if order.is_tracked() && capturing(loaded.kernel(), stream)? {
-            return cold(move || Error::CaptureNeedsTrackingOff { kernel: loaded.kernel() });
+        if order.is_tracked() {
+            order.check_tracked(stream.context())?;
         }
         Ok(order)
     }
@@ -78,7 +78,7 @@ impl<'s> Order<'s> {
     /// Takes an input.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`].
+    /// [`Error::WrongDevice`], [`Error::CaptureNeedsTrackingOff`], or what the driver says.
     #[inline(always)]
     pub fn read<'a, T, const R: usize>(
         &'a self,
@@ -93,7 +93,7 @@ impl<'s> Order<'s> {
     /// Takes an output, or an `inout`.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`].
+    /// [`Error::WrongDevice`], [`Error::CaptureNeedsTrackingOff`], or what the driver says.
     #[inline(always)]
     pub fn write<'a, T, const R: usize>(
         &'a self,
@@ -105,7 +105,8 @@ impl<'s> Order<'s> {
         Ok(Bound::new(view.memory.view_ptr_mut(self.stream), bytes))
     }
 
-    /// Takes `bytes` of the workspace; none is a null address.
+    /// Takes `bytes` of the workspace; none is a null address. The last argument of a call: nothing is launched where the
+    /// stream could not be made to wait for one of them.
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::WorkspaceTooSmallInCapture`],
@@ -114,10 +115,14 @@ impl<'s> Order<'s> {
     pub fn workspace<'a>(&'a self, workspace: &'a mut Workspace, bytes: usize) -> Result<Bound<'a>, Error> {
         self.admit("workspace", workspace.stream().context())?;
         let ready = workspace.ready(self.loaded.kernel(), self.stream, bytes, || self.is_captured())?;
-        let Some(memory) = ready else {
-            return Ok(Bound { extent: Extent { start: 0, end: 0 }, _guard: None });
+        let bound = match ready {
+            Some(memory) => Bound::new(memory.device_ptr_mut(self.stream), bytes as u64),
+            None => Bound { extent: Extent { start: 0, end: 0 }, _guard: None },
         };
-        Ok(Bound::new(memory.device_ptr_mut(self.stream), bytes as u64))
+        if self.is_tracked() {
+            self.check_err("cuStreamWaitEvent")?;
+        }
+        Ok(bound)
     }
 
     /// Ends the call: what the launch said, or the recording of its arguments' uses. They borrow this, so they have been
@@ -130,13 +135,22 @@ impl<'s> Order<'s> {
         if !self.is_tracked() {
             return launched;
         }
-        let recorded = self.stream.context().check_err();
-        launched.and(recorded.map_err(Error::cuda(self.loaded.kernel(), "cuEventRecord")))
+        let recorded = self.check_err("cuEventRecord");
+        launched.and(recorded)
     }
 
-    /// An argument's context is the kernels'.
+    /// An argument's context is the kernels'. An equal one may be another object than the stream's, and track for itself.
     #[inline(always)]
     fn admit(&self, argument: &'static str, context: &Arc<CudaContext>) -> Result<(), Error> {
+        self.is_ours(argument, context)?;
+        if Arc::ptr_eq(context, self.stream.context()) || !context.is_managing_stream_synchronization() {
+            return Ok(());
+        }
+        self.check_tracked(context)
+    }
+
+    #[inline(always)]
+    fn is_ours(&self, argument: &'static str, context: &Arc<CudaContext>) -> Result<(), Error> {
         let (loaded, ours) = (self.loaded, &self.loaded.device().context);
         if context == ours {
             return Ok(());
@@ -145,13 +159,28 @@ impl<'s> Order<'s> {
         cold(move || Error::WrongDevice { kernel: loaded.kernel(), argument, expected, found })
     }
 
+    /// Where events are tracked, none may go into a graph, and none of cudarc's calls waits or records before what it could
+    /// not report has been taken.
+    fn check_tracked(&self, context: &CudaContext) -> Result<(), Error> {
+        let kernel = self.loaded.kernel();
+        if capturing(kernel, self.stream)? {
+            return Err(Error::CaptureNeedsTrackingOff { kernel });
+        }
+        context.check_err().map_err(Error::cuda(kernel, "earlier work"))
+    }
+
+    /// What cudarc could not report, as of this call.
+    fn check_err(&self, call: &'static str) -> Result<(), Error> {
+        self.stream.context().check_err().map_err(Error::cuda(self.loaded.kernel(), call))
+    }
+
     /// Whether uses of memory are recorded as events.
     #[inline]
     fn is_tracked(&self) -> bool {
         self.stream.context().is_managing_stream_synchronization()
     }
 
-    /// Whether the stream is being captured; it isn't where events are tracked, or the call had not begun.
+    /// Whether the stream is being captured; it isn't where its context tracks events, or the call had not begun.
     fn is_captured(&self) -> Result<bool, Error> {
         if self.is_tracked() { Ok(false) } else { capturing(self.loaded.kernel(), self.stream) }
     }

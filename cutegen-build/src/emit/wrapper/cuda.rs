@@ -28,11 +28,15 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
     quote! {
         #imports
 
-        /// All kernels of this package, loaded into one context by [`load`].
+        /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
+        /// workspace: keep both for as long as it lives.
         #[derive(Debug)]
         pub struct Kernels { #(#names: LoadedKernel,)* }
 
         /// Checks device, driver and digests, and loads every kernel.
+        ///
+        /// # Errors
+        /// No entry for the device, a driver that is too old, other bytes than were judged, or what the driver says.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels { #(#names: LoadedKernel::load(&device, &#entries)?,)* })
@@ -125,6 +129,10 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
         &math(spec),
         "",
         "Launches on `stream` and returns. Nothing is launched where no output has an element.",
+        "",
+        "# Errors",
+        "What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.",
+        "What goes wrong on the device later is reported by a later call.",
     ]);
     let (promises, qualifier) = promises(kernel);
     let checks = args::checks(kernel);

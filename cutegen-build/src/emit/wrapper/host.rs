@@ -136,7 +136,14 @@ fn listed(kernel: &Kernel<'_>) -> TokenStream {
 fn call(kernel: &Kernel<'_>) -> TokenStream {
     let (spec, names) = (kernel.spec, &kernel.names);
     let (function, arguments) = (&names.function, &names.arguments);
-    let docs = doc(&[&math(spec), "", "Returns when done. Nothing is done where no output has an element."]);
+    let docs = doc(&[
+        &math(spec),
+        "",
+        "Returns when done. Nothing is done where no output has an element.",
+        "",
+        "# Errors",
+        "What is wrong with the call, by the argument's name; nothing has been written then.",
+    ]);
     let (checks, values) = (args::checks(kernel), args::value_checks(kernel));
     let extents = (0..spec.axes.len()).map(|i| {
         let local = &names.local_axes[i];

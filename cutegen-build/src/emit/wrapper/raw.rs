@@ -38,6 +38,9 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
     let docs = doc(&[
         &format!("[`Self::{function}`] over raw handles, for memory and streams that another library owns."),
         "",
+        "# Errors",
+        "What the driver says, or a grid that no device takes. Arguments are not looked at.",
+        "",
         "# Safety",
         "`stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is",
         &format!(
