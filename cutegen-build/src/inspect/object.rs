@@ -296,3 +296,6 @@ fn info(file: &ElfFile64<'_, object::Endianness>, entry: &str) -> ObjectInfo {
     let text_bytes = file.sections().filter(code).map(|section| section.size()).sum();
     ObjectInfo { entry: entry.to_owned(), undefined, text_bytes }
 }
+
+#[cfg(test)]
+mod tests;

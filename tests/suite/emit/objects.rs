@@ -119,6 +119,13 @@ fn a_host_object_that_may_not_be_linked_is_refused() {
     assert!(other.starts_with("first on host:") && other.contains("no function `cutegen_"), "{other}");
     let noise = refusal(&|all| all[1].artifacts = vec![b"no object".to_vec()]);
     assert!(noise.starts_with("second on host:") && noise.contains("not an ELF object"), "{noise}");
+    // a name that a library has would be taken for the library's
+    let write = refusal(&|all| {
+        let source = naive::print(&all[0].plan).source.replace("@ENTRY@", "write");
+        all[0] = built(all[0].clone(), &source, &folder);
+        all[0].record.variants[0].contract.steps[0].entry = "write".to_owned();
+    });
+    assert!(write.contains("its entry is called `write`"), "{write}");
     // two objects under one name: a linker would take either
     let twice = refusal(&|all| {
         let taken = all[0].record.variants[0].contract.clone();
