@@ -45,16 +45,18 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
     let replayed = replay(&request(plan, project, lock, store));
     let record = replayed.as_ref().ok().map(|entry| &entry.record);
     let (state, stale, problem) = match &replayed {
-        Ok(entry) if entry.record.is_tuned() => ("tuned", None, None),
-        Ok(_) => ("untuned", None, tuned.then(|| untuned(plan))),
+        Ok(entry) => {
+            let (state, wanting) = match entry.record.is_tuned() {
+                true => ("tuned", None),
+                false => ("untuned", tuned.then(|| untuned(plan))),
+            };
+            (state, None, unlinkable(plan, entry).or_else(|| sources(store, plan)).or(wanting))
+        }
         Err(error) => {
             let stale = stale(&error.cause);
             (if stale.is_some() { "stale" } else { "missing" }, stale, Some(error.to_string()))
         }
     };
-    let problem = problem
-        .or_else(|| replayed.as_ref().ok().and_then(|entry| unlinkable(plan, entry)))
-        .or_else(|| sources(store, plan, replayed.is_ok()));
     Row {
         kernel: plan.spec.name.to_string(),
         target: plan.target.to_string(),
@@ -77,14 +79,10 @@ fn unlinkable(plan: &Plan, entry: &Entry) -> Option<String> {
 }
 
 /// What is wrong with an entry's sources, which no build reads, but people do who want to know what they link.
-fn sources(store: &Store, plan: &Plan, is_replayed: bool) -> Option<String> {
-    match store.get_full(&plan.key) {
-        Lookup::Corrupt(corrupt) if is_replayed => {
-            let (title, path) = (plan.title(), corrupt.path.display());
-            Some(format!("{title}: its sources cannot be trusted\n  {corrupt}\nrun: git checkout -- {path}"))
-        }
-        _ => None,
-    }
+fn sources(store: &Store, plan: &Plan) -> Option<String> {
+    let Lookup::Corrupt(corrupt) = store.get_full(&plan.key) else { return None };
+    let (title, path) = (plan.title(), corrupt.path.display());
+    Some(format!("{title}: its sources cannot be trusted\n  {corrupt}\nrun: git checkout -- {path}"))
 }
 
 /// What may be said against the evidence, by this program's gate and today's workloads.

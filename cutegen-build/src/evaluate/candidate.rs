@@ -7,6 +7,7 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::eligibility::Eligibility;
 
 use super::error::Error;
+use super::outcome::Outcome;
 use super::protocol::{Backend, Format};
 use crate::compile::cubin_check;
 use crate::compile::walled::walled;
@@ -34,33 +35,45 @@ pub(crate) struct Loadable {
 }
 
 /// Makes `candidate` loadable, as a file beside `shared`: a runner reads no other folder. A host object is linked to a
-/// shared one, which runs nothing of it; the linker's remarks when that fails.
+/// shared one, which runs nothing of it. Read once: what is inspected is what is loaded. Else what its bytes hold that they
+/// must not, where `inspects`, or the linker's remarks.
 pub(crate) fn prepare(
     candidate: &Candidate,
-    backend: Backend,
+    (backend, inspects): (Backend, bool),
     linker: &Path,
     shared: PathBuf,
-) -> Result<Result<Loadable, String>, Error> {
-    let loadable = |artifact, format| Loadable { artifact, format, candidate: candidate.clone() };
-    match backend {
-        Backend::Cuda => Ok(Ok(loadable(beside(&candidate.artifact, &shared)?, Format::Cubin))),
-        Backend::Host => match link(linker, &candidate.artifact, &shared)? {
-            None => Ok(Ok(loadable(shared, Format::SharedObject))),
-            Some(log) => Ok(Err(log)),
-        },
+) -> Result<Result<Loadable, Outcome>, Error> {
+    let bytes = std::fs::read(&candidate.artifact).map_err(failed(&candidate.artifact))?;
+    if let Some(problems) = inspects.then(|| foreign(candidate, backend, &bytes)).flatten() {
+        return Ok(Err(Outcome::Blocked(format!("its artifact: {}", problems.join("; ")))));
     }
+    let loadable = |artifact, format| Loadable { artifact, format, candidate: candidate.clone() };
+    Ok(match backend {
+        // named by its bytes: the same cubin is the same module to a runner
+        Backend::Cuda => {
+            let copy = shared.with_file_name(format!("{}.cubin", blake3::hash(&bytes).to_hex()));
+            std::fs::write(&copy, bytes).map_err(failed(&copy))?;
+            Ok(loadable(copy, Format::Cubin))
+        }
+        Backend::Host => {
+            let copy = shared.with_extension("o");
+            std::fs::write(&copy, bytes).map_err(failed(&copy))?;
+            match link(linker, &copy, &shared)? {
+                None => Ok(loadable(shared, Format::SharedObject)),
+                Some(log) => Err(Outcome::CompileFailed(log)),
+            }
+        }
+    })
 }
 
-/// What is inside a candidate's bytes that must not be: a compiler's own look at them is not asked for, since bytes may
+/// What is inside a candidate's bytes that must not be. A compiler's own look at them is not relied on, since they may
 /// come from a store.
-pub(crate) fn content(candidate: &Candidate, backend: Backend) -> Result<Vec<String>, Error> {
-    let bytes = std::fs::read(&candidate.artifact).map_err(failed(&candidate.artifact))?;
+fn foreign(candidate: &Candidate, backend: Backend, bytes: &[u8]) -> Option<Vec<String>> {
     let entries: Vec<String> = candidate.contract.steps.iter().map(|step| step.entry.clone()).collect();
-    Ok(match backend {
-        Backend::Cuda => cubin_check::check(&bytes, &entries).err(),
-        Backend::Host => inspect::object::check(&bytes, &entries).err(),
+    match backend {
+        Backend::Cuda => cubin_check::check(bytes, &entries).err(),
+        Backend::Host => inspect::object::check(bytes, &entries).err(),
     }
-    .unwrap_or_default())
 }
 
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
@@ -68,18 +81,7 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     move |error| Error::File { path, reason: error.to_string() }
 }
 
-/// A copy in the folder of `shared`, named by its bytes: the same cubin is the same module to a runner.
-fn beside(artifact: &Path, shared: &Path) -> Result<PathBuf, Error> {
-    let bytes = std::fs::read(artifact).map_err(failed(artifact))?;
-    let copy = shared.with_file_name(format!("{}.cubin", blake3::hash(&bytes).to_hex()));
-    std::fs::write(&copy, bytes).map_err(failed(&copy))?;
-    Ok(copy)
-}
-
 fn link(linker: &Path, object: &Path, shared: &Path) -> Result<Option<String>, Error> {
-    if !object.is_file() {
-        return Err(Error::File { path: object.to_owned(), reason: "is not there".to_owned() });
-    }
     let folder = shared.parent().unwrap_or(Path::new("."));
     let mut command = walled(linker, &[object.to_owned()], folder);
     command.args(["-shared", "-fno-lto", "-o"]).arg(shared).arg(object).arg("-lm");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cutegen_spec::contract::Contract;
 
-use super::candidate::{Candidate, Loadable, content, prepare};
+use super::candidate::{Candidate, Loadable, prepare};
 use super::desk::Desk;
 use super::error::Error;
 use super::fault::Check;
@@ -44,20 +44,12 @@ impl<D: Desk> Session<D> {
         if backend == Backend::Host {
             self.bench = None;
         }
+        let inspects = self.settings.checks.has(Check::Content);
         let mut loaded = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            if self.settings.checks.has(Check::Content) {
-                let problems = content(candidate, backend)?;
-                if !problems.is_empty() {
-                    return Err(Outcome::Blocked(format!("its artifact: {}", problems.join("; "))).into());
-                }
-            }
             self.linked += 1;
             let shared = self.folder.path().join(format!("{}.so", self.linked));
-            match prepare(candidate, backend, &self.settings.linker, shared)? {
-                Ok(loadable) => loaded.push(loadable),
-                Err(log) => return Err(Outcome::CompileFailed(log).into()),
-            }
+            loaded.push(prepare(candidate, (backend, inspects), &self.settings.linker, shared)??);
         }
         Ok(loaded)
     }

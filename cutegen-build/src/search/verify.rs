@@ -244,9 +244,7 @@ mod tests {
     fn plans() -> Vec<Plan> {
         let text = "edition = 1\n[kernels.k]\naxes = { n = '1..=64' }\ninputs = { x = 'f32[n]' }\n\
                     outputs = { y = 'f32[n]' }\nmath = 'y[n] = x[n]'\ntargets = ['host', 'sm_90a']\n";
-        let document = spec_file(text, &Default::default());
-        assert!(document.errors.is_empty(), "{:?}", document.errors);
-        Plan::all(&document.kernels)
+        Plan::all(&spec_file(text, &Default::default()).into_kernels().expect("a right text"))
     }
 
     fn judged(gate: u32, device: &str) -> Evidence {
