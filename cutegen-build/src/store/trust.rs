@@ -135,7 +135,8 @@ impl fmt::Display for BelowGate {
         }
         if *min > GATE {
             writeln!(f, "  this version of CuTeGen judges by gate {GATE}")?;
-            return f.write_str("run: cargo install cargo-cutegen");
+            return f
+                .write_str("in a newer checkout of it, run: cargo install --locked --path cargo-cutegen");
         }
         write!(f, "run: cargo cutegen verify {kernel} --target {target} --record")
     }
@@ -204,7 +205,8 @@ mod tests {
             future.expect_err("nothing here can reach it").to_string(),
             format!(
                 "kernel `relu` for host: its evidence is below min-gate = {}\n  fast: judged by gate {GATE}\n  \
-                 this version of CuTeGen judges by gate {GATE}\nrun: cargo install cargo-cutegen",
+                 this version of CuTeGen judges by gate {GATE}\nin a newer checkout of it, run: \
+                 cargo install --locked --path cargo-cutegen",
                 GATE + 1
             )
         );
