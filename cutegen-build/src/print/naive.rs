@@ -233,18 +233,23 @@ impl Fold {
 
     fn next(&self, indent: &str, at: usize) -> String {
         let element = format!("{indent}const {} e = {};\n", self.ty(), self.body);
-        let next = match self.op {
-            ReduceOp::Sum => "r = r + e;".to_owned(),
-            ReduceOp::Prod => "r = r * e;".to_owned(),
-            ReduceOp::Max => "r = cg_max(r, e);".to_owned(),
-            ReduceOp::Min => "r = cg_min(r, e);".to_owned(),
-            ReduceOp::ArgMax | ReduceOp::ArgMin => {
-                let better = if self.op == ReduceOp::ArgMax { "e > best" } else { "e < best" };
-                let nan = if self.kind == Kind::Int { "" } else { " || (e != e && best == best)" };
-                format!("if (!any || {better}{nan}) {{ best = e; r = v{at}; any = true; }}")
-            }
-        };
+        let next = self.join("e").unwrap_or_else(|| {
+            let better = if self.op == ReduceOp::ArgMax { "e > best" } else { "e < best" };
+            let nan = if self.kind == Kind::Int { "" } else { " || (e != e && best == best)" };
+            format!("if (!any || {better}{nan}) {{ best = e; r = v{at}; any = true; }}")
+        });
         format!("{element}{indent}{next}\n")
+    }
+
+    /// The statement that joins another value to `r`; none where more than values is kept, as for an index.
+    fn join(&self, other: &str) -> Option<String> {
+        match self.op {
+            ReduceOp::Sum => Some(format!("r = r + {other};")),
+            ReduceOp::Prod => Some(format!("r = r * {other};")),
+            ReduceOp::Max => Some(format!("r = cg_max(r, {other});")),
+            ReduceOp::Min => Some(format!("r = cg_min(r, {other});")),
+            ReduceOp::ArgMax | ReduceOp::ArgMin => None,
+        }
     }
 
     fn result(&self) -> &'static str {

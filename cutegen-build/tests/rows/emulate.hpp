@@ -60,7 +60,7 @@ struct EmuGroup {  // blocks that run together
 };
 
 static thread_local uint3 threadIdx, blockIdx;
-static thread_local dim3 gridDim;
+static thread_local dim3 gridDim, blockDim;
 static thread_local EmuBlock* emu_block;
 static thread_local EmuGroup* emu_group;
 
@@ -153,7 +153,10 @@ To emu_bits(From from) {
 static float __int_as_float(int x) { return emu_bits<float>(x); }
 static float __uint_as_float(unsigned x) { return emu_bits<float>(x); }
 static unsigned __float_as_uint(float x) { return emu_bits<unsigned>(x); }
+static double __longlong_as_double(long long x) { return emu_bits<double>(x); }
 static float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+template <class T>
+T rsqrt(T x) { return 1 / std::sqrt(x); }
 static float emu_max(float a, float b) { return a != a || b != b ? NAN : a > b ? a : b; }
 static float emu_min(float a, float b) { return a != a || b != b ? NAN : a < b ? a : b; }
 static int __float2int_rz(float x) {
@@ -203,7 +206,7 @@ static void emu_launch(int grid, int block, int together, int named, size_t shar
       threads.emplace_back([&, i] {
         threadIdx = {unsigned(i % block), 0, 0};
         blockIdx = {unsigned(first + i / block), 0, 0};
-        gridDim = dim3(grid);
+        gridDim = dim3(grid), blockDim = dim3(block);
         emu_block = &group.blocks[i / block];
         emu_group = &group;
         kernel();

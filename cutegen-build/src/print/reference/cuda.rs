@@ -150,7 +150,7 @@ impl Device<'_> {
         let scalars = (0..spec.scalars.len()).map(Arg::Scalar);
         let parts = (0..=self.parts.sum_scale).map(Arg::Workspace);
         let args = tensors.chain(axes).chain(scalars).chain(parts).collect();
-        grid::launch(format!("{ENTRY}_{name}"), points, args)
+        grid::launch((format!("{ENTRY}_{name}"), grid::THREADS), points, args)
     }
 
     /// The parameters of a kernel that writes `dst`; what it doesn't write is constant.
@@ -186,7 +186,11 @@ impl Device<'_> {
             .others
             .map_or("", |_| "  if (blockIdx.x == 0 && threadIdx.x == 0) others->tensor = 0;\n");
         let fills: String = self.parts.results.iter().map(fill).collect();
-        grid::kernel(&format!("{ENTRY}_{BLANK}"), &self.parameters(None), &format!("{none}{fills}"))
+        grid::kernel(
+            (&format!("{ENTRY}_{BLANK}"), grid::THREADS),
+            &self.parameters(None),
+            &format!("{none}{fills}"),
+        )
     }
 
     fn kernel(&self, number: usize, step: &Step) -> String {
@@ -198,8 +202,8 @@ impl Device<'_> {
         let body = format!(
             "{scale}  const int64_t total = {};\n{}",
             places.total(&step.loops),
-            grid::each_element(places, step, &self.running.statement(step))
+            grid::each_point(places, &step.loops, &self.running.statement(step))
         );
-        grid::kernel(&format!("{ENTRY}_{number}"), &self.parameters(Some(step.dst)), &body)
+        grid::kernel((&format!("{ENTRY}_{number}"), grid::THREADS), &self.parameters(Some(step.dst)), &body)
     }
 }
