@@ -44,8 +44,8 @@ fn package_dir(command: &Command) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The plans that a selection names. A name without a kernel is an error, and so is a selection of none: who has nothing
-/// verified must not read that all is well.
+/// The plans that a selection names. A name without a kernel is an error, and so is one that is not declared for the target
+/// and a selection of none: who has nothing verified must not read that all is well.
 pub(crate) fn select(project: &Project, select: &Select) -> Result<Vec<Plan>, Failure> {
     for name in &select.kernels {
         if !project.specs.iter().any(|spec| spec.name.as_str() == name) {
@@ -60,8 +60,10 @@ pub(crate) fn select(project: &Project, select: &Select) -> Result<Vec<Plan>, Fa
     });
     let targets: BTreeSet<String> = plans.iter().map(|plan| short(&plan.target)).collect();
     plans.retain(|plan| target.as_ref().is_none_or(|target| means(target, &plan.target)));
-    if plans.is_empty() {
-        return Err(Failure::Usage(none_selected(project, select, &targets)));
+    let has_plan = |name: &&String| plans.iter().any(|plan| plan.spec.name.as_str() == name.as_str());
+    let without: Vec<&str> = select.kernels.iter().filter(|n| !has_plan(n)).map(String::as_str).collect();
+    if plans.is_empty() || !without.is_empty() {
+        return Err(Failure::Usage(none_selected(project, select, &without, &targets)));
     }
     Ok(plans)
 }
@@ -88,15 +90,21 @@ fn means(asked: &Target, declared: &Target) -> bool {
     }
 }
 
-/// The message for a selection of nothing; the targets are those of the kernels that it names.
-fn none_selected(project: &Project, select: &Select, targets: &BTreeSet<String>) -> String {
+/// The message for names that are `without` a plan, or a selection of nothing; the targets are those of the kernels that it
+/// names.
+fn none_selected(
+    project: &Project,
+    select: &Select,
+    without: &[&str],
+    targets: &BTreeSet<String>,
+) -> String {
     let Some(target) = select.target.as_deref().filter(|_| !targets.is_empty()) else {
         let title = project.title();
         return format!(
             "{title} declares no kernel\nname what does: --manifest-path PATH, or --specs DIR --cache DIR"
         );
     };
-    let who = match select.kernels.as_slice() {
+    let who = match without {
         [] => "no kernel is".to_owned(),
         [name] => format!("kernel `{name}` is not"),
         names => format!("none of `{}` is", names.join("`, `")),

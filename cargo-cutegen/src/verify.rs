@@ -133,7 +133,7 @@ fn rebuild(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Vec<Verdic
         Rebuilt::Same { variant } => Verdict::Right(format!("{variant}: rebuilt to the locked bytes")),
         Rebuilt::Differs { variant, detail } => Verdict::Wrong(format!("{variant}: differs: {detail}")),
         Rebuilt::NotRebuilt { variant, needs, here } => {
-            Verdict::Wrong(format!("{variant}: not rebuilt: it needs {needs}; here is {here}"))
+            Verdict::NotJudged(format!("{variant}: not rebuilt: it needs {needs}; here is {here}"))
         }
     };
     Ok(rebuilt.into_iter().map(verdict).collect())

@@ -39,7 +39,7 @@ fn an_architecture_means_its_devices_too() {
     assert_eq!(of("sm_90a:h200"), ["both sm_90a:h200", "narrow sm_90a:h200"]);
     assert_eq!(of("host"), ["cpu host", "narrow host"]);
     assert_eq!(of("host:x86_64-unknown-linux-gnu:x86-64-v3"), of("host"));
-    assert_eq!(selected(&project, &["narrow", "cpu"], Some("sm_90a")), ["narrow sm_90a:h200"]);
+    assert_eq!(selected(&project, &["narrow"], Some("sm_90a")), ["narrow sm_90a:h200"]);
     assert_eq!(selected(&project, &[], None).len(), 5);
 }
 
@@ -58,6 +58,12 @@ fn a_selection_of_nothing_is_wrong_usage() {
         refused(&project, &["a", "b"], Some("sm_90a:h100")),
         "none of `a`, `b` is declared for `sm_90a:h100`; declared targets: host, sm_90a:h200\n\
          run: cargo cutegen check a b"
+    );
+    assert_eq!(
+        refused(&project, &["a", "b"], Some("sm_90a:h200")),
+        "kernel `a` is not declared for `sm_90a:h200`; declared targets: host, sm_90a:h200\n\
+         run: cargo cutegen check a b",
+        "not in silence"
     );
     assert!(refused(&project, &[], Some("sm_80")).starts_with("unknown target `sm_80`"));
     assert_eq!(refused(&project, &["c"], Some("host")), "no kernel `c`; there are: a, b");
