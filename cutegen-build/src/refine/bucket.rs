@@ -1,5 +1,5 @@
 //! Buckets: where another candidate is clearly faster than the best of all at some workloads, several share a run-time
-//! axis, each preferred in a range of it. Pure.
+//! axis, each preferred in a range of it; behind them stands one that is eligible anywhere. Pure.
 
 use cutegen_spec::axis::Extent;
 use cutegen_spec::eligibility::{Condition, Eligibility};
@@ -11,7 +11,7 @@ use super::{Trial, geomean, ranked};
 /// How much faster than the best of all a candidate has to be in a range of its own: less is not worth another kernel
 /// in the binary, and may be noise.
 const WORTH: f64 = 1.03;
-/// Kernels of an answer at most, the naive one apart.
+/// Kernels of an answer at most, apart from one that is eligible anywhere and the naive one.
 const MOST: usize = 3;
 
 /// A candidate of an answer, and where it is preferred.
@@ -32,7 +32,8 @@ struct Run<'a> {
 }
 
 /// The candidates that answer together, in the order in which they are dispatched: the best of all is last, and it alone
-/// where no axis parts the workloads to anybody's gain. None where nothing was timed everywhere.
+/// where no axis parts the workloads to anybody's gain, but for who stands [`anywhere`]. None where nothing was timed
+/// everywhere.
 ///
 /// An axis that declares buckets is parted at their bounds, another in the geometric middle of two workloads.
 #[must_use]
@@ -41,11 +42,24 @@ pub fn team(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[Trial]) -> Vec
     // of axes that part them alike the first, which is no function of another, is taken
     let splits = (0..spec.axes.len()).rev().map(|axis| split(axis, spec, workloads, (history, best)));
     let gain = |members: &Vec<Member>| speedup(workloads, history, members);
-    let split = splits.max_by(|a, b| gain(a).total_cmp(&gain(b))).unwrap_or_default();
-    split
-        .into_iter()
-        .chain([Member { name: best.candidate.name.clone(), prefer: Eligibility::default() }])
-        .collect()
+    let mut members = splits.max_by(|a, b| gain(a).total_cmp(&gain(b))).unwrap_or_default();
+    members.push(Member { name: best.candidate.name.clone(), prefer: Eligibility::default() });
+    members.extend(anywhere(history, &members));
+    members
+}
+
+/// Who goes on where none of these members is eligible, at other extents or addresses: the fastest that always is, unless
+/// the naive kernel is as fast. None where one of them is eligible anywhere.
+#[must_use]
+pub fn anywhere(history: &[Trial], members: &[Member]) -> Option<Member> {
+    let is_anywhere = |trial: &&Trial| trial.candidate.eligibility == Eligibility::default();
+    let mut all = ranked(history).into_iter().filter(is_anywhere);
+    let is_member = |trial: &Trial| members.iter().any(|member| member.name == trial.candidate.name);
+    if all.clone().any(is_member) {
+        return None;
+    }
+    let found = all.find(|trial| trial.speedup().is_some_and(|speedup| speedup > 1.0))?;
+    Some(Member { name: found.candidate.name.clone(), prefer: Eligibility::default() })
 }
 
 /// Who goes before the best along this axis.
@@ -135,6 +149,7 @@ fn between(axis: usize, low: Option<i64>, high: Option<i64>) -> Eligibility {
 #[cfg(test)]
 mod tests {
     use cutegen_spec::edition::spec_file;
+    use cutegen_spec::eligibility::Eligibility;
     use cutegen_spec::spec::KernelSpec;
 
     use super::team;
@@ -171,6 +186,22 @@ mod tests {
         let history = [trial("a", &[4.0, 4.0, 4.0]), trial("b", &[4.1, 3.0, 3.0])];
         assert_eq!(told(&rows(), &history), pairs(&[("a", "true")]), "2.5 % is not worth a kernel");
         assert_eq!(told(&rows(), &[]), []);
+    }
+
+    #[test]
+    fn who_is_eligible_anywhere_stands_behind_those_who_are_not() {
+        let mut history = [
+            trial("slow", &[1.5, 1.5, 1.5]),
+            trial("slower", &[1.2, 1.2, 1.2]),
+            trial("vectors", &[4.0, 4.0, 4.0]),
+            trial("few", &[6.0, 2.0, 2.0]),
+        ];
+        let whole = Eligibility::parse_positional("a1 % 4 == 0 and t0 aligned 16").expect("parses");
+        (history[2].candidate.eligibility, history[3].candidate.eligibility) = (whole.clone(), whole);
+        let behind = pairs(&[("few", "a0 <= 181"), ("vectors", "true"), ("slow", "true")]);
+        assert_eq!(told(&rows(), &history), behind);
+        let naive_is_as_fast = [trial("one", &[0.9, 1.0, 1.1]), history[2].clone()];
+        assert_eq!(told(&rows(), &naive_is_as_fast), pairs(&[("vectors", "true")]));
     }
 
     #[test]

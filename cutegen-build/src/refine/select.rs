@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use cutegen_spec::eligibility::Eligibility;
+
 use super::forecast::forecast;
 use super::{Trial, geomean, ranked};
 use crate::generate::Candidate;
@@ -24,7 +26,7 @@ const HINTS_AROUND: usize = 3;
 const SHAPES_AROUND: usize = 2;
 
 /// The candidates that are tried first: all where nothing tells them apart beforehand. The best at each workload are
-/// among them, so that each range of an axis can have its own.
+/// among them, so that each range of an axis can have its own, and one that is eligible at any extents and addresses.
 #[must_use]
 pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     let (by_forecast, outsiders) = SELECTED;
@@ -39,9 +41,17 @@ pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     chosen.extend(more.into_iter().take(by_forecast - chosen.len()));
     let alike: Vec<usize> = alike.into_iter().filter(|at| !chosen.contains(at)).collect();
     chosen.extend(evenly(&alike, by_forecast - chosen.len()));
+    chosen.extend(anywhere(space, &chosen, &order));
     let others: Vec<usize> = order.iter().map(|(_, at)| *at).filter(|at| !chosen.contains(at)).collect();
     chosen.extend(apart(space, &chosen, &others, by_forecast + outsiders - chosen.len()));
     chosen.into_iter().map(|at| space[at].clone()).collect()
+}
+
+/// The best by forecast of those that are always eligible, unless one is chosen.
+fn anywhere(space: &[Candidate], chosen: &[usize], order: &[(f64, usize)]) -> Option<usize> {
+    let is_anywhere = |at: &usize| space[*at].eligibility == Eligibility::default();
+    let has_one = chosen.iter().any(is_anywhere);
+    order.iter().map(|(_, at)| *at).filter(|_| !has_one).find(is_anywhere)
 }
 
 /// What is tried next: of the kinds of the fastest, what has not been tried and should be as fast; first what differs from

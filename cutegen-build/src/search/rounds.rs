@@ -244,7 +244,8 @@ impl Search<'_> {
         Ok(told)
     }
 
-    /// Who may go to the finals, best first: those that share an axis, where that gains, and the best alone.
+    /// Who may go to the finals, best first: those that share an axis, where that gains, and the best alone; behind each
+    /// who is eligible anywhere.
     fn teams(&self, history: &[Trial], kept: &Kept) -> Vec<Team> {
         let of = |member: &Member| {
             let (compiled, _) = kept.get(&member.name)?;
@@ -255,8 +256,12 @@ impl Search<'_> {
         let first = refine::team(&self.plan.spec, &self.workloads, history);
         let first_ranked = refine::speedup(&self.workloads, history, &first);
         let ranked = refine::ranked(history);
-        let others = ranked.iter().map(|trial| (vec![alone(trial)], trial.speedup().unwrap_or(1.0)));
-        let others = others.filter(|(alone, _)| *alone != first).take(FINALISTS - 1);
+        let others = ranked.iter().map(|trial| {
+            let mut members = vec![alone(trial)];
+            members.extend(refine::anywhere(history, &members));
+            (members, trial.speedup().unwrap_or(1.0))
+        });
+        let others = others.filter(|(members, _)| *members != first).take(FINALISTS - 1);
         let teams = [(first.clone(), first_ranked)].into_iter().chain(others);
         let teams =
             teams.map(|(team, ranked)| Team { members: team.iter().filter_map(of).collect(), ranked });

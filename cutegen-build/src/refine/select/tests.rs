@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use cutegen_spec::edition::spec_file;
+use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::target::Target;
 
 use super::{SELECTED, around, differs_by_a_hint, evenly, select};
@@ -41,6 +42,17 @@ fn a_few_are_selected_and_every_kind_is_among_them() {
     assert_eq!(names.len(), selected.len());
     let kinds: BTreeSet<&str> = selected.iter().filter_map(|c| Some(c.sketch.as_ref()?.kind)).collect();
     assert!(kinds.len() >= 4, "{kinds:?}");
+}
+
+#[test]
+fn one_for_any_extents_and_addresses_is_tried() {
+    let odd = SOFTMAX.replace("d = 4096", "d = '1..=8192'").replace("m = 16 ", "m = 16, d = 4096 ");
+    for text in [SOFTMAX.to_owned(), odd.replace("m = 16384 ", "m = 16384, d = 4096 ")] {
+        let (plan, space) = space_of(&text);
+        let selected = select(&plan, &space);
+        let anywhere = selected.iter().filter(|c| c.eligibility == Eligibility::default()).count();
+        assert!(anywhere > 0 && selected.len() == SELECTED.0 + SELECTED.1, "{anywhere} of {}", space.len());
+    }
 }
 
 #[test]
