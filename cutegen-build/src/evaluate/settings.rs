@@ -123,7 +123,7 @@ impl Settings {
     pub fn new(workers: Workers, seed: u64) -> Self {
         // a device computes its references; the host shares a core between all of the judge's work
         let (cost_cap, large_cap, keep_bytes, drawn_slots) = match workers.backend {
-            Backend::Host => (1 << 26, 0, 1 << 30, u64::MAX),
+            Backend::Host => (1 << 26, 1 << 31, 1 << 30, u64::MAX),
             Backend::Cuda => (1 << 32, 1 << 42, 8 << 30, 4),
         };
         Self {

@@ -41,7 +41,21 @@ static inline bf16 down(float f) {
 static const double U16 = 0x1p-8, ETA16 = 0x1p-134, U32 = 0x1p-24, ETA32 = 0x1p-150;
 "#;
 
-pub(crate) static SILU_MUL: Kernel = Kernel {
+pub(crate) static SILU_MUL: Kernel = SILU;
+
+/// The same with a workload that is larger than a full pass goes.
+pub(crate) static LARGE_SILU_MUL: Kernel = Kernel {
+    spec: r#"
+axes = { m = "1..=4096", n = "1..=4096" }
+inputs = { x = "bf16[m, n]", g = "bf16[m, n]" }
+outputs = { y = "bf16[m, n]" }
+math = "y[m, n] = silu(g[m, n]) * x[m, n]"
+workloads = [{ m = 512, n = 512 }]
+"#,
+    ..SILU
+};
+
+const SILU: Kernel = Kernel {
     spec: r#"
 axes = { m = "1..=4096", n = "1..=4096" }
 inputs = { x = "bf16[m, n]", g = "bf16[m, n]" }

@@ -24,6 +24,7 @@ mod sanitizer;
 mod scan;
 mod speed;
 mod walls;
+mod workloads;
 
 use std::process::ExitCode;
 
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         sanitizer::TESTS,
         baseline::TESTS,
         speed::TESTS,
+        workloads::TESTS,
         planted::TESTS,
         walls::TESTS,
         maps::TESTS,
