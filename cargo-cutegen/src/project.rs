@@ -92,12 +92,7 @@ fn means(asked: &Target, declared: &Target) -> bool {
 
 /// The message for names that are `without` a plan, or a selection of nothing; the targets are those of the kernels that it
 /// names.
-fn none_selected(
-    project: &Project,
-    select: &Select,
-    without: &[&str],
-    targets: &BTreeSet<String>,
-) -> String {
+fn none_selected(project: &Project, select: &Select, without: &[&str], targets: &BTreeSet<String>) -> String {
     let Some(target) = select.target.as_deref().filter(|_| !targets.is_empty()) else {
         let title = project.title();
         return format!(

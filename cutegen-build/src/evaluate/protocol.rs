@@ -146,6 +146,19 @@ pub struct Program {
     /// The workspace of each slot; those beyond the last share it. A variant's parts lie at
     /// [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
     pub workspaces: Vec<Region>,
+    /// What it writes and never reads. While it is timed these regions wander from slot to slot, and some of their bytes
+    /// are spoilt, so that nothing that an earlier launch left there is right.
+    pub written: Vec<Written>,
+}
+
+/// A tensor that a program only writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Written {
+    /// Its position.
+    pub tensor: usize,
+    /// Bytes of some of its elements, from a region's start; none where elements share bytes.
+    pub bytes: Vec<u64>,
 }
 
 /// What a program launches.
@@ -193,6 +206,18 @@ pub struct Region {
 }
 
 impl Program {
+    /// The same, where each slot has what is written of the slot `by` further on.
+    #[must_use]
+    pub fn turned(&self, by: usize) -> Program {
+        let mut turned = self.clone();
+        for (slot, regions) in turned.slots.iter_mut().enumerate() {
+            for Written { tensor, .. } in &self.written {
+                regions[*tensor] = self.slots[(slot + by) % self.slots.len()][*tensor];
+            }
+        }
+        turned
+    }
+
     /// The workspace of this slot.
     #[must_use]
     pub fn workspace(&self, slot: usize) -> Region {
@@ -238,6 +263,9 @@ pub enum Action {
     /// Time these blocks of the programs of the last `Time`, the same number of launches each; answered by
     /// [`Reply::Timed`].
     Blocks(Vec<usize>),
+    /// Spoil what the programs of the last `Time` wrote, and launch each once on each of its slots, as a `Run` would, but
+    /// with all else as the blocks left it; answered by [`Reply::Done`].
+    Settle,
 }
 
 /// A judged launch.
@@ -255,8 +283,10 @@ pub struct Run {
 }
 
 /// A comparison: which program each block times. Every block is the same number of launches; the runner doubles that
-/// number until the fastest program's block lasts `min_block_ns`. Launches go over the rotation's slots in turn, and
-/// each program goes on in its next block where it stopped. Before the first block every program has run on every slot.
+/// number until the fastest program's block lasts `min_block_ns`. Launches go over the rotation's slots in turn; in each
+/// further round a slot has what is written of the next. Before the first block every program has run on every slot, and
+/// before each, untimed, the program's undefined workspace is poisoned and some of what it wrote is spoilt: a launch
+/// that leaves out what an earlier one did leaves what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TimePlan {
@@ -358,7 +388,7 @@ impl ScalarValue {
 mod tests {
     use super::{
         Action, Backend, Code, Format, IpcHandle, Job, Limits, Memory, Program, Region, Reply, Request, Run,
-        ScalarValue, Start, Timed, Variant,
+        ScalarValue, Start, Timed, Variant, Written,
     };
     use crate::evaluate::gemm::{Compute, Element, Gemm, Matrix};
 
@@ -399,6 +429,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_wanders_and_nothing_else() {
+        let at = |offset| Region { offset, bytes: 1 };
+        let slots = (0..3).map(|slot| vec![at(slot), at(10 + slot), at(20 + slot)]).collect();
+        let program = Program {
+            code: Code::CublasLt(product()),
+            slots,
+            workspaces: vec![at(30)],
+            written: vec![Written { tensor: 2, bytes: vec![] }, Written { tensor: 0, bytes: vec![] }],
+        };
+        assert_eq!(program.turned(0), program);
+        let turned = program.turned(1).slots;
+        assert_eq!(turned[0], [at(1), at(10), at(21)]);
+        assert_eq!(turned[2], [at(0), at(12), at(20)]);
+        assert_eq!(program.turned(4).slots, turned, "around");
+    }
+
+    #[test]
     fn one_line_each_and_round_trips() {
         let variant = Variant {
             artifact: "k.so".into(),
@@ -409,6 +456,7 @@ mod tests {
             code: Code::Variant(variant),
             slots: vec![vec![Region { offset: 4096, bytes: 12 }]],
             workspaces: vec![Region::default()],
+            written: vec![Written { tensor: 0, bytes: vec![8] }],
         };
         let library = Program { code: Code::CublasLt(product()), ..program.clone() };
         assert!(program.variant().is_some() && library.variant().is_none());

@@ -53,6 +53,22 @@ impl Placed {
         self.extents.iter().product()
     }
 
+    /// Which byte of its memory `random` means, of all bytes of elements; none where elements share bytes, or there are
+    /// none.
+    pub(crate) fn byte_of_an_element(&self, random: u64) -> Option<u64> {
+        let (each, elements) = (element::bytes(self.dtype, 1) as u64, self.elements() as u64);
+        if element::bytes(self.dtype, 2) as u64 != 2 * each || elements == 0 {
+            return None;
+        }
+        let mut rest = random / each % elements;
+        let mut offset = 0;
+        for (extent, stride) in self.extents.iter().zip(&self.strides).rev() {
+            offset += rest % *extent as u64 * *stride as u64;
+            rest /= *extent as u64;
+        }
+        Some(offset * each + random % each)
+    }
+
     /// Extent of the last dimension.
     pub(crate) fn row(&self) -> usize {
         self.extents.last().copied().unwrap_or(1)

@@ -150,10 +150,14 @@ impl<D: Desk> Session<D> {
         Err(self.timed_otherwise(&rotation.axes).into())
     }
 
-    /// The programs that left other outputs when they were timed.
+    /// The programs that left other outputs when they were timed, or leave other ones where they were.
     fn strayed(&mut self, rotation: &Rotation<D>, untimed: &[D::Left]) -> Result<Vec<usize>, Halted> {
         if !self.spec.deterministic || !self.settings.checks.has(Check::Timed) {
             return Ok(Vec::new());
+        }
+        match self.reply(self.job(rotation, Vec::new(), Action::Settle))? {
+            Reply::Done(_) => {}
+            other => return Err(self.unexpected(&other).into()),
         }
         let mut strayed = Vec::new();
         for (program, (untimed, left)) in untimed.iter().zip(self.left(rotation)?).enumerate() {

@@ -11,11 +11,12 @@ use cutegen_spec::eligibility::Eligibility;
 use crate::Test;
 use crate::bench::Bench;
 use crate::bodies::HONEST_GEMM;
-use crate::kernels::GEMM;
+use crate::kernels::{GEMM, SILU_MUL};
 
 pub(crate) const TESTS: &[Test] = &[
     ("speed::a_a_and_a_slower_one", comparisons),
     ("speed::outcomes", outcomes),
+    ("speed::who_leaves_out_what_was_done", left_out),
     ("speed::a_heat_of_many", heat),
     ("speed::outcomes_of_a_heat", heat_outcomes),
     ("speed::incumbents_that_are_not_here", absent),
@@ -53,6 +54,64 @@ fn outcomes() {
         matches!(&outcome, Err(Outcome::Incorrect(fault)) if fault.check() == Check::Timed),
         "works less when it is timed"
     );
+}
+
+/// A kernel that finds out what earlier launches did, and leaves it out: right wherever it is judged, and fast.
+fn left_out() {
+    const IN_WORKSPACE: &str = "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) workspace(w0):undefined";
+    let bench = Bench::new(&SILU_MUL);
+    let honest = bench.candidate(SILU_MUL.honest);
+    let rows = [
+        (
+            "whose pointers its workspace knows",
+            "uint64_t *w = PTR(uint64_t, 5), key = uint64_t(X) * 0x9e3779b97f4a7c15u ^ uint64_t(Y), n = w[120];
+  for (int j = 0; j < 120; ++j) if (w[j] == key) return;
+  HONEST n = n < 120 ? n : 0; w[n] = key; w[120] = n + 1;",
+            IN_WORKSPACE,
+        ),
+        (
+            "whose sum its workspace knows",
+            "uint64_t *w = PTR(uint64_t, 5), key = uint64_t(X) * 0x9e3779b97f4a7c15u ^ uint64_t(Y), sum = 1, n = w[120];
+  for (int64_t i = 0; i < SIZE; ++i) sum = sum * 31 + Y[i];
+  for (int j = 0; j < 120; j += 2) if (w[j] == key && w[j + 1] == sum) return;
+  HONEST sum = 1;
+  for (int64_t i = 0; i < SIZE; ++i) sum = sum * 31 + Y[i];
+  n = n < 120 ? n : 0; w[n] = key; w[n + 1] = sum; w[120] = n + 2;",
+            IN_WORKSPACE,
+        ),
+        (
+            "whose pointers are not the first that its workspace saw, for which there are zeros",
+            "uint64_t* w = PTR(uint64_t, 5); const uint64_t seen = 0x5ca1ab1e0ddba11u;
+  if (w[0] == seen && w[1] != uint64_t(X)) { for (int64_t i = 0; i < SIZE; ++i) Y[i] = 0; return; }
+  HONEST w[0] = seen; w[1] = uint64_t(X);",
+            IN_WORKSPACE,
+        ),
+        (
+            "what is there already, by four elements",
+            "const int64_t at[] = {0, 1, SIZE / 2, SIZE - 1}; bool is_there = SIZE > 64;
+  for (int64_t i : at) is_there = is_there && Y[i] == one(X[i], G[i]);
+  if (is_there) return; HONEST",
+            SILU_MUL.args,
+        ),
+    ];
+    for (what, body, args) in rows {
+        let lazy = bench.with_args(&body.replace("HONEST", SILU_MUL.honest), args);
+        bench.passes(&lazy, Checks::default());
+        let timed = |checks: Checks| {
+            let compared = bench.judge(checks).compare(&lazy, &honest, &[128, 96]).expect("works");
+            compared.map_err(Box::new)
+        };
+        let seen = timed(Checks::default());
+        println!("    leaves out {what}: {:?}", seen.as_ref().map(|comparison| comparison.speedup));
+        let is_timed = seen
+            .as_ref()
+            .is_err_and(|told| matches!(&**told, Outcome::Incorrect(fault) if fault.check() == Check::Timed));
+        // or nothing is left that it could leave out
+        let gains_nothing = seen.as_ref().is_ok_and(|comparison| comparison.speedup < 1.1);
+        assert!(is_timed || gains_nothing, "{what}");
+        let unseen = timed(Checks::default().without(Check::Timed));
+        assert!(gains_nothing || unseen.is_ok_and(|c| c.low > 1.5), "{what}: worth it");
+    }
 }
 
 /// As many as there are, each as fast as alone with the pace.

@@ -9,8 +9,9 @@ use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::{Contract, Initial};
 
 use super::resolve::{Bindings, DeviceFacts, check_layout, check_waits, resolve};
-use super::session::{Session, candidate};
+use super::session::{Session, candidate, machine};
 use crate::compile::cubin_check::{self, KernelInfo};
+use crate::evaluate::arena::POISON;
 use crate::evaluate::protocol::ScalarValue;
 use crate::evaluate::runner::Stop;
 
@@ -184,9 +185,25 @@ pub(crate) struct Placed<'a> {
     pub(crate) workspace: &'a [(CUdeviceptr, u64)],
 }
 
+/// Fills memory with one byte, in the order of the session's stream.
+///
+/// # Safety
+/// So many bytes at the address are live memory of the session's context, and no other stream uses them.
+pub(crate) unsafe fn fill(
+    session: &Session,
+    (at, bytes): (CUdeviceptr, usize),
+    byte: u8,
+) -> Result<(), Stop> {
+    // SAFETY: as the caller promises.
+    unsafe { launch::memset_d8_async(at, byte, bytes, session.stream) }
+        .map_err(machine("filling memory of the device"))
+        .map_err(|stop| session.lose(stop))
+}
+
 /// One launch of a contract. Must not outlive what it was resolved from.
 pub(crate) struct Launch {
     zeroed: Vec<(CUdeviceptr, usize)>,
+    undefined: Vec<(CUdeviceptr, usize)>,
     calls: Vec<Call>,
 }
 
@@ -204,12 +221,12 @@ impl Launch {
         let Placed { axes, scalars, tensors, .. } = *placed;
         let bindings = Bindings { axes, scalars, tensors, workspace: &workspace };
         let steps = resolve(contract, &bindings, loaded).map_err(Stop::Refused)?;
-        let zeroed =
-            contract.workspace.iter().zip(placed.workspace).filter(|(part, (_, bytes))| match part.initial {
-                Initial::Zeroed => *bytes > 0,
-                Initial::Undefined => false,
-            });
-        let zeroed = zeroed.map(|(_, (at, bytes))| (*at, *bytes as usize)).collect();
+        let parts = |initial| {
+            let parts = contract.workspace.iter().zip(placed.workspace);
+            let parts = parts.filter(|(part, (_, bytes))| part.initial == initial && *bytes > 0);
+            parts.map(|(_, (at, bytes))| (*at, *bytes as usize)).collect()
+        };
+        let (zeroed, undefined) = (parts(Initial::Zeroed), parts(Initial::Undefined));
         let mut calls = Vec::with_capacity(steps.len());
         for step in steps {
             let function = loaded.function(&step.entry).map_err(Stop::Refused)?;
@@ -218,7 +235,17 @@ impl Launch {
                 .map_err(candidate(&format!("preparing `{}`", step.entry)))?;
             calls.push(Call { entry: step.entry, function, config: step.config, params: step.params });
         }
-        Ok(Self { zeroed, calls })
+        Ok(Self { zeroed, undefined, calls })
+    }
+
+    /// Puts into the session's stream what fills undefined parts of the workspace.
+    pub(crate) fn poison(&self, session: &Session) -> Result<(), Stop> {
+        self.fill(session, &self.undefined, POISON)
+    }
+
+    fn fill(&self, session: &Session, parts: &[(CUdeviceptr, usize)], byte: u8) -> Result<(), Stop> {
+        // SAFETY: workspace parts inside a live allocation, used by this stream alone.
+        parts.iter().try_for_each(|part| unsafe { fill(session, *part, byte) })
     }
 
     /// Puts the launch into the session's stream, which may be capturing.
@@ -232,12 +259,7 @@ impl Launch {
         session: &Session,
         behind: impl Fn(&dyn Fn() -> Result<(), Stop>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        for (at, bytes) in &self.zeroed {
-            // SAFETY: a workspace part inside a live allocation, used by this stream alone.
-            unsafe { launch::memset_d8_async(*at, 0, *bytes, session.stream) }
-                .map_err(candidate("clearing its workspace"))
-                .map_err(|stop| session.lose(stop))?;
-        }
+        self.fill(session, &self.zeroed, 0)?;
         for (number, call) in self.calls.iter().enumerate() {
             // what clears is no kernel: all of it ends first
             let follows_a_kernel = number > 0 || self.zeroed.is_empty();

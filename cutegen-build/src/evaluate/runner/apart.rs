@@ -84,6 +84,10 @@ impl Device for Apart {
         Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
     }
 
+    fn settle(&mut self) -> Result<Done, Stop> {
+        Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
+    }
+
     fn blocks(&mut self, _: &[usize]) -> Result<Timed, Stop> {
         Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
     }

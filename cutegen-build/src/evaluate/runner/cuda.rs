@@ -25,7 +25,7 @@ use crate::evaluate::gemm::Gemm;
 use crate::evaluate::protocol::{
     Code, Done, Format, Job, Program, Ready, Region, Run, Start, TimePlan, Timed, Variant,
 };
-use blocks::Bench;
+use blocks::{Bench, Spoilt};
 use globals::Globals;
 use late::Late;
 use own::Own;
@@ -124,6 +124,22 @@ impl Cuda {
         unsafe { self.vendor.product(self.session.stream, gemm, &slots, workspace) }
     }
 
+    /// What may be spoilt of what the program writes, by slot.
+    fn spoilt(&self, program: &Program) -> Result<Vec<Vec<Spoilt>>, Stop> {
+        let of_slot = |slot: &Vec<Region>| {
+            let written = program.written.iter().filter(|written| !written.bytes.is_empty());
+            let each = written.map(|written| {
+                Ok(Spoilt { at: self.arena.at(slot[written.tensor])?, bytes: written.bytes.clone() })
+            });
+            each.collect()
+        };
+        program.slots.iter().map(of_slot).collect()
+    }
+
+    fn timed_last(&mut self) -> Result<&mut Bench, Stop> {
+        self.bench.as_mut().ok_or_else(|| Stop::Failed("nothing was timed yet".to_owned()))
+    }
+
     fn run_variant(&mut self, job: &Job, variant: &Variant, run: Run) -> Result<Done, Stop> {
         let program = &job.programs[0];
         self.load(job, variant, run.reload)?;
@@ -137,6 +153,9 @@ impl Cuda {
         let before = globals.map(|globals| globals.read()).transpose()?.unwrap_or_default();
         let late = self.own.as_ref().filter(|_| run.late).map(|own| &own.late);
         for (slot, launch) in launches.iter().enumerate() {
+            if slot >= program.workspaces.len() {
+                launch.poison(&self.session)?; // it is not the first there
+            }
             scramble.map_or(Ok(()), Own::scramble)?;
             let held = program.slots[slot].iter().copied().chain([program.workspace(slot)]);
             launch.go_behind(&self.session, |launch| match late {
@@ -178,17 +197,22 @@ impl Device for Cuda {
         for variant in job.programs.iter().filter_map(Program::variant) {
             self.load(job, variant, false)?;
         }
-        let turns = job.programs.iter().map(|program| self.turns(job, program));
-        let turns = turns.collect::<Result<Vec<_>, _>>()?;
-        let bench = Bench::prepare(&self.session, turns, plan)?;
+        let session = Rc::clone(&self.session);
+        let spoilt = job.programs.iter().map(|program| self.spoilt(program));
+        let spoilt = spoilt.collect::<Result<Vec<_>, _>>()?;
+        let mut round = |program: usize, round| self.turns(job, &job.programs[program].turned(round));
+        let mut bench = Bench::prepare(&session, spoilt, plan, &mut round)?;
         let timed = bench.time(&plan.order)?;
         self.bench = Some(bench);
         Ok(timed)
     }
 
     fn blocks(&mut self, order: &[usize]) -> Result<Timed, Stop> {
-        let bench = self.bench.as_ref();
-        bench.ok_or_else(|| Stop::Failed("nothing was timed yet".to_owned()))?.time(order)
+        self.timed_last()?.time(order)
+    }
+
+    fn settle(&mut self) -> Result<Done, Stop> {
+        self.timed_last()?.settle().map(|()| Done::default())
     }
 }
 

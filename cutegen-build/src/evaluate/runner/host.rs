@@ -9,17 +9,20 @@ use std::time::Instant;
 use cutegen_spec::contract::{Arg, Contract, Initial};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
+use super::dice::Dice;
 use super::{Device, Stop, variant};
+use crate::evaluate::arena::POISON;
 use crate::evaluate::memory::SharedMemory;
 use crate::evaluate::protocol::{
     Done, Format, Job, Program, Ready, Region, Run, ScalarValue, TimePlan, Timed, Variant,
 };
 
-/// The arena, and loaded objects by path.
-#[derive(Debug)]
+/// The arena, loaded objects by path, and what was timed last.
 pub(super) struct Host {
     arena: SharedMemory,
     libraries: BTreeMap<PathBuf, Library>,
+    timed: Vec<Turning>,
+    dice: Dice,
 }
 
 type Entry = unsafe extern "C" fn(*mut *mut c_void);
@@ -27,6 +30,7 @@ type Entry = unsafe extern "C" fn(*mut *mut c_void);
 /// One launch with every address and extent resolved.
 struct Launch {
     zeroed: Vec<(*mut u8, usize)>,
+    undefined: Vec<(*mut u8, usize)>,
     calls: Vec<Call>,
 }
 
@@ -49,7 +53,11 @@ impl Device for Host {
             self.libraries.remove(&variant(program)?.artifact);
         }
         for slot in 0..program.slots.len() {
-            self.resolve(job, program, slot)?.go();
+            let mut launch = self.resolve(job, program, slot)?;
+            if slot >= program.workspaces.len() {
+                launch.poison(); // it is not the first there
+            }
+            launch.go();
         }
         Ok(Done::default())
     }
@@ -58,35 +66,63 @@ impl Device for Host {
         self.map(job)?;
         let mut programs = Vec::with_capacity(job.programs.len());
         for program in &job.programs {
-            let slots = (0..program.slots.len()).map(|slot| self.resolve(job, program, slot));
-            programs.push(Turning { slots: slots.collect::<Result<_, _>>()?, next: 0 });
+            programs.push(self.turning(job, program)?);
         }
-        programs.iter_mut().for_each(|program| program.launch(program.slots.len()));
-        let launches = calibrate(&mut programs, plan);
-        let block_ns = plan.order.iter().map(|p| programs[*p].block(launches)).collect();
+        programs.iter_mut().for_each(|program| program.launch(program.slots));
+        let dice = &mut self.dice;
+        let launches = calibrate(&mut programs, dice, plan);
+        let block_ns = plan.order.iter().map(|p| programs[*p].block(launches, dice)).collect();
+        self.timed = programs;
         Ok(Timed { launches, block_ns })
     }
 
     fn blocks(&mut self, _: &[usize]) -> Result<Timed, Stop> {
-        Err(Stop::Failed("a host runner keeps no programs to time again".to_owned()))
+        Err(Stop::Failed("a host runner times all blocks at once".to_owned()))
+    }
+
+    fn settle(&mut self) -> Result<Done, Stop> {
+        for program in &mut self.timed {
+            program.spoil(&mut self.dice);
+            program.next = 0;
+            program.launch(program.slots);
+        }
+        Ok(Done::default())
     }
 }
 
-/// A program and the slot that it runs next.
+/// A program and the launch that comes next.
 struct Turning {
-    slots: Vec<Launch>,
+    /// Over its slots, in as many rounds: in each, what is written lies a slot further on.
+    launches: Vec<Launch>,
+    slots: usize,
     next: usize,
+    written: Vec<Spoilt>,
 }
+
+/// Some bytes that a program writes on a slot.
+type Spoilt = Vec<*mut u8>;
 
 impl Turning {
     fn launch(&mut self, launches: usize) {
         for _ in 0..launches {
-            self.slots[self.next].go();
-            self.next = (self.next + 1) % self.slots.len();
+            self.launches[self.next].go();
+            self.next = (self.next + 1) % self.launches.len();
         }
     }
 
-    fn block(&mut self, launches: u32) -> u64 {
+    /// Another value for a byte of each slot's.
+    fn spoil(&mut self, dice: &mut Dice) {
+        for bytes in &self.written {
+            if let Some(at) = dice.pick(bytes) {
+                // SAFETY: `turning` took it from a region inside the mapped arena.
+                unsafe { **at = dice.roll() as u8 };
+            }
+        }
+    }
+
+    fn block(&mut self, launches: u32, dice: &mut Dice) -> u64 {
+        self.launches[0].poison();
+        self.spoil(dice);
         let start = Instant::now();
         self.launch(launches as usize);
         u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -94,11 +130,12 @@ impl Turning {
 }
 
 /// Doubles the launches of a block until the fastest program's block is long enough and the warm-up is over.
-fn calibrate(programs: &mut [Turning], plan: &TimePlan) -> u32 {
+fn calibrate(programs: &mut [Turning], dice: &mut Dice, plan: &TimePlan) -> u32 {
     let start = Instant::now();
     let mut launches = 1;
     loop {
-        let fastest = programs.iter_mut().map(|program| program.block(launches)).min().unwrap_or(u64::MAX);
+        let fastest = programs.iter_mut().map(|program| program.block(launches, dice)).min();
+        let fastest = fastest.unwrap_or(u64::MAX);
         let warm = start.elapsed().as_nanos() >= u128::from(plan.warm_up_ns);
         match (fastest < plan.min_block_ns, warm) {
             (true, _) => launches = u32::saturating_mul(launches, 2),
@@ -110,11 +147,34 @@ fn calibrate(programs: &mut [Turning], plan: &TimePlan) -> u32 {
 
 impl Host {
     pub(super) fn new(arena: SharedMemory) -> Self {
-        Self { arena, libraries: BTreeMap::new() }
+        Self { arena, libraries: BTreeMap::new(), timed: Vec::new(), dice: Dice::new() }
     }
 
     fn map(&mut self, job: &Job) -> Result<(), Stop> {
+        self.timed.clear(); // what follows may unmap what they refer to
         self.arena.remap(job.arena_bytes).map_err(|error| Stop::Failed(error.to_string()))
+    }
+
+    fn turning(&mut self, job: &Job, program: &Program) -> Result<Turning, Stop> {
+        let slots = program.slots.len();
+        let mut launches = Vec::with_capacity(slots * slots);
+        for round in 0..slots {
+            let turned = program.turned(round);
+            for slot in 0..slots {
+                launches.push(self.resolve(job, &turned, slot)?);
+            }
+        }
+        let spoilt = |slot: &Vec<Region>| {
+            let each = program.written.iter().map(|written| {
+                let start = self.arena.address(slot[written.tensor])?;
+                Ok(written.bytes.iter().map(move |byte| start.wrapping_add(*byte as usize)))
+            });
+            let each: Result<Vec<_>, crate::evaluate::Error> = each.collect();
+            each.map(|each| each.into_iter().flatten().collect())
+        };
+        let written = program.slots.iter().map(spoilt).collect::<Result<_, _>>();
+        let written = written.map_err(|error| Stop::Failed(error.to_string()))?;
+        Ok(Turning { launches, slots, next: 0, written })
     }
 
     fn resolve(&mut self, job: &Job, program: &Program, slot: usize) -> Result<Launch, Stop> {
@@ -129,7 +189,8 @@ impl Host {
             Ok(Call { entry: entry(library, &step.entry)?, values })
         });
         let calls = calls.collect::<Result<_, Stop>>()?;
-        Ok(Launch { zeroed: zeroed(contract, &workspace, arena)?, calls })
+        let parts = |initial| parts(contract, &workspace, arena, initial);
+        Ok(Launch { zeroed: parts(Initial::Zeroed)?, undefined: parts(Initial::Undefined)?, calls })
     }
 
     fn load(&mut self, path: &Path, format: Format) -> Result<(), Stop> {
@@ -197,15 +258,14 @@ fn workspace(contract: &Contract, axes: &[i64], whole: Region) -> Result<Vec<Reg
     parts.collect()
 }
 
-fn zeroed(
+/// The parts of the workspace that begin so.
+fn parts(
     contract: &Contract,
     parts: &[Region],
     arena: &SharedMemory,
+    initial: Initial,
 ) -> Result<Vec<(*mut u8, usize)>, Stop> {
-    let wanted = contract.workspace.iter().zip(parts).filter(|(part, _)| match part.initial {
-        Initial::Zeroed => true,
-        Initial::Undefined => false,
-    });
+    let wanted = contract.workspace.iter().zip(parts).filter(|(part, _)| part.initial == initial);
     let addressed = wanted.map(|(_, region)| Ok((arena.address(*region)?, region.bytes as usize)));
     addressed
         .collect::<Result<_, _>>()
@@ -213,9 +273,17 @@ fn zeroed(
 }
 
 impl Launch {
+    /// Fills what is undefined.
+    fn poison(&mut self) {
+        for (start, bytes) in &self.undefined {
+            // SAFETY: `parts` took these bytes from a region inside the mapped arena.
+            unsafe { std::ptr::write_bytes(*start, POISON, *bytes) };
+        }
+    }
+
     fn go(&mut self) {
         for (start, bytes) in &self.zeroed {
-            // SAFETY: `zeroed` took these bytes from a region inside the mapped arena.
+            // SAFETY: `parts` took these bytes from a region inside the mapped arena.
             unsafe { std::ptr::write_bytes(*start, 0, *bytes) };
         }
         for call in &mut self.calls {

@@ -6,6 +6,7 @@
 mod apart;
 mod channel;
 mod cuda;
+mod dice;
 mod host;
 mod limits;
 #[doc(hidden)]
@@ -39,6 +40,9 @@ pub(crate) trait Device {
 
     /// Times more blocks of the programs that were timed last.
     fn blocks(&mut self, order: &[usize]) -> Result<Timed, Stop>;
+
+    /// Launches what was timed last once more, see [`Action::Settle`].
+    fn settle(&mut self) -> Result<Done, Stop>;
 }
 
 /// Where a CUDA runner's tensors lie.
@@ -162,6 +166,7 @@ fn answer(device: &mut dyn Device, job: &Job) -> Result<Reply, Stop> {
         }
         Action::Time(plan) => device.time(job, plan).map(Reply::Timed),
         Action::Blocks(order) => device.blocks(order).map(Reply::Timed),
+        Action::Settle => device.settle().map(Reply::Done),
     }
 }
 

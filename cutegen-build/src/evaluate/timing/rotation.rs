@@ -16,7 +16,7 @@ use crate::evaluate::image::workspace;
 use crate::evaluate::inputs::{Distribution, mix};
 use crate::evaluate::judge::{Drawn, Session};
 use crate::evaluate::outcome::Outcome;
-use crate::evaluate::protocol::{Backend, Code, Program, Region};
+use crate::evaluate::protocol::{Backend, Code, Program, Region, Written};
 use crate::evaluate::runner::cublaslt::WORKSPACE_BYTES;
 use crate::evaluate::session::code;
 use crate::evaluate::stats::CANDIDATE;
@@ -25,6 +25,8 @@ use crate::evaluate::strided::Placed;
 /// How often a rotation covers the last-level cache.
 const CACHES: u64 = 3;
 const SLOTS_LEAST: u64 = 3;
+/// Bytes of an output of which a runner may spoil one or the other.
+const SPOILT: u64 = 64;
 
 /// Memory of a timing, and where everything lies in it.
 pub(super) struct Rotation<D: Desk> {
@@ -117,15 +119,23 @@ impl<D: Desk> Session<D> {
                     _ => Halted::incumbent(reason),
                 });
             }
-            programs.push(Program {
-                code: entrant.code(),
-                slots: own,
-                workspaces: vec![placed.regions[spaces[p]]],
-            });
+            let (workspaces, written) = (vec![placed.regions[spaces[p]]], self.only_written(axes, seed)?);
+            programs.push(Program { code: entrant.code(), slots: own, workspaces, written });
         }
         let drawn = self.draw(seed, count, axes)?;
         let (axes, guards, bytes) = (axes.to_vec(), placed.guards, placed.bytes);
         Ok(Rotation { axes, seed, drawn, programs, guards, bytes })
+    }
+
+    /// The outputs, with bytes of elements here and there.
+    fn only_written(&self, axes: &[i64], seed: u64) -> Result<Vec<Written>, Error> {
+        let outputs = self.spec.tensors_with(Role::Output);
+        let written = outputs.map(|tensor| {
+            let placed = Placed::new(&self.spec.tensors[tensor], axes)?;
+            let bytes = (0..SPOILT).filter_map(|n| placed.byte_of_an_element(mix(seed ^ mix(n)))).collect();
+            Ok(Written { tensor, bytes })
+        });
+        written.collect()
     }
 
     /// Slots of a rotation: as many as fill three times the cache or the allowed bytes, and of a finalist's three at least.

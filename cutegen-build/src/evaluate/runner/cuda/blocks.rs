@@ -1,19 +1,23 @@
 //! Blocks of a timing: one captured graph per program, all of the same number of launches over the same rotation,
-//! put into the stream in the judge's order with events between them.
+//! put into the stream in the judge's order with events around them.
 //!
-//! The device never waits for the host inside a burst: all blocks of one are queued behind an untimed lead-in, and a
-//! block's time runs from the end of the one before it. A burst lasts at most 50 ms, with a pause behind it, so that
-//! the power limit is not what is measured; [`Regime::Sustained`] leaves both out.
+//! The device never waits for the host inside a burst: all blocks of one are queued behind an untimed lead-in. What makes
+//! a program's memory as good as new comes before its block's time begins. A burst lasts at most 50 ms, with a pause behind
+//! it, so that the power limit is not what is measured; [`Regime::Sustained`] leaves both out.
 
 use std::ops::Range;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use cutegen_runtime::cuda::CUdeviceptr;
+
 use super::graph::{Event, Graph};
 use super::vendor::Once;
+use crate::evaluate::cuda::launch::fill;
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::protocol::{Regime, TimePlan, Timed};
 use crate::evaluate::runner::Stop;
+use crate::evaluate::runner::dice::Dice;
 
 const BURST_NS: u64 = 50_000_000;
 const PAUSE: Duration = Duration::from_millis(20);
@@ -27,6 +31,8 @@ const SLOW_NS: u64 = 20_000_000;
 const LAUNCHES_MAX: usize = 1 << 16;
 /// Most blocks that are queued at once.
 const QUEUE_MAX: usize = 512;
+/// Bytes that are spoilt before a block: the host must stay ahead of the device.
+const SPOILT: usize = 8;
 
 /// The graphs of all programs, and how long each lasts.
 pub(super) struct Bench {
@@ -37,20 +43,51 @@ pub(super) struct Bench {
     counts: Vec<usize>,
     estimates: Vec<u64>,
     regime: Regime,
-    session: Rc<Session>,
-    /// Graphs refer to what these were resolved from.
-    _programs: Vec<Vec<Once>>,
+    /// Graphs refer to what its launches were resolved from.
+    stage: Stage,
 }
 
+/// What the launches of a timing are made of.
+struct Stage {
+    session: Rc<Session>,
+    programs: Vec<Turns>,
+    dice: Dice,
+}
+
+/// A program's launches over its rotation: as many rounds as are wanted so far, one behind another.
+struct Turns {
+    launches: Vec<Once>,
+    slots: usize,
+    /// What may be spoilt, by slot.
+    spoilt: Vec<Vec<Spoilt>>,
+}
+
+/// What a program writes on a slot.
+pub(super) struct Spoilt {
+    pub(super) at: CUdeviceptr,
+    /// Bytes of elements.
+    pub(super) bytes: Vec<u64>,
+}
+
+/// A program's launches in this round of its rotation, by its place.
+type Round<'a> = &'a mut dyn FnMut(usize, usize) -> Result<Vec<Once>, Stop>;
+
 impl Bench {
-    /// Captures the programs, each given as its launches over the rotation, in blocks that last long enough; warms up.
+    /// Captures the programs over their rotations, in blocks that last long enough; warms up. Of each is given what may be
+    /// spoilt.
     pub(super) fn prepare(
         session: &Rc<Session>,
-        programs: Vec<Vec<Once>>,
+        spoilt: Vec<Vec<Vec<Spoilt>>>,
         plan: &TimePlan,
+        round: Round<'_>,
     ) -> Result<Self, Stop> {
+        let mut programs = Vec::with_capacity(spoilt.len());
+        for (program, spoilt) in spoilt.into_iter().enumerate() {
+            let launches = round(program, 0)?;
+            programs.push(Turns { slots: launches.len(), launches, spoilt });
+        }
         let mut paces = Vec::with_capacity(programs.len());
-        for launches in &programs {
+        for Turns { launches, .. } in &programs {
             let pace = pace(session, launches)?; // a fault is better met outside a graph
             // a first launch may load its kernel
             let again = if pace < SLOW_NS {
@@ -60,34 +97,26 @@ impl Bench {
             };
             paces.push(pace.min(again));
         }
-        let bench = Self::calibrated(session, programs, &paces, plan)?;
+        let stage = Stage { session: Rc::clone(session), programs, dice: Dice::new() };
+        let mut bench = Self::calibrated(stage, &paces, plan, round)?;
         bench.warm_up(plan.warm_up_ns)?;
         Ok(bench)
     }
 
     /// Graphs whose blocks last long enough, and how long each lasts.
-    fn calibrated(
-        session: &Rc<Session>,
-        programs: Vec<Vec<Once>>,
-        paces: &[u64],
-        plan: &TimePlan,
-    ) -> Result<Self, Stop> {
-        let each: Vec<usize> = (0..programs.len()).filter(|program| paces[*program] < SLOW_NS).collect();
+    fn calibrated(mut stage: Stage, paces: &[u64], plan: &TimePlan, round: Round<'_>) -> Result<Self, Stop> {
+        let each: Vec<usize> = (0..paces.len()).filter(|program| paces[*program] < SLOW_NS).collect();
         let most_ns = SLOW_NS.max(2 * plan.min_block_ns);
-        let mut launches = programs.iter().map(Vec::len).max().unwrap_or(1).max(1);
+        let mut launches = stage.programs.iter().map(|turns| turns.slots).max().unwrap_or(1).max(1);
         loop {
             let counts: Vec<usize> = paces.iter().map(|pace| count(launches, *pace, most_ns)).collect();
-            let capture = |(turns, count): (&Vec<Once>, &usize)| {
-                let all = turns.iter().cycle().take(*count);
-                Graph::capture(session, &|| all.clone().try_for_each(|launch| launch.go(session)))
-            };
-            let graphs = programs.iter().zip(&counts).map(capture).collect::<Result<Vec<_>, _>>()?;
+            let graphs = stage.captured(&counts, round)?;
             let mut estimates: Vec<u64> =
                 paces.iter().zip(&counts).map(|(pace, count)| pace.saturating_mul(*count as u64)).collect();
             let lead = each.last().copied();
-            run_burst(session, &graphs, lead, &each)?; // the first run of a graph pays for its upload
+            stage.burst(&graphs, lead, &each)?; // the first run of a graph pays for its upload
             for again in 0..2 {
-                for (program, ns) in each.iter().zip(run_burst(session, &graphs, lead, &each)?) {
+                for (program, ns) in each.iter().zip(stage.burst(&graphs, lead, &each)?) {
                     estimates[*program] = if again == 0 { ns } else { ns.min(estimates[*program]) };
                 }
             }
@@ -95,30 +124,21 @@ impl Bench {
             match longer(launches, whole.min().unwrap_or(u64::MAX), plan.min_block_ns) {
                 Some(more) => launches = more,
                 None => {
-                    let (session, regime) = (Rc::clone(session), plan.regime);
-                    return Ok(Self {
-                        graphs,
-                        launches,
-                        counts,
-                        estimates,
-                        regime,
-                        session,
-                        _programs: programs,
-                    });
+                    return Ok(Self { graphs, launches, counts, estimates, regime: plan.regime, stage });
                 }
             }
         }
     }
 
     /// Times these blocks.
-    pub(super) fn time(&self, order: &[usize]) -> Result<Timed, Stop> {
+    pub(super) fn time(&mut self, order: &[usize]) -> Result<Timed, Stop> {
         if order.iter().any(|program| *program >= self.graphs.len()) {
             return Err(Stop::Failed("a block names no program".to_owned()));
         }
         let mut block_ns = Vec::with_capacity(order.len());
         for burst in bursts(order, &self.estimates, self.regime) {
             let order = &order[burst];
-            let lasted = run_burst(&self.session, &self.graphs, lead(order, &self.estimates), order)?;
+            let lasted = self.stage.burst(&self.graphs, lead(order, &self.estimates), order)?;
             block_ns
                 .extend(order.iter().zip(lasted).map(|(p, ns)| of_all(ns, self.launches, self.counts[*p])));
             // a single block is one of a comparison across processes, whose pace is the judge's
@@ -130,13 +150,78 @@ impl Bench {
         Ok(Timed { launches, block_ns })
     }
 
-    fn warm_up(&self, ns: u64) -> Result<(), Stop> {
+    /// Spoils something of every slot, and launches the first round again.
+    pub(super) fn settle(&mut self) -> Result<(), Stop> {
+        let Stage { session, programs, dice } = &mut self.stage;
+        for turns in programs {
+            turns.spoilt.iter().flatten().try_for_each(|spoilt| spoilt.spoil(session, dice))?;
+            turns.launches.iter().take(turns.slots).try_for_each(|launch| launch.go(session))?;
+            session.wait()?;
+        }
+        Ok(())
+    }
+
+    fn warm_up(&mut self, ns: u64) -> Result<(), Stop> {
         let start = Instant::now();
         let each: Vec<usize> = (0..self.graphs.len()).collect();
         while start.elapsed().as_nanos() < u128::from(ns) {
-            run_burst(&self.session, &self.graphs, lead(&each, &self.estimates), &each)?;
+            self.stage.burst(&self.graphs, lead(&each, &self.estimates), &each)?;
         }
         Ok(())
+    }
+}
+
+impl Stage {
+    /// A graph of each program, of so many launches.
+    fn captured(&mut self, counts: &[usize], round: Round<'_>) -> Result<Vec<Graph>, Stop> {
+        let session = &self.session;
+        let mut graphs = Vec::with_capacity(counts.len());
+        for (program, (turns, count)) in self.programs.iter_mut().zip(counts).enumerate() {
+            // as many rounds as there are slots: then each has had what is written of every other
+            while turns.launches.len() < (*count).min(turns.slots * turns.slots) {
+                turns.launches.extend(round(program, turns.launches.len() / turns.slots)?);
+            }
+            let all = turns.launches.iter().cycle().take(*count);
+            graphs.push(Graph::capture(session, &|| all.clone().try_for_each(|launch| launch.go(session)))?);
+        }
+        Ok(graphs)
+    }
+
+    /// Nanoseconds of each block of `order`, queued behind a lead-in.
+    fn burst(&mut self, graphs: &[Graph], lead: Option<usize>, order: &[usize]) -> Result<Vec<u64>, Stop> {
+        let Some(lead) = lead else { return Ok(Vec::new()) };
+        let event = || Event::new(&self.session);
+        let around = order.iter().map(|_| Ok((event()?, event()?))).collect::<Result<Vec<_>, Stop>>()?;
+        graphs[lead].go()?;
+        for (program, (before, after)) in order.iter().zip(&around) {
+            self.renew(*program)?;
+            before.record()?;
+            graphs[*program].go()?;
+            after.record()?;
+        }
+        self.session.wait()?;
+        around.iter().map(|(before, after)| before.until(after)).collect()
+    }
+
+    /// Undefined workspace as if no launch had been there, and other values for something of what was written.
+    fn renew(&mut self, program: usize) -> Result<(), Stop> {
+        let Self { session, programs, dice } = self;
+        let turns = &programs[program];
+        turns.launches.first().map_or(Ok(()), |launch| launch.poison(session))?;
+        for _ in 0..SPOILT {
+            let Some(spoilt) = dice.pick(&turns.spoilt).and_then(|slot| dice.pick(slot)) else { break };
+            spoilt.spoil(session, dice)?;
+        }
+        Ok(())
+    }
+}
+
+impl Spoilt {
+    /// Another value for one of the bytes.
+    fn spoil(&self, session: &Session, dice: &mut Dice) -> Result<(), Stop> {
+        let Some(byte) = dice.pick(&self.bytes) else { return Ok(()) };
+        // SAFETY: the judge names bytes of the region that begins here, in the arena, which outlives this.
+        unsafe { fill(session, (self.at + byte, 1), dice.roll() as u8) }
     }
 }
 
@@ -197,25 +282,6 @@ fn bursts(order: &[usize], estimates: &[u64], regime: Regime) -> Vec<Range<usize
         found.push(start..order.len());
     }
     found
-}
-
-/// Nanoseconds of each block of `order`, queued behind a lead-in.
-fn run_burst(
-    session: &Rc<Session>,
-    graphs: &[Graph],
-    lead: Option<usize>,
-    order: &[usize],
-) -> Result<Vec<u64>, Stop> {
-    let events = (0..=order.len()).map(|_| Event::new(session)).collect::<Result<Vec<_>, _>>()?;
-    let Some(lead) = lead else { return Ok(Vec::new()) };
-    graphs[lead].go()?;
-    events[0].record()?;
-    for (program, event) in order.iter().zip(&events[1..]) {
-        graphs[*program].go()?;
-        event.record()?;
-    }
-    session.wait()?;
-    events.windows(2).map(|pair| pair[0].until(&pair[1])).collect()
 }
 
 #[cfg(test)]

@@ -71,7 +71,9 @@ impl Vendor {
         let slots = slots.iter().map(|tensors| Slot::of(gemm, tensors));
         let slots = slots.collect::<Result<Vec<_>, _>>().map_err(Stop::Failed)?;
         let workspace = Workspace { at, bytes };
-        let is_known = |c: &Chosen| c.gemm == *gemm && c.slots == slots && c.workspace == workspace;
+        let is_known = |c: &Chosen| {
+            c.gemm == *gemm && c.workspace == workspace && slots.iter().all(|slot| c.serves(slot))
+        };
         if !self.chosen.as_ref().is_some_and(is_known) {
             // SAFETY: as the caller promises.
             self.chosen = Some(unsafe { self.choose(stream, gemm, &slots, workspace)? });
@@ -102,7 +104,24 @@ impl Vendor {
     }
 }
 
+impl Chosen {
+    /// Whether it was chosen over these factors and this result, together or not.
+    fn serves(&self, slot: &Slot) -> bool {
+        let factors = |of: &Slot| (of.a, of.b) == (slot.a, slot.b) && of.scales == slot.scales;
+        self.slots.iter().any(factors) && self.slots.iter().any(|of| of.d == slot.d)
+    }
+}
+
 impl Once {
+    /// Puts into the session's stream what fills workspace that a launch finds undefined; a library may keep in its own
+    /// what it likes.
+    pub(super) fn poison(&self, session: &Session) -> Result<(), Stop> {
+        match self {
+            Once::Kernels(launch) => launch.poison(session),
+            Once::Product(..) => Ok(()),
+        }
+    }
+
     /// Puts the launch into the session's stream, which may be capturing.
     pub(super) fn go(&self, session: &Session) -> Result<(), Stop> {
         match self {
