@@ -6,8 +6,9 @@
 //! device alone would wait until nobody judges, which may be never. A lease is waited for as long as it takes, and after a
 //! few seconds that is said once. Where there can be none, work goes on, and [`Lease::missing`] says so in words.
 
+use std::cell::OnceCell;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::rc::Rc;
@@ -29,8 +30,8 @@ pub struct Lease(Place);
 enum Place {
     /// Nothing is shared.
     Nowhere,
-    /// The files to lock.
-    At { turn: Rc<File>, device: Rc<File> },
+    /// The files to lock, and why that once failed.
+    At { turn: Rc<File>, device: Rc<File>, failed: Rc<OnceCell<String>> },
     /// None can be had.
     Missing(String),
 }
@@ -57,17 +58,19 @@ impl Lease {
             open(&path).map(Rc::new).map_err(missing)
         };
         Self(match (file("turn"), file("lock")) {
-            (Ok(turn), Ok(device)) => Place::At { turn, device },
+            (Ok(turn), Ok(device)) => Place::At { turn, device, failed: Rc::default() },
             (Err(reason), _) | (_, Err(reason)) => Place::Missing(reason),
         })
     }
 
-    /// Why nothing keeps other processes off the device.
+    /// Why nothing keeps other processes off the device, or once did not. That a file cannot be locked shows when it is
+    /// tried.
     #[must_use]
     pub fn missing(&self) -> Option<&str> {
         match &self.0 {
             Place::Missing(reason) => Some(reason),
-            Place::Nowhere | Place::At { .. } => None,
+            Place::At { failed, .. } => failed.get().map(String::as_str),
+            Place::Nowhere => None,
         }
     }
 
@@ -82,10 +85,14 @@ impl Lease {
     }
 
     fn take(&self, attempt: Attempt) -> Held {
-        let Place::At { turn, device } = &self.0 else { return Held(None) };
+        let Place::At { turn, device, failed } = &self.0 else { return Held(None) };
         let mut wait = Wait { started: Instant::now(), told: false };
-        let _turn = wait.for_lock(turn, File::try_lock);
-        wait.for_lock(device, attempt)
+        let without = |error: io::Error| {
+            failed.get_or_init(|| format!("{LEASE} (its file cannot be locked: {error})"));
+            Held(None)
+        };
+        let _turn = wait.for_lock(turn, File::try_lock).unwrap_or_else(without);
+        wait.for_lock(device, attempt).unwrap_or_else(without)
     }
 }
 
@@ -98,12 +105,12 @@ struct Wait {
 }
 
 impl Wait {
-    fn for_lock(&mut self, file: &Rc<File>, attempt: Attempt) -> Held {
+    fn for_lock(&mut self, file: &Rc<File>, attempt: Attempt) -> io::Result<Held> {
         loop {
             match attempt(file) {
-                Ok(()) => return Held(Some(Rc::clone(file))),
+                Ok(()) => return Ok(Held(Some(Rc::clone(file)))),
                 // a file system without locks
-                Err(TryLockError::Error(_)) => return Held(None),
+                Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) => {}
             }
             if !self.told && self.started.elapsed() > PATIENCE {
@@ -139,6 +146,8 @@ fn open(path: &Path) -> std::io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::Lease;
+    use std::fs::TryLockError;
+    use std::io;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
     use std::time::Duration;
@@ -201,5 +210,20 @@ mod tests {
         assert!(lease.missing().is_some_and(|reason| reason.starts_with("device lease")));
         let _held = (lease.alone(), lease.alone(), Lease::none().alone());
         assert_eq!(Lease::none().missing(), None);
+    }
+
+    #[test]
+    fn a_file_system_without_locks_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let lease = Lease::named(folder.path(), "GPU-1");
+        drop(lease.alone());
+        assert_eq!(lease.missing(), None, "it was held");
+        let other = lease.clone();
+        let _held = lease.take(|_| Err(TryLockError::Error(io::Error::from_raw_os_error(libc::ENOLCK))));
+        let _free = lease.alone();
+        for lease in [lease, other] {
+            let reason = lease.missing().expect("once nobody was kept off");
+            assert!(reason.starts_with("device lease (its file cannot be locked: "), "{reason}");
+        }
     }
 }
