@@ -88,7 +88,7 @@ fn sources(store: &Store, plan: &Plan) -> Option<String> {
 /// What may be said against the evidence, by this program's gate and today's workloads.
 pub(crate) fn doubted(plan: &Plan, record: &Record) -> Vec<Doubt> {
     let declared: Vec<_> = plan.spec.workloads.iter().map(|workload| workload.axes.clone()).collect();
-    doubts(record, &declared, GATE)
+    doubts(record, &plan.target, &declared, GATE)
 }
 
 /// What is wrong with what the lock pins; `None` when it pins nothing.

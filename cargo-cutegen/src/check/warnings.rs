@@ -63,6 +63,19 @@ mod tests {
     }
 
     #[test]
+    fn what_compute_sanitizer_does_not_vouch_for_is_told() {
+        let reason = "not run: no compute-sanitizer on this machine";
+        let doubt = |sanitizer: &str| Doubt::NotSanitized {
+            variant: "fast".to_owned(),
+            sanitizer: sanitizer.to_owned(),
+        };
+        let lines = lines(&[row(1, vec![doubt(reason)]), row(2, vec![doubt(reason)])]);
+        let told = format!("warning: compute-sanitizer did not come out clean ({reason}): ");
+        assert_eq!(lines[0], format!("{told}k1/fast on sm_90a, k2/fast on sm_90a"));
+        assert_eq!(lines[1], "to judge again, where the device is: cargo cutegen verify --record");
+    }
+
+    #[test]
     fn drift_is_told_with_its_own_command() {
         let drift = Doubt::NotTimed { workload: BTreeMap::from([("m".to_owned(), 7), ("n".to_owned(), 9)]) };
         let lines = lines(&[row(1, vec![unjudged(), drift])]);

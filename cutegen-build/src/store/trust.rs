@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use cutegen_spec::record::{GATE, Record};
+use cutegen_spec::record::{Evidence, GATE, Record, Variant};
+use cutegen_spec::target::Target;
 use serde::Serialize;
 
 /// Extents of the run-time axes, by name.
@@ -25,6 +26,13 @@ pub enum Doubt {
         variant: String,
         /// That gate's revision.
         gate: u32,
+    },
+    /// compute-sanitizer has not come out clean, on a target that it is for.
+    NotSanitized {
+        /// The variant.
+        variant: String,
+        /// What the evidence says instead.
+        sanitizer: String,
     },
     /// The spec declares a workload that nothing was timed at.
     NotTimed {
@@ -51,18 +59,26 @@ pub struct BelowGate {
     pub variants: Vec<(String, Option<u32>)>,
 }
 
-/// All that is to be said against the evidence of `record`, by a program of this gate, when these `workloads` are
-/// declared. An untuned entry is timed at none.
+/// All that is to be said against the evidence of `record` for `target`, by a program of this gate, when these `workloads`
+/// are declared. An untuned entry is timed at none.
 #[must_use]
-pub fn doubts(record: &Record, workloads: &[Workload], gate: u32) -> Vec<Doubt> {
-    let judged = record.variants.iter().filter_map(|variant| match &variant.evidence {
-        None => Some(Doubt::NotJudged { variant: variant.name.clone() }),
-        Some(evidence) if evidence.gate < gate => {
-            Some(Doubt::OlderGate { variant: variant.name.clone(), gate: evidence.gate })
+pub fn doubts(record: &Record, target: &Target, workloads: &[Workload], gate: u32) -> Vec<Doubt> {
+    let judged = record.variants.iter().flat_map(|variant| match &variant.evidence {
+        None => vec![Doubt::NotJudged { variant: variant.name.clone() }],
+        Some(evidence) => {
+            let older = || Doubt::OlderGate { variant: variant.name.clone(), gate: evidence.gate };
+            let older = (evidence.gate < gate).then(older);
+            older.into_iter().chain(unsanitized(variant, evidence, target)).collect()
         }
-        Some(_) => None,
     });
     judged.chain(drift(record, workloads)).collect()
+}
+
+/// Host code is not compute-sanitizer's.
+fn unsanitized(variant: &Variant, evidence: &Evidence, target: &Target) -> Option<Doubt> {
+    let sanitizer = evidence.sanitizer.clone();
+    let is_open = !target.is_host() && !evidence.is_sanitized();
+    is_open.then(|| Doubt::NotSanitized { variant: variant.name.clone(), sanitizer })
 }
 
 fn drift(record: &Record, declared: &[Workload]) -> Vec<Doubt> {
@@ -103,7 +119,9 @@ impl Doubt {
     #[must_use]
     pub fn variant(&self) -> Option<&str> {
         match self {
-            Doubt::NotJudged { variant } | Doubt::OlderGate { variant, .. } => Some(variant),
+            Doubt::NotJudged { variant }
+            | Doubt::OlderGate { variant, .. }
+            | Doubt::NotSanitized { variant, .. } => Some(variant),
             Doubt::NotTimed { .. } | Doubt::NotDeclared { .. } => None,
         }
     }
@@ -115,6 +133,14 @@ impl fmt::Display for Doubt {
         match self {
             Doubt::NotJudged { .. } => f.write_str("not judged"),
             Doubt::OlderGate { gate, .. } => write!(f, "judged by gate {gate}, older than gate {GATE}"),
+            // a tool's report has many lines
+            Doubt::NotSanitized { sanitizer, .. } => {
+                write!(
+                    f,
+                    "compute-sanitizer did not come out clean ({})",
+                    sanitizer.lines().next().unwrap_or("nothing said")
+                )
+            }
             Doubt::NotTimed { workload } => write!(f, "workload {} was never timed", extents(workload)),
             Doubt::NotDeclared { workload } => {
                 write!(f, "workload {} was timed and is not declared any more", extents(workload))
@@ -147,8 +173,9 @@ impl std::error::Error for BelowGate {}
 #[cfg(test)]
 mod tests {
     use cutegen_spec::record::{Evidence, GATE, Record, Timing};
+    use cutegen_spec::target::Target;
 
-    use super::{Doubt, Workload, doubts, hold_to};
+    use super::{Doubt, Workload, hold_to};
     use crate::store::sample;
 
     fn at(m: i64) -> Workload {
@@ -157,7 +184,12 @@ mod tests {
 
     fn judged(gate: u32, timed: &[i64]) -> Option<Evidence> {
         let timing = |m: &i64| Timing { workload: at(*m), ..Timing::default() };
-        Some(Evidence { gate, timings: timed.iter().map(timing).collect(), ..Evidence::default() })
+        let (timings, sanitizer) = (timed.iter().map(timing).collect(), "clean: memcheck".to_owned());
+        Some(Evidence { gate, timings, sanitizer, ..Evidence::default() })
+    }
+
+    fn doubts(record: &Record, workloads: &[Workload], gate: u32) -> Vec<Doubt> {
+        super::doubts(record, &Target::parse("sm_90a").expect("a target"), workloads, gate)
     }
 
     /// A tuned entry whose variants, `fast` and `naive`, were judged so.
@@ -184,6 +216,27 @@ mod tests {
         // what was never searched was never to be timed
         let (untuned, _) = sample::untuned();
         assert_eq!(doubts(&untuned, &[at(9)], 2), [Doubt::NotJudged { variant: name("naive") }]);
+    }
+
+    #[test]
+    fn on_a_device_compute_sanitizer_is_to_be_clean() {
+        let of = |sanitizer: &str| Evidence {
+            sanitizer: sanitizer.to_owned(),
+            ..judged(2, &[7]).expect("judged")
+        };
+        for clean in ["clean", "clean: memcheck, racecheck, initcheck, synccheck"] {
+            assert_eq!(doubts(&record(Some(of(clean)), Some(of(clean))), &[at(7)], 2), []);
+        }
+        for open in ["not run: memcheck ended with None\nand so on", "cleaner", ""] {
+            let both = record(Some(of("clean")), Some(of(open)));
+            let doubt = Doubt::NotSanitized { variant: "naive".to_owned(), sanitizer: open.to_owned() };
+            assert_eq!(doubts(&both, &[at(7)], 2), [doubt.clone()]);
+            assert_eq!(doubt.to_string().lines().count(), 1, "a warning is a line");
+            assert_eq!(super::doubts(&both, &Target::host(), &[at(7)], 2), [], "host code");
+            assert_eq!(hold_to(Some(2), "relu", "sm_90a", &both), Ok(()), "min-gate is about the gate");
+            let old = doubts(&both, &[at(7)], 3);
+            assert_eq!((old.len(), old.last()), (3, Some(&doubt)), "each is said: {old:?}");
+        }
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub struct Evidence {
     pub baseline: Option<String>,
     /// Bit-equal repeats.
     pub repeats: u32,
-    /// Outcome of compute-sanitizer: `clean`, or `not run: REASON`.
+    /// Outcome of compute-sanitizer: `clean: TOOLS`, in older records `clean`, or `not run: REASON`.
     pub sanitizer: String,
     /// Isolation that the system did not give the workers; empty when all was enforced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -94,6 +94,12 @@ impl Evidence {
     pub fn timed_by(&self) -> TimedBy {
         let here = || TimedBy { gate: self.gate, device: self.device.clone() };
         self.timed_by.clone().unwrap_or_else(here)
+    }
+
+    /// Whether compute-sanitizer looked at it, and found nothing.
+    #[must_use]
+    pub fn is_sanitized(&self) -> bool {
+        self.sanitizer == "clean" || self.sanitizer.starts_with("clean: ")
     }
 
     /// The name of the device that the timings were taken on, as a device gives it; what is behind a comma is the driver.
