@@ -281,7 +281,7 @@ impl<D: Desk> Session<D> {
         let Some(chosen) = dispatch(&claims, axes, &addresses) else { return Ok(None) };
         let variant = &variants[chosen];
         match image(&self.spec, &variant.candidate.contract, axes, alignment)? {
-            Some(image) => Ok(Some((variant, image))),
+            Some(image) => self.room(image.bytes, image.workspace.bytes).map(|()| Some((variant, image))),
             None => Err(Outcome::Blocked(format!("its workspace has no size at {axes:?}")).into()),
         }
     }

@@ -79,6 +79,20 @@ impl<D: Desk> Session<D> {
         self.bench.as_mut().ok_or_else(|| Error::Worker("vanished".to_owned()))
     }
 
+    /// Whether an arena can be this long, `own` bytes of it workspace. Where it could without, that is the candidate's; where
+    /// the tensors alone are too much, making the arena says so.
+    pub(super) fn room(&self, bytes: u64, own: u64) -> Result<(), Halt> {
+        if own == 0 {
+            return Ok(());
+        }
+        let most = self.cases.desk.most(self.bench.as_ref().map(|bench| &bench.arena))?;
+        if bytes < most || bytes - own >= most {
+            return Ok(());
+        }
+        let asks = format!("asks for {own} bytes of workspace, for which there is no room in an arena");
+        Err(Outcome::Blocked(format!("{asks} of less than {most}")).into())
+    }
+
     /// The device that the present runner works on, in words.
     pub(super) fn device(&self) -> String {
         self.bench.as_ref().map(|b| b.worker.ready.device.clone()).unwrap_or_default()

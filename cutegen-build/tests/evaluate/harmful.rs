@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use cutegen_build::evaluate::{Checks, Crash, Outcome};
+use cutegen_spec::contract::{Initial, WorkspacePart};
+use cutegen_spec::int_expr::IntExpr;
 
 use crate::Test;
 use crate::bench::Bench;
@@ -12,6 +14,7 @@ use crate::kernels::SILU_MUL;
 pub(crate) const TESTS: &[Test] = &[
     ("harmful::each_gets_its_outcome", each_gets_its_outcome),
     ("harmful::cannot_be_loaded", cannot_be_loaded),
+    ("harmful::absurd_workspaces", absurd_workspaces),
     ("harmful::forged_replies", forged_replies),
 ];
 
@@ -68,6 +71,41 @@ fn cannot_be_loaded() {
     assert!(matches!(bench.full(&garbage, Checks::default()), Outcome::CompileFailed(_)));
     garbage.artifact = garbage.artifact.with_extension("absent");
     assert!(bench.judge(Checks::default()).full(&[garbage]).is_err(), "a missing file is ours");
+}
+
+/// More workspace than a runner can have ends the candidate and not the session; more tensors are the spec's.
+fn absurd_workspaces() {
+    let bench = Bench::new(&SILU_MUL);
+    let honest = bench.candidate(HONEST_SILU);
+    let asks = |bytes: i64| {
+        let mut greedy = honest.clone();
+        greedy
+            .contract
+            .workspace
+            .push(WorkspacePart { bytes: IntExpr::Const(bytes), initial: Initial::Undefined });
+        greedy
+    };
+    let is_blocked =
+        |outcome: &Outcome| matches!(outcome, Outcome::Blocked(why) if why.contains("bytes of workspace"));
+    let mut judge = bench.judge(Checks::default());
+    for bytes in [1 << 30, 1 << 40, i64::MAX - 4096] {
+        let greedy = asks(bytes);
+        for judged in [judge.screen(&greedy), judge.full(&[greedy.clone(), honest.clone()])] {
+            let outcome = judged.expect("the machine works");
+            assert!(is_blocked(&outcome), "{bytes}: {outcome}");
+        }
+        assert!(matches!(judge.screen(&honest), Ok(Outcome::Passed { .. })), "the session goes on");
+        let axes = [64, 64];
+        let others = [greedy.clone(), greedy.clone(), greedy.clone(), honest.clone()];
+        let ranked = judge.heat(&honest, &others, &axes, 2).expect("works");
+        let blocked = ranked.iter().filter(|r| matches!(r, Err(outcome) if is_blocked(outcome))).count();
+        assert!(blocked == 3 && ranked[3].is_ok(), "{ranked:?}");
+        let timed = judge.compare(&greedy, &honest, &axes).expect("works");
+        assert!(matches!(&timed, Err(outcome) if is_blocked(outcome)), "{timed:?}");
+    }
+    // an arena of tensors alone that is too long is nobody's outcome
+    let mut narrow = bench.judge_with(|settings| settings.workers.limits.address_space = 8 << 10);
+    assert!(narrow.screen(&honest).is_err() && narrow.screen(&asks(1 << 40)).is_err());
 }
 
 /// A candidate that writes into every descriptor can claim neither a pass nor a broken machine.

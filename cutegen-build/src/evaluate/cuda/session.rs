@@ -54,6 +54,12 @@ impl Session {
         Ok(u64::try_from(bytes).unwrap_or(0))
     }
 
+    /// Bytes of the device that nobody has.
+    pub(crate) fn free_bytes(&self) -> Result<u64, Stop> {
+        let (free, _) = self.context.mem_get_info().map_err(machine("cuMemGetInfo"))?;
+        Ok(free as u64)
+    }
+
     /// Whether its resources must be left alone.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get()

@@ -37,6 +37,8 @@ use spare::{Left, Spare};
 const WALL: Duration = Duration::from_secs(120);
 /// What an arena begins with: most cases fit, so that most runners are never replaced.
 const ARENA_LEAST: u64 = 64 << 20;
+/// What a new runner's context takes of the device beside its arena, and more.
+const BESIDE_ARENA: u64 = 1 << 30;
 /// Offsets of tensors that no launch left are multiples of this.
 const GIVEN_ALIGNMENT: u64 = 256;
 
@@ -124,6 +126,11 @@ impl Desk for CudaDesk {
             memory.write(region.offset, tensor)?;
         }
         self.spare.copy((&self.session, &self.kernels), &memory, &regions)
+    }
+
+    fn most(&self, present: Option<&Arena>) -> Result<u64, Error> {
+        let present = present.map_or(0, |arena| arena.memory.bytes());
+        Ok(present.max((self.session.free_bytes()? + present).saturating_sub(BESIDE_ARENA)) + 1)
     }
 
     fn arena(&self, bytes: u64) -> Result<Arena, Error> {

@@ -77,6 +77,10 @@ impl Desk for HostDesk {
         Ok(tensors.to_vec())
     }
 
+    fn most(&self, _: Option<&SharedMemory>) -> Result<u64, Error> {
+        Ok(self.most)
+    }
+
     fn arena(&self, bytes: u64) -> Result<SharedMemory, Error> {
         let mut arena = SharedMemory::create()?;
         self.grow(&mut arena, bytes)?;

@@ -107,6 +107,9 @@ pub(super) trait Desk: Sized {
     /// These bytes as if a launch had left them, by tensor.
     fn given(&self, tensors: &[Vec<u8>]) -> Result<Self::Left, Error>;
 
+    /// Arenas are shorter than this; one may take the place of `present`.
+    fn most(&self, present: Option<&Self::Arena>) -> Result<u64, Error>;
+
     /// New memory for a new runner.
     fn arena(&self, bytes: u64) -> Result<Self::Arena, Error>;
 

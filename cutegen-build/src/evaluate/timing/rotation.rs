@@ -105,9 +105,12 @@ impl<D: Desk> Session<D> {
             (0..count).map(|_| self.slot(&mut plan, entrants.len(), axes)).collect::<Result<_, _>>()?;
         let mut spaces = Vec::new();
         for entrant in entrants {
-            spaces.push(plan.add(entrant.workspace(axes)?));
+            let own = entrant.workspace(axes)?;
+            self.room(own, own)?; // or their sum may overflow
+            spaces.push(plan.add(own));
         }
         let placed = layout(&plan.extents).ok_or_else(|| Error::Shape(format!("{axes:?} fits no arena")))?;
+        self.room(placed.bytes, spaces.iter().map(|id| placed.regions[*id].bytes).sum())?;
         let regions = |ids: &Vec<usize>| ids.iter().map(|id| placed.regions[*id]).collect::<Vec<_>>();
         let mut programs = Vec::new();
         for (p, entrant) in entrants.iter().enumerate() {
