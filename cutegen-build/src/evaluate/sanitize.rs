@@ -60,7 +60,7 @@ pub enum Sanitized {
         /// Its report, shortened.
         summary: String,
     },
-    /// It could not be asked.
+    /// It could not be asked, or did not come through. Whose fault that is, the naive kernel shows.
     NotRun {
         /// Why.
         reason: String,
@@ -79,6 +79,17 @@ impl Tool {
             Tool::Racecheck => "racecheck",
             Tool::Initcheck => "initcheck",
             Tool::Synccheck => "synccheck",
+        }
+    }
+}
+
+impl Sanitized {
+    /// Whether this goes before what was told so far: what one tool finds does, whatever became of those before it.
+    fn outweighs(&self, told: Option<&Sanitized>) -> bool {
+        match self {
+            Sanitized::Clean { .. } => false,
+            Sanitized::NotRun { .. } => told.is_none(),
+            Sanitized::Errors { .. } => !matches!(told, Some(Sanitized::Errors { .. })),
         }
     }
 }
@@ -115,8 +126,8 @@ impl<D: Desk> Session<D> {
             }
         }
         for (number, seen) in side_by_side(looks)? {
-            if !matches!(seen, Sanitized::Clean { .. }) {
-                told[number].get_or_insert(seen);
+            if seen.outweighs(told[number].as_ref()) {
+                told[number] = Some(seen);
             }
         }
         let clean = Sanitized::Clean { tools: tools.to_vec() };

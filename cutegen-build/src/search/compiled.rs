@@ -12,7 +12,7 @@ use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::target::{Arch, Target};
 
 use super::error::SearchError;
-use super::judging::{DeviceFiles, Judging};
+use super::judging::DeviceFiles;
 use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::walled::walled;
@@ -20,7 +20,6 @@ use crate::compile::{
     Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected,
     compile, compile_in, own_cubin,
 };
-use crate::evaluate::sanitize::{NOT_RUN, Sanitized, Tool};
 use crate::evaluate::{self, Outcome};
 use crate::generate::Candidate;
 use crate::plan::Plan;
@@ -268,31 +267,6 @@ impl Compiled {
             Inspected::Cubin(info) => Some(if info.abi_version >= 8 { 580 } else { 525 }),
         }
     }
-}
-
-/// What compute-sanitizer says of each of these at small shapes; errors it finds are the candidate's.
-pub(super) fn sanitize(
-    plan: &Plan,
-    judge: &mut Judging,
-    gates: &[evaluate::Candidate],
-) -> Result<Vec<Result<String, String>>, SearchError> {
-    const TOOLS: [Tool; 4] = [Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck];
-    if let Target::Host { .. } = plan.target {
-        return Ok(vec![Ok(format!("{NOT_RUN}host code")); gates.len()]);
-    }
-    let (path, home) = (cargo::variable_os("PATH"), cargo::variable_os("CUDA_HOME"));
-    let Some(program) = evaluate::sanitize::locate(path.as_deref(), home.as_deref()) else {
-        return Ok(vec![Ok(format!("{NOT_RUN}no compute-sanitizer on this machine")); gates.len()]);
-    };
-    let told = |sanitized| match sanitized {
-        Sanitized::Clean { tools } => {
-            let names: Vec<&str> = tools.into_iter().map(Tool::name).collect();
-            Ok(format!("clean: {}", names.join(", ")))
-        }
-        Sanitized::NotRun { reason } => Ok(format!("{NOT_RUN}{reason}")),
-        Sanitized::Errors { tool, summary } => Err(format!("{}: {summary}", tool.name())),
-    };
-    Ok(judge.sanitize(gates, &program, &TOOLS)?.into_iter().map(told).collect())
 }
 
 /// Where the vendor's libraries lie, besides where the loader looks.

@@ -14,6 +14,7 @@ use cutegen_spec::digest::ArtifactDigest;
 use super::compiled::{self, Attempt, Compiled};
 use super::error::SearchError;
 use super::judging::Judging;
+use super::sanitize::{Naive, asked};
 use crate::compile::CompileSetup;
 use crate::evaluate::{Candidate, Outcome};
 use crate::event::{Event, Reporter};
@@ -66,17 +67,14 @@ impl Finals<'_> {
         let attempts =
             attempts.unwrap_or_else(|_| Err(SearchError::Judge("its compiler panicked".to_owned())))?;
         let mut waiting = VecDeque::from(self.compiled_again(teams, attempts, events));
-        let (mut winner, mut seen_of_naive) = (Vec::new(), None);
+        let mut sanitizer = Naive::new(naive.for_gate(self.folder)?);
+        let mut winner = Vec::new();
         while winner.is_empty() && !waiting.is_empty() {
             let passed = self.passed(naive, &mut waiting, events)?;
-            winner = self.first_clean(passed, (naive, &mut seen_of_naive), events)?;
+            winner = self.first_clean(passed, &mut sanitizer, events)?;
         }
-        let seen = match seen_of_naive {
-            None => self.sanitized([naive])?.pop(),
-            seen => seen,
-        };
-        let sanitizer =
-            seen.transpose().map_err(|errors| self.ours(&Outcome::Blocked(errors)))?.unwrap_or_default();
+        let sanitizer = sanitizer.itself(asked(plan, self.judge))?;
+        let sanitizer = sanitizer.map_err(|errors| self.ours(&Outcome::Blocked(errors)))?;
         winner.push((naive.clone(), Some(Judged { sanitizer, ..judged })));
         Ok(Found { variants: winner })
     }
@@ -154,13 +152,13 @@ impl Finals<'_> {
     fn first_clean(
         &mut self,
         passed: Vec<Passed>,
-        (naive, seen_of_naive): (&Compiled, &mut Option<Result<String, String>>),
+        sanitizer: &mut Naive,
         events: &mut dyn Reporter,
     ) -> Result<Vec<(Compiled, Option<Judged>)>, SearchError> {
         for mut passed in passed {
             let began = Instant::now();
             let refused = match self.lasts(&mut passed)? {
-                Ok(()) => match self.clean(&passed.team, (naive, seen_of_naive))? {
+                Ok(()) => match self.clean(&passed.team, sanitizer)? {
                     Ok(sanitizers) => return Ok(passed.members(sanitizers)),
                     Err(errors) => Outcome::Blocked(errors),
                 },
@@ -182,27 +180,16 @@ impl Finals<'_> {
         Ok(told.map(|reason| judged.not_timed.extend(reason)))
     }
 
-    /// What compute-sanitizer says of each member, or the errors that it found.
+    /// What compute-sanitizer says of each member, or why one does not get by.
     fn clean(
         &mut self,
         team: &[Compiled],
-        (naive, seen_of_naive): (&Compiled, &mut Option<Result<String, String>>),
+        sanitizer: &mut Naive,
     ) -> Result<Result<Vec<String>, String>, SearchError> {
-        // the naive kernel is looked at beside the first team
-        let beside = seen_of_naive.is_none().then_some(naive);
-        let mut seen = self.sanitized(team.iter().chain(beside))?;
-        *seen_of_naive = seen_of_naive.take().or_else(|| seen.pop());
-        Ok(seen.into_iter().collect())
-    }
-
-    /// What compute-sanitizer says of each.
-    fn sanitized<'c>(
-        &mut self,
-        list: impl IntoIterator<Item = &'c Compiled>,
-    ) -> Result<Vec<Result<String, String>>, SearchError> {
         let gates: Vec<Candidate> =
-            list.into_iter().map(|compiled| compiled.for_gate(self.folder)).collect::<Result<_, _>>()?;
-        compiled::sanitize(self.plan, self.judge, &gates)
+            team.iter().map(|member| member.for_gate(self.folder)).collect::<Result<_, _>>()?;
+        let cleared = sanitizer.beside(&gates, asked(self.plan, self.judge))?;
+        Ok(cleared.into_iter().collect())
     }
 
     fn tell(&self, team: &[Compiled], outcome: String, began: Instant, events: &mut dyn Reporter) {

@@ -9,6 +9,7 @@ mod finals;
 mod judging;
 mod launch;
 mod rounds;
+mod sanitize;
 mod verify;
 
 use std::path::PathBuf;

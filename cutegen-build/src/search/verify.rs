@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::error::SearchError;
 use super::finals::{Judged, Locked};
 use super::judging::Judging;
+use super::sanitize::{Naive, asked};
 use super::{compiled, entry};
 use crate::compile::{COMPILER, CompileJob, CompileOutcome, CompileSetup, compile};
 use crate::evaluate::LEASE;
@@ -55,7 +56,7 @@ pub type Verdict = Outcome;
 /// Judges the entry's variants as one list.
 pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
     let (folder, trusted) = (folder()?, self::folder()?);
-    let mut judge = judging(setup, plan, trusted.path())?;
+    let (mut judge, _) = judging(setup, plan, trusted.path())?;
     judge.full(&candidates(plan, entry, folder.path())?)
 }
 
@@ -67,7 +68,7 @@ pub(super) fn judge_again(
     entry: &Entry,
 ) -> Result<Result<Record, Verdict>, SearchError> {
     let (folder, trusted) = (folder()?, self::folder()?);
-    let mut judge = judging(setup, plan, trusted.path())?;
+    let (mut judge, naive) = judging(setup, plan, trusted.path())?;
     let list = candidates(plan, entry, folder.path())?;
     let mut passed = Vec::new();
     for at in 0..list.len() {
@@ -78,7 +79,7 @@ pub(super) fn judge_again(
         }
     }
     // all at once: each tool takes seconds to start
-    let seen = compiled::sanitize(plan, &mut judge, &list)?;
+    let seen = Naive::new(naive).beside(&list, asked(plan, &mut judge))?;
     let sanitizers = match seen.into_iter().collect::<Result<Vec<String>, String>>() {
         Ok(sanitizers) => sanitizers,
         Err(errors) => return Ok(Err(Outcome::Blocked(errors))),
@@ -102,11 +103,16 @@ pub(super) fn judge_again(
     Ok(Ok(record))
 }
 
-/// A judge of this plan. An entry does not vouch for itself: the naive kernel that it is held against is compiled here.
-fn judging(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<Judging, SearchError> {
+/// A judge of this plan, and the naive kernel. An entry does not vouch for itself: what it is held against is compiled here.
+fn judging(
+    setup: &CompileSetup,
+    plan: &Plan,
+    folder: &Path,
+) -> Result<(Judging, evaluate::Candidate), SearchError> {
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
-    Judging::start(setup, plan, folder, tiles(setup, plan)?, &naive)
+    let judge = Judging::start(setup, plan, folder, tiles(setup, plan)?, &naive)?;
+    Ok((judge, naive.for_gate(folder)?))
 }
 
 /// What judging again does not do stays as it was seen: timings, with their seed, who took them and whether alone, and

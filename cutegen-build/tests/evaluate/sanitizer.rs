@@ -45,4 +45,13 @@ fn a_runner_below_another_process() {
     assert!(matches!(silent, Sanitized::NotRun { .. }), "no summary is no clearance: {silent:?}");
     let crashed = ask("abort();", clean);
     assert!(matches!(crashed, Sanitized::NotRun { .. }), "{crashed:?}");
+    // racecheck finds something where memcheck, before it, does not come through
+    let sanitizer = script(
+        &folder,
+        "one-finds",
+        "case $log in *memcheck*) exit 1;; esac; echo '========= ERROR SUMMARY: 2 errors' > $log; exit 86",
+    );
+    let (honest, tools) = (bench.candidate(HONEST_SILU), [Tool::Memcheck, Tool::Racecheck]);
+    let found = judge.sanitize(&[honest], &sanitizer, &tools).expect("the machine works").remove(0);
+    assert!(matches!(found, Sanitized::Errors { tool: Tool::Racecheck, .. }), "{found:?}");
 }
