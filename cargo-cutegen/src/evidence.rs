@@ -16,6 +16,9 @@ pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, Stri
     list("shapes", &whole_shapes(evidence), "; ");
     list("inputs", &evidence.distributions, ", ");
     said.push(("compared", compared(evidence)));
+    if !evidence.not_counted.is_empty() {
+        said.push(("not counted", evidence.not_counted.join("; ")));
+    }
     said.push(("worst error", format!("{:.3} % of its bound", 100.0 * evidence.worst_share)));
     said.extend(evidence.baseline.iter().map(|baseline| ("RMS against", baseline.clone())));
     let equal = if plan.spec.deterministic { "equal in every bit" } else { "each judged by its values" };

@@ -108,6 +108,7 @@ fn every_field() -> Evidence {
         distributions: words(&["normal", "one-hot-last", "integers"]),
         elements: 7_943_012,
         not_judged: Some(12),
+        not_counted: words(&["y, cancelling: 3 of 24 shapes", "y, small: 1 of 24 shapes"]),
         reference: Some(ReferenceOn::Device),
         worst_share: 0.995_864,
         baseline: Some("cublaslt".to_owned()),

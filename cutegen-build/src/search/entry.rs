@@ -11,7 +11,7 @@ use super::compiled::Compiled;
 use super::error::SearchError;
 use super::finals::{Found, Judged, Timed};
 use crate::evaluate::sanitize::NOT_RUN;
-use crate::evaluate::{Check, Checks, Comparison, GATE};
+use crate::evaluate::{Check, Checks, Comparison, Correctness, Distribution, GATE};
 use crate::plan::{Plan, roofline};
 
 /// Level of the stored cubins' compression; they are read a thousand times and written once.
@@ -89,6 +89,7 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
         distributions: correctness.distributions.iter().map(ToString::to_string).collect(),
         elements: correctness.elements,
         not_judged: Some(correctness.not_judged),
+        not_counted: not_counted(correctness),
         reference: Some(judged.reference),
         checks: Vec::new(),
         baseline: Some(incumbent::NAIVE.to_owned()),
@@ -103,6 +104,17 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
     };
     evidence.checks = checks(plan, &evidence);
     evidence
+}
+
+/// `y, cancelling: 3 of 14 shapes`: what told nothing of an output, by output.
+fn not_counted(correctness: &Correctness) -> Vec<String> {
+    let mut shapes: BTreeMap<(&str, Distribution), usize> = BTreeMap::new();
+    for case in &correctness.not_counted {
+        *shapes.entry((&case.output, case.distribution)).or_default() += 1;
+    }
+    let all = correctness.shapes.len();
+    let told = |((output, distribution), some)| format!("{output}, {distribution}: {some} of {all} shapes");
+    shapes.into_iter().map(told).collect()
 }
 
 /// Names of the checks that this evidence comes from: of those that are on, the ones that the target has, and those of
@@ -156,4 +168,45 @@ fn shape(plan: &Plan, axes: &[i64]) -> String {
     let named: Vec<String> =
         plan.spec.axes.iter().zip(axes).map(|(axis, extent)| format!("{} = {extent}", axis.name)).collect();
     named.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::record::ReferenceOn;
+
+    use super::evidence;
+    use crate::evaluate::{Correctness, Distribution, NotCounted};
+    use crate::plan::Plan;
+    use crate::search::finals::Judged;
+
+    #[test]
+    fn what_tells_nothing_of_an_output_is_in_the_record() {
+        let text = "edition = 1\n[kernels.k]\naxes = { n = '1..=64' }\ninputs = { x = 'f32[n]' }\n\
+                    outputs = { y = 'f32[n]' }\nmath = 'y[n] = x[n]'\ntargets = ['host']\n";
+        let plans = Plan::all(&spec_file(text, &Default::default()).into_kernels().expect("a right text"));
+        let case = |n: i64, distribution| NotCounted { axes: vec![n], distribution, output: "y".to_owned() };
+        let not_counted = vec![
+            case(7, Distribution::Cancelling),
+            case(1, Distribution::Small),
+            case(1, Distribution::Cancelling),
+        ];
+        let judged = |not_counted| Judged {
+            correctness: Correctness {
+                shapes: vec![vec![1], vec![7]],
+                not_counted,
+                ..Correctness::default()
+            },
+            timings: Vec::new(),
+            not_timed: Vec::new(),
+            seed: 7,
+            reference: ReferenceOn::Host,
+            not_enforced: Vec::new(),
+            sanitizer: String::new(),
+            seconds: 1.0,
+        };
+        let told = evidence(&plans[0], &judged(not_counted)).not_counted;
+        assert_eq!(told, ["y, small: 1 of 2 shapes", "y, cancelling: 2 of 2 shapes"]);
+        assert!(evidence(&plans[0], &judged(Vec::new())).not_counted.is_empty());
+    }
 }

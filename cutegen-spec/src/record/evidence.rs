@@ -49,6 +49,9 @@ pub struct Evidence {
     /// Elements without a usable bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_judged: Option<u64>,
+    /// Outputs and distributions that tell nothing of each other, and at how many shapes: `y, cancelling: 3 of 14 shapes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_counted: Vec<String>,
     /// Where the reference was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<ReferenceOn>,

@@ -98,6 +98,7 @@ fn drawn(number: u64) -> Evidence {
         distributions: words(8, &["normal"]),
         elements: word >> 20,
         not_judged: is(9).then_some(word >> 40),
+        not_counted: words(20, &["y, small: 3 of 14 shapes", "y, cancelling: 1 of 14 shapes"]),
         reference: is(10).then_some(if is(11) { ReferenceOn::Device } else { ReferenceOn::Host }),
         worst_share: share,
         baseline: is(12).then(|| "cublaslt".to_owned()),
@@ -120,6 +121,7 @@ fn the_first_form_is_read_and_printed_in_the_present_one() {
     assert_eq!((timing.burst().micros, timing.sustained, timing.clocks.clone()), (1.874, None, None));
     let printed = print(&evidence);
     assert!(printed.contains("[seeds]\njudging = 16947743616812226514\n"), "{printed}");
+    assert!(evidence.not_counted.is_empty() && !printed.contains("not-counted"), "{printed}");
     assert_eq!(read(&printed), Ok(evidence));
 }
 
