@@ -1,7 +1,7 @@
 //! [`OutFile`]: a file that appears when it is whole. It is opened before minutes are spent on what goes into it, and
 //! where those end without success nothing is left.
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,10 @@ pub(crate) struct OutFile {
 impl OutFile {
     /// Opens a hidden file beside `path`, which `flag` named.
     pub(crate) fn open(path: &Path, flag: &'static str) -> Result<Self, Failure> {
-        if path.is_dir() {
-            return Err(unwritable(path, flag, "it is a folder"));
+        match path.metadata() {
+            Ok(there) if there.is_dir() => return Err(unwritable(path, flag, "it is a folder")),
+            Ok(there) if !there.is_file() => return Err(unwritable(path, flag, "it is no regular file")),
+            Ok(_) | Err(_) => {}
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = Builder::new();
@@ -31,7 +33,17 @@ impl OutFile {
         Ok(Self { partial, path: path.to_owned(), flag })
     }
 
-    /// Where to write until it is whole.
+    /// Says now whether `path` can be written, for what is written later.
+    pub(crate) fn check(path: &Path, flag: &'static str) -> Result<(), Failure> {
+        Self::open(path, flag).map(drop)
+    }
+
+    /// What to write to until it is whole.
+    pub(crate) fn file(&self) -> &File {
+        self.partial.as_file()
+    }
+
+    /// Where that is.
     pub(crate) fn partial(&self) -> &Path {
         self.partial.path()
     }
@@ -46,6 +58,7 @@ impl OutFile {
     /// Gives it its name.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         let Self { partial, path, flag } = self;
+        partial.as_file().sync_all().map_err(|error| unwritable(&path, flag, error))?;
         partial.persist(&path).map(|_| ()).map_err(|error| unwritable(&path, flag, error.error))
     }
 
@@ -61,6 +74,8 @@ fn unwritable(path: &Path, flag: &str, error: impl std::fmt::Display) -> Failure
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::OutFile;
 
     #[test]
@@ -75,6 +90,13 @@ mod tests {
         assert_eq!((std::fs::read(&path).expect("there"), names()), (b"two".to_vec(), 1));
         let told = OutFile::open(folder.path(), "--out").err().map(|e| e.to_string()).unwrap_or_default();
         assert!(told.contains("it is a folder") && told.ends_with("name another file: --out FILE"), "{told}");
-        assert!(OutFile::open(&path.join("below"), "--out").is_err());
+        assert!(OutFile::check(&path.join("below"), "--out").is_err());
+        let told = OutFile::check(Path::new("/dev/null"), "--out").err().map(|e| e.to_string());
+        assert!(
+            told.is_some_and(|told| told.contains("it is no regular file")),
+            "a device would be replaced"
+        );
+        OutFile::check(&path, "--out").expect("can be written");
+        assert_eq!((std::fs::read(&path).expect("there"), names()), (b"two".to_vec(), 1), "and was not");
     }
 }

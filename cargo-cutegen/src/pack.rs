@@ -20,10 +20,11 @@ use tar::{Archive, Builder};
 
 use crate::args::{Command, Pack};
 use crate::failure::Failure;
+use crate::outfile::OutFile;
 use crate::output::Output;
 use crate::project;
 
-type Tar = Builder<GzEncoder<File>>;
+type Tar<'a> = Builder<GzEncoder<&'a File>>;
 
 /// The bundle's folder inside the archive.
 const FOLDER: &str = "cutegen-pack";
@@ -32,14 +33,16 @@ const FOLDER: &str = "cutegen-pack";
 pub(crate) fn run(command: &Command, verb: &Pack, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let toolchain = locate(&Places::from_env().map_err(Failure::machine)?).map_err(Failure::machine)?;
-    let io = |error: io::Error| Failure::Machine(format!("cannot write {}: {error}", verb.out.display()));
-    let mut tar = open(&verb.out).map_err(io)?;
+    let file = OutFile::open(&verb.out, "--out")?;
+    let io = |error: io::Error| file.failure(error);
+    let mut tar = open(&file);
     let program = std::env::current_exe().map_err(io)?;
     tar.append_path_with_name(program, format!("{FOLDER}/cargo-cutegen")).map_err(io)?;
     let files = append_toolchain(&mut tar, &toolchain, verb.with_nvrtc)?;
     append_project(&mut tar, &project).map_err(io)?;
     close(tar).map_err(io)?;
-    let bytes = std::fs::metadata(&verb.out).map_err(io)?.len();
+    let bytes = file.file().metadata().map_err(io)?.len();
+    file.keep()?;
     out.result(
         &format!("{}: {:.1} MB, {files} headers, {} kernels", verb.out.display(), bytes as f64 / 1e6, project.specs.len()),
         &serde_json::json!({ "bundle": verb.out, "bytes": bytes, "headers": files, "kernels": project.specs.len() }),
@@ -48,7 +51,7 @@ pub(crate) fn run(command: &Command, verb: &Pack, out: &Output) -> Result<(), Fa
 }
 
 /// A package as it lies; a library as `specs/` and `cache/`.
-fn append_project(tar: &mut Tar, project: &Project) -> io::Result<()> {
+fn append_project(tar: &mut Tar<'_>, project: &Project) -> io::Result<()> {
     let folder = Path::new(FOLDER).join("project");
     let (specs, lock, store) = match &project.package {
         Some(_) => (folder.clone(), folder.join(lock::FILE), folder.join(&project.settings.store)),
@@ -70,7 +73,7 @@ fn append_project(tar: &mut Tar, project: &Project) -> io::Result<()> {
 
 /// Headers and their stamp, with NVRTC if asked for; how many headers.
 fn append_toolchain(
-    tar: &mut Tar,
+    tar: &mut Tar<'_>,
     toolchain: &cutegen_build::toolchain::Toolchain,
     with_nvrtc: bool,
 ) -> Result<usize, Failure> {
@@ -96,24 +99,26 @@ fn append_toolchain(
     Ok(headers.len())
 }
 
-fn open(path: &Path) -> io::Result<Tar> {
-    Ok(Builder::new(GzEncoder::new(File::create(path)?, Compression::default())))
+fn open(file: &OutFile) -> Tar<'_> {
+    Builder::new(GzEncoder::new(file.file(), Compression::default()))
 }
 
-fn close(tar: Tar) -> io::Result<()> {
-    tar.into_inner()?.finish()?.sync_all()
+fn close(tar: Tar<'_>) -> io::Result<()> {
+    tar.into_inner()?.finish().map(drop)
 }
 
-/// Writes the entries of `keys` as one file.
-pub(crate) fn write_results(store: &Store, keys: &[CacheKey], file: &Path) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::Machine(format!("cannot write {}: {error}", file.display()));
-    let mut tar = open(file).map_err(failed)?;
+/// Writes the entries of `keys` as one file, which `--results` named, in place of what is there.
+pub(crate) fn write_results(store: &Store, keys: &[CacheKey], path: &Path) -> Result<(), Failure> {
+    let file = OutFile::open(path, "--results")?;
+    let failed = |error: io::Error| file.failure(error);
+    let mut tar = open(&file);
     for key in keys {
         let folder = store.entry_dir(key);
         let name = folder.strip_prefix(store.root()).unwrap_or(&folder).to_path_buf();
         tar.append_dir_all(name, &folder).map_err(failed)?;
     }
-    close(tar).map_err(failed)
+    close(tar).map_err(failed)?;
+    file.keep()
 }
 
 /// Unpacks a results file to a temporary store. The archive may name nothing outside it.
@@ -123,4 +128,31 @@ pub(crate) fn read_results(file: &Path) -> Result<tempfile::TempDir, Failure> {
     let folder = tempfile::tempdir().map_err(failed)?;
     Archive::new(GzDecoder::new(File::open(file).map_err(failed)?)).unpack(folder.path()).map_err(failed)?;
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_build::store::Store;
+    use cutegen_spec::digest::CacheKey;
+
+    use super::{read_results, write_results};
+
+    #[test]
+    fn results_that_cannot_be_written_whole_leave_the_old_ones() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (store, path) = (Store::new(folder.path().join("store")), folder.path().join("results.tar.gz"));
+        let [one, other] = ["1", "2"].map(|digit| CacheKey::parse(&digit.repeat(64)).expect("a key"));
+        std::fs::create_dir_all(store.entry_dir(&one)).expect("made");
+        std::fs::write(store.entry_dir(&one).join("record.toml"), "x").expect("written");
+        write_results(&store, &[one], &path).expect("written");
+        let before = std::fs::read(&path).expect("there");
+
+        let told = write_results(&store, &[one, other], &path).expect_err("no entry").to_string();
+        assert!(told.ends_with("name another file: --results FILE"), "{told}");
+        assert_eq!(std::fs::read(&path).expect("there"), before);
+        let names = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(names, 2, "nothing half written is left");
+        let unpacked = read_results(&path).expect("whole");
+        assert!(Store::new(unpacked.path()).entry_dir(&one).join("record.toml").is_file());
+    }
 }
