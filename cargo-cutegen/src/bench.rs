@@ -13,11 +13,11 @@ use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::search::{self, Searcher};
 use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Entry, Store, lock_file};
-use cutegen_spec::record::{GATE, incumbent};
+use cutegen_spec::record::incumbent;
 
 use crate::args::{Bench, Command};
 use crate::bindings::by_name;
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::outfile::OutFile;
 use crate::output::Output;
 use crate::project;
@@ -26,39 +26,65 @@ use results::{Kernel, Results, Roof, Times};
 /// Incumbents in a worker of their own.
 const TORCH: [&str; 2] = [incumbent::TORCH_EAGER, incumbent::TORCH_COMPILE];
 
-/// Times every selected kernel that this machine can run; fails when one of them cannot be timed.
+/// Times every selected kernel that this machine can run; fails when one of them cannot be timed, once all others are.
 pub(crate) fn run(command: &Command, verb: &Bench, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
     let axes = by_name(&verb.axes).map_err(|text| Failure::Usage(format!("--axes: {text}")))?;
-    let file = verb.results.as_deref().map(|path| OutFile::open(path, "--results")).transpose()?;
+    verb.results.as_deref().map(|path| OutFile::check(path, "--results")).transpose()?;
     let searcher = Searcher::new().map_err(Failure::machine)?;
-    let mut kernels = Vec::new();
-    for (plan, entry) in chosen(&project, plans, verb, &searcher, out)? {
-        let what = search::Bench {
-            workloads: workloads(&plan, &axes, &verb.select.kernels)?,
-            peers: verb.peers || verb.against.iter().any(|name| TORCH.contains(&name.as_str())),
-            only: verb.against.iter().cloned().collect(),
-            sustained: verb.sustained,
-        };
-        let benched = searcher.bench(&plan, &entry, &what, &mut out.reporter()).map_err(Failure::machine)?;
-        kernels.push(kernel(&plan, benched));
+    let (mut failed, mut results, mut written) = (Failures::default(), Results::new(), Ok(()));
+    let mut keep = |results: &Results| {
+        if let Some(path) = &verb.results {
+            written = results.write(path);
+        }
+    };
+    for (plan, entry) in chosen(&project, plans, verb, &searcher, (&mut failed, out))? {
+        match one(&searcher, &plan, &entry, &axes, verb, out) {
+            Ok(kernel) => {
+                results.kernels.push(kernel);
+                keep(&results);
+            }
+            Err(failure) => {
+                out.note(&failure.to_string());
+                failed.add(failure);
+            }
+        }
     }
-    out.table(&table::title(&kernels), &table::lines(&kernels), &kernels);
-    table::remarks(&kernels).iter().for_each(|text| out.remark(text));
-    let failed: Vec<String> = kernels.iter().flat_map(Kernel::failures).collect();
-    if let (Some(path), Some(file)) = (&verb.results, file) {
-        let results = Results {
-            version: results::VERSION,
-            cutegen: env!("CARGO_PKG_VERSION").to_owned(),
-            gate: GATE,
-            kernels,
-        };
-        let text = serde_json::to_string(&results).map_err(|error| file.failure(error))?;
-        file.write(text.as_bytes())?;
-        out.note(&format!("results: {}", path.display()));
+    if results.kernels.is_empty() && failed.is_empty() {
+        keep(&results);
     }
-    if failed.is_empty() { Ok(()) } else { Err(Failure::Disagreement(failed.join("\n"))) }
+    let kernels = &results.kernels;
+    out.table(&table::title(kernels), &table::lines(kernels), kernels);
+    table::remarks(kernels).iter().for_each(|text| out.remark(text));
+    match (written, &verb.results) {
+        (Err(failure), _) => failed.add(failure),
+        (Ok(()), Some(path)) if failed.is_empty() || !kernels.is_empty() => {
+            out.note(&format!("results: {}", path.display()));
+        }
+        (Ok(()), _) => {}
+    }
+    kernels.iter().flat_map(Kernel::failures).for_each(|failure| failed.add(failure));
+    failed.end("")
+}
+
+/// Times one kernel.
+fn one(
+    searcher: &Searcher,
+    plan: &Plan,
+    entry: &Entry,
+    axes: &BTreeMap<String, i64>,
+    verb: &Bench,
+    out: &Output,
+) -> Result<Kernel, Failure> {
+    let what = search::Bench {
+        workloads: workloads(plan, axes, &verb.select.kernels)?,
+        peers: verb.peers || verb.against.iter().any(|name| TORCH.contains(&name.as_str())),
+        only: verb.against.iter().cloned().collect(),
+        sustained: verb.sustained,
+    };
+    let benched = searcher.bench(plan, entry, &what, &mut out.reporter());
+    Ok(kernel(plan, benched.map_err(|error| Failure::machine_at(&plan.title(), error))?))
 }
 
 /// Of the selected kernels those that this machine can run, with what is locked of them; without names only tuned ones.
@@ -67,7 +93,7 @@ fn chosen(
     plans: Vec<Plan>,
     verb: &Bench,
     searcher: &Searcher,
-    out: &Output,
+    (failed, out): (&mut Failures, &Output),
 ) -> Result<Vec<(Plan, Entry)>, Failure> {
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);
@@ -77,14 +103,13 @@ fn chosen(
             refused.push(format!("{}: skipped: {reason}", plan.title()));
             continue;
         }
-        let entry = replay(&request(&plan, project, &lock, &store)).map_err(Failure::project)?;
-        if verb.select.kernels.is_empty() && !entry.record.is_tuned() {
-            untuned += 1;
-            continue;
+        match replay(&request(&plan, project, &lock, &store)) {
+            Err(error) => failed.add(Failure::project(error)),
+            Ok(entry) if verb.select.kernels.is_empty() && !entry.record.is_tuned() => untuned += 1,
+            Ok(entry) => chosen.push((plan, entry)),
         }
-        chosen.push((plan, entry));
     }
-    if chosen.is_empty() && !refused.is_empty() {
+    if chosen.is_empty() && !refused.is_empty() && failed.is_empty() {
         return Err(Failure::Machine(refused.join("\n")));
     }
     refused.iter().for_each(|text| out.note(text));

@@ -12,7 +12,7 @@ use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::replay::{Cause, replay};
 use cutegen_build::store::trust::{Doubt, doubts};
-use cutegen_build::store::{Entry, Lookup, Store, lock_file};
+use cutegen_build::store::{CorruptEntry, Entry, Lookup, Store, lock_file};
 use cutegen_spec::lock::Lock;
 use cutegen_spec::record::{GATE, Record};
 use cutegen_spec::workload::Workload;
@@ -81,8 +81,13 @@ fn unlinkable(plan: &Plan, entry: &Entry) -> Option<String> {
 /// What is wrong with an entry's sources, which no build reads, but people do who want to know what they link.
 fn sources(store: &Store, plan: &Plan) -> Option<String> {
     let Lookup::Corrupt(corrupt) = store.get_full(&plan.key) else { return None };
+    Some(untrusted(plan, &corrupt))
+}
+
+/// Says so of a locked entry whose artifacts alone are as they should be.
+pub(crate) fn untrusted(plan: &Plan, corrupt: &CorruptEntry) -> String {
     let (title, path) = (plan.title(), corrupt.path.display());
-    Some(format!("{title}: its sources cannot be trusted\n  {corrupt}\nrun: git checkout -- {path}"))
+    format!("{title}: its sources cannot be trusted\n  {corrupt}\nrun: git checkout -- {path}")
 }
 
 /// What may be said against the evidence, by this program's gate and today's workloads.

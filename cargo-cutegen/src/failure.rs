@@ -1,4 +1,5 @@
-//! [`Failure`]: why a verb ends without success, and with which exit code.
+//! [`Failure`]: why a verb ends without success, and with which exit code; [`Failures`] of one that goes on with its
+//! other kernels.
 
 use std::fmt;
 
@@ -12,6 +13,10 @@ pub(crate) enum Failure {
     /// The machine lacks something.
     Machine(String),
 }
+
+/// What failed of a verb's kernels, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Failures(Vec<Failure>);
 
 impl Failure {
     /// The exit code.
@@ -32,6 +37,36 @@ impl Failure {
     pub(crate) fn machine(error: impl fmt::Display) -> Self {
         Failure::Machine(error.to_string())
     }
+
+    /// From an error of the machine while it was at the kernel of this title.
+    pub(crate) fn machine_at(title: &str, error: impl fmt::Display) -> Self {
+        Failure::Machine(format!("{title}: {error}"))
+    }
+}
+
+impl Failures {
+    /// Keeps one.
+    pub(crate) fn add(&mut self, failure: Failure) {
+        self.0.push(failure);
+    }
+
+    /// Whether nothing failed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them below `head`, as the worst: what is wrong is worse than what was asked wrongly, and the machine is to
+    /// blame only where it is for everything.
+    pub(crate) fn end(self, head: &str) -> Result<(), Failure> {
+        let Some(code) = self.0.iter().map(Failure::code).min() else { return Ok(()) };
+        let texts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        let text = format!("{head}{}", texts.join("\n"));
+        Err(match code {
+            1 => Failure::Disagreement(text),
+            2 => Failure::Usage(text),
+            _ => Failure::Machine(text),
+        })
+    }
 }
 
 impl fmt::Display for Failure {
@@ -39,5 +74,24 @@ impl fmt::Display for Failure {
         match self {
             Failure::Disagreement(text) | Failure::Usage(text) | Failure::Machine(text) => f.write_str(text),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, Failures};
+
+    #[test]
+    fn the_worst_says_the_exit_code_and_all_are_told() {
+        let wrong = || Failure::Disagreement("y[0] is 1, not 2".to_owned());
+        let usage = || Failure::Usage("no such axis".to_owned());
+        let here = || Failure::machine_at("norm on sm_90a", "no driver");
+        let ended = |all: Vec<Failure>| Failures(all).end("not done:\n").map_err(|failure| failure.code());
+        assert_eq!(ended(Vec::new()), Ok(()));
+        assert_eq!(ended(vec![here(), here()]), Err(3));
+        assert_eq!(ended(vec![here(), usage()]), Err(2));
+        assert_eq!(ended(vec![here(), wrong(), usage()]), Err(1));
+        let told = Failures(vec![here(), wrong()]).end("not done:\n").map_err(|failure| failure.to_string());
+        assert_eq!(told, Err("not done:\nnorm on sm_90a: no driver\ny[0] is 1, not 2".to_owned()));
     }
 }

@@ -1,21 +1,36 @@
 //! `tune`: the search, in the foreground. Winners go to the user store; `accept` brings them into the package.
 
+use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
 use cutegen_build::store::Store;
+use cutegen_spec::digest::CacheKey;
 
 use crate::args::{Command, Tune};
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
+use crate::outfile::OutFile;
 use crate::output::Output;
 use crate::{pack, project};
 
-/// Searches every selected kernel whose target this machine can judge.
+/// What became of the kernels so far.
+#[derive(Default)]
+struct Session {
+    /// Of those in the user store.
+    keys: Vec<CacheKey>,
+    /// Titles of those that this machine cannot judge.
+    refused: Vec<String>,
+    failed: Failures,
+}
+
+/// Searches every selected kernel whose target this machine can judge. What fails of one is told, and the next one's turn
+/// comes.
 pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
+    // before minutes are spent: whoever cannot write learns it now
+    verb.results.as_deref().map(|file| OutFile::check(file, "--results")).transpose()?;
     let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
     let store = Store::new(&project.store);
-    let mut events = out.reporter();
-    let (mut keys, mut refused) = (Vec::new(), Vec::new());
+    let (mut session, mut written) = (Session::default(), Ok(()));
     for plan in &plans {
         let named = verb.select.target.is_some() || !verb.select.kernels.is_empty();
         match searcher.can_judge(&plan.target) {
@@ -23,27 +38,51 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
             Err(reason) if named && plans.len() == 1 => return Err(Failure::Machine(reason)),
             Err(reason) => {
                 out.note(&format!("{}: skipped: {reason}", plan.title()));
-                refused.push(plan.title());
+                session.refused.push(plan.title());
                 continue;
             }
         }
-        let locked = store.get_full(&plan.key).hit();
-        let entry = match verb.again {
-            true => searcher.search(plan, locked.as_ref(), &mut events),
-            false => searcher.find(plan, &mut events),
-        };
-        let entry = entry.map_err(Failure::machine)?;
-        let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();
-        out.note(&format!("{}: in the user store: {}", plan.title(), names.join(", ")));
-        keys.push(plan.key);
+        match one(&searcher, plan, verb.again.then_some(&store), out) {
+            Ok(()) => session.keys.push(plan.key),
+            Err(failure) => {
+                out.note(&failure.to_string());
+                session.failed.add(failure);
+                continue;
+            }
+        }
+        if let Some(file) = &verb.results {
+            written = pack::write_results(searcher.store(), &session.keys, file);
+        }
     }
-    if let Some(file) = &verb.results {
-        pack::write_results(searcher.store(), &keys, file)?;
-        out.note(&format!("results: {}", file.display()));
+    match (written, &verb.results) {
+        (Err(failure), _) => session.failed.add(failure),
+        (Ok(()), Some(file)) if !session.keys.is_empty() => out.note(&format!("results: {}", file.display())),
+        (Ok(()), _) => {}
     }
-    if keys.is_empty() && !refused.is_empty() {
-        return Err(Failure::Machine(format!("nothing was tuned: {}", refused.join(", "))));
-    }
-    out.note("next: cargo cutegen accept");
+    session.end(out)
+}
+
+/// Searches; again although there is an answer where what is locked is in `against`.
+fn one(searcher: &Searcher, plan: &Plan, against: Option<&Store>, out: &Output) -> Result<(), Failure> {
+    let mut events = out.reporter();
+    let entry = match against {
+        Some(store) => searcher.search(plan, store.get_full(&plan.key).hit().as_ref(), &mut events),
+        None => searcher.find(plan, &mut events),
+    };
+    let entry = entry.map_err(|error| Failure::machine_at(&plan.title(), error))?;
+    let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();
+    out.note(&format!("{}: in the user store: {}", plan.title(), names.join(", ")));
     Ok(())
+}
+
+impl Session {
+    fn end(self, out: &Output) -> Result<(), Failure> {
+        if !self.keys.is_empty() {
+            out.note("next: cargo cutegen accept");
+        }
+        if self.keys.is_empty() && self.failed.is_empty() {
+            return Err(Failure::Machine(format!("nothing was tuned: {}", self.refused.join(", "))));
+        }
+        self.failed.end("not tuned:\n")
+    }
 }

@@ -14,7 +14,9 @@ use cutegen_spec::record::GATE;
 use serde::Serialize;
 
 use crate::args::{Command, Verify};
-use crate::failure::Failure;
+use crate::check::untrusted;
+use crate::failure::{Failure, Failures};
+use crate::outfile::OutFile;
 use crate::output::Output;
 use crate::{pack, project};
 
@@ -37,50 +39,75 @@ struct Line {
     verdict: String,
 }
 
-/// What keeps the command from success, in order.
-#[derive(Default)]
-struct Failed {
-    lines: Vec<String>,
-    /// Whether any is more than the lack of a machine that could judge.
-    is_wrong: bool,
-}
-
-/// Verifies every selected kernel; fails when one of them is not shown to be right.
+/// Verifies every selected kernel; fails when one of them is not shown to be right, once all others were looked at.
 pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
+    verb.results.as_deref().map(|file| OutFile::check(file, "--results")).transpose()?;
     let searcher = Searcher::new().map_err(Failure::machine)?;
     let store = Store::new(&project.store);
-    let (mut failed, mut recorded) = (Failed::default(), Vec::new());
+    let (mut failed, mut recorded, mut written) = (Failures::default(), Vec::new(), Ok(()));
     for plan in plans {
-        let mut entry = whole_entry(&project, &lock, &store, &plan)?;
-        let verdicts = if verb.rebuild {
-            rebuild(&searcher, &plan, &entry)?
-        } else if verb.record {
-            vec![judge_again(&searcher, &plan, &store, &mut entry, &mut recorded)?]
-        } else {
-            vec![rejudge(&searcher, &plan, &entry)?]
+        let before = recorded.len();
+        let entry = whole_entry(&project, &lock, &store, &plan);
+        let seen = entry.and_then(|mut entry| {
+            let verdicts = verdicts(&searcher, verb, &plan, (&store, &mut entry), &mut recorded)?;
+            Ok((verdicts, trust(&plan, &project, &entry.record).err()))
+        });
+        let below = match seen {
+            Ok((verdicts, below)) => {
+                verdicts.into_iter().for_each(|verdict| verdict.tell(&plan, (&mut failed, out)));
+                below
+            }
+            Err(failure) => {
+                let line = Line { kernel: plan.title(), ok: false, verdict: failure.to_string() };
+                out.result(&line.verdict, &line);
+                failed.add(failure);
+                None
+            }
         };
-        for verdict in verdicts {
-            let line =
-                Line { kernel: plan.title(), ok: verdict.is_right(), verdict: verdict.text().to_owned() };
-            let text = format!("{}: {}", line.kernel, line.verdict);
-            out.result(&text, &line);
-            failed.note(&verdict, text);
-        }
-        if let Err(below) = trust(&plan, &project, &entry.record) {
-            failed.wrong(below.to_string());
+        below.into_iter().for_each(|below| failed.add(Failure::project(below)));
+        if let Some(file) = verb.results.as_ref().filter(|_| recorded.len() > before) {
+            written = pack::write_results(&store, &recorded, file);
         }
     }
-    if let Some(file) = verb.results.as_ref().filter(|_| !recorded.is_empty()) {
-        pack::write_results(&store, &recorded, file)?;
-        out.note(&format!("results: {}", file.display()));
+    match (written, &verb.results) {
+        (Err(failure), _) => failed.add(failure),
+        (Ok(()), Some(file)) if !recorded.is_empty() => out.note(&format!("results: {}", file.display())),
+        (Ok(()), _) => {}
     }
-    failed.end()
+    failed.end("not verified:\n")
+}
+
+/// What is known of a kernel's variants now, in the way that was asked for.
+fn verdicts(
+    searcher: &Searcher,
+    verb: &Verify,
+    plan: &Plan,
+    (store, entry): (&Store, &mut Entry),
+    recorded: &mut Vec<CacheKey>,
+) -> Result<Vec<Verdict>, Failure> {
+    match (verb.rebuild, verb.record) {
+        (true, _) => rebuild(searcher, plan, entry),
+        (false, true) => Ok(vec![judge_again(searcher, plan, store, entry, recorded)?]),
+        (false, false) => Ok(vec![rejudge(searcher, plan, entry)?]),
+    }
 }
 
 impl Verdict {
+    /// Prints it, and keeps what it says against the kernel.
+    fn tell(self, plan: &Plan, (failed, out): (&mut Failures, &Output)) {
+        let line = Line { kernel: plan.title(), ok: self.is_right(), verdict: self.text().to_owned() };
+        let text = format!("{}: {}", line.kernel, line.verdict);
+        out.result(&text, &line);
+        match self {
+            Verdict::Right(_) => {}
+            Verdict::Wrong(_) => failed.add(Failure::Disagreement(text)),
+            Verdict::NotJudged(_) => failed.add(Failure::Machine(text)),
+        }
+    }
+
     fn is_right(&self) -> bool {
         matches!(self, Verdict::Right(_))
     }
@@ -92,43 +119,24 @@ impl Verdict {
     }
 }
 
-impl Failed {
-    fn note(&mut self, verdict: &Verdict, text: String) {
-        match verdict {
-            Verdict::Right(_) => {}
-            Verdict::Wrong(_) => self.wrong(text),
-            Verdict::NotJudged(_) => self.lines.push(text),
-        }
-    }
-
-    fn wrong(&mut self, text: String) {
-        self.is_wrong = true;
-        self.lines.push(text);
-    }
-
-    /// The machine is to blame only where it is for everything.
-    fn end(self) -> Result<(), Failure> {
-        if self.lines.is_empty() {
-            return Ok(());
-        }
-        let text = format!("not verified:\n{}", self.lines.join("\n"));
-        Err(if self.is_wrong { Failure::Disagreement(text) } else { Failure::Machine(text) })
-    }
-}
-
 /// The pinned entry with its sources.
 fn whole_entry(project: &Project, lock: &Lock, store: &Store, plan: &Plan) -> Result<Entry, Failure> {
     let request = request(plan, project, lock, store);
     replay(&request).map_err(Failure::project)?;
     match store.get_full(&plan.key) {
         Lookup::Hit(entry) => Ok(entry),
-        Lookup::Miss => Err(Failure::Disagreement(format!("the entry of {} is gone", plan.title()))),
-        Lookup::Corrupt(corrupt) => Err(Failure::project(corrupt)),
+        Lookup::Miss => {
+            let (title, name) = (plan.title(), &plan.spec.name);
+            Err(Failure::Disagreement(format!(
+                "the entry of {title} is gone\nrun: cargo cutegen check {name}"
+            )))
+        }
+        Lookup::Corrupt(corrupt) => Err(Failure::Disagreement(untrusted(plan, &corrupt))),
     }
 }
 
 fn rebuild(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Vec<Verdict>, Failure> {
-    let rebuilt = searcher.rebuild(plan, entry).map_err(Failure::machine)?;
+    let rebuilt = searcher.rebuild(plan, entry).map_err(|error| Failure::machine_at(&plan.title(), error))?;
     let verdict = |rebuilt: Rebuilt| match rebuilt {
         Rebuilt::Same { variant } => Verdict::Right(format!("{variant}: rebuilt to the locked bytes")),
         Rebuilt::Differs { variant, detail } => Verdict::Wrong(format!("{variant}: differs: {detail}")),
@@ -143,7 +151,7 @@ fn rejudge(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Verdict, F
     if let Err(reason) = searcher.can_judge(&plan.target) {
         return Ok(Verdict::NotJudged(format!("not judged: {reason}")));
     }
-    Ok(match searcher.rejudge(plan, entry).map_err(Failure::machine)? {
+    Ok(match searcher.rejudge(plan, entry).map_err(|error| Failure::machine_at(&plan.title(), error))? {
         passed @ Outcome::Passed { .. } => Verdict::Right(passed.to_string()),
         refused => Verdict::Wrong(refused.to_string()),
     })
@@ -160,43 +168,15 @@ fn judge_again(
     if let Err(reason) = searcher.can_judge(&plan.target) {
         return Ok(Verdict::NotJudged(format!("not judged: {reason}")));
     }
-    match searcher.judge_again(plan, entry).map_err(Failure::machine)? {
+    let at = |error: &dyn std::fmt::Display| Failure::machine_at(&plan.title(), error);
+    match searcher.judge_again(plan, entry).map_err(|error| at(&error))? {
         Err(verdict) => Ok(Verdict::Wrong(format!("{verdict}; its record stays as it was"))),
         Ok(record) => {
-            store.restate(entry, &record).map_err(Failure::machine)?;
+            store.restate(entry, &record).map_err(|error| at(&error))?;
             let variants = record.variants.len();
             entry.record = record;
             recorded.push(plan.key);
             Ok(Verdict::Right(format!("judged by gate {GATE} and recorded: {variants} variants passed")))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Failed, Verdict};
-
-    /// The exit code after these verdicts.
-    fn code(verdicts: &[Verdict]) -> u8 {
-        let mut failed = Failed::default();
-        verdicts.iter().for_each(|verdict| failed.note(verdict, verdict.text().to_owned()));
-        failed.end().map_or_else(|failure| failure.code(), |()| 0)
-    }
-
-    #[test]
-    fn the_machine_is_to_blame_only_where_it_is_for_everything() {
-        let (right, wrong) =
-            (|| Verdict::Right("passed".into()), || Verdict::Wrong("y[0] is 1, not 2".into()));
-        let here = || Verdict::NotJudged("not judged: no driver".into());
-        assert_eq!(code(&[]), 0);
-        assert_eq!(code(&[right(), right()]), 0);
-        assert_eq!(code(&[right(), here()]), 3);
-        assert_eq!(code(&[here(), here()]), 3);
-        assert_eq!(code(&[here(), wrong()]), 1);
-        assert_eq!(code(&[wrong(), here(), right()]), 1);
-        let mut below = Failed::default();
-        below.note(&here(), "not judged".to_owned());
-        below.wrong("its evidence is below min-gate = 4".to_owned());
-        assert_eq!(below.end().map_err(|failure| failure.code()), Err(1));
     }
 }

@@ -12,6 +12,7 @@ mod report;
 mod results;
 mod retune;
 mod run;
+mod session;
 mod store;
 mod tidy;
 mod user_crate;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use cutegen_spec::record::Timing;
+use cutegen_spec::record::{GATE, Timing};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::outfile::OutFile;
 
 /// Version of the file.
 pub(crate) const VERSION: u32 = 1;
@@ -73,12 +74,28 @@ pub(crate) struct Roof {
     pub(crate) device: String,
 }
 
+impl Results {
+    /// Of no kernel yet.
+    pub(crate) fn new() -> Self {
+        let cutegen = env!("CARGO_PKG_VERSION").to_owned();
+        Self { version: VERSION, cutegen, gate: GATE, kernels: Vec::new() }
+    }
+
+    /// Writes the file, in place of what is there.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        let file = OutFile::open(path, "--results")?;
+        let text = serde_json::to_string(self).map_err(|error| file.failure(error))?;
+        file.write(text.as_bytes())
+    }
+}
+
 impl Kernel {
     /// What failed, with the kernel's name and what to do.
-    pub(crate) fn failures(&self) -> Vec<String> {
+    pub(crate) fn failures(&self) -> Vec<Failure> {
         let (kernel, target) = (&self.kernel, &self.target);
         let told = |why: &String| {
-            format!("{kernel} on {target} {why}\nrun: cargo cutegen verify {kernel} --target {target}")
+            let run = format!("run: cargo cutegen verify {kernel} --target {target}");
+            Failure::Disagreement(format!("{kernel} on {target} {why}\n{run}"))
         };
         self.failed.iter().map(told).collect()
     }

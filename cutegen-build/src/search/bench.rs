@@ -124,7 +124,9 @@ impl Stand<'_> {
         };
         let addresses = vec![ALIGNED; self.plan.spec.tensors.len()];
         let chosen = self.entry.record.choose(&axes, &addresses).unwrap_or(self.all.len() - 1);
-        for (name, against) in self.incumbents(chosen, &axes) {
+        let incumbents = self.incumbents(chosen, &axes);
+        self.note_absent(&incumbents);
+        for (name, against) in incumbents {
             let text = format!("{}: timing {at} against {name}", self.plan.title());
             events.report(&Event::Note { text });
             match self.one(chosen, (name, &against), (workload, &axes))? {
@@ -134,10 +136,7 @@ impl Stand<'_> {
                     return Ok(());
                 }
                 Err(Unmeasured::Incumbent(reason)) => {
-                    let told = format!("{name}: {reason}");
-                    if !self.benched.not_timed.contains(&told) {
-                        self.benched.not_timed.push(told);
-                    }
+                    self.note_not_timed(format!("{name}: {reason}"));
                 }
             }
         }
@@ -152,6 +151,21 @@ impl Stand<'_> {
         all.extend(finals::libraries(self.plan, axes, self.what.peers));
         all.retain(|(name, _)| self.what.wants(name));
         all
+    }
+
+    /// Says of those that were asked for by name why they are not among these.
+    fn note_absent(&mut self, incumbents: &[(&'static str, Incumbent)]) {
+        let is_there =
+            |name: &str| name == incumbent::NAIVE || incumbents.iter().any(|(other, _)| *other == name);
+        for name in self.what.only.iter().filter(|name| !is_there(name)) {
+            self.note_not_timed(format!("{name}: {}", why_absent(self.plan, name)));
+        }
+    }
+
+    fn note_not_timed(&mut self, told: String) {
+        if !self.benched.not_timed.contains(&told) {
+            self.benched.not_timed.push(told);
+        }
     }
 
     fn one(
@@ -181,5 +195,14 @@ impl Stand<'_> {
         }
         let variant = self.entry.record.variants[chosen].name.clone();
         Ok(Ok(Times { variant, timing: entry::timing(workload.clone(), &timed), pairs, sustained_pairs }))
+    }
+}
+
+/// Why a kernel has no such incumbent.
+fn why_absent(plan: &Plan, name: &str) -> &'static str {
+    match name {
+        _ if plan.target.is_host() => "it is timed on devices only",
+        incumbent::CUBLASLT => "the kernel is not one plain matrix product",
+        _ => "the spec names no expression for it: peers = { torch = \"...\" }",
     }
 }

@@ -1,0 +1,139 @@
+//! What one kernel's error leaves of a `tune`, `bench` or `verify` of several: the others' results, and an exit code that
+//! says the worst.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cutegen_spec::lock::Lock;
+use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, write};
+
+/// No template fills integers, so a search of these takes a second.
+const SPECS: &str = "edition = 1
+[kernels.first]
+axes = { n = '1..=64' }
+inputs = { x = 'i64[n]' }
+outputs = { y = 'i64[n]' }
+math = 'y[n] = x[n] + 1'
+workloads = [{ n = 64 }]
+[kernels.second]
+axes = { n = '1..=64' }
+inputs = { x = 'i64[n]' }
+outputs = { y = 'i64[n]' }
+math = 'y[n] = x[n] + 2'
+workloads = [{ n = 64 }]
+";
+
+struct Library {
+    folder: PathBuf,
+}
+
+impl Library {
+    /// Both kernels, locked.
+    fn new(name: &str) -> Self {
+        install_toolchain();
+        let this = Self { folder: scratch(name) };
+        write(&this.folder.join("specs/two.toml"), SPECS);
+        must(&mut this.command(&["lock"]));
+        this
+    }
+
+    fn command(&self, args: &[&str]) -> std::process::Command {
+        let mut command = cutegen(&self.folder.join("home"));
+        command.current_dir(&self.folder).args(args).args(["--specs", "specs", "--cache", "cache"]);
+        command
+    }
+
+    fn fails(&self, args: &[&str], code: i32) -> Ran {
+        let ran = run(&mut self.command(args));
+        assert_eq!(ran.code, Some(code), "{args:?}\n{}\n{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    /// The folder of the first kernel's entry in a store.
+    fn entry(&self, store: &str) -> PathBuf {
+        let lock = fs::read_to_string(self.folder.join("cache/cutegen.lock")).expect("a lock");
+        let lock = Lock::parse(&lock).expect("parses");
+        let [first, second] = ["first", "second"].map(|name| {
+            let locked = lock.kernels.iter().find(|kernel| kernel.name == name).expect("locked");
+            locked.key.to_string()
+        });
+        assert_ne!(first[..2], second[..2], "each has a folder of its own");
+        self.folder.join(store).join("v1").join(&first[..2]).join(&first)
+    }
+
+    fn damage(&self, file: &str) {
+        fs::write(self.entry("cache").join(file), b"x").expect("there");
+    }
+}
+
+#[test]
+fn a_kernel_that_cannot_be_stored_leaves_the_others_tuned() {
+    let library = Library::new("session-tune");
+    let entry = library.entry("home/cutegen/store");
+    write(entry.parent().expect("a folder"), "in the way of a folder");
+    let ran = library.fails(&["tune", "--results", "tuned.tar.gz"], 3);
+    let told = ran.stderr.split_once("not tuned:\nfirst on host").expect(&ran.stderr);
+    assert!(told.0.contains("second on host") && told.0.contains("in the user store: naive"), "{}", told.0);
+    assert!(!told.1.contains("second"), "{}", told.1);
+    must(&mut library.command(&["accept", "second", "--results", "tuned.tar.gz"]));
+    must(&mut library.command(&["check"]));
+}
+
+#[test]
+fn results_that_cannot_be_written_are_told_before_anything_is_done() {
+    let library = Library::new("session-results");
+    for verb in [&["tune"][..], &["verify", "--record"], &["bench", "first"]] {
+        let ran = library.fails(&[verb, &["--results", "no/such/x"]].concat(), 3);
+        assert!(ran.stderr.starts_with("cannot write no/such/x") && ran.stdout.is_empty(), "{}", ran.stderr);
+    }
+    assert!(!library.folder.join("home").exists(), "nothing was tuned");
+}
+
+#[test]
+fn an_entry_that_is_damaged_leaves_the_others_verified() {
+    let library = Library::new("session-verify");
+    library.damage("naive.cpp");
+    let ran = library.fails(&["verify", "--record", "--results", "judged.tar.gz"], 1);
+    assert!(
+        ran.stdout.contains("second on host") && ran.stdout.contains("1 variants passed"),
+        "{}",
+        ran.stdout
+    );
+    let told = ran.stderr.split_once("not verified:\nfirst on host").expect(&ran.stderr).1;
+    assert!(told.contains("its sources cannot be trusted"), "{told}");
+    assert!(told.trim_end().ends_with(&entry_below(&library, "cache")), "{told}");
+    must(&mut library.command(&["accept", "second", "--results", "judged.tar.gz"]));
+}
+
+/// As messages name it: the command runs in the library's folder.
+fn entry_below(library: &Library, store: &str) -> String {
+    let entry = library.entry(store);
+    let below = entry.strip_prefix(&library.folder).map(Path::to_path_buf).unwrap_or(entry);
+    below.display().to_string()
+}
+
+#[test]
+fn an_entry_that_is_damaged_leaves_the_others_timed() {
+    let library = Library::new("session-bench");
+    library.damage("naive.o");
+    let ran = library.fails(&["bench", "first", "second", "--results", "bench.json"], 1);
+    assert!(ran.stdout.contains("second host") && !ran.stdout.contains("first"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("kernel `first`") && ran.stderr.contains("its entry cannot be used"),
+        "{}",
+        ran.stderr
+    );
+    let results = fs::read_to_string(library.folder.join("bench.json")).expect("written");
+    assert!(results.contains("\"kernel\":\"second\""), "{results}");
+}
+
+#[test]
+fn an_incumbent_that_was_asked_for_is_told_where_there_is_none() {
+    let library = Library::new("session-against");
+    let ran = must(&mut library.command(&["bench", "second", "--against", "cublaslt,torch-eager"]));
+    for told in ["cublaslt: it is timed on devices only", "torch-eager: it is timed on devices only"] {
+        assert!(ran.stdout.contains(&format!("second: not timed against {told}")), "{}", ran.stdout);
+    }
+    let ran = must(&mut library.command(&["bench", "second", "--against", "naive"]));
+    assert!(ran.stdout.contains("itself") && !ran.stdout.contains("not timed"), "{}", ran.stdout);
+}
