@@ -1,51 +1,109 @@
-//! `accept`: winners from the user store, or from a results file of another machine, into the package.
+//! `accept`: winners from the user store, or from a results file of another machine, into the package. All of them are
+//! looked into before any is copied; then the lock pins each as soon as the store has it, so that a kill leaves at most
+//! one entry that is not pinned, which the next `accept` pins.
+
+use std::path::Path;
 
 use cutegen_build::accept::{self, Accepted};
+use cutegen_build::discover::Project;
+use cutegen_build::emit::{EmitKernel, linkable};
+use cutegen_build::pipeline::request;
+use cutegen_build::plan::Plan;
+use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Lookup, Store, lock_file};
+use cutegen_spec::lock::Lock;
 
 use crate::args::{Accept, Command};
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::output::Output;
 use crate::{pack, project};
 
-/// Copies every selected kernel's entry and pins it in the lock.
+/// Where results are looked for.
+struct Sources<'a> {
+    /// The user store, or what the file holds.
+    from: Store,
+    file: Option<&'a Path>,
+    /// The package's own.
+    own: Store,
+}
+
+/// Copies every selected kernel's entry and pins it in the lock; nothing, where one of them is not as it must be.
 pub(crate) fn run(command: &Command, verb: &Accept, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
-    let unpacked;
-    let from = match &verb.results {
+    let unpacked = verb.results.as_deref().map(pack::read_results).transpose()?;
+    let from = match &unpacked {
         None => accept::user_store().map_err(Failure::machine)?,
-        Some(file) => {
-            unpacked = pack::read_results(file)?;
-            Store::new(unpacked.path())
-        }
+        Some(folder) => Store::new(folder.path()),
     };
+    let sources = Sources { from, file: verb.results.as_deref(), own: Store::new(&project.store) };
     let mut lock = lock_file::read(&project.lock).map_err(Failure::project)?;
-    let mut accepted = 0;
-    for plan in &plans {
-        match from.get_full(&plan.key) {
-            Lookup::Hit(_) => {
-                let record = accept::accept(&project, plan, &from, &mut lock).map_err(Failure::project)?;
-                accepted += 1;
-                let names: Vec<&str> = record.variants.iter().map(|v| v.name.as_str()).collect();
-                let text = format!("{}: accepted {}", plan.title(), names.join(", "));
-                out.result(&text, &Accepted::of(plan, &record));
-            }
-            Lookup::Miss if verb.select.kernels.is_empty() => {}
-            Lookup::Miss => {
-                let (title, name) = (plan.title(), &plan.spec.name);
-                return Err(Failure::Disagreement(format!(
-                    "there is no result for {title}\nrun: cargo cutegen tune {name}"
-                )));
-            }
-            Lookup::Corrupt(corrupt) => return Err(Failure::project(corrupt)),
+    for (plan, from) in answers(&project, &plans, &lock, &sources, !verb.select.kernels.is_empty())? {
+        let record = accept::accept(&project, plan, from, &mut lock).map_err(Failure::project)?;
+        lock_file::write(&project.lock, &lock).map_err(Failure::project)?;
+        let names: Vec<&str> = record.variants.iter().map(|v| v.name.as_str()).collect();
+        let text = format!("{}: accepted {}", plan.title(), names.join(", "));
+        out.result(&text, &Accepted::of(plan, &record));
+    }
+    Ok(())
+}
+
+/// What there is to accept, and from where; kernels that were `named` must all have a result.
+fn answers<'a>(
+    project: &Project,
+    plans: &'a [Plan],
+    lock: &Lock,
+    sources: &'a Sources<'_>,
+    named: bool,
+) -> Result<Vec<(&'a Plan, &'a Store)>, Failure> {
+    let (mut answers, mut failed) = (Vec::new(), Failures::default());
+    for plan in plans {
+        let is_unpinned = named && sources.file.is_none() && is_unpinned(project, plan, lock, &sources.own);
+        match found(plan, &sources.from) {
+            Ok(true) => answers.push((plan, &sources.from)),
+            Ok(false) if is_unpinned => answers.push((plan, &sources.own)),
+            Ok(false) if !named => {}
+            Ok(false) => failed.add(Failure::Disagreement(missing(plan, sources.file))),
+            Err(reason) => failed.add(Failure::Disagreement(reason)),
         }
     }
-    if accepted == 0 {
-        return Err(Failure::Disagreement(
-            "there is no result for any kernel\nrun: cargo cutegen tune".to_owned(),
-        ));
+    failed.end("nothing is accepted:\n")?;
+    if answers.is_empty() {
+        let text = "there is no result for any kernel\nrun: cargo cutegen tune";
+        return Err(Failure::Disagreement(text.to_owned()));
     }
-    lock_file::write(&project.lock, &lock).map_err(Failure::project)?;
-    Ok(())
+    Ok(answers)
+}
+
+/// Whether the store has an entry for the plan; the error says what is wrong with it.
+fn found(plan: &Plan, store: &Store) -> Result<bool, String> {
+    let (title, name) = (plan.title(), &plan.spec.name);
+    match store.get_full(&plan.key) {
+        Lookup::Miss => Ok(false),
+        Lookup::Corrupt(corrupt) => Err(format!(
+            "{title}: its result cannot be used\n  {corrupt}\nrun: cargo cutegen tune {name} --again"
+        )),
+        Lookup::Hit(entry) => {
+            let kernel = EmitKernel { plan, record: &entry.record, artifacts: &entry.artifacts };
+            linkable(&kernel).map(|()| true).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// Whether an accept that was cut short left a searched entry in the package's store.
+fn is_unpinned(project: &Project, plan: &Plan, lock: &Lock, own: &Store) -> bool {
+    replay(&request(plan, project, lock, own)).is_err_and(|error| error.is_searched)
+}
+
+fn missing(plan: &Plan, file: Option<&Path>) -> String {
+    let (title, name) = (plan.title(), &plan.spec.name);
+    match file {
+        None => format!("there is no result for {title}\nrun: cargo cutegen tune {name}"),
+        Some(file) => {
+            let file = file.display();
+            format!(
+                "there is no result for {title} in {file}\nrun: cargo cutegen tune {name} --results {file}"
+            )
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Accept: an entry becomes the package's answer. Copies it into the package's store and pins its bytes in the lock;
-//! nothing else ever writes there.
+//! nothing else ever writes there. Killed at any moment it leaves whole entries, one of which the lock may not pin yet;
+//! accepting again mends that.
 
 use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::record::Record;
@@ -47,8 +48,8 @@ pub fn user_store() -> Result<Store, Error> {
     Ok(Store::new(folder))
 }
 
-/// Copies the entry for `plan` from `from` into the project's store, verified on both sides, and pins it in `lock`.
-/// The caller writes the lock once, at the end.
+/// Copies the entry for `plan` from `from` into the project's store, verified on both sides, and pins it in `lock` for
+/// every kernel that asks the same. The caller writes the lock before it accepts another one.
 pub fn accept(project: &Project, plan: &Plan, from: &Store, lock: &mut Lock) -> Result<Record, Error> {
     let to = Store::new(&project.store);
     transfer(from, &to, &plan.key)?;
@@ -59,6 +60,9 @@ pub fn accept(project: &Project, plan: &Plan, from: &Store, lock: &mut Lock) -> 
         }
         Lookup::Corrupt(corrupt) => return Err(Error::Setting(corrupt.to_string())),
     };
+    for same in lock.kernels.iter_mut().filter(|locked| locked.key == record.key) {
+        *same = Locked::pin(&same.name, &same.target, &record);
+    }
     pin(plan, &record, lock);
     Ok(record)
 }

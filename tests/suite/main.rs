@@ -1,6 +1,7 @@
 //! The workspace's test suite: one binary, so that it links once. Each file of this folder is declared here, and
 //! `tidy` fails when one is not.
 
+mod accept;
 mod bars;
 mod bench;
 mod buckets;

@@ -43,6 +43,9 @@ pub struct ReplayError {
     pub lock: PathBuf,
     /// What is wrong.
     pub cause: Box<Cause>,
+    /// Whether the store has all of a searched answer to today's question, which the lock only has to pin: an accept that
+    /// was cut short leaves that.
+    pub is_searched: bool,
 }
 
 /// What keeps a kernel from being replayed.
@@ -99,7 +102,14 @@ pub fn replay(request: &Request<'_>) -> Result<Entry, ReplayError> {
         target: request.target.to_string(),
         lock: request.lock_path.to_owned(),
         cause: Box::new(cause),
+        is_searched: has_searched(request),
     })
+}
+
+/// What `accept` can pin: sources belong to it.
+fn has_searched(request: &Request<'_>) -> bool {
+    let entry = request.store.get_full(&request.question.key()).hit();
+    entry.is_some_and(|entry| entry.record.is_tuned())
 }
 
 fn find(request: &Request<'_>) -> Result<Entry, Cause> {
@@ -162,7 +172,7 @@ impl fmt::Display for ReplayError {
                 if !elsewhere.is_empty() {
                     writeln!(f, "  it is locked for {} only", elsewhere.join(", "))?;
                 }
-                write!(f, "run: cargo cutegen lock {kernel}")
+                self.find_again(f, State::Untuned)
             }
             Cause::KeyMoved { fields, state } => {
                 writeln!(f, "its spec is not the one in {lock}")?;
@@ -196,10 +206,17 @@ impl fmt::Display for ReplayError {
 impl std::error::Error for ReplayError {}
 
 impl ReplayError {
-    /// The last line: a tuned kernel is tuned again, an untuned one needs no GPU.
+    /// The last line: what was searched and is at hand is pinned, a tuned kernel is tuned again, an untuned one needs no GPU.
     fn find_again(&self, f: &mut fmt::Formatter<'_>, state: State) -> fmt::Result {
         let kernel = &self.kernel;
         match state {
+            _ if self.is_searched => {
+                writeln!(
+                    f,
+                    "  the store has what a search found for it, not pinned: an accept was cut short"
+                )?;
+                write!(f, "run: cargo cutegen accept {kernel}")
+            }
             State::Untuned => write!(f, "run: cargo cutegen lock {kernel}"),
             State::Tuned => {
                 writeln!(f, "  untuned until then, without the device: cargo cutegen lock {kernel}")?;
@@ -318,6 +335,9 @@ mod tests {
     const TUNE: &str = "  untuned until then, without the device: cargo cutegen lock relu\n\
                         run: cargo cutegen tune relu && cargo cutegen accept relu";
 
+    const ACCEPT: &str = "  the store has what a search found for it, not pinned: an accept was cut short\n\
+                          run: cargo cutegen accept relu";
+
     #[test]
     fn replays_what_is_pinned() {
         let package = Package::new(sample::entry(1));
@@ -330,11 +350,12 @@ mod tests {
     fn not_locked() {
         let mut package = Package::new(sample::entry(1));
         assert_eq!(
-            package.replay(&sample::question(64), "sm_90a:h200").expect_err("no replay"),
+            package.replay(&sample::question(65), "sm_90a:h200").expect_err("no replay"),
             "kernel `relu` for sm_90a:h200: not in cutegen.lock\n  it is locked for sm_90a only\n\
              run: cargo cutegen lock relu"
         );
         package.lock = Lock::default();
+        fs::remove_dir_all(package.entry()).expect("removed");
         assert_eq!(
             package.error(&sample::question(64)),
             "kernel `relu` for sm_90a: not in cutegen.lock\nrun: cargo cutegen lock relu"
@@ -394,10 +415,24 @@ mod tests {
             package.error(&sample::question(64)),
             format!(
                 "kernel `relu` for sm_90a: its entry is whole, but not the one that cutegen.lock pins\n  {0} \
-                 differs in: fast\n  to go back to the committed state: git checkout -- cutegen.lock {0}\n{TUNE}",
+                 differs in: fast\n  to go back to the committed state: git checkout -- cutegen.lock {0}\n{ACCEPT}",
                 place()
             )
         );
+    }
+
+    /// What the store holds whole, `lock` would replace by a naive kernel.
+    #[test]
+    fn what_was_searched_and_is_at_hand_is_never_locked_over() {
+        let mut package = Package::new(sample::entry(1));
+        package.lock = Lock::default();
+        let head = "kernel `relu` for sm_90a: not in cutegen.lock\n";
+        assert_eq!(package.error(&sample::question(64)), format!("{head}{ACCEPT}"));
+        package.lock.set(Locked::pin("relu", "sm_90a", &sample::untuned().0));
+        assert!(package.error(&sample::question(64)).ends_with(ACCEPT), "an untuned one is locked");
+        fs::remove_file(package.entry().join("fast.cu")).expect("removed");
+        let told = package.error(&sample::question(64));
+        assert!(told.ends_with("run: cargo cutegen lock relu"), "accept would refuse it: {told}");
     }
 
     #[test]
