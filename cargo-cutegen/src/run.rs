@@ -4,6 +4,7 @@
 mod axes;
 mod deviation;
 mod expected;
+mod files;
 mod scalars;
 mod tensors;
 mod told;
@@ -20,7 +21,7 @@ use cutegen_build::search::{Launch, Searcher, Which};
 use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Entry, Store, lock_file};
 use cutegen_spec::target::Target;
-use cutegen_spec::tensor::Role;
+use cutegen_spec::tensor::{Role, Tensor};
 
 use crate::args::{Command, Compare, Run, Select, With};
 use crate::failure::Failure;
@@ -42,6 +43,7 @@ struct Subject {
 pub(crate) fn run(command: &Command, verb: &Run, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plan = choose(&project, verb)?;
+    files::distinct(verb)?;
     let brought = Brought::read(&verb.input)?;
     let subject = prepare(plan, verb, &brought)?;
     // before anything runs: whoever cannot write learns it now
@@ -86,16 +88,24 @@ fn choose(project: &Project, verb: &Run) -> Result<Plan, Failure> {
 
 fn prepare(plan: Plan, verb: &Run, brought: &Brought) -> Result<Subject, Failure> {
     let views = brought.views()?;
-    let axes = axes::bind(&plan.spec, verb, &views)?;
+    let is_absent =
+        |tensor: &Tensor| tensor.role != Role::Output && !views.iter().any(|view| view.name == tensor.name);
+    let absent: Vec<usize> =
+        (0..plan.spec.tensors.len()).filter(|t| is_absent(&plan.spec.tensors[*t])).collect();
+    let axes = match axes::bind(&plan.spec, verb, &views) {
+        // a tensor under another name is no matter of extents
+        Err(_) if verb.random.is_none() && !absent.is_empty() => {
+            return Err(Failure::Usage(expected::missing(&plan, None, &absent, (&verb.input, &views))));
+        }
+        bound => bound?,
+    };
     let scalars = scalars::bind(&plan.spec, verb)?;
     let mut given = tensors::take(&plan, &axes, &views)?;
-    let missing = |t: &usize| plan.spec.tensors[*t].role != Role::Output && given[*t].is_none();
-    let missing: Vec<usize> = (0..given.len()).filter(missing).collect();
-    if let (Some(seed), false) = (verb.random, missing.is_empty()) {
+    if let (Some(seed), false) = (verb.random, absent.is_empty()) {
         let mut drawn = errand::drawn(&plan.spec, seed, &axes).map_err(Failure::machine)?;
-        missing.iter().for_each(|t| given[*t] = drawn[*t].take());
-    } else if !missing.is_empty() {
-        return Err(Failure::Usage(expected::missing(&plan, Some(&axes), &missing, &verb.input)));
+        absent.iter().for_each(|t| given[*t] = drawn[*t].take());
+    } else if !absent.is_empty() {
+        return Err(Failure::Usage(expected::missing(&plan, Some(&axes), &absent, (&verb.input, &views))));
     }
     for (tensor, bytes) in plan.spec.tensors.iter().zip(&given) {
         values::check(tensor, &axes, bytes.as_deref()).map_err(Failure::Usage)?;

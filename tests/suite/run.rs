@@ -315,8 +315,11 @@ fn wrong_files_are_told_and_leave_nothing() {
     assert!(told.contains("missing `x`") && told.contains("x  f32[2, 4096]   (f32[m, d])"), "{told}");
     assert!(told.trim_end().ends_with("--random 1"), "{told}");
     let told = softmax(&bench.given(&[("z", x(4096))]), &[]);
-    assert!(told.contains("how long axis `m` is") && told.contains("x  f32[m, d]"), "{told}");
-    assert!(told.trim_end().ends_with("--axes m=16"), "{told}");
+    assert!(told.contains("missing `x`: not in ") && told.contains(", where `z` is\n"), "{told}");
+    assert!(told.contains("x  f32[m, d]") && told.trim_end().ends_with("--random 1"), "{told}");
+    let told = softmax(&bench.given(&[("z", x(4096))]), &["--random", "1"]);
+    assert!(told.contains("how long axis `m` is\nin what was given `z` is\n"), "{told}");
+    assert!(told.contains("x  f32[m, d]") && told.trim_end().ends_with("--axes m=16"), "{told}");
     let told = softmax(&bench.given(&[("x", ("F16", vec![2, 4096], vec![0; 2 * 2 * 4096]))]), &[]);
     assert!(
         told.contains("tensor `x`") && told.contains("is F16 [2, 4096]; the kernel takes f32[2, 4096]"),
@@ -362,4 +365,76 @@ fn what_cannot_be_written_is_told_before_anything_runs() {
         assert!(ran.stderr.trim_end().ends_with("--out FILE"), "{}", ran.stderr);
     }
     assert_eq!(names(&bench.folder), [] as [PathBuf; 0]);
+}
+
+const LARGE: &str = "edition = 1
+[kernels.large]
+axes = { n = '1..=8' }
+inputs = { x = 'i64[n]' }
+outputs = { y = 'i64[n]' }
+math = 'y[n] = x[n]'
+";
+
+#[test]
+fn integers_that_f64_does_not_hold_are_compared_as_they_are() {
+    let bench = Bench::new("large");
+    let (specs, cache) = (bench.file("specs"), bench.file("cache"));
+    cutegen_tests::write(&specs.join("one.toml"), LARGE);
+    let command = |verb: &[&str]| {
+        let mut command = cutegen(&workspace().join("target/suite/run-home"));
+        run(command.args(verb).arg("--specs").arg(&specs).arg("--cache").arg(&cache))
+    };
+    assert!(command(&["lock"]).ok);
+    let given = |values: [i64; 3]| {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        bench.given(&[("x", ("I64", vec![3], bytes))])
+    };
+    let out = bench.file("out.safetensors");
+    let path = out.to_str().expect("text");
+    let large = (1 << 53) + 1;
+
+    let file = given([large, -large, 7]);
+    let ran = command(&["run", "large", "--in", &file, "--out", path, "--compare", "reference"]);
+    assert!(ran.ok, "{}", ran.stderr);
+    assert!(ran.stdout.contains("as far as f64 tells: 2 are integers of 2^53 and more"), "{}", ran.stdout);
+    assert_eq!(read(&out).tensors["y"].2, read(Path::new(&file)).tensors["x"].2);
+    let ran = command(&["run", "large", "--in", &file, "--with", "reference", "--out", path]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("element 0 of `y` is about 9007199254740992, and the f64 reference"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.trim_end().ends_with("--with naive"), "{}", ran.stderr);
+
+    let file = given([large - 2, 2 - large, 7]);
+    let ran = command(&["run", "large", "--in", &file, "--with", "reference", "--out", path]);
+    assert!(ran.ok, "{}", ran.stderr);
+    assert_eq!(read(&out).tensors["y"].2, read(Path::new(&file)).tensors["x"].2);
+}
+
+#[test]
+fn what_is_read_is_not_written() {
+    let bench = Bench::new("same");
+    let given = bench.given(&[("x", ("F32", vec![1, 4096], f32s(&vec![1.0; 4096])))]);
+    let before = fs::read(&given).expect("written");
+    let link = bench.file("link.safetensors");
+    std::os::unix::fs::symlink("in.safetensors", &link).expect("linked");
+    let dotted = format!("{}/./in.safetensors", bench.folder.display());
+    let run_with = |more: &[&str]| {
+        let root = workspace();
+        let mut command = cutegen(&root.join("target/suite/run-home"));
+        command.args(["run", "softmax", "--target", "host", "--in", &given]).args(more);
+        let ran =
+            run(command.arg("--specs").arg(root.join("kernel-specs")).arg("--cache").arg(root.join("cache")));
+        assert_eq!(ran.code, Some(2), "{more:?}: {}", ran.stderr);
+        ran.stderr.trim_end().to_owned()
+    };
+    for path in [given.as_str(), link.to_str().expect("text"), &dotted] {
+        let told = run_with(&["--out", path]);
+        assert!(told.contains("is the file of --in") && told.ends_with("--out FILE"), "{told}");
+    }
+    let told = run_with(&["--out", "both", "--keep-inputs", "./both"]);
+    assert!(told.starts_with("--out both is the file of --keep-inputs ./both"), "{told}");
+    assert_eq!(fs::read(&given).expect("still there"), before);
 }

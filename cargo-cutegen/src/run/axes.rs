@@ -36,7 +36,11 @@ fn all(spec: &KernelSpec, mut axes: BTreeMap<String, i64>, views: &[View<'_>]) -
     }
     let (name, open) = (&spec.name, open.join("`, `"));
     let takes = expected::tensors(spec, None).join("\n");
-    Err(format!("kernel `{name}`: nothing that was given says how long axis `{open}` is\nit takes:\n{takes}"))
+    let given = match views {
+        [] => String::new(),
+        views => format!("\nin what was given {}", expected::found(views)),
+    };
+    Err(format!("kernel `{name}`: nothing says how long axis `{open}` is{given}\nit takes:\n{takes}"))
 }
 
 /// The extent of an axis by the shapes of tensors that have it as a dimension.

@@ -7,6 +7,7 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor};
 
 use super::axes::range;
+use super::tensors::View;
 
 /// `f32[16, 4096]`, or where extents are not known `f32[m, 4096]`.
 pub(super) fn shape(spec: &KernelSpec, tensor: &Tensor, axes: Option<&[i64]>) -> String {
@@ -20,14 +21,19 @@ pub(super) fn shape(spec: &KernelSpec, tensor: &Tensor, axes: Option<&[i64]>) ->
 }
 
 /// Tensors that nothing was given for.
-pub(super) fn missing(plan: &Plan, axes: Option<&[i64]>, missing: &[usize], files: &[PathBuf]) -> String {
+pub(super) fn missing(
+    plan: &Plan,
+    axes: Option<&[i64]>,
+    missing: &[usize],
+    (files, views): (&[PathBuf], &[View<'_>]),
+) -> String {
     let spec = &plan.spec;
     let names: Vec<String> = missing.iter().map(|t| format!("`{}`", spec.tensors[*t].name)).collect();
     let from = match files {
         [] => "no file was given".to_owned(),
         files => {
             let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-            format!("not in {}", files.join(", "))
+            format!("not in {}, where {}", files.join(", "), found(views))
         }
     };
     format!(
@@ -37,6 +43,16 @@ pub(super) fn missing(plan: &Plan, axes: Option<&[i64]>, missing: &[usize], file
         names.join(", "),
         tensors(spec, axes).join("\n")
     )
+}
+
+/// Which tensors were brought.
+pub(super) fn found(views: &[View<'_>]) -> String {
+    let names: Vec<String> = views.iter().map(|view| format!("`{}`", view.name)).collect();
+    match names.as_slice() {
+        [] => "no tensors are".to_owned(),
+        [name] => format!("{name} is"),
+        names => format!("{} are", names.join(", ")),
+    }
 }
 
 /// A line for each tensor that is read.

@@ -11,6 +11,7 @@ use cutegen_spec::tensor::{Role, Tensor};
 use safetensors::tensor::{SafeTensorError, TensorView};
 use safetensors::{Dtype, SafeTensors};
 
+use super::deviation::INTEGERS;
 use super::{Subject, expected};
 use crate::args::With;
 use crate::failure::Failure;
@@ -165,20 +166,33 @@ pub(super) fn results(subject: &Subject, with: With, folder: &Path) -> Result<Ve
             let data = load(&errand::exact(folder, t))?;
             Ok(match tensor.dtype.is_float() {
                 true => written(tensor, &subject.axes, Dtype::F64, data),
-                false => written(tensor, &subject.axes, stored(tensor.dtype), integers(tensor.dtype, &data)),
+                false => written(
+                    tensor,
+                    &subject.axes,
+                    stored(tensor.dtype),
+                    integers(&subject.plan, tensor, &data)?,
+                ),
             })
         }
     };
     results.map(one).collect()
 }
 
-/// Dense f64 as elements of an integer type.
-fn integers(dtype: DType, exact: &[u8]) -> Vec<u8> {
-    let mut data = vec![0; element::bytes(dtype, exact.len() / 8)];
+/// Dense f64 as elements of an integer type; refused where they may be the neighbours of what they stand for.
+fn integers(plan: &Plan, tensor: &Tensor, exact: &[u8]) -> Result<Vec<u8>, Failure> {
+    let mut data = vec![0; element::bytes(tensor.dtype, exact.len() / 8)];
     for at in 0..exact.len() / 8 {
-        element::write(dtype, &mut data, at, element::read(DType::F64, exact, at));
+        let value = element::read(DType::F64, exact, at);
+        if value.abs() >= INTEGERS as f64 {
+            let (title, name) = (plan.title(), &tensor.name);
+            return Err(Failure::Usage(format!(
+                "{title}: element {at} of `{name}` is about {value:.0}, and the f64 reference has no integers of 2^53 and \
+                 more\nhave the kernel compute it: --with naive"
+            )));
+        }
+        element::write(tensor.dtype, &mut data, at, value);
     }
-    data
+    Ok(data)
 }
 
 fn written(tensor: &Tensor, axes: &[i64], dtype: Dtype, data: Vec<u8>) -> Written {

@@ -12,8 +12,8 @@ use cutegen_spec::record::Kind;
 use cutegen_spec::tensor::{Role, Tensor};
 use serde::Serialize;
 
-use super::deviation::{Deviation, deviation};
-use super::{Subject, tensors};
+use super::deviation::{Deviation, Value, deviation};
+use super::{Subject, tensors, values};
 use crate::args::{Compare, Run, With};
 use crate::failure::Failure;
 
@@ -197,7 +197,10 @@ fn rows(
             (With::Tuned | With::Naive, Compare::Naive) => (left(0)?, left(1)?),
             (With::Tuned | With::Naive, Compare::Reference) => (left(0)?, exact()?),
         };
-        let value = |(dtype, bytes): &(DType, Vec<u8>), at| element::read(*dtype, bytes, at);
+        let value = |(dtype, bytes): &(DType, Vec<u8>), at| match dtype.is_float() {
+            true => Value::Real(element::read(*dtype, bytes, at)),
+            false => Value::Integer(values::integer(*dtype, bytes, at)),
+        };
         let deviation = deviation(elements, |at| value(&found, at), |at| value(&other, at));
         let index = index(tensor, &subject.axes, deviation.element);
         let compared = launched.and_then(|launched| launched.compared.get(t).copied().flatten());
@@ -235,7 +238,7 @@ fn index(tensor: &Tensor, axes: &[i64], element: usize) -> Vec<i64> {
 
 impl Row {
     fn text(&self) -> String {
-        let Deviation { absolute, relative, differing, .. } = &self.deviation;
+        let Deviation { absolute, relative, differing, not_told, .. } = &self.deviation;
         let against = match self.against {
             "naive" => "the naive kernel",
             _ => "the f64 reference",
@@ -248,6 +251,9 @@ impl Row {
                 self.tensor, self.elements, self.index
             ),
         };
+        if *not_told > 0 {
+            text += &format!(", as far as f64 tells: {not_told} are integers of 2^53 and more");
+        }
         if let Some(Bound { worst_share, judged, not_judged, .. }) = &self.bound {
             text += &format!("; {:.1} % of the gate's bound over {judged} elements", 100.0 * worst_share);
             if *not_judged > 0 {

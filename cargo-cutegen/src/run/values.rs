@@ -30,7 +30,8 @@ pub(super) fn check(tensor: &Tensor, axes: &[i64], bytes: Option<&[u8]>) -> Resu
     Ok(())
 }
 
-fn integer(dtype: DType, bytes: &[u8], at: usize) -> i64 {
+/// An element of an integer tensor.
+pub(super) fn integer(dtype: DType, bytes: &[u8], at: usize) -> i64 {
     match dtype {
         DType::I64 => element::bits(dtype, bytes, at).cast_signed(),
         _ => element::read(dtype, bytes, at) as i64,
