@@ -14,6 +14,7 @@ use super::arena::Alignment;
 use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
 use super::case::Cases;
+use super::claims::{Claimed, Price, claimed};
 use super::desk::{Contents, Desk};
 use super::error::Error;
 use super::fault::Check;
@@ -44,6 +45,9 @@ pub(super) struct Session<D: Desk> {
     shapes: Vec<Vec<i64>>,
     /// Workloads that cost too much for a full pass.
     large: Vec<Vec<i64>>,
+    /// What lists needed besides; they keep their numbers, which their inputs are drawn by.
+    further: Vec<Vec<i64>>,
+    tiles: Vec<i64>,
     pub(super) folder: tempfile::TempDir,
     pub(super) linked: u64,
     pub(super) baseline: Known,
@@ -71,15 +75,31 @@ pub(super) struct Drawn<D: Desk> {
 pub const LARGE: [Distribution; 4] =
     [Distribution::Normal, Distribution::OneHotLast, Distribution::Integers, Distribution::WideIntegers];
 
+/// Where large workloads are not judged, a variant that serves no cheaper shape is judged at one of so many times the cap.
+const DEAR: u64 = 32;
+
+/// A case: the number of its shape, how inputs are drawn, and how bases are aligned.
+type Which = (usize, Distribution, Alignment);
+
 /// How much of the domain a pass covers.
+#[derive(Clone)]
 pub(super) struct Scope {
     pub(super) shapes: usize,
-    pub(super) large: bool,
+    pub(super) reach: Reach,
     pub(super) distributions: Vec<Distribution>,
-    /// Launches of one case of the first shape: at least, and where they soon end.
+    /// Launches of one case of the first shape that a variant serves: at least, and where they soon end.
     pub(super) least: u32,
     pub(super) repeats: u32,
     pub(super) patience: Duration,
+}
+
+/// Whether a pass goes beyond the first shapes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// These alone.
+    Shapes,
+    /// What a list's claims need besides, and large workloads.
+    Claims,
 }
 
 /// How long a finalist's repeats go on where they need not all be.
@@ -113,6 +133,8 @@ impl<D: Desk> Session<D> {
             cases,
             shapes,
             large,
+            further: Vec::new(),
+            tiles,
             folder,
             linked: 0,
             baseline,
@@ -148,28 +170,22 @@ impl<D: Desk> Session<D> {
         let (shapes, count) = self.settings.screening;
         let distributions = self.distributions().take(count).collect();
         let repeats = self.settings.repeats.0;
-        let scope = Scope { shapes, large: false, distributions, least: 2, repeats, patience: GLANCE };
+        let scope =
+            Scope { shapes, reach: Reach::Shapes, distributions, least: 2, repeats, patience: GLANCE };
         self.judge(std::slice::from_ref(candidate), &scope)
     }
 
     /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
     pub(super) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
-        let (few, repeats) = self.settings.repeats;
-        // the baseline is ours, and slow: 1,000 launches of it may take minutes
-        let least = if self.is_baseline(variants) { few.min(repeats) } else { repeats };
-        let shapes = self.shapes.len();
-        let scope = Scope { shapes, large: true, distributions, least, repeats, patience: PATIENCE };
+        let (shapes, repeats) = (self.shapes.len(), self.settings.repeats.1);
+        let reach = Reach::Claims;
+        let scope = Scope { shapes, reach, distributions, least: repeats, repeats, patience: PATIENCE };
         let outcome = self.judge(variants, &scope)?;
         if let Outcome::Passed { correctness, .. } = &outcome {
             self.check_telling(correctness)?;
         }
         Ok(outcome)
-    }
-
-    fn is_baseline(&self, variants: &[Candidate]) -> bool {
-        let baseline = self.settings.baseline.as_ref().map(|baseline| &baseline.candidate);
-        matches!(variants, [only] if Some(only) == baseline)
     }
 
     pub(super) fn distributions(&self) -> impl Iterator<Item = Distribution> + '_ {
@@ -183,40 +199,123 @@ impl<D: Desk> Session<D> {
     }
 
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
-        let variants = self.load(variants)?;
-        let mut passed = Correctness::default();
+        let claimed = self.claimed(variants, scope);
+        let list = self.load(variants)?;
+        let mut passed = vec![Correctness::default(); variants.len()];
         for shape in 0..scope.shapes.min(self.shapes.len()) {
-            for distribution in &scope.distributions {
-                self.judge_case(&variants, (shape, *distribution, Alignment::Allocator), scope, &mut passed)?;
-            }
-            if self.settings.checks.has(Check::Misalignment) {
-                let case = (shape, Distribution::Normal, Alignment::Element);
-                self.judge_case(&variants, case, scope, &mut passed)?;
-            }
+            self.judge_shape(&list, shape, scope, &mut passed)?;
         }
-        for workload in (0..self.large.len()).filter(|_| scope.large) {
-            for distribution in scope.distributions.iter().filter(|d| LARGE.contains(d)) {
-                let case = (self.shapes.len() + workload, *distribution, Alignment::Allocator);
-                self.judge_case(&variants, case, scope, &mut passed)?;
+        for claimed in claimed {
+            let shape = self.number(&claimed.axes);
+            match claimed.price {
+                Price::Affordable => self.judge_shape(&list, shape, scope, &mut passed)?,
+                Price::Large => self.judge_large(&list, shape, scope, &mut passed)?,
             }
         }
-        if passed.shapes.is_empty() {
-            return Err(Outcome::Blocked("is eligible for none of the test shapes".to_owned()).into());
+        for workload in (0..self.large.len()).filter(|_| scope.reach == Reach::Claims) {
+            self.judge_large(&list, self.shapes.len() + workload, scope, &mut passed)?;
         }
-        Ok(passed)
+        match idle(variants, &passed) {
+            Some(reason) => Err(Outcome::Blocked(reason).into()),
+            None => Ok(Correctness::of_list(passed)),
+        }
+    }
+    /// The shapes that this list's claims need besides those that are judged anyway.
+    fn claimed(&self, variants: &[Candidate], scope: &Scope) -> Vec<Claimed> {
+        if scope.reach == Reach::Shapes {
+            return Vec::new();
+        }
+        let (cap, most) = (self.settings.cost_cap, self.settings.shapes_most);
+        let budget = Budget { cost: &self.cost, cap, most, tiles: &self.tiles };
+        let claims: Vec<_> = variants.iter().map(|v| (&v.eligibility, &v.prefer)).collect();
+        let dear = self.settings.large_cap.max(cap.saturating_mul(DEAR));
+        claimed(&self.spec, (&budget, dear), &claims, &self.shapes)
+    }
+
+    /// The number of this shape, which it keeps for the rest of the session.
+    fn number(&mut self, axes: &[i64]) -> usize {
+        let known = self.shapes.iter().chain(&self.large).chain(&self.further);
+        let (before, found) = (known.clone().count(), known.clone().position(|shape| shape == axes));
+        found.unwrap_or_else(|| {
+            self.further.push(axes.to_vec());
+            before
+        })
+    }
+
+    /// Judges a list at one shape.
+    fn judge_shape(
+        &mut self,
+        variants: &[Loadable],
+        shape: usize,
+        scope: &Scope,
+        passed: &mut [Correctness],
+    ) -> Result<(), Halt> {
+        for distribution in &scope.distributions {
+            self.judge_case(variants, (shape, *distribution, Alignment::Allocator), scope, passed)?;
+        }
+        if self.settings.checks.has(Check::Misalignment) {
+            let case = (shape, Distribution::Normal, Alignment::Element);
+            self.judge_case(variants, case, scope, passed)?;
+        }
+        Ok(())
+    }
+
+    /// Judges a list at a shape that costs too much for all distributions.
+    fn judge_large(
+        &mut self,
+        variants: &[Loadable],
+        shape: usize,
+        scope: &Scope,
+        passed: &mut [Correctness],
+    ) -> Result<(), Halt> {
+        for distribution in scope.distributions.iter().filter(|d| LARGE.contains(d)) {
+            self.judge_case(variants, (shape, *distribution, Alignment::Allocator), scope, passed)?;
+        }
+        Ok(())
     }
 
     fn judge_case(
         &mut self,
         variants: &[Loadable],
-        (shape, distribution, alignment): (usize, Distribution, Alignment),
+        (shape, distribution, alignment): Which,
         scope: &Scope,
-        passed: &mut Correctness,
+        passed: &mut [Correctness],
     ) -> Result<(), Halt> {
         let axes = self.axes(shape);
-        let Some((variant, image)) = self.dispatch(variants, &axes, alignment)? else { return Ok(()) };
+        let Some((chosen, image)) = self.dispatched(variants, &axes, alignment)? else { return Ok(()) };
+        let variant = &variants[chosen];
         let what = Launchable::from(variant);
-        self.judge_on(&what, &image, (shape, distribution, alignment), scope, passed)
+        // the baseline is ours, and slow: 1,000 launches of it may take minutes
+        let least = if self.is_baseline(&variant.candidate) { self.settings.repeats.0 } else { scope.least };
+        let scope = Scope { least: least.min(scope.least), ..scope.clone() };
+        self.judge_on(&what, &image, (shape, distribution, alignment), &scope, &mut passed[chosen])
+    }
+
+    fn is_baseline(&self, candidate: &Candidate) -> bool {
+        self.settings.baseline.as_ref().is_some_and(|baseline| baseline.candidate == *candidate)
+    }
+
+    /// How often a case is launched of what has passed this much.
+    fn repeats_of(
+        &self,
+        (shape, distribution, alignment): Which,
+        scope: &Scope,
+        passed: &Correctness,
+    ) -> Repeats {
+        let axes = self.axes(shape);
+        let before = passed.shapes.iter().position(|known| *known == axes).unwrap_or(passed.shapes.len());
+        let few = scope.repeats.min(self.settings.repeats.0);
+        let is_large = shape >= self.shapes.len() && (self.cost)(&axes) > self.settings.cost_cap;
+        let (least, most) = match distribution {
+            Distribution::Normal if alignment == Alignment::Element => (2, 2),
+            Distribution::Normal if before == 0 && !is_large => (scope.least, scope.repeats),
+            Distribution::Normal if before == 0 => (few, scope.repeats),
+            Distribution::Normal if is_large => (2, 2),
+            Distribution::Normal if before < self.settings.screening.0 => (few, scope.repeats),
+            Distribution::Normal => (few, few),
+            _ => (2, 2),
+        };
+        Repeats { least: least.min(scope.least), most, patience: scope.patience }
     }
 
     /// Judges what is launched on one case.
@@ -224,7 +323,7 @@ impl<D: Desk> Session<D> {
         &mut self,
         what: &Launchable,
         image: &Image,
-        (shape, distribution, alignment): (usize, Distribution, Alignment),
+        (shape, distribution, alignment): Which,
         scope: &Scope,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
@@ -232,15 +331,7 @@ impl<D: Desk> Session<D> {
         let _shared = self.lease.shared();
         let axes = self.axes(shape);
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
-        let few = scope.repeats.min(self.settings.repeats.0);
-        let (least, most) = match distribution {
-            Distribution::Normal if alignment == Alignment::Element || shape >= self.shapes.len() => (2, 2),
-            Distribution::Normal if shape == 0 => (scope.least, scope.repeats),
-            Distribution::Normal if shape < self.settings.screening.0 => (few, scope.repeats),
-            Distribution::Normal => (few, few),
-            _ => (2, 2),
-        };
-        let repeats = Repeats { least: least.min(scope.least), most, patience: scope.patience };
+        let repeats = self.repeats_of((shape, distribution, alignment), scope, passed);
         self.launches(what, &case, image, repeats, passed)?;
         passed.not_enforced = self.not_enforced();
         passed.device = self.device();
@@ -261,29 +352,39 @@ impl<D: Desk> Session<D> {
         Ok(())
     }
 
-    /// Extents of the shape with this number, or of the large workload behind the shapes.
+    /// Extents of the shape with this number: one of a full pass, a large workload, or what a list needed besides.
     pub(super) fn axes(&self, shape: usize) -> Vec<i64> {
-        self.shapes.iter().chain(&self.large).nth(shape).cloned().unwrap_or_default()
+        self.shapes.iter().chain(&self.large).chain(&self.further).nth(shape).cloned().unwrap_or_default()
     }
 
-    /// The variant that the runtime would launch, and its arena; none when none is eligible.
-    pub(super) fn dispatch<'a>(
+    /// The place of the variant that the runtime would launch, and its arena; none when none is eligible.
+    pub(super) fn dispatched(
         &self,
-        variants: &'a [Loadable],
+        variants: &[Loadable],
         axes: &[i64],
         alignment: Alignment,
-    ) -> Result<Option<(&'a Loadable, Image)>, Halt> {
+    ) -> Result<Option<(usize, Image)>, Halt> {
         let claims: Vec<(&Eligibility, &Eligibility)> =
             variants.iter().map(|v| (&v.candidate.eligibility, &v.candidate.prefer)).collect();
         // tensors lie first, so their addresses do not depend on a variant's workspace
         let bare = image(&self.spec, &Contract::default(), axes, alignment)?;
         let addresses: Vec<u64> = bare.iter().flat_map(|i| &i.tensors).map(|r| r.offset).collect();
         let Some(chosen) = dispatch(&claims, axes, &addresses) else { return Ok(None) };
-        let variant = &variants[chosen];
-        match image(&self.spec, &variant.candidate.contract, axes, alignment)? {
-            Some(image) => self.room(image.bytes, image.workspace.bytes).map(|()| Some((variant, image))),
+        match image(&self.spec, &variants[chosen].candidate.contract, axes, alignment)? {
+            Some(image) => self.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image))),
             None => Err(Outcome::Blocked(format!("its workspace has no size at {axes:?}")).into()),
         }
+    }
+
+    /// The same, with the variant itself.
+    pub(super) fn dispatch<'a>(
+        &self,
+        variants: &'a [Loadable],
+        axes: &[i64],
+        alignment: Alignment,
+    ) -> Result<Option<(&'a Loadable, Image)>, Halt> {
+        let found = self.dispatched(variants, axes, alignment)?;
+        Ok(found.map(|(chosen, image)| (&variants[chosen], image)))
     }
 
     /// Every output must have been told right from wrong by at least three distributions.
@@ -308,6 +409,18 @@ impl<D: Desk> Session<D> {
         }
         Ok(())
     }
+}
+
+/// What is said where a variant ran nowhere: then nothing is known of it. The last of several, where it claims every
+/// launch, is what they fall back to, and may be needed nowhere.
+fn idle(variants: &[Candidate], passed: &[Correctness]) -> Option<String> {
+    let count = variants.len();
+    if passed.iter().all(|passed| passed.shapes.is_empty()) {
+        return Some("is eligible for none of the test shapes".to_owned());
+    }
+    let may_idle = |at: usize| at > 0 && at + 1 == count && variants[at].eligibility.0.is_empty();
+    let at = (0..count).find(|at| passed[*at].shapes.is_empty() && !may_idle(*at))?;
+    Some(format!("variant {} of {count} is dispatched at none of the test shapes", at + 1))
 }
 
 /// What came of judging, as an outcome.

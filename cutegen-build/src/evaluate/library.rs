@@ -9,7 +9,7 @@ use super::desk::Desk;
 use super::error::Error;
 use super::gemm::Gemm;
 use super::image::image;
-use super::judge::{PATIENCE, Scope, Session, verdict};
+use super::judge::{PATIENCE, Reach, Scope, Session, verdict};
 use super::outcome::{Correctness, Outcome};
 use super::protocol::Code;
 use super::runner::cublaslt::WORKSPACE_BYTES;
@@ -23,8 +23,8 @@ impl<D: Desk> Session<D> {
     ) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
         let (shapes, repeats) = (self.shapes().len(), self.settings.repeats.1);
-        let scope =
-            Scope { shapes, large: false, distributions, least: repeats, repeats, patience: PATIENCE };
+        let reach = Reach::Shapes;
+        let scope = Scope { shapes, reach, distributions, least: repeats, repeats, patience: PATIENCE };
         self.replace_worker();
         self.with_cublaslt = true;
         let judged = self.judge_product(product, &scope);
@@ -43,7 +43,7 @@ impl<D: Desk> Session<D> {
         for shape in 0..scope.shapes {
             let Some(gemm) = product(&self.axes(shape)) else { continue };
             let what = Launchable { code: Code::CublasLt(gemm), contract: contract() };
-            match self.judge_shape(&what, shape, scope, &mut passed) {
+            match self.judge_product_at(&what, shape, scope, &mut passed) {
                 // what the library does not offer at these extents is not judged at them
                 Err(Halt::Outcome(outcome)) if matches!(*outcome, Outcome::Blocked(_)) => {
                     lacking = Some(outcome);
@@ -57,7 +57,7 @@ impl<D: Desk> Session<D> {
         }
     }
 
-    fn judge_shape(
+    fn judge_product_at(
         &mut self,
         what: &Launchable,
         shape: usize,

@@ -63,6 +63,86 @@ pub struct Correctness {
     pub not_enforced: Vec<String>,
     /// The device that it was judged on.
     pub device: String,
+    /// Of each variant of the list, what ran as that variant.
+    pub variants: Vec<Coverage>,
+}
+
+/// What was judged of one variant of a list: cases at which it was the one dispatched.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Coverage {
+    /// Shapes at which it ran, as extents of all axes.
+    pub shapes: Vec<Vec<i64>>,
+    /// Distributions on which it ran.
+    pub distributions: Vec<Distribution>,
+    /// Elements compared.
+    pub elements: u64,
+    /// Elements without a usable bound.
+    pub not_judged: u64,
+    /// Largest error as a share of the bound.
+    pub worst_share: f64,
+    /// Bit-equal launches of the case that was launched most often.
+    pub repeats: u32,
+}
+
+impl Correctness {
+    /// Of a whole list, from what was judged of each of its variants.
+    pub(super) fn of_list(parts: Vec<Correctness>) -> Self {
+        let mut all = Self::default();
+        for part in parts {
+            all.variants.push(Coverage {
+                shapes: part.shapes.clone(),
+                distributions: part.distributions.clone(),
+                elements: part.elements,
+                not_judged: part.not_judged,
+                worst_share: part.worst_share,
+                repeats: part.repeats,
+            });
+            all.add(part);
+        }
+        all
+    }
+
+    /// What was judged of the variant at this place of the list, and of no other.
+    #[must_use]
+    pub fn of_variant(&self, place: usize) -> Self {
+        let own = self.variants.get(place).cloned().unwrap_or_default();
+        let not_counted = self.not_counted.iter().filter(|case| own.shapes.contains(&case.axes));
+        Self {
+            shapes: own.shapes.clone(),
+            distributions: own.distributions.clone(),
+            elements: own.elements,
+            not_judged: own.not_judged,
+            worst_share: own.worst_share,
+            repeats: own.repeats,
+            not_counted: not_counted.cloned().collect(),
+            not_enforced: self.not_enforced.clone(),
+            device: self.device.clone(),
+            variants: vec![own],
+        }
+    }
+
+    fn add(&mut self, part: Correctness) {
+        extend(&mut self.shapes, part.shapes);
+        extend(&mut self.distributions, part.distributions);
+        extend(&mut self.not_counted, part.not_counted);
+        extend(&mut self.not_enforced, part.not_enforced);
+        self.elements += part.elements;
+        self.not_judged += part.not_judged;
+        self.worst_share = self.worst_share.max(part.worst_share);
+        self.repeats = self.repeats.max(part.repeats);
+        if !part.device.is_empty() {
+            self.device = part.device;
+        }
+    }
+}
+
+/// Adds what is not there yet.
+fn extend<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
 }
 
 /// A case that tells nothing of an output.

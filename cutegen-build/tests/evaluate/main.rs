@@ -9,6 +9,7 @@ mod baseline;
 mod bench;
 mod bodies;
 mod content;
+mod dispatched;
 mod harmful;
 mod honest;
 mod hostile;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     let all = [
         honest::TESTS,
         content::TESTS,
+        dispatched::TESTS,
         hostile::TESTS,
         memory::TESTS,
         lease::TESTS,

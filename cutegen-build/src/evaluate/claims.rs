@@ -1,0 +1,431 @@
+//! Test shapes that a list's claims need besides those that are judged anyway: where each variant is the one dispatched,
+//! and the ends of the ranges in which it is preferred, as far as the domain has them and each can be afforded. Pure.
+
+use std::collections::BTreeSet;
+
+use cutegen_spec::axis::{Extent, resolve};
+use cutegen_spec::dtype::DType;
+use cutegen_spec::eligibility::{Condition, Eligibility, dispatch};
+use cutegen_spec::spec::KernelSpec;
+
+use super::shapes::{Budget, clamp, largest, nth, smallest, telling};
+
+/// A shape that somebody's claims need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Claimed {
+    pub(super) axes: Vec<i64>,
+    pub(super) price: Price,
+}
+
+/// What judging at a shape costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Price {
+    /// No more than others.
+    Affordable,
+    /// More than the cap: a variant that serves no other shape is judged there as at a large workload.
+    Large,
+}
+
+/// What variants claim, as (eligible, preferred), in dispatch order.
+type Claims<'a> = [(&'a Eligibility, &'a Eligibility)];
+
+/// Shapes that each variant should serve.
+const SERVED: usize = 3;
+/// Most shapes for one list.
+const MOST: usize = 24;
+/// Most combinations of extents that are tried.
+const COMBINED: usize = 1 << 14;
+/// Most multiples that are tried for one condition.
+const MULTIPLES: i64 = 1 << 16;
+/// How many steps around an extent one is looked for that meets several conditions.
+const AROUND: i64 = 1 << 9;
+
+/// The shapes that `claims` need and `known` lacks; none that costs more than `dear`.
+pub(super) fn claimed(
+    spec: &KernelSpec,
+    (budget, dear): (&Budget<'_>, u64),
+    claims: &Claims<'_>,
+    known: &[Vec<i64>],
+) -> Vec<Claimed> {
+    let search = Search::new(spec, (budget, dear), claims);
+    let mut found = Vec::new();
+    (0..claims.len()).for_each(|variant| search.serve(variant, known, &mut found));
+    (0..claims.len()).for_each(|variant| search.ends(variant, known, &mut found));
+    found.truncate(MOST);
+    found
+}
+
+/// How bases are aligned when it is asked who is dispatched.
+#[derive(Clone, Copy)]
+enum Bases {
+    Aligned,
+    Misaligned,
+}
+
+struct Search<'a> {
+    spec: &'a KernelSpec,
+    budget: &'a Budget<'a>,
+    /// The largest cost of all.
+    dear: u64,
+    claims: &'a Claims<'a>,
+    /// Shapes that others are made from, an axis moved at a time.
+    origins: Vec<Vec<i64>>,
+    /// Extents of each axis at which a claim turns, and telling ones.
+    extents: Vec<Vec<i64>>,
+    /// Combinations of these, cheapest first.
+    shapes: Vec<Vec<i64>>,
+}
+
+impl<'a> Search<'a> {
+    fn new(spec: &'a KernelSpec, (budget, dear): (&'a Budget<'a>, u64), claims: &'a Claims<'a>) -> Self {
+        let (extents, shapes) = (Vec::new(), Vec::new());
+        let mut search = Self { spec, budget, dear, claims, origins: origins(spec, budget), extents, shapes };
+        search.extents = (0..spec.axes.len()).map(|axis| search.extents_of(axis)).collect();
+        search.shapes = search.combined();
+        search
+    }
+
+    /// Adds shapes until this variant serves enough, or there are none.
+    fn serve(&self, variant: usize, known: &[Vec<i64>], found: &mut Vec<Claimed>) {
+        let serves = |axes: &[i64], bases| self.served(axes, bases) == Some(variant);
+        let has = |bases, found: &[Claimed]| {
+            let all = known.iter().chain(found.iter().map(|claimed| &claimed.axes));
+            all.filter(|axes| serves(axes, bases)).count()
+        };
+        let missing = SERVED.min(self.budget.most).saturating_sub(has(Bases::Aligned, found));
+        if missing == 0 {
+            return;
+        }
+        let mut there = self.serving(variant, Bases::Aligned);
+        if there.is_empty() && has(Bases::Misaligned, found) == 0 {
+            there = self.serving(variant, Bases::Misaligned);
+        }
+        let (cheap, dear): (Vec<_>, Vec<_>) = there.into_iter().partition(|axes| self.is_affordable(axes));
+        let cheap: Vec<_> = cheap.into_iter().filter(|axes| !known.contains(axes)).collect();
+        let places: BTreeSet<usize> = [cheap.len() / 2, cheap.len() / 4, 0].into_iter().collect();
+        let chosen = places.into_iter().rev().filter_map(|place| cheap.get(place)).take(missing);
+        chosen.for_each(|axes| add(found, axes, Price::Affordable));
+        if has(Bases::Aligned, found) + has(Bases::Misaligned, found) == 0 {
+            let cheapest = dear.iter().min_by_key(|axes| (self.budget.cost)(axes));
+            let cheapest = cheapest.filter(|axes| (self.budget.cost)(axes) <= self.dear);
+            cheapest.into_iter().for_each(|axes| add(found, axes, Price::Large));
+        }
+    }
+
+    /// Shapes at which this variant is dispatched.
+    fn serving(&self, variant: usize, bases: Bases) -> Vec<Vec<i64>> {
+        let serves = |axes: &Vec<i64>| self.served(axes, bases) == Some(variant);
+        let combined: Vec<_> = self.shapes.iter().filter(|axes| serves(axes)).cloned().collect();
+        if !combined.is_empty() {
+            return combined;
+        }
+        let climbed = self.origins.iter().filter_map(|origin| self.climbed(origin.clone(), variant));
+        climbed.filter(serves).collect()
+    }
+
+    /// Adds the ends of the ranges in which this variant is preferred, and what lies one beyond.
+    fn ends(&self, variant: usize, known: &[Vec<i64>], found: &mut Vec<Claimed>) {
+        for condition in &self.claims[variant].1.0 {
+            let only = Eligibility(vec![condition.clone()]);
+            for axis in self.spec.run_time_axes() {
+                let turns = self.origins.iter().filter_map(|origin| self.turn(origin, axis, &only));
+                for turn in turns.collect::<BTreeSet<[i64; 2]>>() {
+                    let judged = known.iter().chain(found.iter().map(|claimed| &claimed.axes));
+                    let both = self.both_sides(variant, (axis, turn), judged).into_iter().flatten();
+                    let new: Vec<_> = both.filter(|axes| !known.contains(axes)).collect();
+                    new.iter().for_each(|axes| add(found, axes, Price::Affordable));
+                }
+            }
+        }
+    }
+
+    /// Two shapes that differ in an axis, whose extents are these, and of which the variant serves one: if it can be, one
+    /// that is judged already.
+    fn both_sides<'s>(
+        &self,
+        variant: usize,
+        (axis, [low, high]): (usize, [i64; 2]),
+        mut judged: impl Iterator<Item = &'s Vec<i64>>,
+    ) -> Option<[Vec<i64>; 2]> {
+        let beside = |axes: &[i64]| {
+            let other = if axes[axis] == low { high } else { low };
+            self.moved(axes, axis, other).filter(|other| self.is_affordable(other))
+        };
+        let is_end = |axes: &&Vec<i64>| {
+            let serves = || self.served(axes, Bases::Aligned) == Some(variant);
+            [low, high].contains(&axes[axis]) && serves() && beside(axes).is_some()
+        };
+        let able = || self.shapes.iter().filter(is_end).filter(|axes| self.is_affordable(axes));
+        let end = judged.find(is_end).or_else(|| able().nth(able().count() / 2))?;
+        Some([end.clone(), beside(end)?])
+    }
+
+    fn is_affordable(&self, axes: &[i64]) -> bool {
+        (self.budget.cost)(axes) <= self.budget.cap
+    }
+
+    /// Who is dispatched.
+    fn served(&self, axes: &[i64], bases: Bases) -> Option<usize> {
+        let address = |dtype: DType| match bases {
+            Bases::Aligned => 0,
+            Bases::Misaligned => dtype.bytes() as u64,
+        };
+        let addresses: Vec<u64> = self.spec.tensors.iter().map(|tensor| address(tensor.dtype)).collect();
+        dispatch(self.claims, axes, &addresses)
+    }
+
+    /// The shape with another extent of one axis, and of what is derived from it.
+    fn moved(&self, axes: &[i64], axis: usize, extent: i64) -> Option<Vec<i64>> {
+        resolve(&self.spec.axes, &|at| if at == axis { extent } else { axes[at] })
+    }
+
+    fn holds_at(&self, axes: &[i64], axis: usize, extent: i64, claim: &Eligibility) -> bool {
+        let aligned = vec![0; self.spec.tensors.len()];
+        self.moved(axes, axis, extent).is_some_and(|axes| claim.holds(&axes, &aligned))
+    }
+
+    /// The two neighbouring extents of an axis between which a claim turns, by halving; none where it does not.
+    fn turn(&self, origin: &[i64], axis: usize, claim: &Eligibility) -> Option<[i64; 2]> {
+        let (mut low, mut high) = self.domain(axis);
+        let at_low = self.holds_at(origin, axis, low, claim);
+        if at_low == self.holds_at(origin, axis, high, claim) {
+            return None;
+        }
+        loop {
+            let middle = clamp(&self.spec.axes[axis], low + (high - low) / 2);
+            if middle <= low {
+                break;
+            }
+            if self.holds_at(origin, axis, middle, claim) == at_low { low = middle } else { high = middle }
+        }
+        Some([low, high])
+    }
+
+    /// The smallest and the largest extent.
+    fn domain(&self, axis: usize) -> (i64, i64) {
+        (smallest(&self.spec.axes[axis]), largest(&self.spec.axes[axis]))
+    }
+
+    /// The extent this many steps further, inside the range.
+    fn step(&self, axis: usize, from: i64, steps: i64) -> i64 {
+        let step = match self.spec.axes[axis].extent {
+            Extent::Range { multiple_of, .. } => multiple_of.max(1),
+            _ => 1,
+        };
+        clamp(&self.spec.axes[axis], from.saturating_add(steps.saturating_mul(step)))
+    }
+
+    /// The first and the last extents at which something divides, and what lies one beyond each.
+    fn multiples(&self, origin: &[i64], axis: usize, (claim, by): (&Eligibility, i64)) -> Vec<i64> {
+        let (low, high) = self.domain(axis);
+        let holds = |extent: &i64| self.holds_at(origin, axis, *extent, claim);
+        let many = by.min(MULTIPLES).min(high - low + 1);
+        let first = (0..many).map(|steps| self.step(axis, low, steps)).find(holds);
+        let last = first.and_then(|_| (0..many).map(|steps| self.step(axis, high, -steps)).find(holds));
+        let beyond = |(extent, way): (i64, i64)| [extent, self.step(axis, extent, way)];
+        let both = first.map(|first| (first, 1)).into_iter().chain(last.map(|last| (last, -1)));
+        both.flat_map(beyond).collect()
+    }
+
+    /// Extents of an axis at which a claim turns, and telling ones.
+    fn extents_of(&self, axis: usize) -> Vec<i64> {
+        let mut extents = Vec::new();
+        if self.spec.axes[axis].is_run_time() {
+            let conditions = self.claims.iter().flat_map(|(eligible, preferred)| [eligible, preferred]);
+            for condition in conditions.flat_map(|claim| &claim.0) {
+                let only = Eligibility(vec![condition.clone()]);
+                for origin in &self.origins {
+                    extents.extend(match condition {
+                        Condition::Divides { by, .. } => self.multiples(origin, axis, (&only, *by)),
+                        Condition::AtLeast { .. } | Condition::AtMost { .. } => {
+                            self.turn(origin, axis, &only).map_or_else(Vec::new, Vec::from)
+                        }
+                        Condition::Aligned { .. } => Vec::new(),
+                    });
+                }
+            }
+        }
+        extents.extend(self.origins.iter().map(|origin| origin[axis]));
+        let mut seen = BTreeSet::new();
+        extents.retain(|extent| seen.insert(*extent));
+        extents
+    }
+
+    /// Combinations of the extents, cheapest first.
+    fn combined(&self) -> Vec<Vec<i64>> {
+        let mut extents = self.extents.clone();
+        let count = |extents: &[Vec<i64>]| extents.iter().fold(1, |n: usize, e| n.saturating_mul(e.len()));
+        while count(&extents) > COMBINED {
+            let Some(longest) = extents.iter_mut().max_by_key(|extents| extents.len()) else { break };
+            longest.pop();
+        }
+        let nth = |mut number: usize| {
+            let mut bound = Vec::with_capacity(extents.len());
+            for extents in &extents {
+                bound.push(extents[number % extents.len()]);
+                number /= extents.len();
+            }
+            resolve(&self.spec.axes, &|axis| bound[axis])
+        };
+        let mut shapes: Vec<Vec<i64>> = (0..count(&extents)).filter_map(nth).collect();
+        shapes.sort_by_cached_key(|axes| ((self.budget.cost)(axes), axes.clone()));
+        shapes.dedup();
+        shapes
+    }
+
+    /// From a shape, an axis at a time, to one at which more of a variant's conditions hold.
+    fn climbed(&self, mut axes: Vec<i64>, variant: usize) -> Option<Vec<i64>> {
+        let (eligible, preferred) = self.claims[variant];
+        let conditions = eligible.0.iter().chain(&preferred.0).cloned();
+        let conditions: Vec<Eligibility> = conditions.map(|condition| Eligibility(vec![condition])).collect();
+        let aligned = vec![0; self.spec.tensors.len()];
+        let held = |axes: &[i64]| conditions.iter().filter(|one| one.holds(axes, &aligned)).count();
+        // a divisor's steps keep what it divides
+        let divisors = eligible.0.iter().chain(&preferred.0).filter_map(divisor);
+        let strides: BTreeSet<i64> = divisors.chain([1]).collect();
+        for axis in self.spec.run_time_axes().chain(self.spec.run_time_axes()) {
+            let steps =
+                |stride: i64| (0..AROUND).flat_map(move |n| [n, -n]).map(move |n| stride.saturating_mul(n));
+            let steps: Vec<i64> = strides.iter().copied().flat_map(steps).collect();
+            let near = self.extents[axis].iter().flat_map(|from| steps.iter().map(|steps| (*from, *steps)));
+            for (from, steps) in near {
+                if held(&axes) == conditions.len() {
+                    return Some(axes);
+                }
+                let moved = self.moved(&axes, axis, self.step(axis, from, steps));
+                axes = moved.filter(|moved| held(moved) > held(&axes)).unwrap_or(axes);
+            }
+        }
+        None
+    }
+}
+
+fn divisor(condition: &Condition) -> Option<i64> {
+    match condition {
+        Condition::Divides { by, .. } => Some(*by),
+        Condition::AtLeast { .. } | Condition::AtMost { .. } | Condition::Aligned { .. } => None,
+    }
+}
+
+fn add(found: &mut Vec<Claimed>, axes: &[i64], price: Price) {
+    if found.iter().all(|claimed| claimed.axes != axes) {
+        found.push(Claimed { axes: axes.to_vec(), price });
+    }
+}
+
+/// The workloads, telling extents, and the ends of every range.
+fn origins(spec: &KernelSpec, budget: &Budget<'_>) -> Vec<Vec<i64>> {
+    let values: Vec<Vec<i64>> = spec.axes.iter().map(|axis| telling(axis, budget.tiles)).collect();
+    let workloads = spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok());
+    let mixed = (0..2).filter_map(|round| resolve(&spec.axes, &|a| nth(&values[a], round + a)));
+    let ends = [smallest, largest].into_iter().filter_map(|end| resolve(&spec.axes, &|a| end(&spec.axes[a])));
+    let mut origins = Vec::new();
+    for origin in mixed.chain(ends).chain(workloads.take(4)) {
+        if !origins.contains(&origin) {
+            origins.push(origin);
+        }
+    }
+    origins
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::eligibility::{Eligibility, dispatch};
+    use cutegen_spec::spec::KernelSpec;
+
+    use super::super::shapes::{Budget, shapes};
+    use super::{Claimed, MOST, Price, claimed};
+
+    fn spec(axes: &str) -> KernelSpec {
+        let text = format!(
+            "edition = 1\n[kernels.k]\naxes = {axes}\ninputs = {{ x = \"f32[m, n]\" }}\n\
+             outputs = {{ y = \"f32[m, n]\" }}\nmath = \"y[m, n] = x[m, n]\"\nworkloads = [{{ m = 64, n = 64 }}]\n"
+        );
+        let mut document = spec_file(&text, &Default::default());
+        assert_eq!(document.errors, []);
+        document.kernels.remove(0)
+    }
+
+    const WIDE: &str = "{ m = \"1..=8192\", n = \"1..=4096\" }";
+
+    fn parsed(claims: &[(&str, &str)]) -> Vec<(Eligibility, Eligibility)> {
+        let parse = |text| Eligibility::parse_positional(text).expect("parses");
+        claims.iter().map(|(eligible, preferred)| (parse(eligible), parse(preferred))).collect()
+    }
+
+    /// What is judged anyway, and what is judged for these claims.
+    fn of(axes: &str, cap: u64, claims: &[(&str, &str)]) -> (Vec<Vec<i64>>, Vec<Claimed>) {
+        let (spec, claims) = (spec(axes), parsed(claims));
+        let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
+        let budget = Budget { cost: &cost, cap, most: 14, tiles: &[128] };
+        let known = shapes(&spec, &budget);
+        let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+        let more = claimed(&spec, (&budget, cap << 8), &claims, &known);
+        (known, more)
+    }
+
+    /// How many of these shapes each variant serves.
+    fn served(claims: &[(&str, &str)], shapes: &[Vec<i64>]) -> Vec<usize> {
+        let claims = parsed(claims);
+        let list: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+        let by =
+            |variant| shapes.iter().filter(|axes| dispatch(&list, axes, &[0, 0]) == Some(variant)).count();
+        (0..claims.len()).map(by).collect()
+    }
+
+    /// Without the derived shapes each of these is served nowhere.
+    #[test]
+    fn whoever_can_be_dispatched_is() {
+        for claim in [
+            "a0 % 777 == 0",
+            "(a0 * a1) % 777 == 0 and a1 <= 2",
+            "(a0 + 5) % 777 == 0",
+            "a0 % 88 == 0 and a0 % 35 == 0",
+            "a0 % 88 == 0 and a0 % 35 == 0 and a1 % 26 == 0 and a1 % 33 == 0",
+            "a0 >= 5000 and a0 <= 5001",
+            "(a0 - a1) >= 3 and (a0 - a1) <= 3",
+        ] {
+            let claims = [(claim, "true"), ("true", "true")];
+            let (known, more) = of(WIDE, 1 << 23, &claims);
+            assert_eq!(served(&claims, &known)[0], 0, "{claim} needs no shape of its own");
+            let axes: Vec<_> = more.iter().map(|claimed| claimed.axes.clone()).collect();
+            assert!(served(&claims, &axes)[0] > 0, "{claim}: {more:?}");
+            assert!(more.iter().all(|claimed| claimed.price == Price::Affordable), "{claim}: {more:?}");
+        }
+    }
+
+    #[test]
+    fn ends_of_preference_and_one_beyond() {
+        let claims =
+            [("a1 % 8 == 0", "a0 <= 90"), ("a1 % 8 == 0", "a0 >= 91 and a0 <= 1448"), ("true", "true")];
+        let (known, more) = of(WIDE, 1 << 23, &claims);
+        let all: Vec<_> = known.into_iter().chain(more.iter().map(|claimed| claimed.axes.clone())).collect();
+        for (wanted, variant) in [(90, 0), (91, 1), (1448, 1), (1449, 2)] {
+            let there: Vec<_> = all.iter().filter(|axes| axes[0] == wanted).cloned().collect();
+            assert!(served(&claims, &there)[variant] > 0, "{wanted}: {there:?}");
+        }
+        assert!(more.len() <= MOST, "{more:?}");
+    }
+
+    #[test]
+    fn dear_shapes_only_for_who_has_no_other() {
+        let claims = [("a0 >= 8000", "true"), ("true", "true")];
+        let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 12, &claims);
+        assert_eq!(more, [Claimed { axes: vec![8000, 64], price: Price::Large }]);
+        let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 10, &claims);
+        assert_eq!(more, [], "more than anybody can afford");
+    }
+
+    #[test]
+    fn nothing_where_the_domain_has_nothing_or_all_is_there() {
+        let (_, nowhere) = of(
+            "{ m = \"1..=500\", n = \"64..=96\" }",
+            1 << 23,
+            &[("a0 % 777 == 0", "true"), ("true", "true")],
+        );
+        assert_eq!(nowhere, []);
+        let (_, everywhere) = of(WIDE, 1 << 23, &[("true", "true"), ("true", "true")]);
+        assert_eq!(everywhere, []);
+    }
+}
