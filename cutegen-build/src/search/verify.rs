@@ -16,7 +16,7 @@ use super::sanitize::{Naive, asked};
 use super::{compiled, entry};
 use crate::compile::{COMPILER, CompileJob, CompileOutcome, CompileSetup, compile};
 use crate::evaluate::LEASE;
-use crate::evaluate::{self, Outcome};
+use crate::evaluate::{self, Correctness, Outcome};
 use crate::generate;
 use crate::generate::template::Templates;
 use crate::generate::{Feedback, Generator as _};
@@ -73,9 +73,9 @@ pub(super) fn judge_again(
     let mut passed = Vec::new();
     for at in 0..list.len() {
         let started = Instant::now();
-        match judge.full(&list[at..])? {
-            Outcome::Passed { correctness, .. } => passed.push((correctness, started.elapsed())),
-            refused => return Ok(Err(refused)),
+        match of_first(judge.full(&list[at..])?) {
+            Ok(correctness) => passed.push((correctness, started.elapsed())),
+            Err(refused) => return Ok(Err(refused)),
         }
     }
     // all at once: each tool takes seconds to start
@@ -101,6 +101,14 @@ pub(super) fn judge_again(
         variant.evidence = Some(carried(plan, fresh, variant.evidence.as_ref()));
     }
     Ok(Ok(record))
+}
+
+/// What was judged of a list's first variant, where the list passed: those behind it have evidence of their own.
+fn of_first(outcome: Outcome) -> Result<Correctness, Verdict> {
+    match outcome {
+        Outcome::Passed { correctness, .. } => Ok(correctness.of_variant(0)),
+        refused => Err(refused),
+    }
 }
 
 /// A judge of this plan, and the naive kernel. An entry does not vouch for itself: what it is held against is compiled here.
@@ -242,7 +250,8 @@ mod tests {
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::record::{Evidence, Seeds, TimedBy, Timing};
 
-    use super::carried;
+    use super::{carried, of_first};
+    use crate::evaluate::{Correctness, Coverage, Outcome};
     use crate::plan::Plan;
     use crate::search::entry::checks;
 
@@ -296,6 +305,20 @@ mod tests {
         assert_eq!(same.timed_by, None);
         let first = carried(plan, judged(4, "NVIDIA H200, sm_90"), None);
         assert_eq!((first.not_enforced, first.timings.len()), (vec!["compiler: not recorded".to_owned()], 0));
+    }
+
+    #[test]
+    fn who_stands_behind_lends_no_evidence() {
+        let ran = |extent, repeats| Coverage { shapes: vec![vec![extent]], repeats, ..Coverage::default() };
+        let correctness = Correctness {
+            shapes: vec![vec![1], vec![777]],
+            repeats: 1000,
+            variants: vec![ran(777, 20), ran(1, 1000)],
+            ..Correctness::default()
+        };
+        let first = of_first(Outcome::Passed { correctness, performance: None }).expect("passed");
+        assert_eq!((first.shapes, first.repeats), (vec![vec![777]], 20));
+        assert!(of_first(Outcome::Blocked("no".to_owned())).is_err());
     }
 
     #[test]

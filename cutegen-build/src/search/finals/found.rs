@@ -32,6 +32,13 @@ impl Judged {
     pub(in crate::search) fn speedup(&self) -> f64 {
         times::speedup(&self.timings)
     }
+
+    /// A member's own part of what was judged of its team: where it ran, how often, and how fast.
+    fn of_member(&self, at: usize, sanitizer: String) -> Self {
+        let timings = self.timings.iter().filter(|timed| timed.member == at).cloned();
+        let (correctness, timings) = (self.correctness.of_variant(at), timings.collect());
+        Self { sanitizer, timings, correctness, ..self.clone() }
+    }
 }
 
 /// What a search found: variants in dispatch order, the naive kernel last; without evidence where nothing judged it.
@@ -73,10 +80,7 @@ impl Passed {
     /// Each member with its own part of what was judged, and what compute-sanitizer said of it.
     pub(super) fn members(self, sanitizers: Vec<String>) -> Vec<(Compiled, Option<Judged>)> {
         let Passed { team, judged, .. } = self;
-        let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| {
-            let timings = judged.timings.iter().filter(|timed| timed.member == at).cloned();
-            Judged { sanitizer, timings: timings.collect(), ..judged.clone() }
-        });
+        let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| judged.of_member(at, sanitizer));
         team.into_iter().zip(own.map(Some)).collect()
     }
 }
@@ -85,4 +89,51 @@ impl Passed {
 pub(super) fn named<'a>(team: impl IntoIterator<Item = &'a Compiled>) -> String {
     let names: Vec<&str> = team.into_iter().map(|compiled| compiled.candidate.name.as_str()).collect();
     names.join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::record::ReferenceOn;
+
+    use super::Judged;
+    use crate::evaluate::{Correctness, Coverage};
+
+    #[test]
+    fn a_member_has_its_own_part() {
+        let ran = |shapes: &[i64], elements, repeats| {
+            let shapes = shapes.iter().map(|extent| vec![*extent]).collect();
+            Coverage { shapes, elements, repeats, ..Coverage::default() }
+        };
+        let correctness = Correctness {
+            shapes: vec![vec![1], vec![37], vec![777]],
+            elements: 90,
+            repeats: 1000,
+            device: "this machine".to_owned(),
+            variants: vec![ran(&[777], 20, 20), ran(&[1, 37], 70, 1000)],
+            ..Correctness::default()
+        };
+        let judged = Judged {
+            correctness,
+            timings: Vec::new(),
+            not_timed: Vec::new(),
+            seed: 7,
+            reference: ReferenceOn::Host,
+            not_enforced: Vec::new(),
+            sanitizer: String::new(),
+            seconds: 1.0,
+        };
+        let own = |at| judged.of_member(at, "clean".to_owned()).correctness;
+        assert_eq!((own(0).shapes, own(0).elements, own(0).repeats), (vec![vec![777]], 20, 20));
+        assert_eq!((own(1).shapes, own(1).elements), (vec![vec![1], vec![37]], 70));
+        assert_eq!(own(0).device, "this machine");
+        assert_eq!(
+            own(2),
+            Correctness {
+                device: "this machine".to_owned(),
+                variants: vec![Coverage::default()],
+                ..Correctness::default()
+            },
+            "nobody ran"
+        );
+    }
 }
