@@ -277,7 +277,7 @@ fn what_was_not_measured_again_stays() {
 }
 
 #[test]
-fn calls_add_up_to_the_whole_table() {
+fn calls_add_up_to_all_cells_against_pytorch() {
     let place = Place::new("bars-clock");
     assert!(place.bars(&["--phases", "bench", "--only", "silu_mul"]).ok);
     as_a_device(&place, &[("torch-eager", 1.5), ("torch-compile", 1.5)]);
@@ -290,10 +290,15 @@ fn calls_add_up_to_the_whole_table() {
         let logs: Vec<String> = calls.iter().enumerate().map(log).collect();
         let found =
             rows(&place, &[&["--logs"][..], &logs.iter().map(String::as_str).collect::<Vec<_>>()].concat());
-        found.into_iter().find(|row| row.bar == "the whole bar table")
+        found.into_iter().find(|row| row.bar == "the bar table's cells against PyTorch")
     };
     let row = of(&["400 s; run it again to go on", "101 s; all is done"]).expect("a row");
     assert_eq!((row.samples.as_slice(), row.at_most), (&[501.0][..], Some(1500.0)));
+    let note = row.note.expect("what it leaves out");
+    assert!(
+        note.starts_with("calls of 400, 101 s; without ") && note.contains("copies, the sweep"),
+        "{note}"
+    );
     assert!(of(&["400 s; run it again to go on"]).is_none(), "it is not whole");
     assert!(of(&[]).is_none());
 }
