@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use cutegen_build::discover::Project;
 use cutegen_build::emit::{EmitKernel, linkable};
+use cutegen_build::generate::template;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
@@ -33,6 +34,7 @@ pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), F
     let rows: Vec<Row> = plans.iter().map(|plan| row(&project, &lock, &store, plan, verb.tuned)).collect();
     out.table(&table::title(), &table::lines(&rows), &rows);
     table::reasons(&rows).iter().for_each(|reason| out.remark(reason));
+    table::unfilled(&rows).iter().for_each(|reason| out.remark(reason));
     warnings::lines(&rows).iter().for_each(|warning| out.remark(warning));
     let mut problems: Vec<String> = rows.into_iter().filter_map(|row| row.problem).collect();
     if verb.select.is_all() {
@@ -62,6 +64,7 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
         target: plan.target.to_string(),
         family: plan.family.name(),
         why_general: plan.family.why_general().map(str::to_owned),
+        why_unfilled: why_unfilled(plan, record),
         state,
         stale,
         workloads: plan.spec.workloads.iter().filter_map(|workload| work(plan, workload, record)).collect(),
@@ -70,6 +73,12 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
             .or_else(|| trust(plan, project, record?).err().map(|below| below.to_string()))
             .or_else(|| wrong_family(plan)),
     }
+}
+
+/// Why no search will find anything; of a general kernel its family says it.
+fn why_unfilled(plan: &Plan, record: Option<&Record>) -> Option<String> {
+    let is_open = plan.family.why_general().is_none() && !record.is_some_and(Record::is_tuned);
+    is_open.then(|| template::unfilled(plan)).flatten()
 }
 
 /// What a build would say of an entry's host objects.

@@ -86,6 +86,7 @@ impl Output {
                 let speed = speedup.map_or(outcome.clone(), |s| format!("{s:.2}x naive"));
                 bar.set_message(format!("{candidate}: {speed}"));
             }
+            Event::Ranked { candidates: 0, .. } => {}
             Event::Ranked { candidates, seconds, spent: Spent { compiling, screening, timing }, .. } => {
                 let parts = format!("compiling {compiling:.1}, screening {screening:.1}, timing {timing:.1}");
                 self.note(&format!("  ranked {candidates} candidates in {seconds:.1} s ({parts})"));
@@ -95,9 +96,14 @@ impl Output {
             }
             Event::Found { kernel, variant, speedup, seconds } => {
                 self.bar.borrow().finish_and_clear();
-                self.note(&format!(
-                    "{kernel}: {variant}, {speedup:.2}x the naive kernel, found in {seconds:.1} s"
-                ));
+                self.note(&match variant.is_empty() {
+                    true => format!("{kernel}: nothing but the naive kernel, judged in {seconds:.1} s"),
+                    false => {
+                        format!(
+                            "{kernel}: {variant}, {speedup:.2}x the naive kernel, found in {seconds:.1} s"
+                        )
+                    }
+                });
             }
             Event::NotEnforced { what } => {
                 self.note(&format!("not enforced on workers: {}", what.join("; ")))

@@ -1,5 +1,6 @@
 //! `tune`: the search, in the foreground. Winners go to the user store; `accept` brings them into the package.
 
+use cutegen_build::generate::template;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
 use cutegen_build::store::Store;
@@ -64,6 +65,9 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
 
 /// Searches; again although there is an answer where what is locked is in `against`.
 fn one(searcher: &Searcher, plan: &Plan, against: Option<&Store>, out: &Output) -> Result<(), Failure> {
+    if let Some(why) = template::unfilled(plan) {
+        out.note(&format!("{}: no template fills this: {why}", plan.title()));
+    }
     let mut events = out.reporter();
     let entry = match against {
         Some(store) => searcher.search(plan, store.get_full(&plan.key).hit().as_ref(), &mut events),

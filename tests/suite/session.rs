@@ -75,6 +75,14 @@ fn a_kernel_that_cannot_be_stored_leaves_the_others_tuned() {
     let told = ran.stderr.split_once("not tuned:\nfirst on host").expect(&ran.stderr);
     assert!(told.0.contains("second on host") && told.0.contains("in the user store: naive"), "{}", told.0);
     assert!(!told.1.contains("second"), "{}", told.1);
+    let lines: Vec<&str> = told.0.lines().filter(|line| line.starts_with("second on host")).collect();
+    let why =
+        ": no template fills this: tensor `x` is i64: those of the host want floats of 16 bits and more";
+    assert!(lines[0].ends_with(why), "{lines:?}");
+    assert!(lines[1].contains(": nothing but the naive kernel, judged in "), "{lines:?}");
+    assert!(!told.0.contains("ranked 0") && !told.0.contains(": , "), "{}", told.0);
+    let ran = must(&mut library.command(&["check", "second"]));
+    assert!(ran.stdout.contains(&format!("second on host{why}")), "{}", ran.stdout);
     must(&mut library.command(&["accept", "second", "--results", "tuned.tar.gz"]));
     must(&mut library.command(&["check"]));
 }

@@ -16,6 +16,9 @@ pub(super) struct Row {
     pub(super) family: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why_general: Option<String>,
+    /// Why no template fills it, where nothing is tuned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) why_unfilled: Option<String>,
     pub(super) state: &'static str,
     /// Why the entry is not what the spec asks for, in a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,6 +141,18 @@ pub(super) fn reasons(rows: &[Row]) -> Vec<String> {
     by_kernel.into_iter().map(|(kernel, why)| format!("{kernel} is general: {why}")).collect()
 }
 
+/// Why no template fills a kernel, with the targets for which that is so.
+pub(super) fn unfilled(rows: &[Row]) -> Vec<String> {
+    let mut found: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for (row, why) in rows.iter().filter_map(|row| Some((row, row.why_unfilled.as_deref()?))) {
+        found.entry((&row.kernel, why)).or_default().push(row.short_target());
+    }
+    let line = |((kernel, why), targets): ((&str, &str), Vec<&str>)| {
+        format!("{kernel} on {}: no template fills this: {why}", targets.join(", "))
+    };
+    found.into_iter().map(line).collect()
+}
+
 /// Three significant digits, and never an exponent.
 pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
@@ -153,7 +168,7 @@ pub(crate) fn digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ceiling, Launched, Row, Work, digits, lines, reasons, title};
+    use super::{Ceiling, Launched, Row, Work, digits, lines, reasons, title, unfilled};
 
     fn work(m: i64, roof: Option<Ceiling>, launched: Option<Launched>) -> Work {
         let axes = [("m".to_owned(), m)].into();
@@ -244,5 +259,20 @@ mod tests {
         other.kernel = "other".to_owned();
         let found = reasons(&[general("host"), general("sm_90a"), other]);
         assert_eq!(found, ["norm is general: it has several outputs"]);
+    }
+
+    #[test]
+    fn what_no_template_fills_is_told_with_its_targets() {
+        let lacking = |target, why: &str| {
+            let mut row = row(target, "untuned", Vec::new());
+            row.why_unfilled = Some(why.to_owned());
+            row
+        };
+        let why = "tensor `x` is f64";
+        let rows = [lacking("sm_90a", why), lacking("sm_90a:h200", why), row("host", "untuned", Vec::new())];
+        assert_eq!(
+            unfilled(&rows),
+            ["norm on sm_90a, sm_90a:h200: no template fills this: tensor `x` is f64"]
+        );
     }
 }

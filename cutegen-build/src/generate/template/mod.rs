@@ -4,6 +4,7 @@
 mod fill;
 mod host;
 mod sm90a;
+mod unfilled;
 
 use crate::generate::{Candidate, Feedback, Generator};
 use crate::plan::Plan;
@@ -14,6 +15,13 @@ use cutegen_spec::target::Target;
 pub struct Templates {
     /// Fingerprint of what will compile the candidates.
     pub toolchain: String,
+}
+
+/// Why no template has a candidate for the plan, in words; none where one has.
+#[must_use]
+pub fn unfilled(plan: &Plan) -> Option<String> {
+    let mut templates = Templates { toolchain: String::new() };
+    templates.propose(plan, &Feedback::default()).is_empty().then(|| unfilled::reason(plan))
 }
 
 impl Generator for Templates {

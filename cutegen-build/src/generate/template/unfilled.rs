@@ -1,0 +1,123 @@
+//! Why templates have nothing for a plan, in words: the first thing that each kernel of that sort lacks. Whether they have
+//! anything, the templates themselves say.
+
+use cutegen_spec::dtype::DType;
+use cutegen_spec::math::Kind;
+use cutegen_spec::spec::Multiply;
+use cutegen_spec::tensor::{Role, Tensor};
+
+use crate::plan::Plan;
+use crate::plan::family::Family;
+use crate::plan::schedule::Value;
+
+/// Of a plan without candidates.
+pub(super) fn reason(plan: &Plan) -> String {
+    let of_family = match (&plan.family, plan.target.is_host()) {
+        (Family::General { why, .. }, _) => return format!("it is general: {why}"),
+        (Family::Window, _) => Some("windows have no template yet"),
+        (Family::Contraction { .. }, false) => Some("contractions have none for devices yet"),
+        (Family::Scan { .. }, true) => Some("scans have none for the host yet"),
+        (Family::Contraction { .. } | Family::Elementwise { .. } | Family::Rowwise { .. }, _)
+        | (Family::Scan { .. }, false) => None,
+    };
+    let text = of_family.map(str::to_owned).or_else(|| precision(plan)).or_else(|| tensor(plan));
+    text.unwrap_or_else(|| steps(plan).to_owned())
+}
+
+fn precision(plan: &Plan) -> Option<String> {
+    let precision = &plan.spec.precision;
+    match () {
+        () if precision.accumulate != DType::F32 => {
+            Some(format!("it accumulates in {}, templates in f32", precision.accumulate))
+        }
+        () if precision.multiply != Multiply::Native => Some("it multiplies in tf32".to_owned()),
+        () if precision.fast_math && plan.target.is_host() => Some("it asks for fast math".to_owned()),
+        () => None,
+    }
+}
+
+/// The first tensor that they cannot hold.
+fn tensor(plan: &Plan) -> Option<String> {
+    let rows = matches!(plan.family, Family::Rowwise { .. });
+    let why = |tensor: &Tensor| match (tensor.dtype, plan.target.is_host()) {
+        (dtype, true) if !dtype.is_float() || dtype.bits() < 16 => {
+            Some(format!("{dtype}: those of the host want floats of 16 bits and more"))
+        }
+        _ if tensor.strides.is_some() && plan.target.is_host() => Some("strided".to_owned()),
+        (DType::F64, false) => Some("f64".to_owned()),
+        (dtype, false) if dtype.bits() < 8 => Some(format!("{dtype}: packed")),
+        _ if tensor.role == Role::Inout && (rows || plan.target.is_host()) => {
+            Some("written in place".to_owned())
+        }
+        _ => None,
+    };
+    plan.spec.tensors.iter().find_map(|tensor| Some(format!("tensor `{}` is {}", tensor.name, why(tensor)?)))
+}
+
+fn steps(plan: &Plan) -> &'static str {
+    let outputs = plan.spec.tensors_with(Role::Output).count();
+    let is_exact = plan.schedule.steps.iter().any(|step| match &step.value {
+        Value::Reduce { body, .. } => body.kind(&|place| plan.schedule.kind(&plan.spec, place)) != Kind::Real,
+        Value::Map(_) | Value::Scan { .. } => false,
+    });
+    match (&plan.family, plan.target.is_host()) {
+        (_, true) if outputs > 1 => "it has several outputs",
+        (_, true) => "it has a function, an access or a loop that those of the host do not",
+        (Family::Rowwise { .. }, false) if is_exact => "it reduces integers or conditions, templates reals",
+        (Family::Rowwise { .. }, false) => "its steps are not all over the same rows",
+        (Family::Scan { .. }, false) => "it is more than one scan along the last axis and maps of its result",
+        _ => "its outputs have different loops, or an access that no vector has",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::target::Target;
+
+    use crate::generate::template::unfilled;
+    use crate::plan::Plan;
+
+    fn plan(target: &str, kernel: &str) -> Plan {
+        let text = format!("edition = 1\n[kernels.k]\naxes = {{ m = '1..=64', d = 128, e = 64 }}\n{kernel}");
+        let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+        Plan::new(&kernels[0], &Target::parse(target).expect("a target"))
+    }
+
+    fn told(target: &str, kernel: &str) -> Option<String> {
+        unfilled(&plan(target, kernel))
+    }
+
+    /// Row sums of this type to that one.
+    fn sums(from: &str, to: &str) -> String {
+        let tensors = format!("inputs = {{ x = '{from}[m, d]' }}\noutputs = {{ y = '{to}[m]' }}\n");
+        tensors + "math = 'y[m] = sum(d, x[m, d])'"
+    }
+
+    #[test]
+    fn what_has_candidates_has_no_reason() {
+        assert_eq!(told("sm_90a", &sums("f32", "f32")), None);
+        let map =
+            "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }\nmath = 'y[m, d] = x[m, d] + 1'";
+        assert_eq!((told("host", map), told("sm_90a", map)), (None, None));
+    }
+
+    #[test]
+    fn the_first_thing_that_is_lacking_is_told() {
+        let is = |target: &str, kernel: &str, why: &str| {
+            assert_eq!(told(target, kernel).as_deref(), Some(why), "{kernel}");
+        };
+        is("sm_90a", &sums("f64", "f64"), "it accumulates in f64, templates in f32");
+        is("sm_90a", &sums("i32", "i32"), "it reduces integers or conditions, templates reals");
+        let wanted = "tensor `x` is i32: those of the host want floats of 16 bits and more";
+        is("host", &sums("i32", "i32"), wanted);
+        let place = "inputs = { x = 'f32[m, d]' }\ninout = { c = 'f32[m]' }\n\
+                     math = 'c[m] = c[m] * sum(d, x[m, d])'";
+        assert_eq!(plan("sm_90a", place).family.name(), "rowwise");
+        is("sm_90a", place, "tensor `c` is written in place");
+        let product = "inputs = { x = 'f32[m, d]', w = 'f32[e, d]' }\noutputs = { y = 'f32[m, e]' }\n\
+                       math = 'y[m, e] = sum(d, x[m, d] * w[e, d])'";
+        assert_eq!(told("host", product), None);
+        is("sm_90a", product, "contractions have none for devices yet");
+    }
+}
