@@ -75,7 +75,7 @@ pub(super) fn judge_again(
         let started = Instant::now();
         match of_first(judge.full(&list[at..])?) {
             Ok(correctness) => passed.push((correctness, started.elapsed())),
-            Err(refused) => return Ok(Err(refused)),
+            Err(refused) => return Ok(Err(*refused)),
         }
     }
     // all at once: each tool takes seconds to start
@@ -104,10 +104,10 @@ pub(super) fn judge_again(
 }
 
 /// What was judged of a list's first variant, where the list passed: those behind it have evidence of their own.
-fn of_first(outcome: Outcome) -> Result<Correctness, Verdict> {
+fn of_first(outcome: Outcome) -> Result<Correctness, Box<Verdict>> {
     match outcome {
         Outcome::Passed { correctness, .. } => Ok(correctness.of_variant(0)),
-        refused => Err(refused),
+        refused => Err(Box::new(refused)),
     }
 }
 

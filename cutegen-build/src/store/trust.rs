@@ -230,7 +230,7 @@ mod tests {
         for open in ["not run: memcheck ended with None\nand so on", "cleaner", ""] {
             let both = record(Some(of("clean")), Some(of(open)));
             let doubt = Doubt::NotSanitized { variant: "naive".to_owned(), sanitizer: open.to_owned() };
-            assert_eq!(doubts(&both, &[at(7)], 2), [doubt.clone()]);
+            assert_eq!(doubts(&both, &[at(7)], 2), std::slice::from_ref(&doubt));
             assert_eq!(doubt.to_string().lines().count(), 1, "a warning is a line");
             assert_eq!(super::doubts(&both, &Target::host(), &[at(7)], 2), [], "host code");
             assert_eq!(hold_to(Some(2), "relu", "sm_90a", &both), Ok(()), "min-gate is about the gate");
