@@ -24,6 +24,8 @@ pub struct Candidate {
     pub eligibility: Eligibility,
     /// Launches for which it is preferred when eligible.
     pub prefer: Eligibility,
+    /// Tile extents by axis position, whose edges are probed where it is judged in full.
+    pub tiles: Vec<(usize, i64)>,
 }
 
 /// A candidate that a runner can open.

@@ -1,5 +1,5 @@
 //! Test shapes that a list's claims need besides those that are judged anyway: where each variant is the one dispatched,
-//! and the ends of the ranges in which it is preferred, as far as the domain has them and each can be afforded. Pure.
+//! the edges of its own tiles, and the ends of the ranges in which it is preferred, as far as the domain has them and each can be afforded. Pure.
 
 use std::collections::BTreeSet;
 
@@ -40,16 +40,19 @@ const MULTIPLES: i64 = 1 << 16;
 /// How many steps around an extent one is looked for that meets several conditions.
 const AROUND: i64 = 1 << 9;
 
-/// The shapes that `claims` need and `known` lacks; none that costs more than `dear`.
+/// The shapes that `claims` and tiles, by variant, need and `known` lacks; none that costs more than `dear`.
 pub(super) fn claimed(
     spec: &KernelSpec,
     (budget, dear): (&Budget<'_>, u64),
-    claims: &Claims<'_>,
+    (claims, tiles): (&Claims<'_>, &[&[(usize, i64)]]),
     known: &[Vec<i64>],
 ) -> Vec<Claimed> {
     let search = Search::new(spec, (budget, dear), claims);
     let mut found = Vec::new();
     (0..claims.len()).for_each(|variant| search.serve(variant, known, &mut found));
+    for (variant, tiles) in tiles.iter().enumerate().filter(|(_, tiles)| !tiles.is_empty()) {
+        search.edges((variant, tiles), known, &mut found);
+    }
     (0..claims.len()).for_each(|variant| search.ends(variant, known, &mut found));
     found.truncate(MOST);
     found
@@ -121,6 +124,37 @@ impl<'a> Search<'a> {
         }
         let climbed = self.origins.iter().filter_map(|origin| self.climbed(origin.clone(), variant));
         climbed.filter(serves).collect()
+    }
+
+    /// Adds shapes of one tile in each tiled axis, and of an element less and more: in all of these at once, else in one.
+    fn edges(
+        &self,
+        (variant, tiles): (usize, &[(usize, i64)]),
+        known: &[Vec<i64>],
+        found: &mut Vec<Claimed>,
+    ) {
+        let serves =
+            |axes: &Vec<i64>| self.is_affordable(axes) && self.served(axes, Bases::Aligned) == Some(variant);
+        let at = |origin: &[i64], by: &dyn Fn(usize) -> i64| {
+            let tile = |axis| tiles.iter().find(|(tiled, _)| *tiled == axis).map(|(_, extent)| *extent);
+            let extent = |axis: usize| match tile(axis) {
+                Some(tile) => clamp(&self.spec.axes[axis], tile + by(axis)),
+                None => origin[axis],
+            };
+            resolve(&self.spec.axes, &extent).filter(serves)
+        };
+        for by in [0, 1, -1] {
+            let all = self.origins.iter().find_map(|origin| at(origin, &|_| by));
+            let one = |axis: usize| {
+                self.origins.iter().find_map(|origin| at(origin, &|at| if at == axis { by } else { 0 }))
+            };
+            let several = || tiles.iter().filter_map(|(axis, _)| one(*axis)).collect();
+            for axes in all.map_or_else(several, |axes| vec![axes]) {
+                if !known.contains(&axes) {
+                    add(found, &axes, Price::Affordable);
+                }
+            }
+        }
     }
 
     /// Adds the ends of the ranges in which this variant is preferred, and what lies one beyond.
@@ -329,103 +363,4 @@ fn origins(spec: &KernelSpec, budget: &Budget<'_>) -> Vec<Vec<i64>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use cutegen_spec::edition::spec_file;
-    use cutegen_spec::eligibility::{Eligibility, dispatch};
-    use cutegen_spec::spec::KernelSpec;
-
-    use super::super::shapes::{Budget, shapes};
-    use super::{Claimed, MOST, Price, claimed};
-
-    fn spec(axes: &str) -> KernelSpec {
-        let text = format!(
-            "edition = 1\n[kernels.k]\naxes = {axes}\ninputs = {{ x = \"f32[m, n]\" }}\n\
-             outputs = {{ y = \"f32[m, n]\" }}\nmath = \"y[m, n] = x[m, n]\"\nworkloads = [{{ m = 64, n = 64 }}]\n"
-        );
-        let mut document = spec_file(&text, &Default::default());
-        assert_eq!(document.errors, []);
-        document.kernels.remove(0)
-    }
-
-    const WIDE: &str = "{ m = \"1..=8192\", n = \"1..=4096\" }";
-
-    fn parsed(claims: &[(&str, &str)]) -> Vec<(Eligibility, Eligibility)> {
-        let parse = |text| Eligibility::parse_positional(text).expect("parses");
-        claims.iter().map(|(eligible, preferred)| (parse(eligible), parse(preferred))).collect()
-    }
-
-    /// What is judged anyway, and what is judged for these claims.
-    fn of(axes: &str, cap: u64, claims: &[(&str, &str)]) -> (Vec<Vec<i64>>, Vec<Claimed>) {
-        let (spec, claims) = (spec(axes), parsed(claims));
-        let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
-        let budget = Budget { cost: &cost, cap, most: 14, tiles: &[128] };
-        let known = shapes(&spec, &budget);
-        let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
-        let more = claimed(&spec, (&budget, cap << 8), &claims, &known);
-        (known, more)
-    }
-
-    /// How many of these shapes each variant serves.
-    fn served(claims: &[(&str, &str)], shapes: &[Vec<i64>]) -> Vec<usize> {
-        let claims = parsed(claims);
-        let list: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
-        let by =
-            |variant| shapes.iter().filter(|axes| dispatch(&list, axes, &[0, 0]) == Some(variant)).count();
-        (0..claims.len()).map(by).collect()
-    }
-
-    /// Without the derived shapes each of these is served nowhere.
-    #[test]
-    fn whoever_can_be_dispatched_is() {
-        for claim in [
-            "a0 % 777 == 0",
-            "(a0 * a1) % 777 == 0 and a1 <= 2",
-            "(a0 + 5) % 777 == 0",
-            "a0 % 88 == 0 and a0 % 35 == 0",
-            "a0 % 88 == 0 and a0 % 35 == 0 and a1 % 26 == 0 and a1 % 33 == 0",
-            "a0 >= 5000 and a0 <= 5001",
-            "(a0 - a1) >= 3 and (a0 - a1) <= 3",
-        ] {
-            let claims = [(claim, "true"), ("true", "true")];
-            let (known, more) = of(WIDE, 1 << 23, &claims);
-            assert_eq!(served(&claims, &known)[0], 0, "{claim} needs no shape of its own");
-            let axes: Vec<_> = more.iter().map(|claimed| claimed.axes.clone()).collect();
-            assert!(served(&claims, &axes)[0] > 0, "{claim}: {more:?}");
-            assert!(more.iter().all(|claimed| claimed.price == Price::Affordable), "{claim}: {more:?}");
-        }
-    }
-
-    #[test]
-    fn ends_of_preference_and_one_beyond() {
-        let claims =
-            [("a1 % 8 == 0", "a0 <= 90"), ("a1 % 8 == 0", "a0 >= 91 and a0 <= 1448"), ("true", "true")];
-        let (known, more) = of(WIDE, 1 << 23, &claims);
-        let all: Vec<_> = known.into_iter().chain(more.iter().map(|claimed| claimed.axes.clone())).collect();
-        for (wanted, variant) in [(90, 0), (91, 1), (1448, 1), (1449, 2)] {
-            let there: Vec<_> = all.iter().filter(|axes| axes[0] == wanted).cloned().collect();
-            assert!(served(&claims, &there)[variant] > 0, "{wanted}: {there:?}");
-        }
-        assert!(more.len() <= MOST, "{more:?}");
-    }
-
-    #[test]
-    fn dear_shapes_only_for_who_has_no_other() {
-        let claims = [("a0 >= 8000", "true"), ("true", "true")];
-        let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 12, &claims);
-        assert_eq!(more, [Claimed { axes: vec![8000, 64], price: Price::Large }]);
-        let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 10, &claims);
-        assert_eq!(more, [], "more than anybody can afford");
-    }
-
-    #[test]
-    fn nothing_where_the_domain_has_nothing_or_all_is_there() {
-        let (_, nowhere) = of(
-            "{ m = \"1..=500\", n = \"64..=96\" }",
-            1 << 23,
-            &[("a0 % 777 == 0", "true"), ("true", "true")],
-        );
-        assert_eq!(nowhere, []);
-        let (_, everywhere) = of(WIDE, 1 << 23, &[("true", "true"), ("true", "true")]);
-        assert_eq!(everywhere, []);
-    }
-}
+mod tests;

@@ -229,7 +229,8 @@ impl<D: Desk> Session<D> {
         let budget = Budget { cost: &self.cost, cap, most, tiles: &self.tiles };
         let claims: Vec<_> = variants.iter().map(|v| (&v.eligibility, &v.prefer)).collect();
         let dear = self.settings.large_cap.max(cap.saturating_mul(DEAR));
-        claimed(&self.spec, (&budget, dear), &claims, &self.shapes)
+        let tiles: Vec<&[(usize, i64)]> = variants.iter().map(|v| v.tiles.as_slice()).collect();
+        claimed(&self.spec, (&budget, dear), (&claims, &tiles), &self.shapes)
     }
 
     /// The number of this shape, which it keeps for the rest of the session.

@@ -50,6 +50,7 @@ impl Compiled {
             contract: self.candidate.contract.clone(),
             eligibility: self.candidate.eligibility.clone(),
             prefer: self.prefer.clone(),
+            tiles: self.candidate.tiles.clone(),
         })
     }
 }

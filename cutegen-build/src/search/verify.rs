@@ -57,7 +57,7 @@ pub type Verdict = Outcome;
 pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
     let (folder, trusted) = (folder()?, self::folder()?);
     let (mut judge, _) = judging(setup, plan, trusted.path())?;
-    judge.full(&candidates(plan, entry, folder.path())?)
+    judge.full(&tiled(setup, plan, entry, folder.path())?)
 }
 
 /// Judges each variant with those behind it, as the runtime falls back; the record with what was seen, or the first
@@ -69,7 +69,7 @@ pub(super) fn judge_again(
 ) -> Result<Result<Record, Verdict>, SearchError> {
     let (folder, trusted) = (folder()?, self::folder()?);
     let (mut judge, naive) = judging(setup, plan, trusted.path())?;
-    let list = candidates(plan, entry, folder.path())?;
+    let list = tiled(setup, plan, entry, folder.path())?;
     let mut passed = Vec::new();
     for at in 0..list.len() {
         let started = Instant::now();
@@ -150,9 +150,28 @@ fn carried(plan: &Plan, mut fresh: Evidence, old: Option<&Evidence>) -> Evidence
 
 /// Tile extents of all that a search would try first: it judges at their edges, and so does judging again.
 fn tiles(setup: &CompileSetup, plan: &Plan) -> Result<Vec<i64>, SearchError> {
-    let mut generator = Templates { toolchain: compiled::fingerprint(setup, &plan.target)? };
-    let proposals = generator.propose(plan, &Feedback::default());
+    let proposals = proposals(setup, plan)?;
     Ok(proposals.iter().flat_map(|candidate| &candidate.tiles).map(|(_, extent)| *extent).collect())
+}
+
+fn proposals(setup: &CompileSetup, plan: &Plan) -> Result<Vec<generate::Candidate>, SearchError> {
+    let mut generator = Templates { toolchain: compiled::fingerprint(setup, &plan.target)? };
+    Ok(generator.propose(plan, &Feedback::default()))
+}
+
+/// The entry's variants with their own tiles, as far as a search would propose them under the same names today.
+fn tiled(
+    setup: &CompileSetup,
+    plan: &Plan,
+    entry: &Entry,
+    folder: &Path,
+) -> Result<Vec<evaluate::Candidate>, SearchError> {
+    let (mut list, proposals) = (candidates(plan, entry, folder)?, proposals(setup, plan)?);
+    for (candidate, variant) in list.iter_mut().zip(&entry.record.variants) {
+        let same = proposals.iter().find(|proposal| proposal.name == variant.name);
+        candidate.tiles = same.map(|proposal| proposal.tiles.clone()).unwrap_or_default();
+    }
+    Ok(list)
 }
 
 pub(super) fn folder() -> Result<TempDir, SearchError> {
@@ -175,6 +194,7 @@ pub(super) fn candidates(
             contract: variant.contract.clone(),
             eligibility: variant.eligibility.clone(),
             prefer: variant.prefer.clone(),
+            tiles: Vec::new(),
         });
     }
     Ok(list)

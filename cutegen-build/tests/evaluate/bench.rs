@@ -87,7 +87,13 @@ impl Bench {
     pub(crate) fn whole(&self, source: &str, args: &str) -> Candidate {
         let name = format!("{:016x}.o", fnv(&format!("{source}{args}")));
         let artifact = self.compile(source, &name, &["-c"]);
-        Candidate { artifact, contract: contract(args), eligibility: always(), prefer: always() }
+        Candidate {
+            artifact,
+            contract: contract(args),
+            eligibility: always(),
+            prefer: always(),
+            tiles: Vec::new(),
+        }
     }
 
     /// The verdict of a full pass.

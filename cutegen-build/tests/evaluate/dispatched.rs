@@ -13,6 +13,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("dispatched::a_narrow_claim_is_judged", narrow),
     ("dispatched::who_serves_nothing_is_blocked", nowhere),
     ("dispatched::an_end_of_a_preference_is_judged", ends),
+    ("dispatched::edges_of_its_own_tiles_are_judged", tiles),
     ("dispatched::a_fallback_may_be_idle", fallback),
     ("dispatched::each_member_has_its_own_coverage", coverage),
     ("dispatched::each_member_repeats", repeats),
@@ -75,6 +76,19 @@ fn ends() {
         Outcome::Incorrect(Fault::Value { place, .. }) => assert_eq!(place.axes[0], 90),
         outcome => panic!("{outcome}"),
     }
+}
+
+/// Wrong an element beyond its second tile. The shapes of all candidates pass it.
+fn tiles() {
+    let bench = Bench::new(&SILU_MUL);
+    let body = format!("if (VAL(int64_t, 4) == 193) {{ {ZEROS} return; }} {HONEST_SILU}");
+    let honest = bench.candidate(HONEST_SILU);
+    let wrong = Candidate { tiles: vec![(0, 6), (1, 192)], ..bench.candidate(&body) };
+    match judged(&bench, &[wrong.clone(), honest.clone()]) {
+        Outcome::Incorrect(Fault::Value { place, .. }) => assert_eq!(place.axes, [7, 193]),
+        outcome => panic!("{outcome}"),
+    }
+    passed(judged(&bench, &[Candidate { tiles: Vec::new(), ..wrong }, honest]));
 }
 
 /// As the naive kernel is behind one that is eligible everywhere. One that is not last may not be idle.

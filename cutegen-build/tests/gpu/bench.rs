@@ -125,7 +125,7 @@ pub(crate) fn eligible(source: &str, entries: &[&str], contract: &str, eligibili
     let contract: Contract = toml::from_str(contract).expect("a contract");
     let eligibility = Eligibility::parse_positional(eligibility).expect("an eligibility");
     let artifact = crate::fixtures::cubin(source, entries);
-    Candidate { artifact, contract, eligibility, prefer: Eligibility::default() }
+    Candidate { artifact, contract, eligibility, prefer: Eligibility::default(), tiles: Vec::new() }
 }
 
 pub(crate) fn honest() -> Candidate {

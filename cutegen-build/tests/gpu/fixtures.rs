@@ -91,6 +91,7 @@ pub(crate) fn compiled(candidates: &[generate::Candidate]) -> Vec<Candidate> {
                         contract: candidate.contract.clone(),
                         eligibility: candidate.eligibility.clone(),
                         prefer: Default::default(),
+                        tiles: Vec::new(),
                     };
                     done.lock().expect("not poisoned").push((at, gate));
                 }

@@ -136,6 +136,7 @@ pub(crate) fn candidate(plan: &Plan) -> Candidate {
         contract,
         eligibility: Default::default(),
         prefer: Default::default(),
+        tiles: Vec::new(),
     }
 }
 

@@ -136,6 +136,7 @@ mod tests {
             contract: Default::default(),
             eligibility: Default::default(),
             prefer: Default::default(),
+            tiles: vec![(0, 96)],
         }
     }
 

@@ -207,6 +207,7 @@ impl Honest {
             contract: contract(self.workspace, self.steps, |entry| entry.replace("candidate", prefix)),
             eligibility: Eligibility::parse_positional(self.claim).expect("a claim"),
             prefer: Eligibility::default(),
+            tiles: Vec::new(),
         }
     }
 }
@@ -216,5 +217,11 @@ pub(crate) fn naive(subject: &Subject) -> Candidate {
     let (source, entries, contract) = specs::printed(&subject.plan());
     let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
     let artifact = fixtures::cubin(&source, &entries);
-    Candidate { artifact, contract, eligibility: Eligibility::default(), prefer: Eligibility::default() }
+    Candidate {
+        artifact,
+        contract,
+        eligibility: Eligibility::default(),
+        prefer: Eligibility::default(),
+        tiles: Vec::new(),
+    }
 }

@@ -181,6 +181,7 @@ impl Row {
             contract: contract(self.workspace, steps, str::to_owned),
             eligibility: Eligibility::parse_positional(claim).expect("a claim"),
             prefer: Eligibility::default(),
+            tiles: Vec::new(),
         }
     }
 

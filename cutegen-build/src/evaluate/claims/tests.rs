@@ -1,0 +1,118 @@
+//! What is found for claims that no usual shape meets.
+
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::eligibility::{Eligibility, dispatch};
+use cutegen_spec::spec::KernelSpec;
+
+use super::super::shapes::{Budget, shapes};
+use super::{Claimed, MOST, Price, claimed};
+
+fn spec(axes: &str) -> KernelSpec {
+    let text = format!(
+        "edition = 1\n[kernels.k]\naxes = {axes}\ninputs = {{ x = \"f32[m, n]\" }}\n\
+         outputs = {{ y = \"f32[m, n]\" }}\nmath = \"y[m, n] = x[m, n]\"\nworkloads = [{{ m = 64, n = 64 }}]\n"
+    );
+    let mut document = spec_file(&text, &Default::default());
+    assert_eq!(document.errors, []);
+    document.kernels.remove(0)
+}
+
+const WIDE: &str = "{ m = \"1..=8192\", n = \"1..=4096\" }";
+
+fn parsed(claims: &[(&str, &str)]) -> Vec<(Eligibility, Eligibility)> {
+    let parse = |text| Eligibility::parse_positional(text).expect("parses");
+    claims.iter().map(|(eligible, preferred)| (parse(eligible), parse(preferred))).collect()
+}
+
+/// What is judged anyway, and what is judged for these claims.
+fn of(axes: &str, cap: u64, claims: &[(&str, &str)]) -> (Vec<Vec<i64>>, Vec<Claimed>) {
+    let (spec, claims) = (spec(axes), parsed(claims));
+    let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
+    let budget = Budget { cost: &cost, cap, most: 14, tiles: &[128] };
+    let known = shapes(&spec, &budget);
+    let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+    let more = claimed(&spec, (&budget, cap << 8), (&claims, &[]), &known);
+    (known, more)
+}
+
+/// How many of these shapes each variant serves.
+fn served(claims: &[(&str, &str)], shapes: &[Vec<i64>]) -> Vec<usize> {
+    let claims = parsed(claims);
+    let list: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+    let by = |variant| shapes.iter().filter(|axes| dispatch(&list, axes, &[0, 0]) == Some(variant)).count();
+    (0..claims.len()).map(by).collect()
+}
+
+/// Without the derived shapes each of these is served nowhere.
+#[test]
+fn whoever_can_be_dispatched_is() {
+    for claim in [
+        "a0 % 777 == 0",
+        "(a0 * a1) % 777 == 0 and a1 <= 2",
+        "(a0 + 5) % 777 == 0",
+        "a0 % 88 == 0 and a0 % 35 == 0",
+        "a0 % 88 == 0 and a0 % 35 == 0 and a1 % 26 == 0 and a1 % 33 == 0",
+        "a0 >= 5000 and a0 <= 5001",
+        "(a0 - a1) >= 3 and (a0 - a1) <= 3",
+    ] {
+        let claims = [(claim, "true"), ("true", "true")];
+        let (known, more) = of(WIDE, 1 << 23, &claims);
+        assert_eq!(served(&claims, &known)[0], 0, "{claim} needs no shape of its own");
+        let axes: Vec<_> = more.iter().map(|claimed| claimed.axes.clone()).collect();
+        assert!(served(&claims, &axes)[0] > 0, "{claim}: {more:?}");
+        assert!(more.iter().all(|claimed| claimed.price == Price::Affordable), "{claim}: {more:?}");
+    }
+}
+
+#[test]
+fn ends_of_preference_and_one_beyond() {
+    let claims = [("a1 % 8 == 0", "a0 <= 90"), ("a1 % 8 == 0", "a0 >= 91 and a0 <= 1448"), ("true", "true")];
+    let (known, more) = of(WIDE, 1 << 23, &claims);
+    let all: Vec<_> = known.into_iter().chain(more.iter().map(|claimed| claimed.axes.clone())).collect();
+    for (wanted, variant) in [(90, 0), (91, 1), (1448, 1), (1449, 2)] {
+        let there: Vec<_> = all.iter().filter(|axes| axes[0] == wanted).cloned().collect();
+        assert!(served(&claims, &there)[variant] > 0, "{wanted}: {there:?}");
+    }
+    assert!(more.len() <= MOST, "{more:?}");
+}
+
+/// Among the shapes of all candidates there are only edges of the smallest tiles.
+#[test]
+fn edges_of_its_own_tiles() {
+    let spec = spec(WIDE);
+    let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
+    let tiles = [8, 16, 24, 32, 48, 64, 96, 128, 192];
+    let budget = Budget { cost: &cost, cap: 1 << 20, most: 14, tiles: &tiles };
+    let known = shapes(&spec, &budget);
+    assert!(known.iter().all(|axes| ![191, 192, 193].contains(&axes[0])), "{known:?}");
+    let of = |claim: &str| {
+        let claims = parsed(&[(claim, "true"), ("true", "true")]);
+        let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+        let own: [&[(usize, i64)]; 2] = [&[(0, 192), (1, 96)], &[]];
+        let more = claimed(&spec, (&budget, 1 << 20), (&claims, &own), &known);
+        more.into_iter().map(|claimed| claimed.axes).collect::<Vec<_>>()
+    };
+    assert_eq!(of("true"), [[192, 96], [193, 97], [191, 95]]);
+    let some = of("a1 % 8 == 0");
+    for wanted in [[192, 96], [193, 96], [191, 96]] {
+        assert!(some.contains(&wanted.to_vec()), "{wanted:?} in {some:?}");
+    }
+}
+
+#[test]
+fn dear_shapes_only_for_who_has_no_other() {
+    let claims = [("a0 >= 8000", "true"), ("true", "true")];
+    let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 12, &claims);
+    assert_eq!(more, [Claimed { axes: vec![8000, 64], price: Price::Large }]);
+    let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 10, &claims);
+    assert_eq!(more, [], "more than anybody can afford");
+}
+
+#[test]
+fn nothing_where_the_domain_has_nothing_or_all_is_there() {
+    let (_, nowhere) =
+        of("{ m = \"1..=500\", n = \"64..=96\" }", 1 << 23, &[("a0 % 777 == 0", "true"), ("true", "true")]);
+    assert_eq!(nowhere, []);
+    let (_, everywhere) = of(WIDE, 1 << 23, &[("true", "true"), ("true", "true")]);
+    assert_eq!(everywhere, []);
+}
