@@ -115,6 +115,7 @@ mod tests {
             contract: Default::default(),
             eligibility: Default::default(),
             prefer: Default::default(),
+            tiles: Vec::new(),
         }
     }
 
