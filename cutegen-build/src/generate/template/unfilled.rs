@@ -2,7 +2,7 @@
 //! anything, the templates themselves say.
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::Kind;
+use cutegen_spec::math::{Binary, Expr, Kind, Unary, as_vars};
 use cutegen_spec::spec::Multiply;
 use cutegen_spec::tensor::{Role, Tensor};
 
@@ -21,6 +21,7 @@ pub(super) fn reason(plan: &Plan) -> String {
         | (Family::Scan { .. }, false) => None,
     };
     let text = of_family.map(str::to_owned).or_else(|| precision(plan)).or_else(|| tensor(plan));
+    let text = text.or_else(|| plan.target.is_host().then(|| function(plan)).flatten());
     text.unwrap_or_else(|| steps(plan).to_owned())
 }
 
@@ -54,6 +55,33 @@ fn tensor(plan: &Plan) -> Option<String> {
     plan.spec.tensors.iter().find_map(|tensor| Some(format!("tensor `{}` is {}", tensor.name, why(tensor)?)))
 }
 
+/// The first part of the math that the host's prelude has not.
+fn function(plan: &Plan) -> Option<String> {
+    let named = |name: &str| Some(format!("it has `{name}`, which those of the host have not"));
+    let lacking = |expr: &Expr| match expr {
+        Expr::Unary(op @ (Unary::Floor | Unary::Ceil | Unary::Round | Unary::Sign | Unary::Not), _) => {
+            named(op.name())
+        }
+        Expr::Binary(
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Max | Binary::Min,
+            ..,
+        ) => None,
+        Expr::Binary(op, ..) => named(op.name()),
+        Expr::Where(_) => named("where"),
+        Expr::Cast(..) => named("cast"),
+        Expr::Pad(..) => named("pad"),
+        Expr::Load(_, index) if as_vars(index).is_none() => {
+            Some("it reads at index arithmetic, those of the host at plain axes".to_owned())
+        }
+        _ => None,
+    };
+    let mut found = None;
+    for step in &plan.schedule.steps {
+        step.value.expr().visit(&mut |expr| found = found.take().or_else(|| lacking(expr)));
+    }
+    found
+}
+
 fn steps(plan: &Plan) -> &'static str {
     let outputs = plan.spec.tensors_with(Role::Output).count();
     let is_exact = plan.schedule.steps.iter().any(|step| match &step.value {
@@ -62,7 +90,13 @@ fn steps(plan: &Plan) -> &'static str {
     });
     match (&plan.family, plan.target.is_host()) {
         (_, true) if outputs > 1 => "it has several outputs",
-        (_, true) => "it has a function, an access or a loop that those of the host do not",
+        (Family::Contraction { .. }, true) => {
+            "it is not one product of matrices, `[m, k]` by `[n, k]` or `[k, n]`"
+        }
+        (Family::Rowwise { .. }, true) => {
+            "it is not sums, maxima or minima of rows of one axis, and maps of the rows"
+        }
+        (_, true) => "its tensors have not all one shape",
         (Family::Rowwise { .. }, false) if is_exact => "it reduces integers or conditions, templates reals",
         (Family::Rowwise { .. }, false) => "its steps are not all over the same rows",
         (Family::Scan { .. }, false) => "it is more than one scan along the last axis and maps of its result",
@@ -115,6 +149,15 @@ mod tests {
                      math = 'c[m] = c[m] * sum(d, x[m, d])'";
         assert_eq!(plan("sm_90a", place).family.name(), "rowwise");
         is("sm_90a", place, "tensor `c` is written in place");
+        let chosen = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }\n\
+                      math = 'y[m, d] = where(x[m, d] > 0, x[m, d], 0)'";
+        is("host", chosen, "it has `where`, which those of the host have not");
+        assert_eq!(told("sm_90a", chosen), None);
+        is(
+            "host",
+            &sums("f32", "f32"),
+            "it is not sums, maxima or minima of rows of one axis, and maps of the rows",
+        );
         let product = "inputs = { x = 'f32[m, d]', w = 'f32[e, d]' }\noutputs = { y = 'f32[m, e]' }\n\
                        math = 'y[m, e] = sum(d, x[m, d] * w[e, d])'";
         assert_eq!(told("host", product), None);
