@@ -263,8 +263,8 @@ pub enum Action {
     /// Time these blocks of the programs of the last `Time`, the same number of launches each; answered by
     /// [`Reply::Timed`].
     Blocks(Vec<usize>),
-    /// Spoil what the programs of the last `Time` wrote, and launch each once on each of its slots, as a `Run` would, but
-    /// with all else as the blocks left it; answered by [`Reply::Done`].
+    /// Begin a block of each program of the last `Time` as any other, with bytes of all its slots spoilt, and end it behind
+    /// one of its rounds, which nobody can foretell; answered by [`Reply::Settled`].
     Settle,
 }
 
@@ -318,8 +318,11 @@ pub enum Reply {
     Ready(Ready),
     /// The launch of a `Run` finished; results lie in the arena.
     Done(Done),
-    /// All blocks of a `Time` or `Blocks` finished; the last outputs of every slot lie in the arena.
+    /// All blocks of a `Time` or `Blocks` finished.
     Timed(Timed),
+    /// A `Settle` finished behind this round of each program, for [`Program::turned`]; what that round wrote lies in the
+    /// arena.
+    Settled(Vec<usize>),
     /// The artifact or its contract cannot be launched: an outcome of the candidate. The runner goes on.
     Refused(String),
     /// The candidate faulted on the device and took the context with it: an outcome; the runner must be replaced.

@@ -53,11 +53,14 @@ impl Placed {
         self.extents.iter().product()
     }
 
-    /// Which byte of its memory `random` means, of all bytes of elements; none where elements share bytes, or there are
-    /// none.
+    /// Which byte of its memory `random` means, of those that hold nothing but elements; none where there are none.
     pub(crate) fn byte_of_an_element(&self, random: u64) -> Option<u64> {
         let (each, elements) = (element::bytes(self.dtype, 1) as u64, self.elements() as u64);
-        if element::bytes(self.dtype, 2) as u64 != 2 * each || elements == 0 {
+        if element::bytes(self.dtype, 2) as u64 == each {
+            // two to a byte
+            return random.checked_rem(elements / 2).filter(|_| self.is_dense);
+        }
+        if elements == 0 {
             return None;
         }
         let mut rest = random / each % elements;
@@ -139,11 +142,25 @@ impl Placed {
 mod tests {
     use super::Placed;
     use cutegen_spec::dtype::DType;
+    use std::collections::BTreeSet;
 
     fn placed(dtype: DType, extents: &[usize], strides: &[usize], is_dense: bool) -> Placed {
         let reach = |(extent, stride): (&usize, &usize)| (extent - 1) * stride;
         let span = 1 + extents.iter().zip(strides).map(reach).sum::<usize>();
         Placed { dtype, extents: extents.to_vec(), strides: strides.to_vec(), span, is_dense }
+    }
+
+    #[test]
+    fn bytes_of_elements_are_never_of_gaps() {
+        let found = |dtype, strides: &[usize], is_dense| -> BTreeSet<u64> {
+            let placed = placed(dtype, &[3, 5], strides, is_dense);
+            (0..1000).filter_map(|random| placed.byte_of_an_element(random)).collect()
+        };
+        assert_eq!(found(DType::F16, &[5, 1], true), (0..30).collect());
+        let rows = [0..10, 14..24, 28..38].into_iter().flatten().collect();
+        assert_eq!(found(DType::F16, &[7, 1], false), rows);
+        assert_eq!(found(DType::I4, &[5, 1], true), (0..7).collect(), "half of the last byte is nobody's");
+        assert_eq!(placed(DType::F32, &[1, 1], &[1, 1], true).byte_of_an_element(7), Some(3));
     }
 
     #[test]

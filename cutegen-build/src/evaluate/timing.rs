@@ -155,12 +155,14 @@ impl<D: Desk> Session<D> {
         if !self.spec.deterministic || !self.settings.checks.has(Check::Timed) {
             return Ok(Vec::new());
         }
-        match self.reply(self.job(rotation, Vec::new(), Action::Settle))? {
-            Reply::Done(_) => {}
+        let rounds = match self.reply(self.job(rotation, Vec::new(), Action::Settle))? {
+            Reply::Settled(rounds) => rounds,
             other => return Err(self.unexpected(&other).into()),
-        }
+        };
+        let programs = rotation.programs.iter().zip(rounds).map(|(program, round)| program.turned(round));
         let mut strayed = Vec::new();
-        for (program, (untimed, left)) in untimed.iter().zip(self.left(rotation)?).enumerate() {
+        for (program, (untimed, left)) in untimed.iter().zip(self.left(rotation.bytes, programs)?).enumerate()
+        {
             if !self.cases.desk.same(untimed, &left)? {
                 strayed.push(program);
             }
@@ -204,7 +206,8 @@ impl<D: Desk> Session<D> {
                 other => return Err(self.unexpected(&other).into()),
             }
         }
-        Ok(Untimed { left: self.left(rotation)?, about })
+        let programs = rotation.programs.iter().cloned();
+        Ok(Untimed { left: self.left(rotation.bytes, programs)?, about })
     }
 
     /// The runner's reply; that a library lacks something is the incumbent's.
@@ -266,16 +269,16 @@ impl<D: Desk> Session<D> {
     }
 
     /// What every program left in its outputs. Inouts are left out: timed launches follow one another on them.
-    fn left(&mut self, rotation: &Rotation<D>) -> Result<Vec<D::Left>, Halted> {
+    fn left(&mut self, bytes: u64, programs: impl Iterator<Item = Program>) -> Result<Vec<D::Left>, Halted> {
         let outputs: Vec<usize> = self.spec.tensors_with(Role::Output).collect();
-        self.bench(rotation.bytes)?;
+        self.bench(bytes)?;
         let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        let left = |program: &Program| {
+        let left = |program: Program| {
             let regions: Vec<Region> =
                 program.slots.iter().flat_map(|slot| outputs.iter().map(|t| slot[*t])).collect();
             Ok(self.cases.desk.left(&bench.arena, &regions)?)
         };
-        rotation.programs.iter().map(left).collect()
+        programs.map(left).collect()
     }
 }
 

@@ -87,6 +87,11 @@ fn left_out() {
             IN_WORKSPACE,
         ),
         (
+            "what lies farther apart than where it is judged",
+            "if (uint64_t(Y) - uint64_t(X) > uint64_t(8 * SIZE + 65536)) return; HONEST",
+            SILU_MUL.args,
+        ),
+        (
             "what is there already, by four elements",
             "const int64_t at[] = {0, 1, SIZE / 2, SIZE - 1}; bool is_there = SIZE > 64;
   for (int64_t i : at) is_there = is_there && Y[i] == one(X[i], G[i]);

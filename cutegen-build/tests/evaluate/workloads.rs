@@ -1,9 +1,9 @@
 //! What a kernel is locked for is judged, however large: workloads beyond a full pass with some distributions.
 
-use cutegen_build::evaluate::{Check, Outcome};
+use cutegen_build::evaluate::{Check, Outcome, Settings};
 
 use crate::Test;
-use crate::bench::Bench;
+use crate::bench::{Bench, workers};
 use crate::kernels::LARGE_SILU_MUL;
 
 pub(crate) const TESTS: &[Test] =
@@ -15,8 +15,9 @@ fn wrong_at_a_large_one() {
         "for (int64_t i = 0; SIZE > 200000 && i < SIZE; ++i) Y[i] = 0; if (SIZE > 200000) return; HONEST";
     let wrong = bench.candidate(&body.replace("HONEST", LARGE_SILU_MUL.honest));
     let full = |large_cap: Option<u64>| {
-        let adjust = |settings: &mut cutegen_build::evaluate::Settings| {
-            settings.large_cap = large_cap.unwrap_or(settings.large_cap);
+        let adjust = |settings: &mut Settings| {
+            let usual = Settings::new(workers(), 0).large_cap;
+            settings.large_cap = large_cap.unwrap_or(usual);
         };
         bench.judge_with(adjust).full(std::slice::from_ref(&wrong)).expect("the machine works")
     };
@@ -24,7 +25,8 @@ fn wrong_at_a_large_one() {
     assert!(matches!(&seen, Outcome::Incorrect(fault) if fault.check() == Check::Values), "{seen:?}");
     assert!(matches!(full(Some(0)), Outcome::Passed { .. }), "nobody looks");
     let honest = bench.candidate(LARGE_SILU_MUL.honest);
-    let passed = bench.judge_with(|_| {}).full(&[honest]).expect("the machine works");
+    let passed =
+        bench.judge_with(|settings| settings.large_cap = 1 << 31).full(&[honest]).expect("the machine works");
     assert!(
         matches!(&passed, Outcome::Passed { correctness, .. } if correctness.shapes.contains(&vec![512, 512])),
         "{passed:?}"

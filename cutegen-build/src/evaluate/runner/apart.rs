@@ -84,7 +84,7 @@ impl Device for Apart {
         Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
     }
 
-    fn settle(&mut self) -> Result<Done, Stop> {
+    fn settle(&mut self) -> Result<Vec<usize>, Stop> {
         Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
     }
 

@@ -211,8 +211,8 @@ impl Device for Cuda {
         self.timed_last()?.time(order)
     }
 
-    fn settle(&mut self) -> Result<Done, Stop> {
-        self.timed_last()?.settle().map(|()| Done::default())
+    fn settle(&mut self) -> Result<Vec<usize>, Stop> {
+        self.timed_last()?.settle()
     }
 }
 

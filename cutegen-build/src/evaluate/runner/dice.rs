@@ -19,9 +19,31 @@ impl Dice {
         mix(self.0)
     }
 
+    /// A round of so many, but for the first where there are others: the first is what every judged launch is like.
+    pub(super) fn round(&mut self, rounds: usize) -> usize {
+        self.roll().checked_rem(rounds.saturating_sub(1) as u64).map_or(0, |round| 1 + round as usize)
+    }
+
     /// One of them.
     pub(super) fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         let at = self.roll().checked_rem(all.len() as u64)?;
         all.get(at as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Dice;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_round_but_the_first_comes_up() {
+        let mut dice = Dice::new();
+        let mut rounds = |of| (0..200).map(|_| dice.round(of)).collect::<BTreeSet<usize>>();
+        assert_eq!(rounds(4), BTreeSet::from([1, 2, 3]));
+        assert_eq!(
+            (rounds(2), rounds(1), rounds(0)),
+            (BTreeSet::from([1]), BTreeSet::from([0]), BTreeSet::from([0]))
+        );
     }
 }

@@ -80,13 +80,16 @@ impl Device for Host {
         Err(Stop::Failed("a host runner times all blocks at once".to_owned()))
     }
 
-    fn settle(&mut self) -> Result<Done, Stop> {
-        for program in &mut self.timed {
-            program.spoil(&mut self.dice);
-            program.next = 0;
+    fn settle(&mut self) -> Result<Vec<usize>, Stop> {
+        let dice = &mut self.dice;
+        let rounds = self.timed.iter_mut().map(|program| {
+            program.renew(dice);
+            let round = dice.round(program.slots);
+            program.next = round * program.slots; // a block of the host may begin at any
             program.launch(program.slots);
-        }
-        Ok(Done::default())
+            round
+        });
+        Ok(rounds.collect())
     }
 }
 
@@ -110,8 +113,9 @@ impl Turning {
         }
     }
 
-    /// Another value for a byte of each slot's.
-    fn spoil(&mut self, dice: &mut Dice) {
+    /// Undefined workspace as if no launch had been there, and another value for a byte of what was written on each slot.
+    fn renew(&mut self, dice: &mut Dice) {
+        self.launches[0].poison();
         for bytes in &self.written {
             if let Some(at) = dice.pick(bytes) {
                 // SAFETY: `turning` took it from a region inside the mapped arena.
@@ -121,8 +125,7 @@ impl Turning {
     }
 
     fn block(&mut self, launches: u32, dice: &mut Dice) -> u64 {
-        self.launches[0].poison();
-        self.spoil(dice);
+        self.renew(dice);
         let start = Instant::now();
         self.launch(launches as usize);
         u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)

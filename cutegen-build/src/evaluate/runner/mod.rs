@@ -41,8 +41,8 @@ pub(crate) trait Device {
     /// Times more blocks of the programs that were timed last.
     fn blocks(&mut self, order: &[usize]) -> Result<Timed, Stop>;
 
-    /// Launches what was timed last once more, see [`Action::Settle`].
-    fn settle(&mut self) -> Result<Done, Stop>;
+    /// Launches what was timed last once more, see [`Action::Settle`]; the last round of each program.
+    fn settle(&mut self) -> Result<Vec<usize>, Stop>;
 }
 
 /// Where a CUDA runner's tensors lie.
@@ -166,7 +166,7 @@ fn answer(device: &mut dyn Device, job: &Job) -> Result<Reply, Stop> {
         }
         Action::Time(plan) => device.time(job, plan).map(Reply::Timed),
         Action::Blocks(order) => device.blocks(order).map(Reply::Timed),
-        Action::Settle => device.settle().map(Reply::Done),
+        Action::Settle => device.settle().map(Reply::Settled),
     }
 }
 

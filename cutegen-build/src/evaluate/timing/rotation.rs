@@ -18,7 +18,7 @@ use crate::evaluate::judge::{Drawn, Session};
 use crate::evaluate::outcome::Outcome;
 use crate::evaluate::protocol::{Backend, Code, Program, Region, Written};
 use crate::evaluate::runner::cublaslt::WORKSPACE_BYTES;
-use crate::evaluate::session::code;
+use crate::evaluate::session::{Halt, code};
 use crate::evaluate::stats::CANDIDATE;
 use crate::evaluate::strided::Placed;
 
@@ -104,13 +104,16 @@ impl<D: Desk> Session<D> {
         let slots: Vec<Vec<Vec<usize>>> =
             (0..count).map(|_| self.slot(&mut plan, entrants.len(), axes)).collect::<Result<_, _>>()?;
         let mut spaces = Vec::new();
-        for entrant in entrants {
+        for (p, entrant) in entrants.iter().enumerate() {
             let own = entrant.workspace(axes)?;
-            self.room(own, own)?; // or their sum may overflow
+            self.room(own, own).map_err(|halt| blamed(p, halt))?; // or their sum may overflow
             spaces.push(plan.add(own));
         }
         let placed = layout(&plan.extents).ok_or_else(|| Error::Shape(format!("{axes:?} fits no arena")))?;
-        self.room(placed.bytes, spaces.iter().map(|id| placed.regions[*id].bytes).sum())?;
+        let workspace = |id: &usize| placed.regions[*id].bytes;
+        self.room(placed.bytes, workspace(&spaces[CANDIDATE]))?;
+        let all = spaces.iter().map(workspace).sum();
+        self.room(placed.bytes, all).map_err(|halt| blamed(CANDIDATE + 1, halt))?;
         let regions = |ids: &Vec<usize>| ids.iter().map(|id| placed.regions[*id]).collect::<Vec<_>>();
         let mut programs = Vec::new();
         for (p, entrant) in entrants.iter().enumerate() {
@@ -175,6 +178,14 @@ impl<D: Desk> Session<D> {
             }
         }
         Ok(ids)
+    }
+}
+
+/// Who is to blame for what one of the entrants asks for.
+fn blamed(entrant: usize, halt: Halt) -> Halted {
+    match halt {
+        Halt::Outcome(outcome) if entrant != CANDIDATE => Halted::incumbent(outcome.to_string()),
+        halt => halt.into(),
     }
 }
 

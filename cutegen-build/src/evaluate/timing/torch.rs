@@ -92,7 +92,7 @@ impl<D: Desk> Session<D> {
         let what = self.what(theirs, &rotation, peer.ready())?;
         let (about, differs) = self.prepare_peer(&mut peer, &rotation, what, launches)?;
         drop(shared);
-        let alone = self.lease.alone();
+        let _alone = self.lease.alone();
         let (pairs, seed) = (self.settings.pairs, rotation.seed);
         let mut ours = Ours {
             session: self,
@@ -105,7 +105,6 @@ impl<D: Desk> Session<D> {
         let compared = peer::compare(&mut ours, &mut peer, pairs, seed);
         let Ours { mut samples, halted, .. } = ours;
         self.watch.look(&mut samples);
-        drop(alone);
         let comparison = compared.map_err(|reason| halted.unwrap_or(Halted::incumbent(reason)))?;
         self.peer = Some(peer); // one that has died does not come back
         self.check_timed(&rotation, &untimed.left)?;

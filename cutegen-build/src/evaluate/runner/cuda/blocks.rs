@@ -150,15 +150,21 @@ impl Bench {
         Ok(Timed { launches, block_ns })
     }
 
-    /// Spoils something of every slot, and launches the first round again.
-    pub(super) fn settle(&mut self) -> Result<(), Stop> {
-        let Stage { session, programs, dice } = &mut self.stage;
-        for turns in programs {
-            turns.spoilt.iter().flatten().try_for_each(|spoilt| spoilt.spoil(session, dice))?;
-            turns.launches.iter().take(turns.slots).try_for_each(|launch| launch.go(session))?;
+    /// Launches what a block of each program begins with, up to the end of one of its rounds, with something spoilt of every
+    /// slot; which round it was.
+    pub(super) fn settle(&mut self) -> Result<Vec<usize>, Stop> {
+        let mut rounds = Vec::with_capacity(self.counts.len());
+        for (program, count) in self.counts.iter().enumerate() {
+            self.stage.renew(program)?;
+            let Stage { session, programs, dice } = &mut self.stage;
+            let Turns { launches, slots, spoilt } = &programs[program];
+            spoilt.iter().flatten().try_for_each(|spoilt| spoilt.spoil(session, dice))?;
+            let round = dice.round((count / slots).min(launches.len() / slots));
+            launches.iter().take((round + 1) * slots).try_for_each(|launch| launch.go(session))?;
             session.wait()?;
+            rounds.push(round);
         }
-        Ok(())
+        Ok(rounds)
     }
 
     fn warm_up(&mut self, ns: u64) -> Result<(), Stop> {
