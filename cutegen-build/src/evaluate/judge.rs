@@ -71,7 +71,7 @@ pub(super) struct Drawn<D: Desk> {
     pub(super) held: Rc<D::Drawn>,
 }
 
-/// What is drawn at workloads that are too large for all distributions.
+/// What is drawn at workloads that are too large for all distributions, and at edges.
 pub const LARGE: [Distribution; 4] =
     [Distribution::Normal, Distribution::OneHotLast, Distribution::Integers, Distribution::WideIntegers];
 
@@ -209,7 +209,7 @@ impl<D: Desk> Session<D> {
             let shape = self.number(&claimed.axes);
             match claimed.price {
                 Price::Affordable => self.judge_shape(&list, shape, scope, &mut passed)?,
-                Price::Large => self.judge_large(&list, shape, scope, &mut passed)?,
+                Price::Edge | Price::Large => self.judge_large(&list, shape, scope, &mut passed)?,
             }
         }
         for workload in (0..self.large.len()).filter(|_| scope.reach == Reach::Claims) {
@@ -261,7 +261,7 @@ impl<D: Desk> Session<D> {
         Ok(())
     }
 
-    /// Judges a list at a shape that costs too much for all distributions.
+    /// Judges a list at a shape at which few distributions do.
     fn judge_large(
         &mut self,
         variants: &[Loadable],
