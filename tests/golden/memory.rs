@@ -50,7 +50,7 @@
         }
 
         unsafe extern "C" {
-            static cutegen_example_app_0_1_0_cee6d995f0a73e98_naive: [u8; 14422];
+            static cutegen_example_app_0_1_0_cee6d995f0a73e98_naive: [u8; 14699];
         }
 
         /// Arguments of [`Kernels::scatter`].
@@ -108,38 +108,38 @@
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe { &cutegen_example_app_0_1_0_cee6d995f0a73e98_naive },
                         compressed: false,
-                        sha256: "be8b351a2df9bb06853a88f34483ceb38cb8830c2043c731309fab4818527d38",
-                        len: 14422,
+                        sha256: "df1e1812f56a89f987526af12d3ae788f550e3e434b35b64142b31ab42d1178a",
+                        len: 14699,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_be8b351a2df9bb06_0",
+                            entry: "cutegen_df1e1812f56a89f9_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_be8b351a2df9bb06_1",
+                            entry: "cutegen_df1e1812f56a89f9_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_be8b351a2df9bb06_2",
+                            entry: "cutegen_df1e1812f56a89f9_2",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_be8b351a2df9bb06_3",
+                            entry: "cutegen_df1e1812f56a89f9_3",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_be8b351a2df9bb06_4",
+                            entry: "cutegen_df1e1812f56a89f9_4",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_be8b351a2df9bb06_5",
+                            entry: "cutegen_df1e1812f56a89f9_5",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -514,7 +514,7 @@
                 ];
                 // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                 unsafe { self.scatter.launch(0, 2, stream, &config, &mut params)? };
-                let config = LaunchConfig { grid: [1, 1, 1], block: [256, 1, 1], ..LaunchConfig::default() };
+                let config = LaunchConfig { grid: [1, 1, 1], block: [1024, 1, 1], ..LaunchConfig::default() };
                 let mut params = params![
                     x,
                     scale,
