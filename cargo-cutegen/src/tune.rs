@@ -43,7 +43,7 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
                 continue;
             }
         }
-        match one(&searcher, plan, verb.again.then_some(&store), out) {
+        match one(&searcher, plan, (&store, verb.again), out) {
             Ok(()) => session.keys.push(plan.key),
             Err(failure) => {
                 out.note(&failure.to_string());
@@ -63,15 +63,21 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
     session.end(out)
 }
 
-/// Searches; again although there is an answer where what is locked is in `against`.
-fn one(searcher: &Searcher, plan: &Plan, against: Option<&Store>, out: &Output) -> Result<(), Failure> {
+/// Searches for what beats the `locked` entry; `again` although the user store has an answer.
+fn one(
+    searcher: &Searcher,
+    plan: &Plan,
+    (locked, again): (&Store, bool),
+    out: &Output,
+) -> Result<(), Failure> {
     if let Some(why) = template::unfilled(plan) {
         out.note(&format!("{}: no template fills this: {why}", plan.title()));
     }
     let mut events = out.reporter();
-    let entry = match against {
-        Some(store) => searcher.search(plan, store.get_full(&plan.key).hit().as_ref(), &mut events),
-        None => searcher.find(plan, &mut events),
+    let locked = locked.get_full(&plan.key).hit();
+    let entry = match again {
+        true => searcher.search(plan, locked.as_ref(), &mut events),
+        false => searcher.find(plan, locked.as_ref(), &mut events),
     };
     let entry = entry.map_err(|error| Failure::machine_at(&plan.title(), error))?;
     let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();

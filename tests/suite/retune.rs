@@ -1,8 +1,13 @@
-//! Tuning again: what is locked stays unless it is beaten, whether the package or the user's store has it.
+//! Tuning again: what is locked is judged again and stays unless it is beaten or refused, whether the package or the
+//! user's store has it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use cutegen_build::discover::Project;
+use cutegen_build::plan::Plan;
+use cutegen_build::store::{Entry, Store};
+use cutegen_spec::record::{GATE, Record};
 use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, write};
 
 const SPEC: &str = r#"
@@ -45,6 +50,21 @@ impl Library {
         run(&mut self.command(&["tune", "--again"]))
     }
 
+    /// The same project, tuned by another user.
+    fn of(&self, home: &str) -> Library {
+        Library { home: self.folder.join(home), folder: self.folder.clone() }
+    }
+
+    fn plan(&self) -> Plan {
+        let project = Project::library(&self.folder.join("specs"), &self.folder.join("cache"));
+        Plan::all(&project.expect("a project").specs).remove(0)
+    }
+
+    fn entry(&self) -> Entry {
+        let store = Store::new(self.folder.join("cache"));
+        store.get_full(&self.plan().key).hit().expect("an entry")
+    }
+
     /// Every file of the lock and its store.
     fn locked(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         files(&self.folder.join("cache"))
@@ -74,7 +94,7 @@ fn what_is_locked_stays_unless_it_is_beaten() {
     // no kernel is that much faster than the naive one
     library.says("accept = { min-speedup = 1000000 }\n");
     for home in ["home", "another-home"] {
-        let library = Library { home: library.folder.join(home), folder: library.folder.clone() };
+        let library = library.of(home);
         let again = library.tune_again();
         assert!(
             again.ok && again.stderr.contains("what is locked stays"),
@@ -85,4 +105,59 @@ fn what_is_locked_stays_unless_it_is_beaten() {
         must(&mut library.command(&["accept"]));
         assert_eq!(library.locked(), locked, "{home}");
     }
+}
+
+/// Puts an entry's variants into a store, under this record's question.
+fn put(store: &Store, record: &Record, entry: &Entry) {
+    let mut files: Vec<(&str, &[u8])> = Vec::new();
+    for (at, variant) in record.variants.iter().enumerate() {
+        files.push((&variant.artifact.file, &entry.artifacts[at]));
+        files.push((&variant.source.file, &entry.sources[at]));
+    }
+    store.put(record, &files).expect("written");
+}
+
+#[test]
+fn what_stays_is_judged_by_the_gate_of_today() {
+    let library = Library::new("retune-gate");
+    must(&mut library.command(&["tune"]));
+    must(&mut library.command(&["accept"]));
+    let entry = library.entry();
+    let mut old = entry.record.clone();
+    for variant in &mut old.variants {
+        variant.evidence.as_mut().expect("judged").gate = 1;
+    }
+    put(&Store::new(library.folder.join("cache")), &old, &entry);
+    let library = library.of("another-home");
+    let again = library.tune_again();
+    assert!(again.ok, "{}\n{}", again.stdout, again.stderr);
+    must(&mut library.command(&["accept"]));
+    let fresh = library.entry().record;
+    let gates = fresh.variants.iter().map(|variant| variant.evidence.as_ref().map(|evidence| evidence.gate));
+    assert!(gates.eq(fresh.variants.iter().map(|_| Some(GATE))), "{fresh:?}");
+    if again.stderr.contains("what is locked stays, judged again") {
+        let bytes = |record: &Record| record.variants[0].artifact.artifact;
+        assert_eq!(bytes(&fresh), bytes(&old), "nobody beat it");
+    }
+}
+
+#[test]
+fn what_the_gate_refuses_need_not_be_beaten() {
+    let (library, wrong) = (Library::new("retune-wrong"), Library::new("retune-wrong-math"));
+    write(&wrong.folder.join("specs/norm.toml"), &SPEC.replace("= rms_norm", "= 1.01 * rms_norm"));
+    must(&mut wrong.command(&["tune"]));
+    must(&mut wrong.command(&["accept"]));
+    // as fast as the right one, under its question
+    let (plan, entry) = (library.plan(), wrong.entry());
+    let record = Record { key: plan.key, question: plan.question, ..entry.record.clone() };
+    put(&Store::new(library.home.join("cutegen/store")), &record, &entry);
+    must(&mut library.command(&["accept"]));
+    assert!(!run(&mut library.command(&["verify"])).ok, "it is wrong");
+
+    let library = library.of("another-home");
+    let again = library.tune_again();
+    assert!(again.ok && again.stderr.contains("what is locked is refused: "), "{}", again.stderr);
+    must(&mut library.command(&["accept"]));
+    must(&mut library.command(&["check", "--tuned"]));
+    must(&mut library.command(&["verify"]));
 }

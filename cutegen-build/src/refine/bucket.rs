@@ -32,8 +32,8 @@ struct Run<'a> {
 }
 
 /// The candidates that answer together, in the order in which they are dispatched: the best of all is last, and it alone
-/// where no axis parts the workloads to anybody's gain, but for who stands [`anywhere`]. None where nothing was timed
-/// everywhere.
+/// where no axis parts the workloads to anybody's gain, but for who stands [`anywhere`]. Where others claim what it does
+/// and are faster in every range, the last of those has its place. None where nothing was timed everywhere.
 ///
 /// An axis that declares buckets is parted at their bounds, another in the geometric middle of two workloads.
 #[must_use]
@@ -43,7 +43,10 @@ pub fn team(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[Trial]) -> Vec
     let splits = (0..spec.axes.len()).rev().map(|axis| split(axis, spec, workloads, (history, best)));
     let gain = |members: &Vec<Member>| speedup(workloads, history, members);
     let mut members = splits.max_by(|a, b| gain(a).total_cmp(&gain(b))).unwrap_or_default();
-    members.push(Member { name: best.candidate.name.clone(), prefer: Eligibility::default() });
+    let is_whole = members.last().is_some_and(|last| last.prefer == Eligibility::default());
+    if !is_whole {
+        members.push(Member { name: best.candidate.name.clone(), prefer: Eligibility::default() });
+    }
     members.extend(anywhere(history, &members));
     members
 }
@@ -62,7 +65,7 @@ pub fn anywhere(history: &[Trial], members: &[Member]) -> Option<Member> {
     Some(Member { name: found.candidate.name.clone(), prefer: Eligibility::default() })
 }
 
-/// Who goes before the best along this axis.
+/// Who goes before the best along this axis; the last is preferred anywhere where the best would never be dispatched.
 fn split(
     axis: usize,
     spec: &KernelSpec,
@@ -84,9 +87,21 @@ fn split(
     }
     let lows = [None].into_iter().chain(runs.iter().map(|run| run.upper.map(|upper| upper + 1)));
     let of_others = runs.iter().zip(lows).filter(|(run, _)| run.fastest != best.candidate.name);
-    let members = of_others
-        .map(|(run, low)| Member { name: run.fastest.to_owned(), prefer: between(axis, low, run.upper) });
-    members.take(MOST - 1).collect()
+    let mut members: Vec<Member> = of_others
+        .map(|(run, low)| Member { name: run.fastest.to_owned(), prefer: between(axis, low, run.upper) })
+        .collect();
+    let claims =
+        |name: &str| history.iter().find(|t| t.candidate.name == name).map(|t| &t.candidate.eligibility);
+    let claim_as_much = |member: &Member| claims(&member.name) == Some(&best.candidate.eligibility);
+    match members.as_mut_slice() {
+        all if all.len() == runs.len() && all.len() <= MOST && all.iter().all(claim_as_much) => {
+            if let Some(last) = all.last_mut() {
+                last.prefer = Eligibility::default();
+            }
+        }
+        _ => members.truncate(MOST - 1),
+    }
+    members
 }
 
 /// The workloads by their extent of the axis or its bucket, ascending, and the largest extent that is like theirs.
@@ -213,6 +228,17 @@ mod tests {
         assert_eq!(told(&rows(), &top), pairs(&[("many", "a0 >= 5793"), ("wide", "true")]));
         let middle = [trial("wide", &[4.0, 2.0, 4.0]), trial("mid", &[1.0, 3.0, 1.0])];
         assert_eq!(told(&rows(), &middle), pairs(&[("mid", "a0 >= 182 and a0 <= 5792"), ("wide", "true")]));
+    }
+
+    #[test]
+    fn who_is_never_dispatched_is_no_member() {
+        let workloads = [vec![16, 4096], vec![16384, 4096]];
+        let mut history = [trial("best", &[4.0, 4.0]), trial("few", &[5.0, 3.0]), trial("many", &[3.0, 5.0])];
+        assert_eq!(told(&workloads, &history), pairs(&[("few", "a0 <= 512"), ("many", "true")]));
+        let whole = Eligibility::parse_positional("a1 % 4 == 0").expect("parses");
+        history[1].candidate.eligibility = whole;
+        let still = pairs(&[("few", "a0 <= 512"), ("many", "a0 >= 513"), ("best", "true")]);
+        assert_eq!(told(&workloads, &history), still, "who claims less leaves it something");
     }
 
     #[test]

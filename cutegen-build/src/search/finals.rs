@@ -3,6 +3,7 @@
 //! judged as the runtime would dispatch them.
 
 mod found;
+mod standing;
 mod times;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -18,10 +19,13 @@ use super::sanitize::{Naive, asked};
 use crate::compile::CompileSetup;
 use crate::evaluate::{Candidate, Outcome};
 use crate::event::{Event, Reporter};
+use crate::generate;
 use crate::plan::Plan;
 use crate::refine::CLOSE;
 pub(super) use found::{Found, Judged, Team};
 use found::{Passed, named};
+use standing::judged_before;
+pub(super) use standing::{Fate, Standing};
 use times::{Clock, Heaviest, Times};
 pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
 
@@ -36,6 +40,9 @@ fn alone(setup: &CompileSetup, plan: &Plan, teams: &[Team]) -> Result<Vec<Attemp
     compiled::alone(setup, plan, &candidates)
 }
 
+/// A variant of an answer, and what the gate saw of it.
+type Member = (Compiled, Option<Judged>);
+
 /// The finals of one search.
 pub(super) struct Finals<'a> {
     pub(super) setup: &'a CompileSetup,
@@ -43,15 +50,18 @@ pub(super) struct Finals<'a> {
     pub(super) folder: &'a Path,
     pub(super) judge: &'a mut Judging,
     pub(super) workloads: &'a [Vec<i64>],
-    /// What a winner would replace.
+    /// What a winner would replace, and must beat.
     pub(super) locked: &'a [Locked],
+    /// Its team, and who may go behind it.
+    pub(super) standing: Option<(Standing, Option<generate::Candidate>)>,
     /// Whether PyTorch is an incumbent.
     pub(super) peers: bool,
 }
 
 impl Finals<'_> {
-    /// The whole gate for the naive kernel and for the teams, best first, until one has won that no other comes near and
-    /// that compute-sanitizer has nothing against; the fastest of those is the answer.
+    /// The whole gate for the naive kernel, for what is locked, and for the teams, best first, until one has won that no
+    /// other comes near and that compute-sanitizer has nothing against; the fastest of those is the answer, else what is
+    /// locked.
     pub(super) fn choose(
         &mut self,
         naive: &Compiled,
@@ -59,24 +69,39 @@ impl Finals<'_> {
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
         let (setup, plan) = (self.setup, self.plan);
-        let (judged, attempts) = std::thread::scope(|scope| {
-            let attempts = scope.spawn(|| alone(setup, plan, teams));
-            (self.judge_naive(naive, events), attempts.join())
-        });
-        let judged = judged?;
-        let attempts =
-            attempts.unwrap_or_else(|_| Err(SearchError::Judge("its compiler panicked".to_owned())))?;
+        let standing = self.standing.take();
+        let (judged, attempts, standing) = std::thread::scope(|scope| {
+            let compilers = scope.spawn(|| {
+                let locked = standing.map(|(locked, behind)| locked.compiled(setup, plan, behind.as_ref()));
+                Ok((alone(setup, plan, teams)?, locked.transpose()?.flatten()))
+            });
+            let judged = self.judge_naive(naive, events);
+            let compiled = compilers.join();
+            let panicked = |_| Err(SearchError::Judge("its compiler panicked".to_owned()));
+            let (attempts, standing) = compiled.unwrap_or_else(panicked)?;
+            Ok::<_, SearchError>((judged?, attempts, standing))
+        })?;
         let mut waiting = VecDeque::from(self.compiled_again(teams, attempts, events));
         let mut sanitizer = Naive::new(naive.for_gate(self.folder)?);
+        let (mut fate, stands) = self.stand(naive, standing, &mut sanitizer, events)?;
+        let won = judged_before(&mut waiting, &stands);
         let mut winner = Vec::new();
         while winner.is_empty() && !waiting.is_empty() {
-            let passed = self.passed(naive, &mut waiting, events)?;
+            let passed = self.passed(naive, (&mut waiting, won), events)?;
             winner = self.first_clean(passed, &mut sanitizer, events)?;
+            if fate == Fate::Stays {
+                break; // who is left is slower
+            }
+        }
+        match winner.is_empty() {
+            true => winner = stands,
+            false if fate == Fate::Stays => fate = Fate::Open,
+            false => {}
         }
         let sanitizer = sanitizer.itself(asked(plan, self.judge))?;
         let sanitizer = sanitizer.map_err(|errors| self.ours(&Outcome::Blocked(errors)))?;
         winner.push((naive.clone(), Some(Judged { sanitizer, ..judged })));
-        Ok(Found { variants: winner })
+        Ok(Found { variants: winner, fate })
     }
 
     /// Judges those that wait until one has won that no other comes near: those that passed and are faster than what they
@@ -84,11 +109,11 @@ impl Finals<'_> {
     fn passed(
         &mut self,
         naive: &Compiled,
-        waiting: &mut VecDeque<Team>,
+        (waiting, mut won): (&mut VecDeque<Team>, f64),
         events: &mut dyn Reporter,
     ) -> Result<Vec<Passed>, SearchError> {
         let naive_gate = naive.for_gate(self.folder)?;
-        let (mut passed, mut said, mut won) = (Vec::new(), BTreeSet::new(), 0.0_f64);
+        let (mut passed, mut said) = (Vec::new(), BTreeSet::new());
         while let Some(Team { members: team, ranked }) =
             waiting.pop_front_if(|next| won <= next.ranked * CLOSE)
         {
@@ -147,26 +172,35 @@ impl Finals<'_> {
         again
     }
 
-    /// The first that stands being timed without pause and that compute-sanitizer has nothing against, each member with its
-    /// own part of what was judged; empty where there is none.
+    /// The first that is clear; empty where there is none.
     fn first_clean(
         &mut self,
         passed: Vec<Passed>,
         sanitizer: &mut Naive,
         events: &mut dyn Reporter,
-    ) -> Result<Vec<(Compiled, Option<Judged>)>, SearchError> {
-        for mut passed in passed {
-            let began = Instant::now();
-            let refused = match self.lasts(&mut passed)? {
-                Ok(()) => match self.clean(&passed.team, sanitizer)? {
-                    Ok(sanitizers) => return Ok(passed.members(sanitizers)),
-                    Err(errors) => Outcome::Blocked(errors),
-                },
-                Err(outcome) => outcome,
-            };
-            self.tell(&passed.team, refused.to_string(), began, events);
+    ) -> Result<Vec<Member>, SearchError> {
+        for passed in passed {
+            let (began, team) = (Instant::now(), passed.team.clone());
+            match self.clear(passed, sanitizer)? {
+                Ok(members) => return Ok(members),
+                Err(refused) => self.tell(&team, refused.to_string(), began, events),
+            }
         }
         Ok(Vec::new())
+    }
+
+    /// Each member with its own part of what was judged, where the team stands being timed without pause and
+    /// compute-sanitizer has nothing against it.
+    fn clear(
+        &mut self,
+        mut passed: Passed,
+        sanitizer: &mut Naive,
+    ) -> Result<Result<Vec<Member>, Outcome>, SearchError> {
+        if let Err(outcome) = self.lasts(&mut passed)? {
+            return Ok(Err(outcome));
+        }
+        let cleared = self.clean(&passed.team, sanitizer)?;
+        Ok(cleared.map(|sanitizers| passed.members(sanitizers)).map_err(Outcome::Blocked))
     }
 
     /// Times the team without pause, where that says anything.

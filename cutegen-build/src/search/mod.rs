@@ -24,6 +24,8 @@ pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
 pub use verify::{Rebuilt, Verdict};
 
+use finals::Fate;
+
 use crate::compile::{CompileSetup, Limits, Workers};
 use crate::emit::{EmitKernel, linkable};
 use crate::error::Error;
@@ -43,7 +45,7 @@ pub struct Searcher {
 
 /// What a build script calls on a miss in mode `search`.
 pub fn find(plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
-    Searcher::new()?.find(plan, events)
+    Searcher::new()?.find(plan, None, events)
 }
 
 /// The toolchain of the bundle that this program was unpacked from: a stamped folder beside it.
@@ -99,20 +101,26 @@ impl Searcher {
         }
     }
 
-    /// The user store's tuned entry for the plan, or that of a new search.
-    pub fn find(&self, plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
+    /// The user store's tuned entry for the plan, or that of a new search, which has to beat what is `locked`.
+    pub fn find(
+        &self,
+        plan: &Plan,
+        locked: Option<&Entry>,
+        events: &mut dyn Reporter,
+    ) -> Result<Entry, Error> {
         match self.store.get(&plan.key) {
             Lookup::Hit(entry) if is_answer(plan, &entry) => Ok(entry),
-            Lookup::Hit(_) | Lookup::Miss => self.search(plan, None, events),
+            Lookup::Hit(_) | Lookup::Miss => self.search(plan, locked, events),
             Lookup::Corrupt(corrupt) => {
                 events.report(&Event::Note { text: format!("searching again: {corrupt}") });
-                self.search(plan, None, events)
+                self.search(plan, locked, events)
             }
         }
     }
 
-    /// Searches, and puts the answer into the user's store. Where `locked` or the user's store has a tuned entry, that
-    /// stays unless its first variant is beaten.
+    /// Searches, and puts the answer into the user's store. Where `locked` or the user's store has a tuned entry, that is
+    /// judged again and stays, with fresh evidence, unless it is beaten or the gate refuses it. Where its sources give other
+    /// bytes by now, or it gains too little over the naive kernel, it stays as it was unless it is beaten.
     pub fn search(
         &self,
         plan: &Plan,
@@ -126,9 +134,16 @@ impl Searcher {
         };
         let locked = locked.or(known.as_ref()).filter(|entry| is_answer(plan, entry));
         let found = rounds::run(&self.setup, plan, (locked, self.peers), started, events)?;
-        if let Some(locked) = locked.filter(|_| !found.is_tuned()) {
-            let text = format!("{}: what is locked stays: nothing beats it", plan.title());
-            events.report(&Event::Note { text });
+        let fate = match &found.fate {
+            Fate::Refused(why) => Some(format!("what is locked is refused: {why}")),
+            Fate::Stays => Some("what is locked stays, judged again: nothing beats it".to_owned()),
+            Fate::Open => (locked.is_some() && !found.is_tuned())
+                .then(|| "what is locked stays as it was: nothing beats it".to_owned()),
+        };
+        if let Some(fate) = fate {
+            events.report(&Event::Note { text: format!("{}: {fate}", plan.title()) });
+        }
+        if let Some(locked) = locked.filter(|_| !found.is_tuned() && found.fate == Fate::Open) {
             return self.keep(plan, locked);
         }
         let (record, files) = entry::build(plan, &found)?;
@@ -158,7 +173,7 @@ impl Searcher {
     pub fn untuned(&self, plan: &Plan, store: &Store) -> Result<Record, Error> {
         let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
         let compiled = compiled::must_compile(&self.setup, plan, naive)?;
-        let found = finals::Found { variants: vec![(compiled, None)] };
+        let found = finals::Found { variants: vec![(compiled, None)], fate: Fate::Open };
         let (record, files) = entry::build(plan, &found)?;
         self.put(store, &record, &files)?;
         Ok(record)

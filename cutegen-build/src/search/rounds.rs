@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::compiled::{self, Compiled, Compiling};
 use super::error::SearchError;
-use super::finals::{Finals, Found, Locked, Team};
+use super::finals::{Finals, Found, Locked, Standing, Team};
 use super::judging::{Judging, Oracle};
 use super::{spent, verify};
 use crate::compile::{Batch, CompileSetup};
@@ -45,6 +45,8 @@ struct Search<'a> {
     workloads: Vec<Vec<i64>>,
     /// Variants of what is locked, in dispatch order.
     locked: Vec<Locked>,
+    /// Its team.
+    standing: Option<Standing>,
     /// Whether finalists are timed against PyTorch.
     peers: bool,
     started: Instant,
@@ -70,6 +72,7 @@ pub(super) fn run(
         plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let locked_folder =
         tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
+    let standing = locked.map(|entry| Standing::of(entry, &space));
     let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?;
     std::thread::scope(|scope| {
         // all at once: the first candidates, what they are held against, and the naive kernel
@@ -91,6 +94,7 @@ pub(super) fn run(
             paces: vec![None; workloads.len()],
             workloads,
             locked: locked.unwrap_or_default(),
+            standing,
             peers,
             started,
             spent: Spent::default(),
@@ -123,6 +127,12 @@ impl Search<'_> {
         let (kernel, seconds) = (self.plan.title(), self.started.elapsed().as_secs_f64());
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
         let teams = self.teams(&history, &kept);
+        let standing = self.standing.take().map(|locked| {
+            let behind = refine::anywhere(&history, &[]).and_then(|member| kept.get(&member.name));
+            let behind = behind.map(|(compiled, _)| compiled.candidate.clone());
+            let behind = behind.filter(|behind| !locked.has_no_use_for(behind));
+            (locked, behind)
+        });
         let mut finals = Finals {
             setup: self.setup,
             plan: self.plan,
@@ -130,6 +140,7 @@ impl Search<'_> {
             judge: &mut self.judge,
             workloads: &self.workloads,
             locked: &self.locked,
+            standing,
             peers: self.peers,
         };
         finals.choose(&self.naive.0, &teams, events)

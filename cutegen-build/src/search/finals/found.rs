@@ -2,6 +2,7 @@
 
 use cutegen_spec::record::ReferenceOn;
 
+use super::standing::Fate;
 use super::times::{self, Heaviest, Timed};
 use crate::evaluate::Correctness;
 use crate::search::compiled::Compiled;
@@ -44,6 +45,8 @@ impl Judged {
 /// What a search found: variants in dispatch order, the naive kernel last; without evidence where nothing judged it.
 pub(in crate::search) struct Found {
     pub(in crate::search) variants: Vec<(Compiled, Option<Judged>)>,
+    /// What became of what was locked.
+    pub(in crate::search) fate: Fate,
 }
 
 impl Found {
