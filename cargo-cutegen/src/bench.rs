@@ -18,7 +18,7 @@ use cutegen_spec::record::incumbent;
 use crate::args::{Bench, Command};
 use crate::bindings::by_name;
 use crate::failure::{Failure, Failures};
-use crate::outfile::OutFile;
+use crate::outfile::Kept;
 use crate::output::Output;
 use crate::project;
 use results::{Kernel, Results, Roof, Times};
@@ -31,19 +31,14 @@ pub(crate) fn run(command: &Command, verb: &Bench, out: &Output) -> Result<(), F
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
     let axes = by_name(&verb.axes).map_err(|text| Failure::Usage(format!("--axes: {text}")))?;
-    verb.results.as_deref().map(|path| OutFile::check(path, "--results")).transpose()?;
+    let mut kept = Kept::new(verb.results.as_deref())?;
     let searcher = Searcher::new().map_err(Failure::machine)?;
-    let (mut failed, mut results, mut written) = (Failures::default(), Results::new(), Ok(()));
-    let mut keep = |results: &Results| {
-        if let Some(path) = &verb.results {
-            written = results.write(path);
-        }
-    };
+    let (mut failed, mut results) = (Failures::default(), Results::new());
     for (plan, entry) in chosen(&project, plans, verb, &searcher, (&mut failed, out))? {
         match one(&searcher, &plan, &entry, &axes, verb, out) {
             Ok(kernel) => {
                 results.kernels.push(kernel);
-                keep(&results);
+                kept.write(|file| results.write(file));
             }
             Err(failure) => {
                 out.note(&failure.to_string());
@@ -52,18 +47,12 @@ pub(crate) fn run(command: &Command, verb: &Bench, out: &Output) -> Result<(), F
         }
     }
     if results.kernels.is_empty() && failed.is_empty() {
-        keep(&results);
+        kept.write(|file| results.write(file));
     }
     let kernels = &results.kernels;
     out.table(&table::title(kernels), &table::lines(kernels), kernels);
     table::remarks(kernels).iter().for_each(|text| out.remark(text));
-    match (written, &verb.results) {
-        (Err(failure), _) => failed.add(failure),
-        (Ok(()), Some(path)) if failed.is_empty() || !kernels.is_empty() => {
-            out.note(&format!("results: {}", path.display()));
-        }
-        (Ok(()), _) => {}
-    }
+    kept.end((&mut failed, out));
     kernels.iter().flat_map(Kernel::failures).for_each(|failure| failed.add(failure));
     failed.end("")
 }

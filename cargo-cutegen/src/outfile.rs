@@ -1,5 +1,5 @@
 //! [`OutFile`]: a file that appears when it is whole. It is opened before minutes are spent on what goes into it, and
-//! where those end without success nothing is left.
+//! where those end without success nothing is left. [`Kept`]: one that is written anew behind each kernel.
 
 use std::fs::{File, Permissions};
 use std::io::Write as _;
@@ -8,13 +8,24 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
+use crate::output::Output;
+
+/// What names a file of results.
+const RESULTS: &str = "--results";
 
 /// A file to be.
 pub(crate) struct OutFile {
     partial: NamedTempFile,
     path: PathBuf,
     flag: &'static str,
+}
+
+/// The file of results that `--results` named, if it did: whatever fails later, what is done stays in it.
+pub(crate) struct Kept<'a> {
+    path: Option<&'a Path>,
+    /// What became of the last writing.
+    written: Option<Result<(), Failure>>,
 }
 
 impl OutFile {
@@ -31,11 +42,6 @@ impl OutFile {
         let builder = builder.prefix(".cutegen-").permissions(Permissions::from_mode(0o666));
         let partial = builder.tempfile_in(folder).map_err(|error| unwritable(path, flag, error))?;
         Ok(Self { partial, path: path.to_owned(), flag })
-    }
-
-    /// Says now whether `path` can be written, for what is written later.
-    pub(crate) fn check(path: &Path, flag: &'static str) -> Result<(), Failure> {
-        Self::open(path, flag).map(drop)
     }
 
     /// What to write to until it is whole.
@@ -68,6 +74,28 @@ impl OutFile {
     }
 }
 
+impl<'a> Kept<'a> {
+    /// Whoever cannot write learns it now, before minutes are spent.
+    pub(crate) fn new(path: Option<&'a Path>) -> Result<Self, Failure> {
+        path.map(|path| OutFile::open(path, RESULTS)).transpose()?;
+        Ok(Self { path, written: None })
+    }
+
+    /// Has it written, in place of what is there.
+    pub(crate) fn write(&mut self, write: impl FnOnce(OutFile) -> Result<(), Failure>) {
+        self.written = self.path.map(|path| OutFile::open(path, RESULTS).and_then(write));
+    }
+
+    /// Tells where it is, or why it is not.
+    pub(crate) fn end(self, (failed, out): (&mut Failures, &Output)) {
+        match (self.path, self.written) {
+            (Some(path), Some(Ok(()))) => out.note(&format!("results: {}", path.display())),
+            (_, Some(Err(failure))) => failed.add(failure),
+            (_, Some(Ok(())) | None) => {}
+        }
+    }
+}
+
 fn unwritable(path: &Path, flag: &str, error: impl std::fmt::Display) -> Failure {
     Failure::Machine(format!("cannot write {}: {error}\nname another file: {flag} FILE", path.display()))
 }
@@ -76,7 +104,7 @@ fn unwritable(path: &Path, flag: &str, error: impl std::fmt::Display) -> Failure
 mod tests {
     use std::path::Path;
 
-    use super::OutFile;
+    use super::{Kept, OutFile};
 
     #[test]
     fn a_file_is_whole_or_absent() {
@@ -90,13 +118,13 @@ mod tests {
         assert_eq!((std::fs::read(&path).expect("there"), names()), (b"two".to_vec(), 1));
         let told = OutFile::open(folder.path(), "--out").err().map(|e| e.to_string()).unwrap_or_default();
         assert!(told.contains("it is a folder") && told.ends_with("name another file: --out FILE"), "{told}");
-        assert!(OutFile::check(&path.join("below"), "--out").is_err());
-        let told = OutFile::check(Path::new("/dev/null"), "--out").err().map(|e| e.to_string());
+        assert!(Kept::new(Some(&path.join("below"))).is_err());
+        let told = Kept::new(Some(Path::new("/dev/null"))).err().map(|e| e.to_string());
         assert!(
             told.is_some_and(|told| told.contains("it is no regular file")),
             "a device would be replaced"
         );
-        OutFile::check(&path, "--out").expect("can be written");
+        let _ = Kept::new(Some(&path)).expect("can be written");
         assert_eq!((std::fs::read(&path).expect("there"), names()), (b"two".to_vec(), 1), "and was not");
     }
 }

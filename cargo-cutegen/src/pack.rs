@@ -107,9 +107,8 @@ fn close(tar: Tar<'_>) -> io::Result<()> {
     tar.into_inner()?.finish().map(drop)
 }
 
-/// Writes the entries of `keys` as one file, which `--results` named, in place of what is there.
-pub(crate) fn write_results(store: &Store, keys: &[CacheKey], path: &Path) -> Result<(), Failure> {
-    let file = OutFile::open(path, "--results")?;
+/// Writes the entries of `keys` as one file.
+pub(crate) fn write_results(store: &Store, keys: &[CacheKey], file: OutFile) -> Result<(), Failure> {
     let failed = |error: io::Error| file.failure(error);
     let mut tar = open(&file);
     for key in keys {
@@ -136,6 +135,7 @@ mod tests {
     use cutegen_spec::digest::CacheKey;
 
     use super::{read_results, write_results};
+    use crate::outfile::OutFile;
 
     #[test]
     fn results_that_cannot_be_written_whole_leave_the_old_ones() {
@@ -144,10 +144,11 @@ mod tests {
         let [one, other] = ["1", "2"].map(|digit| CacheKey::parse(&digit.repeat(64)).expect("a key"));
         std::fs::create_dir_all(store.entry_dir(&one)).expect("made");
         std::fs::write(store.entry_dir(&one).join("record.toml"), "x").expect("written");
-        write_results(&store, &[one], &path).expect("written");
+        let open = || OutFile::open(&path, "--results").expect("opens");
+        write_results(&store, &[one], open()).expect("written");
         let before = std::fs::read(&path).expect("there");
 
-        let told = write_results(&store, &[one, other], &path).expect_err("no entry").to_string();
+        let told = write_results(&store, &[one, other], open()).expect_err("no entry").to_string();
         assert!(told.ends_with("name another file: --results FILE"), "{told}");
         assert_eq!(std::fs::read(&path).expect("there"), before);
         let names = std::fs::read_dir(folder.path()).expect("a folder").count();

@@ -8,7 +8,7 @@ use cutegen_spec::digest::CacheKey;
 
 use crate::args::{Command, Tune};
 use crate::failure::{Failure, Failures};
-use crate::outfile::OutFile;
+use crate::outfile::Kept;
 use crate::output::Output;
 use crate::{pack, project};
 
@@ -27,11 +27,10 @@ struct Session {
 pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
-    // before minutes are spent: whoever cannot write learns it now
-    verb.results.as_deref().map(|file| OutFile::check(file, "--results")).transpose()?;
+    let mut kept = Kept::new(verb.results.as_deref())?;
     let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
     let store = Store::new(&project.store);
-    let (mut session, mut written) = (Session::default(), Ok(()));
+    let mut session = Session::default();
     for plan in &plans {
         let named = verb.select.target.is_some() || !verb.select.kernels.is_empty();
         match searcher.can_judge(&plan.target) {
@@ -44,22 +43,17 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
             }
         }
         match one(&searcher, plan, (&store, verb.again), out) {
-            Ok(()) => session.keys.push(plan.key),
+            Ok(()) => {
+                session.keys.push(plan.key);
+                kept.write(|file| pack::write_results(searcher.store(), &session.keys, file));
+            }
             Err(failure) => {
                 out.note(&failure.to_string());
                 session.failed.add(failure);
-                continue;
             }
         }
-        if let Some(file) = &verb.results {
-            written = pack::write_results(searcher.store(), &session.keys, file);
-        }
     }
-    match (written, &verb.results) {
-        (Err(failure), _) => session.failed.add(failure),
-        (Ok(()), Some(file)) if !session.keys.is_empty() => out.note(&format!("results: {}", file.display())),
-        (Ok(()), _) => {}
-    }
+    kept.end((&mut session.failed, out));
     session.end(out)
 }
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::args::{Command, Verify};
 use crate::check::untrusted;
 use crate::failure::{Failure, Failures};
-use crate::outfile::OutFile;
+use crate::outfile::Kept;
 use crate::output::Output;
 use crate::{pack, project};
 
@@ -44,10 +44,10 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
-    verb.results.as_deref().map(|file| OutFile::check(file, "--results")).transpose()?;
+    let mut kept = Kept::new(verb.results.as_deref())?;
     let searcher = Searcher::new().map_err(Failure::machine)?;
     let store = Store::new(&project.store);
-    let (mut failed, mut recorded, mut written) = (Failures::default(), Vec::new(), Ok(()));
+    let (mut failed, mut recorded) = (Failures::default(), Vec::new());
     for plan in plans {
         let before = recorded.len();
         let entry = whole_entry(&project, &lock, &store, &plan);
@@ -68,15 +68,11 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
             }
         };
         below.into_iter().for_each(|below| failed.add(Failure::project(below)));
-        if let Some(file) = verb.results.as_ref().filter(|_| recorded.len() > before) {
-            written = pack::write_results(&store, &recorded, file);
+        if recorded.len() > before {
+            kept.write(|file| pack::write_results(&store, &recorded, file));
         }
     }
-    match (written, &verb.results) {
-        (Err(failure), _) => failed.add(failure),
-        (Ok(()), Some(file)) if !recorded.is_empty() => out.note(&format!("results: {}", file.display())),
-        (Ok(()), _) => {}
-    }
+    kept.end((&mut failed, out));
     failed.end("not verified:\n")
 }
 

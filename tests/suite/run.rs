@@ -12,15 +12,28 @@ use cutegen_tests::safetensors::{Tensor, as_f32s, as_f64s, f32s, read, write};
 use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, workspace};
 use half::bf16;
 
-/// A folder for a test's files, and the library's kernels.
+/// A folder for a test's files, and a library's kernels.
 struct Bench {
     folder: PathBuf,
+    specs: PathBuf,
+    cache: PathBuf,
 }
 
 impl Bench {
+    /// With the kernels of this repository.
     fn new(name: &str) -> Self {
         install_toolchain();
-        Self { folder: scratch(&format!("run-{name}")) }
+        let (root, folder) = (workspace(), scratch(&format!("run-{name}")));
+        Self { folder, specs: root.join("kernel-specs"), cache: root.join("cache") }
+    }
+
+    /// With those of `specs`, locked in its folder.
+    fn library(name: &str, specs: &str) -> Self {
+        let Self { folder, .. } = Self::new(name);
+        let bench = Self { specs: folder.join("specs"), cache: folder.join("cache"), folder };
+        cutegen_tests::write(&bench.specs.join("one.toml"), specs);
+        must(&mut bench.command(&["lock"]));
+        bench
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -33,12 +46,16 @@ impl Bench {
         path.display().to_string()
     }
 
-    /// `cargo cutegen run ARGS --out out.safetensors` on the library of specs.
+    /// `cargo cutegen ARGS` on its library.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = cutegen(&workspace().join("target/suite/run-home"));
+        command.args(args).arg("--specs").arg(&self.specs).arg("--cache").arg(&self.cache);
+        command
+    }
+
+    /// `cargo cutegen run ARGS --out out.safetensors` on it.
     fn run(&self, args: &[&str]) -> Ran {
-        let root = workspace();
-        let mut command = cutegen(&root.join("target/suite/run-home"));
-        command.arg("run").args(args).arg("--out").arg(self.file("out.safetensors"));
-        run(command.arg("--specs").arg(root.join("kernel-specs")).arg("--cache").arg(root.join("cache")))
+        run(self.command(&["run"]).args(args).arg("--out").arg(self.file("out.safetensors")))
     }
 
     /// The outputs of a run that must succeed.
@@ -199,24 +216,15 @@ math = 'y[m, n] = x[m, n] * q[m, n]'
 
 #[test]
 fn strided_tensors_are_dense_in_a_file_and_nibbles_share_bytes() {
-    let bench = Bench::new("laid-out");
-    let (specs, cache) = (bench.file("specs"), bench.file("cache"));
-    cutegen_tests::write(&specs.join("one.toml"), LAID_OUT);
-    let command = |verb: &[&str]| {
-        let mut command = cutegen(&workspace().join("target/suite/run-home"));
-        command.args(verb).arg("--specs").arg(&specs).arg("--cache").arg(&cache);
-        must(&mut command)
-    };
-    command(&["lock"]);
+    let bench = Bench::library("laid-out", LAID_OUT);
     let x: Vec<f32> = (0..18).map(|at| at as f32 - 8.5).collect();
     // low nibble first: -8, -7 ... 7, -8, -7
     let q: Vec<i8> = (0..18).map(|at| at % 16 - 8).collect();
     let packed = q.chunks(2).map(|pair| (pair[0] as u8 & 15) | (pair[1] as u8) << 4).collect();
     let given = bench.given(&[("x", ("F32", vec![3, 6], f32s(&x))), ("q", ("U8", vec![3, 3], packed))]);
-    let out = bench.file("out.safetensors").display().to_string();
     for (with, extents) in [("tuned", "ld=9"), ("naive", "ld=6"), ("reference", "ld=64")] {
-        command(&["run", "laid_out", "--in", &given, "--axes", extents, "--with", with, "--out", &out]);
-        let (dtype, shape, y) = &read(Path::new(&out)).tensors["y"];
+        let out = bench.done(&["laid_out", "--in", &given, "--axes", extents, "--with", with]);
+        let (dtype, shape, y) = &out.tensors["y"];
         let found: Vec<f64> = match dtype.as_str() {
             "F64" => as_f64s(y),
             _ => as_f32s(y).into_iter().map(f64::from).collect(),
@@ -251,38 +259,30 @@ fn replace_kernel(cache: &Path, source: impl Fn(&str) -> String) {
 
 #[test]
 fn a_kernel_that_crashes_takes_a_runner_with_it_and_nothing_else() {
-    let bench = Bench::new("crash");
-    let (specs, cache) = (bench.file("specs"), bench.file("cache"));
     let text = "edition = 1\n[kernels.one]\naxes = { n = 8 }\ninputs = { x = 'f32[n]' }\noutputs = { y = 'f32[n]' }\n\
                 math = 'y[n] = x[n] + 1'\n";
-    cutegen_tests::write(&specs.join("one.toml"), text);
-    let command = |verb: &[&str]| {
-        let mut command = cutegen(&workspace().join("target/suite/run-home"));
-        run(command.args(verb).arg("--specs").arg(&specs).arg("--cache").arg(&cache))
-    };
-    assert!(command(&["lock"]).ok);
-    let out = bench.file("y.safetensors");
-    let arguments =
-        ["run", "one", "--random", "1", "--compare", "reference", "--out", out.to_str().expect("text")];
-    assert!(command(&arguments).ok);
+    let bench = Bench::library("crash", text);
+    let arguments = ["one", "--random", "1", "--compare", "reference"];
+    bench.done(&arguments);
+    let out = bench.file("out.safetensors");
     fs::remove_file(&out).expect("written");
 
-    replace_kernel(&cache, |entry| {
+    replace_kernel(&bench.cache, |entry| {
         format!("extern \"C\" void {entry}(void** p) {{ *(volatile int*)nullptr = 1; }}\n")
     });
-    let crashed = command(&arguments);
+    let crashed = bench.run(&arguments);
     assert_eq!(crashed.code, Some(1), "{}{}", crashed.stdout, crashed.stderr);
     assert!(crashed.stderr.contains("crashed: signal 11"), "{}", crashed.stderr);
     assert!(!out.exists());
 
     // one that writes half of its output: what it left is written down, the rest as NaN, and told
-    replace_kernel(&cache, |entry| {
+    replace_kernel(&bench.cache, |entry| {
         format!(
             "extern \"C\" void {entry}(void** p) {{ float *x = *(float**)p[0], *y = *(float**)p[1]; \
              for (int i = 0; i < 4; ++i) y[i] = x[i] + 1; }}\n"
         )
     });
-    let wrong = command(&arguments);
+    let wrong = bench.run(&arguments);
     assert_eq!(wrong.code, Some(1), "{}{}", wrong.stdout, wrong.stderr);
     assert!(wrong.stderr.contains("`y` element 4: NaN where the spec gives "), "{}", wrong.stderr);
     let y = as_f32s(&read(&out).tensors["y"].2);
@@ -350,16 +350,11 @@ fn wrong_files_are_told_and_leave_nothing() {
 #[test]
 fn what_cannot_be_written_is_told_before_anything_runs() {
     let bench = Bench::new("unwritable");
-    let root = workspace();
     for (out, why) in
         [(bench.file("no/such/folder/y"), "No such file"), (bench.folder.clone(), "it is a folder")]
     {
-        let mut command = cutegen(&root.join("target/suite/run-home"));
-        command
-            .args(["run", "softmax", "--target", "host", "--random", "1", "--axes", "m=2", "--out"])
-            .arg(&out);
-        let ran =
-            run(command.arg("--specs").arg(root.join("kernel-specs")).arg("--cache").arg(root.join("cache")));
+        let softmax = ["run", "softmax", "--target", "host", "--random", "1", "--axes", "m=2"];
+        let ran = run(bench.command(&softmax).arg("--out").arg(&out));
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
         assert!(ran.stderr.contains("cannot write") && ran.stderr.contains(why), "{}", ran.stderr);
         assert!(ran.stderr.trim_end().ends_with("--out FILE"), "{}", ran.stderr);
@@ -377,28 +372,20 @@ math = 'y[n] = x[n]'
 
 #[test]
 fn integers_that_f64_does_not_hold_are_compared_as_they_are() {
-    let bench = Bench::new("large");
-    let (specs, cache) = (bench.file("specs"), bench.file("cache"));
-    cutegen_tests::write(&specs.join("one.toml"), LARGE);
-    let command = |verb: &[&str]| {
-        let mut command = cutegen(&workspace().join("target/suite/run-home"));
-        run(command.args(verb).arg("--specs").arg(&specs).arg("--cache").arg(&cache))
-    };
-    assert!(command(&["lock"]).ok);
+    let bench = Bench::library("large", LARGE);
     let given = |values: [i64; 3]| {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         bench.given(&[("x", ("I64", vec![3], bytes))])
     };
     let out = bench.file("out.safetensors");
-    let path = out.to_str().expect("text");
     let large = (1 << 53) + 1;
 
     let file = given([large, -large, 7]);
-    let ran = command(&["run", "large", "--in", &file, "--out", path, "--compare", "reference"]);
+    let ran = bench.run(&["large", "--in", &file, "--compare", "reference"]);
     assert!(ran.ok, "{}", ran.stderr);
     assert!(ran.stdout.contains("as far as f64 tells: 2 are integers of 2^53 and more"), "{}", ran.stdout);
     assert_eq!(read(&out).tensors["y"].2, read(Path::new(&file)).tensors["x"].2);
-    let ran = command(&["run", "large", "--in", &file, "--with", "reference", "--out", path]);
+    let ran = bench.run(&["large", "--in", &file, "--with", "reference"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
     assert!(
         ran.stderr.contains("element 0 of `y` is about 9007199254740992, and the f64 reference"),
@@ -408,7 +395,7 @@ fn integers_that_f64_does_not_hold_are_compared_as_they_are() {
     assert!(ran.stderr.trim_end().ends_with("--with naive"), "{}", ran.stderr);
 
     let file = given([large - 2, 2 - large, 7]);
-    let ran = command(&["run", "large", "--in", &file, "--with", "reference", "--out", path]);
+    let ran = bench.run(&["large", "--in", &file, "--with", "reference"]);
     assert!(ran.ok, "{}", ran.stderr);
     assert_eq!(read(&out).tensors["y"].2, read(Path::new(&file)).tensors["x"].2);
 }
@@ -422,11 +409,7 @@ fn what_is_read_is_not_written() {
     std::os::unix::fs::symlink("in.safetensors", &link).expect("linked");
     let dotted = format!("{}/./in.safetensors", bench.folder.display());
     let run_with = |more: &[&str]| {
-        let root = workspace();
-        let mut command = cutegen(&root.join("target/suite/run-home"));
-        command.args(["run", "softmax", "--target", "host", "--in", &given]).args(more);
-        let ran =
-            run(command.arg("--specs").arg(root.join("kernel-specs")).arg("--cache").arg(root.join("cache")));
+        let ran = run(bench.command(&["run", "softmax", "--target", "host", "--in", &given]).args(more));
         assert_eq!(ran.code, Some(2), "{more:?}: {}", ran.stderr);
         ran.stderr.trim_end().to_owned()
     };

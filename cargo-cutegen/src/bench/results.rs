@@ -81,9 +81,8 @@ impl Results {
         Self { version: VERSION, cutegen, gate: GATE, kernels: Vec::new() }
     }
 
-    /// Writes the file, in place of what is there.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let file = OutFile::open(path, "--results")?;
+    /// Writes the file.
+    pub(crate) fn write(&self, file: OutFile) -> Result<(), Failure> {
         let text = serde_json::to_string(self).map_err(|error| file.failure(error))?;
         file.write(text.as_bytes())
     }

@@ -203,23 +203,21 @@ impl<D: Desk> Session<D> {
         let list = self.load(variants)?;
         let mut passed = vec![Correctness::default(); variants.len()];
         for shape in 0..scope.shapes.min(self.shapes.len()) {
-            self.judge_shape(&list, shape, scope, &mut passed)?;
+            self.judge_shape(&list, (shape, Price::Affordable), scope, &mut passed)?;
         }
-        for claimed in claimed {
-            let shape = self.number(&claimed.axes);
-            match claimed.price {
-                Price::Affordable => self.judge_shape(&list, shape, scope, &mut passed)?,
-                Price::Edge | Price::Large => self.judge_large(&list, shape, scope, &mut passed)?,
-            }
+        for Claimed { axes, price } in claimed {
+            let shape = self.number(&axes);
+            self.judge_shape(&list, (shape, price), scope, &mut passed)?;
         }
         for workload in (0..self.large.len()).filter(|_| scope.reach == Reach::Claims) {
-            self.judge_large(&list, self.shapes.len() + workload, scope, &mut passed)?;
+            self.judge_shape(&list, (self.shapes.len() + workload, Price::Large), scope, &mut passed)?;
         }
         match idle(variants, &passed) {
             Some(reason) => Err(Outcome::Blocked(reason).into()),
             None => Ok(Correctness::of_list(passed)),
         }
     }
+
     /// The shapes that this list's claims need besides those that are judged anyway.
     fn claimed(&self, variants: &[Candidate], scope: &Scope) -> Vec<Claimed> {
         if scope.reach == Reach::Shapes {
@@ -243,34 +241,21 @@ impl<D: Desk> Session<D> {
         })
     }
 
-    /// Judges a list at one shape.
+    /// Judges a list at one shape; where that is an edge or large, on few distributions.
     fn judge_shape(
         &mut self,
         variants: &[Loadable],
-        shape: usize,
+        (shape, price): (usize, Price),
         scope: &Scope,
         passed: &mut [Correctness],
     ) -> Result<(), Halt> {
-        for distribution in &scope.distributions {
+        let is_whole = price == Price::Affordable;
+        for distribution in scope.distributions.iter().filter(|d| is_whole || LARGE.contains(d)) {
             self.judge_case(variants, (shape, *distribution, Alignment::Allocator), scope, passed)?;
         }
-        if self.settings.checks.has(Check::Misalignment) {
+        if is_whole && self.settings.checks.has(Check::Misalignment) {
             let case = (shape, Distribution::Normal, Alignment::Element);
             self.judge_case(variants, case, scope, passed)?;
-        }
-        Ok(())
-    }
-
-    /// Judges a list at a shape at which few distributions do.
-    fn judge_large(
-        &mut self,
-        variants: &[Loadable],
-        shape: usize,
-        scope: &Scope,
-        passed: &mut [Correctness],
-    ) -> Result<(), Halt> {
-        for distribution in scope.distributions.iter().filter(|d| LARGE.contains(d)) {
-            self.judge_case(variants, (shape, *distribution, Alignment::Allocator), scope, passed)?;
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ pub use incumbent::{Incumbent, Measured, Unmeasured};
 pub use inputs::Distribution;
 pub use judge::LARGE;
 pub use lease::{Held, LEASE, Lease};
-pub use outcome::{Correctness, Coverage, Crash, NotCounted, Outcome};
+pub use outcome::{Correctness, Crash, NotCounted, Outcome};
 pub use reference::{Call, Expected, Reference, UNTOUCHED};
 pub use runner::die_with_parent;
 pub use settings::{Cost, Floor, OnDevice, Question, Settings, Sharing};

@@ -63,42 +63,15 @@ pub struct Correctness {
     pub not_enforced: Vec<String>,
     /// The device that it was judged on.
     pub device: String,
-    /// Of each variant of the list, what ran as that variant.
-    pub variants: Vec<Coverage>,
-}
-
-/// What was judged of one variant of a list: cases at which it was the one dispatched.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Coverage {
-    /// Shapes at which it ran, as extents of all axes.
-    pub shapes: Vec<Vec<i64>>,
-    /// Distributions on which it ran.
-    pub distributions: Vec<Distribution>,
-    /// Elements compared.
-    pub elements: u64,
-    /// Elements without a usable bound.
-    pub not_judged: u64,
-    /// Largest error as a share of the bound.
-    pub worst_share: f64,
-    /// Bit-equal launches of the case that was launched most often.
-    pub repeats: u32,
+    /// Of each variant of a list, what was judged where it was the one dispatched.
+    pub variants: Vec<Correctness>,
 }
 
 impl Correctness {
     /// Of a whole list, from what was judged of each of its variants.
     pub(super) fn of_list(parts: Vec<Correctness>) -> Self {
-        let mut all = Self::default();
-        for part in parts {
-            all.variants.push(Coverage {
-                shapes: part.shapes.clone(),
-                distributions: part.distributions.clone(),
-                elements: part.elements,
-                not_judged: part.not_judged,
-                worst_share: part.worst_share,
-                repeats: part.repeats,
-            });
-            all.add(part);
-        }
+        let mut all = Self { variants: parts.clone(), ..Self::default() };
+        parts.into_iter().for_each(|part| all.add(part));
         all
     }
 
@@ -108,16 +81,11 @@ impl Correctness {
         let own = self.variants.get(place).cloned().unwrap_or_default();
         let not_counted = self.not_counted.iter().filter(|case| own.shapes.contains(&case.axes));
         Self {
-            shapes: own.shapes.clone(),
-            distributions: own.distributions.clone(),
-            elements: own.elements,
-            not_judged: own.not_judged,
-            worst_share: own.worst_share,
-            repeats: own.repeats,
             not_counted: not_counted.cloned().collect(),
             not_enforced: self.not_enforced.clone(),
             device: self.device.clone(),
-            variants: vec![own],
+            variants: vec![own.clone()],
+            ..own
         }
     }
 

@@ -172,6 +172,8 @@ fn shape(plan: &Plan, axes: &[i64]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::record::ReferenceOn;
 
@@ -191,19 +193,10 @@ mod tests {
             case(1, Distribution::Small),
             case(1, Distribution::Cancelling),
         ];
-        let judged = |not_counted| Judged {
-            correctness: Correctness {
-                shapes: vec![vec![1], vec![7]],
-                not_counted,
-                ..Correctness::default()
-            },
-            timings: Vec::new(),
-            not_timed: Vec::new(),
-            seed: 7,
-            reference: ReferenceOn::Host,
-            not_enforced: Vec::new(),
-            sanitizer: String::new(),
-            seconds: 1.0,
+        let judged = |not_counted| {
+            let shapes = vec![vec![1], vec![7]];
+            let correctness = Correctness { shapes, not_counted, ..Correctness::default() };
+            Judged::untimed(correctness, (7, ReferenceOn::Host), Duration::ZERO)
         };
         let told = evidence(&plans[0], &judged(not_counted)).not_counted;
         assert_eq!(told, ["y, small: 1 of 2 shapes", "y, cancelling: 2 of 2 shapes"]);

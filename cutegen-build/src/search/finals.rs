@@ -256,20 +256,15 @@ impl Finals<'_> {
             Some(Ok(times)) => times,
             Some(Err(outcome)) => return Ok(Err(outcome)),
         };
-        let seconds = started.elapsed().as_secs_f64();
+        let seen = (self.judge.seed, self.judge.reference);
+        let untimed = Judged::untimed(correctness, seen, started.elapsed());
         let compilers = team.iter().flat_map(|member| member.artifact.confinement.not_enforced());
-        let not_enforced: BTreeSet<String> =
-            correctness.not_enforced.iter().cloned().chain(compilers).collect();
-        let (seed, reference) = (self.judge.seed, self.judge.reference);
+        let not_enforced: BTreeSet<String> = untimed.not_enforced.iter().cloned().chain(compilers).collect();
         let judged = Judged {
-            correctness,
             timings: times.timed,
             not_timed: times.not_timed.into_iter().collect(),
-            seed,
-            reference,
             not_enforced: not_enforced.into_iter().collect(),
-            sanitizer: String::new(),
-            seconds,
+            ..untimed
         };
         Ok(Ok((judged, times.heaviest)))
     }

@@ -87,17 +87,8 @@ pub(super) fn judge_again(
     let mut record = entry.record.clone();
     for ((variant, (correctness, took)), sanitizer) in record.variants.iter_mut().zip(passed).zip(sanitizers)
     {
-        let judged = Judged {
-            not_enforced: correctness.not_enforced.clone(),
-            correctness,
-            timings: Vec::new(),
-            not_timed: Vec::new(),
-            seed: judge.seed,
-            reference: judge.reference,
-            sanitizer,
-            seconds: took.as_secs_f64(),
-        };
-        let fresh = entry::evidence(plan, &judged);
+        let judged = Judged::untimed(correctness, (judge.seed, judge.reference), took);
+        let fresh = entry::evidence(plan, &Judged { sanitizer, ..judged });
         variant.evidence = Some(carried(plan, fresh, variant.evidence.as_ref()));
     }
     Ok(Ok(record))
@@ -271,7 +262,7 @@ mod tests {
     use cutegen_spec::record::{Evidence, Seeds, TimedBy, Timing};
 
     use super::{carried, of_first};
-    use crate::evaluate::{Correctness, Coverage, Outcome};
+    use crate::evaluate::{Correctness, Outcome};
     use crate::plan::Plan;
     use crate::search::entry::checks;
 
@@ -329,7 +320,8 @@ mod tests {
 
     #[test]
     fn who_stands_behind_lends_no_evidence() {
-        let ran = |extent, repeats| Coverage { shapes: vec![vec![extent]], repeats, ..Coverage::default() };
+        let ran =
+            |extent, repeats| Correctness { shapes: vec![vec![extent]], repeats, ..Correctness::default() };
         let correctness = Correctness {
             shapes: vec![vec![1], vec![777]],
             repeats: 1000,

@@ -2,12 +2,12 @@
 //! anything, the templates themselves say.
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::math::{Binary, Expr, Kind, Unary, as_vars};
+use cutegen_spec::math::Kind;
 use cutegen_spec::spec::Multiply;
 use cutegen_spec::tensor::{Role, Tensor};
 
 use crate::plan::Plan;
-use crate::plan::family::Family;
+use crate::plan::family::{Family, lacking};
 use crate::plan::schedule::Value;
 
 /// Of a plan without candidates.
@@ -20,66 +20,35 @@ pub(super) fn reason(plan: &Plan) -> String {
         (Family::Contraction { .. } | Family::Elementwise { .. } | Family::Rowwise { .. }, _)
         | (Family::Scan { .. }, false) => None,
     };
-    let text = of_family.map(str::to_owned).or_else(|| precision(plan)).or_else(|| tensor(plan));
-    let text = text.or_else(|| plan.target.is_host().then(|| function(plan)).flatten());
+    let text = of_family.map(str::to_owned).or_else(|| precision(plan));
+    let text = text.or_else(|| match plan.target.is_host() {
+        true => lacking(&plan.spec, &plan.schedule),
+        false => tensor(plan),
+    });
     text.unwrap_or_else(|| steps(plan).to_owned())
 }
 
 fn precision(plan: &Plan) -> Option<String> {
     let precision = &plan.spec.precision;
-    match () {
-        () if precision.accumulate != DType::F32 => {
+    match precision.multiply {
+        _ if precision.accumulate != DType::F32 => {
             Some(format!("it accumulates in {}, templates in f32", precision.accumulate))
         }
-        () if precision.multiply != Multiply::Native => Some("it multiplies in tf32".to_owned()),
-        () if precision.fast_math && plan.target.is_host() => Some("it asks for fast math".to_owned()),
-        () => None,
+        Multiply::Native => None,
+        Multiply::Tf32 => Some("it multiplies in tf32".to_owned()),
     }
 }
 
-/// The first tensor that they cannot hold.
+/// The first tensor that those of devices cannot hold.
 fn tensor(plan: &Plan) -> Option<String> {
     let rows = matches!(plan.family, Family::Rowwise { .. });
-    let why = |tensor: &Tensor| match (tensor.dtype, plan.target.is_host()) {
-        (dtype, true) if !dtype.is_float() || dtype.bits() < 16 => {
-            Some(format!("{dtype}: those of the host want floats of 16 bits and more"))
-        }
-        _ if tensor.strides.is_some() && plan.target.is_host() => Some("strided".to_owned()),
-        (DType::F64, false) => Some("f64".to_owned()),
-        (dtype, false) if dtype.bits() < 8 => Some(format!("{dtype}: packed")),
-        _ if tensor.role == Role::Inout && (rows || plan.target.is_host()) => {
-            Some("written in place".to_owned())
-        }
+    let why = |tensor: &Tensor| match tensor.dtype {
+        DType::F64 => Some("f64".to_owned()),
+        dtype if dtype.bits() < 8 => Some(format!("{dtype}: packed")),
+        _ if tensor.role == Role::Inout && rows => Some("written in place".to_owned()),
         _ => None,
     };
     plan.spec.tensors.iter().find_map(|tensor| Some(format!("tensor `{}` is {}", tensor.name, why(tensor)?)))
-}
-
-/// The first part of the math that the host's prelude has not.
-fn function(plan: &Plan) -> Option<String> {
-    let named = |name: &str| Some(format!("it has `{name}`, which those of the host have not"));
-    let lacking = |expr: &Expr| match expr {
-        Expr::Unary(op @ (Unary::Floor | Unary::Ceil | Unary::Round | Unary::Sign | Unary::Not), _) => {
-            named(op.name())
-        }
-        Expr::Binary(
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Max | Binary::Min,
-            ..,
-        ) => None,
-        Expr::Binary(op, ..) => named(op.name()),
-        Expr::Where(_) => named("where"),
-        Expr::Cast(..) => named("cast"),
-        Expr::Pad(..) => named("pad"),
-        Expr::Load(_, index) if as_vars(index).is_none() => {
-            Some("it reads at index arithmetic, those of the host at plain axes".to_owned())
-        }
-        _ => None,
-    };
-    let mut found = None;
-    for step in &plan.schedule.steps {
-        step.value.expr().visit(&mut |expr| found = found.take().or_else(|| lacking(expr)));
-    }
-    found
 }
 
 fn steps(plan: &Plan) -> &'static str {
@@ -153,6 +122,9 @@ mod tests {
                       math = 'y[m, d] = where(x[m, d] > 0, x[m, d], 0)'";
         is("host", chosen, "it has `where`, which those of the host have not");
         assert_eq!(told("sm_90a", chosen), None);
+        let counted =
+            "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }\nmath = 'y[m, d] = x[m, d] * d'";
+        is("host", counted, "it has an integer other than an extent, which those of the host have not");
         is(
             "host",
             &sums("f32", "f32"),

@@ -13,7 +13,7 @@ use super::schedule::{Schedule, Step, Value};
 pub use contraction::Roles;
 pub use rows::{Access, Lie, Merge, Reduced, Rows, constant};
 use shape::Reduction;
-pub use simple::{Contraction, Elementwise, Operand, Rowwise};
+pub use simple::{Contraction, Elementwise, Operand, Rowwise, lacking};
 
 /// What a kernel's loops look like.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 
 use cutegen_spec::math::{Binary, Expr, Index, Loop, Place, ReduceOp, Unary, as_vars};
 use cutegen_spec::spec::KernelSpec;
-use cutegen_spec::tensor::Role;
+use cutegen_spec::tensor::{Role, Tensor};
 
 use crate::plan::schedule::{Schedule, Step, Value};
 
@@ -72,35 +72,62 @@ fn only_output<'a>(
 ) -> Option<(usize, &'a Step, &'a Expr, &'a [Step])> {
     let (last, before) = schedule.steps.split_last()?;
     let (Place::Tensor(out), Value::Map(value)) = (last.dst, &last.value) else { return None };
-    let plain = spec
-        .tensors
-        .iter()
-        .all(|t| t.dtype.is_float() && t.dtype.bits() >= 16 && t.strides.is_none() && t.role != Role::Inout);
-    let native = spec.precision.multiply == cutegen_spec::spec::Multiply::Native && !spec.precision.fast_math;
+    let native = spec.precision.multiply == cutegen_spec::spec::Multiply::Native;
     let reduces = before.iter().all(|step| matches!(step.value, Value::Reduce { .. }));
-    let known = schedule.steps.iter().all(|step| is_known(step.value.expr()));
     let one = spec.tensors_with(Role::Output).count() == 1;
-    (plain && native && reduces && known && one).then_some((out, last, value, before))
+    (native && reduces && one && lacking(spec, schedule).is_none()).then_some((out, last, value, before))
 }
 
-/// Whether the templates' preludes have every function, and loads are at plain variables.
-fn is_known(expr: &Expr) -> bool {
-    let mut known = true;
-    expr.visit(&mut |e| {
-        known &= match e {
-            Expr::Const(_) | Expr::Scalar(_) | Expr::Int(Index::Extent(_)) => true,
-            Expr::Load(_, index) => as_vars(index).is_some(),
-            Expr::Unary(op, _) => {
-                !matches!(op, Unary::Floor | Unary::Ceil | Unary::Round | Unary::Sign | Unary::Not)
-            }
-            Expr::Binary(op, ..) => {
-                use Binary::{Add, Div, Max, Min, Mul, Sub};
-                matches!(op, Add | Sub | Mul | Div | Max | Min)
-            }
-            Expr::Int(_) | Expr::Pad(..) | Expr::Where(_) | Expr::Cast(..) | Expr::Reduce(..) => false,
-        };
-    });
-    known
+/// The first thing of a kernel that the templates of the host lack, whatever its family; in words.
+#[must_use]
+pub fn lacking(spec: &KernelSpec, schedule: &Schedule) -> Option<String> {
+    if spec.precision.fast_math {
+        return Some("it asks for fast math".to_owned());
+    }
+    let of_tensor = |tensor: &Tensor| Some(format!("tensor `{}` is {}", tensor.name, not_held(tensor)?));
+    let mut found = spec.tensors.iter().find_map(of_tensor);
+    for step in &schedule.steps {
+        step.value.expr().visit(&mut |expr| found = found.take().or_else(|| not_known(expr)));
+    }
+    found
+}
+
+/// What they cannot hold of a tensor.
+fn not_held(tensor: &Tensor) -> Option<String> {
+    match tensor.dtype {
+        dtype if !dtype.is_float() || dtype.bits() < 16 => {
+            Some(format!("{dtype}: those of the host want floats of 16 bits and more"))
+        }
+        _ if tensor.strides.is_some() => Some("strided".to_owned()),
+        _ if tensor.role == Role::Inout => Some("written in place".to_owned()),
+        _ => None,
+    }
+}
+
+/// What their preludes have not, of what an expression is at its top.
+fn not_known(expr: &Expr) -> Option<String> {
+    use Binary::{Add, Div, Max, Min, Mul, Sub};
+    let name = match expr {
+        Expr::Unary(op @ (Unary::Floor | Unary::Ceil | Unary::Round | Unary::Sign | Unary::Not), _) => {
+            op.name()
+        }
+        Expr::Const(_) | Expr::Scalar(_) | Expr::Int(Index::Extent(_)) | Expr::Unary(..) => return None,
+        Expr::Binary(Add | Sub | Mul | Div | Max | Min, ..) => return None,
+        Expr::Binary(op, ..) => op.name(),
+        Expr::Where(_) => "where",
+        Expr::Cast(..) => "cast",
+        Expr::Pad(..) => "pad",
+        Expr::Reduce(op, ..) => op.name(),
+        Expr::Load(_, index) => {
+            let why = "it reads at index arithmetic, those of the host at plain axes";
+            return as_vars(index).is_none().then(|| why.to_owned());
+        }
+        Expr::Int(_) => {
+            let why = "it has an integer other than an extent, which those of the host have not";
+            return Some(why.to_owned());
+        }
+    };
+    Some(format!("it has `{name}`, which those of the host have not"))
 }
 
 /// The step's variables, when it is a whole reduction over one of them.

@@ -1,5 +1,7 @@
 //! What finals are about: teams of variants, what the gate saw of each, and what a search found.
 
+use std::time::Duration;
+
 use cutegen_spec::record::ReferenceOn;
 
 use super::standing::Fate;
@@ -29,6 +31,24 @@ pub(in crate::search) struct Judged {
 }
 
 impl Judged {
+    /// What was run and compared, from this seed and against this reference, in so long; nothing was timed.
+    pub(in crate::search) fn untimed(
+        correctness: Correctness,
+        (seed, reference): (u64, ReferenceOn),
+        took: Duration,
+    ) -> Self {
+        Self {
+            not_enforced: correctness.not_enforced.clone(),
+            correctness,
+            timings: Vec::new(),
+            not_timed: Vec::new(),
+            seed,
+            reference,
+            sanitizer: String::new(),
+            seconds: took.as_secs_f64(),
+        }
+    }
+
     /// Geometric mean of the speed-ups over the naive kernel.
     pub(in crate::search) fn speedup(&self) -> f64 {
         times::speedup(&self.timings)
@@ -96,16 +116,18 @@ pub(super) fn named<'a>(team: impl IntoIterator<Item = &'a Compiled>) -> String 
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use cutegen_spec::record::ReferenceOn;
 
     use super::Judged;
-    use crate::evaluate::{Correctness, Coverage};
+    use crate::evaluate::Correctness;
 
     #[test]
     fn a_member_has_its_own_part() {
         let ran = |shapes: &[i64], elements, repeats| {
             let shapes = shapes.iter().map(|extent| vec![*extent]).collect();
-            Coverage { shapes, elements, repeats, ..Coverage::default() }
+            Correctness { shapes, elements, repeats, ..Correctness::default() }
         };
         let correctness = Correctness {
             shapes: vec![vec![1], vec![37], vec![777]],
@@ -115,16 +137,7 @@ mod tests {
             variants: vec![ran(&[777], 20, 20), ran(&[1, 37], 70, 1000)],
             ..Correctness::default()
         };
-        let judged = Judged {
-            correctness,
-            timings: Vec::new(),
-            not_timed: Vec::new(),
-            seed: 7,
-            reference: ReferenceOn::Host,
-            not_enforced: Vec::new(),
-            sanitizer: String::new(),
-            seconds: 1.0,
-        };
+        let judged = Judged::untimed(correctness, (7, ReferenceOn::Host), Duration::ZERO);
         let own = |at| judged.of_member(at, "clean".to_owned()).correctness;
         assert_eq!((own(0).shapes, own(0).elements, own(0).repeats), (vec![vec![777]], 20, 20));
         assert_eq!((own(1).shapes, own(1).elements), (vec![vec![1], vec![37]], 70));
@@ -133,7 +146,7 @@ mod tests {
             own(2),
             Correctness {
                 device: "this machine".to_owned(),
-                variants: vec![Coverage::default()],
+                variants: vec![Correctness::default()],
                 ..Correctness::default()
             },
             "nobody ran"
