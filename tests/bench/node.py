@@ -1,0 +1,180 @@
+"""Takes everything that measures this checkout on a GPU node along, as one folder, and runs a list of it there.
+
+    python3 tests/bench/node.py pack FOLDER [--with-nvrtc]                   # at home: needs Rust and the toolchain, no GPU
+    python3 FOLDER/node.py run --work WORK --out OUT --seconds 585 JOB...    # there: needs neither Rust nor a network
+
+Jobs run in their order, one at a time; none begins that has no time left, and what is running then is ended. A job:
+
+    overhead | example | runtime     the example's programs; the runtime's device tests
+    gpu:FILTER[@KERNELS]             tests of the GPU group (CONTRIBUTING.md); KERNELS is CUTEGEN_BARS_ONLY
+    tune:SET/KERNEL                  a search anew; SET is specs, bars or example
+    verify:SET/KERNEL | verify:older judge it anew for its record; of all sets what an older gate judged, the oldest first
+
+OUT gets `log/` as a line a job and what each printed, `reports/` for gpu_gate.py and bars.py, `tune/` and `verify/` with the results
+that `accept --results` takes, all in OUT/kept.tar.gz. WORK holds what is unpacked and compiled: jobs of a later call find it.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# by set: how its bundle is packed here, and named there
+SETS = {"specs": (["--specs", "kernel-specs", "--cache", "cache"], ["--specs", "specs", "--cache", "cache"]),
+        "bars": (["--specs", "tests/bars/specs", "--cache", "tests/bars/cache"], ["--specs", "specs", "--cache", "cache"]),
+        "example": (["--manifest-path", "example-app/Cargo.toml"], ["--manifest-path", "Cargo.toml"])}
+PROGRAMS = {"gpu": ["test", "-p", "cutegen-build", "--features", "search", "--test", "gpu", "--no-run"],
+            "runtime": ["test", "-p", "cutegen-runtime", "--all-features", "--test", "device", "--no-run"],
+            "overhead": ["build", "-p", "example-app", "--bin", "overhead"], "example": ["build", "-p", "example-app", "--bin", "gpu"]}
+# what a job takes at least
+LEAST_S = 8
+
+
+def built(arguments):
+    """The program that cargo builds."""
+    command = ["cargo", *arguments, "--release", "--locked", "--message-format", "json-render-diagnostics"]
+    said = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    found = [json.loads(line).get("executable") for line in said.splitlines() if line.startswith("{")]
+    return [path for path in found if path][-1]
+
+
+def pack(folder, more):
+    folder.mkdir(parents=True, exist_ok=True)
+    cutegen = built(["build", "-p", "cargo-cutegen"])
+    for name, (arguments, _) in SETS.items():
+        subprocess.run([cutegen, "cutegen", "pack", *arguments, *(more if name == "bars" else []), "--out", (folder / f"{name}.tar.gz").resolve()], cwd=ROOT, check=True)
+    for name, arguments in PROGRAMS.items():
+        subprocess.run(["strip", "-o", folder / name, built(arguments)], check=True)
+    gate = re.search(r"pub const GATE: u32 = (\d+);", (ROOT / "cutegen-spec/src/record/evidence.rs").read_text())
+    commit = subprocess.check_output(["git", "-C", ROOT, "rev-parse", "--short=10", "HEAD"], text=True).strip()
+    (folder / "about.json").write_text(json.dumps({"commit": commit, "gate": int(gate[1])}))
+    shutil.copy(__file__, folder / "node.py")
+    print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.0f} MB of {commit}")
+
+
+class Node:
+    """What is unpacked on a node, and the time that is left."""
+
+    def __init__(self, options):
+        self.began, self.folder = time.monotonic(), pathlib.Path(__file__).resolve().parent
+        self.work, self.out, self.seconds = options.work.resolve(), options.out.resolve(), options.seconds
+        self.about = json.loads((self.folder / "about.json").read_text())
+        for part in ("log", "reports", "tune", "verify"):
+            (self.out / part).mkdir(parents=True, exist_ok=True)
+        for name in SETS:
+            if not (self.work / name).is_dir():
+                with tarfile.open(self.folder / f"{name}.tar.gz") as bundle:
+                    bundle.extractall(self.work / f"{name}.part", filter="fully_trusted")
+                (self.work / f"{name}.part").rename(self.work / name)
+        bundle = self.work / "bars/cutegen-pack"
+        self.cutegen, self.fixtures = bundle / "cargo-cutegen", self.work / "fixtures"
+        self.env = dict(os.environ, CUTEGEN_TOOLCHAIN=str(bundle / "toolchain"), CUTEGEN_HOME=str(self.work / "home"), CUTEGEN_REQUIRE_GPU="1",
+                        CUTEGEN_BARS=str(bundle / "project"), CUTEGEN_GPU_FIXTURES=str(self.fixtures))
+
+    def spent(self):
+        return time.monotonic() - self.began
+
+    def run(self, name, argv, env=()):
+        """Whether it ended well; what it printed is kept, and its end shown."""
+        began, left = self.spent(), self.seconds - self.spent()
+        if left < LEAST_S:
+            print(f"{name}: not begun, no time left", flush=True)
+            return False
+        log = self.out / "log" / f"{re.sub('[^A-Za-z0-9_.-]+', '-', name)}.log"
+        with open(log, "w") as out:
+            try:
+                code = subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self.env | dict(env), timeout=left).returncode
+            except subprocess.TimeoutExpired:
+                code = "no time left"
+        last = " | ".join(log.read_text(errors="replace").splitlines()[-2:])
+        line = f"{began:5.0f} s {name}: {'done' if code == 0 else code}, {self.spent() - began:.0f} s: {last[:300]}"
+        with open(self.out / "log/jobs.txt", "a") as jobs:
+            print(line, file=jobs)
+        print(line, flush=True)
+        return code == 0
+
+    def project(self, name):
+        return self.work / name / "cutegen-pack/project"
+
+    def at(self, name):
+        """How the command is told of a set."""
+        return [argument if argument.startswith("--") else self.project(name) / argument for argument in SETS[name][1]]
+
+    def judge(self, verb, name, kernel):
+        """`tune` or `verify`, whose results are kept under the set's name."""
+        results = self.out / verb / f"{name}.{kernel}.tar.gz"
+        more = ["--again", "--json"] if verb == "tune" else ["--record"]
+        self.run(f"{verb}:{name}/{kernel}", [self.cutegen, "cutegen", verb, kernel, "--target", "sm_90a", *more, "--results", results, *self.at(name)])
+
+    def older(self):
+        """(set, kernel) of what an older gate judged: the oldest first, of these what takes least."""
+        import tomllib  # Python 3.11
+        found = []
+        for name in SETS:
+            project = self.project(name)
+            lock = next(path for path in (project / "cutegen.lock", project / "cache/cutegen.lock") if path.is_file())
+            records = {path.parent.name: path for path in project.rglob("record.toml")}
+            for kernel in tomllib.loads(lock.read_text())["kernel"]:
+                if kernel["target"].startswith("sm_90a"):
+                    variants = tomllib.loads(records[kernel["key"]].read_text())["variants"]
+                    evidence = [variant.get("evidence", {}) for variant in variants]
+                    gate = min(e.get("gate", 0) for e in evidence)
+                    if gate < self.about["gate"]:
+                        found.append((gate, sum(e.get("judge-seconds", 0) for e in evidence), name, kernel["name"]))
+        return [(name, kernel) for _, _, name, kernel in sorted(found)]
+
+    def gpu(self, what):
+        tests, _, only = what.partition("@")
+        if not self.fixtures.is_dir() and self.run("prepare", [self.folder / "gpu", "--prepare", self.work / "fixtures.part"]):
+            (self.work / "fixtures.part").rename(self.fixtures)
+        env = {"CUTEGEN_GPU_REPORT": str(self.out / "reports"), "CUTEGEN_BARS_SECONDS": str(max(1, self.seconds - self.spent() - LEAST_S))}
+        self.run(f"gpu:{what}", [self.folder / "gpu", *tests.split("+")], env | ({"CUTEGEN_BARS_ONLY": only} if only else {}))
+
+    def do(self, job):
+        kind, _, what = job.partition(":")
+        if kind in ("overhead", "example", "runtime"):
+            self.run(kind, [self.folder / kind])
+        elif kind == "gpu":
+            self.gpu(what)
+        elif what == "older":
+            [self.judge("verify", *found) for found in self.older() if self.seconds - self.spent() > LEAST_S]
+        else:
+            self.judge(kind, *what.split("/"))
+
+
+def run(options):
+    wrong = [job for job in options.jobs if not re.fullmatch(rf"overhead|example|runtime|gpu:\S+|verify:older|(tune|verify):({'|'.join(SETS)})/\w+", job)]
+    if wrong:
+        raise SystemExit(f"no job `{wrong[0]}`: see the top of {__file__}")
+    node = Node(options)
+    for job in options.jobs:
+        node.do(job)
+    with tarfile.open(node.out / "kept.tar.gz", "w:gz") as kept:
+        [kept.add(node.out / part, part) for part in ("log", "reports", "tune", "verify")]
+    print(f"{node.spent():.0f} s at {node.about['commit']}: {node.out / 'kept.tar.gz'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    packing = verbs.add_parser("pack", help="build and pack all of it")
+    packing.add_argument("folder", type=pathlib.Path)
+    packing.add_argument("--with-nvrtc", action="store_true", help="for a node without CUDA's compiler")
+    running = verbs.add_parser("run", help="run jobs on a node")
+    running.add_argument("--work", type=pathlib.Path, required=True, help="what is unpacked and compiled, for later calls too")
+    running.add_argument("--out", type=pathlib.Path, required=True, help="what is kept")
+    running.add_argument("--seconds", type=float, default=585, help="when to stop")
+    running.add_argument("jobs", nargs="+", metavar="JOB")
+    options = parser.parse_args()
+    pack(options.folder, ["--with-nvrtc"] * options.with_nvrtc) if options.verb == "pack" else run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
