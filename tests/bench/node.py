@@ -20,6 +20,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -53,7 +54,7 @@ def pack(folder, more):
     for name, arguments in PROGRAMS.items():
         subprocess.run(["strip", "-o", folder / name, built(arguments)], check=True)
     gate = re.search(r"pub const GATE: u32 = (\d+);", (ROOT / "cutegen-spec/src/record/evidence.rs").read_text())
-    commit = subprocess.check_output(["git", "-C", ROOT, "rev-parse", "--short=10", "HEAD"], text=True).strip()
+    commit = subprocess.check_output(["git", "-C", ROOT, "describe", "--always", "--dirty", "--abbrev=10", "--exclude", "*"], text=True).strip()
     (folder / "about.json").write_text(json.dumps({"commit": commit, "gate": int(gate[1])}))
     shutil.copy(__file__, folder / "node.py")
     print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.0f} MB of {commit}")
@@ -64,8 +65,9 @@ class Node:
 
     def __init__(self, options):
         self.began, self.folder = time.monotonic(), pathlib.Path(__file__).resolve().parent
-        self.work, self.out, self.seconds = options.work.resolve(), options.out.resolve(), options.seconds
         self.about = json.loads((self.folder / "about.json").read_text())
+        self.out, self.seconds, self.failed = options.out.resolve(), options.seconds, 0
+        self.work = options.work.resolve() / self.about["commit"]  # nothing of another checkout
         for part in ("log", "reports", "tune", "verify"):
             (self.out / part).mkdir(parents=True, exist_ok=True)
         for name in SETS:
@@ -85,20 +87,25 @@ class Node:
         """Whether it ended well; what it printed is kept, and its end shown."""
         began, left = self.spent(), self.seconds - self.spent()
         if left < LEAST_S:
-            print(f"{name}: not begun, no time left", flush=True)
-            return False
+            return self.told(f"{name}: not begun, no time left", False)
         log = self.out / "log" / f"{re.sub('[^A-Za-z0-9_.-]+', '-', name)}.log"
         with open(log, "w") as out:
+            child = subprocess.Popen([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self.env | dict(env), start_new_session=True)
             try:
-                code = subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self.env | dict(env), timeout=left).returncode
+                code = child.wait(left)
             except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
                 code = "no time left"
         last = " | ".join(log.read_text(errors="replace").splitlines()[-2:])
-        line = f"{began:5.0f} s {name}: {'done' if code == 0 else code}, {self.spent() - began:.0f} s: {last[:300]}"
+        return self.told(f"{began:5.0f} s {name}: {'done' if code == 0 else code}, {self.spent() - began:.0f} s: {last[:300]}", code == 0)
+
+    def told(self, line, is_done):
+        self.failed += not is_done
         with open(self.out / "log/jobs.txt", "a") as jobs:
             print(line, file=jobs)
         print(line, flush=True)
-        return code == 0
+        return is_done
 
     def project(self, name):
         return self.work / name / "cutegen-pack/project"
@@ -154,11 +161,13 @@ def run(options):
     if wrong:
         raise SystemExit(f"no job `{wrong[0]}`: see the top of {__file__}")
     node = Node(options)
-    for job in options.jobs:
-        node.do(job)
-    with tarfile.open(node.out / "kept.tar.gz", "w:gz") as kept:
-        [kept.add(node.out / part, part) for part in ("log", "reports", "tune", "verify")]
-    print(f"{node.spent():.0f} s at {node.about['commit']}: {node.out / 'kept.tar.gz'}")
+    try:
+        [node.do(job) for job in options.jobs]
+    finally:
+        with tarfile.open(node.out / "kept.tar.gz", "w:gz") as kept:
+            [kept.add(node.out / part, part) for part in ("log", "reports", "tune", "verify")]
+    print(f"{node.spent():.0f} s at {node.about['commit']}, {node.failed} not done: {node.out / 'kept.tar.gz'}")
+    return 1 if node.failed else 0
 
 
 def main():
@@ -173,7 +182,7 @@ def main():
     running.add_argument("--seconds", type=float, default=585, help="when to stop")
     running.add_argument("jobs", nargs="+", metavar="JOB")
     options = parser.parse_args()
-    pack(options.folder, ["--with-nvrtc"] * options.with_nvrtc) if options.verb == "pack" else run(options)
+    return pack(options.folder, ["--with-nvrtc"] * options.with_nvrtc) if options.verb == "pack" else run(options)
 
 
 if __name__ == "__main__":

@@ -90,11 +90,15 @@ fn split(
     let mut members: Vec<Member> = of_others
         .map(|(run, low)| Member { name: run.fastest.to_owned(), prefer: between(axis, low, run.upper) })
         .collect();
-    let claims =
-        |name: &str| history.iter().find(|t| t.candidate.name == name).map(|t| &t.candidate.eligibility);
-    let claim_as_much = |member: &Member| claims(&member.name) == Some(&best.candidate.eligibility);
+    let whole = &best.candidate.eligibility.0;
+    let claims_as_much = |member: &Member| {
+        let trial = history.iter().find(|trial| trial.candidate.name == member.name);
+        trial.is_some_and(|trial| {
+            trial.candidate.eligibility.0.iter().all(|condition| whole.contains(condition))
+        })
+    };
     match members.as_mut_slice() {
-        all if all.len() == runs.len() && all.len() <= MOST && all.iter().all(claim_as_much) => {
+        all if all.len() == runs.len() && all.len() <= MOST && all.iter().all(claims_as_much) => {
             if let Some(last) = all.last_mut() {
                 last.prefer = Eligibility::default();
             }
@@ -239,6 +243,12 @@ mod tests {
         history[1].candidate.eligibility = whole;
         let still = pairs(&[("few", "a0 <= 512"), ("many", "a0 >= 513"), ("best", "true")]);
         assert_eq!(told(&workloads, &history), still, "who claims less leaves it something");
+        history[0].candidate.eligibility = history[1].candidate.eligibility.clone();
+        assert_eq!(
+            told(&workloads, &history)[..2],
+            pairs(&[("few", "a0 <= 512"), ("many", "true")]),
+            "who claims more"
+        );
     }
 
     #[test]

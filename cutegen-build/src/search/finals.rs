@@ -72,7 +72,7 @@ impl Finals<'_> {
         let standing = self.standing.take();
         let (judged, attempts, standing) = std::thread::scope(|scope| {
             let compilers = scope.spawn(|| {
-                let locked = standing.map(|(locked, behind)| locked.compiled(setup, plan, behind.as_ref()));
+                let locked = standing.map(|(locked, behind)| locked.compiled(setup, plan, behind));
                 Ok((alone(setup, plan, teams)?, locked.transpose()?.flatten()))
             });
             let judged = self.judge_naive(naive, events);
@@ -83,13 +83,13 @@ impl Finals<'_> {
         })?;
         let mut waiting = VecDeque::from(self.compiled_again(teams, attempts, events));
         let mut sanitizer = Naive::new(naive.for_gate(self.folder)?);
-        let (mut fate, stands) = self.stand(naive, standing, &mut sanitizer, events)?;
+        let (mut fate, stands) = self.stand(naive, standing, (&mut waiting, &mut sanitizer), events)?;
         let won = judged_before(&mut waiting, &stands);
         let mut winner = Vec::new();
         while winner.is_empty() && !waiting.is_empty() {
-            let passed = self.passed(naive, (&mut waiting, won), events)?;
+            let passed = self.passed(naive, (&mut waiting, won), &fate, events)?;
             winner = self.first_clean(passed, &mut sanitizer, events)?;
-            if fate == Fate::Stays {
+            if won > 0.0 {
                 break; // who is left is slower
             }
         }
@@ -110,6 +110,7 @@ impl Finals<'_> {
         &mut self,
         naive: &Compiled,
         (waiting, mut won): (&mut VecDeque<Team>, f64),
+        fate: &Fate,
         events: &mut dyn Reporter,
     ) -> Result<Vec<Passed>, SearchError> {
         let naive_gate = naive.for_gate(self.folder)?;
@@ -128,7 +129,9 @@ impl Finals<'_> {
             for text in judged.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
             }
-            if times::wins(&judged.timings, self.plan.spec.min_speedup) {
+            // who is dispatched nowhere that what is locked is not gains nothing over it
+            let has_raced = *fate != Fate::Stays || times::has_raced(&judged.timings);
+            if has_raced && times::wins(&judged.timings, self.plan.spec.min_speedup) {
                 passed.push(Passed { team, judged, heaviest });
                 won = won.max(ranked);
             }

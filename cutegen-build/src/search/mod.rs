@@ -132,7 +132,7 @@ impl Searcher {
             Lookup::Hit(entry) => Some(entry),
             Lookup::Miss | Lookup::Corrupt(_) => None,
         };
-        let locked = locked.or(known.as_ref()).filter(|entry| is_answer(plan, entry));
+        let locked = [locked, known.as_ref()].into_iter().flatten().find(|entry| is_answer(plan, entry));
         let found = rounds::run(&self.setup, plan, (locked, self.peers), started, events)?;
         let fate = match &found.fate {
             Fate::Refused(why) => Some(format!("what is locked is refused: {why}")),

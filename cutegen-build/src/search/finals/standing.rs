@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::record::Kind;
 
 use super::found::Passed;
 use super::{Finals, Member, Team, times};
 use crate::compile::CompileSetup;
+use crate::evaluate::Outcome;
 use crate::event::Reporter;
 use crate::generate::Candidate;
 use crate::plan::Plan;
@@ -31,6 +32,12 @@ struct Locked {
     digest: ArtifactDigest,
 }
 
+/// Its bytes, and who goes behind them.
+pub(super) struct Stands {
+    team: Vec<Compiled>,
+    behind: Option<Compiled>,
+}
+
 /// What became of what was locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::search) enum Fate {
@@ -38,12 +45,13 @@ pub(in crate::search) enum Fate {
     Open,
     /// It passed anew, and nobody beats it.
     Stays,
-    /// The gate has this against it.
+    /// It is wrong: the gate has this against it.
     Refused(String),
 }
 
 impl Standing {
-    /// The variants of an entry that came with its sources, with tiles as `space` has them under the same names.
+    /// The variants of an entry that came with its sources, but for one that is never dispatched, with tiles as `space` has
+    /// them under the same names.
     pub(in crate::search) fn of(entry: &Entry, space: &[Candidate]) -> Self {
         let pairs = entry.record.variants.iter().zip(&entry.sources);
         let members = pairs.filter(|(variant, _)| variant.kind != Kind::Naive).map(|(variant, source)| {
@@ -63,7 +71,7 @@ impl Standing {
                 digest: variant.artifact.artifact,
             }
         });
-        Self { members: members.collect() }
+        Self { members: reached(members.collect()) }
     }
 
     /// Whether a member goes by this name, or is eligible anywhere.
@@ -72,29 +80,52 @@ impl Standing {
         self.members.iter().any(|member| member.candidate.name == behind.name || is_anywhere(member))
     }
 
-    /// The team with `behind` behind it, each compiled by a process of its own; none where that gives other bytes than
-    /// the locked ones.
+    /// The team, and `behind`, each compiled by a process of its own; none where that gives other bytes than the locked ones.
     pub(super) fn compiled(
         &self,
         setup: &CompileSetup,
         plan: &Plan,
-        behind: Option<&Candidate>,
-    ) -> Result<Option<Vec<Compiled>>, SearchError> {
-        let members = self.members.iter().map(|member| &member.candidate);
-        let candidates: Vec<Candidate> = members.chain(behind).cloned().collect();
-        let mut team = Vec::new();
-        for (at, attempt) in compiled::alone(setup, plan, &candidates)?.into_iter().enumerate() {
-            let Ok(compiled) = attempt else { return Ok(None) };
-            let prefer = match self.members.get(at) {
-                Some(member) if ArtifactDigest::of(&compiled.artifact.bytes) != member.digest => {
-                    return Ok(None);
+        behind: Option<Candidate>,
+    ) -> Result<Option<Stands>, SearchError> {
+        let own = self.members.len();
+        let members = self.members.iter().map(|member| member.candidate.clone());
+        let candidates: Vec<Candidate> = members.chain(behind).collect();
+        let mut attempts = compiled::alone(setup, plan, &candidates)?;
+        let behind = attempts.drain(own..).find_map(Result::ok);
+        let mut team = Vec::with_capacity(own);
+        for (member, attempt) in self.members.iter().zip(attempts) {
+            match attempt {
+                Ok(compiled) if ArtifactDigest::of(&compiled.artifact.bytes) == member.digest => {
+                    team.push(Compiled { prefer: member.prefer.clone(), ..compiled });
                 }
-                Some(member) => member.prefer.clone(),
-                None => Eligibility::default(),
-            };
-            team.push(Compiled { prefer, ..compiled });
+                Ok(_) | Err(_) => return Ok(None),
+            }
         }
-        Ok((!self.members.is_empty()).then_some(team))
+        Ok((own > 0).then_some(Stands { team, behind }))
+    }
+}
+
+/// Without the third of three that claim the same, where the others have all of an axis between them.
+fn reached(mut members: Vec<Locked>) -> Vec<Locked> {
+    let claims = |member: &Locked| member.candidate.eligibility.clone();
+    if let [low, high, last] = members.as_slice()
+        && claims(low) == claims(last)
+        && claims(high) == claims(last)
+        && (is_rest(&low.prefer, &high.prefer) || is_rest(&high.prefer, &low.prefer))
+    {
+        members.truncate(2);
+        members[1].prefer = Eligibility::default();
+    }
+    members
+}
+
+/// Whether `high` begins where `low` ends.
+fn is_rest(low: &Eligibility, high: &Eligibility) -> bool {
+    match (low.0.as_slice(), high.0.as_slice()) {
+        ([Condition::AtMost { expr, bound }], [Condition::AtLeast { expr: same, bound: next }]) => {
+            expr == same && *next == bound + 1
+        }
+        _ => false,
     }
 }
 
@@ -109,34 +140,102 @@ pub(super) fn judged_before(waiting: &mut VecDeque<Team>, stands: &[Member]) -> 
 }
 
 impl Finals<'_> {
-    /// The whole gate for what is locked. Whom it refuses nobody has to beat.
+    /// The whole gate for what is locked, with who goes behind it, else without. What is wrong nobody has to beat, and no
+    /// team that holds all of it is judged. Whatever else comes in between says nothing against it.
     pub(super) fn stand(
         &mut self,
         naive: &Compiled,
-        team: Option<Vec<Compiled>>,
-        sanitizer: &mut Naive,
+        stands: Option<Stands>,
+        (waiting, sanitizer): (&mut VecDeque<Team>, &mut Naive),
         events: &mut dyn Reporter,
     ) -> Result<(Fate, Vec<Member>), SearchError> {
-        let Some(team) = team else { return Ok((Fate::Open, Vec::new())) };
-        let began = Instant::now();
-        let found = self.judge_team(&team, Some(&naive.for_gate(self.folder)?))?;
-        let told = match &found {
-            Ok((judged, _)) => format!("locked; passed, {:.2}x naive", judged.speedup()),
-            Err(outcome) => format!("locked; {outcome}"),
-        };
-        self.tell(&team, told, began, events);
-        let refused = match found {
-            Err(outcome) => outcome,
-            // slower than it was, perhaps by noise: that is nothing against it
-            Ok((judged, _)) if !times::wins(&judged.timings, self.plan.spec.min_speedup) => {
-                return Ok((Fate::Open, Vec::new()));
-            }
-            Ok((judged, heaviest)) => match self.clear(Passed { team, judged, heaviest }, sanitizer)? {
+        let Some(Stands { team: alone, behind }) = stands else { return Ok((Fate::Open, Vec::new())) };
+        let with = behind.map(|behind| [alone.as_slice(), &[behind]].concat());
+        let mut wrong = None;
+        for team in with.into_iter().chain([alone.clone()]) {
+            match self.judge_locked(&team, naive, sanitizer, events)? {
+                Ok(members) if members.is_empty() => return Ok((Fate::Open, members)),
                 Ok(members) => return Ok((Fate::Stays, members)),
-                Err(outcome) => outcome,
-            },
+                Err(outcome) => wrong = matches!(outcome, Outcome::Incorrect(_)).then(|| outcome.to_string()),
+            }
+        }
+        let Some(wrong) = wrong else { return Ok((Fate::Open, Vec::new())) };
+        let has = |team: &Team, one: &Compiled| {
+            team.members.iter().any(|member| member.artifact.bytes == one.artifact.bytes)
         };
+        waiting.retain(|team| !alone.iter().all(|one| has(team, one)));
         self.locked = &[];
-        Ok((Fate::Refused(refused.to_string()), Vec::new()))
+        Ok((Fate::Refused(wrong), Vec::new()))
+    }
+
+    /// What the gate saw of each member, or of which one; none where they gain too little by now, which is nothing against
+    /// them.
+    fn judge_locked(
+        &mut self,
+        team: &[Compiled],
+        naive: &Compiled,
+        sanitizer: &mut Naive,
+        events: &mut dyn Reporter,
+    ) -> Result<Result<Vec<Member>, Outcome>, SearchError> {
+        let began = Instant::now();
+        let found = self.judge_team(team, Some(&naive.for_gate(self.folder)?))?;
+        let (told, judged) = match found {
+            Err(outcome) => (outcome.to_string(), Err(outcome)),
+            Ok((judged, heaviest)) => {
+                let (told, team) = (format!("passed, {:.2}x naive", judged.speedup()), team.to_vec());
+                match times::wins(&judged.timings, self.plan.spec.min_speedup) {
+                    true => (told, self.clear(Passed { team, judged, heaviest }, sanitizer)?),
+                    false => (told, Ok(Vec::new())),
+                }
+            }
+        };
+        let but = judged.as_ref().err().map(ToString::to_string).filter(|but| *but != told);
+        let told = [Some(told), but].into_iter().flatten().collect::<Vec<_>>().join("; ");
+        self.tell(team, format!("locked; {told}"), began, events);
+        Ok(judged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ArtifactDigest, Candidate, Eligibility, Kind, Locked, reached};
+
+    fn locked(name: &str, eligibility: &str, prefer: &str) -> Locked {
+        let parsed = |text: &str| Eligibility::parse_positional(text).expect("parses");
+        Locked {
+            candidate: Candidate {
+                name: name.to_owned(),
+                kind: Kind::Tuned,
+                origin: String::new(),
+                source: String::new(),
+                contract: Default::default(),
+                eligibility: parsed(eligibility),
+                tiles: Vec::new(),
+                sketch: None,
+            },
+            prefer: parsed(prefer),
+            digest: ArtifactDigest::of(name.as_bytes()),
+        }
+    }
+
+    fn names(members: Vec<Locked>) -> Vec<(String, String)> {
+        reached(members).into_iter().map(|m| (m.candidate.name, m.prefer.to_string())).collect()
+    }
+
+    #[test]
+    fn who_is_never_dispatched_does_not_stand() {
+        let low = || locked("low", "t0 aligned 16", "a0 <= 512");
+        let high = || locked("high", "t0 aligned 16", "a0 >= 513");
+        let last = || locked("last", "t0 aligned 16", "true");
+        let two = |names: [(&str, &str); 2]| names.map(|(name, prefer)| (name.to_owned(), prefer.to_owned()));
+        assert_eq!(names(vec![low(), high(), last()]), two([("low", "a0 <= 512"), ("high", "true")]));
+        assert_eq!(names(vec![high(), low(), last()]), two([("high", "a0 >= 513"), ("low", "true")]));
+        let whole = names(vec![low(), locked("high", "t0 aligned 16", "a0 >= 514"), last()]);
+        assert_eq!(whole.len(), 3, "513 is the last one's");
+        assert_eq!(
+            names(vec![low(), high(), locked("last", "true", "true")]).len(),
+            3,
+            "misaligned bases are"
+        );
     }
 }

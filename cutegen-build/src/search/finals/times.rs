@@ -273,6 +273,11 @@ pub(super) fn wins(timed: &[Timed], min_speedup: f64) -> bool {
         && low(incumbent::LOCKED).is_none_or(|low| low > OVER_LOCKED)
 }
 
+/// Whether other bytes than the locked ones are dispatched at some workload.
+pub(super) fn has_raced(timed: &[Timed]) -> bool {
+    timed.iter().any(|timed| timed.incumbent == incumbent::LOCKED)
+}
+
 fn over(timed: &[Timed], incumbent: &str, figure: fn(&Comparison) -> f64) -> Option<f64> {
     let figures: Vec<f64> =
         timed.iter().filter(|t| t.incumbent == incumbent).map(|t| figure(&t.burst)).collect();
