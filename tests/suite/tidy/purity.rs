@@ -52,6 +52,7 @@ const EFFECTS: &[Effect] = &[
             // how long judging took, for the record
             "cutegen-build/src/search/verify.rs",
             "cutegen-build/src/search/finals.rs",
+            "cutegen-build/src/search/finals/standing.rs",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
             "cutegen-build/src/generate/model/transport.rs",
