@@ -55,6 +55,12 @@ impl Compiled {
     }
 }
 
+/// Tiles of the candidate of that name; none where nobody proposes it.
+pub(super) fn tiles_of(proposals: &[Candidate], name: &str) -> Vec<(usize, i64)> {
+    let same = proposals.iter().find(|proposal| proposal.name == name);
+    same.map(|proposal| proposal.tiles.clone()).unwrap_or_default()
+}
+
 /// The compiler that a target means.
 pub(super) fn compile_for(target: &Target) -> CompileFor {
     match target {

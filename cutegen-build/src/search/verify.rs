@@ -159,8 +159,7 @@ fn tiled(
 ) -> Result<Vec<evaluate::Candidate>, SearchError> {
     let (mut list, proposals) = (candidates(plan, entry, folder)?, proposals(setup, plan)?);
     for (candidate, variant) in list.iter_mut().zip(&entry.record.variants) {
-        let same = proposals.iter().find(|proposal| proposal.name == variant.name);
-        candidate.tiles = same.map(|proposal| proposal.tiles.clone()).unwrap_or_default();
+        candidate.tiles = compiled::tiles_of(&proposals, &variant.name);
     }
     Ok(list)
 }

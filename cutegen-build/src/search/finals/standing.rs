@@ -54,9 +54,8 @@ impl Standing {
     /// them under the same names.
     pub(in crate::search) fn of(entry: &Entry, space: &[Candidate]) -> Self {
         let pairs = entry.record.variants.iter().zip(&entry.sources);
-        let members = pairs.filter(|(variant, _)| variant.kind != Kind::Naive).map(|(variant, source)| {
-            let same = space.iter().find(|candidate| candidate.name == variant.name);
-            Locked {
+        let members =
+            pairs.filter(|(variant, _)| variant.kind != Kind::Naive).map(|(variant, source)| Locked {
                 candidate: Candidate {
                     name: variant.name.clone(),
                     kind: variant.kind,
@@ -64,13 +63,12 @@ impl Standing {
                     source: String::from_utf8_lossy(source).into_owned(),
                     contract: variant.contract.clone(),
                     eligibility: variant.eligibility.clone(),
-                    tiles: same.map(|candidate| candidate.tiles.clone()).unwrap_or_default(),
+                    tiles: compiled::tiles_of(space, &variant.name),
                     sketch: None,
                 },
                 prefer: variant.prefer.clone(),
                 digest: variant.artifact.artifact,
-            }
-        });
+            });
         Self { members: reached(members.collect()) }
     }
 
