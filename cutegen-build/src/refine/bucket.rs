@@ -90,22 +90,46 @@ fn split(
     let mut members: Vec<Member> = of_others
         .map(|(run, low)| Member { name: run.fastest.to_owned(), prefer: between(axis, low, run.upper) })
         .collect();
-    let whole = &best.candidate.eligibility.0;
-    let claims_as_much = |member: &Member| {
+    let eligible = |member: &Member| {
         let trial = history.iter().find(|trial| trial.candidate.name == member.name);
-        trial.is_some_and(|trial| {
-            trial.candidate.eligibility.0.iter().all(|condition| whole.contains(condition))
-        })
+        trial.map_or_else(Eligibility::default, |trial| trial.candidate.eligibility.clone())
     };
-    match members.as_mut_slice() {
-        all if all.len() == runs.len() && all.len() <= MOST && all.iter().all(claims_as_much) => {
-            if let Some(last) = all.last_mut() {
-                last.prefer = Eligibility::default();
-            }
+    let claims: Vec<_> = members.iter().map(|member| (eligible(member), member.prefer.clone())).collect();
+    match members.last_mut() {
+        Some(last) if claims.len() <= MOST && leave_nothing(&claims, &best.candidate.eligibility) => {
+            last.prefer = Eligibility::default();
         }
         _ => members.truncate(MOST - 1),
     }
     members
+}
+
+/// Whether kernels that claim this, as (eligible, preferred), leave nothing to one that is eligible as `behind` says: all of
+/// its claim is theirs, and they are preferred in ranges of one axis that meet.
+#[must_use]
+pub fn leave_nothing(claims: &[(Eligibility, Eligibility)], behind: &Eligibility) -> bool {
+    let is_theirs =
+        |(eligible, _): &(Eligibility, Eligibility)| eligible.0.iter().all(|c| behind.0.contains(c));
+    let ranges: Option<Vec<_>> = claims.iter().map(|(_, prefer)| range(prefer)).collect();
+    let Some(mut ranges) = ranges.filter(|_| claims.iter().all(is_theirs)) else { return false };
+    ranges.sort_by_key(|(_, low, _)| *low);
+    let ends = ranges.first().zip(ranges.last());
+    let meets = |pair: &[(&IntExpr, Option<i64>, Option<i64>)]| {
+        pair[0].0 == pair[1].0 && pair[0].2.is_some_and(|high| pair[1].1 == Some(high + 1))
+    };
+    ends.is_some_and(|(first, last)| first.1.is_none() && last.2.is_none()) && ranges.windows(2).all(meets)
+}
+
+/// What an expression must be at least and at most.
+fn range(prefer: &Eligibility) -> Option<(&IntExpr, Option<i64>, Option<i64>)> {
+    match prefer.0.as_slice() {
+        [Condition::AtMost { expr, bound }] => Some((expr, None, Some(*bound))),
+        [Condition::AtLeast { expr, bound }] => Some((expr, Some(*bound), None)),
+        [Condition::AtLeast { expr, bound: low }, Condition::AtMost { expr: same, bound: high }] => {
+            (expr == same).then_some((expr, Some(*low), Some(*high)))
+        }
+        _ => None,
+    }
 }
 
 /// The workloads by their extent of the axis or its bucket, ascending, and the largest extent that is like theirs.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::eligibility::{Condition, Eligibility};
+use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::record::Kind;
 
 use super::found::Passed;
@@ -15,6 +15,7 @@ use crate::evaluate::Outcome;
 use crate::event::Reporter;
 use crate::generate::Candidate;
 use crate::plan::Plan;
+use crate::refine::leave_nothing;
 use crate::search::compiled::{self, Compiled};
 use crate::search::error::SearchError;
 use crate::search::sanitize::Naive;
@@ -103,28 +104,17 @@ impl Standing {
     }
 }
 
-/// Without the third of three that claim the same, where the others have all of an axis between them.
+/// Without one at the end to which the others leave nothing.
 fn reached(mut members: Vec<Locked>) -> Vec<Locked> {
-    let claims = |member: &Locked| member.candidate.eligibility.clone();
-    if let [low, high, last] = members.as_slice()
-        && claims(low) == claims(last)
-        && claims(high) == claims(last)
-        && (is_rest(&low.prefer, &high.prefer) || is_rest(&high.prefer, &low.prefer))
+    let claims: Vec<_> =
+        members.iter().map(|m| (m.candidate.eligibility.clone(), m.prefer.clone())).collect();
+    if let [before @ .., (last, _)] = claims.as_slice()
+        && leave_nothing(before, last)
     {
-        members.truncate(2);
-        members[1].prefer = Eligibility::default();
+        members.pop();
+        members.iter_mut().last().into_iter().for_each(|member| member.prefer = Eligibility::default());
     }
     members
-}
-
-/// Whether `high` begins where `low` ends.
-fn is_rest(low: &Eligibility, high: &Eligibility) -> bool {
-    match (low.0.as_slice(), high.0.as_slice()) {
-        ([Condition::AtMost { expr, bound }], [Condition::AtLeast { expr: same, bound: next }]) => {
-            expr == same && *next == bound + 1
-        }
-        _ => false,
-    }
 }
 
 /// Takes the team out that has the bytes of these, which have been judged; its speed-up by the ranking, else 0.
@@ -228,6 +218,7 @@ mod tests {
         let two = |names: [(&str, &str); 2]| names.map(|(name, prefer)| (name.to_owned(), prefer.to_owned()));
         assert_eq!(names(vec![low(), high(), last()]), two([("low", "a0 <= 512"), ("high", "true")]));
         assert_eq!(names(vec![high(), low(), last()]), two([("high", "a0 >= 513"), ("low", "true")]));
+        assert_eq!(names(vec![low(), last()]).len(), 2, "what is above is the last one's");
         let whole = names(vec![low(), locked("high", "t0 aligned 16", "a0 >= 514"), last()]);
         assert_eq!(whole.len(), 3, "513 is the last one's");
         assert_eq!(
