@@ -152,6 +152,34 @@ fn the_page_says_what_the_records_say() {
 }
 
 #[test]
+fn what_only_moves_bytes_stands_in_the_table() {
+    let folder = scratch("report-moves");
+    let page = |kernels: &[&str]| {
+        let out = folder.join("r.html");
+        let mut command = cutegen(&workspace().join("target/suite/run-home"));
+        command
+            .current_dir(workspace())
+            .args(["report", "--target", "sm_90a", "--out"])
+            .arg(&out)
+            .args(kernels);
+        must(command.args(["--specs", "kernel-specs", "--cache", "cache"]));
+        fs::read_to_string(out).expect("a page")
+    };
+    let drawn = |page: &str| page.matches("<circle class=\"c").count();
+    let row = |kernel: &str| format!("<th scope=\"row\">{kernel}</th>");
+    let alone = page(&["embedding"]);
+    assert_eq!((drawn(&alone), alone.matches(&row("embedding")).count()), (0, 2), "both workloads, no plot");
+    let beside = page(&["embedding", "relu"]);
+    let (moves, relu) = (beside.find(&row("embedding")), beside.rfind(&row("relu")));
+    assert!(
+        relu.is_some() && relu < moves,
+        "what is drawn comes first, under the number that it is drawn with"
+    );
+    let workloads = beside.matches(&row("relu")).count();
+    assert_eq!(drawn(&beside), workloads + 1, "and the legend's");
+}
+
+#[test]
 fn the_page_asks_for_nothing() {
     let page =
         report(&workspace().join("example-app/Cargo.toml"), &scratch("report-alone").join("r.html"), &[]);

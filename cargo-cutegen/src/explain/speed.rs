@@ -18,7 +18,7 @@ pub(super) struct Roof {
     pub(super) micros: f64,
 }
 
-/// Least times by the data sheet: as the record has them, else by the plan's own figures; none on the CPU.
+/// Least times by the device's ceilings: as the record has them, else by the plan's own figures; none on the CPU.
 pub(super) fn roofs(plan: &Plan, record: &Record) -> Vec<Roof> {
     let evidence = record.variants.iter().filter_map(|variant| variant.evidence.as_ref());
     let timings: Vec<&Timing> = evidence.flat_map(|evidence| &evidence.timings).collect();

@@ -15,6 +15,10 @@ const AREA: (f64, f64, f64, f64) = (56.0, 744.0, 30.0, 380.0);
 /// How far apart two numbers must be to be read.
 const APART: (f64, f64) = (15.0, 11.0);
 
+/// Shares of bytes that are read: the drawn ceiling is that of reads alone, the highest.
+const READS: f64 = 1.0;
+const COPY: f64 = 0.5;
+
 /// A numbered point.
 struct Point<'a> {
     entry: &'a Entry,
@@ -28,33 +32,40 @@ struct Plot {
     ends: [(f64, f64); 2],
 }
 
-/// Plot, legend and table of one target; nothing where nothing was timed.
+/// Plot, legend and table of one target; nothing where nothing was timed. What only moves bytes stands in the table alone, at
+/// its end: a logarithm has no place for it.
 pub(super) fn section(entries: &[&Entry]) -> Option<String> {
-    let points: Vec<Point<'_>> = entries
+    let timed = entries
         .iter()
         .flat_map(|entry| entry.spots.iter().map(|spot| Point { entry, spot }))
-        .filter(|point| point.spot.intensity() > 0.0 && point.spot.micros > 0.0)
-        .collect();
-    let plan = &points.first()?.entry.plan;
+        .filter(|point| point.spot.micros > 0.0);
+    let (points, moves): (Vec<Point<'_>>, Vec<Point<'_>>) =
+        timed.partition(|point| point.spot.intensity() > 0.0);
+    let plan = &points.iter().chain(&moves).next()?.entry.plan;
     let ceilings = roofline::ceilings(&plan.target);
     let name = plan.target.to_string();
     let about = match &ceilings {
         Some(ceilings) => format!(
-            "Ceilings of an {}: {} TB/s, measured as the best stream with one read for each write; operations as measured \
-             in bursts, else by the data sheet. Bytes are counted once each, so that what stays in a cache may lie above.",
+            "Ceilings of an {}: memory as measured, {} TB/s of reads alone, {} with one for each write; operations as \
+             measured in bursts, else by the data sheet. Bytes are counted once each, so that what stays in a cache may lie \
+             above.",
             text(ceilings.device),
-            digits(ceilings.bytes_per_s / 1e12)
+            digits(ceilings.bytes_per_s(READS) / 1e12),
+            digits(ceilings.bytes_per_s(COPY) / 1e12)
         ),
         None => "There are no ceilings on record for this target, so points stand alone.".to_owned(),
     };
     let families = families(&points);
-    Some(format!(
-        "<section><h3>{}</h3><p>{about}</p><div class=\"plot\">{}</div>{}{}</section>\n",
-        text(target(&name)),
-        drawing(&points, ceilings.as_ref(), &families),
-        legend(&families),
-        table(&points)
-    ))
+    let plot = match points.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<div class=\"plot\">{}</div>{}",
+            drawing(&points, ceilings.as_ref(), &families),
+            legend(&families)
+        ),
+    };
+    let all: Vec<Point<'_>> = points.into_iter().chain(moves).collect();
+    Some(format!("<section><h3>{}</h3><p>{about}</p>{plot}{}</section>\n", text(target(&name)), table(&all)))
 }
 
 /// The families that are plotted, in the order of their colours, which are the same in every plot.
@@ -106,7 +117,7 @@ impl Plot {
         for unit in units.values() {
             let Some(ceilings) = ceilings else { continue };
             ys.push(ceilings.flops_per_s(*unit));
-            xs.push(ceilings.flops_per_s(*unit) / ceilings.bytes_per_s * 2.0);
+            xs.push(ceilings.flops_per_s(*unit) / ceilings.bytes_per_s(COPY) * 2.0);
         }
         let ends = |values: &[f64]| {
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -146,7 +157,7 @@ impl Plot {
 
     /// A line up the slope of the memory's rate, and one across for each unit.
     fn ceilings(&self, ceilings: &Ceilings, units: &BTreeMap<&'static str, Unit>) -> String {
-        let rate = ceilings.bytes_per_s;
+        let rate = ceilings.bytes_per_s(READS);
         let top = units.values().map(|unit| ceilings.flops_per_s(*unit)).fold(0.0, f64::max);
         let first = (self.ends[0].0).max(self.ends[1].0 / rate);
         let mut svg = self.line((first, first * rate), (top / rate, top));
@@ -187,7 +198,7 @@ impl Plot {
 
     /// Whether a number stands clear of every ceiling, and of what is written above it.
     fn is_clear(&self, ceilings: &Ceilings, units: &BTreeMap<&str, Unit>, (x, y): (f64, f64)) -> bool {
-        let (rate, fall) = (ceilings.bytes_per_s, self.slope().to_radians().tan());
+        let (rate, fall) = (ceilings.bytes_per_s(READS), self.slope().to_radians().tan());
         let first = (self.ends[0].0).max(self.ends[1].0 / rate);
         let (left, foot) = (self.x.at(first), self.y.at(first * rate));
         let flat: Vec<f64> = units.values().map(|unit| self.y.at(ceilings.flops_per_s(*unit))).collect();

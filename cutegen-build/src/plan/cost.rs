@@ -14,17 +14,28 @@ use super::schedule::{Schedule, Step, Value};
 pub struct Cost {
     /// Bytes: every input element that is addressed read once, every output element written once.
     pub bytes: f64,
+    /// Those of `bytes` that are written.
+    pub written: f64,
     /// Operations: each function, operator and reduction step counts one. A bounded loop counts half of its axis for
     /// each bound.
     pub flops: f64,
+}
+
+impl Cost {
+    /// The share of its bytes that is read; all of none.
+    #[must_use]
+    pub fn read(&self) -> f64 {
+        if self.bytes > 0.0 { 1.0 - self.written / self.bytes } else { 1.0 }
+    }
 }
 
 /// The cost at `axes` (extents by position).
 #[must_use]
 pub fn cost(spec: &KernelSpec, schedule: &Schedule, axes: &[i64]) -> Cost {
     let work = Work { spec, schedule, axes };
-    let bytes = (0..spec.tensors.len()).map(|tensor| work.bytes(tensor)).sum();
-    Cost { bytes, flops: schedule.steps.iter().map(|step| work.flops(step)).sum() }
+    let moved = (0..spec.tensors.len()).map(|tensor| work.moved(tensor));
+    let (read, written) = moved.fold((0.0, 0.0), |all, (read, written)| (all.0 + read, all.1 + written));
+    Cost { bytes: read + written, written, flops: schedule.steps.iter().map(|step| work.flops(step)).sum() }
 }
 
 /// What it takes to judge a kernel once at `axes`, in operations of its reference: drawing, filling and comparing a
@@ -35,7 +46,7 @@ pub fn judging(plan: &Plan, axes: &[i64]) -> u64 {
     let byte = if plan.target.is_host() { 16.0 } else { 64.0 };
     let bits = |tensor: &Tensor| tensor.elements(axes).unwrap_or(0) as f64 * f64::from(tensor.dtype.bits());
     let held: f64 = plan.spec.tensors.iter().map(bits).sum::<f64>() / 8.0;
-    let Cost { bytes, flops } = cost(&plan.spec, &plan.schedule, axes);
+    let Cost { bytes, flops, .. } = cost(&plan.spec, &plan.schedule, axes);
     flops.max(byte * bytes.max(held)) as u64
 }
 
@@ -64,9 +75,9 @@ impl Work<'_> {
         }
     }
 
-    /// Bytes of a tensor that are addressed: all of it, or fewer where every access goes through an index input or
-    /// names few variables.
-    fn bytes(&self, tensor: usize) -> f64 {
+    /// Bytes of a tensor that are read and that are written: all that is addressed, which are fewer than it has where every
+    /// access goes through an index input or names few variables.
+    fn moved(&self, tensor: usize) -> (f64, f64) {
         let declared = &self.spec.tensors[tensor];
         let all = declared.elements(self.axes).unwrap_or(0) as f64;
         let mut elements = 0.0;
@@ -87,7 +98,8 @@ impl Work<'_> {
                 written += self.points(&step.loops);
             }
         }
-        (f64::min(elements, all) + written) * f64::from(declared.dtype.bits()) / 8.0
+        let of = |elements: f64| elements * f64::from(declared.dtype.bits()) / 8.0;
+        (of(elements.min(all)), of(written))
     }
 
     /// How many elements an access can address at most: the product of the extents of what it names.
@@ -138,8 +150,9 @@ mod tests {
                     inout = { cache = \"f32[n]\" }\nmath = \"cache[slot[t]] = x[t]\"\n";
         let mut kernels = spec_file(text, &Settings::default()).into_kernels().expect("right specs");
         let plan = Plan::new(&kernels.remove(0), &Target::parse("sm_90a").expect("a target"));
-        let moved = cost(&plan.spec, &plan.schedule, &[2, 1000]).bytes;
-        assert!((24.0..=32.0).contains(&moved), "two of x, slot and cache: {moved}");
+        let moved = cost(&plan.spec, &plan.schedule, &[2, 1000]);
+        assert!((24.0..=32.0).contains(&moved.bytes), "two of x, slot and cache: {moved:?}");
+        assert!((moved.written - 8.0).abs() < 1e-9, "two of cache: {moved:?}");
         assert_eq!(judging(&plan, &[2, 1000]), 64 * (8 + 8 + 4000), "the whole cache is filled and compared");
     }
 }

@@ -71,22 +71,20 @@ pub fn forecast(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64>
     if !candidate.eligibility.holds(axes, &vec![0; plan.spec.tensors.len()]) {
         return None;
     }
-    let Cost { bytes, flops } = cost(&plan.spec, &plan.schedule, axes);
+    let Cost { bytes, flops, .. } = cost(&plan.spec, &plan.schedule, axes);
     let again = if sketch.in_l2 || bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
     // what is read more than once, in bytes that take as long
     let moved = bytes * (1.0 + (sketch.reads_percent as f64 / 100.0 - 1.0) / 2.0 / again);
     let (steps, settling) =
         candidate.contract.steps.split_at(candidate.contract.steps.len() - sketch.settling);
-    let each = Cost { bytes: moved / steps.len() as f64, flops: flops / steps.len() as f64 };
-    let nothing = Cost { bytes: 0.0, flops: 0.0 };
-    let times = steps.iter().map(|step| time(step, sketch, axes, &each));
-    let times = times.chain(settling.iter().map(|step| time(step, sketch, axes, &nothing)));
+    let each = (moved / steps.len() as f64, flops / steps.len() as f64);
+    let times = steps.iter().map(|step| time(step, sketch, axes, each));
+    let times = times.chain(settling.iter().map(|step| time(step, sketch, axes, (0.0, 0.0))));
     Some(times.sum::<Option<f64>>()? / 1e3)
 }
 
-/// Nanoseconds of a step of this cost.
-fn time(step: &Step, sketch: &Sketch, axes: &[i64], cost: &Cost) -> Option<f64> {
-    let Cost { bytes, flops } = *cost;
+/// Nanoseconds of a step that moves so many bytes and does so many operations.
+fn time(step: &Step, sketch: &Sketch, axes: &[i64], (bytes, flops): (f64, f64)) -> Option<f64> {
     let threads: i64 = extent(&step.block, axes, 1)?;
     let fit = resident(threads, sketch.registers, step.smem.eval(axes, &|prop| device(prop, 1))?)?;
     let blocks = extent(&step.grid, axes, fit)? as f64;
