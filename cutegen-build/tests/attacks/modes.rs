@@ -14,7 +14,8 @@ use crate::bed::{Bed, TOKEN};
 
 /// Names the mode of a child.
 const MODE: &str = "CUTEGEN_ATTACK_MODE";
-/// `nobody` on most systems; any user without privileges does.
+/// `nobody` on most systems; any user without privileges does. The one before has the other mode: a bomb of one user takes
+/// none of the other's processes.
 const NOBODY: u32 = 65534;
 
 /// As whom, and with or without user namespaces.
@@ -45,6 +46,11 @@ impl Mode {
 
     pub(crate) fn is_root(self) -> bool {
         self.user == User::Root
+    }
+
+    /// Whose id it has, if root starts it.
+    fn uid(self) -> Option<u32> {
+        (!self.is_root()).then_some(NOBODY - u32::from(!self.namespaces))
     }
 
     /// Whether each attack is also tried without what stops it: as the ordinary user whom the bar is about.
@@ -83,8 +89,8 @@ pub(crate) fn run_all(filters: &[String]) -> ExitCode {
     let shared = Shared::new(is_root);
     let mut totals = Vec::new();
     let mut failed = 0;
-    for pair in mine.chunks(2) {
-        // side by side: much of an attack is waiting for a limit
+    // side by side, since much of an attack is waiting for a limit; but not as one user, whose processes are counted together
+    for pair in mine.chunks(if is_root { 2 } else { 1 }) {
         let children: Vec<Child> = pair.iter().map(|mode| start(*mode, is_root, &shared, filters)).collect();
         for child in children {
             let (passed, said) = end(child);
@@ -124,10 +130,17 @@ impl Shared {
             copy.status().expect("cp runs").success()
         };
         assert!(links("-al") || links("-a"), "the toolchain can be copied");
-        let scratch = folder.path().join("scratch");
-        std::fs::create_dir(&scratch).expect("a folder");
-        std::os::unix::fs::chown(&scratch, Some(NOBODY), Some(NOBODY)).expect("root may");
-        Shared { folder, exe }
+        let shared = Shared { folder, exe };
+        for uid in ALL.into_iter().filter_map(Mode::uid) {
+            let scratch = shared.scratch(uid);
+            std::fs::create_dir(&scratch).expect("a folder");
+            std::os::unix::fs::chown(&scratch, Some(uid), Some(NOBODY)).expect("root may");
+        }
+        shared
+    }
+
+    fn scratch(&self, uid: u32) -> PathBuf {
+        self.at(&format!("scratch-{uid}"))
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -138,11 +151,11 @@ impl Shared {
 fn start(mode: Mode, is_root: bool, shared: &Shared, filters: &[String]) -> Child {
     let mut command = Command::new(&shared.exe);
     command.args(filters).env(MODE, mode.to_string()).stdin(Stdio::null()).stdout(Stdio::piped());
-    if is_root && !mode.is_root() {
-        command.uid(NOBODY).gid(NOBODY).current_dir("/");
+    if let Some(uid) = mode.uid().filter(|_| is_root) {
+        command.uid(uid).gid(NOBODY).current_dir("/");
         command
             .env("CUTEGEN_HOME", shared.at("home"))
-            .env("TMPDIR", shared.at("scratch"))
+            .env("TMPDIR", shared.scratch(uid))
             .env("HOME", "/nonexistent");
     }
     if !mode.namespaces {
