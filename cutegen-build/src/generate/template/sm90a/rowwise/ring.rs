@@ -32,7 +32,7 @@ const AT_WORK: i64 = 48;
 const IN_PARTS: i64 = 32;
 
 /// One point: `ring-x4t512u2k8n13`; `h8` where only 8 chunks of a slice are held, `b2` with two blocks beside each other, `w3`
-/// where the weights of 3 chunks stay in registers.
+/// where the weights of 3 chunks stay in registers, `a5` where 5 chunks of the next row are looked at ahead.
 #[derive(Clone, Copy)]
 struct Shape {
     vec: i64,
@@ -48,6 +48,8 @@ struct Shape {
     beside: i64,
     /// Chunks of the slice whose weights stay in registers from row to row.
     weights: i64,
+    /// Chunks of the next row whose statistics are taken before the blocks of this one meet.
+    next: i64,
 }
 
 impl Shape {
@@ -55,8 +57,9 @@ impl Shape {
         let held = if self.held < self.slice { format!("h{}", self.held) } else { String::new() };
         let beside = if self.beside > 1 { format!("b{}", self.beside) } else { String::new() };
         let weights = if self.weights > 0 { format!("w{}", self.weights) } else { String::new() };
+        let next = if self.next > 0 { format!("a{}", self.next) } else { String::new() };
         let Shape { vec, threads, unroll, slice, stages, .. } = self;
-        format!("ring-x{vec}t{threads}u{unroll}k{slice}n{stages}{held}{beside}{weights}")
+        format!("ring-x{vec}t{threads}u{unroll}k{slice}n{stages}{held}{beside}{weights}{next}")
     }
 
     fn chunk(&self) -> i64 {
@@ -92,6 +95,7 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
         return Vec::new();
     }
     let mut shapes = shared(layout);
+    shapes.extend(ahead(layout));
     if layout.range.1.saturating_mul(bytes(layout)) >= WORTH {
         shapes.extend(alone(layout));
     }
@@ -123,16 +127,21 @@ fn ring(layout: &Layout<'_>, threads: i64, chunk_bytes: i64, beside: i64) -> Opt
     let vec = (16 / layout.widest()).max(1);
     let unroll = chunk_bytes / (threads * vec * bytes(layout));
     let stages = SMEM_MAX / beside / chunk_bytes;
-    let shape = Shape { vec, threads, unroll, slice: stages, held: stages, stages, beside, weights: 0 };
+    let shape =
+        Shape { vec, threads, unroll, slice: stages, held: stages, stages, beside, weights: 0, next: 0 };
     let ahead = unroll * vec * (bytes(layout) + layout.weights().iter().sum::<i64>());
     let fits = !layout.has_weights() || ahead <= AHEAD_MAX;
     ((1..=8).contains(&unroll) && fits).then_some(shape)
 }
 
+/// Rings whose blocks share rows.
+fn rings(layout: &Layout<'_>) -> impl Iterator<Item = Shape> {
+    let rings = [(512, 16384, 1), (256, 8192, 1), (256, 8192, 2)];
+    rings.into_iter().filter_map(|(threads, bytes, beside)| ring(layout, threads, bytes, beside))
+}
+
 /// Slices that fit into the ring, of rows that do not.
 fn shared(layout: &Layout<'_>) -> Vec<Shape> {
-    let rings = [(512, 16384, 1), (256, 8192, 1), (256, 8192, 2)];
-    let rings = rings.into_iter().filter_map(|(threads, bytes, beside)| ring(layout, threads, bytes, beside));
     let slices = |shape: Shape| {
         [shape.stages / 2, shape.stages * 5 / 8, shape.stages - 1].map(|slice| Shape {
             slice,
@@ -140,7 +149,28 @@ fn shared(layout: &Layout<'_>) -> Vec<Shape> {
             ..shape
         })
     };
-    rings.flat_map(slices).filter(|shape| !shape.is_alone(layout)).collect()
+    rings(layout).flat_map(slices).filter(|shape| !shape.is_alone(layout)).collect()
+}
+
+/// Slices that the ring has room for beside those of the next row, or for most of these: half a ring, where rows have one
+/// length or threads registers for any, five eighths of it, and equal whole chunks of a row.
+fn ahead(layout: &Layout<'_>) -> Vec<Shape> {
+    if layout.passes() > 1 || !layout.has_sinks() {
+        return Vec::new();
+    }
+    let slices = |shape: Shape| {
+        let (half, most) = (shape.stages / 2, shape.stages * 5 / 8);
+        let equal = (1..half).rev().find(|slice| layout.range.1 % (shape.chunk() * slice) == 0);
+        let has_room = layout.length().is_some() || shape.registers() > 120;
+        let slices = [Some(half).filter(|_| has_room), Some(most), equal.filter(|slice| 2 * slice > half)];
+        slices.into_iter().flatten().map(move |slice| Shape {
+            slice,
+            held: slice,
+            next: slice.min(shape.stages - slice),
+            ..shape
+        })
+    };
+    rings(layout).flat_map(slices).filter(|shape| !shape.is_alone(layout)).collect()
 }
 
 /// The longest slices: whole rows, where they or what is left of them for a second time are not too long.
@@ -191,6 +221,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
 fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
     let again = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
     let kind = match (shape.is_alone(layout), again > 0) {
+        (false, _) if shape.next > 0 => "ring, a row ahead",
         (false, _) => "ring",
         (true, false) => "ring of a block",
         (true, true) => "ring of a block, again from L2",
@@ -199,7 +230,7 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
         kind,
         in_flight: shape.stages * shape.unroll * shape.vec * bytes(layout) / 2,
         registers: 64,
-        meetings: 2 * layout.passes() as i64,
+        meetings: if shape.next > 0 { 1 } else { 2 * layout.passes() as i64 },
         reads_percent: 100 + again,
         in_l2: again > 0,
         late: false,
@@ -230,6 +261,7 @@ fn config(layout: &Layout<'_>, shape: Shape) -> String {
         ("SLICE_CHUNKS", shape.slice),
         ("KEPT_CHUNKS", shape.held),
         ("WEIGHT_CHUNKS", shape.weights),
+        ("NEXT_CHUNKS", shape.next),
         ("BESIDE", shape.beside),
         ("PRODUCERS", PRODUCERS),
         ("PRODUCER_REGISTERS", PRODUCER_REGISTERS),
@@ -255,9 +287,12 @@ fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Contract {
         pdl: false,
         co_resident: !shape.is_alone(layout),
     };
-    // one block that has the row meets no other
+    // one block that has the row meets no other, but for one that looks ahead and leaves everything
     let met = op(IntOp::Min, op(IntOp::Sub, blocks.clone(), 1), 1);
-    let rows = IntExpr::op(IntOp::Mul, layout.count.clone(), met);
+    let rows = match shape.next {
+        0 => IntExpr::op(IntOp::Mul, layout.count.clone(), met),
+        _ => layout.count.clone(),
+    };
     let partial = op(IntOp::Mul, IntExpr::op(IntOp::Mul, rows, blocks), 8 * layout.statistics());
     let workspace = vec![WorkspacePart { bytes: partial, initial: Initial::Zeroed }];
     Contract { workspace, steps: vec![step] }
