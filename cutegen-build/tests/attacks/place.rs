@@ -1,7 +1,9 @@
 //! Where an attacker's source is compiled: by a worker of its own, or in a fork of a zygote that has forked before.
 
+use std::time::Duration;
+
 use cutegen_build::compile::{
-    Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, RawArtifact, compile,
+    Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Error, RawArtifact, compile,
     compile_in, compile_unguarded, compile_unguarded_in,
 };
 
@@ -22,24 +24,35 @@ impl Place {
             entries: vec!["k".to_owned()],
             compile_for: CompileFor::Cuda { arch: "sm_90a".to_owned() },
         };
-        let first = compile_unguarded_in(&batch, &job).expect("a worker").expect("an artifact");
+        let first = patiently(|| compile_unguarded_in(&batch, &job)).expect("an artifact");
         assert!(first.precompiled || first.bytes == b"nothing asked", "forks find the headers read");
         Place::Fork(batch)
     }
 
     pub(crate) fn unguarded(&self, job: &CompileJob) -> Result<RawArtifact, CompileFailure> {
-        match self {
+        patiently(|| match self {
             Place::Alone(setup) => compile_unguarded(job, setup),
             Place::Fork(batch) => compile_unguarded_in(batch, job),
-        }
-        .expect("a hostile source is no error")
+        })
     }
 
     pub(crate) fn guarded(&self, job: &CompileJob) -> CompileOutcome {
-        match self {
+        patiently(|| match self {
             Place::Alone(setup) => compile(job, setup),
             Place::Fork(batch) => compile_in(batch, job),
-        }
-        .expect("a hostile source is no error")
+        })
     }
+}
+
+/// What a compiler says of a hostile source, which is no error. Processes that a bomb took from its user before come back within
+/// seconds.
+fn patiently<T>(compile: impl Fn() -> Result<T, Error>) -> T {
+    for pause in [1, 2, 4, 8] {
+        match compile() {
+            Ok(said) => return said,
+            Err(error) => println!("  once more in {pause} s: {error}"),
+        }
+        std::thread::sleep(Duration::from_secs(pause));
+    }
+    compile().expect("a hostile source is no error")
 }
