@@ -88,9 +88,12 @@ fn plain(text: &str) -> String {
 
 /// The page of a package, with more arguments.
 fn report(manifest: &Path, out: &Path, more: &[&str]) -> String {
+    page(out, &[&["--manifest-path", manifest.to_str().expect("text")], more].concat())
+}
+
+fn page(out: &Path, arguments: &[&str]) -> String {
     let mut command = cutegen(&workspace().join("target/suite/run-home"));
-    command.arg("report").arg("--out").arg(out).args(more);
-    must(command.arg("--manifest-path").arg(manifest));
+    must(command.current_dir(workspace()).args(["report", "--out"]).arg(out).args(arguments));
     fs::read_to_string(out).expect("a page")
 }
 
@@ -153,17 +156,10 @@ fn the_page_says_what_the_records_say() {
 
 #[test]
 fn what_only_moves_bytes_stands_in_the_table() {
-    let folder = scratch("report-moves");
+    let out = scratch("report-moves").join("r.html");
     let page = |kernels: &[&str]| {
-        let out = folder.join("r.html");
-        let mut command = cutegen(&workspace().join("target/suite/run-home"));
-        command
-            .current_dir(workspace())
-            .args(["report", "--target", "sm_90a", "--out"])
-            .arg(&out)
-            .args(kernels);
-        must(command.args(["--specs", "kernel-specs", "--cache", "cache"]));
-        fs::read_to_string(out).expect("a page")
+        let library = ["--specs", "kernel-specs", "--cache", "cache", "--target", "sm_90a"];
+        page(&out, &[&library, kernels].concat())
     };
     let drawn = |page: &str| page.matches("<circle class=\"c").count();
     let row = |kernel: &str| format!("<th scope=\"row\">{kernel}</th>");

@@ -117,7 +117,7 @@ impl Plot {
         for unit in units.values() {
             let Some(ceilings) = ceilings else { continue };
             ys.push(ceilings.flops_per_s(*unit));
-            xs.push(ceilings.flops_per_s(*unit) / ceilings.bytes_per_s(COPY) * 2.0);
+            xs.push(ceilings.flops_per_s(*unit) / ceilings.bytes_per_s(READS) * 2.0);
         }
         let ends = |values: &[f64]| {
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -44,15 +44,18 @@ impl Place {
     }
 }
 
-/// What a compiler says of a hostile source, which is no error. Processes that a bomb took from its user before come back within
-/// seconds.
+/// What a compiler says of a hostile source, which is no error. That there was no process for it says nothing of the source: what
+/// a bomb before took from this user comes back within seconds.
 fn patiently<T>(compile: impl Fn() -> Result<T, Error>) -> T {
+    let no_process = std::io::Error::from_raw_os_error(libc::EAGAIN).to_string();
     for pause in [1, 2, 4, 8] {
         match compile() {
-            Ok(said) => return said,
-            Err(error) => println!("  once more in {pause} s: {error}"),
+            Err(error) if error.to_string().contains(&no_process) => {
+                println!("  once more in {pause} s: {error}");
+                std::thread::sleep(Duration::from_secs(pause));
+            }
+            said => return said.expect("a hostile source is no error"),
         }
-        std::thread::sleep(Duration::from_secs(pause));
     }
     compile().expect("a hostile source is no error")
 }

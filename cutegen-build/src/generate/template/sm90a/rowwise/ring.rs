@@ -27,6 +27,9 @@ const PRODUCERS: i64 = 128;
 /// What these keep.
 const PRODUCER_REGISTERS: i64 = 24;
 
+/// Registers of a thread that looks at half a ring ahead where rows have any length: a layer norm spills with 120.
+const AHEAD_REGISTERS: i64 = 240;
+
 /// Registers that a thread needs beside weights and what it has of a chunk; and those for chunks that may not be whole.
 const AT_WORK: i64 = 48;
 const IN_PARTS: i64 = 32;
@@ -95,7 +98,6 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
         return Vec::new();
     }
     let mut shapes = shared(layout);
-    shapes.extend(ahead(layout));
     if layout.range.1.saturating_mul(bytes(layout)) >= WORTH {
         shapes.extend(alone(layout));
     }
@@ -134,43 +136,38 @@ fn ring(layout: &Layout<'_>, threads: i64, chunk_bytes: i64, beside: i64) -> Opt
     ((1..=8).contains(&unroll) && fits).then_some(shape)
 }
 
-/// Rings whose blocks share rows.
-fn rings(layout: &Layout<'_>) -> impl Iterator<Item = Shape> {
-    let rings = [(512, 16384, 1), (256, 8192, 1), (256, 8192, 2)];
-    rings.into_iter().filter_map(|(threads, bytes, beside)| ring(layout, threads, bytes, beside))
-}
-
-/// Slices that fit into the ring, of rows that do not.
+/// Rings whose blocks share rows, which are too long for one.
 fn shared(layout: &Layout<'_>) -> Vec<Shape> {
-    let slices = |shape: Shape| {
-        [shape.stages / 2, shape.stages * 5 / 8, shape.stages - 1].map(|slice| Shape {
-            slice,
-            held: held(layout, slice, slice),
-            ..shape
-        })
+    let rings = [(512, 16384, 1), (256, 8192, 1), (256, 8192, 2)];
+    let rings = rings.map(|(threads, bytes, beside)| ring(layout, threads, bytes, beside));
+    let each = |of: fn(&Layout<'_>, Shape) -> Vec<Shape>| {
+        rings.into_iter().flatten().flat_map(move |ring| of(layout, ring))
     };
-    rings(layout).flat_map(slices).filter(|shape| !shape.is_alone(layout)).collect()
+    each(fitting).chain(each(ahead)).filter(|shape| !shape.is_alone(layout)).collect()
 }
 
-/// Slices that the ring has room for beside those of the next row, or for most of these: half a ring, where rows have one
-/// length or threads registers for any, five eighths of it, and equal whole chunks of a row.
-fn ahead(layout: &Layout<'_>) -> Vec<Shape> {
+/// Slices that fit into the ring.
+fn fitting(layout: &Layout<'_>, ring: Shape) -> Vec<Shape> {
+    let slices = [ring.stages / 2, ring.stages * 5 / 8, ring.stages - 1];
+    slices.map(|slice| Shape { slice, held: held(layout, slice, slice), ..ring }).to_vec()
+}
+
+/// Slices that fit beside those of the next row, or beside most of these: half a ring, where rows have one length or threads
+/// registers for any, five eighths of it, and equal whole chunks of a row.
+fn ahead(layout: &Layout<'_>, ring: Shape) -> Vec<Shape> {
     if layout.passes() > 1 || !layout.has_sinks() {
         return Vec::new();
     }
-    let slices = |shape: Shape| {
-        let (half, most) = (shape.stages / 2, shape.stages * 5 / 8);
-        let equal = (1..half).rev().find(|slice| layout.range.1 % (shape.chunk() * slice) == 0);
-        let has_room = layout.length().is_some() || shape.registers() > 120;
-        let slices = [Some(half).filter(|_| has_room), Some(most), equal.filter(|slice| 2 * slice > half)];
-        slices.into_iter().flatten().map(move |slice| Shape {
-            slice,
-            held: slice,
-            next: slice.min(shape.stages - slice),
-            ..shape
-        })
-    };
-    rings(layout).flat_map(slices).filter(|shape| !shape.is_alone(layout)).collect()
+    let (half, most) = (ring.stages / 2, ring.stages * 5 / 8);
+    let equal = (1..half).rev().find(|slice| layout.range.1 % (ring.chunk() * slice) == 0);
+    let has_room = layout.length().is_some() || ring.registers() >= AHEAD_REGISTERS;
+    let slices = [Some(half).filter(|_| has_room), Some(most), equal.filter(|slice| 2 * slice > half)];
+    let next = |slice: i64| slice.min(ring.stages - slice);
+    slices
+        .into_iter()
+        .flatten()
+        .map(|slice| Shape { slice, held: slice, next: next(slice), ..ring })
+        .collect()
 }
 
 /// The longest slices: whole rows, where they or what is left of them for a second time are not too long.

@@ -171,7 +171,8 @@ fn weights_that_only_reductions_use_stay_in_no_registers() {
         let kernel = format!("{axes}\n{inputs}\noutputs = {{ y = 'bf16[m, d]' }}\nmath = '''\n{math}\n'''");
         let all = candidates(&plan(&kernel));
         let held = all.iter().filter_map(|c| c.name.strip_prefix("rowwise-ring-x8t256u2k16n26w"));
-        held.filter_map(|chunks| chunks.parse().ok()).collect() // those that look ahead have the same
+        let plain = held.filter(|chunks| !chunks.contains('a')); // those that look ahead have the same
+        plain.map(|chunks| chunks.parse().expect("a number")).collect()
     };
     let none = held("s[m] = sum(d, abs(x[m, d] * w[d] + b[d]))\ny[m, d] = x[m, d] * s[m]");
     let one = held("s[m] = sum(d, abs(x[m, d] * w[d]))\ny[m, d] = x[m, d] * s[m] + b[d]");
