@@ -1,6 +1,6 @@
 //! Where an attacker's source is compiled: by a worker of its own, or in a fork of a zygote that has forked before.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cutegen_build::compile::{
     Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Error, RawArtifact, compile,
@@ -30,9 +30,18 @@ impl Place {
     }
 
     pub(crate) fn unguarded(&self, job: &CompileJob) -> Result<RawArtifact, CompileFailure> {
-        patiently(|| match self {
-            Place::Alone(setup) => compile_unguarded(job, setup),
-            Place::Fork(batch) => compile_unguarded_in(batch, job),
+        self.timed(job).0
+    }
+
+    /// What came, and how long that one try took.
+    pub(crate) fn timed(&self, job: &CompileJob) -> (Result<RawArtifact, CompileFailure>, Duration) {
+        patiently(|| {
+            let start = Instant::now();
+            let answer = match self {
+                Place::Alone(setup) => compile_unguarded(job, setup),
+                Place::Fork(batch) => compile_unguarded_in(batch, job),
+            };
+            Ok((answer?, start.elapsed()))
         })
     }
 

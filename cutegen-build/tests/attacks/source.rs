@@ -1,7 +1,7 @@
 //! Against compilers, by the text of a source. What the guard would refuse is tried round it as well.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cutegen_build::compile::{CompileFor, CompileJob, CompileOutcome, Limits, compile_unguarded};
 
@@ -174,9 +174,8 @@ fn lasting(tool: Tool, name: &'static str, source: &'static str) -> Attack {
             Side::Off => Limits { wall: Duration::from_secs(6), ..without(short, &[Layer::Limits]) },
         };
         let place = tool.place(bed, limits);
-        let start = Instant::now();
-        let answer = place.unguarded(&tool.job(source.to_owned()));
-        Came::of(answer.is_ok() || start.elapsed() > Duration::from_secs(5))
+        let (answer, took) = place.timed(&tool.job(source.to_owned()));
+        Came::of(answer.is_ok() || took > Duration::from_secs(5))
     })
 }
 

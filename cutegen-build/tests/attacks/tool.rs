@@ -74,7 +74,7 @@ fn tried(bed: &Bed, name: &str, limits: Limits) -> Came {
     };
     let answer = compile_unguarded(&job, &setup);
     if name == "stay_behind" {
-        return Came::of(is_running(&format!("behind-{}", bed.sibling())));
+        return Came::of(stays(&format!("behind-{}", bed.sibling())));
     }
     let seen = format!("{answer:?}");
     match answer {
@@ -100,9 +100,16 @@ fn said(bytes: &[u8]) -> Came {
     }
 }
 
-/// Whether any process has this name once those that were killed are gone; one that nobody has waited for is none.
+/// Whether any process has this name once those that were killed had a second to go.
+fn stays(name: &str) -> bool {
+    (0..10).all(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        is_running(name)
+    })
+}
+
+/// One that nobody has waited for is none.
 fn is_running(name: &str) -> bool {
-    std::thread::sleep(Duration::from_millis(300));
     let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
     let mut stats = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
     stats.any(|stat| stat.contains(&format!("({name}) ")) && !stat.contains(") Z "))

@@ -25,6 +25,28 @@ pub(crate) struct Device {
 /// What no kernel has written.
 const POISON: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
+/// A part of the workspace. More than as much again lies behind it, so that who writes past its end is found and writes over nothing
+/// else of this process.
+struct Part {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Part {
+    fn new(bytes: i64) -> Part {
+        let len = usize::try_from(bytes).expect("a size").div_ceil(8);
+        Part { words: vec![POISON; 2 * len + 64], len }
+    }
+
+    fn held(&self) -> &[u64] {
+        &self.words[..self.len]
+    }
+
+    fn is_whole(&self) -> bool {
+        self.words[self.len..].iter().all(|word| *word == POISON)
+    }
+}
+
 impl Device {
     pub(crate) fn new(printed: DeviceReference, name: &str) -> Device {
         let mut text = format!("{CUDA}\n{}", printed.source);
@@ -41,17 +63,20 @@ impl Device {
         Device { printed, object: object.expect("it loads") }
     }
 
-    /// Values, bounds and further values of every result.
-    pub(crate) fn call(&self, spec: &KernelSpec, call: &Call<'_>) -> Vec<Expected> {
+    /// Values, bounds and further values of every result; or which step wrote past a part's end.
+    pub(crate) fn call(&self, spec: &KernelSpec, call: &Call<'_>) -> Result<Vec<Expected>, String> {
         let contract = &self.printed.contract;
         let sizes = contract.workspace.iter().map(|part| part.bytes.eval_axes(call.axes).expect("a size"));
-        let mut parts: Vec<Vec<u64>> = sizes.map(|bytes| vec![POISON; bytes as usize / 8 + 1]).collect();
-        parts[self.printed.parts.sum_scale][0] = if call.exact { 0.0_f64 } else { 1.0 }.to_bits();
+        let mut parts: Vec<Part> = sizes.map(Part::new).collect();
+        parts[self.printed.parts.sum_scale].words[0] = if call.exact { 0.0_f64 } else { 1.0 }.to_bits();
         let inputs: Vec<Vec<u64>> = call.inputs.iter().map(|bytes| words(bytes)).collect();
         for step in &contract.steps {
             self.launch(spec, step, call, (&inputs, &mut parts));
+            if let Some(part) = parts.iter().position(|part| !part.is_whole()) {
+                return Err(format!("{} writes past the end of part {part}", step.entry));
+            }
         }
-        self.results(call, &parts)
+        Ok(self.results(call, &parts))
     }
 
     fn launch(
@@ -59,7 +84,7 @@ impl Device {
         spec: &KernelSpec,
         step: &Step,
         call: &Call<'_>,
-        (inputs, parts): (&[Vec<u64>], &mut [Vec<u64>]),
+        (inputs, parts): (&[Vec<u64>], &mut [Part]),
     ) {
         let given: Vec<usize> =
             (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Output).collect();
@@ -70,7 +95,7 @@ impl Device {
             }
             Arg::Axis(axis) => call.axes[*axis].cast_unsigned(),
             Arg::Scalar(s) => call.scalars[*s].parameter(),
-            Arg::Workspace(part) => parts[*part].as_mut_ptr() as u64,
+            Arg::Workspace(part) => parts[*part].words.as_mut_ptr() as u64,
         };
         let mut values: Vec<u64> = step.args.iter().map(value).collect();
         let mut args: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();
@@ -81,16 +106,17 @@ impl Device {
         unsafe { launch.expect("it is there")(args.as_mut_ptr(), size(&step.grid[0]), size(&step.block[0])) };
     }
 
-    fn results(&self, call: &Call<'_>, parts: &[Vec<u64>]) -> Vec<Expected> {
+    fn results(&self, call: &Call<'_>, parts: &[Part]) -> Vec<Expected> {
         let held = &self.printed.parts;
-        let doubles = |part: usize, n: usize| parts[part][..n].iter().map(|w| f64::from_bits(*w)).collect();
+        let doubles =
+            |part: usize, n: usize| parts[part].held()[..n].iter().map(|w| f64::from_bits(*w)).collect();
         let mut all: Vec<Expected> = Vec::new();
         for (result, n) in held.results.iter().zip(call.outputs) {
             let (value, bound) = (doubles(result.value, *n), doubles(result.bound, *n));
             all.push(Expected { value, bound, ..Expected::default() });
         }
         let Some(part) = held.others else { return all };
-        let bytes: Vec<u8> = parts[part].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes: Vec<u8> = parts[part].held().iter().flat_map(|word| word.to_le_bytes()).collect();
         for other in others(&bytes).expect("there is room for all") {
             let result = held.results.iter().position(|r| r.tensor == other.tensor).expect("a result");
             all[result].also.entry(other.element).or_default().push(other.value);
