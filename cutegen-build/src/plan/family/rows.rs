@@ -2,6 +2,7 @@
 //! variables, each access that runs along a row, or across all of them, told apart; and reductions of a value of each
 //! row over all rows. Knows schedules and memory order, no template.
 
+mod factor;
 mod lie;
 mod merge;
 
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cutegen_spec::axis::Extent;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
-use cutegen_spec::math::{Expr, Index, Kind, Loop, Place, ReduceOp};
+use cutegen_spec::math::{Binary, Expr, Index, Kind, Loop, Place, ReduceOp, Unary};
 use cutegen_spec::spec::{KernelSpec, Multiply};
 use cutegen_spec::tensor::Role;
 
@@ -137,8 +138,10 @@ fn is_held(dtype: DType) -> bool {
 struct Finding<'a> {
     spec: &'a KernelSpec,
     schedule: &'a Schedule,
-    /// What stands for each temporary that is no reduction.
+    /// What stands for each temporary that is no reduction, or for a reduction that a factor was taken out of.
     maps: BTreeMap<usize, Expr>,
+    /// Elements that such a factor was taken from.
+    elements: Vec<Expr>,
     rows: Rows,
 }
 
@@ -161,7 +164,7 @@ impl<'a> Finding<'a> {
             folds: Vec::new(),
             totals: Vec::new(),
         };
-        Some(Finding { spec, schedule, maps: BTreeMap::new(), rows })
+        Some(Finding { spec, schedule, maps: BTreeMap::new(), elements: Vec::new(), rows })
     }
 
     fn step(&mut self, step: &Step) -> Option<()> {
@@ -190,8 +193,21 @@ impl<'a> Finding<'a> {
         if body.kind(&|place| self.schedule.kind(self.spec, place)) != Kind::Real {
             return None;
         }
+        let body = self.without_factor(temp, op, body);
         let level = self.deepest(&body).map_or(0, |level| level + 1);
         (!self.reads_fold(&body)).then(|| self.rows.reductions.push(Reduced { temp, op, body, level }))
+    }
+
+    /// What is left to reduce where a factor of other reductions can be taken out, which stands beside the temporary then.
+    fn without_factor(&mut self, temp: usize, op: ReduceOp, body: Expr) -> Expr {
+        let found = factor::factored(op, &body, &self.rows.cols);
+        let lower = found.filter(|(of_row, element)| self.deepest(element) < self.deepest(of_row));
+        let Some((of_row, element)) = lower else { return body };
+        let index = self.rows.rows.iter().copied().map(Index::Var).collect();
+        let largest = Expr::Load(Place::Temp(temp), index);
+        self.maps.insert(temp, of_row.unary(Unary::Abs).binary(Binary::Mul, largest));
+        self.elements.push(element.clone());
+        element.unary(Unary::Abs)
     }
 
     /// A reduction over all rows of a real value that each has.
@@ -255,6 +271,7 @@ impl<'a> Finding<'a> {
             self.rows.scalars.push((access, value));
             return Some(());
         }
+        let value = factor::gathered(&value, &self.elements, &self.rows.cols);
         self.rows.sinks.push((access, value));
         self.covers(&to).then_some(())
     }
@@ -345,7 +362,7 @@ impl<'a> Finding<'a> {
         let fits = |vars: &Vec<usize>| vars == rows || *vars == [rows.as_slice(), &self.rows.cols].concat();
         if self.rows.reductions.iter().any(|r| r.temp == *temp) {
             *failed |= vars.as_ref() != Some(rows);
-            return expr.clone();
+            return self.maps.get(temp).unwrap_or(expr).clone();
         }
         if self.rows.folds.iter().any(|r| r.temp == *temp) {
             return expr.clone();

@@ -1,6 +1,7 @@
 //! Families of small specs: the word, the roles of a contraction's axes, and the reason of what has none.
 
 use cutegen_spec::edition::spec_file;
+use cutegen_spec::math::{Binary, Expr, Unary};
 use cutegen_spec::settings::Settings;
 use cutegen_spec::target::Target;
 
@@ -112,6 +113,43 @@ fn rows_have_levels_and_streams() {
     let gathered = "inputs = { x = 'f32[n, d]', id = { type = 'i32[m]', range = '0..n' } }\noutputs = { y = 'f32[m, d]' }";
     let gathered = rows("m = 3, n = 5, d = 8", gathered, "y[m, d] = softmax(d, x[id[m], d])");
     assert_eq!(gathered.streams.len(), 1, "a row by index is read along memory");
+}
+
+#[test]
+fn what_a_row_is_multiplied_by_leaves_its_maximum() {
+    let found = |math: &str| {
+        let out = "outputs = { y = 'f32[m, d]', s = 'f32[m]' }";
+        let found =
+            rows("m = 3, d = 8", &format!("inputs = {{ x = 'f32[m, d]', w = 'f32[d]' }}\n{out}"), math);
+        let loads: usize =
+            found.scalars.iter().map(|(_, value)| format!("{value:?}").matches("Temp(").count()).sum();
+        (found.levels(), found.reductions.len(), loads)
+    };
+    let scaled = |scale: &str| {
+        found(&format!(
+            "t[m] = sum(d, x[m, d])\nu[m] = max(d, x[m, d])\na[m, d] = {scale}\nc[m] = max(d, abs(a[m, d]))\n\
+             y[m, d] = a[m, d] / c[m] + t[m] + u[m]\ns[m] = c[m]"
+        ))
+    };
+    // levels and reductions, and what is loaded to write the maximum: it, and the sum in the factor
+    assert_eq!(scaled("rms_norm(d, x[m, d], 1e-5) * w[d]"), (1, 4, 2));
+    assert_eq!(scaled("w[d] * x[m, d] / t[m]"), (1, 3, 2));
+    assert_eq!(scaled("3 * x[m, d] * w[d]"), (1, 3, 1), "no level to spare");
+    assert_eq!(scaled("(w[d] - t[m]) * u[m]"), (2, 3, 1), "what is left is as deep");
+    assert_eq!(scaled("x[m, d] * t[m] + w[d]"), (2, 3, 1), "no product");
+    let signed = "t[m] = sum(d, x[m, d])\nc[m] = max(d, x[m, d] * t[m])\ny[m, d] = w[d] * c[m]\ns[m] = c[m]";
+    assert_eq!(found(signed), (2, 2, 1), "the least might become the largest");
+}
+
+#[test]
+fn what_is_written_of_such_elements_is_one_product() {
+    let math = "t[m] = sum(d, x[m, d])\na[m, d] = x[m, d] * t[m] * w[d] / 3\nc[m] = max(d, abs(a[m, d]))\n\
+                y[m, d] = a[m, d] / c[m] + w[d]";
+    let found = rows("m = 3, d = 8", ROW, math);
+    let Expr::Binary(Binary::Add, product, _) = &found.sinks[0].1 else { panic!("{:?}", found.sinks) };
+    let Expr::Binary(Binary::Mul, element, of_row) = product.as_ref() else { panic!("{product:?}") };
+    assert_eq!(found.reductions[1].body, element.as_ref().clone().unary(Unary::Abs));
+    assert!(of_row.free_vars().iter().all(|var| found.rows.contains(var)));
 }
 
 #[test]
