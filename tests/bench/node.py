@@ -3,12 +3,14 @@
     python3 tests/bench/node.py pack FOLDER [--with-nvrtc]                   # at home: needs Rust and the toolchain, no GPU
     python3 FOLDER/node.py run --work WORK --out OUT --seconds 585 JOB...    # there: needs neither Rust nor a network
 
-Jobs run in their order, one at a time; none begins that has no time left, and what is running then is ended. A job:
+Jobs begin in their order, on each device as many at a time as `--lanes` says: one where anything is timed. None begins that has no time
+left, and what is running then is ended. A job:
 
     overhead | example | runtime     the example's programs; the runtime's device tests
     gpu:FILTER[@KERNELS]             tests of the GPU group (CONTRIBUTING.md); KERNELS is CUTEGEN_BARS_ONLY
     tune:SET/KERNEL                  a search anew; SET is specs, bars or example
-    verify:SET/KERNEL | verify:older judge it anew for its record; of all sets what an older gate judged, the oldest first
+    verify:SET/KERNEL                judge it anew for its record; KERNEL `older` is what an older gate judged, but for what a job
+                                     before names: the oldest first, of these what takes least
 
 OUT gets `log/` as a line a job and what each printed, `reports/` for gpu_gate.py and bars.py, `tune/` and `verify/` with the results
 that `accept --results` takes, all in OUT/kept.tar.gz. WORK holds what is unpacked and compiled: jobs of a later call find it.
@@ -18,12 +20,14 @@ import argparse
 import json
 import os
 import pathlib
+import queue
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -77,6 +81,7 @@ class Node:
                 (self.work / f"{name}.part").rename(self.work / name)
         bundle = self.work / "bars/cutegen-pack"
         self.cutegen, self.fixtures = bundle / "cargo-cutegen", self.work / "fixtures"
+        self.telling = threading.Lock()
         self.env = dict(os.environ, CUTEGEN_TOOLCHAIN=str(bundle / "toolchain"), CUTEGEN_HOME=str(self.work / "home"), CUTEGEN_REQUIRE_GPU="1",
                         CUTEGEN_BARS=str(bundle / "project"), CUTEGEN_GPU_FIXTURES=str(self.fixtures))
 
@@ -101,10 +106,10 @@ class Node:
         return self.told(f"{began:5.0f} s {name}: {'done' if code == 0 else code}, {self.spent() - began:.0f} s: {last[:300]}", code == 0)
 
     def told(self, line, is_done):
-        self.failed += not is_done
-        with open(self.out / "log/jobs.txt", "a") as jobs:
+        with self.telling, open(self.out / "log/jobs.txt", "a") as jobs:
+            self.failed += not is_done
             print(line, file=jobs)
-        print(line, flush=True)
+            print(line, flush=True)
         return is_done
 
     def project(self, name):
@@ -114,55 +119,96 @@ class Node:
         """How the command is told of a set."""
         return [argument if argument.startswith("--") else self.project(name) / argument for argument in SETS[name][1]]
 
-    def judge(self, verb, name, kernel):
+    def judge(self, verb, name, kernel, env):
         """`tune` or `verify`, whose results are kept under the set's name."""
         results = self.out / verb / f"{name}.{kernel}.tar.gz"
         more = ["--again", "--json"] if verb == "tune" else ["--record"]
-        self.run(f"{verb}:{name}/{kernel}", [self.cutegen, "cutegen", verb, kernel, "--target", "sm_90a", *more, "--results", results, *self.at(name)])
+        argv = [self.cutegen, "cutegen", verb, kernel, "--target", "sm_90a", *more, "--results", results, *self.at(name)]
+        self.run(f"{verb}:{name}/{kernel}", argv, env)
 
-    def older(self):
-        """(set, kernel) of what an older gate judged: the oldest first, of these what takes least."""
+    def older(self, name):
+        """What an older gate judged of a set: the oldest first, of these what takes least."""
         import tomllib  # Python 3.11
-        found = []
-        for name in SETS:
-            project = self.project(name)
-            lock = next(path for path in (project / "cutegen.lock", project / "cache/cutegen.lock") if path.is_file())
-            records = {path.parent.name: path for path in project.rglob("record.toml")}
-            for kernel in tomllib.loads(lock.read_text())["kernel"]:
-                if kernel["target"].startswith("sm_90a"):
-                    variants = tomllib.loads(records[kernel["key"]].read_text())["variants"]
-                    evidence = [variant.get("evidence", {}) for variant in variants]
-                    gate = min(e.get("gate", 0) for e in evidence)
-                    if gate < self.about["gate"]:
-                        found.append((gate, sum(e.get("judge-seconds", 0) for e in evidence), name, kernel["name"]))
-        return [(name, kernel) for _, _, name, kernel in sorted(found)]
+        found, project = [], self.project(name)
+        lock = next(path for path in (project / "cutegen.lock", project / "cache/cutegen.lock") if path.is_file())
+        records = {path.parent.name: path for path in project.rglob("record.toml")}
+        for kernel in tomllib.loads(lock.read_text())["kernel"]:
+            if kernel["target"].startswith("sm_90a"):
+                variants = tomllib.loads(records[kernel["key"]].read_text())["variants"]
+                evidence = [variant.get("evidence", {}) for variant in variants]
+                gate = min(e.get("gate", 0) for e in evidence)
+                if gate < self.about["gate"]:
+                    found.append((gate, sum(e.get("judge-seconds", 0) for e in evidence), kernel["name"]))
+        return [kernel for _, _, kernel in sorted(found)]
 
-    def gpu(self, what):
-        tests, _, only = what.partition("@")
+    def listed(self, jobs):
+        """With what `older` means in place of it."""
+        every = []
+        for job in jobs:
+            verb, _, what = job.partition(":")
+            name, _, kernel = what.partition("/")
+            kernels = self.older(name) if (verb, kernel) == ("verify", "older") else None
+            named = {each.partition(":")[2] for each in every}
+            every += [job] if kernels is None else [f"verify:{name}/{k}" for k in kernels if f"{name}/{k}" not in named]
+        return every
+
+    def prepare(self):
         if not self.fixtures.is_dir() and self.run("prepare", [self.folder / "gpu", "--prepare", self.work / "fixtures.part"]):
             (self.work / "fixtures.part").rename(self.fixtures)
-        env = {"CUTEGEN_GPU_REPORT": str(self.out / "reports"), "CUTEGEN_BARS_SECONDS": str(max(1, self.seconds - self.spent() - LEAST_S))}
+
+    def gpu(self, what, env):
+        tests, _, only = what.partition("@")
+        # a folder for each: several may report on one bar
+        reports = self.out / "reports" / re.sub("[^A-Za-z0-9_.-]+", "-", what)
+        env = env | {"CUTEGEN_GPU_REPORT": str(reports), "CUTEGEN_BARS_SECONDS": str(max(1, self.seconds - self.spent() - LEAST_S))}
         self.run(f"gpu:{what}", [self.folder / "gpu", *tests.split("+")], env | ({"CUTEGEN_BARS_ONLY": only} if only else {}))
 
-    def do(self, job):
+    def do(self, job, device):
+        env = {} if device is None else {"CUDA_VISIBLE_DEVICES": device}
         kind, _, what = job.partition(":")
         if kind in ("overhead", "example", "runtime"):
-            self.run(kind, [self.folder / kind])
+            self.run(kind, [self.folder / kind], env)
         elif kind == "gpu":
-            self.gpu(what)
-        elif what == "older":
-            [self.judge("verify", *found) for found in self.older() if self.seconds - self.spent() > LEAST_S]
+            self.gpu(what, env)
         else:
-            self.judge(kind, *what.split("/"))
+            self.judge(kind, *what.split("/"), env)
+
+    def do_all(self, jobs, lanes):
+        """All jobs, as many at a time as there are lanes; each lane is a device's."""
+        waiting = queue.SimpleQueue()
+        [waiting.put(job) for job in self.listed(jobs)]
+        if any(job.startswith("gpu:") for job in jobs):
+            self.prepare()
+
+        def work(device):
+            while self.seconds - self.spent() > LEAST_S:
+                try:
+                    self.do(waiting.get_nowait(), device)
+                except queue.Empty:
+                    return
+
+        threads = [threading.Thread(target=work, args=(device,)) for device in devices() * lanes]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        if waiting.qsize():
+            self.told(f"{waiting.qsize()} jobs not begun, no time left", False)
+
+
+def devices():
+    """Numbers of the devices that are here; one nameless one where nobody knows."""
+    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return visible.split(",")
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines() if shutil.which("nvidia-smi") else []
+    return [str(number) for number, line in enumerate(listed) if line.startswith("GPU")] or [None]
 
 
 def run(options):
-    wrong = [job for job in options.jobs if not re.fullmatch(rf"overhead|example|runtime|gpu:\S+|verify:older|(tune|verify):({'|'.join(SETS)})/\w+", job)]
+    wrong = [job for job in options.jobs if not re.fullmatch(rf"overhead|example|runtime|gpu:\S+|(tune|verify):({'|'.join(SETS)})/\w+", job)]
     if wrong:
         raise SystemExit(f"no job `{wrong[0]}`: see the top of {__file__}")
     node = Node(options)
     try:
-        [node.do(job) for job in options.jobs]
+        node.do_all(options.jobs, options.lanes)
     finally:
         with tarfile.open(node.out / "kept.tar.gz", "w:gz") as kept:
             [kept.add(node.out / part, part) for part in ("log", "reports", "tune", "verify")]
@@ -180,6 +226,7 @@ def main():
     running.add_argument("--work", type=pathlib.Path, required=True, help="what is unpacked and compiled, for later calls too")
     running.add_argument("--out", type=pathlib.Path, required=True, help="what is kept")
     running.add_argument("--seconds", type=float, default=585, help="when to stop")
+    running.add_argument("--lanes", type=int, default=1, help="jobs at a time on each device; more than one only where nothing is timed")
     running.add_argument("jobs", nargs="+", metavar="JOB")
     options = parser.parse_args()
     return pack(options.folder, ["--with-nvrtc"] * options.with_nvrtc) if options.verb == "pack" else run(options)
