@@ -1,34 +1,36 @@
-//! compute-sanitizer on a finalist: our own runner under it, one launch per tool at the smallest shapes.
+//! compute-sanitizer on finalists: our own runner under it, launches at the smallest shapes. What one of its processes does is
+//! a [`Round`].
 //!
 //! The runner is started as `run-apart`, so that every tensor and workspace part has a device allocation of its own:
 //! memcheck then sees an access one byte past it, initcheck a read of undefined workspace. (Outputs are uploaded, so
 //! initcheck does not see reads of those; poison does.) Pipes and the arena's descriptor are inherited through the
 //! sanitizer; a runner that cannot map the arena says so, and the result is [`Sanitized::NotRun`].
 
-use std::ffi::{OsStr, OsString};
+mod round;
+
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+
+use cutegen_spec::contract::Contract;
 
 use super::arena::{Alignment, POISON};
 use super::candidate::{Candidate, Loadable};
 use super::desk::host::fill;
-use super::desk::{Desk, Filling};
+use super::desk::{Contents, Desk, Filling};
 use super::error::Error;
+use super::fault::Checks;
+use super::image::Image;
 use super::inputs::Distribution;
 use super::judge::Session;
 use super::memory::SharedMemory;
-use super::protocol::{Action, Job, Memory, Reply, Run};
+use super::protocol::{Action, Code, Job, Run, ScalarValue};
 use super::session::{Halt, code, program};
-use super::worker::{Answer, First, RUN_APART, Worker, Workers};
+use round::{Round, under};
 
 /// How a record begins that tells why it did not run.
 pub const NOT_RUN: &str = "not run: ";
 
-/// How the sanitizer ends when it found something.
-const FOUND: i32 = 86;
-/// One job and one exit, each slowed a hundredfold.
-const DEADLINE: Duration = Duration::from_secs(240);
 /// Shapes that each tool looks at.
 const SHAPES: usize = 2;
 
@@ -106,7 +108,8 @@ pub fn locate(path: Option<&OsStr>, cuda_home: Option<&OsStr>) -> Option<PathBuf
 }
 
 impl<D: Desk> Session<D> {
-    /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible; all of it at once.
+    /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible. A tool has one process for all
+    /// of them, for most of its time is its start; where that does not come out clean, one for each, to say whose it is.
     pub(super) fn sanitize(
         &mut self,
         candidates: &[Candidate],
@@ -114,33 +117,57 @@ impl<D: Desk> Session<D> {
         tools: &[Tool],
     ) -> Result<Vec<Sanitized>, Error> {
         let _shared = self.lease.shared();
-        let mut told = vec![None; candidates.len()];
-        // arenas stay for as long as their runners map them
-        let (mut looks, mut arenas) = (Vec::new(), Vec::new());
-        for (number, candidate) in candidates.iter().enumerate() {
-            let found =
-                self.looks(candidate, sanitizer, tools)?.map_err(|not_run| told[number] = Some(not_run));
-            for (look, arena) in found.into_iter().flatten() {
-                looks.push((number, look));
-                arenas.push(arena);
-            }
-        }
-        for (number, seen) in side_by_side(looks)? {
-            if seen.outweighs(told[number].as_ref()) {
-                told[number] = Some(seen);
+        let looks =
+            candidates.iter().map(|candidate| self.looks(candidate)).collect::<Result<Vec<_>, _>>()?;
+        let all: Vec<&Look> = looks.iter().flatten().flatten().collect();
+        let mut told: Vec<Option<Sanitized>> =
+            looks.iter().map(|looks| looks.as_ref().err().cloned()).collect();
+        let rounds = tools.iter().map(|tool| (*tool, all.clone())).filter(|(_, looks)| !looks.is_empty());
+        let together = self.seen(sanitizer, rounds.collect())?;
+        let unclear =
+            together.into_iter().zip(tools).filter(|(seen, _)| !matches!(seen, Sanitized::Clean { .. }));
+        for (seen, tool) in unclear {
+            let several: Vec<usize> = (0..looks.len()).filter(|number| looks[*number].is_ok()).collect();
+            let each = match several.as_slice() {
+                [_] => vec![seen],
+                _ => {
+                    let own = |number: &usize| (*tool, looks[*number].iter().flatten().collect());
+                    self.seen(sanitizer, several.iter().map(own).collect())?
+                }
+            };
+            for (number, seen) in several.into_iter().zip(each) {
+                if seen.outweighs(told[number].as_ref()) {
+                    told[number] = Some(seen);
+                }
             }
         }
         let clean = Sanitized::Clean { tools: tools.to_vec() };
         Ok(told.into_iter().map(|told| told.unwrap_or(clean.clone())).collect())
     }
 
+    /// What these rounds end with, each a tool and what it looks at; all at once.
+    fn seen(&mut self, sanitizer: &Path, rounds: Vec<(Tool, Vec<&Look>)>) -> Result<Vec<Sanitized>, Error> {
+        let (mut ready, mut arenas) = (Vec::new(), Vec::new());
+        for (tool, looks) in rounds {
+            self.linked += 1; // a report of another run must not speak for this one
+            let log = self.folder.path().join(format!("{}.{}.log", tool.name(), self.linked));
+            let (arena, jobs) = side_by_side(&looks, &self.settings.checks)?;
+            let (workers, folder) = (&self.settings.workers, self.folder.path().to_owned());
+            ready.push(Round {
+                tool,
+                workers: under(workers, sanitizer, tool, &log),
+                folder,
+                log,
+                arena: arena.fd(),
+                jobs,
+            });
+            arenas.push(arena); // they stay for as long as their runners map them
+        }
+        round::all(ready)
+    }
+
     /// What the tools are to look at of a candidate, or why they cannot.
-    fn looks(
-        &mut self,
-        candidate: &Candidate,
-        sanitizer: &Path,
-        tools: &[Tool],
-    ) -> Result<Result<Vec<(Look, SharedMemory)>, Sanitized>, Error> {
+    fn looks(&mut self, candidate: &Candidate) -> Result<Result<Vec<Look>, Sanitized>, Error> {
         let loaded = match self.load(std::slice::from_ref(candidate)) {
             Ok(loaded) => loaded,
             Err(Halt::Error(error)) => return Err(error),
@@ -149,30 +176,25 @@ impl<D: Desk> Session<D> {
         let mut shapes: Vec<usize> = (0..self.shapes().len()).collect();
         shapes.sort_by_key(|shape| self.shapes()[*shape].iter().product::<i64>());
         let mut looks = Vec::new();
-        for tool in tools {
-            let before = looks.len();
-            for shape in &shapes {
-                match self.look(&loaded, *shape, sanitizer, *tool)? {
-                    Ok(look) => looks.extend(look),
-                    Err(not_run) => return Ok(Err(not_run)),
-                }
-                if looks.len() == before + SHAPES {
-                    break;
-                }
+        for shape in shapes {
+            match self.look(&loaded, shape)? {
+                Ok(look) => looks.extend(look),
+                Err(not_run) => return Ok(Err(not_run)),
+            }
+            if looks.len() == SHAPES {
+                break;
             }
         }
         let nowhere = || not_run(&"is eligible for none of the test shapes");
         Ok(if looks.is_empty() { Err(nowhere()) } else { Ok(looks) })
     }
 
-    /// What one tool is to look at; none where no variant is eligible.
+    /// A launch to look at; none where no variant is eligible.
     fn look(
         &mut self,
         variants: &[Loadable],
         shape: usize,
-        sanitizer: &Path,
-        tool: Tool,
-    ) -> Result<Result<Option<(Look, SharedMemory)>, Sanitized>, Error> {
+    ) -> Result<Result<Option<Look>, Sanitized>, Error> {
         let axes = self.shapes()[shape].clone();
         let (variant, image) = match self.dispatch(variants, &axes, Alignment::Allocator) {
             Ok(Some(found)) => found,
@@ -181,153 +203,45 @@ impl<D: Desk> Session<D> {
             Err(Halt::Outcome(outcome)) => return Ok(Err(not_run(&*outcome))),
         };
         let case = self.cases.get(&self.spec, shape, &axes, Distribution::Normal)?;
-        self.linked += 1; // a report of another run must not speak for this one
-        let log = self.folder.path().join(format!("{}.{}.log", tool.name(), self.linked));
-        let contents = self.cases.desk.contents(&case.held)?;
-        let mut arena = SharedMemory::create()?;
-        arena.grow(image.bytes)?;
-        let (contract, checks) = (&variant.candidate.contract, &self.settings.checks);
-        let filling = Filling { image: &image, held: &(), contract, poison: POISON, checks };
-        fill(&mut arena, &contents, &filling)?;
-        let memory = Memory::Host { fd: arena.fd() };
-        let first = First { memory, candidates: self.folder.path(), kernels: None, cublaslt: None };
-        let worker = match under(&self.settings.workers, sanitizer, tool, &log).start(RUN_APART, first) {
-            Ok(worker) => worker,
-            Err(error) => return Ok(Err(not_run(&error))),
-        };
-        let job = Job {
-            arena_bytes: image.bytes,
-            axes: case.axes.clone(),
-            scalars: case.scalars.clone(),
-            programs: vec![program(code(variant), vec![image.tensors.clone()], vec![image.workspace])],
-            action: Action::Run(Run { reload: true, scramble: false, watch_globals: false, late: false }),
-        };
-        Ok(Ok(Some((Look { tool, log, worker, job }, arena))))
+        let (code, contract) = (code(variant), variant.candidate.contract.clone());
+        let (contents, scalars) = (self.cases.desk.contents(&case.held)?, case.scalars.clone());
+        Ok(Ok(Some(Look { code, contract, image, axes, scalars, contents })))
     }
 }
 
-/// One launch under one tool.
+/// One launch, and what it finds.
 struct Look {
-    tool: Tool,
-    log: PathBuf,
-    worker: Worker,
-    job: Job,
+    code: Code,
+    contract: Contract,
+    image: Image,
+    axes: Vec<i64>,
+    scalars: Vec<ScalarValue>,
+    contents: Contents,
 }
 
-impl Look {
-    fn seen(self) -> Result<Sanitized, Error> {
-        let (answer, status) = drive(self.worker, self.job)?;
-        let report = std::fs::read_to_string(&self.log).unwrap_or_default();
-        Ok(verdict(self.tool, status, answer.as_deref(), &report))
+/// These launches' images in one arena, filled, and their jobs.
+fn side_by_side(looks: &[&Look], checks: &Checks) -> Result<(SharedMemory, Vec<Job>), Error> {
+    let (mut arena, mut jobs, mut end) = (SharedMemory::create()?, Vec::new(), 0);
+    for Look { code, contract, image, axes, scalars, contents } in looks {
+        let image = image.further(end);
+        end = image.bytes;
+        arena.grow(end)?;
+        fill(&mut arena, contents, &Filling { image: &image, held: &(), contract, poison: POISON, checks })?;
+        let programs = vec![program(code.clone(), vec![image.tensors], vec![image.workspace])];
+        let run = Run { reload: true, scramble: false, watch_globals: false, late: false };
+        let (axes, scalars, action) = (axes.clone(), scalars.clone(), Action::Run(run));
+        jobs.push(Job { arena_bytes: end, axes, scalars, programs, action });
     }
-}
-
-/// All at once, for most of a look is the start of its tool; in order, each with the number that it came with.
-fn side_by_side(looks: Vec<(usize, Look)>) -> Result<Vec<(usize, Sanitized)>, Error> {
-    std::thread::scope(|scope| {
-        let seen = |(number, look): (usize, Look)| scope.spawn(move || Ok((number, look.seen()?)));
-        let looks: Vec<_> = looks.into_iter().map(seen).collect();
-        let panicked = |_| Err(Error::Worker("the sanitizer's thread panicked".to_owned()));
-        looks.into_iter().map(|look| look.join().unwrap_or_else(panicked)).collect()
-    })
-}
-
-/// The job's answer, when it was not the expected one, and the sanitizer's exit status.
-fn drive(mut worker: Worker, job: Job) -> Result<(Option<String>, Option<i32>), Error> {
-    let answer = match worker.answer(job, DEADLINE) {
-        Ok(Answer::Reply(Reply::Done(_))) => None,
-        Ok(other) => Some(format!("{other:?}")),
-        Err(Error::Worker(reason)) => Some(reason),
-        Err(error) => return Err(error),
-    };
-    Ok((answer, worker.finish(DEADLINE)?))
-}
-
-/// Starts runners under the sanitizer, which writes to `log` and leaves the pipes to the runner.
-fn under(workers: &Workers, sanitizer: &Path, tool: Tool, log: &Path) -> Workers {
-    let mut args: Vec<String> = ["--tool", tool.name(), "--error-exitcode", "86", "--launch-timeout", "120"]
-        .map(str::to_owned)
-        .to_vec();
-    args.extend(["--print-limit", "10", "--log-file"].map(str::to_owned));
-    args.push(log.display().to_string());
-    args.push(workers.exe.display().to_string());
-    args.extend(workers.args.iter().cloned());
-    let tmp: OsString = "TMPDIR".into(); // its parts meet through a socket there
-    let folder = log.parent().unwrap_or(Path::new("/tmp")).as_os_str().to_owned();
-    let env = workers.env.iter().cloned().chain([(tmp, folder)]).collect();
-    Workers { exe: sanitizer.to_owned(), args, env, ..workers.clone() }
+    Ok((arena, jobs))
 }
 
 fn not_run(why: &dyn fmt::Display) -> Sanitized {
     Sanitized::NotRun { reason: why.to_string() }
 }
 
-/// Clean only with a summary of zero, the status of success and the expected answer.
-fn verdict(tool: Tool, status: Option<i32>, answer: Option<&str>, report: &str) -> Sanitized {
-    let found = errors(report);
-    match (status, found, answer) {
-        (Some(FOUND), ..) | (_, Some(1..), _) => Sanitized::Errors { tool, summary: shortened(report) },
-        (Some(0), Some(0), None) => Sanitized::Clean { tools: vec![tool] },
-        _ => {
-            let told = answer.map(|answer| format!(", answered {answer}")).unwrap_or_default();
-            let reason = format!("{} ended with {status:?}{told}: {}", tool.name(), shortened(report));
-            Sanitized::NotRun { reason }
-        }
-    }
-}
-
-/// The count on the last summary line: `ERROR SUMMARY: 2 errors`, `RACECHECK SUMMARY: 0 hazards displayed (..)`.
-fn errors(report: &str) -> Option<u64> {
-    let (_, rest) = report.lines().rev().find_map(|line| line.split_once(" SUMMARY: "))?;
-    rest.split_whitespace().next()?.parse().ok()
-}
-
-/// The lines that tell: without frames, without the banner's fence, at most a dozen.
-fn shortened(report: &str) -> String {
-    let lines = report.lines().map(|line| line.trim_start_matches('=').trim());
-    let telling = lines.filter(|line| {
-        !line.is_empty()
-            && !["COMPUTE-SANITIZER", "Host Frame", "Saved host", "in "].iter().any(|s| line.starts_with(s))
-    });
-    telling.take(12).collect::<Vec<_>>().join("\n")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Sanitized, Tool, locate, verdict};
-
-    const FAULT: &str = "========= COMPUTE-SANITIZER\n\
-        ========= Invalid __global__ write of size 2 bytes\n\
-        =========     at candidate+0x100\n\
-        =========     Saved host backtrace up to driver entry point\n\
-        =========     Host Frame: main [0x1]\n\
-        ========= ERROR SUMMARY: 1 error\n";
-
-    #[test]
-    fn reports_are_read_strictly() {
-        let memcheck = |status, answer, report: &str| verdict(Tool::Memcheck, status, answer, report);
-        let Sanitized::Errors { tool: Tool::Memcheck, summary } = memcheck(Some(86), Some("faulted"), FAULT)
-        else {
-            panic!("an error");
-        };
-        assert_eq!(
-            summary,
-            "Invalid __global__ write of size 2 bytes\nat candidate+0x100\nERROR SUMMARY: 1 error"
-        );
-        assert!(matches!(memcheck(Some(0), None, FAULT), Sanitized::Errors { .. }));
-        let clean = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
-        assert_eq!(memcheck(Some(0), None, clean), Sanitized::Clean { tools: vec![Tool::Memcheck] });
-        let raced = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n";
-        assert!(matches!(verdict(Tool::Racecheck, Some(0), None, raced), Sanitized::Clean { .. }));
-        for (status, answer, report) in
-            [(Some(0), None, ""), (None, None, clean), (Some(1), None, clean), (Some(0), Some("late"), clean)]
-        {
-            assert!(
-                matches!(memcheck(status, answer, report), Sanitized::NotRun { .. }),
-                "{status:?} {answer:?}"
-            );
-        }
-    }
+    use super::locate;
 
     #[test]
     fn is_located_on_the_path_first() {

@@ -12,8 +12,13 @@ use crate::bench::Bench;
 use crate::bodies::HONEST_SILU;
 use crate::kernels::SILU_MUL;
 
-pub(crate) const TESTS: &[Test] =
-    &[("sanitizer::a_runner_below_another_process", a_runner_below_another_process)];
+pub(crate) const TESTS: &[Test] = &[
+    ("sanitizer::a_runner_below_another_process", a_runner_below_another_process),
+    (
+        "sanitizer::a_process_looks_at_all_and_another_says_whose_it_is",
+        a_process_looks_at_all_and_another_says_whose_it_is,
+    ),
+];
 
 fn script(folder: &tempfile::TempDir, name: &str, end: &str) -> PathBuf {
     let path = folder.path().join(name);
@@ -54,4 +59,33 @@ fn a_runner_below_another_process() {
     let (honest, tools) = (bench.candidate(HONEST_SILU), [Tool::Memcheck, Tool::Racecheck]);
     let found = judge.sanitize(&[honest], &sanitizer, &tools).expect("the machine works").remove(0);
     assert!(matches!(found, Sanitized::Errors { tool: Tool::Racecheck, .. }), "{found:?}");
+}
+
+fn a_process_looks_at_all_and_another_says_whose_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = Bench::new(&SILU_MUL);
+    let mut judge = bench.judge(Checks::default());
+    let started = folder.path().join("started");
+    let end = format!(
+        "echo >> {}; errors=0; [ $status = 0 ] || {{ errors=2; status=86; }}\n\
+         echo \"========= ERROR SUMMARY: $errors errors\" > $log; exit $status",
+        started.display()
+    );
+    let sanitizer = script(&folder, "sanitizer", &end);
+    let [honest, crashing] = [HONEST_SILU, "abort();"].map(|body| bench.candidate(body));
+    let mut ask = |list: &[_]| {
+        std::fs::write(&started, "").expect("written");
+        let said = judge.sanitize(list, &sanitizer, &[Tool::Memcheck, Tool::Initcheck]);
+        let processes = std::fs::read_to_string(&started).expect("read").lines().count();
+        (said.expect("the machine works"), processes)
+    };
+    let clean = Sanitized::Clean { tools: vec![Tool::Memcheck, Tool::Initcheck] };
+    let (said, processes) = ask(&[honest.clone(), honest.clone(), honest.clone()]);
+    assert_eq!((said, processes), (vec![clean.clone(); 3], 2), "a process a tool");
+    let (said, processes) = ask(&[honest.clone(), crashing.clone(), honest]);
+    assert_eq!([&said[0], &said[2]], [&clean; 2]);
+    assert!(matches!(said[1], Sanitized::Errors { tool: Tool::Memcheck, .. }), "{:?}", said[1]);
+    assert_eq!(processes, 2 + 2 * 3, "and one for each where that is not clean");
+    let (said, processes) = ask(&[crashing]);
+    assert!(matches!(said[..], [Sanitized::Errors { .. }]) && processes == 2, "it is known whose it is");
 }
