@@ -45,6 +45,8 @@ pub struct Sketch {
     pub meetings: i64,
     /// How often inputs are read, all steps together, in percent.
     pub reads_percent: i64,
+    /// What the block of a row with the longest part of it moves, in percent of their mean.
+    pub longest_percent: i64,
     /// Whether what is read again is still in L2, however much there is in all.
     pub in_l2: bool,
     /// Whether a launch loads behind its reductions what does not wait for them.

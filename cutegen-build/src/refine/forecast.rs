@@ -89,7 +89,7 @@ fn time(step: &Step, sketch: &Sketch, axes: &[i64], (bytes, flops): (f64, f64)) 
     let fit = resident(threads, sketch.registers, step.smem.eval(axes, &|prop| device(prop, 1))?)?;
     let blocks = extent(&step.grid, axes, fit)? as f64;
     let clusters = extent(&step.cluster, axes, 1)? > 1;
-    let own = bytes / blocks;
+    let own = bytes / blocks * sketch.longest_percent as f64 / 100.0;
     let asks = (own / (threads * sketch.in_flight).max(1) as f64).ceil().max(1.0);
     let meeting =
         if clusters { H200.cluster_meeting } else { H200.meeting * (threads as f64 / 256.0).max(0.5) };
@@ -108,7 +108,9 @@ fn time(step: &Step, sketch: &Sketch, axes: &[i64], (bytes, flops): (f64, f64)) 
     let busiest = most * own / H200.bytes_per_ns_each;
     let launch = if step.pdl { H200.launch - H200.overlap } else { H200.launch };
     let issued = flops / (H200.multiprocessors * H200.operations);
-    Some(launch + (bytes / H200.bytes_per_ns).max(life * rounds).max(busiest).max(issued) + 0.18 * life)
+    Some(
+        launch + (own * blocks / H200.bytes_per_ns).max(life * rounds).max(busiest).max(issued) + 0.18 * life,
+    )
 }
 
 /// Blocks of this size that fit on a multiprocessor.

@@ -22,7 +22,7 @@ const AROUND: f64 = 1.05;
 /// How many of the fastest are looked around, and what is tried around each: of the same shape with one hint more or
 /// less, and of other shapes.
 const FASTEST: usize = 2;
-const HINTS_AROUND: usize = 3;
+const HINTS_AROUND: usize = 4;
 const SHAPES_AROUND: usize = 2;
 
 /// The candidates that are tried first: all where nothing tells them apart beforehand. The best at each workload are

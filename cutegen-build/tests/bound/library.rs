@@ -13,7 +13,12 @@ pub(crate) mod objects;
 
 /// One plan of each kernel, in order of files.
 pub(crate) fn all() -> Vec<Plan> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel-specs");
+    below("kernel-specs")
+}
+
+/// The same of another folder of this repository.
+pub(crate) fn below(folder: &str) -> Vec<Plan> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
     let mut plans = Vec::new();
     for file in files(&root) {
         let text = std::fs::read_to_string(&file).expect("a spec can be read");

@@ -161,6 +161,7 @@ fn candidate(
             registers: 16 + in_flight / 4 + width * point.unroll,
             meetings: 0,
             reads_percent: 100,
+            longest_percent: 100,
             in_l2: false,
             late: false,
             settling: 0,

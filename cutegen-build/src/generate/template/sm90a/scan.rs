@@ -99,6 +99,7 @@ impl Scan {
                 registers: 32 + 2 * width * point.unroll,
                 meetings: if point.warps > 1 { 2 } else { 0 },
                 reads_percent: if point.chunk.is_some() { 200 } else { 100 },
+                longest_percent: 100,
                 in_l2: false,
                 late: false,
                 settling: 0,

@@ -216,6 +216,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         registers: registers(layout, shape),
         meetings: if shape.split() > 1 { 2 * levels } else { 0 },
         reads_percent: 100 * reads,
+        longest_percent: 100,
         in_l2: false,
         late: layout.has_weights(),
         settling: usize::from(shape.parts.is_some() && !layout.has_sinks()),

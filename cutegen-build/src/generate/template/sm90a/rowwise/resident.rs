@@ -269,6 +269,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         registers: held,
         meetings,
         reads_percent: 100 * reads,
+        longest_percent: 100,
         in_l2: shape.beside.is_some(),
         late: layout.has_weights() && !shape.early,
         settling: 0,

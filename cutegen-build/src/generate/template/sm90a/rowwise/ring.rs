@@ -86,6 +86,12 @@ impl Shape {
         layout.is_chunks(self.chunk(), (layout.range.1 - 1) / (self.chunk() * self.slice) + 1)
     }
 
+    /// What the first block of a row has of it, in percent of the mean.
+    fn longest_percent(&self, layout: &Layout<'_>) -> i64 {
+        let slice = self.chunk() * self.slice;
+        layout.length().map_or(100, |length| 100 * slice.min(length) * ((length - 1) / slice + 1) / length)
+    }
+
     /// Whether a row of any length has one block.
     fn is_alone(&self, layout: &Layout<'_>) -> bool {
         layout.range.1 <= self.chunk() * self.slice
@@ -218,8 +224,13 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
 fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
     let again = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
     let kind = match (shape.is_alone(layout), again > 0) {
-        (false, _) if shape.next > 0 => "ring, a row ahead",
-        (false, _) => "ring",
+        (false, _) => match (shape.next > 0, shape.weights > 0) {
+            (false, false) => "ring",
+            (false, true) => "ring with weights",
+            (true, false) => "ring, a row ahead",
+            (true, true) if shape.weights < shape.slice => "ring with weights, a row ahead",
+            (true, true) => "ring with all weights, a row ahead",
+        },
         (true, false) => "ring of a block",
         (true, true) => "ring of a block, again from L2",
     };
@@ -229,6 +240,7 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
         registers: 64,
         meetings: if shape.next > 0 { 1 } else { 2 * layout.passes() as i64 },
         reads_percent: 100 + again,
+        longest_percent: shape.longest_percent(layout),
         in_l2: again > 0,
         late: false,
         settling: 0,

@@ -75,6 +75,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
             registers: 48,
             meetings: 2,
             reads_percent: 100 * (layout.passes() as i64 + i64::from(layout.has_sinks())),
+            longest_percent: 100,
             in_l2: false,
             late: layout.has_weights(),
             settling: usize::from(!layout.has_sinks()),
