@@ -187,7 +187,8 @@ CG_DEVICE void after_the_last_kernel() {
 
 // ---------------------------------------------------------------- copies
 
-// One access of S bytes, past L1: for data that is used once.
+// One access of S bytes, past L1: for data that is used once. Not `.nc`, which says that nobody writes there while the
+// kernel runs: its loads would be moved ahead of the wait for the kernel that writes it.
 template <class S>
 struct LoadOnce {
   using SRegisters = S const[1];
@@ -195,15 +196,15 @@ struct LoadOnce {
   __device__ static void copy(S const& src, S& dst) {
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
     }
   }
 };
@@ -418,35 +419,47 @@ CG_DEVICE Integer most(Integer a, Integer b) { return a > b ? a : b; }
 enum class Load { CACHED, ONCE, FIRST };
 enum class Store { CACHED, STREAMING };
 
-// One access of S bytes, past L1 and the first to leave L2.
-template <class S>
-struct LoadFirst {
+// One access of S bytes, past L1: for data that is used once; FIRST: and the first to leave L2. 16 bytes come as two words
+// of 8. Where they are four of 4, ptxas 13.0 moves the loads of further vectors behind the operations on the first, for
+// fewer registers, and they are not in flight together.
+template <class S, Load HOW>
+struct LoadHinted {
   using SRegisters = S const[1];
   using DRegisters = S[1];
   __device__ static void copy(S const& src, S& dst) {
     static_assert(sizeof(S) == 4 || sizeof(S) == 8 || sizeof(S) == 16);
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+    uint64_t policy = 0;
+    if constexpr (HOW == Load::FIRST) asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
     if constexpr (sizeof(S) == 16) {
-      uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
+      ulonglong2& d = reinterpret_cast<ulonglong2&>(dst);
+      if constexpr (HOW == Load::FIRST) {
+        asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u64 {%0, %1}, [%2], %3;"
+                     : "=l"(d.x), "=l"(d.y) : "l"(&src), "l"(policy));
+      } else {
+        asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u64 {%0, %1}, [%2];" : "=l"(d.x), "=l"(d.y) : "l"(&src));
+      }
     } else if constexpr (sizeof(S) == 8) {
-      uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
+      uint64_t& d = reinterpret_cast<uint64_t&>(dst);
+      if constexpr (HOW == Load::FIRST) {
+        asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u64 %0, [%1], %2;" : "=l"(d) : "l"(&src), "l"(policy));
+      } else {
+        asm volatile("ld.global.L1::no_allocate.L2::128B.u64 %0, [%1];" : "=l"(d) : "l"(&src));
+      }
     } else {
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
-                   : "=r"(d) : "l"(&src), "l"(policy));
+      if constexpr (HOW == Load::FIRST) {
+        asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(d) : "l"(&src), "l"(policy));
+      } else {
+        asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      }
     }
   }
 };
 
 }  // namespace
 
-template <class S>
-struct cute::Copy_Traits<LoadFirst<S>> : OneThread<S> {};
+template <class S, Load HOW>
+struct cute::Copy_Traits<LoadHinted<S, HOW>> : OneThread<S> {};
 
 namespace {
 
@@ -468,8 +481,7 @@ struct Window {
   template <Load HOW>
   CG_DEVICE void load(T const* from) {
     using namespace cute;
-    if constexpr (HOW == Load::ONCE && HINTS) copy_by(LoadOnce<Unit>{}, in_memory(from), rX);
-    else if constexpr (HOW == Load::FIRST && HINTS) copy_by(LoadFirst<Unit>{}, in_memory(from), rX);
+    if constexpr (HOW != Load::CACHED && HINTS) copy_by(LoadHinted<Unit, HOW>{}, in_memory(from), rX);
     else copy_by(UniversalCopy<Unit>{}, in_memory(from), rX);
   }
 
@@ -644,7 +656,7 @@ CG_DEVICE void tile_of(Problem const& p, Integer first, Integer per_row, Integer
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(THREADS) cutegen_4b524bdf7972d2da(
+extern "C" __global__ void __launch_bounds__(THREADS) cutegen_c923e439689c93cf(
     float const* t0, float* t1, int64_t a0, float s0) {
   if constexpr (PDL) after_the_last_kernel();
   const Problem p{t0, t1, Integer(a0), s0};

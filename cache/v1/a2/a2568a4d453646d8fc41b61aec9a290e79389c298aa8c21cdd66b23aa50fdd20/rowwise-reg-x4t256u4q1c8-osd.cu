@@ -186,7 +186,8 @@ CG_DEVICE void after_the_last_kernel() {
 
 // ---------------------------------------------------------------- copies
 
-// One access of S bytes, past L1: for data that is used once.
+// One access of S bytes, past L1: for data that is used once. Not `.nc`, which says that nobody writes there while the
+// kernel runs: its loads would be moved ahead of the wait for the kernel that writes it.
 template <class S>
 struct LoadOnce {
   using SRegisters = S const[1];
@@ -194,15 +195,15 @@ struct LoadOnce {
   __device__ static void copy(S const& src, S& dst) {
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
     }
   }
 };
@@ -781,15 +782,15 @@ struct LoadAgain {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
                    : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
                    : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
     }
   }
@@ -909,15 +910,20 @@ CG_DEVICE auto load_stage(Part const& part, int64_t chunk, unsigned char* stage)
 
 // ---------------------------------------------------------------- passes
 
-// What level P uses of a chunk: from `near`, the fragments of the kept streams, or from global memory.
-template <int P, class Near>
-CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
-  const auto late = load<LateStreams<P>>(math, part, chunk);
+// What level P uses of a chunk: `near`, the fragments of the kept streams, and `late`, those of the others.
+template <int P, class Near, class Late>
+CG_DEVICE auto joined(Near const& near, Late const& late) {
   return transform(EachStream{}, [&](auto s) {
     if constexpr (!USES<P, s>) return Int<0>{};
     else if constexpr (!KEPT<s>) return get<s>(late);
     else return get<s>(near);
   });
+}
+
+// The same, the late ones from global memory.
+template <int P, class Near>
+CG_DEVICE auto chunk_of(Near const& near, Math const& math, Part const& part, int64_t chunk) {
+  return joined<P>(near, load<LateStreams<P>>(math, part, chunk));
 }
 
 // Calls step(v, column, u) for each vector that the thread has of `x`, a chunk: its u-th.
@@ -987,29 +993,6 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
-// Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
-template <int P>
-CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-        typename Op<j>::T one;
-        unpack(__ldcg(partial + j * parts + i), one);
-        all = Op<j>::join(all, one);
-      }
-      get<j>(r) = butterfly<Op<j>, 32>(all);
-    }
-  });
-}
-
-template <int P>
-CG_DEVICE void store_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) __stcg(partial + j * parts + rank, pack(get<j>(r)));
-  });
-}
-
 // The blocks of a row `share` it: how many times longer it is than a part.
 CG_DEVICE float share_of(int64_t columns, Part const& part) { return float(columns) / float(part.length > 0 ? part.length : 1); }
 
@@ -1018,27 +1001,6 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
   const int64_t unit = blocks * SLICE_UNIT, slice = (columns + unit - 1) / unit * SLICE_UNIT, first = rank * slice;
   const int64_t rest = columns - first;
   return {tid, first, rest < 0 ? 0 : rest < slice ? rest : slice};
-}
-
-// Statistics of both levels, where each part did the second by itself.
-CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  join_parts<0>(r, partial, parts);
-  Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32) {
-    const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) continue;
-    Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(__ldcg(partial + j * parts + i), get<j>(one)); });
-    const Statistics own = math.whole(one, share_of(columns, part));
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-      }
-    });
-  }
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
 }
 
 }  // namespace
@@ -1090,7 +1052,9 @@ CG_DEVICE void see(Online& online, X const& x, Math const& math, Part const& par
   const Statistics all = math.whole(lower, float(columns) * cg_rcp_approx(seen));
   Statistics sums = online.moved(math, all);
   math.prepare<1>(all, held);
-  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  if constexpr (MERGES) {  // level 1 may be what is written
+    each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  }
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) {
       get<j>(online.own) = get<j>(sums);
@@ -1142,7 +1106,7 @@ CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsign
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_3ce0052c4dca2003(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_54edef9a4536d5de(
     float* t0, float* t1, int64_t a0, int64_t /* a1 */, int64_t /* a2 */, int64_t /* a3 */) {
   [[maybe_unused]] constexpr int64_t a1 = 16;
   [[maybe_unused]] constexpr int64_t a2 = 32;

@@ -207,24 +207,33 @@ CG_FN acc cg_gelu_tanh(acc x) {
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_50dac90eabac4caf_0(
+extern "C" __global__ void __launch_bounds__(1024) cutegen_9737d566babc3efd_0(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, acc* w0) {
-  const int64_t total = int64_t(1);
+  const int64_t total = int64_t(1) * a0 * a1;
+  acc r = acc(0);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
     int64_t rest = i;
-    acc r = acc(0);
-    for (int64_t v0 = 0; v0 < a0; ++v0) {
-      for (int64_t v1 = 0; v1 < a1; ++v1) {
-        const acc e = (cg_gt(cg_load(t1[v0 * a1 + v1]), acc(0.0)) ? (cg_load(t1[v0 * a1 + v1]) * (cg_log(cg_load(t1[v0 * a1 + v1])) - cg_log(cg_load(t0[v0 * a1 + v1])))) : acc(0.0));
-        r = r + e;
-      }
-    }
-    w0[0] = r;
+    const int64_t v1 = rest % a1;
+    rest /= a1;
+    const int64_t v0 = rest % a0;
+    rest /= a0;
+    const acc e = (cg_gt(cg_load(t1[v0 * a1 + v1]), acc(0.0)) ? (cg_load(t1[v0 * a1 + v1]) * (cg_log(cg_load(t1[v0 * a1 + v1])) - cg_log(cg_load(t0[v0 * a1 + v1])))) : acc(0.0));
+    r = r + e;
   }
+  __shared__ acc parts[1024];
+  parts[threadIdx.x] = r;
+  for (unsigned left = 1024 / 2; left > 0; left /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= left) continue;
+    r = r + parts[threadIdx.x + left];
+    parts[threadIdx.x] = r;
+  }
+  if (threadIdx.x > 0) return;
+  w0[0] = r;
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_50dac90eabac4caf_1(
+extern "C" __global__ void __launch_bounds__(256) cutegen_9737d566babc3efd_1(
     const float* t0, const float* t1, float* t2, int64_t a0, int64_t a1, acc* w0) {
   const int64_t total = int64_t(1);
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
