@@ -319,8 +319,6 @@ impl<D: Desk> Session<D> {
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
         let repeats = self.repeats_of((shape, distribution, alignment), scope, passed);
         self.launches(what, &case, image, repeats, passed)?;
-        passed.not_enforced = self.not_enforced();
-        passed.device = self.device();
         let loose = case.loose.iter().map(|t| self.spec.tensors[*t].name.clone());
         if alignment == Alignment::Allocator {
             passed.not_counted.extend(loose.map(|output| NotCounted {

@@ -58,6 +58,8 @@ impl<D: Desk> Session<D> {
     ) -> Result<(), Halt> {
         let begun = Instant::now();
         let first = self.launch(what, case, image, Before::Loaded)?;
+        // of this candidate's runner: the baseline may have one of its own
+        (passed.device, passed.not_enforced) = (self.device(), self.not_enforced());
         self.untouched(case, &first, POISON)?;
         // at the same addresses, so that one who knows them again is found out
         let started = Instant::now();

@@ -13,6 +13,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("baseline::honest_kernels_pass", honest_kernels_pass),
     ("baseline::sees_no_candidate", sees_no_candidate),
     ("baseline::is_launched_for_a_second", is_launched_for_a_second),
+    ("baseline::leaves_word_of_the_candidate_s_runner", leaves_word_of_the_candidate_s_runner),
 ];
 
 /// An accumulator that drops what it can't hold, at each of 8 large terms. Terms of one sign then lose about
@@ -49,6 +50,17 @@ fn sees_no_candidate() {
     let bench = Bench::trusting(&SILU_MUL, &body, false);
     let marks = format!("setenv(\"SEEN\", \"1\", 1); {HONEST_SILU}");
     bench.passes(&bench.candidate(&marks), Checks::default());
+}
+
+/// The baseline of the last case has a runner of its own on the host, which is gone when the verdict falls. (A misaligned case
+/// behind it would be one whose baseline is known.)
+fn leaves_word_of_the_candidate_s_runner() {
+    let bench = Bench::trusting(&SILU_MUL, HONEST_SILU, false);
+    let outcome = bench.full(&bench.candidate(HONEST_SILU), Checks::default().without(Check::Misalignment));
+    let Outcome::Passed { correctness, .. } = &outcome else { panic!("{outcome:?}") };
+    assert!(correctness.device.starts_with("host "), "{:?}", correctness.device);
+    let clock = |open: &&String| open.starts_with("clock and block times");
+    assert!(correctness.not_enforced.iter().any(|open| clock(&open)), "{:?}", correctness.not_enforced);
 }
 
 /// A slow kernel is launched as often as finalists have to be, but for the baseline itself.
