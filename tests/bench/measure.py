@@ -1,6 +1,6 @@
 """Measures what needs no NumPy and no GPU, into results/raw/.
 
-    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [model] [attacks] [lines]
+    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [model] [choices] [attacks] [lines]
 
 `cargo run -p cutegen-tests --bin results` renders the page from the files.
 """
@@ -137,6 +137,21 @@ def model():
     ])
 
 
+def choices():
+    """What a search tries today, by recorded timings of all points."""
+    test = ["cargo", "test", "--quiet", "--locked", "-p", "cutegen-build", "--features", "search", "--test", "compile", "--", "choices"]
+    said = subprocess.run(test, cwd=raw.ROOT, text=True, stdout=subprocess.PIPE).stdout
+    found = re.findall(r"^  (\S+): (\d+) of (\d+) points come within (-?[\d.]+) %$", said, re.M)
+    swept = [(name, int(tried), int(points), float(share)) for name, tried, points, share in found if int(points) >= 100]
+    told = ", ".join(f"{name} {share:.1f} % by {tried} of {points}" for name, tried, points, share in swept)
+    raw.write(FOLDER / "choices.json", [
+        {"bar": "search against an exhaustive sweep", "unit": "%", "statistic": "max", "at_most": 2, **shared("choices"), "machine": "NVIDIA H200, sm_90, driver 580 (CUDA 13.0)",
+         "shows": "how much slower the fastest that today's search tries is than the fastest legal point, over all workloads; by timings of all points, of kernels with 100 and more",
+         "note": f"{told}; swept by `gpu bars::sweep` at 4620c27, 6d310a8, 1e1ae81 and 7336728, see cutegen-build/tests/compile/choices/. What a search tries has been chosen by these timings, "
+                 "too; of kernels that it had not seen, the search of its day came within 5.7 % (six at 6d310a8), 0.3 % (two at 1e1ae81) and 2.9 % (three at 7336728)",
+         "bounded_by": "what the model ranks too low to be tried", "samples": [max(0.02, share) for _, _, _, share in swept]}])
+
+
 def attacks():
     """All attacks in all modes; as root, which can become an ordinary user. Fails where a mode is not as expected."""
     test = ["cargo", "test", "--locked", "-p", "cutegen-build", "--features", "search", "--test", "attacks"]
@@ -168,6 +183,6 @@ def lines():
 
 
 if __name__ == "__main__":
-    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "model": model, "attacks": attacks, "lines": lines}
+    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "model": model, "choices": choices, "attacks": attacks, "lines": lines}
     for name in sys.argv[1:] or [part for part in parts if part != "fuzz"]:
         parts[name]()

@@ -48,6 +48,11 @@ def wait_until_quiet(seconds):
     return False
 
 
+def read(path):
+    """The rows of a file; none where it is not there."""
+    return json.loads(path.read_text()) if path.is_file() else []
+
+
 def merged(before, rows):
     """Earlier rows in their order, each replaced by the new one of its bar; behind them what is new."""
     new, held = {row["bar"]: row for row in rows}, {row["bar"] for row in before}

@@ -2,6 +2,8 @@
 
     cargo cutegen tune --target sm_90a --json KERNEL --results FOLDER/KERNEL.tar.gz > FOLDER/KERNEL.log
     python3 tests/bench/search_clock.py FOLDER "NVIDIA H200, sm_90, driver ..." COMMIT [NOTE]
+
+Kernels that FOLDER lacks stay as the file has them, each with the commit at which it was searched.
 """
 
 import pathlib
@@ -14,6 +16,7 @@ MOST_S, CANDIDATES = 10, 16
 SCREENED_S = 0.15
 GATE_S, LONGEST_S = 10, 60
 COMMAND = "cargo cutegen tune --target sm_90a --json KERNEL"
+PATH = raw.ROOT / "results/raw/search_h200.json"
 
 
 def events_of(folder):
@@ -22,48 +25,47 @@ def events_of(folder):
     return found if any(e.get("event") == "ranked" for e in found) else []
 
 
-def bound(ranked):
-    """Where the time went, of searches that say so."""
-    parts = [e["spent"] for e in ranked if "spent" in e]
-    if not parts:
-        return "not known: these searches do not say where their time went"
-    shown = {name: sorted(part[name] for part in parts) for name in ("compiling", "screening", "timing")}
-    return "; ".join(f"{name} {all[0]:.1f} to {all[-1]:.1f} s" for name, all in shown.items())
+def joined(row, found, commit, before, digits=1):
+    """The row with these samples by kernel, and those that an earlier row of its name has of other kernels; none without any."""
+    earlier = next((old for old in before if old["bar"] == row["bar"]), {"of": [], "samples": []})
+    every = {kernel: (sample, at) for (kernel, at), sample in zip(earlier["of"], earlier["samples"])}
+    every |= {kernel: (float(f"{sample:.4g}"), commit) for kernel, sample in found.items()}
+    if not found:
+        return []
+    ordered = sorted(every.items())
+    at = {commit: [kernel for kernel, (_, own) in ordered if own == commit] for _, (_, commit) in ordered}
+    most = max(at, key=lambda own: len(at[own]))
+    commits = [f"at {own} {', '.join(kernels)}" for own, kernels in at.items() if own != most] + [f"{'the others ' if len(at) > 1 else ''}at {most}"]
+    told = ", ".join(f"{kernel} {sample:.{digits}f}" for kernel, (sample, _) in sorted(ordered, key=lambda pair: -pair[1][0]))
+    return [{**row, "note": "; ".join([told, *filter(None, [row.get("note")]), *commits]), "command": COMMAND, "samples": [sample for _, (sample, _) in ordered],
+             "of": [(kernel, own) for kernel, (_, own) in ordered]}]
 
 
-def row(found):
-    """Searches of fewer candidates say nothing of the bar and are named."""
-    ranked = [e for e in found if e.get("event") == "ranked"]
-    whole = {e["kernel"]: e["seconds"] for e in found if e.get("event") == "found"}
-    enough = [e for e in ranked if e["candidates"] >= CANDIDATES]
-    told = ", ".join(f"{e['kernel'].split()[0]} {e['candidates']} in {e['seconds']:.1f} s" for e in ranked)
-    judged = ", ".join(f"{kernel.split()[0]} {seconds:.0f} s" for kernel, seconds in whole.items())
-    return {"bar": "search clock", "shows": f"from the start of a search to its ranked finalists, compiling included; searches of at least {CANDIDATES} candidates",
-            "unit": "s", "statistic": "max", **({"at_most": MOST_S} if enough else {}), "note": f"{told}; with the judging of the finalists and the naive kernel: {judged}",
-            "bounded_by": bound(ranked),
-            "command": COMMAND, "samples": [float(f"{e['seconds']:.4g}") for e in enough or ranked]}
+def clock(found, commit, before, suffix=""):
+    """Searches of fewer candidates say nothing of the bar."""
+    ranked = {e["kernel"].split()[0]: e for e in found if e.get("event") == "ranked" and e["candidates"] >= CANDIDATES}
+    row = {"bar": f"search clock{suffix}", "shows": f"from the start of a search to its ranked finalists, compiling included; searches of at least {CANDIDATES} candidates",
+           "unit": "s", "statistic": "max", "at_most": MOST_S, "bounded_by": "timing of the naive kernel where it is slow and of large tensors; compiling, 1 to 6 s of 16 candidates and more"}
+    return joined(row, {kernel: e["seconds"] for kernel, e in ranked.items()}, commit, before)
 
 
-def screening(found):
-    """By search: seconds a candidate."""
-    told = {e["kernel"].split()[0]: e["spent"]["screening"] / e["candidates"] for e in found if "spent" in e}
-    if told:
-        yield {"bar": "screening a candidate in a search", "shows": "the mean of a search, with what its session makes once, compiling apart", "unit": "ms",
-               "statistic": "median", "at_most": 1e3 * SCREENED_S, "note": ", ".join(f"{kernel} {1e3 * s:.0f} ms" for kernel, s in told.items()),
-               "bounded_by": "cases of 5 distributions at 3 shapes, up to 20 launches each; the start of runner and judge, and their references, within",
-               "command": COMMAND, "samples": [float(f"{1e3 * s:.4g}") for s in told.values()]}
+def screening(found, commit, before):
+    """By search: a candidate's share."""
+    told = {e["kernel"].split()[0]: 1e3 * e["spent"]["screening"] / e["candidates"] for e in found if "spent" in e}
+    row = {"bar": "screening a candidate in a search", "shows": "the mean of a search, with what its session makes once, compiling apart", "unit": "ms",
+           "statistic": "median", "at_most": 1e3 * SCREENED_S, "bounded_by": "cases of 5 distributions at 3 shapes, up to 20 launches each; the start of runner and judge, and their references, within"}
+    return joined(row, told, commit, before, 0)
 
 
-def gates(folder):
+def gates(folder, commit, before, suffix=""):
     """The whole gate of each winner: correctness in full, bursts against all incumbents, three seconds without pause."""
     took = {path.name.removesuffix(".tar.gz"): judged(path) for path in sorted(pathlib.Path(folder).glob("*.tar.gz"))}
-    told = ", ".join(f"{kernel} {seconds:.1f} s" for kernel, seconds in sorted(took.items(), key=lambda pair: -pair[1]))
-    shared = {"unit": "s", "note": f"compute-sanitizer apart, one search a GPU: {told}", "bounded_by": "three seconds without pause of either kernel; bursts of the naive one",
-              "command": COMMAND, "samples": [float(f"{seconds:.4g}") for seconds in took.values()]}
-    if took:
-        shows = "correctness in full and every timing, of the winners of searches, as their records say"
-        yield {"bar": "full gate of a finalist, in a search", "shows": shows, "statistic": "median", "at_most": GATE_S, **shared}
-        yield {"bar": "full gate of a finalist, in a search, the longest", "shows": shows, "statistic": "max", "at_most": LONGEST_S, **shared}
+    shared = {"shows": "correctness in full and every timing, of the winners of searches, as their records say", "unit": "s",
+              "note": "compute-sanitizer apart, one search a GPU", "bounded_by": "three seconds without pause of either kernel; bursts of the naive one"}
+    rows = []
+    for name, statistic, most in (("full gate of a finalist, in a search", "median", GATE_S), ("full gate of a finalist, in a search, the longest", "max", LONGEST_S)):
+        rows += joined({"bar": name + suffix, "statistic": statistic, "at_most": most, **shared}, took, commit, before)
+    return rows
 
 
 def judged(results):
@@ -75,11 +77,11 @@ def judged(results):
 
 
 def main(folder, machine, commit, note=""):
-    found = events_of(folder)
+    found, before = events_of(folder), raw.read(PATH)
     assert found, f"no search ranked anything in {folder}"
+    rows = [*clock(found, commit, before), *screening(found, commit, before), *gates(folder, commit, before)]
     noted = lambda told: "; ".join(filter(None, (told["note"], note)))
-    rows = [row(found), *screening(found), *gates(folder)]
-    raw.write(raw.ROOT / "results/raw/search_h200.json", [{**told, "note": noted(told), "machine": machine, "commit": commit} for told in rows])
+    raw.write(PATH, raw.merged(before, [{**told, "note": noted(told), "machine": machine, "commit": commit} for told in rows]))
 
 
 if __name__ == "__main__":

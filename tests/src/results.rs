@@ -50,6 +50,9 @@ pub struct Row {
     /// All samples, in the order in which they were taken.
     #[serde(default)]
     pub samples: Vec<f64>,
+    /// What each sample is of, and the commit at which it was taken, where they are of several.
+    #[serde(default)]
+    pub of: Vec<(String, String)>,
     /// A committed record's timing, in place of samples.
     pub evidence: Option<Quote>,
     /// Cells of a table, in place of samples: the bars above are for their geometric mean.
@@ -132,6 +135,9 @@ pub fn figure(row: &Row, root: &Path) -> Result<Figure, String> {
 }
 
 fn sampled(row: &Row) -> Result<Figure, String> {
+    if !row.of.is_empty() && row.of.len() != row.samples.len() {
+        return Err(format!("{}: {} samples of {} subjects", row.bar, row.samples.len(), row.of.len()));
+    }
     let mut sorted = row.samples.clone();
     sorted.sort_by(f64::total_cmp);
     let [low, median, high] = [0.25, 0.5, 0.75].map(|share| quantile(&sorted, share));

@@ -332,7 +332,7 @@ fn what_the_gpu_tests_kept_becomes_rows() {
         let report = serde_json::json!({ "found": vec![one; kernels], "rows": [], "not_measured": [] });
         write(&place.0.join("bars_sweep.json"), &report.to_string());
         let reports = place.0.display().to_string();
-        judge(&rows(&place, &["--reports", &reports]), "search against an exhaustive sweep")
+        judge(&rows(&place, &["--reports", &reports]), "search against a sweep that it had not seen")
     };
     assert_eq!(sweep(1.9, 8), Verdict::Met);
     assert!(matches!(sweep(2.5, 8), Verdict::Missed(_)));
