@@ -25,6 +25,8 @@ SHARE_LEAST = 0.95
 TABLE_S = 25 * 60
 # what the clock of `--phases compile,bench --groups torch` leaves out
 CLOCKED = "without the cells against naive kernels, searches, copies, the sweep, the wrapper and the example"
+# what has a bar
+WHOLE = "compile,bench,copies,sweep,wrapper,example"
 SWEEP_MOST = 2
 NAMED = 6  # cells that a note lists
 
@@ -207,14 +209,19 @@ def sweep_row(report, machine):
 
 
 def clock_row(logs, machine):
-    """How long the cells against PyTorch took, over all calls; none where a call says that not all is done after the last."""
-    ends = [match for log in logs for match in re.findall(r"^(\d+) s; (.*)$", pathlib.Path(log).read_text(), re.M)]
+    """How long all that has a bar took, over all calls, or the cells against PyTorch alone; none where a call says that not all is done
+    after the last."""
+    texts = [pathlib.Path(log).read_text() for log in logs]
+    ends = [match for text in texts for match in re.findall(r"^(\d+) s; (.*)$", text, re.M)]
     if not ends or ends[-1][1] != "all is done":
         return None
-    seconds = [int(took) for took, _ in ends]
-    return {"bar": "the bar table's cells against PyTorch", "shows": "from compiling PyTorch's kernels ahead to the last cell, on one device; what is not done in one call is gone on with in the next",
+    seconds, called = [int(took) for took, _ in ends], [phases for text in texts for phases in re.findall(r"^phases: (.*)$", text, re.M)]
+    is_whole = len(called) == len(ends) and set(WHOLE.split(",")) <= set(called[-1].split(","))
+    bar, phases = ("the whole bar table", f"--programs PACK --phases {WHOLE}") if is_whole else ("the bar table's cells against PyTorch", "--phases compile,bench")
+    left_out = "with copies, the sweep, the wrapper and the example; without the cells against naive kernels, and searches" if is_whole else CLOCKED
+    return {"bar": bar, "shows": "from compiling PyTorch's kernels ahead to the last cell, on one device; what is not done in one call is gone on with in the next",
             "unit": "s", "statistic": "max", "at_most": TABLE_S, "bounded_by": "starts of PyTorch and of sessions; pauses between bursts",
-            "command": f"{COMMAND} --phases compile,bench --groups torch", "machine": machine, "note": f"calls of {', '.join(map(str, seconds))} s; {CLOCKED}", "samples": [sum(seconds)]}
+            "command": f"{COMMAND} {phases} --groups torch", "machine": machine, "note": f"calls of {', '.join(map(str, seconds))} s; {left_out}", "samples": [sum(seconds)]}
 
 
 def report(folder, part):
@@ -241,7 +248,8 @@ def all_rows(folder, before, options):
     tuned, table = pathlib.Path(folder) / "tune", ", the bar table"
     searches = [*search_clock.clock(search_clock.events_of(tuned), options.commit, before, table), *search_clock.gates(tuned, options.commit, before, table)]
     rows += [{**row, "machine": machine} for row in searches if machine]
-    copies, sweep = report(options.reports, "copies"), report(options.reports, "sweep")
+    reports = options.reports or pathlib.Path(folder) / "reports"
+    copies, sweep = report(reports, "copies"), report(reports, "sweep")
     if copies:
         left = [f"{row['kernel']} {row['at']}" for row in copies["rows"] if row["kernel"] in options.without]
         copies = {**copies, "rows": without(copies["rows"], options.without, lambda row: row["kernel"]), "not_measured": copies["not_measured"] + left}

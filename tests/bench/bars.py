@@ -1,7 +1,9 @@
-"""Runs the bar table of tests/bars/ on a GPU node, from a bundle: tunes its kernels, and times them against PyTorch and the naive kernel.
+"""Runs the bar table of tests/bars/ on a GPU node, from a bundle: tunes its kernels, and times them against PyTorch, the naive kernel and
+copies; with the programs that node.py packs also the sweep, the wrapper and the example.
 
     cargo cutegen pack --specs tests/bars/specs --cache tests/bars/cache --with-nvrtc --out bars.tar.gz      # at home
     python3 tests/bench/bars.py run FOLDER --bundle cutegen-pack [--phases compile,bench] [--seconds 1500]   # there, as often as it takes
+    ... --bundle cutegen-pack --programs PACK --groups torch --phases compile,bench,copies,sweep,wrapper,example     # all that has a bar
     python3 tests/bench/bars.py table FOLDER
     python3 tests/bench/bars.py rows FOLDER --commit C [--reports FOLDER]                                    # at home: results/raw/bars_h200.json
 
@@ -9,13 +11,14 @@ FOLDER holds a file for each finished job and is the whole state: what is there 
 kernels that no search has tuned (all with `--again`); `compile` has PyTorch's compiler fill its cache, in parallel and before anything is timed;
 `bench` times under the gate's protocol (docs/gate.md), PyTorch before the naive kernel. Both use every GPU that they are given, a
 kernel one of them. `bench` has two lanes on each: the gate's lease has one wait while the other times, so that only what comes before
-overlaps. `tune` has one, for most of a search is on the device;
+overlaps. `tune` and what follows have one, for most of a search is on the device;
 `--gpus 0,0` gives it two, which saves time where the search's own is not asked for. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
 tests/bars/README.md.
 """
 
 import argparse
 import collections
+import json
 import os
 import pathlib
 import signal
@@ -28,7 +31,15 @@ import time
 import bar_table
 import raw
 
-PHASES = ("tune", "compile", "bench")
+PHASES = ("tune", "compile", "bench", "copies", "sweep", "wrapper", "example")
+# those that take programs of node.py's, and which
+PROGRAMS = {"copies": "gpu", "sweep": "gpu", "wrapper": "overhead", "example": "example"}
+# a program that exits with 1 has missed a bar, and tells by how much all the same
+TELLING = ("bench", "copies")
+# what has a cell against copies moves so many bytes
+COPIED_BYTES = 128e6
+# of kernel-specs, with 100 points and more, timed for no constant of the forecast when they were chosen
+SWEPT = ("gelu_tanh_mul", "layer_norm_plain", "quantise_int8", "gelu_bf16", "group_norm", "l1_norm", "softmax_temperature", "l2_norm")
 # by group: who a kernel is timed against
 GROUPS = {"torch": "torch-eager,torch-compile", "naive": "naive"}
 # where PyTorch's compiler keeps what it compiled: of this machine, and no result
@@ -36,15 +47,15 @@ CACHE = pathlib.Path(tempfile.gettempdir()) / f"cutegen-inductor-{os.getuid()}"
 # families that have templates
 TEMPLATES = ("elementwise", "rowwise", "scan")
 # what a job takes at least: none begins that could not end
-LEAST_S = {"tune": 30, "compile": 20, "bench": 10}
+LEAST_S = {"tune": 30, "compile": 20, "bench": 10, "copies": 8, "sweep": 30, "wrapper": 15, "example": 30}
 
 
 class Job:
-    """A command that leaves one file; the file is there when it has ended well."""
+    """A command that leaves one file, or one folder of reports; it is there when the command has ended well."""
 
     def __init__(self, phase, name, folder, label, size=0):
         self.phase, self.name, self.path, self.label, self.size = phase, name, folder / label, label, size
-        self.argv, self.then = [], None
+        self.argv, self.env, self.then, self.says = [], {}, None, False
 
     def part(self):
         return self.path.with_name(self.path.name + ".part")
@@ -53,20 +64,20 @@ class Job:
         """None when it left its file, else why not."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         log = self.path.parent / f"{self.name}.log"
-        with open(log, "w") as out, open(log.with_suffix(".err"), "w") as err:
-            child = subprocess.Popen([str(a) for a in self.argv], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, start_new_session=True)
+        with open(self.part() if self.says else log, "w") as out, open(log.with_suffix(".err"), "w") as err:
+            child = subprocess.Popen([str(a) for a in self.argv], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env | self.env, start_new_session=True)
             try:
                 code = child.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
                 return "no time left: killed"
-        # a bench that could not time everything says so in its file, too
-        if code and not (self.phase == "bench" and code == 1 and self.part().is_file()):
+        # what could not time everything, or missed a bar, says so in its file, too
+        if code and not (self.phase in TELLING and code == 1 and self.part().exists()):
             said = log.with_suffix(".err").read_text().strip().splitlines()
             errors = [line for line in said if line.startswith("error")] + said[-1:]
             return f"exit {code}: {errors[0] if errors else 'nothing was said'}"
-        if not self.part().is_file():
+        if not self.part().exists():
             return "it left no file"
         if self.then and (failed := self.then()):
             return failed
@@ -84,7 +95,7 @@ class Table:
         self.cache = pathlib.Path(options.cache or bundle / "project/cache").resolve()
         self.target, self.folder = options.target, pathlib.Path(options.folder).resolve()
         self.only, self.again, self.accepting = options.only or "", options.again, threading.Lock()
-        self.groups = options.groups.split(",")
+        self.groups, self.programs = options.groups.split(","), options.programs and pathlib.Path(options.programs).resolve()
         for path, flag in ((self.program, "--program"), (self.specs, "--specs"), (self.cache, "--cache")):
             if not path.exists():
                 raise SystemExit(f"no {path}\nunpack a bundle and name it: --bundle DIR; or give {flag}")
@@ -114,9 +125,36 @@ class Table:
             return [[self.tune(k) for k in wanted if k["state"] != "tuned" or self.again]]
         if phase == "bench":
             return [[self.bench(group, k) for k in self.kernels] for group in (["naive"] if self.is_host() else self.groups)]
+        if phase in PROGRAMS:
+            return [self.programmed(phase, self.programs / PROGRAMS[phase])]
         job = Job("compile", "compile", CACHE, f"compiled-{self.only or 'all'}.json")
         job.argv = [sys.executable, pathlib.Path(__file__).with_name("compile_ahead.py"), self.specs, job.part(), self.only]
         return [[job]]
+
+    def programmed(self, phase, program):
+        """Jobs of a program of node.py's: a kernel each for what the GPU tests measure, else one that prints all."""
+        if phase == "sweep":
+            return [self.measured(phase, program, kernel, lambda report: report["found"]) for kernel in SWEPT if raw.wanted(kernel, self.only)]
+        if phase == "copies":
+            cells = {k["kernel"]: sum(workload["bytes"] >= COPIED_BYTES for workload in k["workloads"]) for k in self.kernels}
+            return [self.measured(phase, program, kernel, lambda report, count=count: len(report["rows"]) == count) for kernel, count in cells.items() if count]
+        job = Job(phase, phase, self.folder, f"{phase}/{phase}.txt")
+        job.argv, job.says = [program], True
+        return [job]
+
+    def measured(self, phase, program, kernel, is_whole):
+        """A measurement of the GPU tests, whose report is whole when nothing was left out and `is_whole` says so."""
+        job = Job(phase, kernel, self.folder, f"reports/{phase}/{kernel}")
+        job.argv = [program, f"bars::{phase}"]
+        job.env = {"CUTEGEN_REQUIRE_GPU": "1", "CUTEGEN_GPU_REPORT": str(job.part()), "CUTEGEN_BARS_ONLY": f"={kernel}", "CUTEGEN_BARS": str(self.specs.parent),
+                   "CUTEGEN_TOOLCHAIN": str(self.program.parent / "toolchain")}
+
+        def then():
+            report = json.loads((job.part() / f"bars_{phase}.json").read_text())
+            return None if is_whole(report) and not report["not_measured"] else "not all of it was measured"
+
+        job.then = then
+        return job
 
     def is_host(self):
         return self.target == "host" or "linux" in self.target
@@ -197,19 +235,22 @@ def run(options):
     phases = options.phases.split(",")
     if unknown := [p for p in phases if p not in PHASES]:
         raise SystemExit(f"no phase `{unknown[0]}`; there are: {', '.join(PHASES)}")
+    if (bare := [p for p in phases if p in PROGRAMS]) and not options.programs:
+        raise SystemExit(f"phase `{bare[0]}` takes a program\npack it: python3 tests/bench/node.py pack PACK; then give --programs PACK")
     table, devices, failed = Table(options), gpus(options), {}
     for said in table.accept_again():
         print(said)
     for phase in (p for p in PHASES if p in phases):
         lists = table.jobs(phase)
         jobs = [job for jobs in lists for job in jobs]
-        print(f"{phase}: {len(jobs)} jobs, {sum(job.path.is_file() for job in jobs)} done before", flush=True)
-        lanes = devices[:1] if phase == "compile" or table.is_host() else devices * (options.lanes if phase == "bench" else 1)
+        print(f"{phase}: {len(jobs)} jobs, {sum(job.path.exists() for job in jobs)} done before", flush=True)
+        lanes = devices[:1] if phase in ("compile", "wrapper", "example") or table.is_host() else devices * (options.lanes if phase == "bench" else 1)
         for some in lists:
-            failed |= do([job for job in some if not job.path.is_file()], lanes, deadline)
+            failed |= do([job for job in some if not job.path.exists()], lanes, deadline)
     print(bar_table.text(bar_table.samples(table.folder)))
     for label, reason in failed.items():
         print(f"open: {label}: {reason}")
+    print(f"phases: {','.join(phases)}")
     print(f"{time.monotonic() - began:.0f} s; {'all is done' if not failed else 'run it again to go on'}")
     return 1 if failed else 0
 
@@ -223,7 +264,8 @@ def arguments():
     one.add_argument("--program", help="cargo-cutegen, if it is not the bundle's")
     one.add_argument("--specs", help="folder of specs, if it is not the bundle's")
     one.add_argument("--cache", help="their lock and store, if they are not the bundle's")
-    one.add_argument("--phases", default=",".join(PHASES), help="of these, in this order")
+    one.add_argument("--programs", help="what `node.py pack` wrote: for copies, sweep, wrapper and example")
+    one.add_argument("--phases", default=",".join(phase for phase in PHASES if phase not in PROGRAMS), help=f"of {', '.join(PHASES)}; in this order")
     one.add_argument("--seconds", type=float, default=1500, help="when to stop")
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
     one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side on a device; none times beside another")
@@ -236,7 +278,7 @@ def arguments():
     three = verbs.add_parser("rows", help="write rows of results/raw/")
     three.add_argument("folder")
     three.add_argument("--commit", required=True, help="what was measured")
-    three.add_argument("--reports", help="what CUTEGEN_GPU_REPORT kept of bars::copies and bars::sweep, of several runs in folders of their own")
+    three.add_argument("--reports", help="what CUTEGEN_GPU_REPORT kept of bars::copies and bars::sweep, in folders of their own; FOLDER/reports unless given")
     three.add_argument("--out", default=str(bar_table.RAW), help="the file")
     three.add_argument("--keep", action="store_true", help="cells that FOLDER lacks stay as the file has them")
     three.add_argument("--note", default="", help="added to each row")

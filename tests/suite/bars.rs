@@ -167,6 +167,8 @@ fn what_is_asked_for_wrongly_is_told() {
         "{}",
         said(&phase)
     );
+    let bare = place.bars(&["--phases", "sweep"]);
+    assert!(!bare.ok && bare.stderr.contains("`sweep` takes a program\npack it: "), "{}", said(&bare));
     let only = place.bars(&["--only", "softmacks"]);
     assert!(
         !only.ok && only.stderr.contains("no kernel for host has `softmacks` in its name"),
@@ -276,23 +278,79 @@ fn what_was_not_measured_again_stays() {
     assert_eq!((row.commit.as_str(), row.cells[1].against["torch-eager"][0]), ("def", 1.5));
 }
 
+/// The programs of `node.py pack`, planted: what a phase of theirs leaves, and when it counts as done.
+#[test]
+fn measurements_of_other_programs_go_on_where_they_stopped() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new("bars-programs");
+    let specs = SPECS.replace("[{ m = 16 }]", "[{ m = 64 }]").replace("d = 256", "d = 1000000");
+    write(&place.0.join("specs/table.toml"), &specs);
+    must(cutegen(home()).arg("lock").args(library(&place.0)));
+    let programs = place.0.join("programs");
+    let plant = |name: &str, does: &str| {
+        write(&programs.join(name), &format!("#!/bin/sh\n{does}\n"));
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).expect("a mode");
+    };
+    let given = programs.display().to_string();
+    let go = |phases: &str| place.bars(&["--phases", phases, "--programs", &given]);
+    let reports = |rows: &str, left: &str, code: i32| {
+        format!(
+            "mkdir -p $CUTEGEN_GPU_REPORT; echo '{{\"device\": \"d\", \"rows\": [{rows}], \"found\": [1], \
+             \"not_measured\": [{left}]}}' > $CUTEGEN_GPU_REPORT/bars_${{1#bars::}}.json; exit {code}"
+        )
+    };
+    let copies = place.results().join("reports/copies/sum_4096/bars_copies.json");
+    for (rows, left, code, says) in [
+        ("", "", 1, "not all of it was measured"),
+        ("1", "\"sum_4096 m=64\"", 0, "not all of it was measured"),
+        ("1", "", 2, "exit 2"),
+    ] {
+        plant("gpu", &reports(rows, left, code));
+        let ran = go("copies");
+        assert!(
+            !ran.ok && ran.stdout.contains("copies: 1 jobs, 0 done before"),
+            "{}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        assert!(ran.stdout.contains(says) && !copies.exists(), "{}", ran.stdout);
+    }
+    plant("gpu", &reports("1", "", 1));
+    let missed = go("copies");
+    assert!(missed.ok && copies.is_file(), "a bar that is missed is measured: {}", missed.stdout);
+    plant("gpu", "exit 3");
+    assert!(go("copies").stdout.contains("copies: 1 jobs, 1 done before"));
+    plant("gpu", &reports("", "", 0));
+    plant("overhead", "echo what it printed");
+    plant("example", "echo it; exit 1");
+    let rest = go("sweep,wrapper,example");
+    assert!(rest.stdout.contains("sweep: 8 jobs") && rest.stdout.contains("phases: sweep,wrapper,example\n"));
+    assert!(rest.stdout.contains("open: example/example.txt: exit 1"), "{}", rest.stdout);
+    let printed = fs::read_to_string(place.results().join("wrapper/wrapper.txt")).expect("its file");
+    assert_eq!(printed, "what it printed\n");
+}
+
 #[test]
 fn calls_add_up_to_all_cells_against_pytorch() {
     let place = Place::new("bars-clock");
     assert!(place.bars(&["--phases", "bench", "--only", "silu_mul"]).ok);
     as_a_device(&place, &[("torch-eager", 1.5), ("torch-compile", 1.5)]);
-    let of = |calls: &[&str]| {
+    let of = |phases: &str, calls: &[&str]| {
         let log = |(at, end): (usize, &&str)| {
             let path = place.0.join(format!("{at}.log"));
-            write(&path, &format!("bench: 3 jobs\n31 s of something\n{end}\n"));
+            write(&path, &format!("bench: 3 jobs\n31 s of something\nphases: {phases}\n{end}\n"));
             path.display().to_string()
         };
         let logs: Vec<String> = calls.iter().enumerate().map(log).collect();
         let found =
             rows(&place, &[&["--logs"][..], &logs.iter().map(String::as_str).collect::<Vec<_>>()].concat());
-        found.into_iter().find(|row| row.bar == "the bar table's cells against PyTorch")
+        found.into_iter().find(|row| row.bar.contains("bar table") && !row.bar.contains("naive"))
     };
+    let whole = of("compile,bench,copies,sweep,wrapper,example", &["900 s; all is done"]).expect("a row");
+    assert_eq!((whole.bar.as_str(), whole.samples[0]), ("the whole bar table", 900.0));
+    let of = |calls: &[&str]| of("compile,bench", calls);
     let row = of(&["400 s; run it again to go on", "101 s; all is done"]).expect("a row");
+    assert_eq!(row.bar, "the bar table's cells against PyTorch");
     assert_eq!((row.samples.as_slice(), row.at_most), (&[501.0][..], Some(1500.0)));
     let note = row.note.expect("what it leaves out");
     assert!(
