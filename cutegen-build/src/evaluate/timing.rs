@@ -101,6 +101,9 @@ impl<D: Desk> Session<D> {
             Incumbent::InPeer(variant) => return self.time_peer(candidate, &Theirs::Variant(variant), axes),
         };
         let shared = self.lease.shared();
+        if regime == Regime::Burst {
+            self.replace_worker(); // what decides; for the rest loading modules anew and filling memory is enough
+        }
         let rotation = self.ready(&entrants, axes, Turn::Final)?;
         drop(shared);
         let _alone = self.lease.alone();
@@ -123,9 +126,6 @@ impl<D: Desk> Session<D> {
     /// The rotation, and a runner that has what its programs need.
     fn ready(&mut self, entrants: &[Entrant], axes: &[i64], turn: Turn) -> Result<Rotation<D>, Halted> {
         let with_cublaslt = entrants.iter().any(|entrant| matches!(entrant, Entrant::CublasLt(_)));
-        if turn == Turn::Final {
-            self.replace_worker();
-        }
         self.with_cublaslt = false;
         self.bench(0)?; // its cache sizes the rotation
         let rotation = self.rotation(entrants, axes, turn)?;

@@ -85,6 +85,7 @@ impl<D: Desk> Session<D> {
         }
         let entrants = self.variants(std::slice::from_ref(candidate))?;
         let shared = self.lease.shared();
+        self.replace_worker();
         let rotation = self.ready(&entrants, axes, Turn::Final)?;
         let untimed = self.untimed(&rotation)?;
         let launches = self.calibrated(&rotation)?;
