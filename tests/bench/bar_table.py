@@ -239,6 +239,9 @@ def without(cells, kernels, place):
 def all_rows(folder, before, options):
     found = {place: there for place, there in samples(folder).items() if place[0] not in options.without}
     before = [{**row, "cells": without(row.get("cells", ()), options.without, lambda cell: cell["at"])} for row in before]
+    for row in (row for row in before if "of" in row):
+        kept_ones = [(sample, of) for sample, of in zip(row["samples"], row["of"]) if of[0] not in options.without]
+        row |= {"samples": [sample for sample, _ in kept_ones], "of": [of for _, of in kept_ones]}
     commits = kept(before, found)
     measured = [Measured(bar, found, commits) for bar in [*BARS, NAIVE]]
     for one in (m for m in measured if not m.is_new()):

@@ -6,7 +6,7 @@
 Jobs begin in their order, on each device as many at a time as `--lanes` says: one where anything is timed. None begins that has no time
 left, and what is running then is ended. A job:
 
-    overhead | example | runtime     the example's programs; the runtime's device tests
+    overhead | example | runtime     the example's programs; the runtime's device tests: before all others, with the node to themselves
     gpu:FILTER[@KERNELS]             tests of the GPU group (CONTRIBUTING.md); KERNELS is CUTEGEN_BARS_ONLY
     tune:SET/KERNEL                  a search anew; SET is specs, bars or example
     verify:SET/KERNEL                judge it anew for its record; KERNEL `older` is what an older gate judged, but for what a job
@@ -166,7 +166,7 @@ class Node:
     def do(self, job, device):
         env = {} if device is None else {"CUDA_VISIBLE_DEVICES": device}
         kind, _, what = job.partition(":")
-        if kind in ("overhead", "example", "runtime"):
+        if kind in PROGRAMS:
             self.run(kind, [self.folder / kind], env)
         elif kind == "gpu":
             self.gpu(what, env)
@@ -176,16 +176,21 @@ class Node:
     def do_all(self, jobs, lanes):
         """All jobs, as many at a time as there are lanes; each lane is a device's."""
         waiting = queue.SimpleQueue()
-        [waiting.put(job) for job in self.listed(jobs)]
+        [self.do(job, devices()[0]) for job in jobs if job in PROGRAMS]  # they time the processor
+        [waiting.put(job) for job in self.listed(jobs) if job not in PROGRAMS]
         if any(job.startswith("gpu:") for job in jobs):
             self.prepare()
 
         def work(device):
             while self.seconds - self.spent() > LEAST_S:
                 try:
-                    self.do(waiting.get_nowait(), device)
+                    job = waiting.get_nowait()
                 except queue.Empty:
                     return
+                try:
+                    self.do(job, device)
+                except OSError as error:
+                    self.told(f"{job}: {error}", False)
 
         threads = [threading.Thread(target=work, args=(device,)) for device in devices() * lanes]
         [thread.start() for thread in threads]

@@ -25,10 +25,11 @@ def events_of(folder):
     return found if any(e.get("event") == "ranked" for e in found) else []
 
 
-def joined(row, found, commit, before, digits=1):
-    """The row with these samples by kernel, and those that an earlier row of its name has of other kernels; none without any."""
-    earlier = next((old for old in before if old["bar"] == row["bar"]), {"of": [], "samples": []})
-    every = {kernel: (sample, at) for (kernel, at), sample in zip(earlier["of"], earlier["samples"])}
+def joined(row, found, commit, before, digits=1, gone=()):
+    """The row with these samples by kernel, and those that an earlier row of its name has of other kernels, but for what is `gone`; none
+    without any."""
+    earlier = next((old for old in before if old["bar"] == row["bar"] and "of" in old), {"of": [], "samples": []})
+    every = {kernel: (sample, at) for (kernel, at), sample in zip(earlier["of"], earlier["samples"]) if kernel not in gone}
     every |= {kernel: (float(f"{sample:.4g}"), commit) for kernel, sample in found.items()}
     if not found:
         return []
@@ -43,10 +44,11 @@ def joined(row, found, commit, before, digits=1):
 
 def clock(found, commit, before, suffix=""):
     """Searches of fewer candidates say nothing of the bar."""
-    ranked = {e["kernel"].split()[0]: e for e in found if e.get("event") == "ranked" and e["candidates"] >= CANDIDATES}
+    every = {e["kernel"].split()[0]: e for e in found if e.get("event") == "ranked"}
+    ranked = {kernel: e for kernel, e in every.items() if e["candidates"] >= CANDIDATES}
     row = {"bar": f"search clock{suffix}", "shows": f"from the start of a search to its ranked finalists, compiling included; searches of at least {CANDIDATES} candidates",
            "unit": "s", "statistic": "max", "at_most": MOST_S, "bounded_by": "timing of the naive kernel where it is slow and of large tensors; compiling, 1 to 6 s of 16 candidates and more"}
-    return joined(row, {kernel: e["seconds"] for kernel, e in ranked.items()}, commit, before)
+    return joined(row, {kernel: e["seconds"] for kernel, e in ranked.items()}, commit, before, gone=every)
 
 
 def screening(found, commit, before):
@@ -59,7 +61,8 @@ def screening(found, commit, before):
 
 def gates(folder, commit, before, suffix=""):
     """The whole gate of each winner: correctness in full, bursts against all incumbents, three seconds without pause."""
-    took = {path.name.removesuffix(".tar.gz"): judged(path) for path in sorted(pathlib.Path(folder).glob("*.tar.gz"))}
+    # node.py puts the name of a set before the kernel's
+    took = {path.name.removesuffix(".tar.gz").rpartition(".")[2]: judged(path) for path in sorted(pathlib.Path(folder).glob("*.tar.gz"))}
     shared = {"shows": "correctness in full and every timing, of the winners of searches, as their records say", "unit": "s",
               "note": "compute-sanitizer apart, one search a GPU", "bounded_by": "three seconds without pause of either kernel; bursts of the naive one"}
     rows = []

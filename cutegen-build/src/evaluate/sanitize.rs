@@ -86,6 +86,25 @@ impl Tool {
 }
 
 impl Sanitized {
+    fn is_clean(&self) -> bool {
+        matches!(self, Sanitized::Clean { .. })
+    }
+
+    /// What this is for each of so many, of whom none is found out by itself. An error is somebody's: nobody is clean then, and
+    /// the naive kernel may show alone that it is not its own. That a tool broke down is nobody's.
+    fn of_nobody(self, count: usize) -> Vec<Sanitized> {
+        let for_each = match self {
+            Sanitized::Errors { tool, summary } => {
+                let name = tool.name();
+                not_run(&format!(
+                    "{name} found errors in one of {count}, and in none of them alone: {summary}"
+                ))
+            }
+            Sanitized::Clean { .. } | Sanitized::NotRun { .. } => Sanitized::Clean { tools: Vec::new() },
+        };
+        vec![for_each; count]
+    }
+
     /// Whether this goes before what was told so far: what one tool finds does, whatever became of those before it.
     fn outweighs(&self, told: Option<&Sanitized>) -> bool {
         match self {
@@ -124,18 +143,17 @@ impl<D: Desk> Session<D> {
             looks.iter().map(|looks| looks.as_ref().err().cloned()).collect();
         let rounds = tools.iter().map(|tool| (*tool, all.clone())).filter(|(_, looks)| !looks.is_empty());
         let together = self.seen(sanitizer, rounds.collect())?;
-        let unclear =
-            together.into_iter().zip(tools).filter(|(seen, _)| !matches!(seen, Sanitized::Clean { .. }));
-        for (seen, tool) in unclear {
-            let several: Vec<usize> = (0..looks.len()).filter(|number| looks[*number].is_ok()).collect();
+        let several: Vec<usize> = (0..looks.len()).filter(|number| looks[*number].is_ok()).collect();
+        for (seen, tool) in together.into_iter().zip(tools).filter(|(seen, _)| !seen.is_clean()) {
             let each = match several.as_slice() {
                 [_] => vec![seen],
                 _ => {
                     let own = |number: &usize| (*tool, looks[*number].iter().flatten().collect());
-                    self.seen(sanitizer, several.iter().map(own).collect())?
+                    let each = self.seen(sanitizer, several.iter().map(own).collect())?;
+                    if each.iter().all(Sanitized::is_clean) { seen.of_nobody(each.len()) } else { each }
                 }
             };
-            for (number, seen) in several.into_iter().zip(each) {
+            for (number, seen) in several.iter().copied().zip(each) {
                 if seen.outweighs(told[number].as_ref()) {
                     told[number] = Some(seen);
                 }

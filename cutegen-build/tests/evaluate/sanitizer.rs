@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
         "sanitizer::a_process_looks_at_all_and_another_says_whose_it_is",
         a_process_looks_at_all_and_another_says_whose_it_is,
     ),
+    ("sanitizer::what_is_found_once_clears_nobody", what_is_found_once_clears_nobody),
 ];
 
 fn script(folder: &tempfile::TempDir, name: &str, end: &str) -> PathBuf {
@@ -88,4 +89,31 @@ fn a_process_looks_at_all_and_another_says_whose_it_is() {
     assert_eq!(processes, 2 + 2 * 3, "and one for each where that is not clean");
     let (said, processes) = ask(&[crashing]);
     assert!(matches!(said[..], [Sanitized::Errors { .. }]) && processes == 2, "it is known whose it is");
+}
+
+/// A tool that finds something in its first process alone.
+fn what_is_found_once_clears_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = Bench::new(&SILU_MUL);
+    let mut judge = bench.judge(Checks::default());
+    let once = folder.path().join("once");
+    let mut ask = |first: &str| {
+        let _ = std::fs::remove_file(&once);
+        let end = format!(
+            "echo '========= ERROR SUMMARY: 0 errors' > $log; [ -e {0} ] || {{ touch {0}; {first}; }}; exit 0",
+            once.display()
+        );
+        let list = [bench.candidate(HONEST_SILU), bench.candidate(HONEST_SILU)];
+        let said = judge.sanitize(&list, &script(&folder, "sanitizer", &end), &[Tool::Racecheck]);
+        said.expect("the machine works")
+    };
+    let said = ask("echo '========= RACECHECK SUMMARY: 1 hazard displayed (1 error)' > $log; exit 86");
+    let says = |said: &Sanitized| matches!(said, Sanitized::NotRun { reason } if reason.contains("in none of them alone"));
+    assert!(said.iter().all(says), "{said:?}");
+    let said = ask("rm $log; exit 1");
+    assert_eq!(
+        said,
+        vec![Sanitized::Clean { tools: vec![Tool::Racecheck] }; 2],
+        "a tool that broke down found nothing"
+    );
 }

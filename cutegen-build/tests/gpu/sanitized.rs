@@ -1,5 +1,8 @@
 //! What the gate cannot see and compute-sanitizer can.
 
+use std::path::Path;
+
+use cutegen_build::evaluate::Judge;
 use cutegen_build::evaluate::sanitize::{Sanitized, Tool, locate};
 
 use crate::Test;
@@ -95,5 +98,21 @@ fn each_falls_to_its_tool() {
             judge.sanitize(&[candidate], &sanitizer, &[planted.tool]).expect("the machine works").remove(0);
         println!("    {}: {found:?}", planted.name);
         assert!(matches!(found, Sanitized::Errors { tool, .. } if tool == planted.tool), "{}", planted.name);
+        beside_honest_ones(&mut judge, planted, &sanitizer);
     }
+}
+
+/// In one process with kernels that are clean, before it and behind it, whose memory it may be given: what each tool finds stays.
+fn beside_honest_ones(judge: &mut Judge, planted: &Planted, sanitizer: &Path) {
+    let source = format!("{PRELUDE}{}", planted.kernel);
+    let bad = bench::candidate(&source, &["candidate"], &planted.contract());
+    let list = [bench::honest(), bad, bench::honest()];
+    let found = judge.sanitize(&list, sanitizer, &[planted.tool]).expect("the machine works");
+    let clean = Sanitized::Clean { tools: vec![planted.tool] };
+    assert_eq!([&found[0], &found[2]], [&clean; 2], "beside {}", planted.name);
+    assert!(
+        matches!(found[1], Sanitized::Errors { tool, .. } if tool == planted.tool),
+        "{} beside others",
+        planted.name
+    );
 }

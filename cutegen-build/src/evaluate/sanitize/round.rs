@@ -54,17 +54,17 @@ pub(super) fn all(rounds: Vec<Round>) -> Result<Vec<Sanitized>, Error> {
 
 /// The first answer that was not the expected one, and the sanitizer's exit status.
 fn drive(mut worker: Worker, jobs: Vec<Job>) -> Result<(Option<String>, Option<i32>), Error> {
-    let mut told = None;
     for job in jobs {
-        told = match worker.answer(job, DEADLINE) {
+        let told = match worker.answer(job, DEADLINE) {
             Ok(Answer::Reply(Reply::Done(_))) => continue,
-            Ok(other) => Some(format!("{other:?}")),
-            Err(Error::Worker(reason)) => Some(reason),
+            Ok(late @ Answer::TimedOut(_)) => return Ok((Some(format!("{late:?}")), None)), // nor would it end in time
+            Ok(other) => format!("{other:?}"),
+            Err(Error::Worker(reason)) => reason,
             Err(error) => return Err(error),
         };
-        break;
+        return Ok((Some(told), worker.finish(DEADLINE)?));
     }
-    Ok((told, worker.finish(DEADLINE)?))
+    Ok((None, worker.finish(DEADLINE)?))
 }
 
 /// Starts runners under the sanitizer, which writes to `log` and leaves the pipes to the runner.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cutegen_spec::axis::Extent;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
-use cutegen_spec::math::{Binary, Expr, Index, Kind, Loop, Place, ReduceOp, Unary};
+use cutegen_spec::math::{Expr, Index, Kind, Loop, Place, ReduceOp, Unary};
 use cutegen_spec::spec::{KernelSpec, Multiply};
 use cutegen_spec::tensor::Role;
 
@@ -201,11 +201,16 @@ impl<'a> Finding<'a> {
     /// What is left to reduce where a factor of other reductions can be taken out, which stands beside the temporary then.
     fn without_factor(&mut self, temp: usize, op: ReduceOp, body: Expr) -> Expr {
         let found = factor::factored(op, &body, &self.rows.cols);
-        let lower = found.filter(|(of_row, element)| self.deepest(element) < self.deepest(of_row));
-        let Some((of_row, element)) = lower else { return body };
+        let Some((factors, element)) = found.and_then(|f| f.element().map(|element| (f, element))) else {
+            return body;
+        };
+        let deepest = factors.of_row().filter_map(|factor| self.deepest(factor)).max();
+        if deepest <= self.deepest(&element) {
+            return body;
+        }
         let index = self.rows.rows.iter().copied().map(Index::Var).collect();
         let largest = Expr::Load(Place::Temp(temp), index);
-        self.maps.insert(temp, of_row.unary(Unary::Abs).binary(Binary::Mul, largest));
+        self.maps.insert(temp, factors.times(largest));
         self.elements.push(element.clone());
         element.unary(Unary::Abs)
     }

@@ -128,28 +128,50 @@ fn what_a_row_is_multiplied_by_leaves_its_maximum() {
     let scaled = |scale: &str| {
         found(&format!(
             "t[m] = sum(d, x[m, d])\nu[m] = max(d, x[m, d])\na[m, d] = {scale}\nc[m] = max(d, abs(a[m, d]))\n\
-             y[m, d] = a[m, d] / c[m] + t[m] + u[m]\ns[m] = c[m]"
+             y[m, d] = a[m, d] / c[m] + w[d] + t[m] + u[m]\ns[m] = c[m]"
         ))
     };
     // levels and reductions, and what is loaded to write the maximum: it, and the sum in the factor
     assert_eq!(scaled("rms_norm(d, x[m, d], 1e-5) * w[d]"), (1, 4, 2));
-    assert_eq!(scaled("w[d] * x[m, d] / t[m]"), (1, 3, 2));
+    assert_eq!(scaled("2 * w[d] * x[m, d] / sqrt(t[m] + 1)"), (1, 3, 2));
     assert_eq!(scaled("3 * x[m, d] * w[d]"), (1, 3, 1), "no level to spare");
-    assert_eq!(scaled("(w[d] - t[m]) * u[m]"), (2, 3, 1), "what is left is as deep");
-    assert_eq!(scaled("x[m, d] * t[m] + w[d]"), (2, 3, 1), "no product");
-    let signed = "t[m] = sum(d, x[m, d])\nc[m] = max(d, x[m, d] * t[m])\ny[m, d] = w[d] * c[m]\ns[m] = c[m]";
+    assert_eq!(scaled("(w[d] - t[m]) * rsqrt(u[m] + 1)"), (2, 3, 1), "what is left is as deep");
+    assert_eq!(scaled("x[m, d] * rsqrt(t[m] + 1) + w[d]"), (2, 3, 1), "no product");
+    for infinite in [
+        "x[m, d] / t[m]",
+        "x[m, d] * t[m]",
+        "x[m, d] * rsqrt(t[m])",
+        "x[m, d] * rsqrt(t[m] + 0)",
+        "x[m, d] * sqrt(t[m] + 1)",
+    ] {
+        assert_eq!(
+            scaled(infinite),
+            (2, 3, 1),
+            "{infinite}: an infinite factor and an element of 0 are no number"
+        );
+    }
+    let signed = "t[m] = sum(d, x[m, d])\nc[m] = max(d, x[m, d] * rsqrt(t[m] + 1))\ny[m, d] = w[d] * c[m]\ns[m] = c[m]";
     assert_eq!(found(signed), (2, 2, 1), "the least might become the largest");
 }
 
 #[test]
 fn what_is_written_of_such_elements_is_one_product() {
-    let math = "t[m] = sum(d, x[m, d])\na[m, d] = x[m, d] * t[m] * w[d] / 3\nc[m] = max(d, abs(a[m, d]))\n\
-                y[m, d] = a[m, d] / c[m] + w[d]";
-    let found = rows("m = 3, d = 8", ROW, math);
-    let Expr::Binary(Binary::Add, product, _) = &found.sinks[0].1 else { panic!("{:?}", found.sinks) };
-    let Expr::Binary(Binary::Mul, element, of_row) = product.as_ref() else { panic!("{product:?}") };
-    assert_eq!(found.reductions[1].body, element.as_ref().clone().unary(Unary::Abs));
-    assert!(of_row.free_vars().iter().all(|var| found.rows.contains(var)));
+    let sink = |scale: &str, written: &str| {
+        let math = format!(
+            "t[m] = sum(d, x[m, d])\na[m, d] = x[m, d] * {scale}\nc[m] = max(d, abs(a[m, d]))\ny[m, d] = {written} + c[m] * w[d]"
+        );
+        let found = rows("m = 3, d = 8", ROW, &math);
+        let Expr::Binary(Binary::Add, product, _) = &found.sinks[0].1 else { panic!("{:?}", found.sinks) };
+        let Expr::Binary(op, element, of_row) = product.as_ref() else { panic!("{product:?}") };
+        assert_eq!(found.reductions[1].body, element.as_ref().clone().unary(Unary::Abs), "{written}");
+        assert!(of_row.free_vars().iter().all(|var| found.rows.contains(var)), "{written}");
+        *op
+    };
+    let root = "rsqrt(t[m] + 1)";
+    assert_eq!(sink(&format!("{root} * w[d] / 3"), "a[m, d] / c[m]"), Binary::Mul);
+    assert_eq!(sink(&format!("{root} * w[d]"), "a[m, d]"), Binary::Mul);
+    // no factor above the line: a product by the inverse would be rounded once more
+    assert_eq!(sink("w[d] / sqrt(t[m] + 1)", "a[m, d] / c[m]"), Binary::Div);
 }
 
 #[test]
