@@ -1,5 +1,5 @@
 //! compute-sanitizer on finalists: our own runner under it, launches at the smallest shapes. What one of its processes does is
-//! a [`Round`].
+//! a round.
 //!
 //! The runner is started as `run-apart`, so that every tensor and workspace part has a device allocation of its own:
 //! memcheck then sees an access one byte past it, initcheck a read of undefined workspace. (Outputs are uploaded, so
