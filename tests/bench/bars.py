@@ -184,19 +184,6 @@ def largest(row):
     return max((workload["bytes"] for workload in row["workloads"]), default=0)
 
 
-def gpus(options):
-    """Numbers of the devices that may be used; one nameless one where nobody knows."""
-    if options.gpus:
-        return options.gpus.split(",")
-    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
-        return visible.split(",")
-    try:
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines()
-    except OSError:
-        listed = []
-    return [str(number) for number, line in enumerate(listed) if line.startswith("GPU")] or [None]
-
-
 def environment(gpu):
     env = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(CACHE))
     return env | ({"CUDA_VISIBLE_DEVICES": gpu} if gpu is not None else {})
@@ -237,7 +224,7 @@ def run(options):
         raise SystemExit(f"no phase `{unknown[0]}`; there are: {', '.join(PHASES)}")
     if (bare := [p for p in phases if p in PROGRAMS]) and not options.programs:
         raise SystemExit(f"phase `{bare[0]}` takes a program\npack it: python3 tests/bench/node.py pack PACK; then give --programs PACK")
-    table, devices, failed = Table(options), gpus(options), {}
+    table, devices, failed = Table(options), options.gpus.split(",") if options.gpus else raw.devices(), {}
     for said in table.accept_again():
         print(said)
     for phase in (p for p in PHASES if p in phases):

@@ -30,6 +30,8 @@ import tarfile
 import threading
 import time
 
+import raw
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # by set: how its bundle is packed here, and named there
 SETS = {"specs": (["--specs", "kernel-specs", "--cache", "cache"], ["--specs", "specs", "--cache", "cache"]),
@@ -60,7 +62,7 @@ def pack(folder, more):
     gate = re.search(r"pub const GATE: u32 = (\d+);", (ROOT / "cutegen-spec/src/record/evidence.rs").read_text())
     commit = subprocess.check_output(["git", "-C", ROOT, "describe", "--always", "--dirty", "--abbrev=10", "--exclude", "*"], text=True).strip()
     (folder / "about.json").write_text(json.dumps({"commit": commit, "gate": int(gate[1])}))
-    shutil.copy(__file__, folder / "node.py")
+    [shutil.copy(script, folder) for script in (__file__, raw.__file__)]
     print(f"{folder}: {sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.0f} MB of {commit}")
 
 
@@ -176,7 +178,7 @@ class Node:
     def do_all(self, jobs, lanes):
         """All jobs, as many at a time as there are lanes; each lane is a device's."""
         waiting = queue.SimpleQueue()
-        [self.do(job, devices()[0]) for job in jobs if job in PROGRAMS]  # they time the processor
+        [self.do(job, raw.devices()[0]) for job in jobs if job in PROGRAMS]  # they time the processor
         [waiting.put(job) for job in self.listed(jobs) if job not in PROGRAMS]
         if any(job.startswith("gpu:") for job in jobs):
             self.prepare()
@@ -192,19 +194,11 @@ class Node:
                 except OSError as error:
                     self.told(f"{job}: {error}", False)
 
-        threads = [threading.Thread(target=work, args=(device,)) for device in devices() * lanes]
+        threads = [threading.Thread(target=work, args=(device,)) for device in raw.devices() * lanes]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
         if waiting.qsize():
             self.told(f"{waiting.qsize()} jobs not begun, no time left", False)
-
-
-def devices():
-    """Numbers of the devices that are here; one nameless one where nobody knows."""
-    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
-        return visible.split(",")
-    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines() if shutil.which("nvidia-smi") else []
-    return [str(number) for number, line in enumerate(listed) if line.startswith("GPU")] or [None]
 
 
 def run(options):

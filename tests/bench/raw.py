@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import shutil
 import subprocess
 import time
 
@@ -21,6 +22,14 @@ def machine():
     flags = next((l for l in open("/proc/cpuinfo") if l.startswith("flags")), "").split()
     wide = "AVX-512" if "avx512f" in flags else "AVX2"
     return f"{os.cpu_count()} virtual cores of an {model.replace('(R)', '')} with {wide}, Linux"
+
+
+def devices():
+    """Numbers of the GPUs that may be used; one nameless one where nobody knows."""
+    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return visible.split(",")
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines() if shutil.which("nvidia-smi") else []
+    return [str(number) for number, line in enumerate(listed) if line.startswith("GPU")] or [None]
 
 
 def commit():
