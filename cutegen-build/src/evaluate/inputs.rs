@@ -36,7 +36,7 @@ pub enum Distribution {
     /// neither overflow nor vanish in any order, divisors that are scalars.
     NearOne,
     /// One input's integers fill its significand, up to 18 bits, about 64 of them in a sum; all others are -1 or 1. Sums
-    /// are exact, and of inputs rounded below their type they are not. For math that is nothing but sums.
+    /// are exact, and of inputs rounded below their type they are not. For math whose sums of integers are exact.
     WideIntegers,
 }
 

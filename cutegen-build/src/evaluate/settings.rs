@@ -24,7 +24,8 @@ pub struct Question {
     pub spec: KernelSpec,
     /// The shared object with its compiled f64 reference, see [`Reference`](super::Reference).
     pub reference: PathBuf,
-    /// Whether sums over the `Integers` distribution are exact, so that their bound has no summation term.
+    /// Whether sums over the `Integers` distribution are exact, so that their bound has no summation term, see
+    /// [`exact_integers`](crate::plan::sums::exact_integers).
     pub exact_integers: bool,
     /// Cost of judging a shape once, in multiply-adds or elements.
     pub cost: Cost,

@@ -9,6 +9,7 @@
 mod cuda;
 mod host;
 mod others;
+mod products;
 mod running;
 
 use cutegen_spec::dtype::DType;
@@ -16,7 +17,7 @@ use cutegen_spec::dtype::DType;
 use super::c::element;
 use crate::plan::Plan;
 
-pub use cuda::{DeviceReference, Parts, ResultParts, print_cuda};
+pub use cuda::{DeviceReference, Large, Parts, ResultParts, print_cuda};
 pub use host::print;
 pub use others::{OTHERS_MAX, Other, Overflow, others};
 

@@ -14,6 +14,9 @@
 #define uint64_t cuda_uint64_t
 #define __global__
 #define __launch_bounds__(...)
+#define __shared__ static
+#define __syncthreads()
+#define __popc __builtin_popcount
 
 struct Index { unsigned x; };
 static Index gridDim, blockDim, blockIdx, threadIdx;
@@ -33,3 +36,18 @@ static void launched(void (*kernel)(A...), void** args, unsigned grid, unsigned 
   gridDim.x = grid, blockDim.x = block;
   each_thread(kernel, args, std::index_sequence_for<A...>{});
 }
+
+// All elements of a block in its one thread, in place of what a warp's tensor cores do.
+#define CG_FRAGMENT                                                                                       \
+  struct Fragment {                                                                                       \
+    static constexpr int COUNT = ROWS * COLUMNS;                                                          \
+    double at[COUNT] = {};                                                                                \
+    static int row(int i) { return i / COLUMNS; }                                                         \
+    static int column(int i) { return i % COLUMNS; }                                                      \
+    template <bool MAGNITUDES>                                                                            \
+    void add(const double (&left)[ROWS][PITCH], const double (&right)[COLUMNS][PITCH]) {                  \
+      for (int i = 0; i < COUNT; ++i)                                                                     \
+        for (int k = 0; k < DEPTH; ++k)                                                                   \
+          at[i] += factor<MAGNITUDES>(left[row(i)][k]) * factor<MAGNITUDES>(right[column(i)][k]);         \
+    }                                                                                                     \
+  };

@@ -1,11 +1,12 @@
 //! A reference for devices on the host: its kernels compiled as C++, launched as their contract says.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::fmt::Write as _;
 
 use cutegen_build::evaluate::{Call, Expected};
 use cutegen_build::print::reference::{DeviceReference, others};
-use cutegen_spec::contract::{Arg, Step};
+use cutegen_spec::contract::{Arg, Contract, Step};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -50,7 +51,10 @@ impl Part {
 impl Device {
     pub(crate) fn new(printed: DeviceReference, name: &str) -> Device {
         let mut text = format!("{CUDA}\n{}", printed.source);
-        for Step { entry, .. } in &printed.contract.steps {
+        let large = printed.large.iter().flat_map(|large| &large.contract.steps);
+        let entries: BTreeSet<&str> =
+            printed.contract.steps.iter().chain(large).map(|s| s.entry.as_str()).collect();
+        for entry in entries {
             let _ = writeln!(
                 text,
                 "extern \"C\" void launch_{entry}(void** args, unsigned grid, unsigned block) {{ launched({entry}, args, grid, block); }}"
@@ -63,9 +67,24 @@ impl Device {
         Device { printed, object: object.expect("it loads") }
     }
 
-    /// Values, bounds and further values of every result; or which step wrote past a part's end.
-    pub(crate) fn call(&self, spec: &KernelSpec, call: &Call<'_>) -> Result<Vec<Expected>, String> {
-        let contract = &self.printed.contract;
+    /// How it is launched where contractions are large.
+    pub(crate) fn large(&self) -> Option<&Contract> {
+        self.printed.large.as_ref().map(|large| &large.contract)
+    }
+
+    /// How it is launched elsewhere.
+    pub(crate) fn serial(&self) -> &Contract {
+        &self.printed.contract
+    }
+
+    /// Values, bounds and further values of every result; or which step wrote past a part's end, or that two ways to a
+    /// sum differ.
+    pub(crate) fn call(
+        &self,
+        contract: &Contract,
+        spec: &KernelSpec,
+        call: &Call<'_>,
+    ) -> Result<Vec<Expected>, String> {
         let sizes = contract.workspace.iter().map(|part| part.bytes.eval_axes(call.axes).expect("a size"));
         let mut parts: Vec<Part> = sizes.map(Part::new).collect();
         parts[self.printed.parts.sum_scale].words[0] = if call.exact { 0.0_f64 } else { 1.0 }.to_bits();
@@ -75,6 +94,9 @@ impl Device {
             if let Some(part) = parts.iter().position(|part| !part.is_whole()) {
                 return Err(format!("{} writes past the end of part {part}", step.entry));
             }
+        }
+        if f64::from_bits(parts[self.printed.parts.crossed].words[0]) != 0.0 {
+            return Err("two ways to a sum differ".to_owned());
         }
         Ok(self.results(call, &parts))
     }
@@ -100,10 +122,12 @@ impl Device {
         let mut values: Vec<u64> = step.args.iter().map(value).collect();
         let mut args: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();
         let size = |expr: &cutegen_spec::int_expr::IntExpr| expr.eval_axes(call.axes).expect("a size") as u32;
+        // threads run one after another: where they wait for each other, a block has but one
+        let threads = if step.entry.ends_with("_products") { 1 } else { size(&step.block[0]) };
         // SAFETY: the text above gives the symbol this type
         let launch = unsafe { self.object.get::<Launch>(format!("launch_{}", step.entry).as_bytes()) };
         // SAFETY: arguments lie as the contract has it; inputs and parts are as long as it says
-        unsafe { launch.expect("it is there")(args.as_mut_ptr(), size(&step.grid[0]), size(&step.block[0])) };
+        unsafe { launch.expect("it is there")(args.as_mut_ptr(), size(&step.grid[0]), threads) };
     }
 
     fn results(&self, call: &Call<'_>, parts: &[Part]) -> Vec<Expected> {

@@ -26,6 +26,9 @@ use device::Device;
 const VALUES: f64 = 1e-12;
 const BOUNDS: f64 = 1e-6;
 
+/// Of a bound: what sums in f64 lose of f32's, at most.
+const ORDER: f64 = 1e-6;
+
 /// Multiply-adds and elements at a shape.
 const CAP: u64 = 1 << 16;
 
@@ -49,7 +52,7 @@ impl Both<'_> {
     /// The first difference at any shape and distribution, and how many elements have several right values.
     fn compared(&self) -> Result<usize, String> {
         let mut several = 0;
-        for (number, axes) in library::telling_shapes(self.plan, CAP).iter().enumerate() {
+        for (number, axes) in shapes(self.plan).iter().enumerate() {
             for (distribution, exact) in CASES {
                 let found = self.case(axes, distribution, (number as u64, exact));
                 several +=
@@ -75,11 +78,27 @@ impl Both<'_> {
         let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &outputs, exact };
         let mut host = self.host.call(&call);
         host.iter_mut().flat_map(|e| e.also.values_mut()).for_each(|all| all.sort_by(f64::total_cmp));
-        let device = self.device.call(spec, &call)?;
+        let device = self.device.call(self.device.serial(), spec, &call)?;
         for (result, (host, device)) in host.iter().zip(&device).enumerate() {
             difference(host, device).map_or(Ok(()), |e| Err(format!("result {result}: {e}")))?;
         }
+        if let Some(contract) = self.device.large() {
+            let large = self.device.call(contract, spec, &call).map_err(|e| format!("large: {e}"))?;
+            for (result, (host, large)) in host.iter().zip(&large).enumerate() {
+                farther(host, large).map_or(Ok(()), |e| Err(format!("large: result {result}: {e}")))?;
+            }
+        }
         Ok(host.iter().map(|e| e.also.len()).sum())
+    }
+}
+
+/// The shapes of a plan: for sums of products whole tiles, what is left of one, and less than one.
+fn shapes(plan: &Plan) -> Vec<Vec<i64>> {
+    match plan.spec.name.as_str() {
+        "products" => {
+            [[2, 66, 34, 18], [1, 64, 32, 32], [1, 1, 1, 17], [2, 3, 33, 40]].map(Vec::from).to_vec()
+        }
+        _ => library::telling_shapes(plan, CAP),
     }
 }
 
@@ -99,6 +118,21 @@ fn difference(host: &Expected, device: &Expected) -> Option<String> {
     let also = (host.also != device.also)
         .then(|| format!("{:?} are right as well by the device, {:?} by the host", device.also, host.also));
     (0..host.value.len()).find(differs).map(at).or(also)
+}
+
+/// The first element where sums in another order have another value than f64 rounds to, or a wider bound.
+fn farther(host: &Expected, large: &Expected) -> Option<String> {
+    let differs = |i: &usize| {
+        let (value, bound) = (host.value[*i], host.bound[*i]);
+        let apart = (value - large.value[*i]).abs();
+        let same =
+            value.to_bits() == large.value[*i].to_bits() || (value.is_nan() && large.value[*i].is_nan());
+        let near = same || apart <= VALUES * value.abs() + ORDER * bound || bound == f64::INFINITY;
+        !near || large.bound[*i] > bound * (1.0 + BOUNDS) || host.is_written(*i) != large.is_written(*i)
+    };
+    let of = |e: &Expected, i: usize| format!("{:e} +- {:e}", e.value[i], e.bound[i]);
+    let found = (0..host.value.len()).find(differs);
+    found.map(|i| format!("element {i} is {} on tensor cores, {} one by one", of(large, i), of(host, i)))
 }
 
 /// `work` of every plan on all cores, and what it found wrong.
@@ -192,6 +226,28 @@ const PLANTED: &[Fault] = &[
     ("bounded", "v4 < end4", "v4 < a1"),
     ("bounded", "- w", "+ w"),
     ("decided", "cg_lt(", "cg_gt("),
+    ("products", "row_factor, column_factor", "row_factor, row_factor"),
+    (
+        "products",
+        "Extents{int64_t(1) * a0, int64_t(1) * a1,",
+        "Extents{int64_t(1) * a0, int64_t(1) * a1 - 1,",
+    ),
+    (
+        "products",
+        "column_factor = [&](int64_t batch, int64_t column, int64_t k) {\n",
+        "column_factor = [&](int64_t batch, int64_t column, int64_t k) {\n    k = k / 2 * 2;\n",
+    ),
+];
+
+/// Faults in what makes sums of products: in all it has.
+const PLANTED_IN_PRODUCTS: &[(&str, &str)] = &[
+    ("k < size.depth; k += DEPTH", "k + DEPTH <= size.depth; k += DEPTH"),
+    ("first + line < lines && k + at < depth", "first + line < lines"),
+    ("magnitude.template add<true>", "magnitude.template add<false>"),
+    ("error.template add<true>(a.v, b.e), ", ""),
+    ("bits |= unsigned(v[line][at] != 0)", "bits |= unsigned(v[line][at] > 0)"),
+    ("s.e = error.at[i], s.n = n[i]", "s.e = error.at[i], s.n = n[i] + 1"),
+    ("tile / (down * across)", "0"),
 ];
 
 #[test]
@@ -221,6 +277,25 @@ fn compared(plans: &[Plan], (name, right, wrong): &Fault) -> Result<usize, Strin
     let host = library::reference(plan);
     let device = Device::new(planted, &format!("{name} with {wrong}"));
     Both { plan, host: &host, device }.compared()
+}
+
+#[test]
+fn a_wrong_sum_of_products_is_crossed() {
+    let plans = plans(SPECS);
+    let plan = plans.iter().find(|p| p.spec.name.as_str() == "products").expect("a spec");
+    let host = library::reference(plan);
+    let mut survivors = Vec::new();
+    for (right, wrong) in PLANTED_IN_PRODUCTS {
+        let printed = print_cuda(plan).expect("it has kernels");
+        assert!(printed.source.contains(right), "no `{right}`");
+        let planted = DeviceReference { source: printed.source.replace(right, wrong), ..printed };
+        let device = Device::new(planted, &format!("products with {wrong}"));
+        match (Both { plan, host: &host, device }).compared() {
+            Err(told) if told.contains("two ways to a sum differ") => {}
+            found => survivors.push((wrong, found)),
+        }
+    }
+    assert!(survivors.is_empty(), "{survivors:?}");
 }
 
 /// The text with the first `right` of its kernels made wrong.

@@ -16,8 +16,8 @@ const NO_PTX: &str = "#define asm\n#define volatile(...)\n";
 /// What the gate's kernels name besides.
 const MORE: &str = "
 #define __device__
+#undef __shared__
 #define __shared__
-#define __syncthreads()
 struct alignas(16) ulonglong2 { unsigned long long x, y; };
 static inline unsigned long long atomicMin(unsigned long long* to, unsigned long long n) {
   const unsigned long long before = *to;

@@ -223,6 +223,59 @@ math = "y[m, n] = sum(k, x[m, k] * w[n, k])"
     Kernel { cost_cap: 40_000, ..kernel }
 });
 
+/// A bias and a maximum behind sums of 32768; with exact integers as the gate has them, or without.
+fn gemm_bias(exact_integers: bool) -> Kernel {
+    const SPEC: &str = r#"
+axes = { m = "1..=64", n = "1..=8", k = 32768 }
+inputs = { x = "f32[m, k]", w = "f32[n, k]", b = "f32[n]" }
+outputs = { y = "f32[m, n]" }
+math = "y[m, n] = relu(sum(k, x[m, k] * w[n, k]) + b[n])"
+"#;
+    const REFERENCE: &str = r#"
+extern "C" void cutegen_reference(void** p) {
+  const float *x = PTR(float, 0), *w = PTR(float, 1), *c = PTR(float, 2);
+  int64_t m = VAL(int64_t, 3), n = VAL(int64_t, 4), k = VAL(int64_t, 5);
+  double *v = PTR(double, 6), *b = PTR(double, 7), scale = VAL(double, 10);
+  for (int64_t i = 0; i < m; ++i) for (int64_t j = 0; j < n; ++j) {
+    double sum = 0, size = 0, terms = 0;
+    for (int64_t l = 0; l < k; ++l) {
+      double t = double(x[i * k + l]) * double(w[j * k + l]);
+      sum += t; size += fabs(t); terms += t != 0;
+    }
+    sum += c[j];
+    v[i * n + j] = sum < 0 ? 0 : sum;
+    b[i * n + j] = U32 * fabs(sum) + (1 + terms) * ETA32 + scale * (2 * sqrt(terms) + terms / 8) * U32 * (size + fabs(c[j]));
+  }
+}
+"#;
+    const ARGUMENTS: &str = r#"
+#define X PTR(const float, 0)
+#define W PTR(const float, 1)
+#define C PTR(const float, 2)
+#define Y PTR(float, 3)
+#define M VAL(int64_t, 4)
+#define N VAL(int64_t, 5)
+#define K VAL(int64_t, 6)
+#define EACH for (int64_t i = 0; i < M; ++i) for (int64_t j = 0; j < N; ++j)
+#define TERM(l) (X[i * K + (l)] * W[j * K + (l)])
+#define OUT(s) { float v = (s) + C[j]; Y[i * N + j] = v < 0 ? 0 : v; }
+"#;
+    Kernel {
+        spec: SPEC,
+        adjust: |_| {},
+        reference: REFERENCE,
+        arguments: ARGUMENTS,
+        honest: "EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s += TERM(l); OUT(s) }",
+        args: "ptr(t0) ptr(t1) ptr(t2) ptr(t3) axis(a0) axis(a1) axis(a2)",
+        exact_integers,
+        cost_cap: 2_000_000,
+    }
+}
+
+pub(crate) static GEMM_BIAS: std::sync::LazyLock<Kernel> = std::sync::LazyLock::new(|| gemm_bias(true));
+pub(crate) static GEMM_BIAS_LOOSE: std::sync::LazyLock<Kernel> =
+    std::sync::LazyLock::new(|| gemm_bias(false));
+
 pub(crate) static VARIANCE: Kernel = Kernel {
     spec: r#"
 axes = { m = "1..=512", n = "16..=512" }

@@ -51,7 +51,11 @@ fn wrong_with(printed: &DeviceReference, setup: &CompileSetup) -> Option<String>
         Ok(cubin) => cubin,
         Err(error) => return Some(error.to_string()),
     };
-    let entries: Vec<String> = printed.contract.steps.iter().map(|step| step.entry.clone()).collect();
+    let large = printed.large.iter().flat_map(|large| &large.contract.steps);
+    let mut entries: Vec<String> =
+        printed.contract.steps.iter().chain(large).map(|step| step.entry.clone()).collect();
+    entries.sort();
+    entries.dedup();
     let info = match cubin_check::check(&cubin, &entries) {
         Ok(info) => info,
         Err(problems) => return Some(problems.join("; ")),

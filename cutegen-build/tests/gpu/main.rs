@@ -17,6 +17,7 @@ mod incumbents;
 mod measured;
 #[path = "../planting/mod.rs"]
 mod planting;
+mod products;
 mod rows;
 mod sanitized;
 #[path = "../scan/mod.rs"]
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         speed::TESTS,
         errand::TESTS,
         specs::TESTS,
+        products::TESTS,
         incumbents::TESTS,
         measured::TESTS,
         corpora::TESTS,

@@ -43,6 +43,11 @@ o[h, t, d] = sum(s <= t, exp(p[h, t, s] - m[h, t]) * v[h, s, d]) / l[h, t]
 """
 "#;
 
+/// The plans of a text of specs.
+pub(crate) fn plans_of(text: &str) -> Vec<Plan> {
+    read(text).iter().map(plan).collect()
+}
+
 /// Kernels as they are declared, or with everything in f64.
 pub(crate) fn plans(f64_too: bool) -> Vec<Plan> {
     let mut specs: Vec<KernelSpec> = fixtures::spec_texts().iter().flat_map(|text| read(text)).collect();
@@ -72,9 +77,10 @@ pub(crate) fn all() -> Vec<Plan> {
     [
         plans(false),
         plans(true),
-        read(LARGE).iter().map(plan).collect(),
+        plans_of(LARGE),
         crate::measured::plans(),
         crate::rows::plans(),
+        crate::products::plans(),
     ]
     .concat()
 }

@@ -167,9 +167,15 @@ impl Places<'_> {
     /// Declarations of the loops' variables from a flat index `rest`, which is used up.
     #[must_use]
     pub fn unravel(&self, loops: &[Loop], indent: &str) -> String {
+        self.unravel_of("rest", loops, indent)
+    }
+
+    /// The same from a flat index of this name.
+    #[must_use]
+    pub fn unravel_of(&self, rest: &str, loops: &[Loop], indent: &str) -> String {
         let one = |l: &Loop| {
             let (v, a) = (l.var, self.schedule.vars[l.var]);
-            format!("{indent}const int64_t v{v} = rest % a{a};\n{indent}rest /= a{a};\n")
+            format!("{indent}const int64_t v{v} = {rest} % a{a};\n{indent}{rest} /= a{a};\n")
         };
         loops.iter().rev().map(one).collect()
     }

@@ -3,13 +3,14 @@
 
 use std::ops::Range;
 
-use cutegen_spec::contract::{Arg, Contract, Initial, WorkspacePart};
+use cutegen_spec::contract::{Arg, Contract, Initial, Step as LaunchStep, WorkspacePart};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::{Kind, Place};
 use cutegen_spec::tensor::{Role, Tensor};
 
 use super::others::{OTHERS_MAX, RECORD_BYTES};
+use super::products::{self, Products};
 use super::running::{Running, Side, held};
 use super::{DEVICE_PRELUDE, ENTRY, definitions};
 use crate::plan::Plan;
@@ -18,6 +19,7 @@ use crate::print::c::element;
 use crate::print::grid;
 
 const NAMES: &str = include_str!("names.cuh");
+const PRODUCTS: &str = include_str!("products.cuh");
 
 /// What NVRTC must be given beside the target: products and sums are rounded one by one, as on the host, and integers'
 /// errors are 128 bits wide. The rest keeps what no step of this kernel calls out of the compiler's log.
@@ -33,10 +35,23 @@ pub struct DeviceReference {
     pub source: String,
     /// How it is launched, once for each case. Of the tensors only inputs and inouts are given, which stay as they are.
     pub contract: Contract,
+    /// The same on f64 tensor cores; none where there is nothing for them.
+    pub large: Option<Large>,
     /// What the parts of the workspace are.
     pub parts: Parts,
     /// The compiler's options beside those of every kernel.
     pub options: [&'static str; 3],
+}
+
+/// How a reference is launched where contractions are so large that their terms are taken for independent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Large {
+    /// The launches.
+    pub contract: Contract,
+    /// Products that they sum.
+    pub terms: IntExpr,
+    /// Whether those are all that is reduced.
+    pub is_all: bool,
 }
 
 /// Positions of workspace parts.
@@ -50,6 +65,8 @@ pub struct Parts {
     pub others: Option<usize>,
     /// One double that the judge writes before the launch: 1, or 0 where inputs are such that every sum is exact.
     pub sum_scale: usize,
+    /// One double: not 0 where two ways to a sum differ.
+    pub crossed: usize,
 }
 
 /// The parts of one result. Both hold a double for each element of the tensor's memory, gaps included.
@@ -78,14 +95,15 @@ pub fn print_cuda(plan: &Plan) -> Option<DeviceReference> {
         "{NAMES}static constexpr int64_t OTHERS_MAX = {OTHERS_MAX};\n{}{DEVICE_PRELUDE}\n",
         definitions(plan)
     );
-    let mut steps = vec![device.launch(BLANK, device.most())];
+    let mut steps = vec![device.launch((BLANK, grid::THREADS), device.most())];
     source.push_str(&device.blank());
     for (number, step) in plan.schedule.steps.iter().enumerate() {
         source.push_str(&device.kernel(number, step));
-        steps.push(device.launch(&number.to_string(), grid::points(&plan.schedule, step)));
+        steps.push(device.serial(number, step));
     }
     let contract = Contract { workspace: device.workspace(), steps };
-    Some(DeviceReference { source, contract, parts: device.parts, options: OPTIONS })
+    let large = device.large(&contract, &mut source);
+    Some(DeviceReference { source, contract, large, parts: device.parts, options: OPTIONS })
 }
 
 /// Results, temporaries, others, scale.
@@ -97,7 +115,8 @@ fn parts(running: &Running<'_>) -> Parts {
     let temps = 2 * results.len()..2 * results.len() + plan.schedule.temps.len();
     let several = plan.schedule.steps.iter().any(|step| running.hands_over(step));
     let others = several.then_some(temps.end);
-    Parts { sum_scale: temps.end + usize::from(several), results, temps, others }
+    let sum_scale = temps.end + usize::from(several);
+    Parts { sum_scale, crossed: sum_scale + 1, results, temps, others }
 }
 
 /// Elements of a tensor's memory, gaps included; 0 when it is empty.
@@ -132,7 +151,7 @@ impl Device<'_> {
             temp.axes.iter().fold(IntExpr::Const(bytes), |n, a| IntExpr::op(IntOp::Mul, n, IntExpr::Axis(*a)))
         });
         let others = self.parts.others.map(|_| IntExpr::Const(((1 + OTHERS_MAX) * RECORD_BYTES) as i64));
-        let all = results.chain(temps).chain(others).chain([IntExpr::Const(8)]);
+        let all = results.chain(temps).chain(others).chain([IntExpr::Const(8), IntExpr::Const(8)]);
         all.map(|bytes| WorkspacePart { bytes, initial: Initial::Undefined }).collect()
     }
 
@@ -142,15 +161,51 @@ impl Device<'_> {
         spans.fold(IntExpr::Const(1), |a, b| IntExpr::op(IntOp::Max, a, b))
     }
 
-    fn launch(&self, name: &str, points: IntExpr) -> cutegen_spec::contract::Step {
+    /// Each element of a step in a thread of its own.
+    fn serial(&self, number: usize, step: &Step) -> LaunchStep {
+        self.launch((&number.to_string(), grid::THREADS), grid::points(&self.running.plan.schedule, step))
+    }
+
+    /// The launches of `contract` with sums of products on tensor cores, whose kernels are added to `source`.
+    fn large(&self, contract: &Contract, source: &mut String) -> Option<Large> {
+        let schedule = &self.running.plan.schedule;
+        let (mut steps, mut terms, mut is_all) = (contract.steps[..1].to_vec(), Vec::new(), true);
+        for (number, step) in schedule.steps.iter().enumerate() {
+            let Some(products) = Products::of(&self.running, step) else {
+                is_all &= matches!(step.value, Value::Map(_));
+                steps.push(self.serial(number, step));
+                continue;
+            };
+            if terms.is_empty() {
+                source.push_str(PRODUCTS);
+            }
+            terms.push(products.terms(&schedule.vars));
+            let names = ["products", "again"].map(|what| format!("{number}_{what}"));
+            let (most, few) = ((names[0].as_str(), products::THREADS), (names[1].as_str(), grid::THREADS));
+            source.push_str(&self.text(most, Some(step.dst), &products.body(&self.running)));
+            source.push_str(&self.text(few, None, &products.again(&self.running)));
+            steps.push(self.launch(most, products.threads(&schedule.vars)));
+            steps.push(self.launch(few, products.threads_again(grid::points(schedule, step))));
+        }
+        let contract = Contract { workspace: contract.workspace.clone(), steps };
+        let terms = terms.into_iter().reduce(|a, b| IntExpr::op(IntOp::Add, a, b))?;
+        Some(Large { contract, terms, is_all })
+    }
+
+    /// A kernel that writes `dst`.
+    fn text(&self, (name, threads): (&str, i64), dst: Option<Place>, body: &str) -> String {
+        grid::kernel((&format!("{ENTRY}_{name}"), threads), &self.parameters(dst), body)
+    }
+
+    fn launch(&self, (name, threads): (&str, i64), points: IntExpr) -> LaunchStep {
         let spec = &self.running.plan.spec;
         let given = self.tensors().filter(|(_, tensor)| tensor.role != Role::Output);
         let tensors = given.map(|(position, _)| Arg::Ptr(position));
         let axes = (0..spec.axes.len()).map(Arg::Axis);
         let scalars = (0..spec.scalars.len()).map(Arg::Scalar);
-        let parts = (0..=self.parts.sum_scale).map(Arg::Workspace);
+        let parts = (0..=self.parts.crossed).map(Arg::Workspace);
         let args = tensors.chain(axes).chain(scalars).chain(parts).collect();
-        grid::launch((format!("{ENTRY}_{name}"), grid::THREADS), points, args)
+        grid::launch((format!("{ENTRY}_{name}"), threads), points, args)
     }
 
     /// The parameters of a kernel that writes `dst`; what it doesn't write is constant.
@@ -170,8 +225,8 @@ impl Device<'_> {
             format!("{constness}{}* __restrict__ w{i}", held(temp.kind))
         });
         let others = self.parts.others.map(|_| "Other* __restrict__ others".to_owned());
-        let scale = ["const double* __restrict__ scale".to_owned()];
-        let all = tensors.chain(axes).chain(scalars).chain(results).chain(temps).chain(others).chain(scale);
+        let last = ["const double* __restrict__ scale", "double* __restrict__ crossed"].map(str::to_owned);
+        let all = tensors.chain(axes).chain(scalars).chain(results).chain(temps).chain(others).chain(last);
         all.collect::<Vec<_>>().join(", ")
     }
 
@@ -185,12 +240,9 @@ impl Device<'_> {
             .parts
             .others
             .map_or("", |_| "  if (blockIdx.x == 0 && threadIdx.x == 0) others->tensor = 0;\n");
+        let same = "  if (blockIdx.x == 0 && threadIdx.x == 0) *crossed = 0;\n";
         let fills: String = self.parts.results.iter().map(fill).collect();
-        grid::kernel(
-            (&format!("{ENTRY}_{BLANK}"), grid::THREADS),
-            &self.parameters(None),
-            &format!("{none}{fills}"),
-        )
+        self.text((BLANK, grid::THREADS), None, &format!("{none}{same}{fills}"))
     }
 
     fn kernel(&self, number: usize, step: &Step) -> String {
@@ -204,6 +256,6 @@ impl Device<'_> {
             places.total(&step.loops),
             grid::each_point(places, &step.loops, &self.running.statement(step))
         );
-        grid::kernel((&format!("{ENTRY}_{number}"), grid::THREADS), &self.parameters(Some(step.dst)), &body)
+        self.text((&number.to_string(), grid::THREADS), Some(step.dst), &body)
     }
 }

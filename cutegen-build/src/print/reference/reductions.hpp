@@ -24,13 +24,15 @@ struct Sum {
     last = t.v != 0 ? t.v : last;
   }
   void add(VE t) { add(Exact{t.v}); e += t.e; }
-  VE result(double scale) const {
+  VE bounded(double scale, double alike, double drift) const {
     // an infinity among the terms, or what an accumulator may not hold in some order: not judged
     if (!(magnitude + e <= ACC_MAX)) return VE(v, cg_inf());
-    const double factor = 2 * std::sqrt(n) + n / 8 + REPEAT * repeats;
-    const double usual = factor * U_ACC * (magnitude + e), drift = DRIFT * mag(v - real(plain));
-    return VE(v, e + scale * ((drift > usual ? drift : usual) + n * CG_ETA));
+    const double rounding = (2 * std::sqrt(n) + n / 8 + REPEAT * alike) * U_ACC * (magnitude + e);
+    return VE(v, e + scale * ((drift > rounding ? drift : rounding) + n * CG_ETA));
   }
+  VE result(double scale) const { return bounded(scale, repeats, DRIFT * mag(v - real(plain))); }
+  // Terms taken for independent.
+  VE usual(double scale) const { return bounded(scale, 0, 0); }
 };
 
 // A sum of products of two 8-bit floats, which tensor cores may form. Hopper's bring the 32 products of an instruction,

@@ -40,9 +40,9 @@ impl Running<'_> {
                 text.push_str(&self.alternatives(step, value));
                 text
             }
-            Value::Reduce { op, over, body } => format!(
+            Value::Reduce { op, .. } => format!(
                 "{}{}{}",
-                self.reduced(*op, over, body, &|again| format!("{again};")),
+                self.summed(&step.value),
                 self.store(step, "s.result(sum_scale)"),
                 self.keep_also(step, *op)
             ),
@@ -57,6 +57,12 @@ impl Running<'_> {
                 )
             }
         }
+    }
+
+    /// The statements that make the sum `s` of a step.
+    pub(super) fn summed(&self, value: &Value) -> String {
+        let Value::Reduce { op, over, body } = value else { return String::new() };
+        self.reduced(*op, over, body, &|again| format!("{again};"))
     }
 
     /// The statements that reduce `body` into `s`. A device goes through an index's terms once more; `found` is what it
@@ -111,7 +117,7 @@ impl Running<'_> {
     }
 
     /// Whether what is summed are products of two 8-bit floats, in f32.
-    fn is_for_tensor_cores_of_8_bits(&self, body: &Expr) -> bool {
+    pub(super) fn is_for_tensor_cores_of_8_bits(&self, body: &Expr) -> bool {
         let of_8_bits = |factor: &Expr| match factor {
             Expr::Load(Place::Tensor(t), _) => {
                 matches!(self.plan.spec.tensors[*t].dtype, DType::F8e4m3 | DType::F8e5m2)
@@ -131,14 +137,19 @@ impl Running<'_> {
         }
     }
 
-    fn store(&self, step: &Step, value: &str) -> String {
+    /// A value as its temporary holds it.
+    pub(super) fn held_as(&self, temp: usize, value: &str) -> String {
+        match self.plan.schedule.temps[temp].may_round {
+            None => value.to_owned(),
+            Some(dtype) => rounded(&saturated(value, dtype), dtype),
+        }
+    }
+
+    pub(super) fn store(&self, step: &Step, value: &str) -> String {
         match step.dst {
             Place::Temp(temp) => {
                 let dst = self.places().element(step.dst, &step.index);
-                match self.plan.schedule.temps[temp].may_round {
-                    None => format!("    {dst} = {value};\n"),
-                    Some(dtype) => format!("    {dst} = {};\n", rounded(&saturated(value, dtype), dtype)),
-                }
+                format!("    {dst} = {};\n", self.held_as(temp, value))
             }
             Place::Tensor(t) => {
                 let at = self.places().offset(step.dst, &step.index);

@@ -8,7 +8,7 @@ use super::wire::{self, Ask, Heat, Start, Tell};
 use crate::cargo;
 use crate::evaluate::peer::Python;
 use crate::evaluate::{Baseline, Error, Floor, Judge, OnDevice, Question, Settings, die_with_parent};
-use crate::plan::sums::only_sums;
+use crate::plan::sums::{exact_integers, only_sums};
 use crate::plan::{Plan, cost, roofline};
 use crate::print;
 
@@ -91,7 +91,7 @@ fn open(start: Start, seed: u64) -> Result<Judge, Error> {
     let question = Question {
         spec: plan.spec.clone(),
         reference: start.reference.unwrap_or_default(),
-        exact_integers: only_sums(&plan),
+        exact_integers: exact_integers(&plan),
         cost: Box::new(price),
         tiles: start.tiles,
         scalar: None,

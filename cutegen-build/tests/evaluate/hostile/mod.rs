@@ -12,12 +12,17 @@ mod weaker;
 
 use std::sync::Mutex;
 
+use cutegen_build::evaluate::{Checks, Fault, Outcome};
+
 use crate::Test;
 use crate::bench::Bench;
-use crate::kernels::Kernel;
+use crate::kernels::{self, Kernel};
 use row::Row;
 
-pub(crate) const TESTS: &[Test] = &[("hostile::each_falls_to_its_check", each_falls_to_its_check)];
+pub(crate) const TESTS: &[Test] = &[
+    ("hostile::each_falls_to_its_check", each_falls_to_its_check),
+    ("hostile::exact_sums_hold_what_their_bound_forgives", exact_sums_hold_what_their_bound_forgives),
+];
 
 const CORPUS: &[&[Row]] =
     &[outputs::ROWS, state::ROWS, bounds::ROWS, numbers::ROWS, weaker::ROWS, rarely::ROWS];
@@ -46,6 +51,18 @@ fn each_falls_to_its_check() {
     failed.iter().for_each(|line| println!("    NOT {line}"));
     println!("    {} of {} fall to their check alone", rows.len() - failed.len(), rows.len());
     assert!(failed.is_empty() && rows.len() >= 50, "{} of {}", failed.len(), rows.len());
+}
+
+/// What falls to integers under an epilogue passes where the sum of integers has the bound of any other sum.
+fn exact_sums_hold_what_their_bound_forgives() {
+    let outcome = |kernel: &'static Kernel| {
+        let bench = Bench::new(kernel);
+        bench.passes(&bench.candidate(kernel.honest), Checks::default());
+        bench.full(&bench.candidate(weaker::DROPS_A_SMALL_TERM), Checks::default())
+    };
+    let (exact, loose) = (outcome(&kernels::GEMM_BIAS), outcome(&kernels::GEMM_BIAS_LOOSE));
+    assert!(matches!(exact, Outcome::Incorrect(Fault::Value { .. })), "{exact:?}");
+    assert!(matches!(loose, Outcome::Passed { .. }), "{loose:?}");
 }
 
 /// One bench for each kernel: its reference is compiled once.

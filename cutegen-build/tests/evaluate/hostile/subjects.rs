@@ -11,6 +11,7 @@ pub(super) const SILU: Subject = || &kernels::SILU_MUL;
 pub(super) const NORM: Subject = || &kernels::RMS_NORM;
 pub(super) const GEMM: Subject = || &kernels::GEMM;
 pub(super) const GEMM_F32: Subject = || &kernels::GEMM_F32;
+pub(super) const GEMM_BIAS: Subject = || &kernels::GEMM_BIAS;
 pub(super) const VARIANCE: Subject = || &kernels::VARIANCE;
 pub(super) const PADDED: Subject = || &memory::PADDED;
 pub(super) const NIBBLES: Subject = || &memory::NIBBLES;

@@ -4,7 +4,12 @@ use cutegen_build::evaluate::Check::{Distribution, Values};
 use cutegen_build::evaluate::Distribution as D;
 
 use super::row::Row;
-use super::subjects::{GEMM, GEMM_F32, SILU, SOFTMAX};
+use super::subjects::{GEMM, GEMM_BIAS, GEMM_F32, SILU, SOFTMAX};
+
+/// Of 32768 terms the one in the middle, where it is at most 3: the bound of such a sum is about 6. Of integers the sum
+/// is exact, whatever comes behind it.
+pub(super) const DROPS_A_SMALL_TERM: &str = "EACH { float s = 0;
+  for (int64_t l = 0; l < K; ++l) { float t = TERM(l); s += l == K / 2 && fabsf(t) <= 3 ? 0 : t; } OUT(s) }";
 
 pub(super) const ROWS: &[Row] = &[
     // over 8192 terms the bound forgives inputs of TF32; one-term sums do not, nor inputs that all round the same way
@@ -45,6 +50,13 @@ pub(super) const ROWS: &[Row] = &[
          EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s = half(s + A(l) * B(l)); OUT = s; }",
         Values,
     ),
+    Row::new(
+        ("a small term dropped below a bias", "N4"),
+        GEMM_BIAS,
+        DROPS_A_SMALL_TERM,
+        Distribution(D::Integers),
+    )
+    .behind(&[Distribution(D::WideIntegers)]),
     Row::new(
         ("a bf16 output for f32", "N3"),
         GEMM,

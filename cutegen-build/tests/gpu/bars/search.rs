@@ -6,7 +6,7 @@ use cutegen_build::evaluate::protocol::Limits;
 use cutegen_build::evaluate::{Baseline, Candidate, Floor, Judge, Settings, Workers};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Feedback, Generator as _};
-use cutegen_build::plan::sums::only_sums;
+use cutegen_build::plan::sums::{exact_integers, only_sums};
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::refine;
 
@@ -42,7 +42,7 @@ impl Subject {
 
     pub(super) fn judge(&self) -> Judge {
         let (mut question, device) = specs::question(&self.plan);
-        question.exact_integers = only_sums(&self.plan);
+        question.exact_integers = exact_integers(&self.plan);
         question.tiles = tiles(&self.plan);
         let workers = Workers { limits: Limits::host(), ..bench::workers() };
         let mut settings = Settings::new(workers, 0x5ea_2c4);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use cutegen_build::evaluate::{Baseline, Floor, Judge, Outcome, Settings};
 use cutegen_build::generate::Candidate;
-use cutegen_build::plan::sums::only_sums;
+use cutegen_build::plan::sums::{exact_integers, only_sums};
 use cutegen_build::plan::{Plan, roofline};
 
 use super::proposed;
@@ -53,7 +53,7 @@ fn chosen(plan: &Plan) -> Vec<Candidate> {
 /// A session as a search opens it, but with more shapes.
 fn judge(plan: &Plan, candidates: &[Candidate]) -> Judge {
     let (mut question, device) = specs::question(plan);
-    question.exact_integers = only_sums(plan);
+    question.exact_integers = exact_integers(plan);
     question.tiles = candidates.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
     question.tiles.sort_unstable();
     question.tiles.dedup();

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use cutegen_runtime::cuda::CUdeviceptr;
+use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
+use cutegen_spec::spec::KernelSpec;
 
 use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
 use crate::evaluate::cuda::memory::DeviceMemory;
@@ -17,12 +19,16 @@ use crate::evaluate::error::Error;
 use crate::evaluate::protocol::Region;
 use crate::evaluate::reference::{Expected, Reference};
 use crate::evaluate::strided;
-use crate::print::reference::{DeviceReference, OTHERS_MAX, others};
+use crate::print::reference::{DeviceReference, Large, OTHERS_MAX, others};
 
 /// Offsets of the reference's parts are multiples of this.
 const ALIGNMENT: u64 = 256;
-/// Cost of a reference that takes a device about a second.
+/// Cost of a reference that takes a device about a second: in serial sums, and on its f64 tensor cores.
 const REACH: u64 = 1 << 38;
+const REACH_LARGE: u64 = 1 << 42;
+/// Products beyond which tensor cores sum them: as many as no shape has that is judged with all distributions, so that
+/// terms are independent.
+const LARGE: u64 = 1 << 32;
 
 /// Inputs and expectations of a case.
 pub(in crate::evaluate) struct CudaCase {
@@ -83,7 +89,10 @@ impl Oracle {
     pub(super) fn reach(&self) -> u64 {
         match self {
             Oracle::Host(_) => host::REACH,
-            Oracle::Device(_) => REACH,
+            Oracle::Device(kernels) => match &kernels.printed.large {
+                Some(large) if large.is_all => REACH_LARGE,
+                Some(_) | None => REACH,
+            },
         }
     }
 
@@ -119,7 +128,8 @@ impl Kernels {
         held: &[Option<DeviceMemory>],
     ) -> Result<Vec<Option<Expectation>>, Error> {
         let Inputs { spec, axes, scalars, is_exact, .. } = inputs;
-        let DeviceReference { contract, parts, .. } = &self.printed;
+        let DeviceReference { parts, .. } = &self.printed;
+        let contract = self.contract(axes);
         let mut places = Vec::new();
         let mut end = 0_u64;
         for part in &contract.workspace {
@@ -143,6 +153,7 @@ impl Kernels {
         let placed = Placed { axes, scalars, tensors: &tensors, workspace: &workspace };
         Launch::of(&loaded, contract, &placed)?.go(session)?;
         session.wait()?;
+        self.agrees(spec, &memory, places[parts.crossed])?;
         let also = match parts.others {
             Some(part) => self.others(&memory, places[part])?,
             None => BTreeMap::new(),
@@ -161,6 +172,25 @@ impl Kernels {
             expected[result.tensor] = Some(Expectation::with(session, both, elements, also)?);
         }
         Ok(expected)
+    }
+
+    /// How it is launched at these extents.
+    fn contract(&self, axes: &[i64]) -> &Contract {
+        let is_large = |large: &&Large| large.terms.eval_axes(axes).is_none_or(|terms| terms > LARGE as i64);
+        let large = self.printed.large.as_ref().filter(is_large);
+        large.map_or(&self.printed.contract, |large| &large.contract)
+    }
+
+    /// An error where sums on tensor cores are others than the same made one term after another.
+    fn agrees(&self, spec: &KernelSpec, memory: &DeviceMemory, crossed: Region) -> Result<(), Error> {
+        let mut word = [0; 8];
+        memory.read(crossed.offset, &mut word)?;
+        let twofold =
+            "has two values for a sum: one of its kernels is wrong, or this device computes wrongly";
+        match f64::from_le_bytes(word) {
+            0.0 => Ok(()),
+            _ => Err(Error::Shape(format!("the reference of `{}` {twofold}", spec.name))),
+        }
     }
 
     /// Further right values, by tensor and element.
