@@ -130,6 +130,11 @@ fn documents_name_paths_that_exist() {
 }
 
 #[test]
+fn documents_know_the_gate_s_revision() {
+    hold_all(docs::revisions);
+}
+
+#[test]
 fn the_changelog_has_an_unreleased_section() {
     hold(docs::changelog);
 }

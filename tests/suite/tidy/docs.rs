@@ -3,6 +3,7 @@
 use cutegen_build::plan::Plan;
 use cutegen_spec::edition::{Document, manifest, spec_file};
 use cutegen_spec::key::Question;
+use cutegen_spec::record::GATE;
 use cutegen_spec::settings::Settings;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
@@ -23,6 +24,24 @@ const MARKERS: &[&str] = &["<!-- ci:test -->", "<!-- ci:run -->"];
 pub(super) fn paths_exist(files: &[File]) -> Vec<String> {
     let documents = files.iter().filter(|file| CHECKED.contains(&file.path.as_str()));
     documents.flat_map(|document| missing(document, files)).collect()
+}
+
+/// Documents that say which revision the gate has, and the words before it.
+const REVISIONS: &[(&str, &str)] = &[
+    ("ARCHITECTURE.md", "| gate | revision "),
+    ("CHANGELOG.md", "store layout v1, gate revision "),
+    ("docs/gate.md", "as of gate revision "),
+];
+
+/// The gate's revision is what documents say.
+pub(super) fn revisions(files: &[File]) -> Vec<String> {
+    let said = |path: &str, before: &str| {
+        let text = &files.iter().find(|file| file.path == path)?.text;
+        let digits = text.split_once(before)?.1.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse::<u32>().ok()
+    };
+    let wrong = REVISIONS.iter().filter(|(path, before)| said(path, before) != Some(GATE));
+    wrong.map(|(path, before)| format!("{path}: `{before}` is not followed by {GATE}")).collect()
 }
 
 fn missing(document: &File, files: &[File]) -> Vec<String> {
@@ -259,6 +278,17 @@ mod tests {
         ] {
             assert_eq!(named(text), Vec::<String>::new(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_older_gate_in_a_document_is_found() {
+        let tree = |revision: u32| -> Vec<File> {
+            let file =
+                |(path, before): &(&str, &str)| File::planted(path, &format!("{before}{revision}, and\n"));
+            REVISIONS.iter().map(file).collect()
+        };
+        assert!(revisions(&tree(GATE)).is_empty());
+        assert_eq!(revisions(&tree(GATE - 1)).len(), REVISIONS.len());
     }
 
     #[test]
