@@ -168,7 +168,7 @@ class Node:
     def do(self, job, device):
         env = {} if device is None else {"CUDA_VISIBLE_DEVICES": device}
         kind, _, what = job.partition(":")
-        if kind in PROGRAMS:
+        if job in PROGRAMS:
             self.run(kind, [self.folder / kind], env)
         elif kind == "gpu":
             self.gpu(what, env)

@@ -1,16 +1,16 @@
-// rowwise-reg-x8t128u8q2c1-swd: temp [0, 1] exact
-// temp [0] exact
-// u0[v0:a0, v1:a1] = mul(mul(t0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(t0[v0:a0, v2:a1], t0[v0:a0, v2:a1])), len(a1)), 1e-5))), t1[v1:a1])
-// u1[v0:a0] = max(div(max(v1:a1, abs(u0[v0:a0, v1:a1])), 448.0), 1e-12)
-// t2[v0:a0, v1:a1] = div(u0[v0:a0, v1:a1], u1[v0:a0])
-// t3[v0:a0] = u1[v0:a0]
+// rowwise-split-x1t512u8p16384m528: temp [0, 1] exact
+// u0[v0:a0, v1:a1] = cast(bf16, add(t0[v0:a0, v1:a1], t1[v0:a0, v1:a1]))
+// t3[v0:a0, v1:a1] = u0[v0:a0, v1:a1]
+// t4[v0:a0, v1:a1] = mul(mul(u0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(u0[v0:a0, v2:a1], u0[v0:a0, v2:a1])), len(a1)), 1e-5))), t2[v1:a1])
 //
-// Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
-// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs (GLOBAL: it is read
-// again, for rows of any length). Every thread joins the same partial results in the same order. Where ONLINE holds one
-// pass is for both levels, and all of it runs while the row comes.
-// Bound: HBM, each byte moved once (GLOBAL: once a pass, from L2 while the rows in flight fit there), plus 1.3 us to
-// launch. A cluster costs its barriers: one at the start and one a level.
+// Idea: rows so long and so few that one needs many blocks, and no chip holds them: each level of reductions is a launch
+// that leaves one partial result a block in the workspace, which every block of the next launch joins in one order. The
+// last launch writes. Where MERGES holds (softmax, variances) a block does both levels of its part, and what it got wrong
+// for want of the others is put right as the parts are joined. Where all rows share a stream (a norm's weights), blocks that
+// begin together have the same part of different rows, so that it comes from HBM once; and the last launch begins with
+// the parts that the one before it ended with, which may still be in L2.
+// Bound: HBM, the row read once a level (once in all where MERGES holds) and once more if anything is written along it,
+// and 1.3 us a launch.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -191,7 +191,8 @@ CG_DEVICE void after_the_last_kernel() {
 
 // ---------------------------------------------------------------- copies
 
-// One access of S bytes, past L1: for data that is used once.
+// One access of S bytes, past L1: for data that is used once. Not `.nc`, which says that nobody writes there while the
+// kernel runs: its loads would be moved ahead of the wait for the kernel that writes it.
 template <class S>
 struct LoadOnce {
   using SRegisters = S const[1];
@@ -199,15 +200,15 @@ struct LoadOnce {
   __device__ static void copy(S const& src, S& dst) {
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
     }
   }
 };
@@ -491,34 +492,37 @@ enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its p
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
 
-constexpr Row ROW = Row::REGISTERS;
-constexpr int VEC = 8;
-constexpr int THREADS = 128;
+constexpr Row ROW = Row::GLOBAL;
+constexpr int VEC = 1;
+constexpr int THREADS = 512;
 constexpr int UNROLL = 8;
-constexpr int ROWS = 2;
+constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 8;
+constexpr int SLICE_UNIT = 1;
 constexpr int STAGES = 1;
-constexpr Load LOAD = Load::CACHED;
+constexpr Load LOAD = Load::ONCE;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
-constexpr bool EARLY = true;
+constexpr bool EARLY = false;
 constexpr bool WHOLE = true;
 constexpr bool HAS_PRODUCER = false;
 constexpr bool IN_L2 = false;
-[[maybe_unused]] constexpr bool PDL = true;
+[[maybe_unused]] constexpr bool PDL = false;
+constexpr int64_t PART = 16384;
+constexpr int PARTS_MAX = 528;
+constexpr bool BY_PART = true;
 
 // ---------------------------------------------------------------- the math
 
-using Streams = tuple<bf16, bf16>;
-using Sinks = tuple<f8e4m3>;
-using Ops = tuple<Sum, Max>;
+using Streams = tuple<bf16, bf16, bf16>;
+using Sinks = tuple<bf16, bf16>;
+using Ops = tuple<Sum>;
 using Folds = tuple<>;                   // over all rows
-constexpr int LEVELS = 2;
-constexpr int LEVEL[] = {0, 1};
+constexpr int LEVELS = 1;
+constexpr int LEVEL[] = {0};
 [[maybe_unused]] constexpr bool MERGES = false;    // whether parts of a row do level 1 by themselves
 [[maybe_unused]] constexpr bool RESUMABLE = true; // whether outputs go on from what the last level has
-constexpr bool ALONG[] = {true, false};                // whether a stream is another one in each row
-constexpr bool USED[LEVELS + 1][2] = {{true, false}, {true, true}, {true, true}};        // by a level of reductions, the last by the sinks
+constexpr bool ALONG[] = {true, true, false};                // whether a stream is another one in each row
+constexpr bool USED[LEVELS + 1][3] = {{true, true, false}, {true, true, true}};        // by a level of reductions, the last by the sinks
 
 constexpr int STREAMS = tuple_size<Streams>::value, SINKS = tuple_size<Sinks>::value, STATS = tuple_size<Ops>::value;
 template <int S>
@@ -532,74 +536,73 @@ using EachStat = make_int_sequence<STATS>;
 // What all elements of a row share.
 struct Held {
   float h0;
-  float h1;
-  Divisor h2;
 };
 
 // r holds the statistics so far, v the values of the streams at column j.
 struct Math {
   bf16* t0;
   bf16* t1;
-  f8e4m3* t2;
-  float* t3;
+  bf16* t2;
+  bf16* t3;
+  bf16* t4;
   int64_t a0;
-  static constexpr int64_t a1 = 8192;
-  int64_t v0;
+  static constexpr int64_t a1 = 131072;
+  int64_t v4;
 
   CG_DEVICE void seat([[maybe_unused]] int64_t row) {
-    v0 = row;
+    v4 = row;
   }
 
   template <int S>
   CG_DEVICE auto at([[maybe_unused]] int64_t j) const {
     if constexpr (S == 0) {
-      return t0 + (v0 * a1 + int64_t(0)) + j;
+      return t0 + (v4 * a1 + int64_t(0)) + j;
     }
     if constexpr (S == 1) {
-      return t1 + (int64_t(0)) + j;
+      return t1 + (v4 * a1 + int64_t(0)) + j;
+    }
+    if constexpr (S == 2) {
+      return t2 + (int64_t(0)) + j;
     }
   }
   template <int O>
   CG_DEVICE auto sink([[maybe_unused]] int64_t j) const {
     if constexpr (O == 0) {
-      return t2 + (v0 * a1 + int64_t(0)) + j;
+      return t3 + (v4 * a1 + int64_t(0)) + j;
+    }
+    if constexpr (O == 1) {
+      return t4 + (v4 * a1 + int64_t(0)) + j;
     }
   }
 
   template <int P, class R>
   CG_DEVICE void prepare(R const& r, Held& held) const {
     if constexpr (P == 1) held.h0 = cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)));
-    if constexpr (P == 2) held.h1 = cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)));
-    if constexpr (P == 2) held.h2 = Divisor(cg_max((get<1>(r) / float(448.0)), float(1e-12)));
   }
 
   template <int J, class V, class R>
   CG_DEVICE float term(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
     if constexpr (J == 0) {
-      return float((get<0>(v) * get<0>(v)));
-    }
-    if constexpr (J == 1) {
-      return float(cg_abs(((get<0>(v) * held.h0) * get<1>(v))));
+      return float((cg_cast_bf16((get<0>(v) + get<1>(v))) * cg_cast_bf16((get<0>(v) + get<1>(v)))));
     }
   }
 
   template <class V, class R>
   CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((((get<0>(v) * held.h1) * get<1>(v)) / held.h2)));
+    return cute::make_tuple(float(cg_cast_bf16((get<0>(v) + get<1>(v)))), float(((cg_cast_bf16((get<0>(v) + get<1>(v))) * held.h0) * get<2>(v))));
   }
 
   template <class V, class R>
   CG_DEVICE float resumed(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return float(((get<0>(v) * held.h0) * get<1>(v)));
+    return float(cg_cast_bf16((get<0>(v) + get<1>(v))));
   }
   template <class V, class R>
   CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((own / held.h2)));
+    return cute::make_tuple(float(own), float(((own * held.h0) * get<2>(v))));
   }
 
   template <class R>
   CG_DEVICE void finish(R const& r, Held const& held) const {
-    cg_store(t3[v0], float(cg_max((get<1>(r) / float(448.0)), float(1e-12))));
   }
 
   template <class R>
@@ -803,15 +806,15 @@ struct LoadAgain {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
                    : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
                    : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
     }
   }
@@ -1014,52 +1017,6 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
-// Partial results that a thread asks for before it waits for one: several, where it has few elements of a chunk and so
-// registers to spare.
-constexpr bool SPARES = UNROLL * VEC <= 8;
-constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
-
-// step(i, left) for each of the parts of a lane, `left` being what asked(i) loads.
-template <class Asked, class Step>
-CG_DEVICE void each_part(int parts, Asked const& asked, Step const& step) {
-  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * PARTS_AT_ONCE) {
-    decltype(asked(first)) left[PARTS_AT_ONCE];
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      if (first + 32 * n < parts) left[n] = asked(first + 32 * n);
-    }
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      if (first + 32 * n < parts) step(first + 32 * n, left[n]);
-    }
-  }
-}
-
-// Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
-template <int P>
-CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      using Joined = Op<j>;
-      typename Joined::T all = Joined::none();
-      uint2 const* own = partial + j * parts;
-      each_part(parts, [&](int i) { return __ldcg(own + i); }, [&](int, uint2 left) {
-        typename Joined::T one;
-        unpack(left, one);
-        all = Joined::join(all, one);
-      });
-      get<j>(r) = butterfly<Joined, 32>(all);
-    }
-  });
-}
-
-template <int P>
-CG_DEVICE void store_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) __stcg(partial + j * parts + rank, pack(get<j>(r)));
-  });
-}
-
 // The blocks of a row `share` it: how many times longer it is than a part.
 CG_DEVICE float share_of(int64_t columns, Part const& part) { return float(columns) / float(part.length > 0 ? part.length : 1); }
 
@@ -1068,34 +1025,6 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
   const int64_t unit = blocks * SLICE_UNIT, slice = (columns + unit - 1) / unit * SLICE_UNIT, first = rank * slice;
   const int64_t rest = columns - first;
   return {tid, first, rest < 0 ? 0 : rest < slice ? rest : slice};
-}
-
-// Statistics of both levels, where each part did the second by itself.
-CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  join_parts<0>(r, partial, parts);
-  Statistics sums = no_statistics();
-  struct Left { uint2 of[STATS]; };
-  const auto asked = [&](int i) {
-    Left left;
-    CUTE_UNROLL
-    for (int j = 0; j < STATS; ++j) left.of[j] = __ldcg(partial + j * parts + i);
-    return left;
-  };
-  each_part(parts, asked, [&](int i, Left const& left) {
-    const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) return;
-    Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(left.of[j], get<j>(one)); });
-    const Statistics own = math.whole(one, share_of(columns, part));
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-      }
-    });
-  });
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
 }
 
 }  // namespace
@@ -1147,7 +1076,9 @@ CG_DEVICE void see(Online& online, X const& x, Math const& math, Part const& par
   const Statistics all = math.whole(lower, float(columns) * cg_rcp_approx(seen));
   Statistics sums = online.moved(math, all);
   math.prepare<1>(all, held);
-  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  if constexpr (MERGES) {  // level 1 may be what is written
+    each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  }
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) {
       get<j>(online.own) = get<j>(sums);
@@ -1171,103 +1102,219 @@ CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math
 
 namespace {
 
-struct Shared {
-  Slots slots;
-  alignas(8) uint64_t full[STAGES];
-};
+// What the blocks of a row know of it: each leaves its statistics in global memory, [STATS, parts], and all join them in the
+// same order.
 
-// In registers what the last level had of each element is held for the outputs, in place of the row itself.
-constexpr bool RESUMES = RESUMABLE && ROW == Row::REGISTERS;
+// Whether blocks wait for the others of their row, in one launch. Else these left theirs in a launch before.
+constexpr bool WAITS = HAS_PRODUCER;  // that is a ring
 
-// step(x, chunk) for every chunk of the row, x what the thread has of it.
-template <int P, class Kept, class Step>
-CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsigned char* stages, Shared& shared, Step const& step) {
-  if constexpr (ROW == Row::REGISTERS) {
-    step(chunk_of<P>(kept, math, part, 0), 0);
-  } else {
-    for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
-      if constexpr (ROW == Row::SHARED) {
-        wait_barrier(shared.full[chunk], 0);
-        const auto near = load_stage<P>(part, chunk, stages + chunk * stage_bytes<STREAMS>());
-        step(chunk_of<P>(near, math, part, chunk), chunk);
-      } else {
-        step(chunk_of<P>(kept, math, part, chunk), chunk);
-      }
+// A statistic and a bit that is set, in one access of 8 bytes. So no other access has to be ordered with it, and who sees the
+// bit has the statistic (as in NCCL's LL protocol).
+constexpr uint32_t THERE = 1u << 31;
+CG_DEVICE void leave(uint2* at, uint2 value) {
+  const uint64_t word = uint64_t(value.y | THERE) << 32 | value.x;
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(at), "l"(word) : "memory");
+}
+CG_DEVICE uint2 look(uint2 const* at) {
+  uint64_t word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+  return make_uint2(uint32_t(word), uint32_t(word >> 32));
+}
+
+// Whether statistic J is of level P.
+template <int P, int J>
+constexpr bool IS_OF = P == BOTH || LEVEL[J] == P;
+
+// Leaves what block `rank` of the row knows of level P.
+template <int P>
+CG_DEVICE void leave_part(Statistics const& r, uint2* partial, int parts, int rank) {
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (IS_OF<P, j>) leave(partial + j * parts + rank, pack(get<j>(r)));
+  });
+}
+
+// The parts that a lane looks at together, 32 apart, and what their blocks left.
+constexpr int LOOKS = 4;
+struct Left { uint2 of[LOOKS][STATS]; };
+
+// Looks at level P of the parts from `first` on, until it is there.
+template <int P>
+CG_DEVICE void look_at(Left& left, uint2 const* partial, int parts, int first) {
+  const auto each = [&](auto const& step) {
+    CUTE_UNROLL
+    for (int n = 0; n < LOOKS; ++n) {
+      if (first + 32 * n >= parts) continue;
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (IS_OF<P, j>) step(left.of[n][j], partial + j * parts + first + 32 * n);
+      });
     }
+  };
+  bool is_there;
+  do {
+    each([&](uint2& one, uint2 const* at) { one = look(at); });
+    is_there = true;
+    each([&](uint2& one, uint2 const*) { is_there &= one.y >= THERE; });
+  } while (WAITS && !is_there);
+}
+
+// step(statistics, part) for each part of a lane; of those that it looked at last, unless `looks`.
+template <int P, class Step>
+CG_DEVICE void each_part(Left& left, bool looks, uint2 const* partial, int parts, Step const& step) {
+  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * LOOKS) {
+    if (looks) look_at<P>(left, partial, parts, first);
+    CUTE_UNROLL
+    for (int n = 0; n < LOOKS; ++n) {
+      if (first + 32 * n >= parts) continue;
+      Statistics one = no_statistics();
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (IS_OF<P, j>) unpack(make_uint2(left.of[n][j].x, left.of[n][j].y & ~THERE), get<j>(one));
+      });
+      step(one, first + 32 * n);
+    }
+  }
+}
+
+// Adds to `sums` what a part has of level 1, `one`, about what all of the row, `r`, says of level 0.
+CG_DEVICE void move_part(Statistics& sums, Statistics const& one, Statistics const& r, Math const& math, Part const& part,
+                         int64_t columns) {
+  if (part.length == 0) return;
+  const Statistics own = math.whole(one, share_of(columns, part));
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (MERGES && LEVEL[j] == 1) {
+      get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
+    }
+  });
+}
+
+// Statistics of level P of the row, by a warp: of BOTH, where each part did the second by itself. A block that waits looks
+// once for both, where a lane holds all that it looks at.
+template <int P>
+CG_DEVICE void join_parts(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
+  constexpr int FIRST = P == BOTH ? 0 : P;
+  Left left;
+  Statistics sums = no_statistics();
+  each_part<WAITS ? P : FIRST>(left, true, partial, parts, [&](Statistics const& one, int) {
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == FIRST) get<j>(sums) = Op<j>::join(get<j>(sums), get<j>(one));
+    });
+  });
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (LEVEL[j] == FIRST) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
+  });
+  if constexpr (P == BOTH) {
+    each_part<BOTH>(left, !WAITS || parts > 32 * LOOKS, partial, parts, [&](Statistics const& one, int part) {
+      move_part(sums, one, r, math, part_of(0, columns, parts, part), columns);
+    });
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
+    });
   }
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_9afb6a7a4a2302f2(
-    bf16* t0, bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t /* a1 */) {
-  [[maybe_unused]] constexpr int64_t a1 = 8192;
-  extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
-  __shared__ Shared shared;
-  const int q = int(threadIdx.x) / THREADS, rank = CLUSTER > 1 ? int(block_rank_in_cluster()) : 0;
-  const int64_t row = int64_t(blockIdx.x) / CLUSTER * ROWS + q, rows = a0;
-  const bool live = ROWS == 1 || row < rows;
-  const Part part = part_of(int(threadIdx.x) % THREADS, live ? a1 : 0, CLUSTER, rank);
-  Math math{t0, t1, t2, t3, a0};
-  math.seat(live ? row : 0);
-  if constexpr (PDL) after_the_last_kernel();
+namespace {
 
-  if constexpr (CLUSTER > 1) cluster_arrive_relaxed();
-  if constexpr (ROW == Row::SHARED) {
-    if (threadIdx.x == 0) {
-      for (int i = 0; int64_t(i) * CHUNK < part.length; ++i) initialize_barrier(shared.full[i], 1);
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
-        copy_chunk(math, part, chunk, stages + chunk * stage_bytes<STREAMS>(), shared.full[chunk],
-                   l2_policy<Again::UNKNOWN>());
-      }
-    }
-    __syncthreads();
+// Blocks of a row.
+CG_DEVICE int parts_of(int64_t columns) {
+  const int64_t wanted = (columns + PART - 1) / PART;
+  return int(wanted < PARTS_MAX ? wanted : PARTS_MAX);
+}
+
+// What block number `block` has in a launch of `blocks`.
+struct Seat {
+  int64_t row;
+  int rank;
+};
+CG_DEVICE Seat seat_of(int64_t block, int64_t blocks, int parts) {
+  const int64_t rows = blocks / parts;
+  if constexpr (BY_PART) return {block % rows, int(block / rows)};
+  else return {block / parts, int(block % parts)};
+}
+
+// Statistics of the levels before P, of one row.
+template <int P>
+CG_DEVICE void join_before(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
+  if constexpr (MERGES && P == LEVELS) join_parts<BOTH>(r, math, partial, parts, columns);
+  else for_each(make_int_sequence<P>{}, [&](auto p) { join_parts<p>(r, math, partial, parts, columns); });
+}
+
+template <int P>
+CG_DEVICE void reduce_part(Statistics& sums, Math const& math, Part const& part, Statistics const& r, Held const& held) {
+  for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+    each_of<P>(chunk_of<P>(Int<0>{}, math, part, chunk), part, chunk, [&](auto const& v, int64_t col, int) {
+      accumulate<P>(sums, v, col, math, r, held);
+    });
   }
-  const auto kept = [&] {
-    if constexpr (ROW == Row::REGISTERS) return load<KeptStreams>(math, part, 0);
-    else return Int<0>{};
-  }();
-  if constexpr (CLUSTER > 1) cluster_wait();
+}
 
+template <int P>
+CG_DEVICE void reduce(Math math, int64_t columns, uint2* partial) {
+  __shared__ Slots slots;
+  const int parts = parts_of(columns);
+  const auto [row, rank] = seat_of(blockIdx.x, gridDim.x, parts);
+  const Part part = part_of(threadIdx.x, columns, parts, rank);
+  math.seat(row);
+  partial += row * parts * STATS;
+  Statistics r = no_statistics(), sums = no_statistics();
+  Held held;
+  join_before<P>(r, math, partial, parts, columns);
+  for_each(make_int_sequence<P + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
+  reduce_part<P>(sums, math, part, r, held);
+  join_row<P>(r, sums, part, slots, 0, 0);
+  if (part.tid == 0) leave_part<P>(r, partial, parts, rank);
+}
+
+// Both levels of a part by itself, in one pass over it.
+CG_DEVICE void reduce_both(Math math, int64_t columns, uint2* partial) {
+  __shared__ Slots slots;
+  const int parts = parts_of(columns);
+  const auto [row, rank] = seat_of(blockIdx.x, gridDim.x, parts);
+  const Part part = part_of(threadIdx.x, columns, parts, rank);
+  math.seat(row);
+  partial += row * parts * STATS;
   Statistics r = no_statistics();
   Held held;
-  if constexpr (ONLINE) {
-    Online online;
-    math.prepare<0>(r, held);
-    pass<BOTH>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
-      see(online, x, math, part, chunk, a1, held);
-    });
-    join_online(r, online, math, part, 1.0f, shared.slots, rank);
+  Online online;
+  math.prepare<0>(r, held);
+  for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+    see(online, chunk_of<BOTH>(Int<0>{}, math, part, chunk), math, part, chunk, columns, held);
   }
-  [[maybe_unused]] float resumed[UNROLL][VEC];
-  for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
-    constexpr int P = p;
-    Statistics sums = no_statistics();
-    math.prepare<P>(r, held);
-    pass<P>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
-      each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
-        accumulate<P>(sums, v, col, math, r, held);
-        if constexpr (RESUMES && P == LEVELS - 1) {
-          CUTE_UNROLL
-          for (int e = 0; e < VEC; ++e) resumed[u][e] = math.resumed(values<P>(v, e), r, held, col + e);
-        }
-      });
-    });
-    join_row<P>(r, sums, part, shared.slots, q, rank);
-  });
-  math.prepare<LEVELS>(r, held);
-  if constexpr (SINKS > 0) {
-    pass<LEVELS>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
-      each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
-        if constexpr (RESUMES) {
-          const auto outputs = [&](int e) { return math.resume(resumed[u][e], values<LEVELS>(v, e), r, held, col + e); };
-          write_by(outputs, col, math);
-        } else {
-          write(v, col, math, r, held);
-        }
-      });
-    });
-  }
-  if (part.tid == 0 && rank == 0 && live) math.finish(r, held);
+  join_online(r, online, math, part, share_of(columns, part), slots, 0);
+  if (part.tid == 0) leave_part<BOTH>(r, partial, parts, rank);
 }
+
+// Blocks of a row here are one where nothing is written along it.
+CG_DEVICE void finish(Math math, int64_t columns, uint2* partial) {
+  const int parts = parts_of(columns), blocks = SINKS > 0 ? parts : 1;
+  const auto [row, rank] = seat_of(gridDim.x - 1 - blockIdx.x, gridDim.x, blocks);
+  const Part part = part_of(threadIdx.x, columns, parts, rank);
+  math.seat(row);
+  partial += row * parts * STATS;
+  Statistics r = no_statistics();
+  Held held;
+  join_before<LEVELS>(r, math, partial, parts, columns);
+  for_each(make_int_sequence<LEVELS + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
+  if constexpr (SINKS > 0) {
+    for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+      each_of<LEVELS>(chunk_of<LEVELS>(Int<0>{}, math, part, chunk), part, chunk, [&](auto const& v, int64_t col, int) {
+        write(v, col, math, r, held);
+      });
+    }
+  }
+  if (part.tid == 0 && rank == 0) math.finish(r, held);
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_4fe304234fe2e673_0(
+    bf16* t0, bf16* t1, bf16* t2, bf16* t3, bf16* t4, int64_t a0, int64_t /* a1 */, uint2* w0) {
+  [[maybe_unused]] constexpr int64_t a1 = 131072;
+  reduce<0>(Math{t0, t1, t2, t3, t4, a0}, a1, w0);
+}
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_4fe304234fe2e673_1(
+    bf16* t0, bf16* t1, bf16* t2, bf16* t3, bf16* t4, int64_t a0, int64_t /* a1 */, uint2* w0) {
+  [[maybe_unused]] constexpr int64_t a1 = 131072;
+  finish(Math{t0, t1, t2, t3, t4, a0}, a1, w0);
+}
+

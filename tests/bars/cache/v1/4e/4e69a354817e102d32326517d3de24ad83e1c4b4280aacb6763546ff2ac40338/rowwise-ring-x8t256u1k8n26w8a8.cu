@@ -1,19 +1,23 @@
-// rowwise-ring-x8t512u1k8n13: temp [0, 1] exact
+// rowwise-ring-x8t256u1k8n26w8a8: temp [0, 1] exact
 // u0[v0:a0, v1:a1] = cast(bf16, add(t0[v0:a0, v1:a1], t1[v0:a0, v1:a1]))
 // t3[v0:a0, v1:a1] = u0[v0:a0, v1:a1]
 // t4[v0:a0, v1:a1] = mul(mul(u0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(u0[v0:a0, v2:a1], u0[v0:a0, v2:a1])), len(a1)), 1e-5))), t2[v1:a1])
 //
-// Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, one
-// block a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
-// for each other's partial results, or write, one warp has the next chunks copied to the stages that are free. A slice may
+// Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, BESIDE
+// blocks a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
+// for each other's partial results, or write, one thread has the next chunks copied to the stages that are free; the registers of
+// its warpgroup go to those that compute. A slice may
 // be longer than the ring where one pass gives all statistics: the last KEPT_CHUNKS of it stay, the others are let go and
-// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. What all
-// rows share (weights) is loaded a chunk ahead of its use; where registers allow it two, the first of them
+// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. A block
+// has the same slice of every row, so what all rows share (weights) may stay in registers from row to row, of the first
+// WEIGHT_CHUNKS of it. The rest is loaded a chunk ahead of its use, from L2; where registers allow it two, the first of them
 // before the blocks meet.
-// Partial results and their counts go through global memory, and every block joins them in the same order. Where MERGES
-// holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
-// Bound: HBM, each byte moved once. A meeting costs two trips to L2, which the ring hides as far as its free stages
-// reach. All blocks must be resident at once.
+// Where the ring has room for a row's slice and NEXT_CHUNKS of the next row's, their statistics are taken while the blocks of
+// this row wait for each other.
+// Partial results go through global memory, each with a bit that says that it is there, and every block joins them in the same
+// order. Where MERGES holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
+// Bound: HBM, each byte moved once, and L2 for the weights that do not stay: once a row. A meeting is a way to L2 and one
+// back, microseconds under load, which the ring hides as far as its free stages reach. All blocks must be resident at once.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -194,7 +198,8 @@ CG_DEVICE void after_the_last_kernel() {
 
 // ---------------------------------------------------------------- copies
 
-// One access of S bytes, past L1: for data that is used once.
+// One access of S bytes, past L1: for data that is used once. Not `.nc`, which says that nobody writes there while the
+// kernel runs: its loads would be moved ahead of the wait for the kernel that writes it.
 template <class S>
 struct LoadOnce {
   using SRegisters = S const[1];
@@ -202,15 +207,15 @@ struct LoadOnce {
   __device__ static void copy(S const& src, S& dst) {
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
     }
   }
 };
@@ -496,12 +501,12 @@ enum class Store { CACHED, STREAMING };
 
 constexpr Row ROW = Row::SHARED;
 constexpr int VEC = 8;
-constexpr int THREADS = 512;
+constexpr int THREADS = 256;
 constexpr int UNROLL = 1;
 constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
 constexpr int SLICE_UNIT = 16;
-constexpr int STAGES = 13;
+constexpr int STAGES = 26;
 constexpr Load LOAD = Load::ONCE;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
 constexpr bool EARLY = false;
@@ -511,6 +516,12 @@ constexpr bool IN_L2 = false;
 [[maybe_unused]] constexpr bool PDL = false;
 constexpr int SLICE_CHUNKS = 8;
 constexpr int KEPT_CHUNKS = 8;
+constexpr int WEIGHT_CHUNKS = 8;
+constexpr int NEXT_CHUNKS = 8;
+constexpr int BESIDE = 1;
+constexpr int PRODUCERS = 128;
+constexpr int PRODUCER_REGISTERS = 24;
+constexpr int REGISTERS = 240;
 
 // ---------------------------------------------------------------- the math
 
@@ -807,15 +818,15 @@ struct LoadAgain {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
                    : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
                    : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
     }
   }
@@ -1018,42 +1029,6 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
-// Partial results that a thread asks for before it waits for one: several, where it has few elements of a chunk and so
-// registers to spare.
-constexpr bool SPARES = UNROLL * VEC <= 8;
-constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
-
-// Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
-template <int P>
-CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      typename Op<j>::T all = Op<j>::none();
-      for (int i = int(threadIdx.x) % 32; i < parts; i += 32 * PARTS_AT_ONCE) {
-        uint2 some[PARTS_AT_ONCE];
-        CUTE_UNROLL
-        for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-          if (i + 32 * n < parts) some[n] = __ldcg(partial + j * parts + i + 32 * n);
-        }
-        CUTE_UNROLL
-        for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-          typename Op<j>::T one = Op<j>::none();
-          if (i + 32 * n < parts) unpack(some[n], one);
-          all = Op<j>::join(all, one);
-        }
-      }
-      get<j>(r) = butterfly<Op<j>, 32>(all);
-    }
-  });
-}
-
-template <int P>
-CG_DEVICE void store_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) __stcg(partial + j * parts + rank, pack(get<j>(r)));
-  });
-}
-
 // The blocks of a row `share` it: how many times longer it is than a part.
 CG_DEVICE float share_of(int64_t columns, Part const& part) { return float(columns) / float(part.length > 0 ? part.length : 1); }
 
@@ -1062,39 +1037,6 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
   const int64_t unit = blocks * SLICE_UNIT, slice = (columns + unit - 1) / unit * SLICE_UNIT, first = rank * slice;
   const int64_t rest = columns - first;
   return {tid, first, rest < 0 ? 0 : rest < slice ? rest : slice};
-}
-
-// Statistics of both levels, where each part did the second by itself.
-CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  join_parts<0>(r, partial, parts);
-  Statistics sums = no_statistics();
-  for (int i = int(threadIdx.x) % 32; i < parts; i += 32 * PARTS_AT_ONCE) {
-    uint2 some[STATS][PARTS_AT_ONCE];
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      CUTE_UNROLL
-      for (int j = 0; j < STATS; ++j) {
-        if (i + 32 * n < parts) some[j][n] = __ldcg(partial + j * parts + i + 32 * n);
-      }
-    }
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      if (i + 32 * n >= parts) continue;
-      const Part part = part_of(0, columns, parts, i + 32 * n);
-      if (part.length == 0) continue;
-      Statistics one;
-      for_each(EachStat{}, [&](auto j) { unpack(some[j][n], get<j>(one)); });
-      const Statistics own = math.whole(one, share_of(columns, part));
-      for_each(EachStat{}, [&](auto j) {
-        if constexpr (MERGES && LEVEL[j] == 1) {
-          get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-        }
-      });
-    }
-  }
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
 }
 
 }  // namespace
@@ -1146,7 +1088,9 @@ CG_DEVICE void see(Online& online, X const& x, Math const& math, Part const& par
   const Statistics all = math.whole(lower, float(columns) * cg_rcp_approx(seen));
   Statistics sums = online.moved(math, all);
   math.prepare<1>(all, held);
-  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  if constexpr (MERGES) {  // level 1 may be what is written
+    each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  }
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) {
       get<j>(online.own) = get<j>(sums);
@@ -1170,25 +1114,136 @@ CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math
 
 namespace {
 
+// What the blocks of a row know of it: each leaves its statistics in global memory, [STATS, parts], and all join them in the
+// same order.
+
+// Whether blocks wait for the others of their row, in one launch. Else these left theirs in a launch before.
+constexpr bool WAITS = HAS_PRODUCER;  // that is a ring
+
+// A statistic and a bit that is set, in one access of 8 bytes. So no other access has to be ordered with it, and who sees the
+// bit has the statistic (as in NCCL's LL protocol).
+constexpr uint32_t THERE = 1u << 31;
+CG_DEVICE void leave(uint2* at, uint2 value) {
+  const uint64_t word = uint64_t(value.y | THERE) << 32 | value.x;
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(at), "l"(word) : "memory");
+}
+CG_DEVICE uint2 look(uint2 const* at) {
+  uint64_t word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+  return make_uint2(uint32_t(word), uint32_t(word >> 32));
+}
+
+// Whether statistic J is of level P.
+template <int P, int J>
+constexpr bool IS_OF = P == BOTH || LEVEL[J] == P;
+
+// Leaves what block `rank` of the row knows of level P.
+template <int P>
+CG_DEVICE void leave_part(Statistics const& r, uint2* partial, int parts, int rank) {
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (IS_OF<P, j>) leave(partial + j * parts + rank, pack(get<j>(r)));
+  });
+}
+
+// The parts that a lane looks at together, 32 apart, and what their blocks left.
+constexpr int LOOKS = 4;
+struct Left { uint2 of[LOOKS][STATS]; };
+
+// Looks at level P of the parts from `first` on, until it is there.
+template <int P>
+CG_DEVICE void look_at(Left& left, uint2 const* partial, int parts, int first) {
+  const auto each = [&](auto const& step) {
+    CUTE_UNROLL
+    for (int n = 0; n < LOOKS; ++n) {
+      if (first + 32 * n >= parts) continue;
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (IS_OF<P, j>) step(left.of[n][j], partial + j * parts + first + 32 * n);
+      });
+    }
+  };
+  bool is_there;
+  do {
+    each([&](uint2& one, uint2 const* at) { one = look(at); });
+    is_there = true;
+    each([&](uint2& one, uint2 const*) { is_there &= one.y >= THERE; });
+  } while (WAITS && !is_there);
+}
+
+// step(statistics, part) for each part of a lane; of those that it looked at last, unless `looks`.
+template <int P, class Step>
+CG_DEVICE void each_part(Left& left, bool looks, uint2 const* partial, int parts, Step const& step) {
+  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * LOOKS) {
+    if (looks) look_at<P>(left, partial, parts, first);
+    CUTE_UNROLL
+    for (int n = 0; n < LOOKS; ++n) {
+      if (first + 32 * n >= parts) continue;
+      Statistics one = no_statistics();
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (IS_OF<P, j>) unpack(make_uint2(left.of[n][j].x, left.of[n][j].y & ~THERE), get<j>(one));
+      });
+      step(one, first + 32 * n);
+    }
+  }
+}
+
+// Adds to `sums` what a part has of level 1, `one`, about what all of the row, `r`, says of level 0.
+CG_DEVICE void move_part(Statistics& sums, Statistics const& one, Statistics const& r, Math const& math, Part const& part,
+                         int64_t columns) {
+  if (part.length == 0) return;
+  const Statistics own = math.whole(one, share_of(columns, part));
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (MERGES && LEVEL[j] == 1) {
+      get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
+    }
+  });
+}
+
+// Statistics of level P of the row, by a warp: of BOTH, where each part did the second by itself. A block that waits looks
+// once for both, where a lane holds all that it looks at.
+template <int P>
+CG_DEVICE void join_parts(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
+  constexpr int FIRST = P == BOTH ? 0 : P;
+  Left left;
+  Statistics sums = no_statistics();
+  each_part<WAITS ? P : FIRST>(left, true, partial, parts, [&](Statistics const& one, int) {
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == FIRST) get<j>(sums) = Op<j>::join(get<j>(sums), get<j>(one));
+    });
+  });
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (LEVEL[j] == FIRST) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
+  });
+  if constexpr (P == BOTH) {
+    each_part<BOTH>(left, !WAITS || parts > 32 * LOOKS, partial, parts, [&](Statistics const& one, int part) {
+      move_part(sums, one, r, math, part_of(0, columns, parts, part), columns);
+    });
+    for_each(EachStat{}, [&](auto j) {
+      if constexpr (LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
+    });
+  }
+}
+
+}  // namespace
+
+namespace {
+
 static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
 static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
+static_assert(WEIGHT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "chunks are written in order, so that each finds its weights");
+static_assert(WEIGHT_CHUNKS <= SLICE_CHUNKS, "weights of the slice");
+static_assert(NEXT_CHUNKS == 0 || ONLINE || LEVELS == 1, "statistics of the next row need one pass");
+static_assert(NEXT_CHUNKS == 0 || WARPS > 1, "joining a block's statistics is where all threads meet");
+static_assert(NEXT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "both rows' slices stay");
+static_assert(NEXT_CHUNKS == 0 || (NEXT_CHUNKS <= SLICE_CHUNKS && SLICE_CHUNKS + NEXT_CHUNKS <= STAGES), "the ring has room");
 static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
 static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
 
 struct Shared {
   Slots slots;
+  uint2 met[STATS];  // what all blocks of a row know
   alignas(8) uint64_t full[STAGES];
   uint64_t empty[STAGES];
 };
-
-CG_DEVICE void count_up(uint32_t* counter) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" :: "l"(counter) : "memory");
-}
-CG_DEVICE uint32_t count_of(uint32_t const* counter) {
-  uint32_t value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-  return value;
-}
 
 // Which chunk of the ring comes next: `round` says how often the ring went round.
 struct Turn {
@@ -1207,14 +1262,16 @@ struct Turn {
   }
 };
 
-// What was loaded from a stage is in registers before a bulk copy may write there: of another proxy, which an arrival alone
-// does not order. (Without the fence 16 rows of 4 million columns came out wrong, in slices of 12 chunks.) Where a slice is
-// read again, stages become empty in the first pass, right behind their loads. Every thread arrives then: compute-sanitizer
-// does not see that one lane which arrives speaks for the loads of its warp.
+// What was loaded from a stage has been read before a bulk copy may write there, which is of another proxy: the producer puts a
+// fence between. (Without one 16 rows of 4 million columns came out wrong, in slices of 12 chunks; of those who read, each would
+// wait for what it wrote.) Where a slice is read again, stages become empty in the first pass, right behind their loads. Every
+// thread arrives then: compute-sanitizer does not see that one lane which arrives speaks for the loads of its warp.
+// CuTe's barriers do not keep a compiler from moving loads across them.
 constexpr bool ALL_ARRIVE = SLICE_CHUNKS > KEPT_CHUNKS;
+CG_DEVICE void keep_order() { asm volatile("" ::: "memory"); }
 CG_DEVICE void release(uint64_t& empty) {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncwarp();
+  keep_order();
   if (ALL_ARRIVE || threadIdx.x % 32 == 0) arrive_barrier(empty);
 }
 
@@ -1230,135 +1287,266 @@ CG_DEVICE Slice slice_of(Part const& part) {
   return {chunks, chunks > KEPT_CHUNKS ? chunks - KEPT_CHUNKS : 0};
 }
 
-CG_DEVICE void produce(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared) {
-  const Part part = part_of(0, columns, blocks, blockIdx.x % blocks);
-  const Slice slice = slice_of(part);
+// What a block has for every row: its part and slice of each, the ring, and where blocks leave each other statistics.
+struct Work {
+  Part part;
+  Slice slice;
+  int64_t rows, columns;
+  int blocks, rank;
+  unsigned char* stages;  // [STAGES, kept streams, CHUNK]
+  Shared& shared;
+  uint2* partials;  // [rows, STATS, blocks]
+  CG_DEVICE int64_t first() const { return blockIdx.x / blocks; }
+  CG_DEVICE int64_t step() const { return gridDim.x / blocks; }
+  CG_DEVICE uint2* partial(int64_t row) const { return partials + row * blocks * STATS; }
+};
+
+CG_DEVICE Work work_of(int tid, int64_t rows, int64_t columns, unsigned char* stages, Shared& shared, uint2* partials) {
+  const int blocks = int((columns + int64_t(SLICE_CHUNKS) * CHUNK - 1) / (int64_t(SLICE_CHUNKS) * CHUNK));
+  const int rank = int(blockIdx.x % blocks);
+  const Part part = part_of(tid, columns, blocks, rank);
+  return {part, slice_of(part), rows, columns, blocks, rank, stages, shared, partials};
+}
+
+CG_DEVICE void produce(Math math, Work const& work) {
   const uint64_t soon = l2_policy<Again::SOON>(), never = l2_policy<Again::NEVER>();
   Turn turn;
-  for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
+  for (int64_t row = work.first(); row < work.rows; row += work.step()) {
     math.seat(row);
-    for (int i = 0; i < slice.turns(); ++i, turn.next()) {
-      wait_barrier(shared.empty[turn.stage], int(turn.round & 1) ^ 1);
-      copy_chunk(math, part, slice.chunk(i), stages + turn.stage * stage_bytes<STREAMS>(), shared.full[turn.stage],
-                 i < slice.again() ? soon : never);
+    for (int i = 0; i < work.slice.turns(); ++i, turn.next()) {
+      wait_barrier(work.shared.empty[turn.stage], int(turn.round & 1) ^ 1);
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      copy_chunk(math, work.part, work.slice.chunk(i), work.stages + turn.stage * stage_bytes<STREAMS>(),
+                 work.shared.full[turn.stage], i < work.slice.again() ? soon : never);
     }
   }
 }
 
-// Turns of which late streams are loaded ahead.
-constexpr int AHEAD = SPARES ? 2 : 1;
+template <int P>
+CG_DEVICE auto late_of(Math const& math, Work const& work, int turn) {
+  return load<LateStreams<P>>(math, work.part, work.slice.chunk(turn));
+}
+
+// Turns of which late streams are loaded ahead: two, where these and what is at work take a third of a thread's REGISTERS,
+// a thread has few elements of a chunk besides, and no weights take registers.
+using Late = decltype(late_of<LEVELS>(declval<Math>(), declval<Work>(), 0));
+constexpr int AHEAD = WEIGHT_CHUNKS == 0 && UNROLL * VEC <= 8 && 3 * sizeof(Late) <= sizeof(uint32_t) * REGISTERS / 3 ? 2 : 1;
 
 template <int P>
-CG_DEVICE auto late_of(Math const& math, Part const& part, Slice const& slice, int turn) {
-  return load<LateStreams<P>>(math, part, slice.chunk(turn));
+CG_DEVICE auto ahead_of(Math const& math, Work const& work, int from) {
+  return transform(make_int_sequence<AHEAD>{}, [&](auto turn) { return late_of<P>(math, work, from + turn); });
 }
-template <int P>
-CG_DEVICE auto ahead_of(Math const& math, Part const& part, Slice const& slice, int from) {
-  return transform(make_int_sequence<AHEAD>{}, [&](auto turn) { return late_of<P>(math, part, slice, from + turn); });
+
+// Late streams of the first WEIGHT_CHUNKS of a slice: the same for every row.
+CG_DEVICE auto weights_of(Math const& math, Work const& work) {
+  return transform(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
+    Late late;
+    if (chunk < work.slice.chunks) late = late_of<LEVELS>(math, work, chunk);
+    return late;
+  });
+}
+
+// step(x, chunk) for one turn, whose stage becomes empty if `frees`; `late` has the late streams, and `soon()` loads those of
+// another turn: before anything is written.
+template <int P, class Late, class Soon, class Step>
+CG_DEVICE void visit(Turn const& turn, int chunk, bool frees, Late const& late, Work const& work, Soon const& soon,
+                     Step const& step) {
+  wait_barrier(work.shared.full[turn.stage], int(turn.round & 1));
+  keep_order();
+  const auto near = load_stage<P>(work.part, chunk, work.stages + turn.stage * stage_bytes<STREAMS>());
+  const auto x = joined<P>(near, late);
+  soon();
+  if (frees) release(work.shared.empty[turn.stage]);  // it is in registers
+  step(x, chunk);
 }
 
 // step(x, chunk) for the turns `from` to `to` of the slice that begins at `first`; stages before turn `empty` become empty.
 // `ahead` is of the first turns.
 template <int P, class Late, class Step>
-CG_DEVICE void pass(Turn first, int from, int to, int empty, Slice const& slice, Late ahead, Math const& math, Part const& part,
-                    unsigned char* stages, Shared& shared, Step const& step) {
+CG_DEVICE void pass(Turn first, int from, int to, int empty, Late ahead, Math const& math, Work const& work, Step const& step) {
   Turn turn = first;
   turn.skip(from);
   for (int i = from; i < to; ++i, turn.next()) {
-    const int chunk = slice.chunk(i);
-    wait_barrier(shared.full[turn.stage], int(turn.round & 1));
-    const auto near = load_stage<P>(part, chunk, stages + turn.stage * stage_bytes<STREAMS>());
-    const auto x = joined<P>(near, get<0>(ahead));
-    if constexpr (AHEAD == 2) get<0>(ahead) = get<1>(ahead);
-    if (i + AHEAD < to) get<AHEAD - 1>(ahead) = late_of<P>(math, part, slice, i + AHEAD);  // before anything is written
-    if (i < empty) release(shared.empty[turn.stage]);  // it is in registers
-    step(x, chunk);
+    const auto soon = [&] {
+      if constexpr (AHEAD == 2) get<0>(ahead) = get<1>(ahead);
+      if (i + AHEAD < to) get<AHEAD - 1>(ahead) = late_of<P>(math, work, i + AHEAD);
+    };
+    visit<P>(turn, work.slice.chunk(i), i < empty, get<0>(ahead), work, soon, step);
   }
 }
 
-// Leaves what the block knows and waits for the others of the row.
+// ---------------------------------------------------------------- statistics
+
+// The level of a block's first pass over a row.
+constexpr int FIRST = ONLINE ? BOTH : 0;
+
 template <int P>
-CG_DEVICE void meet(Statistics const& r, Part const& part, uint2* partial, uint32_t* counter, int blocks, int rank) {
-  if (part.tid == 0) {
-    if constexpr (MERGES) store_part<0>(r, partial, blocks, rank);
-    store_part<P>(r, partial, blocks, rank);
-    count_up(counter);
-    while (count_of(counter) < uint32_t(blocks)) {}
+CG_DEVICE Held prepared(Math const& math, Statistics const& r) {
+  Held held;
+  for_each(make_int_sequence<(P == BOTH ? 0 : P) + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
+  return held;
+}
+
+// What a thread has seen of level P.
+template <int P>
+CG_DEVICE auto nothing_seen() {
+  if constexpr (P == BOTH) return Online{};
+  else return no_statistics();
+}
+
+// Adds to `seen` the turns `from` to `to` of the slice that begins at `first`.
+template <int P, class Seen>
+CG_DEVICE void take(Seen& seen, Statistics const& r, Turn const& first, int from, int to, Math const& math, Work const& work) {
+  Held held = prepared<P>(math, r);
+  pass<P>(first, from, to, work.slice.dropped, ahead_of<P>(math, work, from), math, work, [&](auto const& x, int chunk) {
+    if constexpr (P == BOTH) {
+      see(seen, x, math, work.part, chunk, work.columns, held);
+    } else {
+      each_of<P>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(seen, v, col, math, r, held); });
+    }
+  });
+}
+
+// Statistics of level P over all threads of the block.
+template <int P, class Seen>
+CG_DEVICE void join_seen(Statistics& r, Seen const& seen, Math const& math, Work const& work) {
+  if constexpr (P == BOTH) join_online(r, seen, math, work.part, share_of(work.columns, work.part), work.shared.slots, 0);
+  else join_row<P>(r, seen, work.part, work.shared.slots, 0, 0);
+}
+
+// Leaves what the block knows of level P of a row.
+template <int P>
+CG_DEVICE void leave_own(Statistics const& r, int64_t row, Work const& work) {
+  if (work.part.tid == 0) leave_part<P>(r, work.partial(row), work.blocks, work.rank);
+}
+
+// Waits for what all blocks of a row leave, and joins it: a warp does, for all.
+template <int P>
+CG_DEVICE void join_left(Statistics& r, Math const& math, int64_t row, Work const& work) {
+  if (work.part.tid < 32) {
+    join_parts<P>(r, math, work.partial(row), work.blocks, work.columns);
+    for_each(EachStat{}, [&](auto j) {
+      if (work.part.tid == 0) work.shared.met[j] = pack(get<j>(r));
+    });
   }
   sync_row();
+  for_each(EachStat{}, [&](auto j) { unpack(work.shared.met[j], get<j>(r)); });
 }
 
-CG_DEVICE void consume(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared,
-                       uint2* partials, uint32_t* counters) {
-  const int rank = int(blockIdx.x % blocks);
-  const Part part = part_of(threadIdx.x, columns, blocks, rank);
-  const Slice slice = slice_of(part);
-  Turn turn;
-  for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
-    math.seat(row);
-    uint2* const partial = partials + row * blocks * STATS;
-    uint32_t* const counter = counters + row * LEVELS;
-    const auto written = [&] { return ahead_of<LEVELS>(math, part, slice, slice.dropped); };
-    // what all rows share does not wait for the blocks to meet, if registers are left for it
-    const auto early = [&] {
-      if constexpr (AHEAD == 2) return written();
-      else return Int<0>{};
-    }();
-    Statistics r = no_statistics();
-    Held held;
-    if constexpr (ONLINE) {
-      Online online;
-      math.prepare<0>(r, held);
-      const auto seen = ahead_of<BOTH>(math, part, slice, 0);
-      pass<BOTH>(turn, 0, slice.chunks, slice.dropped, slice, seen, math, part, stages, shared, [&](auto const& x, int chunk) {
-        see(online, x, math, part, chunk, columns, held);
-      });
-      join_online(r, online, math, part, share_of(columns, part), shared.slots, 0);
-      if (blocks > 1) {
-        meet<1>(r, part, partial, counter, blocks, rank);
-        join_merged(r, math, partial, blocks, columns);
-      }
+// Level P of a row from its first chunk to what all blocks know.
+template <int P>
+CG_DEVICE void reduce(Statistics& r, Turn const& turn, Math const& math, int64_t row, Work const& work) {
+  auto seen = nothing_seen<P>();
+  take<P>(seen, r, turn, 0, work.slice.chunks, math, work);
+  join_seen<P>(r, seen, math, work);
+  if (work.blocks > 1) {
+    leave_own<P>(r, row, work);
+    join_left<P>(r, math, row, work);
+  } else if constexpr (P != BOTH) {
+    sync_row();  // the slots are free for the next row
+  }
+}
+
+// ---------------------------------------------------------------- rows
+
+// Late streams of the first turns that are written without weights in registers.
+CG_DEVICE int unweighted(Work const& work) { return WEIGHT_CHUNKS > 0 ? WEIGHT_CHUNKS : work.slice.dropped; }
+CG_DEVICE auto written_of(Math const& math, Work const& work) { return ahead_of<LEVELS>(math, work, unweighted(work)); }
+
+// The same before the blocks meet: what all rows share does not wait for that, if registers are left for it.
+CG_DEVICE auto early_of(Math const& math, Work const& work) {
+  if constexpr (AHEAD == 2) return written_of(math, work);
+  else return Int<0>{};
+}
+
+// Writes the slice, whose stages become empty.
+template <class Early, class Weights>
+CG_DEVICE void write_slice(Statistics const& r, Turn const& turn, Early const& early, Weights const& weights, Math const& math,
+                           Work const& work) {
+  Held held = prepared<LEVELS>(math, r);
+  const auto late = [&] {
+    if constexpr (AHEAD == 2) return early;
+    else return written_of(math, work);
+  }();
+  const auto write_chunk = [&](auto const& x, int chunk) {
+    if constexpr (SINKS > 0) {
+      each_of<LEVELS>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
     }
-    for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
-      constexpr int P = p;
-      Statistics sums = no_statistics();
-      math.prepare<P>(r, held);
-      const auto seen = ahead_of<P>(math, part, slice, 0);
-      pass<P>(turn, 0, slice.chunks, slice.dropped, slice, seen, math, part, stages, shared, [&](auto const& x, int chunk) {
-        each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(sums, v, col, math, r, held); });
-      });
-      join_row<P>(r, sums, part, shared.slots, 0, 0);
-      if (blocks > 1) {
-        meet<P>(r, part, partial, counter + P, blocks, rank);
-        join_parts<P>(r, partial, blocks);
-      } else {
-        sync_row();  // the slots are free for the next row
+  };
+  Turn first = turn;
+  for_each(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
+    if (chunk < work.slice.chunks) visit<LEVELS>(first, chunk, true, get<chunk>(weights), work, [] {}, write_chunk);
+    first.next();
+  });
+  if constexpr (WEIGHT_CHUNKS < SLICE_CHUNKS) {
+    const int turns = work.slice.turns();
+    pass<LEVELS>(turn, unweighted(work), turns, turns, late, math, work, write_chunk);
+  }
+  if (work.part.tid == 0 && work.rank == 0) math.finish(r, held);
+}
+
+// Row by row: blocks wait for each other before they look at the next.
+CG_DEVICE void consume(Math math, Work const& work) {
+  Turn turn;
+  math.seat(work.first());
+  const auto weights = weights_of(math, work);
+  for (int64_t row = work.first(); row < work.rows; row += work.step()) {
+    math.seat(row);
+    const auto early = early_of(math, work);
+    Statistics r = no_statistics();
+    if constexpr (ONLINE) reduce<BOTH>(r, turn, math, row, work);
+    for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) { reduce<p>(r, turn, math, row, work); });
+    write_slice(r, turn, early, weights, math, work);
+    turn.skip(work.slice.turns());
+  }
+}
+
+// The same, where a block looks at NEXT_CHUNKS of its slice of the next row before it waits for the blocks of this one. It leaves
+// what it knows of the next as soon as it has seen all of that slice: before it waits, if that is all, else when this one is
+// written. Before the first row there is none. All threads meet between two uses of `slots`, and between two of `met`.
+constexpr int HALVES = NEXT_CHUNKS == SLICE_CHUNKS ? 1 : 2;
+CG_DEVICE void consume_ahead(Math math, Work const& work) {
+  const int chunks = work.slice.chunks, some = chunks < NEXT_CHUNKS ? chunks : NEXT_CHUNKS;
+  const auto leave = [&](auto const& seen, int64_t row) {
+    Statistics own = no_statistics();
+    join_seen<FIRST>(own, seen, math, work);
+    leave_own<FIRST>(own, row, work);
+  };
+  Turn turn;
+  math.seat(work.first());
+  const auto weights = weights_of(math, work);
+  for (int64_t row = work.first() - work.step(); row < work.rows; row += work.step()) {
+    const int64_t next = row + work.step();
+    Turn then = turn;
+    if (row >= 0) then.skip(chunks);
+    auto seen = nothing_seen<FIRST>();
+    CUTE_NO_UNROLL
+    for (int half = 0; half < HALVES; ++half) {
+      if (next < work.rows) {
+        math.seat(next);
+        take<FIRST>(seen, no_statistics(), then, half == 0 ? 0 : some, half == 0 ? some : chunks, math, work);
+        if (half == HALVES - 1) leave(seen, next);
       }
-    });
-    math.prepare<LEVELS>(r, held);
-    const auto late = [&] {
-      if constexpr (AHEAD == 2) return early;
-      else return written();
-    }();
-    pass<LEVELS>(turn, slice.dropped, slice.turns(), slice.turns(), slice, late, math, part, stages, shared, [&](auto const& x, int chunk) {
-      if constexpr (SINKS > 0) {
-        each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
-      }
-    });
-    if (part.tid == 0 && rank == 0) math.finish(r, held);
-    turn.skip(slice.turns());
+      if (HALVES == 1 && (row < 0 || next >= work.rows)) sync_row();
+      if (half > 0 || row < 0) continue;
+      math.seat(row);
+      const auto early = early_of(math, work);
+      Statistics r = no_statistics();
+      join_left<FIRST>(r, math, row, work);
+      write_slice(r, turn, early, weights, math, work);
+    }
+    turn = then;
   }
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK + 32, 1) cutegen_0b51d19b11bae934(
-    bf16* t0, bf16* t1, bf16* t2, bf16* t3, bf16* t4, int64_t a0, int64_t /* a1 */, uint2* w0, uint32_t* w1) {
+extern "C" __global__ void __launch_bounds__(BLOCK + PRODUCERS, BESIDE) cutegen_6235d64f621e0d77(
+    bf16* t0, bf16* t1, bf16* t2, bf16* t3, bf16* t4, int64_t a0, int64_t /* a1 */, uint2* w0) {
   [[maybe_unused]] constexpr int64_t a1 = 131072;
   extern __shared__ __align__(128) unsigned char stages[];  // [STAGES, kept streams, CHUNK]
   __shared__ Shared shared;
-  const int64_t rows = a0, columns = a1;
-  const int blocks = int((columns + int64_t(SLICE_CHUNKS) * CHUNK - 1) / (int64_t(SLICE_CHUNKS) * CHUNK));
+  const Work work = work_of(threadIdx.x, a0, a1, stages, shared, w0);
   const Math math{t0, t1, t2, t3, t4, a0};
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; ++i) {
@@ -1369,8 +1557,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK + 32, 1) cutegen_0b51d19b11ba
   }
   __syncthreads();
   if (threadIdx.x < BLOCK) {
-    consume(math, rows, columns, blocks, stages, shared, w0, w1);
-  } else if (threadIdx.x == BLOCK) {
-    produce(math, rows, columns, blocks, stages, shared);
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS));
+    if constexpr (NEXT_CHUNKS > 0) consume_ahead(math, work);
+    else consume(math, work);
+  } else {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(PRODUCER_REGISTERS));
+    if (threadIdx.x == BLOCK) produce(math, work);
   }
 }
