@@ -247,7 +247,8 @@ def all_rows(folder, before, options):
     for one in (m for m in measured if not m.is_new()):
         print(f"not measured: {one.bar.name}")
     rows = [speed_row(one) for one in measured if one.is_new()]
-    machine = rows[0]["machine"] if rows else None
+    # searches alone do not say what they ran on: what `--keep` keeps is of the same machine
+    machine = next((row["machine"] for row in [*rows, *before] if "machine" in row), None)
     tuned, table = pathlib.Path(folder) / "tune", ", the bar table"
     searches = [*search_clock.clock(search_clock.events_of(tuned), options.commit, before, table), *search_clock.gates(tuned, options.commit, before, table)]
     rows += [{**row, "machine": machine} for row in searches if machine]
