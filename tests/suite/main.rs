@@ -8,6 +8,7 @@ mod buckets;
 mod candle;
 mod emit;
 mod min_gate;
+mod node;
 mod replay;
 mod report;
 mod results;
