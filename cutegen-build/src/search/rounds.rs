@@ -1,17 +1,19 @@
 //! The rounds of one search: propose, select, compile, screen, time in heats, halve, rank; the finalists go on to
-//! `finals`.
+//! `finals`. While a device times the faster half for long, the cores compile what a first look says comes next.
+
+mod heats;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use super::compiled::{self, Compiled, Compiling};
+use super::compiled::{self, Attempt, Compiled, Compiling};
 use super::error::SearchError;
 use super::finals::{Finals, Found, Locked, Standing, Team};
 use super::judging::{Judging, Oracle};
 use super::{spent, verify};
 use crate::compile::{Batch, CompileSetup};
-use crate::evaluate::{Candidate, Outcome};
+use crate::evaluate::Candidate;
 use crate::event::{Event, Reporter, Spent};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
@@ -21,11 +23,6 @@ use crate::store::Entry;
 
 /// Rounds of a first look.
 const FEW: usize = 8;
-/// Rounds against the naive kernel, which may be a hundred times slower: they only say by how much.
-const OF_NAIVE: usize = 2;
-
-/// What came of timing a trial, by its place.
-type Ran = (usize, Result<f64, Outcome>);
 
 /// What compiled, by its candidate's name: its bytes, and how the gate takes it.
 type Kept = BTreeMap<String, (Compiled, Candidate)>;
@@ -49,6 +46,8 @@ struct Search<'a> {
     standing: Option<Standing>,
     /// Whether finalists are timed against PyTorch.
     peers: bool,
+    /// Trials that were timed for as long as it takes, or need not be.
+    settled: usize,
     started: Instant,
     spent: Spent,
 }
@@ -96,6 +95,7 @@ pub(super) fn run(
             locked: locked.unwrap_or_default(),
             standing,
             peers,
+            settled: 0,
             started,
             spent: Spent::default(),
         };
@@ -116,14 +116,16 @@ impl Search<'_> {
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
         let (mut history, mut kept) = (Vec::new(), Kept::new());
-        self.round(ahead, (&mut history, &mut kept), events)?;
+        let of = ahead.of;
+        self.look(ahead, of, (&mut history, &mut kept), events)?;
         while !space.is_empty() {
-            let near = refine::around(self.plan, &space, &history);
-            self.compiled_round(&near, (&mut history, &mut kept), events)?;
+            self.look_around(&space, (&mut history, &mut kept), events)?;
+            self.settle(&mut history, &kept)?;
             space = generator.propose(self.plan, &refine::feedback(&history));
             let first = refine::select(self.plan, &space);
-            self.compiled_round(&first, (&mut history, &mut kept), events)?;
+            self.look_at(&first, (&mut history, &mut kept), events)?;
         }
+        self.settle(&mut history, &kept)?;
         let (kernel, seconds) = (self.plan.title(), self.started.elapsed().as_secs_f64());
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
         let teams = self.teams(&history, &kept);
@@ -146,8 +148,8 @@ impl Search<'_> {
         finals.choose(&self.naive.0, &teams, events)
     }
 
-    /// A round of candidates that nobody has begun to compile.
-    fn compiled_round(
+    /// A look at candidates that nobody has begun to compile.
+    fn look_at(
         &mut self,
         proposals: &[generate::Candidate],
         known: (&mut Vec<Trial>, &mut Kept),
@@ -155,19 +157,43 @@ impl Search<'_> {
     ) -> Result<(), SearchError> {
         let (setup, plan, batch) = (self.setup, self.plan, self.batch);
         std::thread::scope(|scope| {
-            self.round(compiled::start(scope, setup, batch, plan, proposals), known, events)
+            let started = compiled::start(scope, setup, batch, plan, proposals);
+            self.look(started, proposals.len(), known, events)
         })
     }
 
-    /// Screens each candidate that compiles, has a first look at the speed of those that pass, then times the faster half
-    /// as long as it takes.
-    fn round(
+    /// Settles what was looked at, and looks at what lies around the fastest. What should lie there by the first look is
+    /// compiled meanwhile, but on the host, where that would be in the way of what is timed.
+    fn look_around(
         &mut self,
-        mut proposals: Compiling,
+        space: &[generate::Candidate],
         (history, kept): (&mut Vec<Trial>, &mut Kept),
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
-        let (before, of) = (history.len(), history.len() + proposals.of);
+        let (setup, plan, batch) = (self.setup, self.plan, self.batch);
+        let expected = if plan.target.is_host() { Vec::new() } else { refine::around(plan, space, history) };
+        std::thread::scope(|scope| {
+            let ahead = compiled::start(scope, setup, batch, plan, &expected);
+            self.settle(history, kept)?;
+            let near = refine::around(plan, space, history);
+            let (expected, others) = parted(near, &expected);
+            std::thread::scope(|inner| {
+                let more = compiled::start(inner, setup, batch, plan, &others);
+                let still = ahead.filter(|attempt| is_of(attempt, &expected));
+                self.look(still.chain(more), expected.len() + others.len(), (history, kept), events)
+            })
+        })
+    }
+
+    /// Screens each of so many candidates that compiles, and has a first look at the speed of those that pass.
+    fn look(
+        &mut self,
+        mut proposals: impl Iterator<Item = Result<Attempt, SearchError>>,
+        of: usize,
+        (history, kept): (&mut Vec<Trial>, &mut Kept),
+        events: &mut dyn Reporter,
+    ) -> Result<(), SearchError> {
+        let before = history.len();
         while let Some(attempt) = spent(&mut self.spent.compiling, || proposals.next()) {
             let (candidate, outcome) = match attempt? {
                 Err(failed) => failed,
@@ -184,75 +210,19 @@ impl Search<'_> {
         let all: Vec<usize> = (0..trials.len()).collect();
         self.time(trials, &all, kept, FEW)?;
         for (number, trial) in (before + 1..).zip(trials.iter()) {
-            events.report(&tried(self.plan, trial, number, of));
+            events.report(&tried(self.plan, trial, number, before + of));
         }
+        Ok(())
+    }
+
+    /// Times the faster half of what was looked at, for as long as it takes.
+    fn settle(&mut self, history: &mut [Trial], kept: &Kept) -> Result<(), SearchError> {
+        let trials = &mut history[self.settled..];
         let faster: Vec<usize> = refine::faster(trials).into_iter().collect();
         self.time(trials, &faster, kept, usize::MAX)?;
         faster.into_iter().for_each(|at| trials[at].again = true);
+        self.settled = history.len();
         Ok(())
-    }
-
-    /// Times those of the trials that pass, at every workload that they claim.
-    fn time(
-        &mut self,
-        trials: &mut [Trial],
-        which: &[usize],
-        kept: &Kept,
-        rounds: usize,
-    ) -> Result<(), SearchError> {
-        let addresses = vec![0; self.plan.spec.tensors.len()];
-        for workload in 0..self.workloads.len() {
-            let tried = which.iter().filter(|at| trials[**at].passed());
-            let gates = tried.filter_map(|at| Some((*at, &kept.get(&trials[*at].candidate.name)?.1)));
-            let claims = gates.filter(|(_, g)| g.eligibility.holds(&self.workloads[workload], &addresses));
-            let gates = claims.map(|(at, gate)| (at, gate.clone())).collect();
-            let mut seconds = 0.0;
-            let timed = spent(&mut seconds, || self.heat(workload, gates, rounds))?;
-            self.spent.timing += seconds;
-            for (at, timed) in timed {
-                match timed {
-                    Ok(speedup) => trials[at].speedups[workload] = Some(speedup),
-                    Err(outcome) => trials[at].fail(outcome),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Speed-ups over the naive kernel at a workload, by way of the pace's.
-    fn heat(
-        &mut self,
-        workload: usize,
-        mut gates: Vec<(usize, Candidate)>,
-        rounds: usize,
-    ) -> Result<Vec<Ran>, SearchError> {
-        let axes = &self.workloads[workload];
-        let mut told = Vec::new();
-        while self.paces[workload].is_none() && !gates.is_empty() {
-            let (at, first) = gates.remove(0);
-            for timed in self.judge.heat(&self.naive.1, vec![first.clone()], axes, OF_NAIVE)? {
-                if let Ok(comparison) = &timed {
-                    self.paces[workload] = Some((first.clone(), comparison.speedup));
-                }
-                told.push((at, timed.map(|comparison| comparison.speedup)));
-            }
-        }
-        let Some((pace, base)) = &self.paces[workload] else { return Ok(told) };
-        gates.retain(|(at, gate)| {
-            if gate.artifact == pace.artifact {
-                told.push((*at, Ok(*base)));
-            }
-            gate.artifact != pace.artifact
-        });
-        if gates.is_empty() {
-            return Ok(told);
-        }
-        let (places, gates): (Vec<usize>, Vec<Candidate>) = gates.into_iter().unzip();
-        let timed = self.judge.heat(pace, gates, axes, rounds)?;
-        for (at, timed) in places.into_iter().zip(timed) {
-            told.push((at, timed.map(|comparison| comparison.speedup * base)));
-        }
-        Ok(told)
     }
 
     /// Who may go to the finals, best first: those that share an axis, where that gains, and the best alone; behind each
@@ -278,6 +248,24 @@ impl Search<'_> {
             teams.map(|(team, ranked)| Team { members: team.iter().filter_map(of).collect(), ranked });
         teams.filter(|team| !team.members.is_empty()).collect()
     }
+}
+
+/// Those of `near` that were expected, and the others.
+fn parted(
+    near: Vec<generate::Candidate>,
+    expected: &[generate::Candidate],
+) -> (Vec<generate::Candidate>, Vec<generate::Candidate>) {
+    near.into_iter().partition(|c| expected.iter().any(|other| other.name == c.name))
+}
+
+/// Whether an attempt is at one of these; an error is of all.
+fn is_of(attempt: &Result<Attempt, SearchError>, candidates: &[generate::Candidate]) -> bool {
+    let name = match attempt {
+        Ok(Ok(compiled)) => &compiled.candidate.name,
+        Ok(Err((candidate, _))) => &candidate.name,
+        Err(_) => return true,
+    };
+    candidates.iter().any(|candidate| candidate.name == *name)
 }
 
 fn tried(plan: &Plan, trial: &Trial, number: usize, of: usize) -> Event {
