@@ -92,7 +92,7 @@
                             about: Variant {
                                 name: "split-2",
                                 origin: Origin::Tuned,
-                                eligible: "m % 8 == 0 and check, w aligned to 16 bytes",
+                                eligible: "m % 8 == 0 and check, w aligned to 16 bytes and the device holds all blocks at once",
                                 preferred: "m * stream >= 1024 and stream <= 64",
                                 tuned_on: "NVIDIA H200",
                             },
@@ -345,12 +345,32 @@
                             && all_aligned(16, &[w])
                             && Int::is_at_least(Int::from(m) * Int::from(its_stream), 1024)
                             && Int::is_at_most(Int::from(its_stream), 64)
+                            && self.everything_sm_90a_h200_split_2_fits(m, its_stream, twice)
                         {
                             return 0;
                         }
                         1
                     }
                 }
+            }
+
+            /// Whether the device holds all blocks of variant 0 for `sm_90a:h200`, `split-2`, at once.
+            fn everything_sm_90a_h200_split_2_fits(&self, m: usize, its_stream: usize, twice: usize) -> bool {
+                let fits = || -> Result<(), Error> {
+                    let check = Check::new("everything");
+                    let sm_count = Int::from(self.everything.device().sm_count);
+                    let device_smem = Int::from(self.everything.device().smem_max);
+                    let mut config = LaunchConfig {
+                        block: [384, 1, 1], cooperative: true, ..LaunchConfig::default()
+                    };
+                    let max_blocks_per_sm = Int::from(self.everything.max_blocks_per_sm(0, 1, &config)?);
+                    config.grid = check.blocks([
+                        sm_count * max_blocks_per_sm, (Int::from(its_stream) / 8) + 1, Int::new(1),
+                    ])?;
+                    self.everything.all_resident(0, 1, &config)?;
+                    Ok(())
+                };
+                fits().is_ok()
             }
 
             /// Launches a variant, counted through all targets. The context is current, and the variant eligible.

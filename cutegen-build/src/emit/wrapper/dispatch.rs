@@ -1,5 +1,6 @@
 //! Which variant a launch gets: the first that is eligible and preferred, else the first that is eligible. The same
-//! order as [`Record::choose`], printed; and how much workspace that choice needs.
+//! order as [`Record::choose`], printed; and how much workspace that choice needs. What has to be resident at once is passed
+//! over on a device that does not hold it: a smaller one than it was tuned on.
 //!
 //! [`Record::choose`]: cutegen_spec::record::Record::choose
 
@@ -11,20 +12,31 @@ use quote::quote;
 
 use super::domain;
 use super::expr::{Scope, number};
+use super::resident::is_resident;
 
 /// Larger workspaces aren't sized ahead.
 const AHEAD_MAX: i64 = 1 << 30;
 
 /// Statements and a last expression that give the position of the chosen variant, counted from `first`; with
-/// `otherwise` for where none is eligible, which a whole record leaves to nobody.
-pub(super) fn choose(record: &Record, scope: &Scope<'_>, first: usize, otherwise: usize) -> TokenStream {
-    let preferred = record.variants.iter().enumerate().map(|(i, v)| {
-        let conditions = [scope.holds(&v.eligibility), scope.holds(&v.prefer)].into_iter().flatten();
-        (i, conditions.reduce(|all, one| quote!(#all && #one)))
-    });
+/// `otherwise` for where none is eligible, which a whole record leaves to nobody. `fits` is what a variant asks of the
+/// device besides.
+pub(super) fn choose(
+    record: &Record,
+    scope: &Scope<'_>,
+    (first, otherwise): (usize, usize),
+    fits: &dyn Fn(usize) -> Option<TokenStream>,
+) -> TokenStream {
+    let all = |conditions: Vec<Option<TokenStream>>| {
+        conditions.into_iter().flatten().reduce(|all, one| quote!(#all && #one))
+    };
+    let preferred = record
+        .variants
+        .iter()
+        .enumerate()
+        .map(|(i, v)| (i, all(vec![scope.holds(&v.eligibility), scope.holds(&v.prefer), fits(i)])));
     // Those without a preference have been tried when the second round begins.
     let eligible = record.variants.iter().enumerate().filter(|(_, v)| !v.prefer.0.is_empty());
-    let eligible = eligible.map(|(i, v)| (i, scope.holds(&v.eligibility)));
+    let eligible = eligible.map(|(i, v)| (i, all(vec![scope.holds(&v.eligibility), fits(i)])));
     let mut tokens = TokenStream::new();
     for (position, condition) in preferred.chain(eligible) {
         let position = number((first + position) as i64);
@@ -67,7 +79,8 @@ pub(super) fn ahead(record: &Record, spec: &KernelSpec) -> Ahead {
             Some((_, bytes)) if bytes <= AHEAD_MAX => most = most.max(bytes),
             Some(_) | None => return Ahead::Grows,
         }
-        if domain::always(&variant.eligibility, &spec.axes) && domain::always(&variant.prefer, &spec.axes) {
+        let everywhere = domain::always(&variant.eligibility, &spec.axes) && !is_resident(variant);
+        if everywhere && domain::always(&variant.prefer, &spec.axes) {
             break;
         }
     }

@@ -10,6 +10,7 @@ use quote::quote;
 
 use super::expr::{eligibility_text, number};
 use super::kernel::{Answer, Kernel, ident, once, short_target};
+use super::resident::is_resident;
 
 /// Opt-in shared memory of a block at compute capability 9.0 (CUDA C++ Programming Guide, table of technical
 /// specifications), for functions that may ask for all there is.
@@ -26,6 +27,9 @@ pub(super) fn kernel_entry(kernel: &Kernel<'_>) -> TokenStream {
     }
 }
 
+/// What `explain` says of a variant whose blocks wait for each other.
+const RESIDENT: &str = "the device holds all blocks at once";
+
 /// What `explain` says of a variant.
 pub(super) fn about(spec: &KernelSpec, variant: &Variant) -> TokenStream {
     let name = &variant.name;
@@ -33,7 +37,11 @@ pub(super) fn about(spec: &KernelSpec, variant: &Variant) -> TokenStream {
         Kind::Tuned => "Tuned",
         Kind::Naive => "Untuned",
     });
-    let eligible = eligibility_text(&variant.eligibility, spec);
+    let eligible = match (eligibility_text(&variant.eligibility, spec), is_resident(variant)) {
+        (eligible, false) => eligible,
+        (eligible, true) if eligible.is_empty() => RESIDENT.to_owned(),
+        (eligible, true) => format!("{eligible} and {RESIDENT}"),
+    };
     let preferred = eligibility_text(&variant.prefer, spec);
     let tuned_on = tuned_on(variant);
     quote! {

@@ -207,7 +207,7 @@ fn variant(kernel: &Kernel<'_>) -> TokenStream {
     let level = level(answer).map_or("", CpuLevel::name);
     let otherwise = answer.record.variants.len();
     let position = number(otherwise as i64);
-    let choice = dispatch::choose(answer.record, &args::scope(kernel), 0, otherwise);
+    let choice = dispatch::choose(answer.record, &args::scope(kernel), (0, otherwise), &|_| None);
     let open = kernel.open_axes().map(|i| &names.local_axes[i]);
     let tensors = &names.local_tensors;
     quote! {

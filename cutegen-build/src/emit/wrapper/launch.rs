@@ -72,7 +72,7 @@ fn function(
     })
 }
 
-fn device_properties(kernel: &Kernel<'_>, contract: &Contract) -> TokenStream {
+pub(super) fn device_properties(kernel: &Kernel<'_>, contract: &Contract) -> TokenStream {
     let function = &kernel.names.function;
     let used = |prop| contract.steps.iter().any(|step| numbers(step).any(|expr| uses(expr, prop)));
     let mut tokens = TokenStream::new();
@@ -147,6 +147,22 @@ fn parts(kernel: &Kernel<'_>, contract: &Contract, module: Module) -> TokenStrea
 
 fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &Step) -> TokenStream {
     let function = &kernel.names.function;
+    let config = once(config(kernel, (variant, position), step));
+    let (variant, position) = (number(variant as i64), number(position as i64));
+    let resident =
+        step.co_resident.then(|| quote!(self.#function.all_resident(#variant, #position, &config)?;));
+    let args = step.args.iter().map(|arg| argument(kernel, *arg));
+    quote! {
+        #config
+        #resident
+        let mut params = params![#(#args),*];
+        #[doc = " SAFETY: the parameters are the contract's, checked against the cubin's own layout."]
+        unsafe { self.#function.launch(#variant, #position, stream, &config, &mut params)? };
+    }
+}
+
+/// Statements that make the local `config` of a step's launch.
+pub(super) fn config(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &Step) -> TokenStream {
     let scope = scope(kernel);
     let (variant, position) = (number(variant as i64), number(position as i64));
     let (grid, block) = (blocks(&scope, &step.grid), blocks(&scope, &step.block));
@@ -172,7 +188,7 @@ fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &St
     }
     let occupancy = occupancy(kernel, &variant, &position, step);
     let (is_plain, [grid, fields, occupancy]) = (occupancy.is_empty(), [grid, fields, occupancy].map(once));
-    let config = if is_plain {
+    if is_plain {
         quote!(let config = LaunchConfig { grid: #grid, #fields ..LaunchConfig::default() };)
     } else {
         quote! {
@@ -180,17 +196,6 @@ fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &St
             #occupancy
             config.grid = #grid;
         }
-    };
-    let resident =
-        step.co_resident.then(|| quote!(self.#function.all_resident(#variant, #position, &config)?;));
-    let args = step.args.iter().map(|arg| argument(kernel, *arg));
-    let config = once(config);
-    quote! {
-        #config
-        #resident
-        let mut params = params![#(#args),*];
-        #[doc = " SAFETY: the parameters are the contract's, checked against the cubin's own layout."]
-        unsafe { self.#function.launch(#variant, #position, stream, &config, &mut params)? };
     }
 }
 

@@ -14,6 +14,7 @@ pub mod kernel;
 mod launch;
 mod layout;
 mod raw;
+mod resident;
 mod says;
 mod stub;
 

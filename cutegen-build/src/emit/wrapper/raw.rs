@@ -8,10 +8,14 @@ use super::args::{self, doc};
 use super::dispatch;
 use super::expr::number;
 use super::kernel::{Kernel, Name, once};
+use super::resident;
 
 /// Everything but the checked call and the variants' own functions.
 pub(super) fn methods(kernel: &Kernel<'_>) -> Vec<TokenStream> {
-    vec![raw(kernel), workspace_bytes(kernel), bytes(kernel), variant(kernel), dispatch(kernel)]
+    let mut all = vec![raw(kernel), workspace_bytes(kernel), bytes(kernel), variant(kernel)];
+    all.extend(resident::fits(kernel));
+    all.push(dispatch(kernel));
+    all
 }
 
 /// The workspace of the local `variant`, from the locals of the axes.
@@ -134,7 +138,12 @@ fn variant(kernel: &Kernel<'_>) -> TokenStream {
     let mut first = 0;
     let mut choices = kernel.cuda.answers().iter().map(|answer| {
         let last = first + answer.record.variants.len().saturating_sub(1);
-        let choice = dispatch::choose(answer.record, &scope, first, last);
+        let open = open_axes(kernel);
+        let fits = |position: usize| {
+            let name = resident::fits_name(answer, position);
+            resident::is_resident(&answer.record.variants[position]).then(|| quote!(self.#name(#open)))
+        };
+        let choice = dispatch::choose(answer.record, &scope, (first, last), &fits);
         first = last + 1;
         (super::kernel::short_target(answer.target), choice)
     });

@@ -1,0 +1,59 @@
+//! Variants whose blocks wait for each other: whether a device holds all of them at once, asked before one is chosen. On a
+//! smaller device than it was tuned on the next variant is.
+
+use cutegen_spec::record::Variant;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::args::doc;
+use super::expr::number;
+use super::kernel::{Answer, Kernel, once, short_target};
+use super::launch::{config, device_properties};
+
+/// Whether blocks of a launch wait for each other, which takes a device that holds them all.
+pub(super) fn is_resident(variant: &Variant) -> bool {
+    variant.contract.steps.iter().any(|step| step.co_resident)
+}
+
+/// What tells whether the device holds all blocks of a variant that has to be resident at once; of each there is, by
+/// [`fits_name`].
+pub(super) fn fits(kernel: &Kernel<'_>) -> Vec<TokenStream> {
+    let every = kernel.cuda.answers().iter().flat_map(|a| a.variants().map(move |variant| (a, variant)));
+    let waiting = every.filter(|(_, (_, variant))| is_resident(variant));
+    waiting.map(|(answer, variant)| fits_one(kernel, answer, variant)).collect()
+}
+
+/// The name of that function.
+pub(super) fn fits_name(answer: &Answer<'_>, position: usize) -> Ident {
+    format_ident!("{}_fits", answer.functions[position])
+}
+
+fn fits_one(kernel: &Kernel<'_>, answer: &Answer<'_>, (position, variant): (usize, &Variant)) -> TokenStream {
+    let (name, title) = (fits_name(answer, position), kernel.spec.name.as_str());
+    let target = short_target(answer.target);
+    let docs = doc(&[&format!(
+        "Whether the device holds all blocks of variant {position} for `{target}`, `{}`, at once.",
+        variant.name
+    )]);
+    let function = &kernel.names.function;
+    let axes = kernel.open_axes().map(|i| &kernel.names.local_axes[i]);
+    let device = device_properties(kernel, &variant.contract);
+    let waiting = variant.contract.steps.iter().enumerate().filter(|(_, step)| step.co_resident);
+    let steps = waiting.map(|(i, step)| {
+        let (config, [position, i]) =
+            (config(kernel, (position, i), step), [position, i].map(|n| number(n as i64)));
+        once(quote!(#config self.#function.all_resident(#position, #i, &config)?;))
+    });
+    let [docs, device] = [docs, device].map(once);
+    quote! {
+        #docs
+        fn #name(&self, #(#axes: usize,)*) -> bool {
+            let fits = || -> Result<(), Error> {
+                let check = Check::new(#title);
+                #device #(#steps)*
+                Ok(())
+            };
+            fits().is_ok()
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Timing of trials in heats, a workload each: against the naive kernel by way of the pace's.
+
+use super::{Kept, Search};
+use crate::evaluate::{Candidate, Outcome};
+use crate::refine::Trial;
+use crate::search::error::SearchError;
+use crate::search::spent;
+
+/// Rounds against the naive kernel, which may be a hundred times slower: they only say by how much.
+const OF_NAIVE: usize = 2;
+
+/// What came of timing a trial, by its place.
+type Ran = (usize, Result<f64, Outcome>);
+
+impl Search<'_> {
+    /// Times those of the trials that pass, at every workload that they claim.
+    pub(super) fn time(
+        &mut self,
+        trials: &mut [Trial],
+        which: &[usize],
+        kept: &Kept,
+        rounds: usize,
+    ) -> Result<(), SearchError> {
+        let addresses = vec![0; self.plan.spec.tensors.len()];
+        for workload in 0..self.workloads.len() {
+            let tried = which.iter().filter(|at| trials[**at].passed());
+            let gates = tried.filter_map(|at| Some((*at, &kept.get(&trials[*at].candidate.name)?.1)));
+            let claims = gates.filter(|(_, g)| g.eligibility.holds(&self.workloads[workload], &addresses));
+            let gates = claims.map(|(at, gate)| (at, gate.clone())).collect();
+            let mut seconds = 0.0;
+            let timed = spent(&mut seconds, || self.heat(workload, gates, rounds))?;
+            self.spent.timing += seconds;
+            for (at, timed) in timed {
+                match timed {
+                    Ok(speedup) => trials[at].speedups[workload] = Some(speedup),
+                    Err(outcome) => trials[at].fail(outcome),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Speed-ups over the naive kernel at a workload, by way of the pace's.
+    fn heat(
+        &mut self,
+        workload: usize,
+        mut gates: Vec<(usize, Candidate)>,
+        rounds: usize,
+    ) -> Result<Vec<Ran>, SearchError> {
+        let axes = &self.workloads[workload];
+        let mut told = Vec::new();
+        while self.paces[workload].is_none() && !gates.is_empty() {
+            let (at, first) = gates.remove(0);
+            for timed in self.judge.heat(&self.naive.1, vec![first.clone()], axes, OF_NAIVE)? {
+                if let Ok(comparison) = &timed {
+                    self.paces[workload] = Some((first.clone(), comparison.speedup));
+                }
+                told.push((at, timed.map(|comparison| comparison.speedup)));
+            }
+        }
+        let Some((pace, base)) = &self.paces[workload] else { return Ok(told) };
+        gates.retain(|(at, gate)| {
+            if gate.artifact == pace.artifact {
+                told.push((*at, Ok(*base)));
+            }
+            gate.artifact != pace.artifact
+        });
+        if gates.is_empty() {
+            return Ok(told);
+        }
+        let (places, gates): (Vec<usize>, Vec<Candidate>) = gates.into_iter().unzip();
+        let timed = self.judge.heat(pace, gates, axes, rounds)?;
+        for (at, timed) in places.into_iter().zip(timed) {
+            told.push((at, timed.map(|comparison| comparison.speedup * base)));
+        }
+        Ok(told)
+    }
+}
