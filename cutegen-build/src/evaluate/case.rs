@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use cutegen_spec::math::Place;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 
@@ -87,7 +88,7 @@ impl<D: Desk> Cases<D> {
         let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
         let integers = matches!(distribution, Distribution::Integers | Distribution::WideIntegers);
         let is_exact = self.exact_integers && integers && small;
-        let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact };
+        let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact, is_drawn: true };
         let Holding { held, loose, bytes } = self.desk.hold(inputs)?;
         Ok((Case { axes: axes.to_vec(), distribution, scalars, held, loose }, bytes))
     }
@@ -127,12 +128,15 @@ pub fn contents(
     drawn.collect()
 }
 
-/// Terms of an output's sums, at most: all axes but those of the output with the fewest elements.
+/// Terms of an output's sums, at most: all axes but those that the assignment with the fewest points runs over. An
+/// `inout` may hold more elements than are assigned.
 fn terms(spec: &KernelSpec, axes: &[i64]) -> u64 {
-    let all = axes.iter().fold(1_u64, |n, extent| n.saturating_mul(extent.unsigned_abs()));
-    let results = spec.tensors.iter().filter(|t| t.role != Role::Input);
-    let elements = results.filter_map(|t| t.elements(axes)).map(i64::unsigned_abs).min();
-    all / elements.unwrap_or(1).max(1)
+    let product = |extents: &mut dyn Iterator<Item = i64>| {
+        extents.fold(1_u64, |n, extent| n.saturating_mul(extent.unsigned_abs()))
+    };
+    let results = spec.math.assigns.iter().filter(|assign| matches!(assign.dst, Place::Tensor(_)));
+    let points = results.map(|a| product(&mut a.vars.iter().map(|var| axes[spec.math.vars[*var]]))).min();
+    product(&mut axes.iter().copied()) / points.unwrap_or(1).max(1)
 }
 
 /// The drawn memory of one input, gaps poisoned.
@@ -162,4 +166,24 @@ fn input(
     let dense = draw(distribution, &request);
     let dense = dense.map_err(|reason| Error::Shape(format!("`{}` at {axes:?} {reason}", tensor.name)))?;
     Ok(placed.scatter(dense))
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::settings::Settings;
+
+    #[test]
+    fn an_inout_that_is_assigned_in_part_has_as_many_terms_as_its_sums() {
+        let terms = |results: &str| {
+            let text = format!(
+                "edition = 1\n[kernels.one]\naxes = {{ m = '1..=64', n = '1..=64', k = '1..=4096' }}\n\
+                 inputs = {{ x = 'f32[m, k]', w = 'f32[n, k]' }}\n{results}\nmath = 'y[m, n] = sum(k, x[m, k] * w[n, k])'"
+            );
+            let specs = spec_file(&text, &Settings::default()).into_kernels().expect("a right spec");
+            super::terms(&specs[0], &[4, 8, 4096])
+        };
+        assert_eq!(terms("outputs = { y = 'f32[m, n]' }"), 4096);
+        assert_eq!(terms("inout = { y = 'f32[4096, n]' }"), 4096);
+    }
 }

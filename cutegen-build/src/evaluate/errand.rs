@@ -130,7 +130,7 @@ impl<D: Reading> Session<D> {
     fn expected(&self, errand: &Errand, contents: &Contents) -> Result<Vec<Option<Expected>>, Error> {
         let Errand { folder, axes, scalars, .. } = errand;
         let contents = contents.clone();
-        let inputs = Inputs { spec: &self.spec, axes, scalars, contents, is_exact: false };
+        let inputs = Inputs { spec: &self.spec, axes, scalars, contents, is_exact: false, is_drawn: false };
         let held = self.cases.desk.hold(inputs)?.held;
         let expected = self.cases.desk.expected(&held)?;
         for (t, expected) in expected.iter().enumerate() {

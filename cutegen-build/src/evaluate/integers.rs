@@ -13,6 +13,8 @@ type Range = (i64, i64);
 
 /// Integers of `Small` and `Integers` lie in it, so that sums of their products are exact.
 const SMALL: Range = (-4, 5);
+/// The same beside wide integers.
+const UNIT: Range = (-1, 2);
 
 /// The bytes of a drawn integer input, dense; what is wrong with its declared range when it can't be drawn.
 pub(super) fn draw(distribution: Distribution, request: &Request) -> Result<Vec<u8>, String> {
@@ -116,9 +118,10 @@ fn free(random: &mut Random, distribution: Distribution, range: Range, request: 
             Distribution::Normal | Distribution::Uniform | Distribution::Specials | Distribution::NearOne => {
                 random.within(range)
             }
-            Distribution::Small | Distribution::Integers | Distribution::WideIntegers => {
+            Distribution::Small | Distribution::Integers => {
                 random.within((from.max(SMALL.0), to.min(SMALL.1)))
             }
+            Distribution::WideIntegers => random.within((from.max(UNIT.0), to.min(UNIT.1))),
             Distribution::Large => ends(random, range).0,
             Distribution::LargeMean => random.within((to - (from.abs_diff(to) as i64 / 8).max(1), to)),
             Distribution::Cancelling => match (column % 2, position % 2) {
@@ -189,6 +192,8 @@ mod tests {
             assert_eq!(ends(&values(Distribution::Normal, &request)), all, "{dtype}");
             let small = ends(&values(Distribution::Integers, &request));
             assert_eq!(small, (all.0.max(-4), all.1.min(4)), "{dtype}");
+            let unit = ends(&values(Distribution::WideIntegers, &request));
+            assert_eq!(unit, (all.0.max(-1), all.1.min(1)), "{dtype}");
             assert_eq!(ends(&values(Distribution::Large, &request)), all, "{dtype}");
         }
         let coins = values(Distribution::Normal, &request(DType::Bool, 8000));

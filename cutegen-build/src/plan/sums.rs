@@ -1,6 +1,6 @@
 //! Which sums of a kernel are of products of its inputs, and what the gate may conclude from that. Pure.
 
-use cutegen_spec::math::{Binary, Expr, Place, ReduceOp};
+use cutegen_spec::math::{Binary, Expr, Place, ReduceOp, Unary};
 
 use super::Plan;
 use super::family::Family;
@@ -19,12 +19,13 @@ pub fn only_sums(plan: &Plan) -> bool {
 }
 
 /// Whether every sum over integers is exact, in any order and however it is split. So it is where there are
-/// [`only_sums`], and in a contraction whatever comes after them: who sums products adds them up. Elsewhere a mean may
-/// honestly be a running one, and a factor be taken into a sum, each with roundings of its own.
+/// [`only_sums`], and in a contraction that an honest kernel takes nothing into but what is whole as well, a bias or
+/// another sum: see [`combined`]. Elsewhere a mean may be a running one, and a scalar's factor be taken into the terms,
+/// each with roundings of its own.
 #[must_use]
 pub fn exact_integers(plan: &Plan) -> bool {
     let exact = |step: &Step| match &step.value {
-        Value::Map(_) => true,
+        Value::Map(value) => combined(value).is_some(),
         Value::Reduce { op: ReduceOp::Sum, body, .. } => is_product(body),
         Value::Reduce { .. } | Value::Scan { .. } => false,
     };
@@ -32,8 +33,45 @@ pub fn exact_integers(plan: &Plan) -> bool {
         || matches!(plan.family, Family::Contraction { .. }) && plan.schedule.steps.iter().all(exact)
 }
 
+/// Whether what a kernel takes into a sum would show in the value: it holds one that no function stands before. `None`
+/// where that might not be whole: a factor that is neither a power of two nor made of sums, a divisor, an addend that
+/// is no product of elements.
+fn combined(value: &Expr) -> Option<bool> {
+    match value {
+        Expr::Load(Place::Temp(_), _) => Some(true),
+        Expr::Load(Place::Tensor(_), _) | Expr::Const(_) | Expr::Int(_) | Expr::Scalar(_) => Some(false),
+        Expr::Unary(Unary::Neg | Unary::Abs | Unary::Relu, a) => combined(a),
+        Expr::Unary(_, a) | Expr::Cast(_, a) | Expr::Pad(_, _, a) => combined(a).map(|_| false),
+        Expr::Where(parts) => {
+            let parts = parts.iter().map(combined).collect::<Option<Vec<bool>>>()?;
+            Some(parts[1] || parts[2])
+        }
+        Expr::Binary(op, a, b) => {
+            let fits = |of_a: bool, of_b: bool| match op {
+                Binary::Add | Binary::Sub => {
+                    (of_a || !of_b || is_product(a)) && (of_b || !of_a || is_product(b))
+                }
+                Binary::Mul => (of_a || !of_b || scales(a)) && (of_b || !of_a || scales(b)),
+                Binary::Div => !of_a && !of_b,
+                _ => true,
+            };
+            let (of_a, of_b) = (combined(a)?, combined(b)?);
+            fits(of_a, of_b).then_some(of_a || of_b)
+        }
+        Expr::Reduce(..) => None,
+    }
+}
+
+/// Whether a sum times this stays as exact wherever it is multiplied: a power of two, or what no kernel has before its
+/// sums are done.
+fn scales(factor: &Expr) -> bool {
+    let mut of_sums = false;
+    factor.visit(&mut |expr| of_sums |= matches!(expr, Expr::Load(Place::Temp(_), _)));
+    of_sums || matches!(factor, Expr::Const(c) if c.is_normal() && c.to_bits() << 12 == 0)
+}
+
 /// Whether `body` is a product of elements of inputs.
-fn is_product(body: &Expr) -> bool {
+pub(crate) fn is_product(body: &Expr) -> bool {
     match body {
         Expr::Load(Place::Tensor(_), _) => true,
         Expr::Binary(Binary::Mul, a, b) => is_product(a) && is_product(b),
@@ -70,7 +108,12 @@ mod tests {
     #[test]
     fn sums_of_a_contraction_are_exact_whatever_follows() {
         assert_eq!(of("y[m, n] = sum(k, x[m, k] * w[n, k])"), (true, true));
-        assert_eq!(of("y[m, n] = gelu(sum(k, x[m, k] * w[n, k]) * by + b[n])"), (false, true));
+        for epilogue in
+            ["gelu(SUM + b[n])", "relu(SUM - b[n]) * 0.125", "silu(SUM) * (SUM + 1 * b[n] * b[n])"]
+        {
+            let math = format!("y[m, n] = {}", epilogue.replace("SUM", "sum(k, x[m, k] * w[n, k])"));
+            assert_eq!(of(&math.replace("1 * ", "")), (false, true), "{epilogue}");
+        }
     }
 
     #[test]
@@ -79,6 +122,17 @@ mod tests {
         assert_eq!(of(inside), (false, false), "a factor in the sum need not be whole");
         let mean = "y[m, n] = x[m, n] - mean(k, x[m, k])";
         assert_eq!(of(mean), (false, false), "a mean may be a running one");
+        for epilogue in [
+            "SUM * by + b[n]",
+            "SUM + by * b[n]",
+            "relu(SUM) * 0.3",
+            "SUM + gelu(b[n])",
+            "SUM * b[n]",
+            "SUM / 64",
+        ] {
+            let math = format!("y[m, n] = {}", epilogue.replace("SUM", "sum(k, x[m, k] * w[n, k])"));
+            assert_eq!(of(&math), (false, false), "{epilogue}: a kernel may take it into the sum");
+        }
         assert_eq!(of("y[m, n] = softmax(n, x[m, n])"), (false, false));
     }
 }

@@ -248,6 +248,7 @@ const PLANTED_IN_PRODUCTS: &[(&str, &str)] = &[
     ("bits |= unsigned(v[line][at] != 0)", "bits |= unsigned(v[line][at] > 0)"),
     ("s.e = error.at[i], s.n = n[i]", "s.e = error.at[i], s.n = n[i] + 1"),
     ("tile / (down * across)", "0"),
+    ("s.n = n[i]", "s.n = n[i] + (r == size.rows - 1 && c == size.columns - 1)"),
 ];
 
 #[test]
@@ -277,6 +278,29 @@ fn compared(plans: &[Plan], (name, right, wrong): &Fault) -> Result<usize, Strin
     let host = library::reference(plan);
     let device = Device::new(planted, &format!("{name} with {wrong}"));
     Both { plan, host: &host, device }.compared()
+}
+
+/// Of computed factors terms may repeat, and products vanish where no factor does: their bound takes a look at each.
+#[test]
+fn sums_of_what_is_computed_are_made_one_by_one() {
+    let is_large = |inputs: &str, math: &str| {
+        let text = format!(
+            "edition = 1\n[kernels.a]\naxes = {{ m = '1..=64', n = 'm', k = 64 }}\ninputs = {{ {inputs} }}\n\
+             outputs = {{ y = 'f32[m, n]' }}\nmath = '{math}'"
+        );
+        print_cuda(&plans(&text)[0]).expect("it has kernels").large.is_some()
+    };
+    let two = "x = 'f32[m, k]', w = 'bf16[n, k]'";
+    assert!(is_large(two, "y[m, n] = exp(sum(k, x[m, k] * w[n, k]) * 0.3)"));
+    assert!(!is_large(
+        "x = 'f32[m, k]'",
+        "mu[m] = mean(k, x[m, k]); y[m, n] = sum(k, (x[m, k] - mu[m]) * (x[n, k] - mu[n]))"
+    ));
+    assert!(!is_large(
+        "x = 'bool[m, k]', w = 'bool[n, k]'",
+        "y[m, n] = sum(k, where(x[m, k], 1.1, 0) * where(w[n, k], 1, 0))"
+    ));
+    assert!(!is_large(two, "y[m, n] = sum(k, exp(-x[m, k] * x[m, k]) * exp(-w[n, k] * w[n, k]))"));
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl HostDesk {
 
 /// What the reference says of `inputs`, by tensor.
 pub(super) fn expect(reference: &Reference, inputs: &Inputs<'_>) -> Result<Vec<Option<Expected>>, Error> {
-    let Inputs { spec, axes, scalars, contents, is_exact } = inputs;
+    let Inputs { spec, axes, scalars, contents, is_exact, .. } = inputs;
     let read: Vec<Vec<u8>> = contents.iter().flatten().cloned().collect();
     let results = || (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Input);
     let spans = results().map(|t| Ok(Placed::new(&spec.tensors[t], axes)?.span));

@@ -35,6 +35,8 @@ pub(super) struct Inputs<'a> {
     pub(super) contents: Contents,
     /// Whether every sum over these inputs is exact.
     pub(super) is_exact: bool,
+    /// Whether they were drawn, so that the many terms of a large sum are independent: a user's need not be.
+    pub(super) is_drawn: bool,
 }
 
 /// A case where the desk looks at it.

@@ -33,7 +33,8 @@ impl<D: Desk> Session<D> {
         }
         let contents = contents(&self.spec, mix(seed), axes, Distribution::Normal)?;
         let scalars = self.cases.scalars(&self.spec, seed, Distribution::Normal);
-        let inputs = Inputs { spec: &self.spec, axes, scalars: &scalars, contents, is_exact: false };
+        let inputs =
+            Inputs { spec: &self.spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true };
         Ok(Some(self.cases.desk.hold(inputs)?.held))
     }
 

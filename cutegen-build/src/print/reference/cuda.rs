@@ -185,7 +185,7 @@ impl Device<'_> {
             source.push_str(&self.text(most, Some(step.dst), &products.body(&self.running)));
             source.push_str(&self.text(few, None, &products.again(&self.running)));
             steps.push(self.launch(most, products.threads(&schedule.vars)));
-            steps.push(self.launch(few, products.threads_again(grid::points(schedule, step))));
+            steps.push(self.launch(few, IntExpr::Const(products::AGAIN)));
         }
         let contract = Contract { workspace: contract.workspace.clone(), steps };
         let terms = terms.into_iter().reduce(|a, b| IntExpr::op(IntOp::Add, a, b))?;

@@ -8,7 +8,10 @@ static constexpr int ROWS = 64, COLUMNS = 32, DEPTH = 16;
 // 8-byte words of a panel's row: eight rows of four words lie in different banks
 static constexpr int PITCH = DEPTH + 4;
 
-struct Extents { int64_t batches, rows, columns, depth; };
+struct Extents {
+  int64_t batches, rows, columns, depth;
+  bool is_empty() const { return batches == 0 || rows == 0 || columns == 0; }
+};
 
 template <bool MAGNITUDE>
 static inline double factor(double x) { return MAGNITUDE ? std::fabs(x) : x; }
@@ -120,10 +123,22 @@ static inline void sums_of_products(Extents size, Left left, Right right, Store 
   }
 }
 
-// Point i of those at which sums of products are also made one by one: scattered over all `points`, so that every place of
-// a tile is among them.
-static inline int64_t crossing(int64_t i, int64_t points) {
-  return int64_t(uint64_t(i) * 0x9e3779b97f4a7c15ull % uint64_t(points));
+// Element i of those that are also made one term after another: each place of a tile in any tile, and each in one of the last
+// row or column of tiles, which may not be full.
+static constexpr int AGAIN = 2 * ROWS * COLUMNS;
+struct Place { int64_t batch, row, column; };
+static inline int64_t scattered(uint64_t x, int64_t end) {  // the finalizer of splitmix64
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return int64_t((x ^ (x >> 31)) % uint64_t(end));
+}
+static inline Place crossing(int64_t i, Extents size) {
+  const int64_t down = (size.rows + ROWS - 1) / ROWS, across = (size.columns + COLUMNS - 1) / COLUMNS;
+  const bool is_last = i >= ROWS * COLUMNS;
+  const int64_t tile_row = is_last && i % 3 != 0 ? down - 1 : scattered(3 * i + 1, down);
+  const int64_t tile_column = is_last && i % 3 != 1 ? across - 1 : scattered(3 * i + 2, across);
+  const int64_t row = tile_row * ROWS + i / COLUMNS % ROWS, column = tile_column * COLUMNS + i % COLUMNS;
+  return Place{scattered(3 * i + 3, size.batches), row % size.rows, column % size.columns};
 }
 // Whether two ways to the sum s, with so many terms of such a magnitude, differ by more than f64 rounds.
 static inline bool differ(VE held, VE again, const Sum& s) {

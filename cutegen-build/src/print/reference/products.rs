@@ -7,6 +7,7 @@ use cutegen_spec::spec::Multiply;
 
 use super::running::Running;
 use crate::plan::schedule::{Step, Value};
+use crate::plan::sums::is_product;
 use crate::print::c;
 use crate::print::grid;
 
@@ -15,8 +16,8 @@ pub(super) const THREADS: i64 = 128;
 const ROWS: i64 = 64;
 const COLUMNS: i64 = 32;
 
-/// Elements of a step that are made again.
-const AGAIN: i64 = 4096;
+/// Elements of a step that are made again: each place of a tile twice, see `products.cuh`.
+pub(super) const AGAIN: i64 = 2 * ROWS * COLUMNS;
 
 /// A step whose every element is a sum of products `left * right`, of which `left` knows no column and `right` no row.
 pub(super) struct Products<'a> {
@@ -32,7 +33,8 @@ pub(super) struct Products<'a> {
 
 impl<'a> Products<'a> {
     /// What `step` is, if it is one; `None` also for what the bound treats term by term: factors brought to TF32, and
-    /// products that tensor cores form of 8-bit floats.
+    /// products that tensor cores form of 8-bit floats. Factors that are computed may repeat where no input does, and
+    /// vanish where none is 0: only products of elements are taken.
     pub(super) fn of(running: &Running<'_>, step: &'a Step) -> Option<Self> {
         let (Place::Temp(temp), Value::Reduce { op: ReduceOp::Sum, over, body }) = (step.dst, &step.value)
         else {
@@ -42,7 +44,8 @@ impl<'a> Products<'a> {
         let by_term = running.plan.spec.precision.multiply == Multiply::Tf32
             || running.is_for_tensor_cores_of_8_bits(body)
             || c::value(body, running).1 != Kind::Real;
-        if by_term || !step.loops.iter().chain(over).all(Loop::is_whole) {
+        let is_computed = !is_product(left) || !is_product(right);
+        if by_term || is_computed || !step.loops.iter().chain(over).all(Loop::is_whole) {
             return None;
         }
         let (of_left, of_right) = (left.free_vars(), right.free_vars());
@@ -82,8 +85,6 @@ impl<'a> Products<'a> {
 
     /// What the kernel that makes them does.
     pub(super) fn body(&self, running: &Running<'_>) -> String {
-        let total = |loops: &[Loop]| running.places().total(loops);
-        let sizes = [&self.batches, &self.rows, &self.columns].map(|loops| total(loops)).join(", ");
         let factor = |line: &str, of: &[Loop], value: &Expr| {
             format!(
                 "  const auto {line}_factor = [&](int64_t batch, int64_t {line}, int64_t k) {{\n{}{}{}    return {};\n  }};\n",
@@ -94,11 +95,11 @@ impl<'a> Products<'a> {
             )
         };
         format!(
-            "  const double sum_scale = *scale;\n{}{}  sums_of_products(Extents{{{sizes}, {}}}, row_factor, column_factor,\n    \
+            "  const double sum_scale = *scale;\n{}{}  sums_of_products({}, row_factor, column_factor,\n    \
              [&](int64_t batch, int64_t row, int64_t column, const Sum& s) {{\n{}{}{}{}  }});\n",
             factor("row", &self.rows, self.left),
             factor("column", &self.columns, self.right),
-            total(self.depth),
+            self.extents(running),
             variables(running, "batch", &self.batches),
             variables(running, "row", &self.rows),
             variables(running, "column", &self.columns),
@@ -106,26 +107,29 @@ impl<'a> Products<'a> {
         )
     }
 
-    /// Threads of the launch after it.
-    pub(super) fn threads_again(&self, points: IntExpr) -> IntExpr {
-        IntExpr::op(IntOp::Min, points, IntExpr::Const(AGAIN))
-    }
-
     /// What the kernel after it does: `crossed` is no longer 0 where an element differs.
     pub(super) fn again(&self, running: &Running<'_>) -> String {
-        let places = running.places();
-        let held = places.element(self.step.dst, &self.step.index);
+        let held = running.places().element(self.step.dst, &self.step.index);
         let again = running.held_as(self.temp, "s.usual(sum_scale)");
         let each = format!(
-            "    int64_t rest = crossing(i, total);\n{}{}    if (differ({held}, {again}, s)) *crossed = 1;\n",
-            places.unravel(&self.step.loops, "    "),
+            "    const Place at = crossing(i, size);\n    int64_t batch = at.batch, row = at.row, column = at.column;\n\
+             {}{}{}{}    if (differ({held}, {again}, s)) *crossed = 1;\n",
+            variables(running, "batch", &self.batches),
+            variables(running, "row", &self.rows),
+            variables(running, "column", &self.columns),
             running.summed(&self.step.value),
         );
         format!(
-            "  const double sum_scale = *scale;\n  const int64_t total = {};\n{}",
-            places.total(&self.step.loops),
-            grid::stride_loop(&format!("cg_imin(total, {AGAIN})"), &each)
+            "  const double sum_scale = *scale;\n  const Extents size = {};\n{}",
+            self.extents(running),
+            grid::stride_loop("(size.is_empty() ? 0 : AGAIN)", &each)
         )
+    }
+
+    fn extents(&self, running: &Running<'_>) -> String {
+        let total = |loops: &[Loop]| running.places().total(loops);
+        let [batches, rows, columns] = [&self.batches, &self.rows, &self.columns].map(|loops| total(loops));
+        format!("Extents{{{batches}, {rows}, {columns}, {}}}", total(self.depth))
     }
 }
 

@@ -127,9 +127,9 @@ impl Kernels {
         inputs: &Inputs<'_>,
         held: &[Option<DeviceMemory>],
     ) -> Result<Vec<Option<Expectation>>, Error> {
-        let Inputs { spec, axes, scalars, is_exact, .. } = inputs;
+        let Inputs { spec, axes, scalars, is_exact, is_drawn, .. } = inputs;
         let DeviceReference { parts, .. } = &self.printed;
-        let contract = self.contract(axes);
+        let contract = self.contract(axes, *is_drawn);
         let mut places = Vec::new();
         let mut end = 0_u64;
         for part in &contract.workspace {
@@ -175,8 +175,9 @@ impl Kernels {
     }
 
     /// How it is launched at these extents.
-    fn contract(&self, axes: &[i64]) -> &Contract {
-        let is_large = |large: &&Large| large.terms.eval_axes(axes).is_none_or(|terms| terms > LARGE as i64);
+    fn contract(&self, axes: &[i64], is_drawn: bool) -> &Contract {
+        let beyond = |large: &Large| large.terms.eval_axes(axes).is_none_or(|terms| terms > LARGE as i64);
+        let is_large = |large: &&Large| is_drawn && beyond(large);
         let large = self.printed.large.as_ref().filter(is_large);
         large.map_or(&self.printed.contract, |large| &large.contract)
     }
