@@ -171,8 +171,8 @@ const WEAKENED: &[Weakened] = &[
     ),
     weakened("!(magnitude + e <= ACC_MAX)", "magnitude != magnitude", REDUCTIONS, "a sum that may overflow"),
     weakened(
-        "(drift > usual ? drift : usual) + n * CG_ETA",
-        "0 * drift + usual",
+        "(drift > rounding ? drift : rounding) + n * CG_ETA",
+        "0 * drift + rounding",
         REDUCTIONS,
         "a sum of products that underflow",
     ),
