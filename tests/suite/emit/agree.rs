@@ -10,7 +10,7 @@ use cutegen_spec::axis;
 use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
-use cutegen_spec::record::Kind;
+use cutegen_spec::record::{Kind, Record, Variant};
 use cutegen_tests::{must, scratch, workspace};
 
 use super::fixture::{Answered, Crates, PACKAGE, manifest, plans, untuned, variant};
@@ -149,12 +149,23 @@ struct Call {
 const BASE: u64 = 1 << 40;
 const SCALARS: (f32, f64) = (1.5, -2.25);
 
+/// The extents of a call where all have a value, and what conditions see.
+fn extents(answered: &Answered, call: &Call) -> (Option<Vec<i64>>, Vec<i64>) {
+    let bound = axis::resolve(&answered.plan.spec.axes, &|i| if i == 0 { call.m } else { call.n });
+    let seen = bound.clone().unwrap_or_else(|| vec![call.m, call.n, 512]);
+    (bound, seen)
+}
+
+/// Whether a call passes over what it would get on a device that holds all blocks.
+fn passes_over(answered: &Answered, call: &Call) -> bool {
+    let (record, (_, extents)) = (&answered.record, extents(answered, call));
+    record.choose(&extents, &[call.x, call.y]) != Some(chosen(record, &extents, &[call.x, call.y]))
+}
+
 /// What the runtime must write down, by the contract.
 fn expected(answered: &Answered, call: &Call) -> String {
-    let spec = &answered.plan.spec;
-    let bound = axis::resolve(&spec.axes, &|i| if i == 0 { call.m } else { call.n });
-    let extents = bound.clone().unwrap_or_else(|| vec![call.m, call.n, 512]);
-    let chosen = answered.record.choose(&extents, &[call.x, call.y]).expect("the last is always eligible");
+    let (bound, extents) = extents(answered, call);
+    let chosen = chosen(&answered.record, &extents, &[call.x, call.y]);
     let contract = &answered.record.variants[chosen].contract;
     let bytes = contract.workspace_layout(&extents).map_or(usize::MAX, |(_, total)| total as usize);
     let mut text = format!("bytes {bytes}\n");
@@ -165,6 +176,19 @@ fn expected(answered: &Answered, call: &Call) -> String {
     };
     let _ = writeln!(text, "{}", if end.is_some() { "ok" } else { "refused" });
     text
+}
+
+/// As [`Record::choose`], but for what has to be resident at once on a device that does not hold it.
+fn chosen(record: &Record, extents: &[i64], addresses: &[u64]) -> usize {
+    let fits = |variant: &Variant| {
+        let mut waiting = variant.contract.steps.iter().filter(|step| step.co_resident);
+        waiting.all(|step| configured(step, extents).is_some_and(|config| config.is_resident))
+    };
+    let eligible = |v: &Variant| v.eligibility.holds(extents, addresses) && fits(v);
+    let preferred = |v: &Variant| eligible(v) && v.prefer.holds(extents, addresses);
+    let of = |is: &dyn Fn(&Variant) -> bool| record.variants.iter().position(is);
+    let second = || of(&|v: &Variant| !v.prefer.0.is_empty() && eligible(v));
+    of(&preferred).or_else(second).unwrap_or(record.variants.len() - 1)
 }
 
 fn launches(
@@ -197,6 +221,37 @@ fn launch(
     call: &Call,
     text: &mut String,
 ) -> Option<()> {
+    let Configured { grid, block, cluster, smem, is_resident } = configured(step, extents)?;
+    if step.co_resident && !is_resident {
+        return None;
+    }
+    let _ = write!(text, "launch {variant} {position} {grid:?} {block:?} {cluster:?} {smem}");
+    let _ = write!(text, " {} {}", step.pdl, step.co_resident);
+    for arg in &step.args {
+        let value = match arg {
+            Arg::Ptr(0) => call.x,
+            Arg::Ptr(_) => call.y,
+            Arg::Axis(axis) => extents[*axis] as u64,
+            Arg::Scalar(0) => u64::from(SCALARS.0.to_bits()),
+            Arg::Scalar(_) => SCALARS.1.to_bits(),
+            Arg::Workspace(part) => offsets[*part],
+        };
+        let _ = write!(text, " {value}");
+    }
+    text.push('\n');
+    Some(())
+}
+
+/// A launch but for its arguments, and whether the device holds all its blocks at once.
+struct Configured {
+    grid: [u32; 3],
+    block: [u32; 3],
+    cluster: [u32; 3],
+    smem: u32,
+    is_resident: bool,
+}
+
+fn configured(step: &Step, extents: &[i64]) -> Option<Configured> {
     let fixed = |prop| match prop {
         DeviceProp::SmCount => Some(132),
         DeviceProp::DeviceSmem => Some(232_448),
@@ -217,24 +272,7 @@ fn launch(
         [1, 1, 1] => per_sm as usize * 132,
         [x, y, z] => (3 + x % 11 + smem % 7) as usize * (x * y * z) as usize,
     };
-    if step.co_resident && total > fits {
-        return None;
-    }
-    let _ = write!(text, "launch {variant} {position} {grid:?} {block:?} {cluster:?} {smem}");
-    let _ = write!(text, " {} {}", step.pdl, step.co_resident);
-    for arg in &step.args {
-        let value = match arg {
-            Arg::Ptr(0) => call.x,
-            Arg::Ptr(_) => call.y,
-            Arg::Axis(axis) => extents[*axis] as u64,
-            Arg::Scalar(0) => u64::from(SCALARS.0.to_bits()),
-            Arg::Scalar(_) => SCALARS.1.to_bits(),
-            Arg::Workspace(part) => offsets[*part],
-        };
-        let _ = write!(text, " {value}");
-    }
-    text.push('\n');
-    Some(())
+    Some(Configured { grid, block, cluster, smem, is_resident: total <= fits })
 }
 
 fn blocks(counts: &[IntExpr; 3], value: &dyn Fn(&IntExpr) -> Option<i64>) -> Option<[u32; 3]> {
@@ -377,7 +415,12 @@ fn emitted_launches_are_the_contracts() {
         }
     }
     assert_eq!(lines.next(), None);
+    let over = |(answered, calls): &(Answered, Vec<Call>)| {
+        calls.iter().filter(|call| passes_over(answered, call)).count()
+    };
+    let over: usize = all.iter().map(over).sum();
     let calls = KERNELS * CALLS;
+    assert!(over > calls / 50, "{over} of {calls} calls pass over a variant");
     assert!(
         launched > calls / 4 && refused > calls / 20,
         "{launched} launches, {refused} of {calls} refused"
