@@ -20,7 +20,7 @@ pub fn only_sums(plan: &Plan) -> bool {
 
 /// Whether every sum over integers is exact, in any order and however it is split. So it is where there are
 /// [`only_sums`], and in a contraction that an honest kernel takes nothing into but what is whole as well, a bias or
-/// another sum: see [`combined`]. Elsewhere a mean may be a running one, and a scalar's factor be taken into the terms,
+/// another sum. Elsewhere a mean may be a running one, and a scalar's factor be taken into the terms,
 /// each with roundings of its own.
 #[must_use]
 pub fn exact_integers(plan: &Plan) -> bool {
