@@ -139,10 +139,7 @@ fn variant(kernel: &Kernel<'_>) -> TokenStream {
     let mut choices = kernel.cuda.answers().iter().map(|answer| {
         let last = first + answer.record.variants.len().saturating_sub(1);
         let open = open_axes(kernel);
-        let fits = |position: usize| {
-            let name = resident::fits_name(answer, position);
-            resident::is_resident(&answer.record.variants[position]).then(|| quote!(self.#name(#open)))
-        };
+        let fits = |position: usize| resident::condition(answer, position, &open);
         let choice = dispatch::choose(answer.record, &scope, (first, last), &fits);
         first = last + 1;
         (super::kernel::short_target(answer.target), choice)

@@ -15,16 +15,20 @@ pub(super) fn is_resident(variant: &Variant) -> bool {
     variant.contract.steps.iter().any(|step| step.co_resident)
 }
 
-/// What tells whether the device holds all blocks of a variant that has to be resident at once; of each there is, by
-/// [`fits_name`].
+/// What a variant that has to be resident at once asks of the device, its open axes being in scope; none for others.
+pub(super) fn condition(answer: &Answer<'_>, position: usize, open: &TokenStream) -> Option<TokenStream> {
+    let name = fits_name(answer, position);
+    is_resident(&answer.record.variants[position]).then(|| quote!(self.#name(#open)))
+}
+
+/// The functions that tell whether the device holds all blocks of such a variant.
 pub(super) fn fits(kernel: &Kernel<'_>) -> Vec<TokenStream> {
     let every = kernel.cuda.answers().iter().flat_map(|a| a.variants().map(move |variant| (a, variant)));
     let waiting = every.filter(|(_, (_, variant))| is_resident(variant));
     waiting.map(|(answer, variant)| fits_one(kernel, answer, variant)).collect()
 }
 
-/// The name of that function.
-pub(super) fn fits_name(answer: &Answer<'_>, position: usize) -> Ident {
+fn fits_name(answer: &Answer<'_>, position: usize) -> Ident {
     format_ident!("{}_fits", answer.functions[position])
 }
 

@@ -19,7 +19,6 @@ use crate::print::c::element;
 use crate::print::grid;
 
 const NAMES: &str = include_str!("names.cuh");
-const PRODUCTS: &str = include_str!("products.cuh");
 
 /// What NVRTC must be given beside the target: products and sums are rounded one by one, as on the host, and integers'
 /// errors are 128 bits wide. The rest keeps what no step of this kernel calls out of the compiler's log.
@@ -177,7 +176,7 @@ impl Device<'_> {
                 continue;
             };
             if terms.is_empty() {
-                source.push_str(PRODUCTS);
+                source.push_str(&products::prelude());
             }
             terms.push(products.terms(&schedule.vars));
             let names = ["products", "again"].map(|what| format!("{number}_{what}"));

@@ -2,9 +2,11 @@
 // block has ROWS x COLUMNS elements of a sum at a time and takes DEPTH of its terms per step: factors as panels in shared
 // memory, values and magnitudes multiplied side by side, terms that are not zero counted in bit masks.
 //
+// ROWS, COLUMNS and AGAIN, how many elements are made again, are defined before this.
+//
 // An element sees no order of its terms here. So it has the bound of independent ones, Sum::usual, which is narrower than
 // that of a serial sum where terms repeat or lie on a coarse lattice.
-static constexpr int ROWS = 64, COLUMNS = 32, DEPTH = 16;
+static constexpr int DEPTH = 16;
 // 8-byte words of a panel's row: eight rows of four words lie in different banks
 static constexpr int PITCH = DEPTH + 4;
 
@@ -125,7 +127,6 @@ static inline void sums_of_products(Extents size, Left left, Right right, Store 
 
 // Element i of those that are also made one term after another: each place of a tile in any tile, and each in one of the last
 // row or column of tiles, which may not be full.
-static constexpr int AGAIN = 2 * ROWS * COLUMNS;
 struct Place { int64_t batch, row, column; };
 static inline int64_t scattered(uint64_t x, int64_t end) {  // the finalizer of splitmix64
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

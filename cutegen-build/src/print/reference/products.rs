@@ -11,6 +11,9 @@ use crate::plan::sums::is_product;
 use crate::print::c;
 use crate::print::grid;
 
+/// What kernels of [`Products`] start with.
+const PRODUCTS: &str = include_str!("products.cuh");
+
 /// A block's threads and elements; `products.cuh` divides the one among the other.
 pub(super) const THREADS: i64 = 128;
 const ROWS: i64 = 64;
@@ -18,6 +21,11 @@ const COLUMNS: i64 = 32;
 
 /// Elements of a step that are made again: each place of a tile twice, see `products.cuh`.
 pub(super) const AGAIN: i64 = 2 * ROWS * COLUMNS;
+
+/// What stands once before all kernels of [`Products`].
+pub(super) fn prelude() -> String {
+    format!("static constexpr int ROWS = {ROWS}, COLUMNS = {COLUMNS}, AGAIN = {AGAIN};\n{PRODUCTS}")
+}
 
 /// A step whose every element is a sum of products `left * right`, of which `left` knows no column and `right` no row.
 pub(super) struct Products<'a> {
