@@ -194,18 +194,19 @@ def copy_row(report):
             "machine": report["device"], "note": missing, "cells": cells}
 
 
-def sweep_row(report, machine):
-    swept = [found for found in report["found"] if found["points"] >= POINTS]
-    if not swept:
-        return None
+def sweep_row(report, machine, commit, before):
+    """Kernels with enough points, and those that an earlier row has and this report lacks."""
+    behind = {found["kernel"]: max(0.02, float(f"{100 * (found['share'] - 1):.3g}")) for found in report["found"] if found["points"] >= POINTS}
     told = ", ".join(f"{f['kernel']} {100 * (f['share'] - 1):.1f} % by {f['tried']} of {f['points']}" for f in report["found"])
-    whole = len(swept) >= SWEPT
-    # a few kernels can miss a bar over more of them; they cannot meet it
-    is_missed = any(f["share"] > 1 + SWEEP_MOST / 100 for f in swept)
-    return {"bar": "search against a sweep that it had not seen", "shows": "how much slower the fastest that a search tries is than the fastest legal point, over all workloads",
-            "unit": "%", "statistic": "max", **({"at_most": SWEEP_MOST} if whole or is_missed else {}), "bounded_by": "what the model ranks too low to be tried",
-            "command": f"{GPU} bars::sweep", "machine": machine, "note": told if whole else f"not answered in full: {len(swept)} kernels of {POINTS} points; {told}",
-            "samples": [max(0.02, float(f"{100 * (f['share'] - 1):.3g}")) for f in swept]}
+    row = {"bar": "search against a sweep that it had not seen", "shows": "how much slower the fastest that a search tries is than the fastest legal point, over all workloads",
+           "unit": "%", "statistic": "max", "bounded_by": "what the model ranks too low to be tried", "command": f"{GPU} bars::sweep", "machine": machine, "note": told}
+    for row in search_clock.joined(row, behind, commit, before):
+        swept = len(row["samples"])
+        # a few kernels can miss a bar over more of them; they cannot meet it
+        is_answered = swept >= SWEPT or max(row["samples"]) > SWEEP_MOST
+        few = "" if swept >= SWEPT else f"not answered in full: {swept} kernels of {POINTS} points; "
+        return {**row, **({"at_most": SWEEP_MOST} if is_answered else {}), "note": few + row["note"]}
+    return None
 
 
 def clock_row(logs, machine):
@@ -257,7 +258,7 @@ def all_rows(folder, before, options):
     if copies:
         left = [f"{row['kernel']} {row['at']}" for row in copies["rows"] if row["kernel"] in options.without]
         copies = {**copies, "rows": without(copies["rows"], options.without, lambda row: row["kernel"]), "not_measured": copies["not_measured"] + left}
-    others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device")) if sweep else None, clock_row(options.logs, machine)]
+    others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device"), options.commit, before) if sweep else None, clock_row(options.logs, machine)]
     return rows + [row for row in others if row]
 
 

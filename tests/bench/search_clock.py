@@ -38,7 +38,7 @@ def joined(row, found, commit, before, digits=1, gone=()):
     most = max(at, key=lambda own: len(at[own]))
     commits = [f"at {own} {', '.join(kernels)}" for own, kernels in at.items() if own != most] + [f"{'the others ' if len(at) > 1 else ''}at {most}"]
     told = ", ".join(f"{kernel} {sample:.{digits}f}" for kernel, (sample, _) in sorted(ordered, key=lambda pair: -pair[1][0]))
-    return [{**row, "note": "; ".join([told, *filter(None, [row.get("note")]), *commits]), "command": COMMAND, "samples": [sample for _, (sample, _) in ordered],
+    return [{"command": COMMAND, **row, "note": "; ".join([told, *filter(None, [row.get("note")]), *commits]), "samples": [sample for _, (sample, _) in ordered],
              "of": [(kernel, own) for kernel, (_, own) in ordered]}]
 
 

@@ -384,15 +384,30 @@ fn what_the_gpu_tests_kept_becomes_rows() {
         matches!(judge(&copies(19, 94.0), "of the best copy kernel"), Verdict::Missed(_)),
         "by one of them"
     );
-    let sweep = |behind: f64, kernels: usize| {
+    let unseen = "search against a sweep that it had not seen";
+    let sweep = |behind: f64, kernels: std::ops::Range<usize>, more: &[&str]| {
+        let share = 1.0 + behind / 100.0;
         let one =
-            serde_json::json!({ "kernel": "k", "points": 120, "tried": 20, "share": 1.0 + behind / 100.0 });
-        let report = serde_json::json!({ "found": vec![one; kernels], "rows": [], "not_measured": [] });
+            |k| serde_json::json!({ "kernel": format!("k{k}"), "points": 120, "tried": 20, "share": share });
+        let found: Vec<_> = kernels.map(one).collect();
+        let report = serde_json::json!({ "found": found, "rows": [], "not_measured": [] });
         write(&place.0.join("bars_sweep.json"), &report.to_string());
         let reports = place.0.display().to_string();
-        judge(&rows(&place, &["--reports", &reports]), "search against a sweep that it had not seen")
+        rows(&place, &[&["--reports", &reports], more].concat())
     };
-    assert_eq!(sweep(1.9, 8), Verdict::Met);
-    assert!(matches!(sweep(2.5, 8), Verdict::Missed(_)));
-    assert_eq!(sweep(1.0, 7), Verdict::NoBar);
+    assert_eq!(judge(&sweep(1.9, 0..8, &[]), unseen), Verdict::Met);
+    assert!(matches!(judge(&sweep(2.5, 0..8, &[]), unseen), Verdict::Missed(_)));
+    assert_eq!(judge(&sweep(1.0, 0..7, &[]), unseen), Verdict::NoBar);
+    // what is swept later says nothing of kernels that were before: a miss of theirs stays, until they are swept again
+    sweep(2.5, 0..2, &[]);
+    let later = sweep(1.0, 1..3, &["--keep", "--commit", "def"]);
+    assert!(matches!(judge(&later, unseen), Verdict::Missed(_)));
+    let row = later.iter().find(|row| row.bar == unseen).expect("a row");
+    let of: Vec<_> = row.of.iter().map(|(kernel, commit)| (kernel.as_str(), commit.as_str())).collect();
+    assert_eq!(
+        (of, &row.samples[..]),
+        (vec![("k0", "abc"), ("k1", "def"), ("k2", "def")], &[2.5, 1.0, 1.0][..])
+    );
+    let again = sweep(1.0, 0..1, &["--keep", "--commit", "fed"]);
+    assert_eq!(judge(&again, unseen), Verdict::NoBar, "three kernels that miss nothing");
 }
