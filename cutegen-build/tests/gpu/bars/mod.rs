@@ -19,7 +19,9 @@ mod sweep;
 
 use std::path::Path;
 
-use cutegen_build::evaluate::Comparison;
+use cutegen_build::evaluate::clocks::CardId;
+use cutegen_build::evaluate::{Comparison, Lease};
+use cutegen_runtime::cuda::CudaContext;
 use serde::Serialize;
 
 use crate::Test;
@@ -84,6 +86,15 @@ fn apart(sizes: &[[i64; 2]], rows: &[&Equal]) -> f64 {
         (median(ratios) - 1.0).abs()
     };
     sizes.iter().map(at).fold(0.0, f64::max)
+}
+
+/// The lease by which the gate times on a device; there must be one, as others may prepare there meanwhile.
+fn leased(context: &CudaContext) -> Lease {
+    let uuid = context.uuid().expect("the driver says it").bytes.map(|byte| byte.cast_unsigned());
+    let lease = Lease::named(&std::env::temp_dir(), CardId::from_uuid(uuid).name());
+    drop(lease.shared());
+    assert_eq!(lease.missing(), None, "nothing keeps others off the device");
+    lease
 }
 
 /// Writes a part of the report, where one is asked for.

@@ -1,5 +1,6 @@
 //! Every legal point of the templates' spaces for some kernels, timed at every workload: what a search could find at
-//! best, and what its cost model is held against. Of the bar table's kernels (`CUTEGEN_BARS`) those that are named.
+//! best, and what its cost model is held against. Of the bar table's kernels (`CUTEGEN_BARS`) those that are named. Times are
+//! the gate's, with the device to themselves: another kernel's points may be compiled meanwhile.
 
 use std::time::Instant;
 
@@ -9,8 +10,8 @@ use cutegen_build::generate::{self, Feedback, Generator as _};
 use cutegen_build::refine;
 
 use super::budget::Budget;
-use super::keep;
 use super::search::Subject;
+use super::{keep, leased};
 use crate::{fixtures, specs, table};
 
 /// Of each family of templates some, with rows short and long, one and several streams. The forecast's constants were chosen
@@ -48,6 +49,7 @@ struct Row {
 
 pub(super) fn points_are_timed() {
     let budget = Budget::of_environment();
+    leased(&cutegen_runtime::cuda::context(0).expect("a device"));
     let mut rows = Vec::new();
     let (mut left, mut shares) = (Vec::new(), Vec::new());
     let mut plans = specs::plans(false);

@@ -5,16 +5,17 @@ mod kernels;
 mod race;
 mod subject;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cutegen_build::compile::cubin_check;
-use cutegen_build::evaluate::{Distribution, contents};
+use cutegen_build::evaluate::{Distribution, Lease, contents};
+use cutegen_build::plan::Plan;
 use cutegen_runtime::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cutegen_runtime::cuda::{CudaContext, Device, LaunchConfig};
 
 use super::budget::Budget;
-use super::{keep, median};
+use super::{keep, leased, median};
 use crate::{fixtures, table};
 use kernels::{ALL, Kernel, Streams};
 use race::{Action, Memory, Module, Program, Track};
@@ -85,9 +86,11 @@ pub(crate) fn copies_compile() {
     }
 }
 
-/// A device, and the copies loaded for each kind of streams.
+/// A device, and the copies loaded for each kind of streams that is asked for.
 struct Stand {
     device: Device,
+    /// Others prepare on it meanwhile, and wait while it times.
+    lease: Lease,
     /// The same in words.
     words: String,
     cache: usize,
@@ -96,10 +99,10 @@ struct Stand {
 }
 
 impl Stand {
-    fn new(context: &Arc<CudaContext>) -> Self {
+    fn new(context: &Arc<CudaContext>, streams: BTreeSet<Streams>) -> Self {
         let device = Device::of(context).expect("its properties");
         let cache = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).expect("an attribute");
-        let modules = Streams::ALL.into_iter().map(|streams| {
+        let modules = streams.into_iter().map(|streams| {
             let image = std::fs::read(fixtures::own_cubin(&streams.source(), &[])).expect("readable");
             (streams, Module::load(&image))
         });
@@ -108,23 +111,31 @@ impl Stand {
             cache: usize::try_from(cache).expect("a size"),
             track: Track::new(),
             modules: modules.collect(),
+            lease: leased(context),
             device,
         }
     }
 
     fn row(&self, entry: &cutegen_build::store::Entry, variant: usize, cell: &Cell<'_>) -> Row {
         let parts = cell.parts();
-        let rotation = self.rotation(cell);
+        let drawn = contents(&cell.plan.spec, 0xc0b1e5, &cell.axes, Distribution::Normal).expect("drawn");
+        let shared = self.lease.shared();
+        let rotation = self.rotation(cell, &drawn);
         let sink = Memory::new(4);
         let facts = (self.device.sm_count, self.device.smem_max);
-        let (ours, _workspace) = subject::program((entry, variant), cell, &rotation, facts);
+        let (ours, workspace) = subject::program((entry, variant), cell, &rotation, facts);
         let copies = ALL.iter().map(|copy| self.copy(copy, cell, &parts, &rotation, &sink));
         let programs: Vec<Program> = std::iter::once(ours).chain(copies).collect();
         for (copy, program) in ALL.iter().zip(&programs[1..]) {
             self.track.once(program);
             moved(copy, &parts, &rotation[0]);
         }
+        drop(shared);
+        let alone = self.lease.alone();
         let mut times = self.track.race(&programs, ROUNDS, 0xc0b1e5);
+        // freed before another may time
+        drop((programs, workspace, rotation, sink));
+        drop(alone);
         let kernel_us = times.remove(0);
         Row {
             kernel: cell.plan.spec.name.to_string(),
@@ -136,10 +147,8 @@ impl Stand {
         }
     }
 
-    /// Slots of tensors: every one holds what the gate draws as normal inputs.
-    fn rotation(&self, cell: &Cell<'_>) -> Vec<Vec<Memory>> {
-        let spec = &cell.plan.spec;
-        let drawn = contents(spec, 0xc0b1e5, &cell.axes, Distribution::Normal).expect("drawn");
+    /// Slots of tensors: every one holds what was drawn.
+    fn rotation(&self, cell: &Cell<'_>, drawn: &[Option<Vec<u8>>]) -> Vec<Vec<Memory>> {
         let all: usize = (0..drawn.len()).map(|t| cell.bytes(t)).sum();
         let slot = |_| {
             let tensor = |(t, held): (usize, &Option<Vec<u8>>)| {
@@ -204,6 +213,11 @@ fn moved(copy: &Kernel, parts: &Parts, slot: &[Memory]) {
     }
 }
 
+/// The shapes that this bar is about.
+fn large(plan: &Plan) -> Vec<Cell<'_>> {
+    subject::cells(plan).into_iter().filter(|cell| cell.traffic() >= BYTES_LEAST).collect()
+}
+
 /// Our speed over the fastest copy's, and which one that is.
 fn against_best(row: &Row) -> (f64, &'static str) {
     let share = |(name, times): (&&'static str, &Vec<f64>)| {
@@ -216,12 +230,12 @@ pub(super) fn kernels_are_as_fast_as_copies() {
     let budget = Budget::of_environment();
     let context = cutegen_runtime::cuda::context(0).expect("a device");
     context.bind_to_thread().expect("its context");
-    let stand = Stand::new(&context);
     let (mut rows, mut left) = (Vec::new(), Vec::new());
     let plans = budget.chosen(table::plans());
+    let stand = Stand::new(&context, plans.iter().flat_map(large).map(|cell| cell.parts().streams).collect());
     for plan in &plans {
         let entry = table::entry(plan);
-        for cell in subject::cells(plan).iter().filter(|cell| cell.traffic() >= BYTES_LEAST) {
+        for cell in &large(plan) {
             match subject::chosen(&entry, cell) {
                 Some(variant) if budget.has_time() => {
                     let row = stand.row(&entry, variant, cell);
