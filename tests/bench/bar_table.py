@@ -225,9 +225,15 @@ def clock_row(logs, machine):
             "command": f"{COMMAND} {phases} --groups torch", "machine": machine, "note": f"calls of {', '.join(map(str, seconds))} s; {left_out}", "samples": [sum(seconds)]}
 
 
+def reports(folder, part):
+    """What runs below the folder kept, whether of one kernel or of several, by path; what a run has not ended is none."""
+    paths = sorted(pathlib.Path(folder).rglob(f"bars_{part}.json"))
+    return [(path, json.loads(path.read_text())) for path in paths if path.parent.suffix != ".part"]
+
+
 def report(folder, part):
-    """What all runs below the folder kept, put together."""
-    found = [json.loads(path.read_text()) for path in sorted(pathlib.Path(folder).rglob(f"bars_{part}.json"))] if folder else []
+    """All of it, put together."""
+    found = [one for _, one in reports(folder, part)]
     lists = {name: [item for one in found for item in one.get(name, ())] for name in ("rows", "found", "not_measured")}
     return {**found[0], **lists} if found else None
 
@@ -253,8 +259,8 @@ def all_rows(folder, before, options):
     tuned, table = pathlib.Path(folder) / "tune", ", the bar table"
     searches = [*search_clock.clock(search_clock.events_of(tuned), options.commit, before, table), *search_clock.gates(tuned, options.commit, before, table)]
     rows += [{**row, "machine": machine} for row in searches if machine]
-    reports = options.reports or pathlib.Path(folder) / "reports"
-    copies, sweep = report(reports, "copies"), report(reports, "sweep")
+    below = options.reports or pathlib.Path(folder) / "reports"
+    copies, sweep = report(below, "copies"), report(below, "sweep")
     if copies:
         left = [f"{row['kernel']} {row['at']}" for row in copies["rows"] if row["kernel"] in options.without]
         copies = {**copies, "rows": without(copies["rows"], options.without, lambda row: row["kernel"]), "not_measured": copies["not_measured"] + left}

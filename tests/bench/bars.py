@@ -10,79 +10,37 @@ copies; with the programs that node.py packs also the sweep, the wrapper and the
 FOLDER holds a file for each finished job and is the whole state: what is there is not run again, what failed is. `tune` takes the
 kernels that no search has tuned (all with `--again`); `compile` has PyTorch's compiler fill its cache, in parallel and before anything is timed;
 `bench` times under the gate's protocol (docs/gate.md), PyTorch before the naive kernel. Both use every GPU that they are given, a
-kernel one of them. `bench` has two lanes on each: the gate's lease has one wait while the other times, so that only what comes before
-overlaps. `tune` and what follows have one, for most of a search is on the device;
-`--gpus 0,0` gives it two, which saves time where the search's own is not asked for. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, times a cell in
-tests/bars/README.md.
+kernel one of them. `compile` is passed over where no job of `bench` over PyTorch is open, as nothing else uses what it fills. `copies` takes
+some kernels a job, which share its start and its copies; what one that was stopped has in full is kept. `bench`, `copies` and `sweep` have two
+lanes on each GPU: the gate's lease has one wait while the other times, so that only what comes before overlaps. `tune` has one, for most of a
+search is on the device; `--gpus 0,0` gives it two, which saves time where the search's own is not asked for. `accept --results
+FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, how jobs run in bar_jobs.py, times in tests/bars/README.md.
 """
 
 import argparse
-import collections
-import json
-import os
 import pathlib
-import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 import bar_table
 import raw
+from bar_jobs import CACHE, Job, Measurement, copies, do
 
 PHASES = ("tune", "compile", "bench", "copies", "sweep", "wrapper", "example")
 # those that take programs of node.py's, and which
 PROGRAMS = {"copies": "gpu", "sweep": "gpu", "wrapper": "overhead", "example": "example"}
-# a program that exits with 1 has missed a bar, and tells by how much all the same
-TELLING = ("bench", "copies")
 # what has a cell against copies moves so many bytes
 COPIED_BYTES = 128e6
 # of kernel-specs, with 100 points and more, timed for no constant of the forecast when they were chosen
 SWEPT = ("gelu_tanh_mul", "layer_norm_plain", "quantise_int8", "gelu_bf16", "group_norm", "l1_norm", "softmax_temperature", "l2_norm")
 # by group: who a kernel is timed against
 GROUPS = {"torch": "torch-eager,torch-compile", "naive": "naive"}
-# where PyTorch's compiler keeps what it compiled: of this machine, and no result
-CACHE = pathlib.Path(tempfile.gettempdir()) / f"cutegen-inductor-{os.getuid()}"
 # families that have templates
 TEMPLATES = ("elementwise", "rowwise", "scan")
-# what a job takes at least: none begins that could not end
-LEAST_S = {"tune": 30, "compile": 20, "bench": 10, "copies": 8, "sweep": 30, "wrapper": 15, "example": 30}
-
-
-class Job:
-    """A command that leaves one file, or one folder of reports; it is there when the command has ended well."""
-
-    def __init__(self, phase, name, folder, label, size=0):
-        self.phase, self.name, self.path, self.label, self.size = phase, name, folder / label, label, size
-        self.argv, self.env, self.then, self.says = [], {}, None, False
-
-    def part(self):
-        return self.path.with_name(self.path.name + ".part")
-
-    def run(self, deadline, env):
-        """None when it left its file, else why not."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        log = self.path.parent / f"{self.name}.log"
-        with open(self.part() if self.says else log, "w") as out, open(log.with_suffix(".err"), "w") as err:
-            child = subprocess.Popen([str(a) for a in self.argv], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env | self.env, start_new_session=True)
-            try:
-                code = child.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
-                return "no time left: killed"
-        # what could not time everything, or missed a bar, says so in its file, too
-        if code and not (self.phase in TELLING and code == 1 and self.part().exists()):
-            said = log.with_suffix(".err").read_text().strip().splitlines()
-            errors = [line for line in said if line.startswith("error")] + said[-1:]
-            return f"exit {code}: {errors[0] if errors else 'nothing was said'}"
-        if not self.part().exists():
-            return "it left no file"
-        if self.then and (failed := self.then()):
-            return failed
-        self.part().rename(self.path)
-        return None
+# those that have two lanes on a device: they time under the gate's lease, alone, so that only what comes before overlaps
+PAIRED = ("bench", "copies", "sweep")
 
 
 class Table:
@@ -132,29 +90,29 @@ class Table:
         return [[job]]
 
     def programmed(self, phase, program):
-        """Jobs of a program of node.py's: a kernel each for what the GPU tests measure, else one that prints all."""
+        """Jobs of a program of node.py's: of some kernels each for what the GPU tests measure, else one that prints all."""
         if phase == "sweep":
-            return [self.measured(phase, program, kernel, lambda report: report["found"]) for kernel in SWEPT if raw.wanted(kernel, self.only)]
+            return [Measurement(phase, kernel, [kernel], self) for kernel in SWEPT if raw.wanted(kernel, self.only)]
         if phase == "copies":
             cells = {k["kernel"]: sum(workload["bytes"] >= COPIED_BYTES for workload in k["workloads"]) for k in self.kernels}
-            return [self.measured(phase, program, kernel, lambda report, count=count: len(report["rows"]) == count) for kernel, count in cells.items() if count]
+            return copies({kernel: count for kernel, count in cells.items() if count}, {k["kernel"]: largest(k) for k in self.kernels}, self)
         job = Job(phase, phase, self.folder, f"{phase}/{phase}.txt")
         job.argv, job.says = [program], True
         return [job]
 
-    def measured(self, phase, program, kernel, is_whole):
-        """A measurement of the GPU tests, whose report is whole when nothing was left out and `is_whole` says so."""
-        job = Job(phase, kernel, self.folder, f"reports/{phase}/{kernel}")
-        job.argv = [program, f"bars::{phase}"]
-        job.env = {"CUTEGEN_REQUIRE_GPU": "1", "CUTEGEN_GPU_REPORT": str(job.part()), "CUTEGEN_BARS_ONLY": f"={kernel}", "CUTEGEN_BARS": str(self.specs.parent),
-                   "CUTEGEN_TOOLCHAIN": str(self.program.parent / "toolchain")}
+    def passed_over(self, phase, phases):
+        """Why a phase has no use; none where it has."""
+        if phase != "compile":
+            return None
+        if "bench" not in phases:
+            return "`bench` is not among the phases"
+        waiting = [job for jobs in self.jobs("bench") for job in jobs if job.label.startswith("bench/torch/") and not job.is_done()]
+        return None if waiting else "no job of `bench` over PyTorch is open"
 
-        def then():
-            report = json.loads((job.part() / f"bars_{phase}.json").read_text())
-            return None if is_whole(report) and not report["not_measured"] else "not all of it was measured"
-
-        job.then = then
-        return job
+    def lanes(self, phase, devices, count):
+        if phase in ("compile", "wrapper", "example") or (self.is_host() and phase not in PROGRAMS):
+            return devices[:1]
+        return devices * (count if phase in PAIRED else 1)
 
     def is_host(self):
         return self.target == "host" or "linux" in self.target
@@ -184,38 +142,6 @@ def largest(row):
     return max((workload["bytes"] for workload in row["workloads"]), default=0)
 
 
-def environment(gpu):
-    env = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(CACHE))
-    return env | ({"CUDA_VISIBLE_DEVICES": gpu} if gpu is not None else {})
-
-
-def do(jobs, lanes, deadline):
-    """All jobs, a thread a lane; what failed, by job. A device's first lane begins with the largest and the others with the smallest, so
-    that the largest are never at work together on one: their tensors fill half of it."""
-    waiting, failed, firsts = collections.deque(sorted(jobs, key=lambda job: -job.size)), {}, len(set(lanes))
-
-    def work(lane, gpu):
-        while waiting:
-            try:
-                job = waiting.popleft() if lane < firsts else waiting.pop()
-            except IndexError:
-                return
-            left = deadline - time.monotonic()
-            if left < LEAST_S[job.phase]:
-                failed[job.label] = "no time left: not begun"
-                continue
-            began = time.monotonic()
-            reason = job.run(deadline, environment(gpu))
-            if reason:
-                failed[job.label] = reason
-            print(f"{job.label}: {reason or 'done'}, {time.monotonic() - began:.1f} s", flush=True)
-
-    threads = [threading.Thread(target=work, args=lane) for lane in enumerate(lanes)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
-    return failed
-
-
 def run(options):
     began = time.monotonic()
     deadline = began + options.seconds
@@ -228,12 +154,14 @@ def run(options):
     for said in table.accept_again():
         print(said)
     for phase in (p for p in PHASES if p in phases):
+        if said := table.passed_over(phase, phases):
+            print(f"{phase}: passed over: {said}", flush=True)
+            continue
         lists = table.jobs(phase)
         jobs = [job for jobs in lists for job in jobs]
-        print(f"{phase}: {len(jobs)} jobs, {sum(job.path.exists() for job in jobs)} done before", flush=True)
-        lanes = devices[:1] if phase in ("compile", "wrapper", "example") or table.is_host() else devices * (options.lanes if phase == "bench" else 1)
+        print(f"{phase}: {len(jobs)} jobs, {sum(job.is_done() for job in jobs)} done before", flush=True)
         for some in lists:
-            failed |= do([job for job in some if not job.path.exists()], lanes, deadline)
+            failed |= do([job for job in some if not job.is_done()], table.lanes(phase, devices, options.lanes), deadline)
     print(bar_table.text(bar_table.samples(table.folder)))
     for label, reason in failed.items():
         print(f"open: {label}: {reason}")
@@ -255,7 +183,7 @@ def arguments():
     one.add_argument("--phases", default=",".join(phase for phase in PHASES if phase not in PROGRAMS), help=f"of {', '.join(PHASES)}; in this order")
     one.add_argument("--seconds", type=float, default=1500, help="when to stop")
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
-    one.add_argument("--lanes", type=int, default=2, help="how many of `bench` prepare side by side on a device; none times beside another")
+    one.add_argument("--lanes", type=int, default=2, help="how many of `bench`, `copies` and `sweep` prepare side by side on a device; none times beside another")
     one.add_argument("--groups", choices=[*GROUPS, ",".join(GROUPS)], default=",".join(GROUPS), help="against whom `bench` times")
     one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`; `=softmax` is one name")
     one.add_argument("--again", action="store_true", help="have `tune` search anew for tuned kernels, too")

@@ -1,6 +1,8 @@
 //! `tests/bench/bars.py` on the host: that a run goes on where one stopped, that what fails is told and tried again, and
 //! that its rows say what the samples say. How fast anything is, no test says.
 
+mod programs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -276,58 +278,6 @@ fn what_was_not_measured_again_stays() {
     let commits: Vec<_> = row.cells.iter().map(|cell| (cell.at.as_str(), cell.commit.as_deref())).collect();
     assert_eq!(commits, [("silu_mul n=16777216", None), ("silu_mul n=268435456", Some("abc"))]);
     assert_eq!((row.commit.as_str(), row.cells[1].against["torch-eager"][0]), ("def", 1.5));
-}
-
-/// The programs of `node.py pack`, planted: what a phase of theirs leaves, and when it counts as done.
-#[test]
-fn measurements_of_other_programs_go_on_where_they_stopped() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::new("bars-programs");
-    let specs = SPECS.replace("[{ m = 16 }]", "[{ m = 64 }]").replace("d = 256", "d = 1000000");
-    write(&place.0.join("specs/table.toml"), &specs);
-    must(cutegen(home()).arg("lock").args(library(&place.0)));
-    let programs = place.0.join("programs");
-    let plant = |name: &str, does: &str| {
-        write(&programs.join(name), &format!("#!/bin/sh\n{does}\n"));
-        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).expect("a mode");
-    };
-    let given = programs.display().to_string();
-    let go = |phases: &str| place.bars(&["--phases", phases, "--programs", &given]);
-    let reports = |rows: &str, left: &str, code: i32| {
-        format!(
-            "mkdir -p $CUTEGEN_GPU_REPORT; echo '{{\"device\": \"d\", \"rows\": [{rows}], \"found\": [1], \
-             \"not_measured\": [{left}]}}' > $CUTEGEN_GPU_REPORT/bars_${{1#bars::}}.json; exit {code}"
-        )
-    };
-    let copies = place.results().join("reports/copies/sum_4096/bars_copies.json");
-    for (rows, left, code, says) in [
-        ("", "", 1, "not all of it was measured"),
-        ("1", "\"sum_4096 m=64\"", 0, "not all of it was measured"),
-        ("1", "", 2, "exit 2"),
-    ] {
-        plant("gpu", &reports(rows, left, code));
-        let ran = go("copies");
-        assert!(
-            !ran.ok && ran.stdout.contains("copies: 1 jobs, 0 done before"),
-            "{}{}",
-            ran.stdout,
-            ran.stderr
-        );
-        assert!(ran.stdout.contains(says) && !copies.exists(), "{}", ran.stdout);
-    }
-    plant("gpu", &reports("1", "", 1));
-    let missed = go("copies");
-    assert!(missed.ok && copies.is_file(), "a bar that is missed is measured: {}", missed.stdout);
-    plant("gpu", "exit 3");
-    assert!(go("copies").stdout.contains("copies: 1 jobs, 1 done before"));
-    plant("gpu", &reports("", "", 0));
-    plant("overhead", "echo what it printed");
-    plant("example", "echo it; exit 1");
-    let rest = go("sweep,wrapper,example");
-    assert!(rest.stdout.contains("sweep: 8 jobs") && rest.stdout.contains("phases: sweep,wrapper,example\n"));
-    assert!(rest.stdout.contains("open: example/example.txt: exit 1"), "{}", rest.stdout);
-    let printed = fs::read_to_string(place.results().join("wrapper/wrapper.txt")).expect("its file");
-    assert_eq!(printed, "what it printed\n");
 }
 
 #[test]
