@@ -200,13 +200,15 @@ def sweep_row(report, machine, commit, before):
     told = ", ".join(f"{f['kernel']} {100 * (f['share'] - 1):.1f} % by {f['tried']} of {f['points']}" for f in report["found"])
     row = {"bar": "search against a sweep that it had not seen", "shows": "how much slower the fastest that a search tries is than the fastest legal point, over all workloads",
            "unit": "%", "statistic": "max", "bounded_by": "what the model ranks too low to be tried", "command": f"{GPU} bars::sweep", "machine": machine, "note": told}
-    for row in search_clock.joined(row, behind, commit, before):
-        swept = len(row["samples"])
-        # a few kernels can miss a bar over more of them; they cannot meet it
-        is_answered = swept >= SWEPT or max(row["samples"]) > SWEEP_MOST
-        few = "" if swept >= SWEPT else f"not answered in full: {swept} kernels of {POINTS} points; "
-        return {**row, **({"at_most": SWEEP_MOST} if is_answered else {}), "note": few + row["note"]}
-    return None
+    rows = search_clock.joined(row, behind, commit, before)
+    if not rows:
+        return None
+    [row] = rows
+    swept = len(row["samples"])
+    # a few kernels can miss a bar over more of them; they cannot meet it
+    is_answered = swept >= SWEPT or max(row["samples"]) > SWEEP_MOST
+    few = "" if swept >= SWEPT else f"not answered in full: {swept} kernels of {POINTS} points; "
+    return {**row, **({"at_most": SWEEP_MOST} if is_answered else {}), "note": few + row["note"]}
 
 
 def clock_row(logs, machine):
