@@ -8,6 +8,7 @@ use cutegen_spec::math::Place;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 
+use super::content::{self, Content, Contents};
 use super::desk::{Desk, Holding, Inputs};
 use super::error::Error;
 use super::inputs::{Distribution, Request, draw, draw_scalar, mix, scalar_value};
@@ -82,7 +83,7 @@ impl<D: Desk> Cases<D> {
         axes: &[i64],
         distribution: Distribution,
     ) -> Result<(Case<D::Held>, usize), Error> {
-        let contents = contents(spec, seed, axes, distribution)?;
+        let contents = prepared(spec, (seed, distribution), axes, D::DRAWS)?;
         let scalars = self.scalars(spec, seed, distribution);
         // declared ranges and distinct values are larger than what these promise
         let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
@@ -116,13 +117,23 @@ pub fn contents(
     axes: &[i64],
     distribution: Distribution,
 ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    prepared(spec, (seed, distribution), axes, None).map(content::drawn)
+}
+
+/// The same, where floats of so many elements and more, without gaps, are left for a desk to draw.
+pub(super) fn prepared(
+    spec: &KernelSpec,
+    (seed, distribution): (u64, Distribution),
+    axes: &[i64],
+    draws: Option<usize>,
+) -> Result<Contents, Error> {
     let inputs = spec.tensors.iter().filter(|t| t.role != Role::Output).count();
     let terms = terms(spec, axes);
     let drawn = spec.tensors.iter().enumerate().map(|(position, tensor)| match tensor.role {
         Role::Output => Ok(None),
         Role::Input | Role::Inout => {
-            let drawn = input(tensor, (seed, position, inputs), (axes, terms), distribution);
-            drawn.map(Some)
+            let request = request(tensor, (seed, position, inputs), (axes, terms))?;
+            content(tensor, (request, distribution), axes, draws).map(Some)
         }
     });
     drawn.collect()
@@ -139,20 +150,19 @@ fn terms(spec: &KernelSpec, axes: &[i64]) -> u64 {
     product(&mut axes.iter().copied()) / points.unwrap_or(1).max(1)
 }
 
-/// The drawn memory of one input, gaps poisoned.
-fn input(
+/// What is to be drawn of one input.
+fn request(
     tensor: &Tensor,
     (seed, position, inputs): (u64, usize, usize),
     (axes, terms): (&[i64], u64),
-    distribution: Distribution,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Request, Error> {
     let placed = Placed::new(tensor, axes)?;
     let ends = |range: &ValueRange| Some((range.from.eval_axes(axes)?, range.to.eval_axes(axes)?));
     let range = tensor.range.as_ref().map(|range| {
         ends(range)
             .ok_or_else(|| Error::Shape(format!("the range of `{}` has no value at {axes:?}", tensor.name)))
     });
-    let request = Request {
+    Ok(Request {
         seed,
         position,
         inputs,
@@ -162,16 +172,54 @@ fn input(
         terms,
         range: range.transpose()?,
         is_unique: tensor.unique,
-    };
+    })
+}
+
+/// One input, gaps poisoned.
+fn content(
+    tensor: &Tensor,
+    (request, distribution): (Request, Distribution),
+    axes: &[i64],
+    draws: Option<usize>,
+) -> Result<Content, Error> {
+    let placed = Placed::new(tensor, axes)?;
+    let is_large = draws.is_some_and(|least| request.elements >= least);
+    if is_large && tensor.dtype.is_float() && placed.is_dense {
+        return Ok(Content::Drawn(distribution, request));
+    }
     let dense = draw(distribution, &request);
     let dense = dense.map_err(|reason| Error::Shape(format!("`{}` at {axes:?} {reason}", tensor.name)))?;
-    Ok(placed.scatter(dense))
+    Ok(Content::Bytes(placed.scatter(dense)))
 }
 
 #[cfg(test)]
 mod tests {
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::settings::Settings;
+
+    use crate::evaluate::content::{Content, drawn};
+    use crate::evaluate::inputs::Distribution;
+
+    #[test]
+    fn large_floats_without_gaps_are_left_to_draw_and_are_the_same_bytes() {
+        let text = "edition = 1\n[kernels.one]\naxes = { m = '1..=64', n = '1..=64' }\n\
+                    outputs = { z = 'f32[m, n]' }\nmath = 'z[m, n] = x[m, n] * y[n] * w[m, n] + i[m, n]'\n\
+                    inputs = { x = 'bf16[m, n]', y = 'f32[n]', i = 'i32[m, n]', \
+                    w = { type = 'f32[m, n]', strides = ['n + 3', 1] } }";
+        let spec = spec_file(text, &Settings::default()).into_kernels().expect("a right spec").remove(0);
+        for distribution in Distribution::ALL {
+            let prepared = |draws| super::prepared(&spec, (7, distribution), &[8, 40], draws).expect("drawn");
+            let left = prepared(Some(320));
+            for (tensor, content) in spec.tensors.iter().zip(&left) {
+                let is_left = matches!(content, Some(Content::Drawn(..)));
+                assert_eq!(is_left, tensor.name == "x", "{}", tensor.name);
+            }
+            let bytes = left.iter().flatten().map(Content::len).collect::<Vec<_>>();
+            let whole = drawn(prepared(None));
+            assert_eq!(bytes, whole.iter().flatten().map(Vec::len).collect::<Vec<_>>());
+            assert_eq!(drawn(left), whole, "{distribution}");
+        }
+    }
 
     #[test]
     fn an_inout_that_is_assigned_in_part_has_as_many_terms_as_its_sums() {

@@ -43,8 +43,8 @@ pub fn write(dtype: DType, bytes: &mut [u8], index: usize, value: f64) {
     let word = match dtype {
         DType::F64 => value.to_bits(),
         DType::F32 => u64::from((value as f32).to_bits()),
-        DType::F16 => u64::from(f16::from_f64(value).to_bits()),
-        DType::Bf16 => u64::from(bf16::from_f64(value).to_bits()),
+        DType::F16 => u64::from(f16::from_f32(odd(value)).to_bits()),
+        DType::Bf16 => u64::from(bf16::from_f32(odd(value)).to_bits()),
         DType::F8e4m3 => u64::from(F8E4M3::from_f64(value).0),
         DType::F8e5m2 => u64::from(F8E5M2::from_f64(value).0),
         DType::Bool => u64::from(value != 0.0),
@@ -53,6 +53,17 @@ pub fn write(dtype: DType, bytes: &mut [u8], index: usize, value: f64) {
         }
     };
     put_bits(dtype, bytes, index, word);
+}
+
+/// An f32 that rounds to any narrower float as `value` does: `value` itself, or its neighbour with an odd significand, so
+/// that what lies beside a tie stays beside it (Boldo and Melquiond, "When double rounding is odd", 2005).
+fn odd(value: f64) -> f32 {
+    let near = value as f32;
+    if value.is_nan() || f64::from(near) == value {
+        return near;
+    }
+    let is_beyond = f64::from(near).abs() > value.abs();
+    f32::from_bits((near.to_bits() - u32::from(is_beyond)) | 1)
 }
 
 /// Stores `value` in an integer tensor, saturated.
@@ -138,6 +149,13 @@ mod tests {
         for (dtype, value, stored) in [
             (DType::F64, 0.1, 0.1),
             (DType::Bf16, 1.0 + 0.00390625 + 1e-6, 1.0078125),
+            // beside a tie by less than an f32 tells
+            (DType::Bf16, 1.0 + 0.00390625 + 1e-12, 1.0078125),
+            (DType::F16, 1.0 + 2.0_f64.powi(-11) + 1e-12, 1.0 + 2.0_f64.powi(-10)),
+            (DType::F16, 1.0 + 2.0_f64.powi(-11), 1.0),
+            (DType::F16, 3.0 * 2.0_f64.powi(-25) - 1e-20, 2.0_f64.powi(-24)),
+            (DType::Bf16, f64::MAX, f64::INFINITY),
+            (DType::F16, 65520.0 - 1e-9, 65504.0),
             (DType::F16, 65520.0, f64::INFINITY),
             (DType::F32, 0.1, f64::from(0.1_f32)),
             (DType::F8e4m3, 17.0, 16.0),

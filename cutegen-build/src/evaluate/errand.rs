@@ -14,8 +14,9 @@ use super::arena::{Alignment, POISON};
 use super::candidate::{Candidate, Loadable};
 use super::case::contents;
 use super::compare::{Compared, compare};
+use super::content::{Content, Contents};
 use super::desk::read::Reading;
-use super::desk::{Contents, Inputs, Slots};
+use super::desk::{Inputs, Slots};
 use super::element;
 use super::error::Error;
 use super::image::Image;
@@ -121,7 +122,7 @@ impl<D: Reading> Session<D> {
             if dense.len() != bytes {
                 return Err(unusable(&path, format!("has {} bytes instead of {bytes}", dense.len())));
             }
-            Ok(Some(placed.scatter(dense)))
+            Ok(Some(Content::Bytes(placed.scatter(dense))))
         };
         self.spec.tensors.iter().enumerate().map(read).collect()
     }

@@ -115,13 +115,66 @@ pub fn draw(distribution: Distribution, request: &Request) -> Result<Vec<u8>, St
     }
 }
 
-/// Elements that are drawn by one generator. Even, so that neither nibbles nor cancelling pairs are split.
-const PIECE: usize = 1 << 16;
+/// Elements that are drawn by one generator. Even, so that neither nibbles nor cancelling pairs are split. `draw.cu` has
+/// the same.
+pub(super) const PIECE: usize = 1 << 16;
 
-/// Every piece has a generator of its own, so that what is drawn does not depend on how many threads draw it.
-fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
-    let Request { seed, position, dtype, elements, row, .. } = *request;
-    let mut bytes = vec![0; element::bytes(dtype, elements)];
+/// What a distribution makes of a draw, where that depends on the tensor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    /// What a normal number is multiplied by, or shifted by; of wide integers, the terms of a sum.
+    pub(super) number: f64,
+    /// The largest integer.
+    pub(super) whole: i64,
+}
+
+impl Request {
+    /// Bytes of the drawn input.
+    pub(super) fn bytes(&self) -> usize {
+        element::bytes(self.dtype, self.elements)
+    }
+
+    /// The law of a float.
+    pub(super) fn law(&self, distribution: Distribution) -> Law {
+        let number = match distribution {
+            Distribution::Small => 1e-3,
+            Distribution::Large => large(self.dtype),
+            Distribution::LargeMean => mean(self.dtype),
+            Distribution::WideIntegers => self.terms as f64,
+            _ => 1.0,
+        };
+        let whole = match distribution {
+            Distribution::Integers => whole(self.dtype),
+            Distribution::WideIntegers if self.is_chosen() => widest(self.dtype),
+            _ => 1,
+        };
+        Law { number, whole }
+    }
+
+    /// Whether it is the input with wide integers, or with what is special.
+    pub(super) fn is_chosen(&self) -> bool {
+        self.position as u64 == self.seed % self.inputs as u64
+    }
+
+    /// What every piece's generator begins with.
+    pub(super) fn stem(&self) -> u64 {
+        stem(self.seed, self.position as u64)
+    }
+
+    /// Elements between two that are special, about.
+    pub(super) fn run(&self) -> usize {
+        // a single row would hold but one of them; a few elements still hold but one
+        let row = self.row.max(1);
+        let is_single = self.elements == row && row >= 4 * SPECIALS;
+        if is_single { row.div_ceil(SPECIALS) } else { row }
+    }
+}
+
+/// The bytes of floats. Every piece has a generator of its own, so that what is drawn does not depend on how many threads
+/// draw it.
+pub(super) fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
+    let Request { seed, position, dtype, elements, .. } = *request;
+    let mut bytes = vec![0; request.bytes()];
     let piece_bytes = element::bytes(dtype, PIECE);
     let pieces: Vec<(usize, &mut [u8])> = bytes.chunks_mut(piece_bytes).enumerate().collect();
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
@@ -136,9 +189,9 @@ fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
     } else {
         std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
     }
-    if distribution == Distribution::Specials && position as u64 == seed % request.inputs as u64 {
+    if distribution == Distribution::Specials && request.is_chosen() {
         let mut random = Random::new(seed, position as u64, mix(distribution as u64));
-        plant(&mut random, dtype, &mut bytes, row.max(1), elements);
+        plant(&mut random, request, &mut bytes);
     }
     bytes
 }
@@ -148,25 +201,23 @@ fn fill_piece(distribution: Distribution, request: &Request, piece: usize, bytes
     let stream = mix(distribution as u64 ^ mix(piece as u64));
     let mut random = Random::new(seed, position as u64, stream);
     let (row, first) = (row.max(1), piece * PIECE);
-    let is_wide = position as u64 == seed % request.inputs as u64;
+    let Law { number, whole } = request.law(distribution);
     let mut previous = 0.0;
     for index in 0..PIECE.min(elements - first) {
         let column = (first + index) % row;
         let value = match distribution {
             Distribution::Normal | Distribution::Specials => random.normal(),
             Distribution::Uniform => random.unit(),
-            Distribution::Small => random.normal() * 1e-3,
-            Distribution::Large => random.normal() * large(dtype),
+            Distribution::Small | Distribution::Large => random.normal() * number,
             Distribution::Cancelling => pair(&mut random, position, column, previous),
             Distribution::OneHotFirst => one_hot(&mut random, position, column == 0),
             Distribution::OneHotLast => one_hot(&mut random, position, column == row - 1),
-            Distribution::Integers => random.within((-whole(dtype), whole(dtype) + 1)) as f64,
-            Distribution::LargeMean => random.normal() + mean(dtype),
+            Distribution::Integers => random.within((-whole, whole + 1)) as f64,
+            Distribution::LargeMean => random.normal() + number,
             Distribution::NearOne => near_one(&mut random),
             Distribution::WideIntegers => {
-                let few = random.unit() * (request.terms as f64) < WIDE_TERMS;
-                let most = if is_wide && few { widest(dtype) } else { 1 };
-                wide(&mut random, most)
+                let few = random.unit() * number < WIDE_TERMS;
+                wide(&mut random, if few { whole } else { 1 })
             }
         };
         previous = value;
@@ -244,13 +295,18 @@ fn one_hot(random: &mut Random, position: usize, hot: bool) -> f64 {
     if hot || position > 0 { value } else { 0.0 }
 }
 
-fn plant(random: &mut Random, dtype: DType, bytes: &mut [u8], row: usize, elements: usize) {
+const SPECIALS: usize = 5;
+
+/// What is planted, in turn.
+pub(super) fn specials(dtype: DType) -> [f64; SPECIALS] {
     let subnormal = dtype.underflow() * 4.0; // f8e5m2 has but three
-    let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, subnormal, -0.0];
+    [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, subnormal, -0.0]
+}
+
+fn plant(random: &mut Random, request: &Request, bytes: &mut [u8]) {
+    let (Request { dtype, elements, .. }, run) = (*request, request.run());
+    let values = specials(dtype);
     let first = random.next() as usize;
-    // a single row would hold but one of them; a few elements still hold but one
-    let is_single = elements == row && row >= 4 * values.len();
-    let run = if is_single { row.div_ceil(values.len()) } else { row };
     for start in (0..elements).step_by(run) {
         let value = values[first.wrapping_add(start / run) % values.len()];
         let column = (random.next() % run.min(elements - start) as u64) as usize;
@@ -264,8 +320,7 @@ pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64, position: u64, stream: u64) -> Self {
-        let mixed = mix(mix(mix(seed) ^ position) ^ stream);
-        Self(mixed.max(1))
+        Self(mix(stem(seed, position) ^ stream).max(1))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -292,6 +347,10 @@ impl Random {
         let sum: u64 = (0..4).map(|i| (word >> (16 * i)) & 0xffff).sum();
         ((sum as f64 + 2.0) / 65536.0 - 2.0) * 3.0_f64.sqrt()
     }
+}
+
+fn stem(seed: u64, position: u64) -> u64 {
+    mix(mix(seed) ^ position)
 }
 
 /// The finaliser of splitmix64.

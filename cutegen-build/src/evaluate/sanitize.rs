@@ -16,8 +16,9 @@ use cutegen_spec::contract::Contract;
 
 use super::arena::{Alignment, POISON};
 use super::candidate::{Candidate, Loadable};
+use super::content::Bytes;
 use super::desk::host::fill;
-use super::desk::{Contents, Desk, Filling};
+use super::desk::{Desk, Filling};
 use super::error::Error;
 use super::fault::Checks;
 use super::image::Image;
@@ -234,7 +235,7 @@ struct Look {
     image: Image,
     axes: Vec<i64>,
     scalars: Vec<ScalarValue>,
-    contents: Contents,
+    contents: Bytes,
 }
 
 /// These launches' images in one arena, filled, and their jobs.

@@ -16,7 +16,8 @@ pub(crate) struct Placed {
     strides: Vec<usize>,
     /// Elements of its memory, gaps included.
     pub(crate) span: usize,
-    is_dense: bool,
+    /// Whether no strides are declared.
+    pub(crate) is_dense: bool,
 }
 
 impl Placed {

@@ -3,6 +3,7 @@
 //! so both must agree in every bit but where sums of errors may round otherwise.
 
 mod device;
+mod draws;
 #[path = "../bound/library.rs"]
 mod library;
 mod pieces;
@@ -332,4 +333,14 @@ fn planted(source: &str, right: &str, wrong: &str) -> String {
 #[test]
 fn many_small_things_are_done_to_memory() {
     pieces::are_done();
+}
+
+#[test]
+fn inputs_are_drawn_as_on_the_host() {
+    draws::agree();
+}
+
+#[test]
+fn a_fault_in_what_draws_is_found() {
+    draws::planted_faults_are_found();
 }

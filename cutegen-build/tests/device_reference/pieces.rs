@@ -29,6 +29,10 @@ static inline unsigned long long atomicMax(unsigned long long* to, unsigned long
   if (n > before) *to = n;
   return before;
 }
+static inline float __double2float_rn(double x) { return static_cast<float>(x); }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
 static inline double atomicAdd(double* to, double n) { const double before = *to; *to += n; return before; }
 static inline float __int_as_float(int word) { float x; std::memcpy(&x, &word, 4); return x; }
 static inline long long __double_as_longlong(double x) { long long word; std::memcpy(&word, &x, 8); return word; }
@@ -36,9 +40,11 @@ static inline long long __double_as_longlong(double x) { long long word; std::me
 
 const LAUNCH: &str = "
 extern \"C\" void launch_pieces(void** args, unsigned grid, unsigned block) { launched(cutegen_pieces, args, grid, block); }
+extern \"C\" void launch_cutegen_draw(void** args, unsigned grid, unsigned block) { launched(cutegen_draw, args, grid, block); }
+extern \"C\" void launch_cutegen_plant(void** args, unsigned grid, unsigned block) { launched(cutegen_plant, args, grid, block); }
 ";
 
-type Launch = unsafe extern "C" fn(*mut *mut c_void, u32, u32);
+pub(crate) type Launch = unsafe extern "C" fn(*mut *mut c_void, u32, u32);
 
 const COPY: u64 = 0;
 const FILL: u64 = 1;
@@ -67,11 +73,12 @@ fn run(object: &Library, pieces: &[[u64; 5]]) -> u64 {
     first
 }
 
-pub(crate) fn are_done() {
+/// The gate's kernels, or such with a fault, for the host.
+pub(crate) fn object_of(kernels: &str) -> Library {
     let folder = tempfile::tempdir().expect("a folder");
     let (source, shared) = (folder.path().join("gate.cpp"), folder.path().join("gate.so"));
     // shared memory is not what this looks at, nor what is said in PTX
-    let text = format!("{CUDA}{MORE}{NO_PTX}{KERNELS}u32 shared[64];{LAUNCH}");
+    let text = format!("{CUDA}{MORE}{NO_PTX}{kernels}u32 shared[64];{LAUNCH}");
     std::fs::write(&source, text).expect("written");
     let flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno"];
     let traps = ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"];
@@ -85,7 +92,11 @@ pub(crate) fn are_done() {
         .expect("c++ starts");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     // SAFETY: our own text, without constructors
-    let object = unsafe { Library::open(Some(&shared), RTLD_NOW | RTLD_LOCAL) }.expect("it loads");
+    unsafe { Library::open(Some(&shared), RTLD_NOW | RTLD_LOCAL) }.expect("it loads")
+}
+
+pub(crate) fn are_done() {
+    let object = object_of(KERNELS);
     for bytes in LENGTHS {
         for (off, other) in OFFS.into_iter().flat_map(|off| [(off, off), (off, 3)]) {
             written(&object, bytes, (off, other));

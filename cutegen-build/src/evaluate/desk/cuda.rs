@@ -2,6 +2,7 @@
 //! descriptor or handle. References lie in memory that no runner maps.
 
 mod case;
+mod draw;
 mod piece;
 mod pieces;
 mod read;
@@ -16,9 +17,10 @@ use cutegen_spec::contract::Initial;
 use cutegen_spec::dtype::DType;
 
 use super::kernels::{Kernels, NONE, Word};
-use super::{Contents, Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
+use super::{Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
 use crate::evaluate::clocks::CardId;
 use crate::evaluate::compare::{Compared, Wrong};
+use crate::evaluate::content::{Bytes, Contents};
 use crate::evaluate::cuda::memory::{DeviceMemory, Lent};
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::element;
@@ -30,6 +32,7 @@ use crate::evaluate::rms::{MOST, Moments, Rule};
 use crate::evaluate::settings::Sharing;
 use case::Oracle;
 pub(in crate::evaluate) use case::{Choice, CudaCase};
+pub use draw::{Drawing, drawing};
 use pieces::{Found, Pieces};
 use spare::{Left, Spare};
 
@@ -106,6 +109,8 @@ impl Desk for CudaDesk {
     type Left = Left;
     type Drawn = Vec<Vec<Option<DeviceMemory>>>;
 
+    const DRAWS: Option<usize> = Some(draw::LEAST);
+
     fn card(&self) -> Option<CardId> {
         self.session.card()
     }
@@ -147,7 +152,8 @@ impl Desk for CudaDesk {
     }
 
     fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<CudaCase>, Error> {
-        let mut held = self.oracle.hold(&self.session, &inputs)?;
+        let drawn = self.place(&inputs.contents)?;
+        let mut held = self.oracle.hold(&self.session, &inputs, drawn)?;
         let mut loose = Vec::new();
         for (t, expected) in held.expected.iter_mut().enumerate() {
             let Some(expected) = expected else { continue };
@@ -171,7 +177,7 @@ impl Desk for CudaDesk {
         Ok(Holding { loose, bytes: held.bytes(), held })
     }
 
-    fn contents(&self, held: &CudaCase) -> Result<Contents, Error> {
+    fn contents(&self, held: &CudaCase) -> Result<Bytes, Error> {
         let read = |memory: &DeviceMemory| {
             let mut bytes = vec![0; memory.bytes() as usize];
             memory.read(0, &mut bytes).map(|()| bytes)
@@ -393,10 +399,7 @@ impl Desk for CudaDesk {
     }
 
     fn drawn(&self, slots: Vec<Rc<Contents>>) -> Result<Self::Drawn, Error> {
-        let held = |contents: &Option<Vec<u8>>| {
-            contents.as_ref().map(|bytes| case::uploaded(&self.session, bytes)).transpose()
-        };
-        slots.iter().map(|slot| slot.iter().map(held).collect()).collect()
+        slots.iter().map(|slot| self.place(slot)).collect()
     }
 
     fn fill_rotation(

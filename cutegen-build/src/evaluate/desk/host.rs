@@ -5,10 +5,11 @@ use std::rc::Rc;
 use cutegen_spec::contract::Initial;
 use cutegen_spec::tensor::Role;
 
-use super::{Contents, Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
+use super::{Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
 use crate::evaluate::arena::{damage, fill_guard};
 use crate::evaluate::clocks::CardId;
 use crate::evaluate::compare::{self, Before, Compared, is_telling, poisoned};
+use crate::evaluate::content::{Bytes, Contents, drawn};
 use crate::evaluate::element;
 use crate::evaluate::error::Error;
 use crate::evaluate::fault::{Check, Checks};
@@ -32,7 +33,7 @@ pub(in crate::evaluate) struct HostDesk {
 /// A case in the host's memory.
 pub(in crate::evaluate) struct HostCase {
     /// What each tensor holds before a launch; none for outputs.
-    pub(in crate::evaluate) contents: Contents,
+    pub(in crate::evaluate) contents: Bytes,
     /// What each tensor must hold after it; none for inputs.
     pub(in crate::evaluate) expected: Vec<Option<Expected>>,
 }
@@ -47,7 +48,7 @@ impl HostDesk {
 /// What the reference says of `inputs`, by tensor.
 pub(super) fn expect(reference: &Reference, inputs: &Inputs<'_>) -> Result<Vec<Option<Expected>>, Error> {
     let Inputs { spec, axes, scalars, contents, is_exact, .. } = inputs;
-    let read: Vec<Vec<u8>> = contents.iter().flatten().cloned().collect();
+    let read: Vec<Vec<u8>> = drawn(contents.clone()).into_iter().flatten().collect();
     let results = || (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Input);
     let spans = results().map(|t| Ok(Placed::new(&spec.tensors[t], axes)?.span));
     let outputs: Vec<usize> = spans.collect::<Result<_, Error>>()?;
@@ -64,6 +65,8 @@ impl Desk for HostDesk {
     type Held = HostCase;
     type Left = Vec<Vec<u8>>;
     type Drawn = Vec<Rc<Contents>>;
+
+    const DRAWS: Option<usize> = None;
 
     fn card(&self) -> Option<CardId> {
         None
@@ -106,11 +109,11 @@ impl Desk for HostDesk {
         let is_loose =
             |t: &usize| expected[*t].as_ref().is_some_and(|e| !is_telling(spec.tensors[*t].dtype, e));
         let loose = (0..spec.tensors.len()).filter(is_loose).collect();
-        let held = HostCase { contents, expected };
+        let held = HostCase { contents: drawn(contents), expected };
         Ok(Holding { loose, bytes: held.bytes(), held })
     }
 
-    fn contents(&self, held: &HostCase) -> Result<Contents, Error> {
+    fn contents(&self, held: &HostCase) -> Result<Bytes, Error> {
         Ok(held.contents.clone())
     }
 
@@ -247,7 +250,7 @@ impl Desk for HostDesk {
             for (slot, contents) in program.slots.iter().zip(drawn.iter().cycle()) {
                 for (region, contents) in slot.iter().zip(contents.iter()) {
                     match contents {
-                        Some(contents) => arena.slice_mut(*region)?.copy_from_slice(contents),
+                        Some(content) => arena.slice_mut(*region)?.copy_from_slice(&content.bytes()),
                         None => arena.slice_mut(*region)?.fill(poison),
                     }
                 }
@@ -266,7 +269,7 @@ impl Output<'_, HostDesk> {
 /// Fills an arena of the host.
 pub(in crate::evaluate) fn fill<H>(
     arena: &mut SharedMemory,
-    contents: &Contents,
+    contents: &Bytes,
     filling: &Filling<'_, H>,
 ) -> Result<(), Error> {
     let Filling { image, contract, poison, checks, .. } = filling;

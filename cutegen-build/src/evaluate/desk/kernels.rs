@@ -18,12 +18,12 @@ use crate::evaluate::protocol::Region;
 use crate::evaluate::runner::Stop;
 
 /// Source of the gate's own kernels.
-pub const KERNELS: &str = include_str!("kernels.cu");
+pub const KERNELS: &str = concat!(include_str!("kernels.cu"), "\n", include_str!("draw.cu"));
 
 /// How NVRTC compiles them: no product may be fused with a sum that the host rounds apart.
 pub const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
 
-const ENTRIES: [&str; 7] = [
+const ENTRIES: [&str; 9] = [
     "cutegen_pieces",
     "cutegen_compare",
     "cutegen_touched",
@@ -31,6 +31,8 @@ const ENTRIES: [&str; 7] = [
     "cutegen_repeat",
     "cutegen_loose",
     "cutegen_moments",
+    "cutegen_draw",
+    "cutegen_plant",
 ];
 
 const THREADS: u32 = 256;
@@ -142,7 +144,7 @@ impl Kernels {
 }
 
 impl Word {
-    fn bits(self) -> u64 {
+    pub(super) fn bits(self) -> u64 {
         match self {
             Word::Wide(bits) => bits,
             Word::Narrow(bits) => u64::from(bits),

@@ -1,5 +1,5 @@
-//! [`Desk`]: where the judge looks at memory. It draws nothing and decides nothing: it holds a case's inputs and what
-//! they must give, fills the arena that a runner launches on, and says what a launch left there. One desk works on
+//! [`Desk`]: where the judge looks at memory. It decides nothing: it draws what it is told to, holds a case's inputs and
+//! what they must give, fills the arena that a runner launches on, and says what a launch left there. One desk works on
 //! bytes of the host, the other on memory of the device, with kernels of ours.
 
 pub(super) mod cuda;
@@ -15,18 +15,17 @@ use cutegen_spec::spec::KernelSpec;
 
 use super::clocks::CardId;
 use super::compare::Compared;
+use super::content::{Bytes, Contents};
 use super::error::Error;
 use super::fault::Checks;
 use super::image::Image;
 use super::protocol::{Memory, Region, ScalarValue};
 use super::rms::{Moments, Rule};
 
+pub use cuda::{Drawing, drawing};
 pub use kernels::{KERNELS, OPTIONS};
 
-/// Contents of every tensor, by position; none for what a kernel writes.
-pub(super) type Contents = Vec<Option<Vec<u8>>>;
-
-/// Inputs of a case, as drawn.
+/// Inputs of a case, drawn or to be drawn.
 #[derive(Debug)]
 pub(super) struct Inputs<'a> {
     pub(super) spec: &'a KernelSpec,
@@ -100,6 +99,9 @@ pub(super) trait Desk: Sized {
     /// Inputs of a rotation.
     type Drawn;
 
+    /// Floats of so many elements and more it draws for itself; none where it draws nothing.
+    const DRAWS: Option<usize>;
+
     /// The card that it works on.
     fn card(&self) -> Option<CardId>;
 
@@ -125,7 +127,7 @@ pub(super) trait Desk: Sized {
     fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<Self::Held>, Error>;
 
     /// The inputs' bytes.
-    fn contents(&self, held: &Self::Held) -> Result<Contents, Error>;
+    fn contents(&self, held: &Self::Held) -> Result<Bytes, Error>;
 
     /// Brings the arena to the state that a launch finds, once [`Self::settle`] has been called.
     fn fill(&self, arena: &mut Self::Arena, filling: &Filling<'_, Self::Held>) -> Result<(), Error>;

@@ -8,8 +8,9 @@ use cutegen_spec::tensor::Role;
 use super::{Halted, Turn};
 use crate::evaluate::arena::{Alignment, Extent, layout};
 use crate::evaluate::candidate::Loadable;
-use crate::evaluate::case::contents;
-use crate::evaluate::desk::{Contents, Desk};
+use crate::evaluate::case::prepared;
+use crate::evaluate::content::{Content, Contents};
+use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::gemm::Gemm;
 use crate::evaluate::image::workspace;
@@ -74,8 +75,8 @@ impl<D: Desk> Session<D> {
         if let Some(known) = self.drawn.iter().find(|known| known.seed == seed) {
             return Ok(Rc::clone(&known.held));
         }
-        let contents = drawn(&self.spec, (seed, slots.min(self.settings.drawn_slots)), axes)?;
-        let bytes = contents.iter().flat_map(|slot| slot.iter().flatten()).map(Vec::len).sum();
+        let contents = drawn(&self.spec, (seed, slots.min(self.settings.drawn_slots)), axes, D::DRAWS)?;
+        let bytes = contents.iter().flat_map(|slot| slot.iter().flatten()).map(Content::len).sum();
         while !self.drawn.is_empty()
             && bytes + self.drawn.iter().map(|d| d.bytes).sum::<usize>() > self.settings.keep_bytes
         {
@@ -189,14 +190,15 @@ fn blamed(entrant: usize, halt: Halt) -> Halted {
     }
 }
 
-/// Normal inputs of so many slots, drawn side by side.
+/// Normal inputs of so many slots, drawn side by side but for what a desk draws.
 pub(super) fn drawn(
     spec: &KernelSpec,
     (seed, slots): (u64, u64),
     axes: &[i64],
+    draws: Option<usize>,
 ) -> Result<Vec<Rc<Contents>>, Error> {
     std::thread::scope(|scope| {
-        let draw = |slot| contents(spec, mix(seed ^ slot), axes, Distribution::Normal);
+        let draw = |slot| prepared(spec, (mix(seed ^ slot), Distribution::Normal), axes, draws);
         let slots: Vec<_> = (0..slots).map(|slot| scope.spawn(move || draw(slot))).collect();
         let panicked = |_| Err(Error::Worker("drawing inputs panicked".to_owned()));
         slots.into_iter().map(|slot| slot.join().unwrap_or_else(panicked).map(Rc::new)).collect()

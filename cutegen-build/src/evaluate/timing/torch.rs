@@ -2,6 +2,7 @@
 //! captured graph of as many launches over as many slots, behind an untimed replay of the same. A variant of ours may
 //! stand in the expression's place.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -10,6 +11,7 @@ use super::rotation::{Rotation, drawn};
 use super::{Halted, Turn, plan};
 use crate::evaluate::candidate::Candidate;
 use crate::evaluate::clocks::Sample;
+use crate::evaluate::content::{self, Bytes};
 use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::incumbent::Measured;
@@ -161,9 +163,14 @@ impl<D: Desk> Session<D> {
         self.given = None; // first, or both are there at once
         let drawn = match self.contents.take() {
             Some((seed, contents)) if seed == rotation.seed => contents,
-            _ => drawn(&self.spec, (rotation.seed, slots.min(self.settings.drawn_slots)), &rotation.axes)?,
+            _ => {
+                let slots = slots.min(self.settings.drawn_slots);
+                drawn(&self.spec, (rotation.seed, slots), &rotation.axes, D::DRAWS)?
+            }
         };
-        let drawn: Vec<&[Option<Vec<u8>>]> = drawn.iter().map(|slot| slot.as_slice()).collect();
+        let drawn: Vec<Bytes> =
+            drawn.into_iter().map(|slot| content::drawn(Rc::unwrap_or_clone(slot))).collect();
+        let drawn: Vec<&[Option<Vec<u8>>]> = drawn.iter().map(Vec::as_slice).collect();
         let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
         let inputs = Inputs { axes: &rotation.axes, scalars: &scalars, slots: &drawn };
         let folder = folder()?;

@@ -2,7 +2,7 @@
 
 use super::Halted;
 use super::rotation::Rotation;
-use crate::evaluate::case::contents;
+use crate::evaluate::case::prepared;
 use crate::evaluate::desk::{Desk, Inputs, Output};
 use crate::evaluate::error::Error;
 use crate::evaluate::inputs::{Distribution, mix};
@@ -31,7 +31,7 @@ impl<D: Desk> Session<D> {
         if (self.cost)(axes) > self.cases.desk.reach() {
             return Ok(None);
         }
-        let contents = contents(&self.spec, mix(seed), axes, Distribution::Normal)?;
+        let contents = prepared(&self.spec, (mix(seed), Distribution::Normal), axes, D::DRAWS)?;
         let scalars = self.cases.scalars(&self.spec, seed, Distribution::Normal);
         let inputs =
             Inputs { spec: &self.spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true };

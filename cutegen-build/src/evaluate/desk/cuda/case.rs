@@ -96,11 +96,13 @@ impl Oracle {
         }
     }
 
-    /// Uploads the inputs and computes what they must give.
-    pub(super) fn hold(&self, session: &Rc<Session>, inputs: &Inputs<'_>) -> Result<CudaCase, Error> {
-        let upload =
-            |contents: &Option<Vec<u8>>| contents.as_ref().map(|bytes| uploaded(session, bytes)).transpose();
-        let held: Vec<_> = inputs.contents.iter().map(upload).collect::<Result<_, _>>()?;
+    /// Computes what the inputs must give, which lie in `held`.
+    pub(super) fn hold(
+        &self,
+        session: &Rc<Session>,
+        inputs: &Inputs<'_>,
+        held: Vec<Option<DeviceMemory>>,
+    ) -> Result<CudaCase, Error> {
         let expected = match self {
             Oracle::Host(reference) => {
                 let expected = host::expect(reference, inputs)?.into_iter();

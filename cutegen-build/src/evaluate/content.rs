@@ -1,0 +1,52 @@
+//! [`Content`]: what a tensor holds before a launch, either its bytes or what they are drawn from, for a desk that draws
+//! for itself. Both are the same bytes. It must not know of desks.
+
+use std::borrow::Cow;
+
+use super::inputs::{Distribution, Request, reals};
+
+/// What one tensor holds before a launch.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    /// Its memory.
+    Bytes(Vec<u8>),
+    /// Floats without gaps, not drawn yet.
+    Drawn(Distribution, Request),
+}
+
+/// Contents of every tensor, by position; none for what a kernel writes.
+pub(super) type Contents = Vec<Option<Content>>;
+
+/// The same, all drawn.
+pub(super) type Bytes = Vec<Option<Vec<u8>>>;
+
+impl Content {
+    /// Its bytes, drawn here if they are not.
+    pub(super) fn bytes(&self) -> Cow<'_, [u8]> {
+        match self {
+            Content::Bytes(bytes) => Cow::Borrowed(bytes),
+            Content::Drawn(distribution, request) => Cow::Owned(reals(*distribution, request)),
+        }
+    }
+
+    /// The same, without a copy.
+    fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Content::Bytes(bytes) => bytes,
+            Content::Drawn(distribution, request) => reals(distribution, &request),
+        }
+    }
+
+    /// How many bytes that are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Drawn(_, request) => request.bytes(),
+        }
+    }
+}
+
+/// All of them drawn.
+pub(super) fn drawn(contents: Contents) -> Bytes {
+    contents.into_iter().map(|content| content.map(Content::into_bytes)).collect()
+}
