@@ -2,6 +2,7 @@
 // of a cluster, or of a resident grid, run together, others one after another. Knows nothing of what a kernel computes.
 // Accesses of vectors and bulk copies must be aligned as the hardware wants them; shared memory begins as NaN.
 #pragma once
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstdint>
@@ -137,7 +138,7 @@ template <class T>
 void __stcg(T* at, T value) { *at = value; }
 static void emu_leave(void* at, uint64_t word) { __atomic_store_n(static_cast<uint64_t*>(at), word, __ATOMIC_RELAXED); }
 static uint64_t emu_look(void const* at) {
-  std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::microseconds(50));  // for those that are waited for
   return __atomic_load_n(static_cast<uint64_t const*>(at), __ATOMIC_RELAXED);
 }
 

@@ -12,6 +12,7 @@ const NAMES: &[(&str, &str)] = &[
     ("extern \"C\" __global__", "extern \"C\""),
     ("__device__ static", "static"),
     ("__launch_bounds__(BLOCK + PRODUCERS, BESIDE)", ""),
+    ("__launch_bounds__(2 * BLOCK + PRODUCERS, 1)", ""),
     ("__launch_bounds__(BLOCK)", ""),
     ("__launch_bounds__(FOLD_THREADS)", ""),
     ("__launch_bounds__(256)", ""),

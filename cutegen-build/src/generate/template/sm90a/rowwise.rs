@@ -2,6 +2,7 @@
 //! launches it is right for. The README beside the templates describes holes and names.
 
 mod across;
+mod apart;
 mod code;
 mod fold;
 mod layout;
@@ -28,6 +29,7 @@ const ROWS: &str = include_str!("rows.cuh.in");
 const BLOCK: &str = include_str!("block.cuh.in");
 const ONLINE: &str = include_str!("online.cuh.in");
 const PARTIALS: &str = include_str!("partials.cuh.in");
+const RING: &str = include_str!("ring.cuh.in");
 const ACROSS: &str = include_str!("across.cuh.in");
 
 /// Bytes of shared memory for rows; the rest of a multiprocessor's 227 KB is for statistics and barriers.
@@ -64,6 +66,7 @@ pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str) -> Vec<Candi
         resident::points(plan, &layout),
         split::points(plan, &layout),
         ring::points(plan, &layout),
+        apart::points(plan, &layout),
         across::points(plan, &layout),
     ];
     let points = points.into_iter().flatten();
@@ -99,6 +102,7 @@ fn source(plan: &Plan, code: &Code, point: &Point, fold: &fold::Text) -> String 
         ("BLOCK", BLOCK),
         ("ONLINE", ONLINE),
         ("PARTIALS", PARTIALS),
+        ("RING", RING),
         ("ACROSS", ACROSS),
         ("FOLD", fold.parameter),
         ("PARAMS", &code.params),

@@ -75,6 +75,11 @@ impl<'a> Layout<'a> {
         self.shared(|stream| self.rows.uses(self.rows.levels(), stream))
     }
 
+    /// The same of those that reductions use.
+    pub(super) fn weights_of_reductions(&self) -> Vec<i64> {
+        self.shared(|stream| (0..self.rows.levels()).any(|level| self.rows.uses(level, stream)))
+    }
+
     fn shared(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<i64> {
         let shared = self.rows.streams.iter().enumerate().filter(|(_, s)| !self.rows.is_of_the_row(s));
         shared.filter(|(s, _)| is_wanted(*s)).map(|(_, access)| self.dtype(access).bytes() as i64).collect()

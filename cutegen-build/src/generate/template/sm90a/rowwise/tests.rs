@@ -68,7 +68,7 @@ fn launches_stay_within_limits_wherever_they_are_eligible() {
 fn names_are_unique_and_spaces_have_a_size() {
     let fixed = SOFTMAX.replace("'1..=1048576'", "4096");
     // rows of one length have all hints
-    for (kernel, least, most) in [(SOFTMAX, 20, 52), (fixed.as_str(), 100, 200)] {
+    for (kernel, least, most) in [(SOFTMAX, 20, 56), (fixed.as_str(), 100, 200)] {
         let all = candidates(&plan(kernel));
         let names: BTreeSet<&str> = all.iter().map(|c| c.name.as_str()).collect();
         assert!(names.len() == all.len() && (least..=most).contains(&all.len()), "{}: {names:?}", all.len());
@@ -208,5 +208,43 @@ fn a_ring_looks_ahead_where_one_pass_tells_all() {
         };
         let [slice, next, stages] = ["SLICE_CHUNKS", "NEXT_CHUNKS", "STAGES"].map(of);
         assert!(next <= slice && slice + next <= stages, "{}", candidate.name);
+    }
+}
+
+#[test]
+fn who_sees_and_who_writes_share_a_block_s_registers() {
+    let apart = |math: &str| -> Vec<Candidate> {
+        let kernel = format!(
+            "axes = {{ m = '1..=64', d = 131072 }}\ninputs = {{ x = 'bf16[m, d]', w = 'bf16[d]' }}\n\
+             outputs = {{ y = 'bf16[m, d]' }}\nmath = '''\n{math}\n'''"
+        );
+        candidates(&plan(&kernel)).into_iter().filter(|c| c.name.contains("-apart-")).collect()
+    };
+    let twice = "s[m] = sum(d, x[m, d])\nt[m] = sum(d, abs(x[m, d] - s[m]))\ny[m, d] = x[m, d] * t[m] * w[d]";
+    assert!(apart(twice).is_empty(), "a row would have to be seen twice");
+    let (late, early) = (
+        "y[m, d] = rms_norm(d, x[m, d], 1e-5) * w[d]",
+        "s[m] = sum(d, abs(x[m, d] * w[d]))\ny[m, d] = x[m, d] * s[m]",
+    );
+    for (math, writes, sees) in [(late, true, false), (early, false, true)] {
+        let all = apart(math);
+        assert!(all.len() >= 4, "{math}: {}", all.len());
+        for candidate in all {
+            let of = |name: &str| -> i64 {
+                let constant = format!("constexpr int {name} = ");
+                let at = candidate.source.split(&constant).nth(1).expect("a constant");
+                at.split(';').next().and_then(|text| text.parse().ok()).expect("a number")
+            };
+            let registers = [("REGISTERS", 256), ("SEEN_REGISTERS", 256), ("PRODUCER_REGISTERS", 128)];
+            let all: i64 = registers.map(|(name, threads)| of(name) * threads).iter().sum();
+            assert!(all <= of("LAUNCH_REGISTERS") * 640, "{}: a thread would wait for ever", candidate.name);
+            let has = (of("WEIGHT_CHUNKS") > 0, of("SEEN_CHUNKS") > 0);
+            assert_eq!(has, (writes, sees), "{}", candidate.name);
+            assert!(
+                2 * of("SLICE_CHUNKS") <= of("STAGES") * 5 / 4,
+                "{}: room for the next row",
+                candidate.name
+            );
+        }
     }
 }
