@@ -773,22 +773,24 @@ constexpr bool USES = P == BOTH ? USED[0][S] || USED[LEVELS > 1 ? 1 : 0][S] : US
 template <int S>
 constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
 
-struct KeptStreams {
-  static constexpr int LEVEL = 0;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
-};
-template <int P>
-struct LateStreams {  // of a level
-  static constexpr int LEVEL = P;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
-};
-
 // ---------------------------------------------------------------- what L2 is asked to do
 
 // Whether a row is read again while it is on its way: then it is asked to stay in L2, else to be the first to go.
 enum class Again { UNKNOWN, SOON, NEVER };
+
+struct KeptStreams {
+  static constexpr int LEVEL = 0;
+  static constexpr Again AGAIN = Again::UNKNOWN;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
+};
+template <int P, Again A = Again::UNKNOWN>
+struct LateStreams {  // of a level
+  static constexpr int LEVEL = P;
+  static constexpr Again AGAIN = A;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
+};
 
 template <Again AGAIN>
 CG_DEVICE uint64_t l2_policy() {
@@ -834,10 +836,12 @@ struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
 namespace {
 
 // The load of a vector of stream S, where level P wants it.
-template <int P, int S>
+template <int P, int S, Again AGAIN>
 CG_DEVICE auto load_op_of() {
   using X = Element<S>;
-  if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
+  if constexpr (AGAIN != Again::UNKNOWN && sizeof(Access<X>) >= 4) {
+    return LoadAgain<Access<X>, AGAIN>{};
+  } else if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
     constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
     return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON>{};
   } else {
@@ -877,7 +881,7 @@ CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
         auto const* at = math.at<s>(part.first + part.place(chunk, u));
-        copy_by(load_op_of<Wanted::LEVEL, s>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
+        copy_by(load_op_of<Wanted::LEVEL, s, Wanted::AGAIN>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
   }
@@ -1313,12 +1317,12 @@ CG_DEVICE void finish(Math math, int64_t columns, uint2* partial) {
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_a433b9275eb8eeef_0(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_a77189e2d8627687_0(
     float* t0, float* t1, float* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
   [[maybe_unused]] constexpr int64_t a1 = 4194304;
   reduce_both(Math{t0, t1, t2, t3, a0}, a1, w0);
 }
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_a433b9275eb8eeef_1(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_a77189e2d8627687_1(
     float* t0, float* t1, float* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
   [[maybe_unused]] constexpr int64_t a1 = 4194304;
   finish(Math{t0, t1, t2, t3, a0}, a1, w0);

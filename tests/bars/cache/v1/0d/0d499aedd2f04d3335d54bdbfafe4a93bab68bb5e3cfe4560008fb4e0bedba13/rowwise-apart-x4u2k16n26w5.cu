@@ -1,20 +1,14 @@
-// rowwise-ring-x4t256u2k16n26w10a10: t3[v0:a0, v1:a1] = add(mul(mul(sub(t0[v0:a0, v1:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), rsqrt(add(div(sum(v2:a1, mul(sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))))), len(a1)), 1e-5))), t1[v1:a1]), t2[v1:a1])
+// rowwise-apart-x4u2k16n26w5: t3[v0:a0, v1:a1] = add(mul(mul(sub(t0[v0:a0, v1:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), rsqrt(add(div(sum(v2:a1, mul(sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))), sub(t0[v0:a0, v2:a1], div(sum(v2:a1, t0[v0:a0, v2:a1]), len(a1))))), len(a1)), 1e-5))), t1[v1:a1]), t2[v1:a1])
 //
-// Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, BESIDE
-// blocks a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
-// for each other's partial results, or write, one thread has the next chunks copied to the stages that are free; the registers of
-// its warpgroup go to those that compute. A slice may
-// be longer than the ring where one pass gives all statistics: the last KEPT_CHUNKS of it stay, the others are let go and
-// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. A block
-// has the same slice of every row, so what all rows share (weights) may stay in registers from row to row, of the first
-// WEIGHT_CHUNKS of it. The rest is loaded a chunk ahead of its use, from L2; where registers allow it two, the first of them
-// before the blocks meet.
-// Where the ring has room for a row's slice and NEXT_CHUNKS of the next row's, their statistics are taken while the blocks of
-// this row wait for each other.
-// Partial results go through global memory, each with a bit that says that it is there, and every block joins them in the same
-// order. Where MERGES holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
-// Bound: HBM, each byte moved once, and L2 for the weights that do not stay: once a row. A meeting is a way to L2 and one
-// back, microseconds under load, which the ring hides as far as its free stages reach. All blocks must be resident at once.
+// Idea: the ring of rowwise_ring.cu.in, where what a block does to a row is done by threads of their own: one has chunks copied,
+// a group takes statistics, a warp joins what the blocks of a row know, and another group writes. So a row is seen while the
+// one before it is written, in the same block, and nobody who moves data waits for the blocks to meet: the ring has room for
+// several slices, and those who write are that far behind.
+// A block has the same slice of every row, so what all rows share (weights) may stay in registers: of WEIGHT_CHUNKS of it for those
+// who write, of SEEN_CHUNKS for those who see. The chunks that do not stay lie as evenly as they go among those that do, each
+// loaded when the one before it has been used: from L2, where they are asked to stay until the last row.
+// Bound: HBM, each byte moved once, and L2 for the weights that do not stay: once a row. The meeting of the blocks, two ways to
+// L2, is hidden as far as the ring reaches. All blocks must be resident at once.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -513,12 +507,13 @@ constexpr bool IN_L2 = false;
 [[maybe_unused]] constexpr bool PDL = false;
 constexpr int SLICE_CHUNKS = 16;
 constexpr int KEPT_CHUNKS = 16;
-constexpr int WEIGHT_CHUNKS = 10;
-constexpr int NEXT_CHUNKS = 10;
-constexpr int BESIDE = 1;
+constexpr int WEIGHT_CHUNKS = 5;
+constexpr int SEEN_CHUNKS = 0;
 constexpr int PRODUCERS = 128;
-constexpr int PRODUCER_REGISTERS = 24;
-constexpr int REGISTERS = 240;
+constexpr int LAUNCH_REGISTERS = 96;
+constexpr int PRODUCER_REGISTERS = 40;
+constexpr int SEEN_REGISTERS = 56;
+constexpr int REGISTERS = 160;
 
 // ---------------------------------------------------------------- the math
 
@@ -785,22 +780,24 @@ constexpr bool USES = P == BOTH ? USED[0][S] || USED[LEVELS > 1 ? 1 : 0][S] : US
 template <int S>
 constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
 
-struct KeptStreams {
-  static constexpr int LEVEL = 0;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
-};
-template <int P>
-struct LateStreams {  // of a level
-  static constexpr int LEVEL = P;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
-};
-
 // ---------------------------------------------------------------- what L2 is asked to do
 
 // Whether a row is read again while it is on its way: then it is asked to stay in L2, else to be the first to go.
 enum class Again { UNKNOWN, SOON, NEVER };
+
+struct KeptStreams {
+  static constexpr int LEVEL = 0;
+  static constexpr Again AGAIN = Again::UNKNOWN;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
+};
+template <int P, Again A = Again::UNKNOWN>
+struct LateStreams {  // of a level
+  static constexpr int LEVEL = P;
+  static constexpr Again AGAIN = A;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
+};
 
 template <Again AGAIN>
 CG_DEVICE uint64_t l2_policy() {
@@ -846,10 +843,12 @@ struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
 namespace {
 
 // The load of a vector of stream S, where level P wants it.
-template <int P, int S>
+template <int P, int S, Again AGAIN>
 CG_DEVICE auto load_op_of() {
   using X = Element<S>;
-  if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
+  if constexpr (AGAIN != Again::UNKNOWN && sizeof(Access<X>) >= 4) {
+    return LoadAgain<Access<X>, AGAIN>{};
+  } else if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
     constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
     return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON>{};
   } else {
@@ -889,7 +888,7 @@ CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
         auto const* at = math.at<s>(part.first + part.place(chunk, u));
-        copy_by(load_op_of<Wanted::LEVEL, s>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
+        copy_by(load_op_of<Wanted::LEVEL, s, Wanted::AGAIN>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
   }
@@ -1233,23 +1232,27 @@ CG_DEVICE void join_parts(Statistics& r, Math const& math, uint2 const* partial,
 
 namespace {
 
-static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
-static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
-static_assert(WEIGHT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "chunks are written in order, so that each finds its weights");
-static_assert(WEIGHT_CHUNKS <= SLICE_CHUNKS, "weights of the slice");
-static_assert(NEXT_CHUNKS == 0 || ONLINE || LEVELS == 1, "statistics of the next row need one pass");
-static_assert(NEXT_CHUNKS == 0 || WARPS > 1, "joining a block's statistics is where all threads meet");
-static_assert(NEXT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "both rows' slices stay");
-static_assert(NEXT_CHUNKS == 0 || (NEXT_CHUNKS <= SLICE_CHUNKS && SLICE_CHUNKS + NEXT_CHUNKS <= STAGES), "the ring has room");
-static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
-static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
+constexpr int MEETS = 4;  // rows that are known and not yet written, at most
 
 struct Shared {
   Slots slots;
-  uint2 met[STATS];  // what all blocks of a row know
+  uint2 met[MEETS][STATS];  // what all blocks of a row know
   alignas(8) uint64_t full[STAGES];
   uint64_t empty[STAGES];
+  uint64_t known[MEETS];
+  uint64_t taken[MEETS];
 };
+
+}  // namespace
+namespace {
+
+// A block's ring of stages, which holds chunks of one row after another: who fills it, and who takes what of a row from it.
+// A kernel says which threads do that, and has the barriers of the ring in its `Shared`, with the slots of join_row.
+
+static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
+static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
+static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
+static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
 
 // Which chunk of the ring comes next: `round` says how often the ring went round.
 struct Turn {
@@ -1343,15 +1346,6 @@ CG_DEVICE auto ahead_of(Math const& math, Work const& work, int from) {
   return transform(make_int_sequence<AHEAD>{}, [&](auto turn) { return late_of<P>(math, work, from + turn); });
 }
 
-// Late streams of the first WEIGHT_CHUNKS of a slice: the same for every row.
-CG_DEVICE auto weights_of(Math const& math, Work const& work) {
-  return transform(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
-    Late late;
-    if (chunk < work.slice.chunks) late = late_of<LEVELS>(math, work, chunk);
-    return late;
-  });
-}
-
 // step(x, chunk) for one turn, whose stage becomes empty if `frees`; `late` has the late streams, and `soon()` loads those of
 // another turn: before anything is written.
 template <int P, class Late, class Soon, class Step>
@@ -1400,17 +1394,22 @@ CG_DEVICE auto nothing_seen() {
   else return no_statistics();
 }
 
-// Adds to `seen` the turns `from` to `to` of the slice that begins at `first`.
+// Adds to `seen` what a thread has of a chunk, `x`.
+template <int P, class Seen, class X>
+CG_DEVICE void see_chunk(Seen& seen, X const& x, int chunk, Statistics const& r, Held& held, Math const& math, Work const& work) {
+  if constexpr (P == BOTH) {
+    see(seen, x, math, work.part, chunk, work.columns, held);
+  } else {
+    each_of<P>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(seen, v, col, math, r, held); });
+  }
+}
+
+// Adds the turns `from` to `to` of the slice that begins at `first`.
 template <int P, class Seen>
 CG_DEVICE void take(Seen& seen, Statistics const& r, Turn const& first, int from, int to, Math const& math, Work const& work) {
   Held held = prepared<P>(math, r);
-  pass<P>(first, from, to, work.slice.dropped, ahead_of<P>(math, work, from), math, work, [&](auto const& x, int chunk) {
-    if constexpr (P == BOTH) {
-      see(seen, x, math, work.part, chunk, work.columns, held);
-    } else {
-      each_of<P>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(seen, v, col, math, r, held); });
-    }
-  });
+  pass<P>(first, from, to, work.slice.dropped, ahead_of<P>(math, work, from), math, work,
+          [&](auto const& x, int chunk) { see_chunk<P>(seen, x, chunk, r, held, math, work); });
 }
 
 // Statistics of level P over all threads of the block.
@@ -1426,148 +1425,207 @@ CG_DEVICE void leave_own(Statistics const& r, int64_t row, Work const& work) {
   if (work.part.tid == 0) leave_part<P>(r, work.partial(row), work.blocks, work.rank);
 }
 
-// Waits for what all blocks of a row leave, and joins it: a warp does, for all.
-template <int P>
-CG_DEVICE void join_left(Statistics& r, Math const& math, int64_t row, Work const& work) {
-  if (work.part.tid < 32) {
-    join_parts<P>(r, math, work.partial(row), work.blocks, work.columns);
-    for_each(EachStat{}, [&](auto j) {
-      if (work.part.tid == 0) work.shared.met[j] = pack(get<j>(r));
+}  // namespace
+
+namespace {
+
+static_assert(SINKS > 0 && SLICE_CHUNKS <= KEPT_CHUNKS, "a slice stays until it is written");
+static_assert(ONLINE || LEVELS == 1, "one pass gives all statistics");
+static_assert(WARPS > 1, "joining a block's statistics is where those who see a row meet");
+static_assert(WEIGHT_CHUNKS <= SLICE_CHUNKS && SEEN_CHUNKS <= SLICE_CHUNKS, "weights of the slice");
+
+// ---------------------------------------------------------------- weights
+
+// Which chunks of a slice have weights that do not stay, where KEPT do.
+template <int KEPT>
+struct Spread {
+  static constexpr int LATE = SLICE_CHUNKS - KEPT;
+  CG_DEVICE static constexpr int late_before(int chunk) { return chunk * LATE / SLICE_CHUNKS; }
+  CG_DEVICE static constexpr bool is_late(int chunk) { return late_before(chunk + 1) > late_before(chunk); }
+  CG_DEVICE static constexpr int place(int chunk) { return chunk - late_before(chunk); }  // among those that stay
+  // The late one behind `chunk`, which may be of the next row.
+  CG_DEVICE static constexpr int next(int chunk) {
+    do ++chunk;
+    while (!is_late(chunk % SLICE_CHUNKS));
+    return chunk;
+  }
+};
+
+// What all rows share at level P: of KEPT chunks for good, and of the late one that comes next.
+template <int P, int KEPT>
+struct Weights {
+  using Chunk = decltype(late_of<P>(declval<Math>(), declval<Work>(), 0));
+  using At = Spread<KEPT>;
+  Chunk kept[KEPT];
+  Chunk late;
+
+  CG_DEVICE Weights(Math const& math, Work const& work) {
+    for_each(make_int_sequence<SLICE_CHUNKS>{}, [&](auto chunk) {
+      constexpr bool IS_KEPT = !At::is_late(chunk);
+      if constexpr (IS_KEPT) kept[At::place(chunk)] = load<LateStreams<P, Again::NEVER>>(math, work.part, chunk);
     });
+    if constexpr (At::LATE > 0) late = load<LateStreams<P, Again::SOON>>(math, work.part, At::next(-1));
   }
-  sync_row();
-  for_each(EachStat{}, [&](auto j) { unpack(work.shared.met[j], get<j>(r)); });
-}
 
-// Level P of a row from its first chunk to what all blocks know.
-template <int P>
-CG_DEVICE void reduce(Statistics& r, Turn const& turn, Math const& math, int64_t row, Work const& work) {
-  auto seen = nothing_seen<P>();
-  take<P>(seen, r, turn, 0, work.slice.chunks, math, work);
-  join_seen<P>(r, seen, math, work);
-  if (work.blocks > 1) {
-    leave_own<P>(r, row, work);
-    join_left<P>(r, math, row, work);
-  } else if constexpr (P != BOTH) {
-    sync_row();  // the slots are free for the next row
+  // Loads the late ones behind chunk I; nobody reads them again in the last row.
+  template <int I>
+  CG_DEVICE void fetch(bool is_last, Math const& math, Work const& work) {
+    constexpr int NEXT = At::next(I), CHUNK_OF = NEXT % SLICE_CHUNKS;
+    if (!is_last) late = load<LateStreams<P, Again::SOON>>(math, work.part, CHUNK_OF);
+    else if (NEXT < SLICE_CHUNKS) late = load<LateStreams<P, Again::NEVER>>(math, work.part, CHUNK_OF);
   }
-}
+};
 
-// ---------------------------------------------------------------- rows
-
-// Late streams of the first turns that are written without weights in registers.
-CG_DEVICE int unweighted(Work const& work) { return WEIGHT_CHUNKS > 0 ? WEIGHT_CHUNKS : work.slice.dropped; }
-CG_DEVICE auto written_of(Math const& math, Work const& work) { return ahead_of<LEVELS>(math, work, unweighted(work)); }
-
-// The same before the blocks meet: what all rows share does not wait for that, if registers are left for it.
-CG_DEVICE auto early_of(Math const& math, Work const& work) {
-  if constexpr (AHEAD == 2) return written_of(math, work);
-  else return Int<0>{};
-}
-
-// Writes the slice, whose stages become empty.
-template <class Early, class Weights>
-CG_DEVICE void write_slice(Statistics const& r, Turn const& turn, Early const& early, Weights const& weights, Math const& math,
-                           Work const& work) {
-  Held held = prepared<LEVELS>(math, r);
-  const auto late = [&] {
-    if constexpr (AHEAD == 2) return early;
-    else return written_of(math, work);
-  }();
-  const auto write_chunk = [&](auto const& x, int chunk) {
-    if constexpr (SINKS > 0) {
-      each_of<LEVELS>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
+// step(x, chunk) for the chunks of a slice that begins at `turn`, whose stages become empty if `frees`.
+template <int P, int KEPT, class Step>
+CG_DEVICE void walk(Turn turn, bool frees, bool is_last, Weights<P, KEPT>& weights, Math const& math, Work const& work,
+                    Step const& step) {
+  using At = Spread<KEPT>;
+  for_each(make_int_sequence<SLICE_CHUNKS>{}, [&](auto chunk) {
+    constexpr int AT = chunk;
+    constexpr bool IS_LATE = At::is_late(AT);
+    const auto soon = [&] {
+      if constexpr (IS_LATE) weights.template fetch<AT>(is_last, math, work);
+    };
+    if (chunk >= work.slice.chunks) {
+      soon();
+    } else if constexpr (IS_LATE) {
+      visit<P>(turn, chunk, frees, weights.late, work, soon, step);
+    } else {
+      visit<P>(turn, chunk, frees, weights.kept[At::place(AT)], work, soon, step);
     }
-  };
-  Turn first = turn;
-  for_each(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
-    if (chunk < work.slice.chunks) visit<LEVELS>(first, chunk, true, get<chunk>(weights), work, [] {}, write_chunk);
-    first.next();
+    turn.next();
   });
-  if constexpr (WEIGHT_CHUNKS < SLICE_CHUNKS) {
-    const int turns = work.slice.turns();
-    pass<LEVELS>(turn, unweighted(work), turns, turns, late, math, work, write_chunk);
-  }
-  if (work.part.tid == 0 && work.rank == 0) math.finish(r, held);
 }
 
-// Row by row: blocks wait for each other before they look at the next.
-CG_DEVICE void consume(Math math, Work const& work) {
+// The same where none stay: each is loaded a chunk or two ahead.
+struct NoWeights {
+  CG_DEVICE NoWeights(Math const&, Work const&) {}
+};
+template <int P, class Step>
+CG_DEVICE void walk(Turn turn, bool frees, bool, NoWeights const&, Math const& math, Work const& work, Step const& step) {
+  const int chunks = work.slice.chunks;
+  pass<P>(turn, 0, chunks, frees ? chunks : 0, ahead_of<P>(math, work, 0), math, work, step);
+}
+
+template <int P, int KEPT>
+using WeightsOf = conditional_t<(KEPT > 0), Weights<P, KEPT>, NoWeights>;
+
+// ---------------------------------------------------------------- who does what
+
+// Which row is on its way between those who know of it and those who write it.
+struct Meeting {
+  int place = 0;
+  uint32_t round = 0;
+  CG_DEVICE void next() {
+    if (++place == MEETS) {
+      place = 0;
+      ++round;
+    }
+  }
+};
+
+// Sees row after row, and leaves what the block knows of it.
+CG_DEVICE void see_rows(Math math, Work const& work) {
   Turn turn;
   math.seat(work.first());
-  const auto weights = weights_of(math, work);
-  for (int64_t row = work.first(); row < work.rows; row += work.step()) {
+  WeightsOf<FIRST, SEEN_CHUNKS> weights(math, work);
+  for (int64_t row = work.first(); row < work.rows; row += work.step(), turn.skip(work.slice.chunks)) {
     math.seat(row);
-    const auto early = early_of(math, work);
-    Statistics r = no_statistics();
-    if constexpr (ONLINE) reduce<BOTH>(r, turn, math, row, work);
-    for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) { reduce<p>(r, turn, math, row, work); });
-    write_slice(r, turn, early, weights, math, work);
-    turn.skip(work.slice.turns());
-  }
-}
-
-// The same, where a block looks at NEXT_CHUNKS of its slice of the next row before it waits for the blocks of this one. It leaves
-// what it knows of the next as soon as it has seen all of that slice: before it waits, if that is all, else when this one is
-// written. Before the first row there is none. All threads meet between two uses of `slots`, and between two of `met`.
-constexpr int HALVES = NEXT_CHUNKS == SLICE_CHUNKS ? 1 : 2;
-CG_DEVICE void consume_ahead(Math math, Work const& work) {
-  const int chunks = work.slice.chunks, some = chunks < NEXT_CHUNKS ? chunks : NEXT_CHUNKS;
-  const auto leave = [&](auto const& seen, int64_t row) {
-    Statistics own = no_statistics();
+    auto seen = nothing_seen<FIRST>();
+    const Statistics none = no_statistics();
+    Held held = prepared<FIRST>(math, none);
+    walk<FIRST>(turn, false, row + work.step() >= work.rows, weights, math, work,
+                [&](auto const& x, int chunk) { see_chunk<FIRST>(seen, x, chunk, none, held, math, work); });
+    Statistics own = none;
     join_seen<FIRST>(own, seen, math, work);
     leave_own<FIRST>(own, row, work);
-  };
+    if constexpr (FIRST != BOTH) sync_row();  // the slots are free for the next row
+  }
+}
+
+// Joins what the blocks of a row leave: a warp.
+CG_DEVICE void join_rows(Math math, Work const& work) {
+  Meeting meeting;
+  for (int64_t row = work.first(); row < work.rows; row += work.step(), meeting.next()) {
+    math.seat(row);
+    Statistics r = no_statistics();
+    join_parts<FIRST>(r, math, work.partial(row), work.blocks, work.columns);
+    if (threadIdx.x % 32 != 0) continue;  // who waited and took no part could miss a phase
+    wait_barrier(work.shared.taken[meeting.place], int(meeting.round & 1) ^ 1);
+    for_each(EachStat{}, [&](auto j) { work.shared.met[meeting.place][j] = pack(get<j>(r)); });
+    keep_order();
+    arrive_barrier(work.shared.known[meeting.place]);
+  }
+}
+
+// What all blocks know of a row, as soon as they do.
+CG_DEVICE Statistics known(Meeting const& meeting, Work const& work) {
+  Statistics r = no_statistics();
+  wait_barrier(work.shared.known[meeting.place], int(meeting.round & 1));
+  keep_order();
+  for_each(EachStat{}, [&](auto j) { unpack(work.shared.met[meeting.place][j], get<j>(r)); });
+  keep_order();
+  arrive_barrier(work.shared.taken[meeting.place]);
+  return r;
+}
+
+// Writes row after row; the stages of each become empty.
+CG_DEVICE void write_rows(Math math, Work const& work) {
   Turn turn;
+  Meeting meeting;
   math.seat(work.first());
-  const auto weights = weights_of(math, work);
-  for (int64_t row = work.first() - work.step(); row < work.rows; row += work.step()) {
-    const int64_t next = row + work.step();
-    Turn then = turn;
-    if (row >= 0) then.skip(chunks);
-    auto seen = nothing_seen<FIRST>();
-    CUTE_NO_UNROLL
-    for (int half = 0; half < HALVES; ++half) {
-      if (next < work.rows) {
-        math.seat(next);
-        take<FIRST>(seen, no_statistics(), then, half == 0 ? 0 : some, half == 0 ? some : chunks, math, work);
-        if (half == HALVES - 1) leave(seen, next);
-      }
-      if (HALVES == 1 && (row < 0 || next >= work.rows)) sync_row();
-      if (half > 0 || row < 0) continue;
-      math.seat(row);
-      const auto early = early_of(math, work);
-      Statistics r = no_statistics();
-      join_left<FIRST>(r, math, row, work);
-      write_slice(r, turn, early, weights, math, work);
-    }
-    turn = then;
+  WeightsOf<LEVELS, WEIGHT_CHUNKS> weights(math, work);
+  for (int64_t row = work.first(); row < work.rows; row += work.step(), turn.skip(work.slice.chunks), meeting.next()) {
+    math.seat(row);
+    const Statistics r = known(meeting, work);
+    Held held = prepared<LEVELS>(math, r);
+    walk<LEVELS>(turn, true, row + work.step() >= work.rows, weights, math, work, [&](auto const& x, int chunk) {
+      each_of<LEVELS>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
+    });
+    if (work.part.tid == 0 && work.rank == 0) math.finish(r, held);
+  }
+}
+
+template <int REGISTERS_OF_A_THREAD>
+CG_DEVICE void have_registers() {
+  if constexpr (REGISTERS_OF_A_THREAD > LAUNCH_REGISTERS) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS_OF_A_THREAD));
+  } else if constexpr (REGISTERS_OF_A_THREAD < LAUNCH_REGISTERS) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(REGISTERS_OF_A_THREAD));
   }
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK + PRODUCERS, BESIDE) cutegen_de7159abbdeec418(
+extern "C" __global__ void __launch_bounds__(2 * BLOCK + PRODUCERS, 1) cutegen_4ab54b563db8d278(
     float* t0, float* t1, float* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
   [[maybe_unused]] constexpr int64_t a1 = 4194304;
   extern __shared__ __align__(128) unsigned char stages[];  // [STAGES, kept streams, CHUNK]
   __shared__ Shared shared;
-  const Work work = work_of(threadIdx.x, a0, a1, stages, shared, w0);
+  const Work work = work_of(threadIdx.x % BLOCK, a0, a1, stages, shared, w0);
   const Math math{t0, t1, t2, t3, a0};
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; ++i) {
       initialize_barrier(shared.full[i], 1);
-      initialize_barrier(shared.empty[i], ALL_ARRIVE ? BLOCK : WARPS);
+      initialize_barrier(shared.empty[i], WARPS);
+    }
+    for (int i = 0; i < MEETS; ++i) {
+      initialize_barrier(shared.known[i], 1);
+      initialize_barrier(shared.taken[i], BLOCK);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __syncthreads();
   if (threadIdx.x < BLOCK) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS));
-    if constexpr (NEXT_CHUNKS > 0) consume_ahead(math, work);
-    else consume(math, work);
+    have_registers<REGISTERS>();
+    write_rows(math, work);
+  } else if (threadIdx.x < 2 * BLOCK) {
+    have_registers<SEEN_REGISTERS>();
+    see_rows(math, work);
   } else {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(PRODUCER_REGISTERS));
-    if (threadIdx.x == BLOCK) produce(math, work);
+    have_registers<PRODUCER_REGISTERS>();
+    if (threadIdx.x == 2 * BLOCK) produce(math, work);
+    else if (threadIdx.x / 32 == 2 * BLOCK / 32 + 1) join_rows(math, work);
   }
 }

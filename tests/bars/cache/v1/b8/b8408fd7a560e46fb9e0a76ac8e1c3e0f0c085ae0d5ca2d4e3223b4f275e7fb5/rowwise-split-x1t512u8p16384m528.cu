@@ -1,18 +1,13 @@
-// rowwise-ring-x4t512u2k8n13: t1[v0:a0, v1:a1] = sub(sub(t0[v0:a0, v1:a1], max(v2:a1, t0[v0:a0, v2:a1])), log(sum(v2:a1, exp(sub(t0[v0:a0, v2:a1], max(v2:a1, t0[v0:a0, v2:a1]))))))
+// rowwise-split-x1t512u8p16384m528: t1[v0:a0, v1:a1] = sub(sub(t0[v0:a0, v1:a1], max(v2:a1, t0[v0:a0, v2:a1])), log(sum(v2:a1, exp(sub(t0[v0:a0, v2:a1], max(v2:a1, t0[v0:a0, v2:a1]))))))
 //
-// Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, BESIDE
-// blocks a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
-// for each other's partial results, or write, one thread has the next chunks copied to the stages that are free; the registers of
-// its warpgroup go to those that compute. A slice may
-// be longer than the ring where one pass gives all statistics: the last KEPT_CHUNKS of it stay, the others are let go and
-// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. A block
-// has the same slice of every row, so what all rows share (weights) may stay in registers from row to row, of the first
-// WEIGHT_CHUNKS of it. The rest is loaded a chunk ahead of its use, from L2; where registers allow it two, the first of them
-// before the blocks meet.
-// Partial results go through global memory, each with a bit that says that it is there, and every block joins them in the same
-// order. Where MERGES holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
-// Bound: HBM, each byte moved once, and L2 for the weights that do not stay: once a row. A meeting is a way to L2 and one
-// back, microseconds under load, which the ring hides as far as its free stages reach. All blocks must be resident at once.
+// Idea: rows so long and so few that one needs many blocks, and no chip holds them: each level of reductions is a launch
+// that leaves one partial result a block in the workspace, which every block of the next launch joins in one order. The
+// last launch writes. Where MERGES holds (softmax, variances) a block does both levels of its part, and what it got wrong
+// for want of the others is put right as the parts are joined. Where all rows share a stream (a norm's weights), blocks that
+// begin together have the same part of different rows, so that it comes from HBM once; and the last launch begins with
+// the parts that the one before it ended with, which may still be in L2.
+// Bound: HBM, the row read once a level (once in all where MERGES holds) and once more if anything is written along it,
+// and 1.3 us a launch.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -494,28 +489,24 @@ enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its p
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
 
-constexpr Row ROW = Row::SHARED;
-constexpr int VEC = 4;
+constexpr Row ROW = Row::GLOBAL;
+constexpr int VEC = 1;
 constexpr int THREADS = 512;
-constexpr int UNROLL = 2;
+constexpr int UNROLL = 8;
 constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 16;
-constexpr int STAGES = 13;
+constexpr int SLICE_UNIT = 1;
+constexpr int STAGES = 1;
 constexpr Load LOAD = Load::ONCE;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
 constexpr bool EARLY = false;
 constexpr bool WHOLE = true;
-constexpr bool HAS_PRODUCER = true;
+constexpr bool HAS_PRODUCER = false;
 constexpr bool IN_L2 = false;
 [[maybe_unused]] constexpr bool PDL = false;
-constexpr int SLICE_CHUNKS = 8;
-constexpr int KEPT_CHUNKS = 8;
-constexpr int WEIGHT_CHUNKS = 0;
-constexpr int BESIDE = 1;
-constexpr int PRODUCERS = 128;
-constexpr int PRODUCER_REGISTERS = 24;
-constexpr int REGISTERS = 112;
+constexpr int64_t PART = 16384;
+constexpr int PARTS_MAX = 528;
+constexpr bool BY_PART = false;
 
 // ---------------------------------------------------------------- the math
 
@@ -768,22 +759,24 @@ constexpr bool USES = P == BOTH ? USED[0][S] || USED[LEVELS > 1 ? 1 : 0][S] : US
 template <int S>
 constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
 
-struct KeptStreams {
-  static constexpr int LEVEL = 0;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
-};
-template <int P>
-struct LateStreams {  // of a level
-  static constexpr int LEVEL = P;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
-};
-
 // ---------------------------------------------------------------- what L2 is asked to do
 
 // Whether a row is read again while it is on its way: then it is asked to stay in L2, else to be the first to go.
 enum class Again { UNKNOWN, SOON, NEVER };
+
+struct KeptStreams {
+  static constexpr int LEVEL = 0;
+  static constexpr Again AGAIN = Again::UNKNOWN;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
+};
+template <int P, Again A = Again::UNKNOWN>
+struct LateStreams {  // of a level
+  static constexpr int LEVEL = P;
+  static constexpr Again AGAIN = A;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
+};
 
 template <Again AGAIN>
 CG_DEVICE uint64_t l2_policy() {
@@ -829,10 +822,12 @@ struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
 namespace {
 
 // The load of a vector of stream S, where level P wants it.
-template <int P, int S>
+template <int P, int S, Again AGAIN>
 CG_DEVICE auto load_op_of() {
   using X = Element<S>;
-  if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
+  if constexpr (AGAIN != Again::UNKNOWN && sizeof(Access<X>) >= 4) {
+    return LoadAgain<Access<X>, AGAIN>{};
+  } else if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
     constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
     return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON>{};
   } else {
@@ -872,7 +867,7 @@ CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
         auto const* at = math.at<s>(part.first + part.place(chunk, u));
-        copy_by(load_op_of<Wanted::LEVEL, s>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
+        copy_by(load_op_of<Wanted::LEVEL, s, Wanted::AGAIN>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
   }
@@ -1018,52 +1013,6 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
-// Partial results that a thread asks for before it waits for one: several, where it has few elements of a chunk and so
-// registers to spare.
-constexpr bool SPARES = UNROLL * VEC <= 8;
-constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
-
-// step(i, left) for each of the parts of a lane, `left` being what asked(i) loads.
-template <class Asked, class Step>
-CG_DEVICE void each_part(int parts, Asked const& asked, Step const& step) {
-  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * PARTS_AT_ONCE) {
-    decltype(asked(first)) left[PARTS_AT_ONCE];
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      if (first + 32 * n < parts) left[n] = asked(first + 32 * n);
-    }
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      if (first + 32 * n < parts) step(first + 32 * n, left[n]);
-    }
-  }
-}
-
-// Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
-template <int P>
-CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      using Joined = Op<j>;
-      typename Joined::T all = Joined::none();
-      uint2 const* own = partial + j * parts;
-      each_part(parts, [&](int i) { return __ldcg(own + i); }, [&](int, uint2 left) {
-        typename Joined::T one;
-        unpack(left, one);
-        all = Joined::join(all, one);
-      });
-      get<j>(r) = butterfly<Joined, 32>(all);
-    }
-  });
-}
-
-template <int P>
-CG_DEVICE void store_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) __stcg(partial + j * parts + rank, pack(get<j>(r)));
-  });
-}
-
 // The blocks of a row `share` it: how many times longer it is than a part.
 CG_DEVICE float share_of(int64_t columns, Part const& part) { return float(columns) / float(part.length > 0 ? part.length : 1); }
 
@@ -1072,39 +1021,6 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
   const int64_t unit = blocks * SLICE_UNIT, slice = (columns + unit - 1) / unit * SLICE_UNIT, first = rank * slice;
   const int64_t rest = columns - first;
   return {tid, first, rest < 0 ? 0 : rest < slice ? rest : slice};
-}
-
-// Adds to `sums` what a part has of level 1, `one`, about what all of the row, `r`, says of level 0.
-CG_DEVICE void move_part(Statistics& sums, Statistics const& one, Statistics const& r, Math const& math, Part const& part,
-                         int64_t columns) {
-  if (part.length == 0) return;
-  const Statistics own = math.whole(one, share_of(columns, part));
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) {
-      get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-    }
-  });
-}
-
-// Statistics of both levels, where each part did the second by itself.
-CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  join_parts<0>(r, partial, parts);
-  Statistics sums = no_statistics();
-  struct Left { uint2 of[STATS]; };
-  const auto asked = [&](int i) {
-    Left left;
-    CUTE_UNROLL
-    for (int j = 0; j < STATS; ++j) left.of[j] = __ldcg(partial + j * parts + i);
-    return left;
-  };
-  each_part(parts, asked, [&](int i, Left const& left) {
-    Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(left.of[j], get<j>(one)); });
-    move_part(sums, one, r, math, part_of(0, columns, parts, i), columns);
-  });
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
 }
 
 }  // namespace
@@ -1182,22 +1098,14 @@ CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math
 
 namespace {
 
-static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
-static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
-static_assert(WEIGHT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "chunks are written in order, so that each finds its weights");
-static_assert(WEIGHT_CHUNKS <= SLICE_CHUNKS, "weights of the slice");
-static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
-static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
+// What the blocks of a row know of it: each leaves its statistics in global memory, [STATS, parts], and all join them in the
+// same order.
 
-struct Shared {
-  Slots slots;
-  uint2 met[STATS];  // what all blocks of a row know
-  alignas(8) uint64_t full[STAGES];
-  uint64_t empty[STAGES];
-};
+// Whether blocks wait for the others of their row, in one launch. Else these left theirs in a launch before.
+constexpr bool WAITS = HAS_PRODUCER;  // that is a ring
 
-// What blocks leave each other: a statistic and a bit that is set, in one access of 8 bytes. So no other access has to be
-// ordered with it, and who sees the bit has the statistic (as in NCCL's LL protocol).
+// A statistic and a bit that is set, in one access of 8 bytes. So no other access has to be ordered with it, and who sees the
+// bit has the statistic (as in NCCL's LL protocol).
 constexpr uint32_t THERE = 1u << 31;
 CG_DEVICE void leave(uint2* at, uint2 value) {
   const uint64_t word = uint64_t(value.y | THERE) << 32 | value.x;
@@ -1209,169 +1117,79 @@ CG_DEVICE uint2 look(uint2 const* at) {
   return make_uint2(uint32_t(word), uint32_t(word >> 32));
 }
 
-// Which chunk of the ring comes next: `round` says how often the ring went round.
-struct Turn {
-  int stage = 0;
-  uint32_t round = 0;
-  CG_DEVICE void next() {
-    if (++stage == STAGES) {
-      stage = 0;
-      ++round;
-    }
-  }
-  CG_DEVICE void skip(int turns) {
-    stage += turns;
-    round += uint32_t(stage / STAGES);
-    stage %= STAGES;
-  }
-};
-
-// What was loaded from a stage has been read before a bulk copy may write there, which is of another proxy: the producer puts a
-// fence between. (Without one 16 rows of 4 million columns came out wrong, in slices of 12 chunks; of those who read, each would
-// wait for what it wrote.) Where a slice is read again, stages become empty in the first pass, right behind their loads. Every
-// thread arrives then: compute-sanitizer does not see that one lane which arrives speaks for the loads of its warp.
-constexpr bool ALL_ARRIVE = SLICE_CHUNKS > KEPT_CHUNKS;
-CG_DEVICE void release(uint64_t& empty) {
-  __syncwarp();
-  if (ALL_ARRIVE || threadIdx.x % 32 == 0) arrive_barrier(empty);
-}
-
-// A block's slice of a row: its chunks in order, then those again that the ring did not keep, the first of them.
-struct Slice {
-  int chunks, dropped;
-  CG_DEVICE int again() const { return SINKS > 0 ? dropped : 0; }
-  CG_DEVICE int turns() const { return chunks + again(); }
-  CG_DEVICE int chunk(int turn) const { return turn < chunks ? turn : turn - chunks; }
-};
-CG_DEVICE Slice slice_of(Part const& part) {
-  const int chunks = int((part.length + CHUNK - 1) / CHUNK);
-  return {chunks, chunks > KEPT_CHUNKS ? chunks - KEPT_CHUNKS : 0};
-}
-
-CG_DEVICE void produce(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared) {
-  const Part part = part_of(0, columns, blocks, blockIdx.x % blocks);
-  const Slice slice = slice_of(part);
-  const uint64_t soon = l2_policy<Again::SOON>(), never = l2_policy<Again::NEVER>();
-  Turn turn;
-  for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
-    math.seat(row);
-    for (int i = 0; i < slice.turns(); ++i, turn.next()) {
-      wait_barrier(shared.empty[turn.stage], int(turn.round & 1) ^ 1);
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      copy_chunk(math, part, slice.chunk(i), stages + turn.stage * stage_bytes<STREAMS>(), shared.full[turn.stage],
-                 i < slice.again() ? soon : never);
-    }
-  }
-}
-
-template <int P>
-CG_DEVICE auto late_of(Math const& math, Part const& part, Slice const& slice, int turn) {
-  return load<LateStreams<P>>(math, part, slice.chunk(turn));
-}
-
-// Turns of which late streams are loaded ahead: two, where these and what is at work take a third of a thread's REGISTERS,
-// and no weights take them.
-using Late = decltype(late_of<LEVELS>(declval<Math>(), declval<Part>(), declval<Slice>(), 0));
-constexpr int AHEAD = WEIGHT_CHUNKS == 0 && SPARES && 3 * sizeof(Late) <= sizeof(uint32_t) * REGISTERS / 3 ? 2 : 1;
-
-template <int P>
-CG_DEVICE auto ahead_of(Math const& math, Part const& part, Slice const& slice, int from) {
-  return transform(make_int_sequence<AHEAD>{}, [&](auto turn) { return late_of<P>(math, part, slice, from + turn); });
-}
-
-// Late streams of the first WEIGHT_CHUNKS of a slice: the same for every row.
-CG_DEVICE auto weights_of(Math const& math, Part const& part, Slice const& slice) {
-  return transform(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
-    Late late;
-    if (chunk < slice.chunks) late = late_of<LEVELS>(math, part, slice, chunk);
-    return late;
-  });
-}
-
-// step(x, chunk) for one turn, whose stage becomes empty if `frees`; `late` has the late streams, and `soon()` loads those of
-// another turn: before anything is written.
-template <int P, class Late, class Soon, class Step>
-CG_DEVICE void visit(Turn const& turn, int chunk, bool frees, Late const& late, Part const& part, unsigned char* stages,
-                     Shared& shared, Soon const& soon, Step const& step) {
-  wait_barrier(shared.full[turn.stage], int(turn.round & 1));
-  const auto near = load_stage<P>(part, chunk, stages + turn.stage * stage_bytes<STREAMS>());
-  const auto x = joined<P>(near, late);
-  soon();
-  if (frees) release(shared.empty[turn.stage]);  // it is in registers
-  step(x, chunk);
-}
-
-// step(x, chunk) for the turns `from` to `to` of the slice that begins at `first`; stages before turn `empty` become empty.
-// `ahead` is of the first turns.
-template <int P, class Late, class Step>
-CG_DEVICE void pass(Turn first, int from, int to, int empty, Slice const& slice, Late ahead, Math const& math, Part const& part,
-                    unsigned char* stages, Shared& shared, Step const& step) {
-  Turn turn = first;
-  turn.skip(from);
-  for (int i = from; i < to; ++i, turn.next()) {
-    const auto soon = [&] {
-      if constexpr (AHEAD == 2) get<0>(ahead) = get<1>(ahead);
-      if (i + AHEAD < to) get<AHEAD - 1>(ahead) = late_of<P>(math, part, slice, i + AHEAD);
-    };
-    visit<P>(turn, slice.chunk(i), i < empty, get<0>(ahead), part, stages, shared, soon, step);
-  }
-}
-
 // Whether statistic J is of level P.
 template <int P, int J>
 constexpr bool IS_OF = P == BOTH || LEVEL[J] == P;
 
-// The blocks that a lane looks at together, 32 apart, and what these left.
+// Leaves what block `rank` of the row knows of level P.
+template <int P>
+CG_DEVICE void leave_part(Statistics const& r, uint2* partial, int parts, int rank) {
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (IS_OF<P, j>) leave(partial + j * parts + rank, pack(get<j>(r)));
+  });
+}
+
+// The parts that a lane looks at together, 32 apart, and what their blocks left.
 constexpr int LOOKS = 4;
 struct Left { uint2 of[LOOKS][STATS]; };
 
-// Waits for statistics of level P of the blocks from `first` on.
+// Looks at level P of the parts from `first` on, until it is there.
 template <int P>
-CG_DEVICE void await(Left& left, uint2 const* partial, int blocks, int first) {
-  bool is_there;
-  do {
-    is_there = true;
+CG_DEVICE void look_at(Left& left, uint2 const* partial, int parts, int first) {
+  const auto each = [&](auto const& step) {
     CUTE_UNROLL
     for (int n = 0; n < LOOKS; ++n) {
-      if (first + 32 * n >= blocks) continue;
+      if (first + 32 * n >= parts) continue;
       for_each(EachStat{}, [&](auto j) {
-        if constexpr (IS_OF<P, j>) left.of[n][j] = look(partial + j * blocks + first + 32 * n);
+        if constexpr (IS_OF<P, j>) step(left.of[n][j], partial + j * parts + first + 32 * n);
       });
-    }
-    CUTE_UNROLL
-    for (int n = 0; n < LOOKS; ++n) {
-      if (first + 32 * n >= blocks) continue;
-      for_each(EachStat{}, [&](auto j) {
-        if constexpr (IS_OF<P, j>) is_there &= left.of[n][j].y >= THERE;
-      });
-    }
-  } while (!is_there);
-}
-
-// What one of them left.
-CG_DEVICE Statistics known(Left const& left, int n) {
-  Statistics one;
-  for_each(EachStat{}, [&](auto j) { unpack(make_uint2(left.of[n][j].x, left.of[n][j].y & ~THERE), get<j>(one)); });
-  return one;
-}
-
-// Statistics of level P from those of all blocks, in a warp.
-template <int P>
-CG_DEVICE void join_left(Statistics& r, Math const& math, uint2 const* partial, int blocks, int64_t columns) {
-  const int lane = int(threadIdx.x) % 32;
-  constexpr int FIRST = P == BOTH ? 0 : P;
-  Left left;
-  const auto each_block = [&](bool is_new, auto const& step) {
-    for (int first = lane; first < blocks; first += 32 * LOOKS) {
-      if (is_new) await<P>(left, partial, blocks, first);
-      CUTE_UNROLL
-      for (int n = 0; n < LOOKS; ++n) {
-        if (first + 32 * n < blocks) step(known(left, n), first + 32 * n);
-      }
     }
   };
+  bool is_there;
+  do {
+    each([&](uint2& one, uint2 const* at) { one = look(at); });
+    is_there = true;
+    each([&](uint2& one, uint2 const*) { is_there &= one.y >= THERE; });
+  } while (WAITS && !is_there);
+}
+
+// step(statistics, part) for each part of a lane; of those that it looked at last, unless `looks`.
+template <int P, class Step>
+CG_DEVICE void each_part(Left& left, bool looks, uint2 const* partial, int parts, Step const& step) {
+  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * LOOKS) {
+    if (looks) look_at<P>(left, partial, parts, first);
+    CUTE_UNROLL
+    for (int n = 0; n < LOOKS; ++n) {
+      if (first + 32 * n >= parts) continue;
+      Statistics one = no_statistics();
+      for_each(EachStat{}, [&](auto j) {
+        if constexpr (IS_OF<P, j>) unpack(make_uint2(left.of[n][j].x, left.of[n][j].y & ~THERE), get<j>(one));
+      });
+      step(one, first + 32 * n);
+    }
+  }
+}
+
+// Adds to `sums` what a part has of level 1, `one`, about what all of the row, `r`, says of level 0.
+CG_DEVICE void move_part(Statistics& sums, Statistics const& one, Statistics const& r, Math const& math, Part const& part,
+                         int64_t columns) {
+  if (part.length == 0) return;
+  const Statistics own = math.whole(one, share_of(columns, part));
+  for_each(EachStat{}, [&](auto j) {
+    if constexpr (MERGES && LEVEL[j] == 1) {
+      get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
+    }
+  });
+}
+
+// Statistics of level P of the row, by a warp: of BOTH, where each part did the second by itself. A block that waits looks
+// once for both, where a lane holds all that it looks at.
+template <int P>
+CG_DEVICE void join_parts(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
+  constexpr int FIRST = P == BOTH ? 0 : P;
+  Left left;
   Statistics sums = no_statistics();
-  each_block(true, [&](Statistics const& one, int) {
+  each_part<WAITS ? P : FIRST>(left, true, partial, parts, [&](Statistics const& one, int) {
     for_each(EachStat{}, [&](auto j) {
       if constexpr (LEVEL[j] == FIRST) get<j>(sums) = Op<j>::join(get<j>(sums), get<j>(one));
     });
@@ -1380,8 +1198,8 @@ CG_DEVICE void join_left(Statistics& r, Math const& math, uint2 const* partial, 
     if constexpr (LEVEL[j] == FIRST) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
   });
   if constexpr (P == BOTH) {
-    each_block(blocks > 32 * LOOKS, [&](Statistics const& one, int block) {
-      move_part(sums, one, r, math, part_of(0, columns, blocks, block), columns);
+    each_part<BOTH>(left, !WAITS || parts > 32 * LOOKS, partial, parts, [&](Statistics const& one, int part) {
+      move_part(sums, one, r, math, part_of(0, columns, parts, part), columns);
     });
     for_each(EachStat{}, [&](auto j) {
       if constexpr (LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
@@ -1389,113 +1207,110 @@ CG_DEVICE void join_left(Statistics& r, Math const& math, uint2 const* partial, 
   }
 }
 
-// Leaves what the block knows of level P, waits for the others of the row, and joins what they left: a warp does, for all.
-template <int P>
-CG_DEVICE void meet(Statistics& r, Math const& math, Part const& part, uint2* partial, int blocks, int rank, int64_t columns,
-                    Shared& shared) {
-  if (part.tid < 32) {
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (IS_OF<P, j>) {
-        if (part.tid == 0) leave(partial + j * blocks + rank, pack(get<j>(r)));
-      }
-    });
-    join_left<P>(r, math, partial, blocks, columns);
-    for_each(EachStat{}, [&](auto j) {
-      if (part.tid == 0) shared.met[j] = pack(get<j>(r));
-    });
-  }
-  sync_row();
-  for_each(EachStat{}, [&](auto j) { unpack(shared.met[j], get<j>(r)); });
+}  // namespace
+
+namespace {
+
+// Blocks of a row.
+CG_DEVICE int parts_of(int64_t columns) {
+  const int64_t wanted = (columns + PART - 1) / PART;
+  return int(wanted < PARTS_MAX ? wanted : PARTS_MAX);
 }
 
-CG_DEVICE void consume(Math math, int64_t rows, int64_t columns, int blocks, unsigned char* stages, Shared& shared,
-                       uint2* partials) {
-  const int rank = int(blockIdx.x % blocks);
-  const Part part = part_of(threadIdx.x, columns, blocks, rank);
-  const Slice slice = slice_of(part);
-  Turn turn;
-  math.seat(blockIdx.x / blocks);
-  const auto weights = weights_of(math, part, slice);
-  for (int64_t row = blockIdx.x / blocks; row < rows; row += gridDim.x / blocks) {
-    math.seat(row);
-    uint2* const partial = partials + row * blocks * STATS;
-    const int rest = WEIGHT_CHUNKS > 0 ? WEIGHT_CHUNKS : slice.dropped;
-    const auto written = [&] { return ahead_of<LEVELS>(math, part, slice, rest); };
-    // what all rows share does not wait for the blocks to meet, if registers are left for it
-    const auto early = [&] {
-      if constexpr (AHEAD == 2) return written();
-      else return Int<0>{};
-    }();
-    Statistics r = no_statistics();
-    Held held;
-    if constexpr (ONLINE) {
-      Online online;
-      math.prepare<0>(r, held);
-      const auto seen = ahead_of<BOTH>(math, part, slice, 0);
-      pass<BOTH>(turn, 0, slice.chunks, slice.dropped, slice, seen, math, part, stages, shared, [&](auto const& x, int chunk) {
-        see(online, x, math, part, chunk, columns, held);
-      });
-      join_online(r, online, math, part, share_of(columns, part), shared.slots, 0);
-      if (blocks > 1) meet<BOTH>(r, math, part, partial, blocks, rank, columns, shared);
-    }
-    for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
-      constexpr int P = p;
-      Statistics sums = no_statistics();
-      math.prepare<P>(r, held);
-      const auto seen = ahead_of<P>(math, part, slice, 0);
-      pass<P>(turn, 0, slice.chunks, slice.dropped, slice, seen, math, part, stages, shared, [&](auto const& x, int chunk) {
-        each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(sums, v, col, math, r, held); });
-      });
-      join_row<P>(r, sums, part, shared.slots, 0, 0);
-      if (blocks > 1) meet<P>(r, math, part, partial, blocks, rank, columns, shared);
-      else sync_row();  // the slots are free for the next row
+// What block number `block` has in a launch of `blocks`.
+struct Seat {
+  int64_t row;
+  int rank;
+};
+CG_DEVICE Seat seat_of(int64_t block, int64_t blocks, int parts) {
+  const int64_t rows = blocks / parts;
+  if constexpr (BY_PART) return {block % rows, int(block / rows)};
+  else return {block / parts, int(block % parts)};
+}
+
+// Statistics of the levels before P, of one row.
+template <int P>
+CG_DEVICE void join_before(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
+  if constexpr (MERGES && P == LEVELS) join_parts<BOTH>(r, math, partial, parts, columns);
+  else for_each(make_int_sequence<P>{}, [&](auto p) { join_parts<p>(r, math, partial, parts, columns); });
+}
+
+template <int P>
+CG_DEVICE void reduce_part(Statistics& sums, Math const& math, Part const& part, Statistics const& r, Held const& held) {
+  for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+    each_of<P>(chunk_of<P>(Int<0>{}, math, part, chunk), part, chunk, [&](auto const& v, int64_t col, int) {
+      accumulate<P>(sums, v, col, math, r, held);
     });
-    math.prepare<LEVELS>(r, held);
-    const auto late = [&] {
-      if constexpr (AHEAD == 2) return early;
-      else return written();
-    }();
-    const auto write_chunk = [&](auto const& x, int chunk) {
-      if constexpr (SINKS > 0) {
-        each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
-      }
-    };
-    Turn first = turn;
-    for_each(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
-      if (chunk < slice.chunks) visit<LEVELS>(first, chunk, true, get<chunk>(weights), part, stages, shared, [] {}, write_chunk);
-      first.next();
-    });
-    if constexpr (WEIGHT_CHUNKS < SLICE_CHUNKS) {
-      pass<LEVELS>(turn, rest, slice.turns(), slice.turns(), slice, late, math, part, stages, shared, write_chunk);
-    }
-    if (part.tid == 0 && rank == 0) math.finish(r, held);
-    turn.skip(slice.turns());
   }
+}
+
+template <int P>
+CG_DEVICE void reduce(Math math, int64_t columns, uint2* partial) {
+  __shared__ Slots slots;
+  const int parts = parts_of(columns);
+  const auto [row, rank] = seat_of(blockIdx.x, gridDim.x, parts);
+  const Part part = part_of(threadIdx.x, columns, parts, rank);
+  math.seat(row);
+  partial += row * parts * STATS;
+  Statistics r = no_statistics(), sums = no_statistics();
+  Held held;
+  join_before<P>(r, math, partial, parts, columns);
+  for_each(make_int_sequence<P + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
+  reduce_part<P>(sums, math, part, r, held);
+  join_row<P>(r, sums, part, slots, 0, 0);
+  if (part.tid == 0) leave_part<P>(r, partial, parts, rank);
+}
+
+// Both levels of a part by itself, in one pass over it.
+CG_DEVICE void reduce_both(Math math, int64_t columns, uint2* partial) {
+  __shared__ Slots slots;
+  const int parts = parts_of(columns);
+  const auto [row, rank] = seat_of(blockIdx.x, gridDim.x, parts);
+  const Part part = part_of(threadIdx.x, columns, parts, rank);
+  math.seat(row);
+  partial += row * parts * STATS;
+  Statistics r = no_statistics();
+  Held held;
+  Online online;
+  math.prepare<0>(r, held);
+  for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+    see(online, chunk_of<BOTH>(Int<0>{}, math, part, chunk), math, part, chunk, columns, held);
+  }
+  join_online(r, online, math, part, share_of(columns, part), slots, 0);
+  if (part.tid == 0) leave_part<BOTH>(r, partial, parts, rank);
+}
+
+// Blocks of a row here are one where nothing is written along it.
+CG_DEVICE void finish(Math math, int64_t columns, uint2* partial) {
+  const int parts = parts_of(columns), blocks = SINKS > 0 ? parts : 1;
+  const auto [row, rank] = seat_of(gridDim.x - 1 - blockIdx.x, gridDim.x, blocks);
+  const Part part = part_of(threadIdx.x, columns, parts, rank);
+  math.seat(row);
+  partial += row * parts * STATS;
+  Statistics r = no_statistics();
+  Held held;
+  join_before<LEVELS>(r, math, partial, parts, columns);
+  for_each(make_int_sequence<LEVELS + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
+  if constexpr (SINKS > 0) {
+    for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+      each_of<LEVELS>(chunk_of<LEVELS>(Int<0>{}, math, part, chunk), part, chunk, [&](auto const& v, int64_t col, int) {
+        write(v, col, math, r, held);
+      });
+    }
+  }
+  if (part.tid == 0 && rank == 0) math.finish(r, held);
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK + PRODUCERS, BESIDE) cutegen_38437ebf81967030(
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_0c0cfc2645e7a0c4_0(
     float* t0, float* t1, int64_t a0, int64_t /* a1 */, uint2* w0) {
   [[maybe_unused]] constexpr int64_t a1 = 131072;
-  extern __shared__ __align__(128) unsigned char stages[];  // [STAGES, kept streams, CHUNK]
-  __shared__ Shared shared;
-  const int64_t rows = a0, columns = a1;
-  const int blocks = int((columns + int64_t(SLICE_CHUNKS) * CHUNK - 1) / (int64_t(SLICE_CHUNKS) * CHUNK));
-  const Math math{t0, t1, a0};
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < STAGES; ++i) {
-      initialize_barrier(shared.full[i], 1);
-      initialize_barrier(shared.empty[i], ALL_ARRIVE ? BLOCK : WARPS);
-    }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  __syncthreads();
-  if (threadIdx.x < BLOCK) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS));
-    consume(math, rows, columns, blocks, stages, shared, w0);
-  } else {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(PRODUCER_REGISTERS));
-    if (threadIdx.x == BLOCK) produce(math, rows, columns, blocks, stages, shared);
-  }
+  reduce_both(Math{t0, t1, a0}, a1, w0);
 }
+extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_0c0cfc2645e7a0c4_1(
+    float* t0, float* t1, int64_t a0, int64_t /* a1 */, uint2* w0) {
+  [[maybe_unused]] constexpr int64_t a1 = 131072;
+  finish(Math{t0, t1, a0}, a1, w0);
+}
+
