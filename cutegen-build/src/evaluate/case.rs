@@ -132,8 +132,9 @@ pub(super) fn prepared(
     let drawn = spec.tensors.iter().enumerate().map(|(position, tensor)| match tensor.role {
         Role::Output => Ok(None),
         Role::Input | Role::Inout => {
-            let request = request(tensor, (seed, position, inputs), (axes, terms))?;
-            content(tensor, (request, distribution), axes, draws).map(Some)
+            let placed = Placed::new(tensor, axes)?;
+            let request = request((tensor, &placed), (seed, position, inputs), (axes, terms))?;
+            content((tensor, &placed), (request, distribution), axes, draws).map(Some)
         }
     });
     drawn.collect()
@@ -152,11 +153,10 @@ fn terms(spec: &KernelSpec, axes: &[i64]) -> u64 {
 
 /// What is to be drawn of one input.
 fn request(
-    tensor: &Tensor,
+    (tensor, placed): (&Tensor, &Placed),
     (seed, position, inputs): (u64, usize, usize),
     (axes, terms): (&[i64], u64),
 ) -> Result<Request, Error> {
-    let placed = Placed::new(tensor, axes)?;
     let ends = |range: &ValueRange| Some((range.from.eval_axes(axes)?, range.to.eval_axes(axes)?));
     let range = tensor.range.as_ref().map(|range| {
         ends(range)
@@ -177,12 +177,11 @@ fn request(
 
 /// One input, gaps poisoned.
 fn content(
-    tensor: &Tensor,
+    (tensor, placed): (&Tensor, &Placed),
     (request, distribution): (Request, Distribution),
     axes: &[i64],
     draws: Option<usize>,
 ) -> Result<Content, Error> {
-    let placed = Placed::new(tensor, axes)?;
     let is_large = draws.is_some_and(|least| request.elements >= least);
     if is_large && tensor.dtype.is_float() && placed.is_dense {
         return Ok(Content::Drawn(distribution, request));

@@ -5,13 +5,6 @@
 // In the order of `Distribution`.
 enum Distribution : u32 { NORMAL, UNIFORM, SMALL, LARGE, CANCELLING, ONE_HOT_FIRST, ONE_HOT_LAST, INTEGERS, LARGE_MEAN, SPECIALS, NEAR_ONE, WIDE_INTEGERS };
 
-static __device__ u64 mix(u64 seed) { // the finaliser of splitmix64
-  u64 z = seed + 0x9e3779b97f4a7c15ull;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return z ^ z >> 31;
-}
-
 // xorshift64*
 struct Random {
   u64 state;

@@ -63,12 +63,16 @@ static __device__ bool is_float(u32 type) { return type <= F8E5M2; }
 // Largest of non-negative doubles: their bits are ordered as they are.
 static __device__ void raise(u64* most, double value) { if (value > 0.0) atomicMax(most, u64(__double_as_longlong(value))); }
 
-// The pattern of guards, by the place in the arena; see `arena.rs`.
-static __device__ u8 guard_byte(u64 place) {
-  u64 z = place / 2 + 0x9e3779b97f4a7c15ull; // the finaliser of splitmix64
+static __device__ u64 mix(u64 seed) { // the finaliser of splitmix64
+  u64 z = seed + 0x9e3779b97f4a7c15ull;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
   z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  const u64 word = 0x7ff1 + (z ^ z >> 31) % 15;
+  return z ^ z >> 31;
+}
+
+// The pattern of guards, by the place in the arena; see `arena.rs`.
+static __device__ u8 guard_byte(u64 place) {
+  const u64 word = 0x7ff1 + mix(place / 2) % 15;
   return u8(place % 2 ? word >> 8 : word);
 }
 

@@ -8,6 +8,7 @@ mod fold;
 mod layout;
 mod resident;
 mod ring;
+mod slices;
 mod split;
 #[cfg(test)]
 mod tests;

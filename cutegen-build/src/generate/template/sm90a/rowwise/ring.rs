@@ -1,19 +1,16 @@
 //! The space of `rowwise_ring.cu.in`: one resident launch, all blocks on a few rows or each on one, a ring of chunks in
 //! each.
 
-use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
-use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
+use cutegen_spec::contract::Contract;
+use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
-use super::{AGAIN_MAX, Config, Point, SMEM_MAX, op};
-use crate::generate::{ENTRY, Sketch};
+use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
+use super::{AGAIN_MAX, Point, SMEM_MAX, op};
+use crate::generate::Sketch;
 use crate::plan::Plan;
-use crate::print;
 
 const TEMPLATE: &str = include_str!("../rowwise_ring.cu.in");
-
-/// Multiprocessors of an H200: a row's blocks are resident at once.
-const MULTIPROCESSORS: i64 = 132;
 
 /// What is worth a ring: shorter rows are better held in registers.
 const WORTH: i64 = 16 * 1024;
@@ -21,10 +18,7 @@ const WORTH: i64 = 16 * 1024;
 /// Bytes of a thread's part of a chunk, where weights are loaded ahead of it: more is not held in registers.
 const AHEAD_MAX: i64 = 96;
 
-/// Threads beside those that compute: a warpgroup, which alone can hand over registers. One of them has chunks copied.
-const PRODUCERS: i64 = 128;
-
-/// What these keep.
+/// What producers keep, of which one has chunks copied.
 const PRODUCER_REGISTERS: i64 = 24;
 
 /// Registers of a thread that looks at half a ring ahead where rows have any length: a layer norm spills with 120.
@@ -66,7 +60,7 @@ impl Shape {
     }
 
     fn chunk(&self) -> i64 {
-        self.threads * self.unroll * self.vec
+        self.slices().chunk()
     }
 
     /// Registers of a thread that computes: its own from the launch on, in eights, and its part of what producers let go.
@@ -76,25 +70,14 @@ impl Shape {
         ((launched * all - PRODUCER_REGISTERS * PRODUCERS) / self.threads / 8 * 8).min(240)
     }
 
-    /// Blocks of a row.
-    fn blocks(&self, layout: &Layout<'_>) -> IntExpr {
-        op(IntOp::CeilDiv, layout.columns.clone(), self.chunk() * self.slice)
-    }
-
-    /// Whether nothing but whole chunks is on the way.
-    fn is_whole(&self, layout: &Layout<'_>) -> bool {
-        layout.is_chunks(self.chunk(), (layout.range.1 - 1) / (self.chunk() * self.slice) + 1)
-    }
-
-    /// What the first block of a row has of it, in percent of the mean.
-    fn longest_percent(&self, layout: &Layout<'_>) -> i64 {
-        let slice = self.chunk() * self.slice;
-        layout.length().map_or(100, |length| 100 * slice.min(length) * ((length - 1) / slice + 1) / length)
+    fn slices(&self) -> Slices {
+        let Shape { vec, threads, unroll, slice, stages, beside, .. } = *self;
+        Slices { vec, threads, unroll, slice, stages, beside }
     }
 
     /// Whether a row of any length has one block.
     fn is_alone(&self, layout: &Layout<'_>) -> bool {
-        layout.range.1 <= self.chunk() * self.slice
+        layout.range.1 <= self.slices().length()
     }
 }
 
@@ -114,12 +97,12 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
 
 /// The same with as many of the sinks' weights in registers as these have room for, beside what a pass loads ahead.
 fn weighing(layout: &Layout<'_>, shape: Shape) -> Option<Shape> {
-    let of_chunk = |bytes: &[i64]| shape.unroll * shape.vec * bytes.iter().sum::<i64>() / 4;
+    let of_chunk = |bytes: &[i64]| shape.slices().registers_of(bytes);
     let weights = of_chunk(&layout.weights_of_sinks());
     if weights == 0 || shape.held < shape.slice {
         return None;
     }
-    let parts = if shape.is_whole(layout) { 0 } else { IN_PARTS };
+    let parts = if shape.slices().is_whole(layout) { 0 } else { IN_PARTS };
     let left = shape.registers() - AT_WORK - parts - of_chunk(&layout.kept()) - of_chunk(&layout.weights());
     let chunks = (left / weights).min(shape.slice);
     (chunks > 0).then_some(Shape { weights: chunks, ..shape })
@@ -207,7 +190,7 @@ fn held(layout: &Layout<'_>, slice: i64, most: i64) -> i64 {
 
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let mut conditions = layout.vectors(shape.vec, true)?;
-    conditions.extend(layout.at_most(shape.blocks(layout), MULTIPROCESSORS * shape.beside)?);
+    conditions.extend(layout.at_most(shape.slices().blocks(layout), MULTIPROCESSORS * shape.beside)?);
     Some(Point {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,
@@ -215,7 +198,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         entries: None,
         contract: contract(plan, layout, shape),
         conditions,
-        tile: shape.chunk() * shape.slice,
+        tile: shape.slices().length(),
         side: None,
         sketch: sketch(layout, shape),
     })
@@ -236,11 +219,11 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
     };
     Sketch {
         kind,
-        in_flight: shape.stages * shape.unroll * shape.vec * bytes(layout) / 2,
+        in_flight: shape.slices().in_flight(bytes(layout)),
         registers: 64,
         meetings: if shape.next > 0 { 1 } else { 2 * layout.passes() as i64 },
         reads_percent: 100 + again,
-        longest_percent: shape.longest_percent(layout),
+        longest_percent: shape.slices().longest_percent(layout),
         in_l2: again > 0,
         late: false,
         settling: 0,
@@ -249,60 +232,23 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
 }
 
 fn config(layout: &Layout<'_>, shape: Shape) -> String {
-    let config = Config {
-        home: "SHARED",
-        vec: shape.vec,
-        threads: shape.threads,
-        unroll: shape.unroll,
-        rows: 1,
-        cluster: 1,
-        unit: shape.vec.max(16),
-        stages: shape.stages,
-        once: true,
-        streaming: true,
-        early: false,
-        whole: shape.is_whole(layout),
-        producer: true,
-        in_l2: false,
-        pdl: false,
-    };
-    let constants = [
-        ("SLICE_CHUNKS", shape.slice),
+    let own = [
         ("KEPT_CHUNKS", shape.held),
         ("WEIGHT_CHUNKS", shape.weights),
         ("NEXT_CHUNKS", shape.next),
         ("BESIDE", shape.beside),
-        ("PRODUCERS", PRODUCERS),
         ("PRODUCER_REGISTERS", PRODUCER_REGISTERS),
         ("REGISTERS", shape.registers()),
     ];
-    let lines = constants.map(|(name, value)| format!("\nconstexpr int {name} = {value};"));
-    config.lines() + &lines.concat()
+    shape.slices().config(layout, &own)
 }
 
 fn contract(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Contract {
-    let one = || IntExpr::Const(1);
-    let blocks = shape.blocks(layout);
-    let places = op(IntOp::Mul, IntExpr::Device(DeviceProp::SmCount), shape.beside);
-    let groups = IntExpr::op(IntOp::Div, places, blocks.clone());
-    let groups = IntExpr::op(IntOp::Min, op(IntOp::Max, groups, 1), layout.count.clone());
-    let step = Step {
-        entry: ENTRY.to_owned(),
-        grid: [IntExpr::op(IntOp::Mul, blocks.clone(), groups), one(), one()],
-        block: [IntExpr::Const(shape.threads + PRODUCERS), one(), one()],
-        cluster: ones(),
-        smem: IntExpr::Const(shape.stages * shape.chunk() * layout.kept().iter().sum::<i64>()),
-        args: print::all_args(&plan.spec, 1),
-        pdl: false,
-        co_resident: !shape.is_alone(layout),
-    };
     // one block that has the row meets no other, but for one that looks ahead and leaves everything
-    let met = op(IntOp::Min, op(IntOp::Sub, blocks.clone(), 1), 1);
-    let rows = match shape.next {
+    let met = op(IntOp::Min, op(IntOp::Sub, shape.slices().blocks(layout), 1), 1);
+    let left = match shape.next {
         0 => IntExpr::op(IntOp::Mul, layout.count.clone(), met),
         _ => layout.count.clone(),
     };
-    let partial = op(IntOp::Mul, IntExpr::op(IntOp::Mul, rows, blocks), 8 * layout.statistics());
-    let workspace = vec![WorkspacePart { bytes: partial, initial: Initial::Zeroed }];
-    Contract { workspace, steps: vec![step] }
+    shape.slices().contract((plan, layout), shape.threads + PRODUCERS, left, !shape.is_alone(layout))
 }

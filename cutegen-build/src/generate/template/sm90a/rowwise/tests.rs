@@ -64,6 +64,13 @@ fn launches_stay_within_limits_wherever_they_are_eligible() {
     }
 }
 
+/// What the source is configured with.
+fn constant(candidate: &Candidate, name: &str) -> i64 {
+    let constant = format!("constexpr int {name} = ");
+    let at = candidate.source.split(&constant).nth(1).expect("a constant");
+    at.split(';').next().and_then(|text| text.parse().ok()).expect("a number")
+}
+
 #[test]
 fn names_are_unique_and_spaces_have_a_size() {
     let fixed = SOFTMAX.replace("'1..=1048576'", "4096");
@@ -201,11 +208,7 @@ fn a_ring_looks_ahead_where_one_pass_tells_all() {
         // alone with its row, too, a block finds there what it left a row before
         let bytes = candidate.contract.workspace[0].bytes.eval_axes(&[5, 8192]);
         assert_eq!(bytes, Some(5 * 8 * 2), "{}", candidate.name);
-        let of = |name: &str| -> i64 {
-            let constant = format!("constexpr int {name} = ");
-            let at = candidate.source.split(&constant).nth(1).expect("a constant");
-            at.split(';').next().and_then(|text| text.parse().ok()).expect("a number")
-        };
+        let of = |name| constant(&candidate, name);
         let [slice, next, stages] = ["SLICE_CHUNKS", "NEXT_CHUNKS", "STAGES"].map(of);
         assert!(next <= slice && slice + next <= stages, "{}", candidate.name);
     }
@@ -230,11 +233,7 @@ fn who_sees_and_who_writes_share_a_block_s_registers() {
         let all = apart(math);
         assert!(all.len() >= 4, "{math}: {}", all.len());
         for candidate in all {
-            let of = |name: &str| -> i64 {
-                let constant = format!("constexpr int {name} = ");
-                let at = candidate.source.split(&constant).nth(1).expect("a constant");
-                at.split(';').next().and_then(|text| text.parse().ok()).expect("a number")
-            };
+            let of = |name| constant(&candidate, name);
             let registers = [("REGISTERS", 256), ("SEEN_REGISTERS", 256), ("PRODUCER_REGISTERS", 128)];
             let all: i64 = registers.map(|(name, threads)| of(name) * threads).iter().sum();
             assert!(all <= of("LAUNCH_REGISTERS") * 640, "{}: a thread would wait for ever", candidate.name);
