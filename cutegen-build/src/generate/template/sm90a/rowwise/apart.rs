@@ -9,20 +9,28 @@ use crate::plan::Plan;
 
 const TEMPLATE: &str = include_str!("../rowwise_apart.cu.in");
 
-/// Threads that write, and as many that see.
-const THREADS: i64 = 256;
+/// Threads that see, a warpgroup, and groups of as many that write.
+const THREADS: i64 = 128;
+const WRITERS: i64 = 2;
 
 /// What producers keep, of which one has chunks copied and a warp joins what blocks know.
-const PRODUCER_REGISTERS: i64 = 40;
+const PRODUCER_REGISTERS: i64 = 88;
 
-/// Registers of a thread from the launch on, in eights.
-const LAUNCH_REGISTERS: i64 = 65536 / (2 * THREADS + PRODUCERS) / 8 * 8;
+/// All threads, and registers of each from the launch on, in eights.
+const ALL: i64 = (WRITERS + 1) * THREADS + PRODUCERS;
+const LAUNCH_REGISTERS: i64 = 65536 / ALL / 8 * 8;
 
-/// Registers that a thread that writes needs beside weights and what it has of a chunk, one that sees, and those for chunks
-/// that may not be whole.
-const AT_WRITING: i64 = 48;
-const AT_SEEING: i64 = 48;
-const IN_PARTS: i64 = 16;
+/// Chunks whose weights stay with those who see, at most.
+const SEEN_MOST: i64 = 8;
+
+/// Elements that a thread has of a chunk, at most.
+const ELEMENTS: i64 = 16;
+
+/// Registers that a thread that writes needs beside weights, what it has of a chunk, and two for each turn of a row; one that sees;
+/// and those for chunks that may not be whole. By what NVRTC says of local memory, where they are fewer.
+const AT_WRITING: i64 = 32;
+const AT_SEEING: i64 = 64;
+const IN_PARTS: i64 = 32;
 
 /// One point: `apart-x8u2k4n26`; `w3` where the weights of 3 chunks stay in registers of those who write, `s3` of those who
 /// see.
@@ -47,13 +55,13 @@ impl Shape {
 
     /// Registers of a thread that writes: what the others leave.
     fn writing(&self) -> i64 {
-        (in_all() - self.seeing).min(240) / 8 * 8
+        ((in_all() - self.seeing) / WRITERS).min(240) / 8 * 8
     }
 }
 
-/// Registers of a thread that writes and of one that sees, together.
+/// Registers of a thread that sees and one of each group that writes, together.
 fn in_all() -> i64 {
-    LAUNCH_REGISTERS * (2 * THREADS + PRODUCERS) / THREADS - PRODUCER_REGISTERS * PRODUCERS / THREADS
+    (LAUNCH_REGISTERS * ALL - PRODUCER_REGISTERS * PRODUCERS) / THREADS
 }
 
 /// Every legal point.
@@ -74,37 +82,53 @@ fn ring(layout: &Layout<'_>, chunk_bytes: i64) -> Option<Slices> {
     let unroll = chunk_bytes / (THREADS * vec * bytes.max(1));
     let stages = (SMEM_MAX / chunk_bytes).min(64);
     let slices = Slices { vec, threads: THREADS, unroll, slice: stages / 2, stages, beside: 1 };
-    (bytes > 0 && (1..=8).contains(&unroll)).then_some(slices)
+    (bytes > 0 && (1..=ELEMENTS / vec).contains(&unroll)).then_some(slices)
 }
 
 /// Slices of which the ring holds several: of rows of one length equal ones of whole chunks, the longest of them, of which
 /// nearly all multiprocessors have one.
 fn cut(layout: &Layout<'_>, ring: Slices) -> Vec<Slices> {
     let Some(length) = layout.length() else {
-        return [ring.stages / 2, ring.stages / 4].map(|slice| Slices { slice, ..ring }).to_vec();
+        let even = |slice: i64| slice / WRITERS * WRITERS;
+        return [ring.stages / 4, ring.stages / 8]
+            .map(|slice| Slices { slice: even(slice), ..ring })
+            .to_vec();
     };
     let is_equal = |slices: &Slices| {
         let blocks = length / slices.length();
         let busy = if blocks > 0 { MULTIPROCESSORS / blocks * blocks } else { 0 };
-        length % slices.length() == 0 && blocks > 1 && 100 * busy >= 95 * MULTIPROCESSORS
+        slices.slice % WRITERS == 0
+            && length % slices.length() == 0
+            && blocks > 1
+            && 100 * busy >= 95 * MULTIPROCESSORS
     };
     let all = (2..=ring.stages * 5 / 8).rev().map(|slice| Slices { slice, ..ring });
     all.filter(is_equal).take(3).collect()
 }
 
-/// The same with as many weights in registers as these have room for, beside the next that do not stay: shared out evenly
-/// where those who see need some too.
+/// The same with as many weights in registers as these have room for.
 fn weighing(layout: &Layout<'_>, slices: Slices) -> Option<Shape> {
     let of_chunk = |bytes: &[i64]| slices.registers_of(bytes);
     let (read, written) = (of_chunk(&layout.weights_of_reductions()), of_chunk(&layout.weights_of_sinks()));
     let parts = if slices.is_whole(layout) { 0 } else { IN_PARTS };
     let bare = parts + of_chunk(&layout.kept());
-    let (seeing, writing) = (AT_SEEING + bare + read, AT_WRITING + bare + written);
-    let room = in_all() - seeing - writing;
-    let chunks = |room: i64, weights: i64| if weights > 0 { (room / weights).min(slices.slice) } else { 0 };
-    let seen = if read > 0 { chunks(room, read + written) } else { 0 };
-    let shape = Shape { slices, seen, seeing: (seeing + seen * read + 7) / 8 * 8, weights: 0 };
-    (room >= 0).then_some(Shape { weights: chunks(shape.writing() - writing, written), ..shape })
+    let turns = slices.slice / WRITERS;
+    let (seeing, writing) = (AT_SEEING + bare, AT_WRITING + 2 * turns + bare);
+    // those who see have all that they need or load it anew
+    let all = read * slices.slice;
+    let room = in_all() - WRITERS * (writing + 2 * written);
+    let seen = if read > 0 && slices.slice <= SEEN_MOST && seeing + all <= room { slices.slice } else { 0 };
+    let seeing = (seeing + if seen > 0 { all } else { read } + 7) / 8 * 8;
+    let shape = Shape { slices, seen, seeing, weights: 0 };
+    let weights = staying(shape.writing() - writing, written, turns)?;
+    Some(Shape { weights, ..shape })
+}
+
+/// Chunks whose weights stay where there is room for so many registers: all, or as many as leave it to two that do not, the
+/// next and the one before it.
+fn staying(room: i64, weights: i64, chunks: i64) -> Option<i64> {
+    let taken = |some: i64| weights * if some < chunks { some + 2 } else { chunks };
+    (0..=chunks).rev().find(|some| taken(*some) <= room).map(|some| if weights > 0 { some } else { 0 })
 }
 
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
@@ -116,7 +140,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         template: TEMPLATE,
         config: config(layout, shape),
         entries: None,
-        contract: slices.contract((plan, layout), 2 * THREADS + PRODUCERS, layout.count.clone(), true),
+        contract: slices.contract((plan, layout), ALL, layout.count.clone(), true),
         conditions,
         tile: slices.length(),
         side: None,
@@ -141,6 +165,8 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
 
 fn config(layout: &Layout<'_>, shape: Shape) -> String {
     let own = [
+        ("BESIDE", 1),
+        ("WRITERS", WRITERS),
         ("KEPT_CHUNKS", shape.slices.slice),
         ("WEIGHT_CHUNKS", shape.weights),
         ("SEEN_CHUNKS", shape.seen),

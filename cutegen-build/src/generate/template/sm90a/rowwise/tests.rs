@@ -231,14 +231,15 @@ fn who_sees_and_who_writes_share_a_block_s_registers() {
     );
     for (math, writes, sees) in [(late, true, false), (early, false, true)] {
         let all = apart(math);
-        assert!(all.len() >= 4, "{math}: {}", all.len());
+        assert!(all.len() >= 3, "{math}: {}", all.len());
         for candidate in all {
             let of = |name| constant(&candidate, name);
-            let registers = [("REGISTERS", 256), ("SEEN_REGISTERS", 256), ("PRODUCER_REGISTERS", 128)];
+            let registers = [("REGISTERS", 256), ("SEEN_REGISTERS", 128), ("PRODUCER_REGISTERS", 128)];
             let all: i64 = registers.map(|(name, threads)| of(name) * threads).iter().sum();
-            assert!(all <= of("LAUNCH_REGISTERS") * 640, "{}: a thread would wait for ever", candidate.name);
-            let has = (of("WEIGHT_CHUNKS") > 0, of("SEEN_CHUNKS") > 0);
-            assert_eq!(has, (writes, sees), "{}", candidate.name);
+            assert!(all <= of("LAUNCH_REGISTERS") * 512, "{}: a thread would wait for ever", candidate.name);
+            assert_eq!(of("WEIGHT_CHUNKS") > 0, writes, "{}", candidate.name);
+            let all = if sees && of("SLICE_CHUNKS") <= 8 { of("SLICE_CHUNKS") } else { 0 };
+            assert_eq!(of("SEEN_CHUNKS"), all, "{}: all or none", candidate.name);
             assert!(
                 2 * of("SLICE_CHUNKS") <= of("STAGES") * 5 / 4,
                 "{}: room for the next row",
