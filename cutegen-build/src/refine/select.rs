@@ -18,12 +18,12 @@ const OF_EACH: usize = 10;
 /// A forecast errs by so much: what is farther behind the best than this is for outsiders.
 const TRUSTED: f64 = 1.15;
 /// What a forecast says is as fast as a fast one, by this much, lies around it.
-const AROUND: f64 = 1.05;
+const AROUND: f64 = 1.08;
 /// How many of the fastest are looked around, and what is tried around each: of the same shape with one hint more or
 /// less, and of other shapes.
 const FASTEST: usize = 2;
 const HINTS_AROUND: usize = 4;
-const SHAPES_AROUND: usize = 2;
+const SHAPES_AROUND: usize = 3;
 
 /// The candidates that are tried first: all where nothing tells them apart beforehand. The best at each workload are
 /// among them, so that each range of an axis can have its own, and one that is eligible at any extents and addresses.

@@ -13,6 +13,7 @@ const NAMES: &[(&str, &str)] = &[
     ("__device__ static", "static"),
     ("__launch_bounds__(BLOCK + PRODUCERS, BESIDE)", ""),
     ("__launch_bounds__((WRITERS + 1) * BLOCK + PRODUCERS, BESIDE)", ""),
+    ("__launch_bounds__(BLOCK, BESIDE)", ""),
     ("__launch_bounds__(BLOCK)", ""),
     ("__launch_bounds__(FOLD_THREADS)", ""),
     ("__launch_bounds__(256)", ""),

@@ -144,8 +144,8 @@ struct Config {
     /// Every thread has all its vectors.
     whole: bool,
     producer: bool,
-    /// What is read again is asked to stay in L2 until it is.
-    in_l2: bool,
+    /// Where what is read again is asked to stay until it is.
+    stay: &'static str,
     /// Begins while the last kernel ends.
     pdl: bool,
 }
@@ -170,8 +170,8 @@ impl Config {
             "constexpr Row ROW = Row::{};\n{numbers}constexpr Load LOAD = Load::{load};\n\
              [[maybe_unused]] constexpr Store STORE = Store::{store};\nconstexpr bool EARLY = {};\n\
              constexpr bool WHOLE = {};\nconstexpr bool HAS_PRODUCER = {};\n\
-             constexpr bool IN_L2 = {};\n[[maybe_unused]] constexpr bool PDL = {};",
-            self.home, self.early, self.whole, self.producer, self.in_l2, self.pdl
+             constexpr Stay STAY = Stay::{};\n[[maybe_unused]] constexpr bool PDL = {};",
+            self.home, self.early, self.whole, self.producer, self.stay, self.pdl
         )
     }
 }

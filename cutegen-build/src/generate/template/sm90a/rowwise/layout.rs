@@ -65,6 +65,11 @@ impl<'a> Layout<'a> {
         own.map(|s| self.dtype(s).bytes() as i64).collect()
     }
 
+    /// Bytes that are written along the row, an element.
+    pub(super) fn written(&self) -> i64 {
+        self.rows.sinks.iter().map(|(access, _)| self.dtype(access).bytes() as i64).sum()
+    }
+
     /// Bytes of an element of each stream that is the same for all rows, whatever uses it: sinks, reductions, or both.
     pub(super) fn weights(&self) -> Vec<i64> {
         self.shared(|_| true)

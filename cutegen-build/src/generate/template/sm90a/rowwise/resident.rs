@@ -18,8 +18,22 @@ const STAGES: i64 = 64;
 const SMEM: i64 = 228 * 1024;
 /// Registers of a multiprocessor.
 const REGISTERS: i64 = 65536;
+/// Threads of a multiprocessor, and bytes of its L1 for their rows.
+const THREADS: i64 = 2048;
+const L1: i64 = 200 * 1024;
+/// What a multiprocessor has of rows at least, where they are in L1: fewer do not keep memory busy.
+const NEAR_LEAST: i64 = 64 * 1024;
+/// What reading again from L1 takes of a thread's time, as bytes that are read from memory, in percent of a row.
+const AGAIN_L1: i64 = 120;
 /// What a thread needs besides fragments and values.
 const REGISTERS_APART: i64 = 32;
+
+/// Bytes that are moved of an element, at least: of fewer (quantised rows) the instructions tell, which reading again adds to.
+const NEAR_MOVED: i64 = 4;
+/// Bytes that a thread of 32 registers has of a row and of weights at a time, at most, where rows have one length and where they
+/// have any; by what NVRTC says of local memory.
+const NEAR_HELD: i64 = 48;
+const NEAR_HELD_OF_ANY: i64 = 32;
 
 /// Rows of which a few fit a warp even by single elements.
 const SHORT: i64 = 256;
@@ -30,6 +44,16 @@ enum Home {
     Registers,
     Shared,
     Global,
+}
+
+/// Where what is read again is asked to stay until it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stay {
+    Nowhere,
+    /// Of so many blocks of a multiprocessor, at most.
+    L2(i64),
+    /// Of all threads that a multiprocessor has.
+    L1,
 }
 
 /// One point: `reg-x8t256u2q1c1-osw`.
@@ -54,8 +78,8 @@ struct Shape {
     early: bool,
     /// Begins while the last kernel ends.
     pdl: bool,
-    /// Blocks of a multiprocessor at most, so that L2 holds the rows in flight; as many as fit where there is none.
-    beside: Option<i64>,
+    /// Where rows in flight stay until they are read again.
+    stay: Stay,
 }
 
 impl Shape {
@@ -66,8 +90,12 @@ impl Shape {
             Home::Global => "read",
         };
         let Shape { vec, threads, unroll, rows, cluster, .. } = self;
-        let beside = self.beside.map_or_else(String::new, |beside| format!("b{beside}"));
-        hinted(format!("{home}-x{vec}t{threads}u{unroll}q{rows}c{cluster}{beside}"), &self.hints())
+        let stay = match self.stay {
+            Stay::Nowhere => String::new(),
+            Stay::L2(beside) => format!("b{beside}"),
+            Stay::L1 => "n".to_owned(),
+        };
+        hinted(format!("{home}-x{vec}t{threads}u{unroll}q{rows}c{cluster}{stay}"), &self.hints())
     }
 
     fn hints(&self) -> String {
@@ -106,7 +134,7 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
         streaming: true,
         early: false,
         pdl: true,
-        beside: None,
+        stay: Stay::Nowhere,
     };
     let mut all = Vec::new();
     in_registers(layout, base, &mut all);
@@ -131,12 +159,43 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
         all.push(Shape { home: Home::Global, vec, threads, unroll, ..base });
     }
     for (threads, unroll, beside) in [(1024, 4, 1), (512, 4, 2)] {
-        let shape = Shape { home: Home::Global, threads, unroll, beside: Some(beside), ..base };
+        let shape = Shape { home: Home::Global, threads, unroll, stay: Stay::L2(beside), ..base };
         if is_worth_l2(layout, beside) {
             all.push(shape);
         }
     }
+    in_l1(layout, base, &mut all);
     all
+}
+
+/// Rows that a block reads again from L1.
+fn in_l1(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
+    for (threads, unroll) in [(256, 1), (256, 2), (512, 1), (512, 2), (1024, 1), (1024, 2)] {
+        let shape = Shape { home: Home::Global, stay: Stay::L1, threads, unroll, ..base };
+        if is_worth_l1(layout, &shape) {
+            out.extend(with_hints(layout, shape));
+        }
+    }
+}
+
+/// Rows that fit into L1 for all blocks of a multiprocessor, and are enough to keep memory busy.
+fn is_worth_l1(layout: &Layout<'_>, shape: &Shape) -> bool {
+    let bytes = layout.kept().iter().sum::<i64>();
+    let held = shape.unroll * shape.vec * (bytes + layout.weights().iter().sum::<i64>());
+    let longest = layout.range.1.min(near_most(layout, shape));
+    // one depth is enough where a row may have any length, which takes registers as well
+    let usual = held <= NEAR_HELD_OF_ANY && 2 * held > NEAR_HELD_OF_ANY;
+    layout.has_sinks()
+        && bytes + layout.written() >= NEAR_MOVED
+        && held <= NEAR_HELD
+        && layout.length().map_or(usual, |length| length == longest)
+        && longest >= shape.capacity()
+        && longest * bytes >= NEAR_LEAST * shape.threads / THREADS
+}
+
+/// Elements of the longest row that fits into L1 for all blocks of a multiprocessor.
+fn near_most(layout: &Layout<'_>, shape: &Shape) -> i64 {
+    L1 * shape.threads / THREADS / layout.kept().iter().sum::<i64>().max(1)
 }
 
 /// Shared memory is for rows that registers hold badly.
@@ -253,24 +312,31 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
     let passes = layout.passes() as i64;
     let again = passes + i64::from(layout.has_sinks());
     let (kind, in_flight, reads) = match (shape.home, shape.cluster) {
-        (Home::Global, _) if shape.beside.is_some() => ("global memory, again from L2", bytes, again),
-        (Home::Registers, 1) => ("registers", bytes, 1),
-        (Home::Registers, _) => ("registers of a cluster", bytes, 1),
+        (Home::Global, _) if matches!(shape.stay, Stay::L2(_)) => {
+            ("global memory, again from L2", bytes, 100 * again)
+        }
+        (Home::Global, _) if shape.stay == Stay::L1 => ("global memory, again from L1", bytes, AGAIN_L1),
+        (Home::Registers, 1) => ("registers", bytes, 100),
+        (Home::Registers, _) => ("registers of a cluster", bytes, 100),
         // a row's copies are all under way at once
-        (Home::Shared, 1) => ("shared memory", 4 * bytes, 1),
-        (Home::Shared, _) => ("shared memory of a cluster", 4 * bytes, 1),
-        (Home::Global, _) => ("global memory", bytes, again),
+        (Home::Shared, 1) => ("shared memory", 4 * bytes, 100),
+        (Home::Shared, _) => ("shared memory of a cluster", 4 * bytes, 100),
+        (Home::Global, _) => ("global memory", bytes, 100 * again),
     };
-    let held = if shape.home == Home::Registers { registers(layout, shape) } else { REGISTERS_APART + 16 };
+    let held = match (shape.home, shape.stay) {
+        (Home::Registers, _) => registers(layout, shape),
+        (_, Stay::L1) => REGISTERS / THREADS,
+        _ => REGISTERS_APART + 16,
+    };
     let meetings = if shape.threads > 32 { 2 * passes } else { 0 };
     Sketch {
         kind,
         in_flight,
         registers: held,
         meetings,
-        reads_percent: 100 * reads,
+        reads_percent: reads,
         longest_percent: 100,
-        in_l2: shape.beside.is_some(),
+        in_l2: shape.stay != Stay::Nowhere,
         late: layout.has_weights() && !shape.early,
         settling: 0,
         hints: shape.hints(),
@@ -281,11 +347,11 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let shared = shape.home == Home::Shared;
     let unit = if shared { shape.vec.max(16) } else { shape.vec };
     let mut conditions = layout.vectors(shape.vec, shared)?;
-    let smem = match shape.beside {
+    let smem = match shape.stay {
         _ if shared => smem(layout, &shape, unit),
         // nobody uses it, but no more blocks fit
-        Some(beside) => IntExpr::Const(SMEM / (beside + 1)),
-        None => IntExpr::Const(0),
+        Stay::L2(beside) => IntExpr::Const(SMEM / (beside + 1)),
+        Stay::Nowhere | Stay::L1 => IntExpr::Const(0),
     };
     match shape.home {
         Home::Registers => conditions.extend(layout.at_most(layout.columns.clone(), shape.capacity())?),
@@ -294,6 +360,9 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
             let chunks =
                 op(IntOp::CeilDiv, layout.slice(shape.cluster, unit), shape.capacity() / shape.cluster);
             conditions.extend(layout.at_most(chunks, STAGES)?);
+        }
+        Home::Global if shape.stay == Stay::L1 => {
+            conditions.extend(layout.at_most(layout.columns.clone(), near_most(layout, &shape))?);
         }
         Home::Global => conditions.extend(layout.at_most(layout.columns.clone(), i64::from(i32::MAX))?),
     }
@@ -353,7 +422,11 @@ fn config(layout: &Layout<'_>, shape: &Shape, unit: i64) -> Config {
         early: shape.early,
         whole: layout.is_chunks(shape.capacity(), 1),
         producer: false,
-        in_l2: shape.beside.is_some(),
+        stay: match shape.stay {
+            Stay::Nowhere => "NOWHERE",
+            Stay::L2(_) => "L2",
+            Stay::L1 => "L1",
+        },
         pdl: shape.pdl,
     }
 }

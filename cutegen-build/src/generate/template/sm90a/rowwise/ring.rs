@@ -207,6 +207,12 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
 fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
     let again = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
     let kind = match (shape.is_alone(layout), again > 0) {
+        // where reductions take weights as well, these tell more than when a row is looked at
+        (false, _) if !layout.weights_of_reductions().is_empty() => match shape.weights {
+            0 => "ring",
+            some if some < shape.slice => "ring with weights",
+            _ => "ring with all weights",
+        },
         (false, _) => match (shape.next > 0, shape.weights > 0) {
             (false, false) => "ring",
             (false, true) => "ring with weights",

@@ -84,7 +84,7 @@ impl Slices {
             early: false,
             whole: self.is_whole(layout),
             producer: true,
-            in_l2: false,
+            stay: "NOWHERE",
             pdl: false,
         };
         let constants = [("SLICE_CHUNKS", self.slice), ("PRODUCERS", PRODUCERS)];
