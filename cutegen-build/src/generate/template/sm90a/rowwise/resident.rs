@@ -23,8 +23,6 @@ const THREADS: i64 = 2048;
 const L1: i64 = 200 * 1024;
 /// What a multiprocessor has of rows at least, where they are in L1: fewer do not keep memory busy.
 const NEAR_LEAST: i64 = 64 * 1024;
-/// What reading again from L1 takes of a thread's time, as bytes that are read from memory, in percent of a row.
-const AGAIN_L1: i64 = 120;
 /// What a thread needs besides fragments and values.
 const REGISTERS_APART: i64 = 32;
 
@@ -315,7 +313,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         (Home::Global, _) if matches!(shape.stay, Stay::L2(_)) => {
             ("global memory, again from L2", bytes, 100 * again)
         }
-        (Home::Global, _) if shape.stay == Stay::L1 => ("global memory, again from L1", bytes, AGAIN_L1),
+        (Home::Global, _) if shape.stay == Stay::L1 => ("global memory, again from L1", bytes, 100),
         (Home::Registers, 1) => ("registers", bytes, 100),
         (Home::Registers, _) => ("registers of a cluster", bytes, 100),
         // a row's copies are all under way at once

@@ -1,25 +1,12 @@
-// rowwise-ring-x8t256u2k4n13b2w4a4: temp [0, 1] exact
-// temp [0] exact
-// u0[v0:a0, v1:a1] = mul(mul(t0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(t0[v0:a0, v2:a1], t0[v0:a0, v2:a1])), len(a1)), 1e-5))), t1[v1:a1])
-// u1[v0:a0] = max(div(max(v1:a1, abs(u0[v0:a0, v1:a1])), 448.0), 1e-12)
-// t2[v0:a0, v1:a1] = div(u0[v0:a0, v1:a1], u1[v0:a0])
-// t3[v0:a0] = u1[v0:a0]
+// rowwise-read-x4t256u2q1c1n-od: t1[v0:a0, v1:a1] = sub(sub(t0[v0:a0, v1:a1], max(v2:a1, t0[v0:a0, v2:a1])), log(sum(v2:a1, exp(sub(t0[v0:a0, v2:a1], max(v2:a1, t0[v0:a0, v2:a1]))))))
 //
-// Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, BESIDE
-// blocks a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
-// for each other's partial results, or write, one thread has the next chunks copied to the stages that are free; the registers of
-// its warpgroup go to those that compute. A slice may
-// be longer than the ring where one pass gives all statistics: the last KEPT_CHUNKS of it stay, the others are let go and
-// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. A block
-// has the same slice of every row, so what all rows share (weights) may stay in registers from row to row, of the first
-// WEIGHT_CHUNKS of it. The rest is loaded a chunk ahead of its use, from L2; where registers allow it two, the first of them
-// before the blocks meet.
-// Where the ring has room for a row's slice and NEXT_CHUNKS of the next row's, their statistics are taken while the blocks of
-// this row wait for each other.
-// Partial results go through global memory, each with a bit that says that it is there, and every block joins them in the same
-// order. Where MERGES holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
-// Bound: HBM, each byte moved once, and L2 for the weights that do not stay: once a row. A meeting is a way to L2 and one
-// back, microseconds under load, which the ring hides as far as its free stages reach. All blocks must be resident at once.
+// Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
+// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs. GLOBAL: it is read
+// again, for rows of any length; where it is asked to stay in L1, threads hold so little that multiprocessors are full of
+// them, so one row comes while others are written. Every thread joins the same partial results in the same order. Where ONLINE
+// holds one pass is for both levels, and all of it runs while the row comes.
+// Bound: HBM, each byte moved once (GLOBAL: once a pass, but from L1 or L2 while the rows in flight fit there), plus 1.3 us to
+// launch. A cluster costs its barriers: one at the start and one a level.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -42,7 +29,7 @@ namespace {
 // exponentials may be the hardware's, and functions short: a 16-bit element has 27 instructions while its bytes are moved.
 constexpr bool NARROW = true;
 // The same of exponentials, or of their sums: those of one sign err by no more than the worst term.
-[[maybe_unused]] constexpr bool NARROW_EXP = true;
+[[maybe_unused]] constexpr bool NARROW_EXP = false;
 // Quotients by what a row shares are factors of outputs of 11 bits or fewer, whose rounding hides 4 roundings of a float.
 [[maybe_unused]] constexpr bool NARROW_QUOTIENT = true;
 
@@ -500,43 +487,36 @@ CG_DEVICE void unpack(uint2 from, Place& to) { to = {__uint_as_float(from.x), in
 enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its passes
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
+enum class Stay { NOWHERE, L2, L1 };  // where what is read again is asked to stay until then
 
-constexpr Row ROW = Row::SHARED;
-constexpr int VEC = 8;
+constexpr Row ROW = Row::GLOBAL;
+constexpr int VEC = 4;
 constexpr int THREADS = 256;
 constexpr int UNROLL = 2;
 constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 16;
-constexpr int STAGES = 13;
+constexpr int SLICE_UNIT = 4;
+constexpr int STAGES = 1;
 constexpr Load LOAD = Load::ONCE;
-[[maybe_unused]] constexpr Store STORE = Store::STREAMING;
+[[maybe_unused]] constexpr Store STORE = Store::CACHED;
 constexpr bool EARLY = false;
 constexpr bool WHOLE = true;
-constexpr bool HAS_PRODUCER = true;
-constexpr bool IN_L2 = false;
-[[maybe_unused]] constexpr bool PDL = false;
-constexpr int SLICE_CHUNKS = 4;
-constexpr int KEPT_CHUNKS = 4;
-constexpr int WEIGHT_CHUNKS = 4;
-constexpr int NEXT_CHUNKS = 4;
-constexpr int BESIDE = 2;
-constexpr int PRODUCERS = 128;
-constexpr int PRODUCER_REGISTERS = 24;
-constexpr int REGISTERS = 104;
+constexpr bool HAS_PRODUCER = false;
+constexpr Stay STAY = Stay::L1;
+[[maybe_unused]] constexpr bool PDL = true;
 
 // ---------------------------------------------------------------- the math
 
-using Streams = tuple<bf16, bf16>;
-using Sinks = tuple<f8e4m3>;
-using Ops = tuple<Sum, Max>;
+using Streams = tuple<float>;
+using Sinks = tuple<float>;
+using Ops = tuple<Max, Sum>;
 using Folds = tuple<>;                   // over all rows
-constexpr int LEVELS = 1;
-constexpr int LEVEL[] = {0, 0};
-[[maybe_unused]] constexpr bool MERGES = false;    // whether parts of a row do level 1 by themselves
-[[maybe_unused]] constexpr bool RESUMABLE = true; // whether outputs go on from what the last level has
-constexpr bool ALONG[] = {true, false};                // whether a stream is another one in each row
-constexpr bool USED[LEVELS + 1][2] = {{true, true}, {true, true}};        // by a level of reductions, the last by the sinks
+constexpr int LEVELS = 2;
+constexpr int LEVEL[] = {0, 1};
+[[maybe_unused]] constexpr bool MERGES = true;    // whether parts of a row do level 1 by themselves
+[[maybe_unused]] constexpr bool RESUMABLE = false; // whether outputs go on from what the last level has
+constexpr bool ALONG[] = {true};                // whether a stream is another one in each row
+constexpr bool USED[LEVELS + 1][1] = {{true}, {true}, {true}};        // by a level of reductions, the last by the sinks
 
 constexpr int STREAMS = tuple_size<Streams>::value, SINKS = tuple_size<Sinks>::value, STATS = tuple_size<Ops>::value;
 template <int S>
@@ -554,12 +534,10 @@ struct Held {
 
 // r holds the statistics so far, v the values of the streams at column j.
 struct Math {
-  bf16* t0;
-  bf16* t1;
-  f8e4m3* t2;
-  float* t3;
+  float* t0;
+  float* t1;
   int64_t a0;
-  static constexpr int64_t a1 = 131072;
+  static constexpr int64_t a1 = 4096;
   int64_t v0;
 
   CG_DEVICE void seat([[maybe_unused]] int64_t row) {
@@ -571,49 +549,45 @@ struct Math {
     if constexpr (S == 0) {
       return t0 + (v0 * a1 + int64_t(0)) + j;
     }
-    if constexpr (S == 1) {
-      return t1 + (int64_t(0)) + j;
-    }
   }
   template <int O>
   CG_DEVICE auto sink([[maybe_unused]] int64_t j) const {
     if constexpr (O == 0) {
-      return t2 + (v0 * a1 + int64_t(0)) + j;
+      return t1 + (v0 * a1 + int64_t(0)) + j;
     }
   }
 
   template <int P, class R>
   CG_DEVICE void prepare(R const& r, Held& held) const {
-    if constexpr (P == 1) held.h0 = (cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5))) / cg_max(((cg_abs(cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)))) * get<1>(r)) / float(448.0)), float(1e-12)));
+    if constexpr (P == 2) held.h0 = cg_log(get<1>(r));
   }
 
   template <int J, class V, class R>
   CG_DEVICE float term(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
     if constexpr (J == 0) {
-      return float((get<0>(v) * get<0>(v)));
+      return float(get<0>(v));
     }
     if constexpr (J == 1) {
-      return float(cg_abs((get<0>(v) * get<1>(v))));
+      return float(cg_exp((get<0>(v) - get<0>(r))));
     }
   }
 
   template <class V, class R>
   CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float(((get<0>(v) * get<1>(v)) * held.h0)));
+    return cute::make_tuple(float(((get<0>(v) - get<0>(r)) - held.h0)));
   }
 
   template <class V, class R>
   CG_DEVICE float resumed(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return float((get<0>(v) * get<1>(v)));
+    return float(float(0.0));
   }
   template <class V, class R>
   CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((own * held.h0)));
+    return cute::make_tuple(float(((get<0>(v) - get<0>(r)) - held.h0)));
   }
 
   template <class R>
   CG_DEVICE void finish(R const& r, Held const& held) const {
-    cg_store(t3[v0], float(cg_max(((cg_abs(cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)))) * get<1>(r)) / float(448.0)), float(1e-12))));
   }
 
   template <class R>
@@ -623,9 +597,13 @@ struct Math {
 
   template <int J, class R>
   CG_DEVICE float about(R const& r) const {
+    if constexpr (J == 1) return float(get<0>(r));
   }
   template <int J, class R>
   CG_DEVICE float moved(R const& part, float own, float to, [[maybe_unused]] float length) const {
+    if constexpr (J == 1) {
+      return own == -cg_inf() && own != to ? 0.0f : get<J>(part) * expf(own - to);
+    }
   }
 };
 
@@ -778,22 +756,24 @@ constexpr bool USES = P == BOTH ? USED[0][S] || USED[LEVELS > 1 ? 1 : 0][S] : US
 template <int S>
 constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
 
-struct KeptStreams {
-  static constexpr int LEVEL = 0;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
-};
-template <int P>
-struct LateStreams {  // of a level
-  static constexpr int LEVEL = P;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
-};
-
 // ---------------------------------------------------------------- what L2 is asked to do
 
 // Whether a row is read again while it is on its way: then it is asked to stay in L2, else to be the first to go.
 enum class Again { UNKNOWN, SOON, NEVER };
+
+struct KeptStreams {
+  static constexpr int LEVEL = 0;
+  static constexpr Again AGAIN = Again::UNKNOWN;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
+};
+template <int P, Again A = Again::UNKNOWN>
+struct LateStreams {  // of a level
+  static constexpr int LEVEL = P;
+  static constexpr Again AGAIN = A;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
+};
 
 template <Again AGAIN>
 CG_DEVICE uint64_t l2_policy() {
@@ -831,20 +811,64 @@ struct LoadAgain {
   }
 };
 
+// The same by way of L1, which is asked the same: for what a block reads again while its neighbours have room there as well.
+template <class S, Again AGAIN>
+struct LoadNear {
+  static_assert(AGAIN != Again::UNKNOWN, "who reads again knows whether it was the last time");
+  using SRegisters = S const[1];
+  using DRegisters = S[1];
+  __device__ static void copy(S const& src, S& dst) {
+    const uint64_t policy = l2_policy<AGAIN>();
+    if constexpr (sizeof(S) == 16) {
+      uint4& d = reinterpret_cast<uint4&>(dst);
+      if constexpr (AGAIN == Again::SOON) {
+        asm volatile("ld.global.L1::evict_last.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                     : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
+      } else {
+        asm volatile("ld.global.L1::evict_first.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                     : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
+      }
+    } else if constexpr (sizeof(S) == 8) {
+      uint2& d = reinterpret_cast<uint2&>(dst);
+      if constexpr (AGAIN == Again::SOON) {
+        asm volatile("ld.global.L1::evict_last.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                     : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
+      } else {
+        asm volatile("ld.global.L1::evict_first.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                     : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
+      }
+    } else {
+      static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
+      uint32_t& d = reinterpret_cast<uint32_t&>(dst);
+      if constexpr (AGAIN == Again::SOON) {
+        asm volatile("ld.global.L1::evict_last.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(d) : "l"(&src), "l"(policy));
+      } else {
+        asm volatile("ld.global.L1::evict_first.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(d) : "l"(&src), "l"(policy));
+      }
+    }
+  }
+};
+
 }  // namespace
 
 template <class S, Again AGAIN>
 struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
+template <class S, Again AGAIN>
+struct cute::Copy_Traits<LoadNear<S, AGAIN>> : OneThread<S> {};
 
 namespace {
 
 // The load of a vector of stream S, where level P wants it.
-template <int P, int S>
+template <int P, int S, Again AGAIN>
 CG_DEVICE auto load_op_of() {
   using X = Element<S>;
-  if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
+  if constexpr (AGAIN != Again::UNKNOWN && sizeof(Access<X>) >= 4) {
+    return LoadAgain<Access<X>, AGAIN>{};
+  } else if constexpr (ROW == Row::GLOBAL && STAY != Stay::NOWHERE && ALONG[S] && sizeof(Access<X>) >= 4) {
     constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
-    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON>{};
+    constexpr Again ONCE_MORE = IS_LAST ? Again::NEVER : Again::SOON;
+    if constexpr (STAY == Stay::L1) return LoadNear<Access<X>, ONCE_MORE>{};
+    else return LoadAgain<Access<X>, ONCE_MORE>{};
   } else {
     return load_op<X, LOAD == Load::ONCE && ALONG[S] && ROW != Row::GLOBAL>();
   }
@@ -882,7 +906,7 @@ CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
         auto const* at = math.at<s>(part.first + part.place(chunk, u));
-        copy_by(load_op_of<Wanted::LEVEL, s>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
+        copy_by(load_op_of<Wanted::LEVEL, s, Wanted::AGAIN>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
   }
@@ -1113,454 +1137,106 @@ CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math
 
 namespace {
 
-// What the blocks of a row know of it: each leaves its statistics in global memory, [STATS, parts], and all join them in the
-// same order.
-
-// Whether blocks wait for the others of their row, in one launch. Else these left theirs in a launch before.
-constexpr bool WAITS = HAS_PRODUCER;  // that is a ring
-
-// A statistic and a bit that is set, in one access of 8 bytes. So no other access has to be ordered with it, and who sees the
-// bit has the statistic (as in NCCL's LL protocol).
-constexpr uint32_t THERE = 1u << 31;
-CG_DEVICE void leave(uint2* at, uint2 value) {
-  const uint64_t word = uint64_t(value.y | THERE) << 32 | value.x;
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(at), "l"(word) : "memory");
-}
-CG_DEVICE uint2 look(uint2 const* at) {
-  uint64_t word;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
-  return make_uint2(uint32_t(word), uint32_t(word >> 32));
-}
-
-// Whether statistic J is of level P.
-template <int P, int J>
-constexpr bool IS_OF = P == BOTH || LEVEL[J] == P;
-
-// Leaves what block `rank` of the row knows of level P.
-template <int P>
-CG_DEVICE void leave_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (IS_OF<P, j>) leave(partial + j * parts + rank, pack(get<j>(r)));
-  });
-}
-
-// The parts that a lane looks at together, 32 apart, and what their blocks left.
-constexpr int LOOKS = 4;
-struct Left { uint2 of[LOOKS][STATS]; };
-
-// Looks at level P of the parts from `first` on, until it is there.
-template <int P>
-CG_DEVICE void look_at(Left& left, uint2 const* partial, int parts, int first) {
-  const auto each = [&](auto const& step) {
-    CUTE_UNROLL
-    for (int n = 0; n < LOOKS; ++n) {
-      if (first + 32 * n >= parts) continue;
-      for_each(EachStat{}, [&](auto j) {
-        if constexpr (IS_OF<P, j>) step(left.of[n][j], partial + j * parts + first + 32 * n);
-      });
-    }
-  };
-  bool is_there;
-  do {
-    each([&](uint2& one, uint2 const* at) { one = look(at); });
-    is_there = true;
-    each([&](uint2& one, uint2 const*) { is_there &= one.y >= THERE; });
-  } while (WAITS && !is_there);
-}
-
-// step(statistics, part) for each part of a lane; of those that it looked at last, unless `looks`.
-template <int P, class Step>
-CG_DEVICE void each_part(Left& left, bool looks, uint2 const* partial, int parts, Step const& step) {
-  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * LOOKS) {
-    if (looks) look_at<P>(left, partial, parts, first);
-    CUTE_UNROLL
-    for (int n = 0; n < LOOKS; ++n) {
-      if (first + 32 * n >= parts) continue;
-      Statistics one = no_statistics();
-      for_each(EachStat{}, [&](auto j) {
-        if constexpr (IS_OF<P, j>) unpack(make_uint2(left.of[n][j].x, left.of[n][j].y & ~THERE), get<j>(one));
-      });
-      step(one, first + 32 * n);
-    }
-  }
-}
-
-// Adds to `sums` what a part has of level 1, `one`, about what all of the row, `r`, says of level 0.
-CG_DEVICE void move_part(Statistics& sums, Statistics const& one, Statistics const& r, Math const& math, Part const& part,
-                         int64_t columns) {
-  if (part.length == 0) return;
-  const Statistics own = math.whole(one, share_of(columns, part));
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) {
-      get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-    }
-  });
-}
-
-// Statistics of level P of the row, by a warp: of BOTH, where each part did the second by itself. A block that waits looks
-// once for both, where a lane holds all that it looks at.
-template <int P>
-CG_DEVICE void join_parts(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  constexpr int FIRST = P == BOTH ? 0 : P;
-  Left left;
-  Statistics sums = no_statistics();
-  each_part<WAITS ? P : FIRST>(left, true, partial, parts, [&](Statistics const& one, int) {
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (LEVEL[j] == FIRST) get<j>(sums) = Op<j>::join(get<j>(sums), get<j>(one));
-    });
-  });
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == FIRST) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
-  if constexpr (P == BOTH) {
-    each_part<BOTH>(left, !WAITS || parts > 32 * LOOKS, partial, parts, [&](Statistics const& one, int part) {
-      move_part(sums, one, r, math, part_of(0, columns, parts, part), columns);
-    });
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-    });
-  }
-}
-
-}  // namespace
-
-namespace {
-
-static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
-static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
-static_assert(WEIGHT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "chunks are written in order, so that each finds its weights");
-static_assert(WEIGHT_CHUNKS <= SLICE_CHUNKS, "weights of the slice");
-static_assert(NEXT_CHUNKS == 0 || ONLINE || LEVELS == 1, "statistics of the next row need one pass");
-static_assert(NEXT_CHUNKS == 0 || WARPS > 1, "joining a block's statistics is where all threads meet");
-static_assert(NEXT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "both rows' slices stay");
-static_assert(NEXT_CHUNKS == 0 || (NEXT_CHUNKS <= SLICE_CHUNKS && SLICE_CHUNKS + NEXT_CHUNKS <= STAGES), "the ring has room");
-static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
-static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
-
 struct Shared {
   Slots slots;
-  uint2 met[STATS];  // what all blocks of a row know
   alignas(8) uint64_t full[STAGES];
-  uint64_t empty[STAGES];
 };
 
-// Which chunk of the ring comes next: `round` says how often the ring went round.
-struct Turn {
-  int stage = 0;
-  uint32_t round = 0;
-  CG_DEVICE void next() {
-    if (++stage == STAGES) {
-      stage = 0;
-      ++round;
-    }
-  }
-  CG_DEVICE void skip(int turns) {
-    stage += turns;
-    round += uint32_t(stage / STAGES);
-    stage %= STAGES;
-  }
-};
+// Blocks of a multiprocessor at least: with rows that stay in L1 all of its threads, of 32 registers each.
+constexpr int BESIDE = STAY == Stay::L1 ? 2048 / BLOCK : 1;
 
-// What was loaded from a stage has been read before a bulk copy may write there, which is of another proxy: the producer puts a
-// fence between. (Without one 16 rows of 4 million columns came out wrong, in slices of 12 chunks; of those who read, each would
-// wait for what it wrote.) Where a slice is read again, stages become empty in the first pass, right behind their loads. Every
-// thread arrives then: compute-sanitizer does not see that one lane which arrives speaks for the loads of its warp.
-// CuTe's barriers do not keep a compiler from moving loads across them.
-constexpr bool ALL_ARRIVE = SLICE_CHUNKS > KEPT_CHUNKS;
-CG_DEVICE void keep_order() { asm volatile("" ::: "memory"); }
-CG_DEVICE void release(uint64_t& empty) {
-  __syncwarp();
-  keep_order();
-  if (ALL_ARRIVE || threadIdx.x % 32 == 0) arrive_barrier(empty);
-}
+// In registers what the last level had of each element is held for the outputs, in place of the row itself.
+constexpr bool RESUMES = RESUMABLE && ROW == Row::REGISTERS;
 
-// A block's slice of a row: its chunks in order, then those again that the ring did not keep, the first of them.
-struct Slice {
-  int chunks, dropped;
-  CG_DEVICE int again() const { return SINKS > 0 ? dropped : 0; }
-  CG_DEVICE int turns() const { return chunks + again(); }
-  CG_DEVICE int chunk(int turn) const { return turn < chunks ? turn : turn - chunks; }
-};
-CG_DEVICE Slice slice_of(Part const& part) {
-  const int chunks = int((part.length + CHUNK - 1) / CHUNK);
-  return {chunks, chunks > KEPT_CHUNKS ? chunks - KEPT_CHUNKS : 0};
-}
-
-// What a block has for every row: its part and slice of each, the ring, and where blocks leave each other statistics.
-struct Work {
-  Part part;
-  Slice slice;
-  int64_t rows, columns;
-  int blocks, rank;
-  unsigned char* stages;  // [STAGES, kept streams, CHUNK]
-  Shared& shared;
-  uint2* partials;  // [rows, STATS, blocks]
-  CG_DEVICE int64_t first() const { return blockIdx.x / blocks; }
-  CG_DEVICE int64_t step() const { return gridDim.x / blocks; }
-  CG_DEVICE uint2* partial(int64_t row) const { return partials + row * blocks * STATS; }
-};
-
-CG_DEVICE Work work_of(int tid, int64_t rows, int64_t columns, unsigned char* stages, Shared& shared, uint2* partials) {
-  const int blocks = int((columns + int64_t(SLICE_CHUNKS) * CHUNK - 1) / (int64_t(SLICE_CHUNKS) * CHUNK));
-  const int rank = int(blockIdx.x % blocks);
-  const Part part = part_of(tid, columns, blocks, rank);
-  return {part, slice_of(part), rows, columns, blocks, rank, stages, shared, partials};
-}
-
-CG_DEVICE void produce(Math math, Work const& work) {
-  const uint64_t soon = l2_policy<Again::SOON>(), never = l2_policy<Again::NEVER>();
-  Turn turn;
-  for (int64_t row = work.first(); row < work.rows; row += work.step()) {
-    math.seat(row);
-    for (int i = 0; i < work.slice.turns(); ++i, turn.next()) {
-      wait_barrier(work.shared.empty[turn.stage], int(turn.round & 1) ^ 1);
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      copy_chunk(math, work.part, work.slice.chunk(i), work.stages + turn.stage * stage_bytes<STREAMS>(),
-                 work.shared.full[turn.stage], i < work.slice.again() ? soon : never);
-    }
-  }
-}
-
-template <int P>
-CG_DEVICE auto late_of(Math const& math, Work const& work, int turn) {
-  return load<LateStreams<P>>(math, work.part, work.slice.chunk(turn));
-}
-
-// Turns of which late streams are loaded ahead: two, where these and what is at work take a third of a thread's REGISTERS,
-// a thread has few elements of a chunk besides, and no weights take registers.
-using Late = decltype(late_of<LEVELS>(declval<Math>(), declval<Work>(), 0));
-constexpr int AHEAD = WEIGHT_CHUNKS == 0 && UNROLL * VEC <= 8 && 3 * sizeof(Late) <= sizeof(uint32_t) * REGISTERS / 3 ? 2 : 1;
-
-template <int P>
-CG_DEVICE auto ahead_of(Math const& math, Work const& work, int from) {
-  return transform(make_int_sequence<AHEAD>{}, [&](auto turn) { return late_of<P>(math, work, from + turn); });
-}
-
-// Late streams of the first WEIGHT_CHUNKS of a slice: the same for every row.
-CG_DEVICE auto weights_of(Math const& math, Work const& work) {
-  return transform(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
-    Late late;
-    if (chunk < work.slice.chunks) late = late_of<LEVELS>(math, work, chunk);
-    return late;
-  });
-}
-
-// step(x, chunk) for one turn, whose stage becomes empty if `frees`; `late` has the late streams, and `soon()` loads those of
-// another turn: before anything is written.
-template <int P, class Late, class Soon, class Step>
-CG_DEVICE void visit(Turn const& turn, int chunk, bool frees, Late const& late, Work const& work, Soon const& soon,
-                     Step const& step) {
-  wait_barrier(work.shared.full[turn.stage], int(turn.round & 1));
-  keep_order();
-  const auto near = load_stage<P>(work.part, chunk, work.stages + turn.stage * stage_bytes<STREAMS>());
-  const auto x = joined<P>(near, late);
-  soon();
-  if (frees) release(work.shared.empty[turn.stage]);  // it is in registers
-  step(x, chunk);
-}
-
-// step(x, chunk) for the turns `from` to `to` of the slice that begins at `first`; stages before turn `empty` become empty.
-// `ahead` is of the first turns.
-template <int P, class Late, class Step>
-CG_DEVICE void pass(Turn first, int from, int to, int empty, Late ahead, Math const& math, Work const& work, Step const& step) {
-  Turn turn = first;
-  turn.skip(from);
-  for (int i = from; i < to; ++i, turn.next()) {
-    const auto soon = [&] {
-      if constexpr (AHEAD == 2) get<0>(ahead) = get<1>(ahead);
-      if (i + AHEAD < to) get<AHEAD - 1>(ahead) = late_of<P>(math, work, i + AHEAD);
-    };
-    visit<P>(turn, work.slice.chunk(i), i < empty, get<0>(ahead), work, soon, step);
-  }
-}
-
-// ---------------------------------------------------------------- statistics
-
-// The level of a block's first pass over a row.
-constexpr int FIRST = ONLINE ? BOTH : 0;
-
-template <int P>
-CG_DEVICE Held prepared(Math const& math, Statistics const& r) {
-  Held held;
-  for_each(make_int_sequence<(P == BOTH ? 0 : P) + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
-  return held;
-}
-
-// What a thread has seen of level P.
-template <int P>
-CG_DEVICE auto nothing_seen() {
-  if constexpr (P == BOTH) return Online{};
-  else return no_statistics();
-}
-
-// Adds to `seen` the turns `from` to `to` of the slice that begins at `first`.
-template <int P, class Seen>
-CG_DEVICE void take(Seen& seen, Statistics const& r, Turn const& first, int from, int to, Math const& math, Work const& work) {
-  Held held = prepared<P>(math, r);
-  pass<P>(first, from, to, work.slice.dropped, ahead_of<P>(math, work, from), math, work, [&](auto const& x, int chunk) {
-    if constexpr (P == BOTH) {
-      see(seen, x, math, work.part, chunk, work.columns, held);
-    } else {
-      each_of<P>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(seen, v, col, math, r, held); });
-    }
-  });
-}
-
-// Statistics of level P over all threads of the block.
-template <int P, class Seen>
-CG_DEVICE void join_seen(Statistics& r, Seen const& seen, Math const& math, Work const& work) {
-  if constexpr (P == BOTH) join_online(r, seen, math, work.part, share_of(work.columns, work.part), work.shared.slots, 0);
-  else join_row<P>(r, seen, work.part, work.shared.slots, 0, 0);
-}
-
-// Leaves what the block knows of level P of a row.
-template <int P>
-CG_DEVICE void leave_own(Statistics const& r, int64_t row, Work const& work) {
-  if (work.part.tid == 0) leave_part<P>(r, work.partial(row), work.blocks, work.rank);
-}
-
-// Waits for what all blocks of a row leave, and joins it: a warp does, for all.
-template <int P>
-CG_DEVICE void join_left(Statistics& r, Math const& math, int64_t row, Work const& work) {
-  if (work.part.tid < 32) {
-    join_parts<P>(r, math, work.partial(row), work.blocks, work.columns);
-    for_each(EachStat{}, [&](auto j) {
-      if (work.part.tid == 0) work.shared.met[j] = pack(get<j>(r));
-    });
-  }
-  sync_row();
-  for_each(EachStat{}, [&](auto j) { unpack(work.shared.met[j], get<j>(r)); });
-}
-
-// Level P of a row from its first chunk to what all blocks know.
-template <int P>
-CG_DEVICE void reduce(Statistics& r, Turn const& turn, Math const& math, int64_t row, Work const& work) {
-  auto seen = nothing_seen<P>();
-  take<P>(seen, r, turn, 0, work.slice.chunks, math, work);
-  join_seen<P>(r, seen, math, work);
-  if (work.blocks > 1) {
-    leave_own<P>(r, row, work);
-    join_left<P>(r, math, row, work);
-  } else if constexpr (P != BOTH) {
-    sync_row();  // the slots are free for the next row
-  }
-}
-
-// ---------------------------------------------------------------- rows
-
-// Late streams of the first turns that are written without weights in registers.
-CG_DEVICE int unweighted(Work const& work) { return WEIGHT_CHUNKS > 0 ? WEIGHT_CHUNKS : work.slice.dropped; }
-CG_DEVICE auto written_of(Math const& math, Work const& work) { return ahead_of<LEVELS>(math, work, unweighted(work)); }
-
-// The same before the blocks meet: what all rows share does not wait for that, if registers are left for it.
-CG_DEVICE auto early_of(Math const& math, Work const& work) {
-  if constexpr (AHEAD == 2) return written_of(math, work);
-  else return Int<0>{};
-}
-
-// Writes the slice, whose stages become empty.
-template <class Early, class Weights>
-CG_DEVICE void write_slice(Statistics const& r, Turn const& turn, Early const& early, Weights const& weights, Math const& math,
-                           Work const& work) {
-  Held held = prepared<LEVELS>(math, r);
-  const auto late = [&] {
-    if constexpr (AHEAD == 2) return early;
-    else return written_of(math, work);
-  }();
-  const auto write_chunk = [&](auto const& x, int chunk) {
-    if constexpr (SINKS > 0) {
-      each_of<LEVELS>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
-    }
-  };
-  Turn first = turn;
-  for_each(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
-    if (chunk < work.slice.chunks) visit<LEVELS>(first, chunk, true, get<chunk>(weights), work, [] {}, write_chunk);
-    first.next();
-  });
-  if constexpr (WEIGHT_CHUNKS < SLICE_CHUNKS) {
-    const int turns = work.slice.turns();
-    pass<LEVELS>(turn, unweighted(work), turns, turns, late, math, work, write_chunk);
-  }
-  if (work.part.tid == 0 && work.rank == 0) math.finish(r, held);
-}
-
-// Row by row: blocks wait for each other before they look at the next.
-CG_DEVICE void consume(Math math, Work const& work) {
-  Turn turn;
-  math.seat(work.first());
-  const auto weights = weights_of(math, work);
-  for (int64_t row = work.first(); row < work.rows; row += work.step()) {
-    math.seat(row);
-    const auto early = early_of(math, work);
-    Statistics r = no_statistics();
-    if constexpr (ONLINE) reduce<BOTH>(r, turn, math, row, work);
-    for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) { reduce<p>(r, turn, math, row, work); });
-    write_slice(r, turn, early, weights, math, work);
-    turn.skip(work.slice.turns());
-  }
-}
-
-// The same, where a block looks at NEXT_CHUNKS of its slice of the next row before it waits for the blocks of this one. It leaves
-// what it knows of the next as soon as it has seen all of that slice: before it waits, if that is all, else when this one is
-// written. Before the first row there is none. All threads meet between two uses of `slots`, and between two of `met`.
-constexpr int HALVES = NEXT_CHUNKS == SLICE_CHUNKS ? 1 : 2;
-CG_DEVICE void consume_ahead(Math math, Work const& work) {
-  const int chunks = work.slice.chunks, some = chunks < NEXT_CHUNKS ? chunks : NEXT_CHUNKS;
-  const auto leave = [&](auto const& seen, int64_t row) {
-    Statistics own = no_statistics();
-    join_seen<FIRST>(own, seen, math, work);
-    leave_own<FIRST>(own, row, work);
-  };
-  Turn turn;
-  math.seat(work.first());
-  const auto weights = weights_of(math, work);
-  for (int64_t row = work.first() - work.step(); row < work.rows; row += work.step()) {
-    const int64_t next = row + work.step();
-    Turn then = turn;
-    if (row >= 0) then.skip(chunks);
-    auto seen = nothing_seen<FIRST>();
-    CUTE_NO_UNROLL
-    for (int half = 0; half < HALVES; ++half) {
-      if (next < work.rows) {
-        math.seat(next);
-        take<FIRST>(seen, no_statistics(), then, half == 0 ? 0 : some, half == 0 ? some : chunks, math, work);
-        if (half == HALVES - 1) leave(seen, next);
+// step(x, chunk) for every chunk of the row, x what the thread has of it.
+template <int P, class Kept, class Step>
+CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsigned char* stages, Shared& shared, Step const& step) {
+  if constexpr (ROW == Row::REGISTERS) {
+    step(chunk_of<P>(kept, math, part, 0), 0);
+  } else {
+    for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+      if constexpr (ROW == Row::SHARED) {
+        wait_barrier(shared.full[chunk], 0);
+        const auto near = load_stage<P>(part, chunk, stages + chunk * stage_bytes<STREAMS>());
+        step(chunk_of<P>(near, math, part, chunk), chunk);
+      } else {
+        step(chunk_of<P>(kept, math, part, chunk), chunk);
       }
-      if (HALVES == 1 && (row < 0 || next >= work.rows)) sync_row();
-      if (half > 0 || row < 0) continue;
-      math.seat(row);
-      const auto early = early_of(math, work);
-      Statistics r = no_statistics();
-      join_left<FIRST>(r, math, row, work);
-      write_slice(r, turn, early, weights, math, work);
     }
-    turn = then;
   }
 }
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK + PRODUCERS, BESIDE) cutegen_b07732f540d9065c(
-    bf16* t0, bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
-  [[maybe_unused]] constexpr int64_t a1 = 131072;
-  extern __shared__ __align__(128) unsigned char stages[];  // [STAGES, kept streams, CHUNK]
+extern "C" __global__ void __launch_bounds__(BLOCK, BESIDE) cutegen_0f7bf7e5c9ee6581(
+    float* t0, float* t1, int64_t a0, int64_t /* a1 */) {
+  [[maybe_unused]] constexpr int64_t a1 = 4096;
+  extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
   __shared__ Shared shared;
-  const Work work = work_of(threadIdx.x, a0, a1, stages, shared, w0);
-  const Math math{t0, t1, t2, t3, a0};
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < STAGES; ++i) {
-      initialize_barrier(shared.full[i], 1);
-      initialize_barrier(shared.empty[i], ALL_ARRIVE ? BLOCK : WARPS);
+  const int q = int(threadIdx.x) / THREADS, rank = CLUSTER > 1 ? int(block_rank_in_cluster()) : 0;
+  const int64_t row = int64_t(blockIdx.x) / CLUSTER * ROWS + q, rows = a0;
+  const bool live = ROWS == 1 || row < rows;
+  const Part part = part_of(int(threadIdx.x) % THREADS, live ? a1 : 0, CLUSTER, rank);
+  Math math{t0, t1, a0};
+  math.seat(live ? row : 0);
+  if constexpr (PDL) after_the_last_kernel();
+
+  if constexpr (CLUSTER > 1) cluster_arrive_relaxed();
+  if constexpr (ROW == Row::SHARED) {
+    if (threadIdx.x == 0) {
+      for (int i = 0; int64_t(i) * CHUNK < part.length; ++i) initialize_barrier(shared.full[i], 1);
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+        copy_chunk(math, part, chunk, stages + chunk * stage_bytes<STREAMS>(), shared.full[chunk],
+                   l2_policy<Again::UNKNOWN>());
+      }
     }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    __syncthreads();
   }
-  __syncthreads();
-  if (threadIdx.x < BLOCK) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS));
-    if constexpr (NEXT_CHUNKS > 0) consume_ahead(math, work);
-    else consume(math, work);
-  } else {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(PRODUCER_REGISTERS));
-    if (threadIdx.x == BLOCK) produce(math, work);
+  const auto kept = [&] {
+    if constexpr (ROW == Row::REGISTERS) return load<KeptStreams>(math, part, 0);
+    else return Int<0>{};
+  }();
+  if constexpr (CLUSTER > 1) cluster_wait();
+
+  Statistics r = no_statistics();
+  Held held;
+  if constexpr (ONLINE) {
+    Online online;
+    math.prepare<0>(r, held);
+    pass<BOTH>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      see(online, x, math, part, chunk, a1, held);
+    });
+    join_online(r, online, math, part, 1.0f, shared.slots, rank);
   }
+  [[maybe_unused]] float resumed[UNROLL][VEC];
+  for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
+    constexpr int P = p;
+    Statistics sums = no_statistics();
+    math.prepare<P>(r, held);
+    pass<P>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        accumulate<P>(sums, v, col, math, r, held);
+        if constexpr (RESUMES && P == LEVELS - 1) {
+          CUTE_UNROLL
+          for (int e = 0; e < VEC; ++e) resumed[u][e] = math.resumed(values<P>(v, e), r, held, col + e);
+        }
+      });
+    });
+    join_row<P>(r, sums, part, shared.slots, q, rank);
+  });
+  math.prepare<LEVELS>(r, held);
+  if constexpr (SINKS > 0) {
+    pass<LEVELS>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        if constexpr (RESUMES) {
+          const auto outputs = [&](int e) { return math.resume(resumed[u][e], values<LEVELS>(v, e), r, held, col + e); };
+          write_by(outputs, col, math);
+        } else {
+          write(v, col, math, r, held);
+        }
+      });
+    });
+  }
+  if (part.tid == 0 && rank == 0 && live) math.finish(r, held);
 }
