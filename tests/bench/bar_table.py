@@ -175,8 +175,9 @@ def speed_row(measured):
             "cells": [{"at": place, **({"commit": older[place]} if place in older else {}), "against": {name: short(s.ratios) for name, s in against.items()}} for place, against in measured.cells]}
 
 
-def copy_row(report):
-    """Our speed over the three fastest of the copies in each cell: the fastest decides."""
+def copy_row(report, before):
+    """Our speed over the three fastest of the copies in each cell: the fastest decides. With the cells of an earlier row that this report
+    lacks."""
     cells, few = [], sorted({len(row["copies"]) for row in report["rows"]})
     for row in report["rows"]:
         if row["bytes"] < BYTES_LEAST:
@@ -188,6 +189,11 @@ def copy_row(report):
         return None
     whole = not report["not_measured"] and few == [COPIES]
     missing = "" if whole else f"not answered in full: copies a cell {few}, not measured {report['not_measured']}"
+    measured = {cell["at"] for cell in cells}
+    older = [{"commit": row["commit"], **cell} for row in before if row["bar"] == "of the best copy kernel" for cell in row["cells"] if cell["at"] not in measured]
+    cells += older
+    commits = ", ".join(sorted({cell["commit"] for cell in older}))
+    missing = "; ".join(filter(None, [missing, f"{len(older)} cells measured before, at commit {commits}" if older else ""]))
     slowest = min(min(statistics.median(ratios) for ratios in cell["against"].values()) for cell in cells)
     return {"bar": "of the best copy kernel", "shows": "from 128 MB of traffic up: our speed over the fastest of 20 kernels that only read and write as many bytes, in the same run",
             "unit": "times", **({"worst_at_least": SHARE_LEAST} if whole or slowest < SHARE_LEAST else {}), "bounded_by": "memory: the fastest copy is what it gives", "command": f"{GPU} bars::copies",
@@ -266,7 +272,7 @@ def all_rows(folder, before, options):
     if copies:
         left = [f"{row['kernel']} {row['at']}" for row in copies["rows"] if row["kernel"] in options.without]
         copies = {**copies, "rows": without(copies["rows"], options.without, lambda row: row["kernel"]), "not_measured": copies["not_measured"] + left}
-    others = [copy_row(copies) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device"), options.commit, before) if sweep else None, clock_row(options.logs, machine)]
+    others = [copy_row(copies, before) if copies else None, sweep_row(sweep, machine or (copies or {}).get("device"), options.commit, before) if sweep else None, clock_row(options.logs, machine)]
     return rows + [row for row in others if row]
 
 

@@ -315,18 +315,19 @@ fn calls_add_up_to_all_cells_against_pytorch() {
 fn what_the_gpu_tests_kept_becomes_rows() {
     let place = Place::new("bars-reports");
     assert!(place.bars(&["--phases", "bench", "--only", "silu_mul"]).ok);
-    let copies = |count: usize, fastest: f64| {
+    let copies_of = |kernel: &str, count: usize, fastest: f64, more: &[&str]| {
         let time = |at: usize| {
             (format!("copy_{at:02}"), serde_json::json!([fastest + at as f64, fastest + at as f64]))
         };
         let all: serde_json::Map<String, Value> = (0..count).map(time).collect();
-        let row = |bytes: f64| serde_json::json!({ "kernel": "k", "at": "m=1", "bytes": bytes, "kernel_us": [100.0, 100.0], "copies": all });
+        let row = |bytes: f64| serde_json::json!({ "kernel": kernel, "at": "m=1", "bytes": bytes, "kernel_us": [100.0, 100.0], "copies": all });
         let report =
             serde_json::json!({ "device": "a device", "not_measured": [], "rows": [row(2e8), row(1e6)] });
         write(&place.0.join("bars_copies.json"), &report.to_string());
         let reports = place.0.display().to_string();
-        rows(&place, &["--reports", &reports])
+        rows(&place, &[&["--reports", &reports], more].concat())
     };
+    let copies = |count, fastest| copies_of("k", count, fastest, &[]);
     assert_eq!(judge(&copies(20, 96.0), "of the best copy kernel"), Verdict::Met);
     assert!(matches!(judge(&copies(20, 94.0), "of the best copy kernel"), Verdict::Missed(_)));
     assert_eq!(judge(&copies(19, 96.0), "of the best copy kernel"), Verdict::NoBar, "not all twenty");
@@ -334,6 +335,14 @@ fn what_the_gpu_tests_kept_becomes_rows() {
         matches!(judge(&copies(19, 94.0), "of the best copy kernel"), Verdict::Missed(_)),
         "by one of them"
     );
+    // cells of another kernel stay, with what they say
+    copies(20, 94.0);
+    let both = copies_of("l", 20, 96.0, &["--keep", "--commit", "def"]);
+    assert!(matches!(judge(&both, "of the best copy kernel"), Verdict::Missed(_)), "by what was kept");
+    let both = copies_of("k", 20, 96.0, &["--keep", "--commit", "fed"]);
+    assert_eq!(judge(&both, "of the best copy kernel"), Verdict::Met, "measured again");
+    let row = both.iter().find(|row| row.bar == "of the best copy kernel").expect("a row");
+    assert!(row.note.as_deref().is_some_and(|note| note == "1 cells measured before, at commit def"), "{row:?}");
     let unseen = "search against a sweep that it had not seen";
     let sweep = |behind: f64, kernels: std::ops::Range<usize>, more: &[&str]| {
         let share = 1.0 + behind / 100.0;
