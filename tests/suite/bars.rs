@@ -342,7 +342,10 @@ fn what_the_gpu_tests_kept_becomes_rows() {
     let both = copies_of("k", 20, 96.0, &["--keep", "--commit", "fed"]);
     assert_eq!(judge(&both, "of the best copy kernel"), Verdict::Met, "measured again");
     let row = both.iter().find(|row| row.bar == "of the best copy kernel").expect("a row");
-    assert!(row.note.as_deref().is_some_and(|note| note == "1 cells measured before, at commit def"), "{row:?}");
+    assert!(
+        row.note.as_deref().is_some_and(|note| note == "1 cells measured before, at commit def"),
+        "{row:?}"
+    );
     let unseen = "search against a sweep that it had not seen";
     let sweep = |behind: f64, kernels: std::ops::Range<usize>, more: &[&str]| {
         let share = 1.0 + behind / 100.0;
