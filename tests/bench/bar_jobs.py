@@ -171,10 +171,29 @@ def environment(gpu):
     return env | ({"CUDA_VISIBLE_DEVICES": gpu} if gpu is not None else {})
 
 
+class Room:
+    """What is at work on each device: jobs wait until theirs fits, by twice the largest of all, which is what two lanes come to."""
+
+    def __init__(self, jobs):
+        self.most, self.taken, self.changed = 2 * max((job.size for job in jobs), default=0), collections.Counter(), threading.Condition()
+
+    def enter(self, gpu, size, seconds):
+        """Whether it came to it in that time."""
+        with self.changed:
+            fits = seconds >= 0 and self.changed.wait_for(lambda: self.taken[gpu] + size <= self.most, seconds)
+            self.taken[gpu] += size if fits else 0
+            return fits
+
+    def leave(self, gpu, size):
+        with self.changed:
+            self.taken[gpu] -= size
+            self.changed.notify_all()
+
+
 def do(jobs, lanes, deadline):
-    """All jobs, a thread a lane; what failed, by job. A device's first lane begins with the largest and the others with the smallest, so
-    that the largest are never at work together on one: their tensors fill half of it."""
-    waiting, failed, firsts = collections.deque(sorted(jobs, key=lambda job: -job.size)), {}, len(set(lanes))
+    """All jobs, a thread a lane; what failed, by job. A device's first lane begins with the largest and the others with the smallest, and
+    no more is at work on it than it has room for: the tensors of the largest fill nearly half of it."""
+    waiting, failed, firsts, room = collections.deque(sorted(jobs, key=lambda job: -job.size)), {}, len(set(lanes)), Room(jobs)
 
     def work(lane, gpu):
         while waiting:
@@ -182,12 +201,14 @@ def do(jobs, lanes, deadline):
                 job = waiting.popleft() if lane < firsts else waiting.pop()
             except IndexError:
                 return
-            left = deadline - time.monotonic()
-            if left < LEAST_S[job.phase]:
+            if not room.enter(gpu, job.size, deadline - LEAST_S[job.phase] - time.monotonic()):
                 failed[job.label] = "no time left: not begun"
                 continue
-            began = time.monotonic()
-            reason = job.run(deadline, environment(gpu))
+            try:
+                began = time.monotonic()
+                reason = job.run(deadline, environment(gpu))
+            finally:
+                room.leave(gpu, job.size)
             if reason:
                 failed[job.label] = reason
             print(f"{job.label}: {reason or 'done'}, {time.monotonic() - began:.1f} s", flush=True)

@@ -3,7 +3,7 @@ copies; with the programs that node.py packs also the sweep, the wrapper and the
 
     cargo cutegen pack --specs tests/bars/specs --cache tests/bars/cache --with-nvrtc --out bars.tar.gz      # at home
     python3 tests/bench/bars.py run FOLDER --bundle cutegen-pack [--phases compile,bench] [--seconds 1500]   # there, as often as it takes
-    ... --bundle cutegen-pack --programs PACK --groups torch --phases compile,bench,copies,sweep,wrapper,example     # all that has a bar
+    ... --bundle cutegen-pack --programs PACK --groups torch --lanes 4 --phases compile,bench,copies,sweep,wrapper,example   # all that has a bar
     python3 tests/bench/bars.py table FOLDER
     python3 tests/bench/bars.py rows FOLDER --commit C [--reports FOLDER]                                    # at home: results/raw/bars_h200.json
 
@@ -12,9 +12,10 @@ kernels that no search has tuned (all with `--again`); `compile` has PyTorch's c
 `bench` times under the gate's protocol (docs/gate.md), PyTorch before the naive kernel. Both use every GPU that they are given, a
 kernel one of them. `compile` is passed over where no job of `bench` over PyTorch is open, as nothing else uses what it fills. `copies` takes
 some kernels a job, which share its start and its copies; what one that was stopped has in full is kept. `bench`, `copies` and `sweep` have two
-lanes on each GPU: the gate's lease has one wait while the other times, so that only what comes before overlaps. `tune` has one, for most of a
-search is on the device; `--gpus 0,0` gives it two, which saves time where the search's own is not asked for. `accept --results
-FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in bar_table.py, how jobs run in bar_jobs.py, times in tests/bars/README.md.
+lanes on each GPU, or as many as `--lanes` says: the gate's lease has the others wait while one times, so that only what comes before overlaps,
+and a job waits until its tensors have room. `tune` has one lane, for most of a search is on the device; `--gpus 0,0` gives it two, which
+saves time where the search's own is not asked for. `accept --results FOLDER/tune/KERNEL.tar.gz` brings a winner home. The bars are in
+bar_table.py, how jobs run in bar_jobs.py, times in tests/bars/README.md.
 """
 
 import argparse
@@ -183,7 +184,7 @@ def arguments():
     one.add_argument("--phases", default=",".join(phase for phase in PHASES if phase not in PROGRAMS), help=f"of {', '.join(PHASES)}; in this order")
     one.add_argument("--seconds", type=float, default=1500, help="when to stop")
     one.add_argument("--gpus", help="devices, `0,1`; all that are visible unless given")
-    one.add_argument("--lanes", type=int, default=2, help="how many of `bench`, `copies` and `sweep` prepare side by side on a device; none times beside another")
+    one.add_argument("--lanes", type=int, default=2, help="how many of `bench`, `copies` and `sweep` prepare side by side on a device, as far as it has room; none times beside another")
     one.add_argument("--groups", choices=[*GROUPS, ",".join(GROUPS)], default=",".join(GROUPS), help="against whom `bench` times")
     one.add_argument("--only", help="kernels with one of these texts in their names, `softmax,cumsum`; `=softmax` is one name")
     one.add_argument("--again", action="store_true", help="have `tune` search anew for tuned kernels, too")
