@@ -93,6 +93,9 @@ pub(crate) struct Check {
     /// Fail also on kernels that no search has tuned
     #[arg(long)]
     pub(crate) tuned: bool,
+    /// Fail also on kernels that only an older gate has judged, or nothing; the package's own setting, if that is higher
+    #[arg(long, value_name = "GATE", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) min_gate: Option<u32>,
 }
 
 #[derive(Debug, Args)]

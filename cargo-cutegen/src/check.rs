@@ -26,7 +26,8 @@ use table::{Ceiling, Launched, Row, Work};
 
 /// Prints the table; fails when anything disagrees.
 pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), Failure> {
-    let project = project::open(command)?;
+    let mut project = project::open(command)?;
+    project.settings.min_gate = project.settings.min_gate.max(verb.min_gate);
     project.warnings.iter().for_each(|warning| out.note(warning));
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);

@@ -25,6 +25,8 @@ SHARE_LEAST = 0.95
 TABLE_S = 25 * 60
 # what the clock of `--phases compile,bench --groups torch` leaves out
 CLOCKED = "without the cells against naive kernels, searches, copies, the sweep, the wrapper and the example"
+# rows of that clock and of the whole one, in which the first is
+PARTLY, ENTIRE = "the bar table's cells against PyTorch", "the whole bar table"
 # what has a bar
 WHOLE = "compile,bench,copies,sweep,wrapper,example"
 SWEEP_MOST = 2
@@ -201,8 +203,12 @@ def copy_row(report, before):
 
 
 def sweep_row(report, machine, commit, before):
-    """Kernels with enough points, and those that an earlier row has and this report lacks."""
-    behind = {found["kernel"]: max(0.02, float(f"{100 * (found['share'] - 1):.3g}")) for found in report["found"] if found["points"] >= POINTS}
+    """Kernels with enough points, and those that an earlier row has and this report lacks, unless it is enough by itself: what an older
+    search left behind says nothing of this one."""
+    behind = {}
+    for found in (f for f in report["found"] if f["points"] >= POINTS):  # one of each library may have this name
+        behind[found["kernel"]] = max(0.02, behind.get(found["kernel"], 0), float(f"{100 * (found['share'] - 1):.3g}"))
+    before = [] if len(behind) >= SWEPT else before
     told = ", ".join(f"{f['kernel']} {100 * (f['share'] - 1):.1f} % by {f['tried']} of {f['points']}" for f in report["found"])
     row = {"bar": "search against a sweep that it had not seen", "shows": "how much slower the fastest that a search tries is than the fastest legal point, over all workloads",
            "unit": "%", "statistic": "max", "bounded_by": "what the model ranks too low to be tried", "command": f"{GPU} bars::sweep", "machine": machine, "note": told}
@@ -226,7 +232,7 @@ def clock_row(logs, machine):
         return None
     seconds, called = [int(took) for took, _ in ends], [phases for text in texts for phases in re.findall(r"^phases: (.*)$", text, re.M)]
     is_whole = len(called) == len(ends) and set(WHOLE.split(",")) <= set(called[-1].split(","))
-    bar, phases = ("the whole bar table", f"--programs PACK --phases {WHOLE}") if is_whole else ("the bar table's cells against PyTorch", "--phases compile,bench")
+    bar, phases = (ENTIRE, f"--programs PACK --phases {WHOLE}") if is_whole else (PARTLY, "--phases compile,bench")
     left_out = "with copies, the sweep, the wrapper and the example; without the cells against naive kernels, and searches" if is_whole else CLOCKED
     return {"bar": bar, "shows": "from compiling PyTorch's kernels ahead to the last cell, on one device; what is not done in one call is gone on with in the next",
             "unit": "s", "statistic": "max", "at_most": TABLE_S, "bounded_by": "starts of PyTorch and of sessions; pauses between bursts",
@@ -282,6 +288,8 @@ def write(folder, options):
     rows = all_rows(folder, before, options)
     if not rows:
         raise SystemExit(f"nothing was measured in {folder}\nrun: python3 tests/bench/bars.py run {folder}")
+    if any(row["bar"] == ENTIRE for row in rows):
+        before = [row for row in before if row["bar"] != PARTLY]
     said = lambda row: [options.note, *(text for bar, text in options.note_of if bar == row["bar"])]
     noted = lambda row: "; ".join(filter(None, (row.get("note"), *said(row))))
     full = raw.merged(before, [{**row, "note": noted(row) or None, "commit": options.commit} for row in rows])

@@ -285,20 +285,21 @@ fn calls_add_up_to_all_cells_against_pytorch() {
     let place = Place::new("bars-clock");
     assert!(place.bars(&["--phases", "bench", "--only", "silu_mul"]).ok);
     as_a_device(&place, &[("torch-eager", 1.5), ("torch-compile", 1.5)]);
-    let of = |phases: &str, calls: &[&str]| {
+    let of = |phases: &str, calls: &[&str], more: &[&str]| {
         let log = |(at, end): (usize, &&str)| {
             let path = place.0.join(format!("{at}.log"));
             write(&path, &format!("bench: 3 jobs\n31 s of something\nphases: {phases}\n{end}\n"));
             path.display().to_string()
         };
         let logs: Vec<String> = calls.iter().enumerate().map(log).collect();
-        let found =
-            rows(&place, &[&["--logs"][..], &logs.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+        let logs: Vec<&str> = logs.iter().map(String::as_str).collect();
+        let found = rows(&place, &[more, &["--logs"], &logs].concat());
         found.into_iter().find(|row| row.bar.contains("bar table") && !row.bar.contains("naive"))
     };
-    let whole = of("compile,bench,copies,sweep,wrapper,example", &["900 s; all is done"]).expect("a row");
+    let all_of = |more| of("compile,bench,copies,sweep,wrapper,example", &["900 s; all is done"], more);
+    let whole = all_of(&[]).expect("a row");
     assert_eq!((whole.bar.as_str(), whole.samples[0]), ("the whole bar table", 900.0));
-    let of = |calls: &[&str]| of("compile,bench", calls);
+    let of = |calls: &[&str]| of("compile,bench", calls, &[]);
     let row = of(&["400 s; run it again to go on", "101 s; all is done"]).expect("a row");
     assert_eq!(row.bar, "the bar table's cells against PyTorch");
     assert_eq!((row.samples.as_slice(), row.at_most), (&[501.0][..], Some(1500.0)));
@@ -307,6 +308,8 @@ fn calls_add_up_to_all_cells_against_pytorch() {
         note.starts_with("calls of 400, 101 s; without ") && note.contains("copies, the sweep"),
         "{note}"
     );
+    let kept = all_of(&["--keep"]).expect("a row, in which the one before is");
+    assert_eq!(kept.bar, "the whole bar table");
     assert!(of(&["400 s; run it again to go on"]).is_none(), "it is not whole");
     assert!(of(&[]).is_none());
 }
@@ -372,4 +375,19 @@ fn what_the_gpu_tests_kept_becomes_rows() {
     );
     let again = sweep(1.0, 0..1, &["--keep", "--commit", "fed"]);
     assert_eq!(judge(&again, unseen), Verdict::NoBar, "three kernels that miss nothing");
+    sweep(2.5, 8..9, &["--keep"]);
+    let enough = sweep(1.0, 0..8, &["--keep", "--commit", "fed"]);
+    assert_eq!(judge(&enough, unseen), Verdict::Met, "a row by itself, of one search");
+}
+
+#[test]
+fn of_kernels_with_one_name_the_worse_counts() {
+    let place = Place::new("bars-named");
+    assert!(place.bars(&["--phases", "bench", "--only", "silu_mul"]).ok);
+    let one = |share| serde_json::json!({ "kernel": "k", "points": 120, "tried": 20, "share": share });
+    let report = serde_json::json!({ "found": [one(1.03), one(1.0)], "rows": [], "not_measured": [] });
+    write(&place.0.join("bars_sweep.json"), &report.to_string());
+    let all = rows(&place, &["--reports", &place.0.display().to_string()]);
+    let row = all.iter().find(|row| row.bar == "search against a sweep that it had not seen").expect("a row");
+    assert_eq!(row.samples, [3.0]);
 }

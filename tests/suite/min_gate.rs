@@ -158,10 +158,15 @@ fn recorded(package: &Package, next: &[String], away: &Package) {
     assert_eq!((away.lock(), away.entry().record), (lock, after.record));
     away.builds().expect("accepted");
 
+    let (this, next) = (GATE.to_string(), (GATE + 1).to_string());
+    package.does(&["check", "--min-gate", &this]);
+    let by_flag = package.run(&["check", "--min-gate", &next]);
     package.trusts(Some(GATE + 1));
-    let failed = package.run(&["check"]);
-    assert_eq!(failed.code, Some(1), "{}", failed.stderr);
-    assert!(failed.stderr.contains(&format!("naive: judged by gate {GATE}\n")), "{}", failed.stderr);
+    // a flag lowers nothing
+    for failed in [by_flag, package.run(&["check"]), package.run(&["check", "--min-gate", &this])] {
+        assert_eq!(failed.code, Some(1), "{}", failed.stderr);
+        assert!(failed.stderr.contains(&format!("naive: judged by gate {GATE}\n")), "{}", failed.stderr);
+    }
     assert!(is_below(package.builds()));
 }
 

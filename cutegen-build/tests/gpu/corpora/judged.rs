@@ -62,6 +62,7 @@ pub(crate) fn judge(corpus: &str, tasks: Vec<Task<'_>>, at_least: usize) {
 fn keep(corpus: &str, lines: &[Line]) {
     if let Some(folder) = std::env::var_os("CUTEGEN_GPU_REPORT") {
         let path = Path::new(&folder).join(format!("{corpus}.json"));
+        std::fs::create_dir_all(&folder).expect("a folder");
         std::fs::write(path, serde_json::to_string_pretty(lines).expect("JSON")).expect("written");
     }
 }
