@@ -34,8 +34,8 @@ PHASES = ("tune", "compile", "bench", "copies", "sweep", "wrapper", "example")
 PROGRAMS = {"copies": "gpu", "sweep": "gpu", "wrapper": "overhead", "example": "example"}
 # what has a cell against copies moves so many bytes
 COPIED_BYTES = 128e6
-# of kernel-specs, with 100 points and more, timed for no constant of the forecast when they were chosen
-SWEPT = ("gelu_tanh_mul", "layer_norm_plain", "quantise_int8", "gelu_bf16", "group_norm", "l1_norm", "softmax_temperature", "l2_norm")
+# with 100 points and more, timed for no constant of the forecast and no rule of what is tried when they were chosen
+SWEPT = ("rope_half", "swiglu_packed", "batch_norm", "layer_norm_8192", "rms_norm_32768", "add_rms_norm_8192", "softmax_bf16_8192", "log_softmax_32768")
 # by group: who a kernel is timed against
 GROUPS = {"torch": "torch-eager,torch-compile", "naive": "naive"}
 # families that have templates

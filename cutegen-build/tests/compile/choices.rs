@@ -1,8 +1,8 @@
-//! What a search tries of a space holds what is within 2 % of the best of all points, by recorded timings: of fourteen kernels that
-//! the forecast's constants were chosen with, of two that were timed when these stood (`softmax_temperature`, `l2_norm`), and of
-//! ten of `tests/bars/`. By the last what lies around a fast point has four hints in place of three, and rings have kinds by their
-//! weights; with that undone three of them are behind. All is from before rows were read again from L1 (of those points nothing
-//! is known here) and before a ring's weights served statistics (`bars/rms_norm_fp8_131072`, whose rings are faster now).
+//! What a search tries of a space holds what is within 2 % of the best of all points, by recorded timings: of sixteen kernels of
+//! `kernel-specs/` and eleven of `tests/bars/`. The forecast's constants were chosen with every other of them. Without what lies
+//! around the fastest four are behind, and one with a single shape around it. Some timings are from before rows
+//! were read again from L1 (of those points nothing is known there), and those of `bars/rms_norm_fp8_131072` from before a ring's
+//! weights served statistics: its rings are faster now. The file says which is of when.
 
 use std::collections::BTreeMap;
 

@@ -27,9 +27,9 @@ impl Budget {
         numbered.filter(|(at, plan)| self.wants(*at, plan.spec.name.as_str())).map(|(_, plan)| plan).collect()
     }
 
-    /// Whether not all are wanted.
+    /// Whether kernels are named, in place of a share of them or all.
     pub(super) fn names_some(&self) -> bool {
-        self.only.is_some()
+        self.only.is_some() && self.share().is_none()
     }
 
     /// Whether another one may begin.
@@ -37,17 +37,21 @@ impl Budget {
         self.end.is_none_or(|end| Instant::now() < end)
     }
 
+    /// Which of how many parts of all is wanted: `1/4`.
+    fn share(&self) -> Option<(usize, usize)> {
+        let (k, n) = self.only.as_ref()?.split_once('/')?;
+        Some((k.parse().ok()?, n.parse().ok()?))
+    }
+
     fn wants(&self, at: usize, name: &str) -> bool {
-        let Some(only) = &self.only else { return true };
-        let share = only
-            .split_once('/')
-            .and_then(|(k, n)| Some((k.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
-        match share {
-            Some((k, n)) => at % n == k % n,
-            None => only.split(',').any(|part| match part.strip_prefix('=') {
-                Some(whole) => name == whole,
-                None => name.contains(part),
-            }),
+        let named = |part: &str| match part.strip_prefix('=') {
+            Some(whole) => name == whole,
+            None => name.contains(part),
+        };
+        match (&self.only, self.share()) {
+            (_, Some((k, n))) => at % n == k % n,
+            (Some(only), None) => only.split(',').any(named),
+            (None, None) => true,
         }
     }
 }

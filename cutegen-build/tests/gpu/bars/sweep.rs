@@ -14,8 +14,8 @@ use super::search::Subject;
 use super::{keep, leased};
 use crate::{fixtures, specs, table};
 
-/// Of each family of templates some, with rows short and long, one and several streams. The forecast's constants were chosen
-/// by timings of all but two: `softmax_temperature` and `l2_norm`.
+/// Unless others are named: of each family of templates some, with rows short and long, one and several streams. The forecast's
+/// constants were chosen by timings of half of them, what is tried by all.
 const KERNELS: [&str; 16] = [
     "silu_mul",
     "softmax_bf16",
@@ -53,9 +53,10 @@ pub(super) fn points_are_timed() {
     let mut rows = Vec::new();
     let (mut left, mut shares) = (Vec::new(), Vec::new());
     let mut plans = specs::plans(false);
-    plans.retain(|plan| KERNELS.contains(&plan.spec.name.as_str()));
     if budget.names_some() {
         plans.extend(table::plans());
+    } else {
+        plans.retain(|plan| KERNELS.contains(&plan.spec.name.as_str()));
     }
     for plan in budget.chosen(plans) {
         if !budget.has_time() {
