@@ -231,12 +231,13 @@ def clock_row(logs, machine):
     if not ends or ends[-1][1] != "all is done":
         return None
     seconds, called = [int(took) for took, _ in ends], [phases for text in texts for phases in re.findall(r"^phases: (.*)$", text, re.M)]
+    lanes = [f" --lanes {count}" for count in re.findall(r"^lanes: (\d+)$", texts[-1], re.M)[-1:]]
     is_whole = len(called) == len(ends) and set(WHOLE.split(",")) <= set(called[-1].split(","))
     bar, phases = (ENTIRE, f"--programs PACK --phases {WHOLE}") if is_whole else (PARTLY, "--phases compile,bench")
     left_out = "with copies, the sweep, the wrapper and the example; without the cells against naive kernels, and searches" if is_whole else CLOCKED
     return {"bar": bar, "shows": "from compiling PyTorch's kernels ahead to the last cell, on one device; what is not done in one call is gone on with in the next",
             "unit": "s", "statistic": "max", "at_most": TABLE_S, "bounded_by": "starts of PyTorch and of sessions; pauses between bursts",
-            "command": f"{COMMAND} {phases} --groups torch", "machine": machine, "note": f"calls of {', '.join(map(str, seconds))} s; {left_out}", "samples": [sum(seconds)]}
+            "command": "".join([f"{COMMAND} {phases} --groups torch", *lanes]), "machine": machine, "note": f"calls of {', '.join(map(str, seconds))} s; {left_out}", "samples": [sum(seconds)]}
 
 
 def reports(folder, part):

@@ -166,7 +166,7 @@ def run(options):
     print(bar_table.text(bar_table.samples(table.folder)))
     for label, reason in failed.items():
         print(f"open: {label}: {reason}")
-    print(f"phases: {','.join(phases)}")
+    print(f"phases: {','.join(phases)}\nlanes: {options.lanes}")
     print(f"{time.monotonic() - began:.0f} s; {'all is done' if not failed else 'run it again to go on'}")
     return 1 if failed else 0
 

@@ -288,7 +288,7 @@ fn calls_add_up_to_all_cells_against_pytorch() {
     let of = |phases: &str, calls: &[&str], more: &[&str]| {
         let log = |(at, end): (usize, &&str)| {
             let path = place.0.join(format!("{at}.log"));
-            write(&path, &format!("bench: 3 jobs\n31 s of something\nphases: {phases}\n{end}\n"));
+            write(&path, &format!("bench: 3 jobs\n31 s of something\nphases: {phases}\nlanes: 4\n{end}\n"));
             path.display().to_string()
         };
         let logs: Vec<String> = calls.iter().enumerate().map(log).collect();
@@ -299,6 +299,7 @@ fn calls_add_up_to_all_cells_against_pytorch() {
     let all_of = |more| of("compile,bench,copies,sweep,wrapper,example", &["900 s; all is done"], more);
     let whole = all_of(&[]).expect("a row");
     assert_eq!((whole.bar.as_str(), whole.samples[0]), ("the whole bar table", 900.0));
+    assert!(whole.command.ends_with(" --groups torch --lanes 4"), "{}", whole.command);
     let of = |calls: &[&str]| of("compile,bench", calls, &[]);
     let row = of(&["400 s; run it again to go on", "101 s; all is done"]).expect("a row");
     assert_eq!(row.bar, "the bar table's cells against PyTorch");

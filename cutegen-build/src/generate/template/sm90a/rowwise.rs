@@ -33,6 +33,9 @@ const PARTIALS: &str = include_str!("partials.cuh.in");
 const RING: &str = include_str!("ring.cuh.in");
 const ACROSS: &str = include_str!("across.cuh.in");
 
+/// Registers of a multiprocessor.
+const REGISTERS: i64 = 65536;
+
 /// Bytes of shared memory for rows; the rest of a multiprocessor's 227 KB is for statistics and barriers.
 const SMEM_MAX: i64 = 212 * 1024;
 

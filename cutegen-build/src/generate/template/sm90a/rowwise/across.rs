@@ -4,7 +4,7 @@ use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
-use super::{Point, op, split};
+use super::{Point, REGISTERS, op, split};
 use crate::generate::template::fill::config;
 use crate::generate::{ENTRY, Sketch, hinted, hints};
 use crate::plan::Plan;
@@ -16,8 +16,6 @@ const SPLIT: &str = include_str!("../rowwise_across_split.cu.in");
 
 /// Bytes of static shared memory.
 const SMEM_MAX: i64 = 48 * 1024;
-/// Registers of a multiprocessor.
-const REGISTERS: i64 = 65536;
 /// Values that a thread may have under way.
 const VALUES: std::ops::RangeInclusive<i64> = 4..=32;
 

@@ -3,7 +3,7 @@
 
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
-use super::{Point, SMEM_MAX};
+use super::{Point, REGISTERS, SMEM_MAX};
 use crate::generate::Sketch;
 use crate::plan::Plan;
 
@@ -18,7 +18,7 @@ const PRODUCER_REGISTERS: i64 = 88;
 
 /// All threads, and registers of each from the launch on, in eights.
 const ALL: i64 = (WRITERS + 1) * THREADS + PRODUCERS;
-const LAUNCH_REGISTERS: i64 = 65536 / ALL / 8 * 8;
+const LAUNCH_REGISTERS: i64 = REGISTERS / ALL / 8 * 8;
 
 /// Chunks whose weights stay with those who see, at most.
 const SEEN_MOST: i64 = 8;

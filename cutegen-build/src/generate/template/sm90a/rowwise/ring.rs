@@ -6,7 +6,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
-use super::{AGAIN_MAX, Point, SMEM_MAX, op};
+use super::{AGAIN_MAX, Point, REGISTERS, SMEM_MAX, op};
 use crate::generate::Sketch;
 use crate::plan::Plan;
 
@@ -66,7 +66,7 @@ impl Shape {
     /// Registers of a thread that computes: its own from the launch on, in eights, and its part of what producers let go.
     fn registers(&self) -> i64 {
         let all = self.threads + PRODUCERS;
-        let launched = 65536 / self.beside / all / 8 * 8;
+        let launched = REGISTERS / self.beside / all / 8 * 8;
         ((launched * all - PRODUCER_REGISTERS * PRODUCERS) / self.threads / 8 * 8).min(240)
     }
 

@@ -4,11 +4,9 @@
 use cutegen_spec::int_expr::IntExpr;
 
 use super::super::layout::Layout;
-use super::super::{AGAIN_MAX, SMEM_MAX};
+use super::super::{AGAIN_MAX, REGISTERS, SMEM_MAX};
 use crate::generate::{hinted, hints};
 
-/// Registers of a multiprocessor.
-const REGISTERS: i64 = 65536;
 /// Threads of a multiprocessor, and bytes of its L1 for their rows.
 const THREADS: i64 = 2048;
 const L1: i64 = 200 * 1024;
