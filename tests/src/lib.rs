@@ -95,10 +95,14 @@ pub fn outside_target() -> PathBuf {
     workspace().join("target/suite/outside-target")
 }
 
-/// The `cargo-cutegen` program, built once, as the tests are: they have built all that it is made of.
+/// The `cargo-cutegen` program: the one that `CUTEGEN_TEST_PROGRAM` names, such as an older one that a test must fail with;
+/// else built once, as the tests are: they have built all that it is made of.
 pub fn cutegen_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
+        if let Some(named) = std::env::var_os("CUTEGEN_TEST_PROGRAM") {
+            return PathBuf::from(named);
+        }
         let build = ["build", "--profile", "test", "--locked", "--workspace", "--bin", "cargo-cutegen"];
         must(cargo().current_dir(workspace()).args(build));
         workspace().join("target/debug/cargo-cutegen")
