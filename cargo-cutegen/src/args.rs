@@ -129,6 +129,12 @@ pub(crate) struct Verify {
     /// Compile each stored source and compare with the locked digest; needs no GPU
     #[arg(long)]
     pub(crate) rebuild: bool,
+    /// Leave out what this file lists as rebuilt by the same toolchain
+    #[arg(long, value_name = "FILE", requires = "rebuild")]
+    pub(crate) known: Option<PathBuf>,
+    /// Write that list, with what was rebuilt now, to this file
+    #[arg(long, value_name = "FILE", requires = "rebuild")]
+    pub(crate) write_known: Option<PathBuf>,
     /// Write what was judged into the records, as fresh evidence; bytes, keys and lock stay
     #[arg(long, conflicts_with = "rebuild")]
     pub(crate) record: bool,

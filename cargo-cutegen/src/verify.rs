@@ -1,11 +1,14 @@
 //! `verify`: trust nothing that is locked. Judges locked kernels again on this machine, and writes what it saw into
 //! their records when asked to; or compiles their stored sources again and compares digests, for which no GPU is needed.
 
+mod known;
+mod rebuild;
+
 use cutegen_build::discover::Project;
 use cutegen_build::evaluate::Outcome;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::Plan;
-use cutegen_build::search::{Rebuilt, Searcher};
+use cutegen_build::search::Searcher;
 use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Entry, Lookup, Store, lock_file};
 use cutegen_spec::digest::CacheKey;
@@ -43,6 +46,9 @@ struct Line {
 pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
+    if verb.rebuild {
+        return rebuild::run(&project, &plans, verb, out);
+    }
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let mut kept = Kept::new(verb.results.as_deref())?;
     let searcher = Searcher::new().map_err(Failure::machine)?;
@@ -52,18 +58,16 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
         let before = recorded.len();
         let entry = whole_entry(&project, &lock, &store, &plan);
         let seen = entry.and_then(|mut entry| {
-            let verdicts = verdicts(&searcher, verb, &plan, (&store, &mut entry), &mut recorded)?;
-            Ok((verdicts, trust(&plan, &project, &entry.record).err()))
+            let verdict = verdict(&searcher, verb, &plan, (&store, &mut entry), &mut recorded)?;
+            Ok((verdict, trust(&plan, &project, &entry.record).err()))
         });
         let below = match seen {
-            Ok((verdicts, below)) => {
-                verdicts.into_iter().for_each(|verdict| verdict.tell(&plan, (&mut failed, out)));
+            Ok((verdict, below)) => {
+                verdict.tell(&plan, (&mut failed, out));
                 below
             }
             Err(failure) => {
-                let line = Line { kernel: plan.title(), ok: false, verdict: failure.to_string() };
-                out.result(&line.verdict, &line);
-                failed.add(failure);
+                not_seen(&plan, failure, (&mut failed, out));
                 None
             }
         };
@@ -76,18 +80,24 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
     failed.end("not verified:\n")
 }
 
-/// What is known of a kernel's variants now, in the way that was asked for.
-fn verdicts(
+/// Prints that nothing was seen of a kernel, and why.
+fn not_seen(plan: &Plan, failure: Failure, (failed, out): (&mut Failures, &Output)) {
+    let line = Line { kernel: plan.title(), ok: false, verdict: failure.to_string() };
+    out.result(&line.verdict, &line);
+    failed.add(failure);
+}
+
+/// What is known of a kernel now, in the way that was asked for.
+fn verdict(
     searcher: &Searcher,
     verb: &Verify,
     plan: &Plan,
     (store, entry): (&Store, &mut Entry),
     recorded: &mut Vec<CacheKey>,
-) -> Result<Vec<Verdict>, Failure> {
-    match (verb.rebuild, verb.record) {
-        (true, _) => rebuild(searcher, plan, entry),
-        (false, true) => Ok(vec![judge_again(searcher, plan, store, entry, recorded)?]),
-        (false, false) => Ok(vec![rejudge(searcher, plan, entry)?]),
+) -> Result<Verdict, Failure> {
+    match verb.record {
+        true => judge_again(searcher, plan, store, entry, recorded),
+        false => rejudge(searcher, plan, entry),
     }
 }
 
@@ -129,18 +139,6 @@ fn whole_entry(project: &Project, lock: &Lock, store: &Store, plan: &Plan) -> Re
         }
         Lookup::Corrupt(corrupt) => Err(Failure::Disagreement(untrusted(plan, &corrupt))),
     }
-}
-
-fn rebuild(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Vec<Verdict>, Failure> {
-    let rebuilt = searcher.rebuild(plan, entry).map_err(|error| Failure::machine_at(&plan.title(), error))?;
-    let verdict = |rebuilt: Rebuilt| match rebuilt {
-        Rebuilt::Same { variant } => Verdict::Right(format!("{variant}: rebuilt to the locked bytes")),
-        Rebuilt::Differs { variant, detail } => Verdict::Wrong(format!("{variant}: differs: {detail}")),
-        Rebuilt::NotRebuilt { variant, needs, here } => {
-            Verdict::NotJudged(format!("{variant}: not rebuilt: it needs {needs}; here is {here}"))
-        }
-    };
-    Ok(rebuilt.into_iter().map(verdict).collect())
 }
 
 fn rejudge(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Verdict, Failure> {

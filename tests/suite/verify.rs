@@ -147,6 +147,34 @@ fn stored_gpu_sources_compile_to_the_locked_bytes() {
 }
 
 #[test]
+fn what_a_list_has_is_not_rebuilt_and_all_else_is() {
+    install_toolchain();
+    let copy = Copy::of_example("verify-known");
+    let list = copy.folder.join("known.txt");
+    let [known, write] = ["--known", "--write-known"].map(|flag| [flag, list.to_str().expect("text")]);
+    let verb = ["verify", "--rebuild", "--target", GPU, KERNEL];
+    let all = gpu_variants(|k| k.name == KERNEL);
+    let compiled = |ran: &Ran| ran.stdout.matches("rebuilt to the locked bytes").count();
+    let ran = copy.run(&[&verb[..], &write].concat());
+    exits(&ran, 0);
+    assert_eq!(compiled(&ran), all, "{}", ran.stdout);
+    let ran = copy.run(&[&verb[..], &known].concat());
+    exits(&ran, 0);
+    assert_eq!(compiled(&ran), 0, "{}", ran.stdout);
+    assert!(ran.stderr.contains(&format!("{all} variants are listed as rebuilt, 0 were")), "{}", ran.stderr);
+    // another source with digests that agree is another line: only a compiler can tell, and it is asked
+    let [was, is] = copy.change_a_token();
+    copy.forge(GPU, |record| record.replace(&was, &is));
+    let ran = copy.run(&[&verb[..], &known].concat());
+    exits(&ran, 1);
+    assert!(ran.stderr.contains("naive: differs: sha256 "), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("{} variants are listed as rebuilt, 1 were", all - 1)));
+    let missing = copy.run(&[&verb[..], &["--known", "no-such-list"]].concat());
+    exits(&missing, 2);
+    assert!(missing.stderr.ends_with("name a list: --known FILE\n"), "{}", missing.stderr);
+}
+
+#[test]
 fn a_changed_source_alone_is_refused() {
     install_toolchain();
     let copy = Copy::of_example("verify-changed-alone");

@@ -1,10 +1,6 @@
 //! Candidates to artifacts: which compiler a target means, and many candidates at once.
 
-use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
 use std::thread::Scope;
 
 use cutegen_spec::digest::ArtifactDigest;
@@ -13,6 +9,7 @@ use cutegen_spec::target::{Arch, Target};
 
 use super::error::SearchError;
 use super::judging::DeviceFiles;
+use super::ordered::{self, Ordered};
 use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::walled::walled;
@@ -162,16 +159,10 @@ pub(super) fn must_compile(
     one(setup, None, plan, candidate)?.map_err(|(_, outcome)| ours(outcome.to_string()))
 }
 
-/// Candidates that all cores are compiling: each comes as soon as it and those before it are done.
-pub(super) struct Compiling {
-    finished: mpsc::Receiver<(usize, Result<Attempt, SearchError>)>,
-    early: BTreeMap<usize, Result<Attempt, SearchError>>,
-    wanted: usize,
-    /// How many there are.
-    pub(super) of: usize,
-}
+/// Candidates that all cores are compiling.
+pub(super) type Compiling = Ordered<Result<Attempt, SearchError>>;
 
-/// Starts compiling candidates. What nobody waits for any more is left.
+/// Starts compiling candidates. What has no reader any more is left.
 pub(super) fn start<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     setup: &'env CompileSetup,
@@ -179,33 +170,7 @@ pub(super) fn start<'scope, 'env>(
     plan: &'env Plan,
     candidates: &'env [Candidate],
 ) -> Compiling {
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(candidates.len());
-    let next = Arc::new(AtomicUsize::new(0));
-    let (done, finished) = mpsc::channel();
-    for _ in 0..threads {
-        let (done, next) = (done.clone(), Arc::clone(&next));
-        scope.spawn(move || {
-            while let Some((at, candidate)) = numbered(candidates, &next) {
-                if done.send((at, one(setup, batch, plan, candidate.clone()))).is_err() {
-                    break;
-                }
-            }
-        });
-    }
-    Compiling { finished, early: BTreeMap::new(), wanted: 0, of: candidates.len() }
-}
-
-impl Iterator for Compiling {
-    type Item = Result<Attempt, SearchError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while !self.early.contains_key(&self.wanted) {
-            let (at, attempt) = self.finished.recv().ok()?;
-            self.early.insert(at, attempt);
-        }
-        self.wanted += 1;
-        self.early.remove(&(self.wanted - 1))
-    }
+    ordered::start(scope, candidates.len(), move |at| one(setup, batch, plan, candidates[at].clone()))
 }
 
 /// Compiles candidates, each by a process of its own.
@@ -215,12 +180,6 @@ pub(super) fn alone(
     candidates: &[Candidate],
 ) -> Result<Vec<Attempt>, SearchError> {
     std::thread::scope(|scope| start(scope, setup, None, plan, candidates).collect())
-}
-
-/// The next candidate that nobody has taken, with its place.
-fn numbered<'a>(candidates: &'a [Candidate], next: &AtomicUsize) -> Option<(usize, &'a Candidate)> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    Some((at, candidates.get(at)?))
 }
 
 /// What the judge launches itself on a device: the gate's kernels, and the printed reference where it can be one.

@@ -8,6 +8,8 @@ mod error;
 mod finals;
 mod judging;
 mod launch;
+mod ordered;
+mod rebuild;
 mod rounds;
 mod sanitize;
 mod verify;
@@ -22,7 +24,8 @@ pub use bench::{Bench, Benched, Times};
 pub use error::SearchError;
 pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
-pub use verify::{Rebuilt, Verdict};
+pub use rebuild::{Rebuilt, Stored};
+pub use verify::Verdict;
 
 use finals::Fate;
 
@@ -206,9 +209,14 @@ impl Searcher {
         Ok(bench::run(&self.setup, plan, entry, what, events)?)
     }
 
-    /// Compiles every stored source of an entry and compares with the recorded digests.
-    pub fn rebuild(&self, plan: &Plan, entry: &Entry) -> Result<Vec<Rebuilt>, Error> {
-        Ok(verify::rebuild(&self.setup, plan, entry)?)
+    /// Compiles stored sources again, on all cores, and compares with the recorded digests. `tell` gets each outcome under
+    /// the number of its source, in order and as soon as it is known.
+    pub fn rebuild(
+        &self,
+        sources: &[Stored<'_>],
+        tell: &mut dyn FnMut(usize, Result<Rebuilt, SearchError>),
+    ) -> Result<(), Error> {
+        Ok(rebuild::rebuild(&self.setup, sources, tell)?)
     }
 
     fn put(&self, store: &Store, record: &Record, files: &[(String, Vec<u8>)]) -> Result<(), Error> {

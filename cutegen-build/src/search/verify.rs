@@ -1,4 +1,4 @@
-//! Verify: a locked entry judged again on this machine, or its sources compiled again to the same bytes.
+//! Verify: a locked entry judged again on this machine.
 
 use std::path::Path;
 use std::time::Instant;
@@ -6,7 +6,6 @@ use std::time::Instant;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::record::{Evidence, Record, Variant};
 use cutegen_spec::target::Target;
-use serde::Serialize;
 use tempfile::TempDir;
 
 use super::error::SearchError;
@@ -14,7 +13,7 @@ use super::finals::{Judged, Locked};
 use super::judging::Judging;
 use super::sanitize::{Naive, asked};
 use super::{compiled, entry};
-use crate::compile::{COMPILER, CompileJob, CompileOutcome, CompileSetup, compile};
+use crate::compile::{COMPILER, CompileSetup};
 use crate::evaluate::LEASE;
 use crate::evaluate::{self, Correctness, Outcome};
 use crate::generate;
@@ -22,33 +21,6 @@ use crate::generate::template::Templates;
 use crate::generate::{Feedback, Generator as _};
 use crate::plan::Plan;
 use crate::store::Entry;
-
-/// What became of compiling a stored source again.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", tag = "rebuilt")]
-pub enum Rebuilt {
-    /// The same bytes.
-    Same {
-        /// The variant.
-        variant: String,
-    },
-    /// Other bytes, or none.
-    Differs {
-        /// The variant.
-        variant: String,
-        /// What is there instead.
-        detail: String,
-    },
-    /// The compiler that the record names is not here.
-    NotRebuilt {
-        /// The variant.
-        variant: String,
-        /// What the record names.
-        needs: String,
-        /// What is here.
-        here: String,
-    },
-}
 
 /// The gate's verdict on an entry as the runtime would dispatch it.
 pub type Verdict = Outcome;
@@ -210,49 +182,6 @@ fn inflate(plan: &Plan, variant: &Variant, stored: &[u8]) -> std::io::Result<Vec
         return Ok(bytes);
     }
     Err(std::io::Error::other(format!("the artifact of variant `{}` is not the judged one", variant.name)))
-}
-
-/// Compiles each variant's source again. `entry` must come with its sources.
-pub(super) fn rebuild(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Vec<Rebuilt>, SearchError> {
-    let here = compiled::fingerprint(setup, &plan.target)?;
-    let pairs = entry.record.variants.iter().zip(&entry.sources);
-    pairs.map(|(variant, source)| one(setup, plan, variant, source, &here)).collect()
-}
-
-fn one(
-    setup: &CompileSetup,
-    plan: &Plan,
-    variant: &Variant,
-    source: &[u8],
-    here: &str,
-) -> Result<Rebuilt, SearchError> {
-    let name = variant.name.clone();
-    if variant.toolchain != here {
-        return Ok(Rebuilt::NotRebuilt {
-            variant: name,
-            needs: variant.toolchain.clone(),
-            here: here.to_owned(),
-        });
-    }
-    let job = CompileJob {
-        source: String::from_utf8_lossy(source).into_owned(),
-        entries: variant.contract.steps.iter().map(|step| step.entry.clone()).collect(),
-        compile_for: compiled::compile_for(&plan.target),
-    };
-    Ok(match compile(&job, setup)? {
-        CompileOutcome::Failed(failure) => {
-            Rebuilt::Differs { variant: name, detail: compiled::words(&failure) }
-        }
-        CompileOutcome::Compiled(artifact) => {
-            let found = ArtifactDigest::of(&artifact.bytes);
-            if found == variant.artifact.artifact {
-                Rebuilt::Same { variant: name }
-            } else {
-                let detail = format!("sha256 {found}, locked {}", variant.artifact.artifact);
-                Rebuilt::Differs { variant: name, detail }
-            }
-        }
-    })
 }
 
 #[cfg(test)]
