@@ -83,6 +83,11 @@ pub fn print_reruns(paths: &[PathBuf]) {
 /// Links the emitted archive, and after it what it needs of the system.
 pub fn print_link(folder: &Path, library: &str, system: &[String]) {
     println!("cargo::rustc-link-search=native={}", folder.display());
+/// Tells the crate where its wrappers lie, in the variable that `include_kernels!` reads.
+pub fn print_wrappers(file: &Path) {
+    println!("cargo::rustc-env=CUTEGEN_KERNELS={}", file.display());
+}
+
     println!("cargo::rustc-link-lib=static={library}");
     for library in system {
         println!("cargo::rustc-link-lib={library}");

@@ -67,6 +67,7 @@ fn report(build: &cargo::Build, result: Result<pipeline::Built, Vec<error::Error
             cargo::print_reruns(&read);
             if let Some(library) = &built.emitted.lib_name {
                 cargo::print_link(&built.emitted.lib_dir, library, &built.emitted.system_libs);
+            cargo::print_wrappers(&built.emitted.rust_file);
             }
         }
         Err(errors) => errors.iter().for_each(|error| cargo::print_error(&error.to_string())),

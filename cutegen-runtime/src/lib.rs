@@ -50,7 +50,7 @@ pub use view::{AsView, AsViewMut, View, ViewMut};
 /// Includes the wrappers that the build script emitted, as `pub mod kernels`.
 ///
 /// Another visibility or name can be given: `include_kernels!(pub(crate) mod gpu)`. The module holds
-/// `cuda` and `host`, one for each kind of target that the specs name.
+/// `host` and, with the feature `cuda` of this crate, `cuda`: one for each kind of target that the specs name.
 #[macro_export]
 macro_rules! include_kernels {
     () => {
@@ -59,13 +59,18 @@ macro_rules! include_kernels {
     ($visibility:vis mod $name:ident) => {
         /// Kernels emitted by CuTeGen at build time.
         #[allow(unreachable_pub, reason = "what is used of emitted wrappers is up to the crate")]
+        #[allow(unexpected_cfgs, reason = "where the module `cuda` is absent, its cfg names the feature it takes")]
         $visibility mod $name {
-            include!(concat!(env!("OUT_DIR"), "/cutegen/kernels.rs"));
+            include!(env!(
+                "CUTEGEN_KERNELS",
+                "no kernels were emitted: build.rs must call `cutegen_build::build()`, and Cargo.toml must name \
+                 `cutegen-build` under [build-dependencies]"
+            ));
         }
     };
 }
 
-/// Holds the emitted CUDA wrappers. Without the feature `cuda` they don't compile, and this says why, once.
+/// Holds the emitted CUDA wrappers, where this crate has the feature `cuda`.
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
 #[macro_export]
@@ -73,16 +78,35 @@ macro_rules! cuda_module {
     ($($module:tt)*) => { $($module)* };
 }
 
-/// Says what is missing.
+/// Leaves the module `cuda` out. To a crate that names it all the same, rustc says which feature it is gated behind:
+/// no crate has a feature with a slash in its name, so the text is only what a manifest has to say.
 #[cfg(not(feature = "cuda"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! cuda_module {
     ($($module:tt)*) => {
-        ::core::compile_error!(
-            "this package's kernels target CUDA, which cutegen-runtime serves with its feature `cuda`: \
-             in Cargo.toml write `cutegen-runtime = { version = \"0.1\", features = [\"cuda\"] }`"
-        );
+        #[cfg(feature = "cutegen-runtime/cuda")]
+        pub mod cuda {}
+    };
+}
+
+/// Stops the build where wrappers were emitted for another version of this crate.
+///
+/// The number is that of what emitted code and this crate agree on. It rises with each change after which wrappers of an
+/// earlier cutegen-build no longer compile against this crate, or mean something else: a renamed or removed item,
+/// another signature, another meaning of a contract's fields. Additions leave it. The emitter has the same number in
+/// `cutegen-build/src/emit/wrapper/mod.rs`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! emitted_abi {
+    (1, $emitter:literal) => {};
+    ($other:tt, $emitter:literal) => {
+        ::core::compile_error!(::core::concat!(
+            "cutegen-build ",
+            $emitter,
+            " emits wrappers for another cutegen-runtime than this crate depends on: \
+             in Cargo.toml give `cutegen-build` and `cutegen-runtime` the same version"
+        ));
     };
 }
 

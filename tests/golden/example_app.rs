@@ -10,6 +10,8 @@
 // llama_gate_up on sm_90a: key 3d613f47139a757966eae96f92cfa059d703c02af0fe46e8c309f697e0763064
 // llama_down on sm_90a: key c6c30c4c910eeece5c9e834ee93123211b76ff5d45197da27ec7c8b76c2f7c71
 
+::cutegen_runtime::emitted_abi!(1, "0.1.0");
+
 ::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`.
     #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]

@@ -11,6 +11,8 @@
 // everything: a stub, without kernels
 // scatter: a stub, without kernels
 
+::cutegen_runtime::emitted_abi!(1, "0.1.0");
+
 ::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
     #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]

@@ -4,6 +4,7 @@
 mod agree;
 mod fixture;
 mod golden;
+mod include;
 mod language;
 mod linked;
 mod objects;

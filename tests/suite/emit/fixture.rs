@@ -231,6 +231,7 @@ fn main() {
     std::fs::create_dir_all(&to).expect("made");
     std::fs::copy(from.join("kernels.rs"), to.join("kernels.rs")).expect("copied");
     println!("cargo::rerun-if-changed={}", from.display());
+    println!("cargo::rustc-env=CUTEGEN_KERNELS={}", to.join("kernels.rs").display());
     println!("cargo::rustc-link-search=native={}", from.display());
     for file in std::fs::read_dir(from).expect("a folder") {
         let name = file.expect("a file").file_name().to_string_lossy().into_owned();

@@ -6,7 +6,7 @@ use cutegen_build::emit::{self, EmitKernel};
 use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record::Kind;
-use cutegen_tests::{must, run, scratch, workspace};
+use cutegen_tests::{must, scratch, workspace};
 
 use super::fixture::{
     Answered, Crates, PACKAGE, conditions, example_plans, manifest, plans, runtime_dependency, untuned,
@@ -216,24 +216,4 @@ fn strict_crates_take_it_without_a_warning() {
     }
     must(&mut crates.cargo(&["clippy", "--workspace", "--quiet"]));
     must(crates.cargo(&["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"));
-}
-
-/// One error, and it says what to write.
-#[test]
-fn without_the_feature_there_is_one_error() {
-    let mut crates = Crates::new("featureless");
-    let emitted = crates.folder.join("emitted");
-    let text = std::fs::read_to_string(workspace().join("tests/golden/example_app.rs")).expect("golden");
-    cutegen_tests::write(&emitted.join("kernels.rs"), &text);
-    let files = [("src/lib.rs", "//! Forgot the feature.\ncutegen_runtime::include_kernels!();\n")];
-    crates.member(
-        "featureless",
-        &manifest("featureless", "0.1.0", &runtime_dependency("")),
-        &files,
-        Some(&emitted),
-    );
-    let ran = run(&mut crates.cargo(&["check", "--quiet"]));
-    let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error")).collect();
-    assert!(!ran.ok && ran.stderr.contains("features = [\"cuda\"]"), "{}", ran.stderr);
-    assert!(matches!(errors.as_slice(), [_, last] if last.contains("could not compile")), "{}", ran.stderr);
 }

@@ -23,6 +23,9 @@ use proc_macro2::TokenStream;
 use super::{Error, Package};
 use kernel::{Kernel, Side};
 
+/// What emitted code and cutegen-runtime agree on; when it rises is said at `cutegen_runtime::emitted_abi!`.
+const ABI: u32 = 1;
+
 const ALLOW: &str = "\
 #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = \"emitted code\")]
 #[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = \"emitted code\")]
@@ -32,6 +35,7 @@ const ALLOW: &str = "\
 /// The text of `kernels.rs`.
 pub(super) fn print(package: &Package<'_>, kernels: &[Kernel<'_>]) -> Result<String, Error> {
     let mut text = header(package, kernels);
+    text.push_str(&format!("\n::cutegen_runtime::emitted_abi!({ABI}, \"{}\");\n", env!("CARGO_PKG_VERSION")));
     let cuda: Vec<&Kernel<'_>> = kernels.iter().filter(|k| k.cuda.is_present()).collect();
     let host: Vec<&Kernel<'_>> = kernels.iter().filter(|k| k.host.is_present()).collect();
     if !cuda.is_empty() {
