@@ -7,6 +7,7 @@ use cutegen_spec::edition::{self, Document, Package};
 use cutegen_spec::lock;
 use cutegen_spec::settings::Settings;
 use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::symbol;
 
 use crate::error::Error;
 use crate::render::Rendering;
@@ -113,6 +114,10 @@ impl<'a> Reader<'a> {
         names.sort_unstable();
         let twice = names.windows(2).filter(|pair| pair[0] == pair[1]);
         errors.extend(twice.map(|pair| format!("error: kernel `{}` is declared in two files", pair[0])));
+        if package.is_some() && errors.is_empty() {
+            let specs: Vec<&KernelSpec> = specs.iter().collect();
+            errors.extend(symbol::collisions(&specs).iter().map(|collision| format!("error: {collision}")));
+        }
         if !errors.is_empty() {
             return Err(Error::Specs(errors));
         }

@@ -1,7 +1,13 @@
-//! The one place that derives symbol, module and file names.
+//! The one place that derives names: symbols and libraries here, items of emitted modules in [`Public`] and [`Namer`],
+//! locals of emitted bodies in [`locals`].
+
+mod items;
+mod locals;
 
 use crate::digest::CacheKey;
-use crate::name::KernelName;
+pub use crate::name::is_raw;
+pub use items::{Collision, Namer, Public, collisions};
+pub use locals::locals;
 
 /// The symbol under which a package links a stored cubin: `cutegen_<pkg>_<version>_<16 hex of key>_<variant>`.
 /// Package and version keep two versions of one crate apart in one binary.
@@ -16,31 +22,16 @@ pub fn library(package: &str, version: &str) -> String {
     format!("cutegen_{}_{}", sanitize(package), sanitize(version))
 }
 
-/// The argument struct of a kernel: `linear_gelu` gives `LinearGelu`.
-#[must_use]
-pub fn argument_struct(name: &KernelName) -> String {
-    name.as_str()
-        .split('_')
-        .flat_map(|word| {
-            let mut chars = word.chars();
-            chars.next().into_iter().flat_map(char::to_uppercase).chain(chars)
-        })
-        .collect()
-}
-
 fn sanitize(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{argument_struct, library};
-    use crate::name::KernelName;
+    use super::library;
 
     #[test]
     fn names_derive() {
-        let name = KernelName::new("linear_gelu2").expect("a legal name");
-        assert_eq!(argument_struct(&name), "LinearGelu2");
         assert_eq!(library("my-crate", "0.1.0-rc.1"), "cutegen_my_crate_0_1_0_rc_1");
     }
 }

@@ -222,18 +222,18 @@
                 }
                 let order = Order::begin(&self.everything, stream)?;
                 let launched = {
-                    let bound_check = order.read("check", args.check)?;
+                    let bound_its_check = order.read("check", args.check)?;
                     let bound_w = order.read("w", args.w)?;
                     let bound_y = order.write("y", args.y)?;
                     let bound_z = order.write("z", args.z)?;
                     check.disjoint(
                         [("y", bound_y.extent()), ("z", bound_z.extent())],
-                        [("check", bound_check.extent()), ("w", bound_w.extent())],
+                        [("check", bound_its_check.extent()), ("w", bound_w.extent())],
                     )?;
                     let variant = self.everything_variant(
                         m,
                         its_stream,
-                        bound_check.address(),
+                        bound_its_check.address(),
                         bound_w.address(),
                         bound_y.address(),
                         bound_z.address(),
@@ -250,7 +250,7 @@
                             m,
                             its_stream,
                             twice,
-                            bound_check.address(),
+                            bound_its_check.address(),
                             bound_w.address(),
                             bound_y.address(),
                             bound_z.address(),

@@ -7,5 +7,6 @@ mod golden;
 mod include;
 mod language;
 mod linked;
+mod names;
 mod objects;
 mod ui;

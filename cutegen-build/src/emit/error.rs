@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cutegen_spec::symbol::Collision;
+
 /// Why nothing, or not all, was emitted.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -16,15 +18,8 @@ pub enum Error {
         /// Artifacts given.
         artifacts: usize,
     },
-    /// A kernel's name gives an emitted item a name that is taken.
-    NameTaken {
-        /// The kernel.
-        kernel: String,
-        /// The item.
-        item: String,
-        /// Who has it.
-        by: String,
-    },
+    /// Kernels whose names give emitted items names that are taken.
+    Names(Vec<Collision>),
     /// Two different artifacts want one symbol.
     SymbolTaken {
         /// The symbol.
@@ -70,7 +65,7 @@ impl std::error::Error for Error {
         match self {
             Self::File { source, .. } => Some(source),
             Self::Incomplete { .. }
-            | Self::NameTaken { .. }
+            | Self::Names(_)
             | Self::SymbolTaken { .. }
             | Self::Content { .. }
             | Self::Contract { .. }
@@ -89,8 +84,9 @@ impl fmt::Display for Error {
                 "{kernel}: a record of {variants} variants with {artifacts} artifacts doesn't answer this kernel; \
                  run `cargo cutegen check`"
             ),
-            Self::NameTaken { kernel, item, by } => {
-                write!(f, "kernel `{kernel}` would emit `{item}`, a name that {by} has; rename the kernel")
+            Self::Names(collisions) => {
+                let lines: Vec<String> = collisions.iter().map(ToString::to_string).collect();
+                f.write_str(&lines.join("\n"))
             }
             Self::SymbolTaken { symbol } => write!(
                 f,

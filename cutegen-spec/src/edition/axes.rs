@@ -54,7 +54,7 @@ pub(super) fn axes(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Option<Ve
 /// A name that breaks the rule of names.
 pub(super) fn bad_name(key: &Key<'_>, what: &str) -> Diagnostic {
     let message = format!("`{}` cannot name {what}", key.text());
-    let label = "expected [a-z][a-z0-9_]*, at most 64 bytes, no Rust keyword";
+    let label = "expected [a-z][a-z0-9_]*, at most 64 bytes, none of crate, self, super";
     Diagnostic::new(NAME, key.span(), message, label)
 }
 

@@ -61,7 +61,7 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 /// One kernel's arguments, calls, variants and entry.
 pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
     let arguments =
-        args::argument_struct(kernel, Module::Cuda, &format!("Kernels::{}", kernel.names.function));
+        args::argument_struct(kernel, Module::Cuda, &format!("Kernels::{}", kernel.names.function.shown()));
     if matches!(kernel.cuda, Side::Stub) {
         return Ok(Pieces { items: vec![arguments, stub::cuda_kernel(kernel)], methods: Vec::new() });
     }
@@ -136,8 +136,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     ]);
     let (promises, qualifier) = promises(kernel);
     let checks = args::checks(kernel);
-    let bounds: Vec<Ident> =
-        spec.tensors.iter().map(|tensor| format_ident!("bound_{}", tensor.name)).collect();
+    let bounds: Vec<Ident> = names.local_tensors.iter().map(|local| format_ident!("bound_{local}")).collect();
     let binds = spec.tensors.iter().zip(&names.tensors).zip(&bounds).map(|((tensor, field), bound)| {
         let text = &tensor.name;
         match tensor.role {
@@ -156,7 +155,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let (outputs, inputs) = (extents(true), extents(false));
     let axes: Vec<&Name> = spec.run_time_axes().map(|i| &names.local_axes[i]).collect();
     let scalars = names.scalars.iter().map(|field| quote!(args.#field));
-    let (choose, dispatch) = (format_ident!("{function}_variant"), format_ident!("{function}_dispatch"));
+    let (choose, dispatch) = (&names.variant, &names.dispatch);
     let (bytes, open) = (raw::bytes_of(kernel), raw::open_axes(kernel));
     let [docs, checks, bytes] = [docs, checks, bytes].map(once);
     quote! {

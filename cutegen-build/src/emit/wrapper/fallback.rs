@@ -13,8 +13,7 @@ use crate::print;
 /// `fn fallback_NAME(args, extents)`.
 pub(super) fn function(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
     let (spec, names) = (kernel.spec, &kernel.names);
-    let name = format_ident!("fallback_{}", names.function);
-    let arguments = &names.arguments;
+    let (name, arguments) = (&names.fallback, &names.arguments);
     let statements: TokenStream = print::fallback::print(kernel.plan)
         .parse()
         .map_err(|error| Error::Internal(format!("fallback of {}: {error}", spec.name)))?;

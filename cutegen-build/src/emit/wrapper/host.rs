@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use cutegen_spec::target::{CpuLevel, Target};
 use cutegen_spec::tensor::Role;
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::args::{self, Module, doc, math};
 use super::dispatch::{self, Ahead};
@@ -48,7 +48,7 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 
 /// One kernel's arguments, call, variants and fallback.
 pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
-    let mut items = vec![args::argument_struct(kernel, Module::Host, kernel.spec.name.as_str())];
+    let mut items = vec![args::argument_struct(kernel, Module::Host, &kernel.names.function.shown())];
     if matches!(kernel.host, Side::Stub) {
         items.push(stub::host_kernel(kernel));
         return Ok(Pieces { items, methods: Vec::new() });
@@ -150,7 +150,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
         let known = args::scope(kernel).constant(&cutegen_spec::int_expr::IntExpr::Axis(i));
         known.map_or_else(|| quote!(#local), number)
     });
-    let fallback = format_ident!("fallback_{function}");
+    let fallback = &names.fallback;
     let by_math = quote! { #fallback(&mut args, [#(#extents),*]); };
     let body = match kernel.host.answers().first() {
         None => quote!(#by_math Ok(())),
@@ -168,7 +168,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
 
 fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> TokenStream {
     let (spec, names) = (kernel.spec, &kernel.names);
-    let choose = format_ident!("{}_variant", names.function);
+    let choose = &names.variant;
     let pointers =
         spec.tensors.iter().zip(&names.tensors).zip(&names.local_tensors).map(|((tensor, field), local)| {
             match tensor.role {
@@ -203,7 +203,7 @@ fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> To
 fn variant(kernel: &Kernel<'_>) -> TokenStream {
     let Some(answer) = kernel.host.answers().first() else { return TokenStream::new() };
     let names = &kernel.names;
-    let name = format_ident!("{}_variant", names.function);
+    let name = &names.variant;
     let level = level(answer).map_or("", CpuLevel::name);
     let otherwise = answer.record.variants.len();
     let position = number(otherwise as i64);

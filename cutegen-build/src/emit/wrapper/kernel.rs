@@ -2,13 +2,12 @@
 //! wrapper uses.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::fmt;
 
 use cutegen_spec::axis::Extent;
 use cutegen_spec::record::{Record, Variant};
 use cutegen_spec::spec::KernelSpec;
-use cutegen_spec::symbol;
+use cutegen_spec::symbol::{self, Namer};
 use cutegen_spec::target::Target;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{IdentFragment, ToTokens};
@@ -31,7 +30,7 @@ pub(in crate::emit) struct Kernel<'a> {
 pub(super) enum Side<'a> {
     /// The kernel has no such target.
     Absent,
-    /// It has, and this build carries nothing for it on purpose.
+    /// It has, and this build carries nothing for it: on purpose, or because its triple can't.
     Stub,
     /// Answers in the order in which targets are preferred; on `host` there may be none that links.
     Answers(Vec<Answer<'a>>),
@@ -47,6 +46,8 @@ pub(super) struct Answer<'a> {
     pub(super) symbols: Vec<String>,
     /// The wrapper's function for each variant.
     pub(super) functions: Vec<Name>,
+    /// The function that tells whether a device holds all of its blocks, for each variant.
+    pub(super) fits: Vec<Name>,
 }
 
 /// Identifiers of one wrapper.
@@ -56,8 +57,16 @@ pub(super) struct Names {
     pub(super) function: Name,
     /// The argument struct.
     pub(super) arguments: Name,
+    /// On CUDA, the entry over raw handles and the workspace that it needs.
+    pub(super) raw: Name,
+    pub(super) workspace_bytes: Name,
     /// The static that lists what is linked.
     pub(super) entry: Name,
+    /// Functions of emitted code alone: the choice of a variant, its workspace, its launch, the math.
+    pub(super) variant: Name,
+    pub(super) bytes: Name,
+    pub(super) dispatch: Name,
+    pub(super) fallback: Name,
     /// Fields: axes (by position; constant ones have none), tensors, scalars.
     pub(super) axes: Vec<Name>,
     pub(super) tensors: Vec<Name>,
@@ -72,9 +81,20 @@ pub(super) struct Names {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name(String);
 
+impl Name {
+    pub(super) fn ident(&self) -> Ident {
+        ident(&self.0)
+    }
+
+    /// As Rust writes it, keywords too.
+    pub(super) fn shown(&self) -> String {
+        self.ident().to_string()
+    }
+}
+
 impl ToTokens for Name {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        ident(&self.0).to_tokens(tokens);
+        self.ident().to_tokens(tokens);
     }
 }
 
@@ -128,67 +148,92 @@ pub(in crate::emit) fn group<'a>(
     all: &[EmitKernel<'a>],
     linked: &[EmitKernel<'a>],
 ) -> Result<Vec<Kernel<'a>>, Error> {
+    let mut namer = namer(all.iter().map(|kernel| kernel.plan))?;
     let mut kernels: Vec<Kernel<'a>> = Vec::new();
     for kernel in all {
         let found = kernels.iter().position(|other| other.spec.name == kernel.plan.spec.name);
         let position = found.unwrap_or_else(|| {
-            kernels.push(Kernel::bare(kernel.plan));
+            kernels.push(Kernel::bare(kernel.plan, &mut namer));
             kernels.len() - 1
         });
         let is_linked = linked.iter().any(|other| std::ptr::eq(other.plan, kernel.plan));
         let side = kernels[position].side(&kernel.plan.target);
         if !side.is_present() {
-            *side = Side::Answers(Vec::new());
+            let is_stub = !is_linked && !kernel.plan.target.is_host();
+            *side = if is_stub { Side::Stub } else { Side::Answers(Vec::new()) };
         }
         if let (Side::Answers(answers), true) = (side, is_linked) {
-            answers.push(answer(package, kernel));
+            answers.push(answer(package, kernel, &mut namer));
         }
     }
     for kernel in &mut kernels {
         prefer_narrowed(&mut kernel.cuda);
+        kernel.name_locals();
     }
-    check_names(&kernels)?;
     Ok(kernels)
 }
 
 /// The kernels of `plans`, without answers.
 pub(in crate::emit) fn group_stubs(plans: &[Plan]) -> Result<Vec<Kernel<'_>>, Error> {
+    let mut namer = namer(plans)?;
     let mut kernels: Vec<Kernel<'_>> = Vec::new();
     for plan in plans {
         let found = kernels.iter().position(|other| other.spec.name == plan.spec.name);
         let position = found.unwrap_or_else(|| {
-            kernels.push(Kernel::bare(plan));
+            kernels.push(Kernel::bare(plan, &mut namer));
             kernels.len() - 1
         });
         *kernels[position].side(&plan.target) = Side::Stub;
     }
-    check_names(&kernels)?;
+    kernels.iter_mut().for_each(Kernel::name_locals);
     Ok(kernels)
 }
 
+/// What gives the items of these kernels their names, once it is sure that users' names differ.
+fn namer<'a>(plans: impl IntoIterator<Item = &'a Plan> + Clone) -> Result<Namer, Error> {
+    let mut specs: Vec<&KernelSpec> = Vec::new();
+    for plan in plans {
+        if specs.iter().all(|spec| spec.name != plan.spec.name) {
+            specs.push(&plan.spec);
+        }
+    }
+    let collisions = symbol::collisions(&specs);
+    if collisions.is_empty() {
+        Ok(Namer::new(specs.iter().map(|spec| &spec.name)))
+    } else {
+        Err(Error::Names(collisions))
+    }
+}
+
 impl<'a> Kernel<'a> {
-    fn bare(plan: &'a Plan) -> Self {
-        let names = Names::new(&plan.spec);
+    fn bare(plan: &'a Plan, namer: &mut Namer) -> Self {
+        let names = Names::new(&plan.spec, namer);
         Self { spec: &plan.spec, plan, names, cuda: Side::Absent, host: Side::Absent }
     }
 
     fn side(&mut self, target: &Target) -> &mut Side<'a> {
         if target.is_host() { &mut self.host } else { &mut self.cuda }
     }
+
+    /// Names the locals, which must hide none of the functions that bodies call by their plain name: those of `host`.
+    fn name_locals(&mut self) {
+        let own = [&self.names.variant, &self.names.fallback];
+        let functions = self.host.answers().iter().flat_map(|answer| &answer.functions);
+        let items: Vec<String> = own.into_iter().chain(functions).map(ToString::to_string).collect();
+        self.names.name_locals(&items);
+    }
 }
 
-fn answer<'a>(package: &Package<'_>, kernel: &EmitKernel<'a>) -> Answer<'a> {
+fn answer<'a>(package: &Package<'_>, kernel: &EmitKernel<'a>, namer: &mut Namer) -> Answer<'a> {
     let EmitKernel { plan, record, artifacts } = *kernel;
     let blob = |v: &Variant| symbol::blob(package.name, package.version, &record.key, &v.name);
     let prefix = format!("{}_{}", plan.spec.name, word(&short_target(&plan.target)));
-    let mut functions: Vec<Name> = Vec::new();
-    for (i, variant) in record.variants.iter().enumerate() {
-        let plain = Name(format!("{prefix}_{}", word(&variant.name)));
-        let taken = functions.contains(&plain);
-        functions.push(if taken { Name(format!("{plain}_{i}")) } else { plain });
-    }
+    let mut give = |wanted: String| Name(namer.give(wanted));
+    let functions: Vec<Name> =
+        record.variants.iter().map(|variant| give(format!("{prefix}_{}", word(&variant.name)))).collect();
+    let fits = functions.iter().map(|function| give(format!("{function}_fits"))).collect();
     let symbols = record.variants.iter().map(blob).collect();
-    Answer { target: &plan.target, record, artifacts, symbols, functions }
+    Answer { target: &plan.target, record, artifacts, symbols, functions, fits }
 }
 
 /// A target narrowed to a device is tried before the whole architecture.
@@ -222,105 +267,45 @@ impl ToTokens for Once {
     }
 }
 
+/// An identifier; of a keyword its raw form.
 pub(super) fn ident(text: &str) -> Ident {
+    if symbol::is_raw(text) {
+        return Ident::new_raw(text, Span::call_site());
+    }
     Ident::new(text, Span::call_site())
 }
 
-/// Locals and functions of generated bodies, which an axis or tensor must not hide.
-const LOCALS: &str = "self stream workspace args check variant bytes order launched config params scratch cpu rt device any_zero \
-                      all_aligned call sm_count max_active_clusters max_blocks_per_sm device_smem";
-const LOCAL_PREFIXES: [&str; 4] = ["param_", "bound_", "part_", "fallback_"];
-
 impl Names {
-    fn new(spec: &KernelSpec) -> Self {
-        let axes: Vec<&str> = spec.axes.iter().map(|axis| axis.name.as_str()).collect();
-        let tensors: Vec<&str> = spec.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
-        let scalars: Vec<&str> = spec.scalars.iter().map(|scalar| scalar.name.as_str()).collect();
-        let all: Vec<&str> = [&axes[..], &tensors[..], &scalars[..]].concat();
-        let fields = |names: &[&str]| names.iter().map(|name| Name((*name).to_owned())).collect();
-        let locals = |names: &[&str]| names.iter().map(|name| Name(local(name, &all))).collect();
+    fn new(spec: &KernelSpec, namer: &mut Namer) -> Self {
+        let symbol::Public { function, arguments, raw, workspace_bytes } = symbol::Public::of(&spec.name);
+        let mut give = |wanted: String| Name(namer.give(wanted));
+        let name = &spec.name;
         Self {
-            function: Name(spec.name.to_string()),
-            arguments: Name(symbol::argument_struct(&spec.name)),
-            entry: Name(spec.name.as_str().to_uppercase()),
-            axes: fields(&axes),
-            tensors: fields(&tensors),
-            scalars: fields(&scalars),
-            local_axes: locals(&axes),
-            local_tensors: locals(&tensors),
-            local_scalars: locals(&scalars),
+            entry: give(name.as_str().to_uppercase()),
+            variant: give(format!("{name}_variant")),
+            bytes: give(format!("{name}_bytes")),
+            dispatch: give(format!("{name}_dispatch")),
+            fallback: give(format!("fallback_{name}")),
+            function: Name(function),
+            arguments: Name(arguments),
+            raw: Name(raw),
+            workspace_bytes: Name(workspace_bytes),
+            axes: spec.axes.iter().map(|axis| Name(axis.name.clone())).collect(),
+            tensors: spec.tensors.iter().map(|tensor| Name(tensor.name.clone())).collect(),
+            scalars: spec.scalars.iter().map(|scalar| Name(scalar.name.clone())).collect(),
+            local_axes: Vec::new(),
+            local_tensors: Vec::new(),
+            local_scalars: Vec::new(),
         }
     }
-}
 
-/// `name`, with as many underscores as it takes to hide nothing.
-fn local(name: &str, all: &[&str]) -> String {
-    let reserved = |text: &str| {
-        LOCALS.split_whitespace().any(|word| word == text)
-            || LOCAL_PREFIXES.iter().any(|p| text.starts_with(p))
-    };
-    if !reserved(name) {
-        return name.to_owned();
-    }
-    let mut longer = format!("its_{name}");
-    while all.contains(&longer.as_str()) {
-        longer.push('_');
-    }
-    longer
-}
-
-/// Types that generated modules import.
-const TYPES: &str = "Artifact Arc Bf16 CUdeviceptr CUstream Check CudaContext CudaStream CudaView CudaViewMut Device \
-                     Err Error Explain Int Kernels KernelEntry LaunchConfig LoadedKernel None Ok Option Order Origin \
-                     Result Self Some Step TargetEntry Variant VariantEntry Vec View ViewMut Workspace";
-const FUNCTIONS: &str = "all_aligned any_zero call explain load workspace";
-
-/// Every emitted item has a name of its own.
-fn check_names(kernels: &[Kernel<'_>]) -> Result<(), Error> {
-    let mut types = Taken::new(TYPES);
-    let mut values = Taken::new(FUNCTIONS);
-    for kernel in kernels {
-        types.take(kernel, kernel.names.arguments.to_string())?;
-        values_of(kernel).into_iter().try_for_each(|value| values.take(kernel, value))?;
-    }
-    Ok(())
-}
-
-/// Names of one of Rust's namespaces, and who has them.
-struct Taken(BTreeMap<String, String>);
-
-impl Taken {
-    fn new(words: &str) -> Self {
-        let every = || "every emitted module".to_owned();
-        Self(words.split_whitespace().map(|word| (word.to_owned(), every())).collect())
-    }
-
-    fn take(&mut self, kernel: &Kernel<'_>, item: String) -> Result<(), Error> {
-        match self.0.insert(item.clone(), format!("kernel `{}`", kernel.spec.name)) {
-            Some(by) => Err(Error::NameTaken { kernel: kernel.spec.name.to_string(), item, by }),
-            None => Ok(()),
-        }
-    }
-}
-
-fn values_of(kernel: &Kernel<'_>) -> Vec<String> {
-    let name = kernel.spec.name.as_str();
-    let answers = kernel.cuda.answers().iter().chain(kernel.host.answers());
-    let mut values = vec![name.to_owned(), kernel.names.entry.to_string(), format!("fallback_{name}")];
-    let methods = ["raw", "variant", "bytes", "dispatch", "workspace_bytes"];
-    values.extend(methods.map(|suffix| format!("{name}_{suffix}")));
-    values.extend(answers.flat_map(|answer| answer.functions.iter().map(ToString::to_string)));
-    values
-}
-
-#[cfg(test)]
-mod tests {
-    use super::local;
-
-    #[test]
-    fn locals_hide_nothing() {
-        assert_eq!(local("x", &["x"]), "x");
-        assert_eq!(local("stream", &["stream", "its_stream"]), "its_stream_");
-        assert_eq!(local("param_n", &["param_n"]), "its_param_n");
+    /// A local for each field that hides none of `items`.
+    fn name_locals(&mut self, items: &[String]) {
+        let fields = self.axes.iter().chain(&self.tensors).chain(&self.scalars);
+        let fields: Vec<&str> = fields.map(|name| name.0.as_str()).collect();
+        let mut locals = symbol::locals(&fields, items).into_iter().map(Name);
+        self.local_axes = locals.by_ref().take(self.axes.len()).collect();
+        self.local_tensors = locals.by_ref().take(self.tensors.len()).collect();
+        self.local_scalars = locals.collect();
     }
 }

@@ -225,9 +225,9 @@ fn host_step(kernel: &Kernel<'_>, step: &Step) -> TokenStream {
 
 fn argument(kernel: &Kernel<'_>, arg: Arg) -> Ident {
     match arg {
-        Arg::Ptr(tensor) => format_ident!("{}", kernel.names.local_tensors[tensor]),
+        Arg::Ptr(tensor) => kernel.names.local_tensors[tensor].ident(),
         Arg::Axis(axis) => param_name(kernel, axis),
-        Arg::Scalar(scalar) => format_ident!("{}", kernel.names.local_scalars[scalar]),
+        Arg::Scalar(scalar) => kernel.names.local_scalars[scalar].ident(),
         Arg::Workspace(part) => format_ident!("part_{part}"),
     }
 }

@@ -2,12 +2,12 @@
 //! needs of workspace, and its launch. The checked call goes through the same three, once each.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::args::{self, doc};
 use super::dispatch;
 use super::expr::number;
-use super::kernel::{Kernel, Name, once};
+use super::kernel::{Kernel, Name, Names, once};
 use super::resident;
 
 /// Everything but the checked call and the variants' own functions.
@@ -23,7 +23,7 @@ pub(super) fn bytes_of(kernel: &Kernel<'_>) -> TokenStream {
     if sizes(kernel).is_none() {
         return quote!(0);
     }
-    let (name, open) = (format_ident!("{}_bytes", kernel.names.function), open_axes(kernel));
+    let (name, open) = (&kernel.names.bytes, open_axes(kernel));
     quote!(self.#name(variant, #open))
 }
 
@@ -37,10 +37,10 @@ pub(super) fn open_axes(kernel: &Kernel<'_>) -> TokenStream {
 fn raw(kernel: &Kernel<'_>) -> TokenStream {
     let (function, arguments) = (&kernel.names.function, &kernel.names.arguments);
     let title = kernel.spec.name.as_str();
-    let name = |what: &str| format_ident!("{function}_{what}");
-    let (raw, choose, dispatch) = (name("raw"), name("variant"), name("dispatch"));
+    let shown = function.shown();
+    let Names { raw, workspace_bytes, variant: choose, dispatch, .. } = &kernel.names;
     let docs = doc(&[
-        &format!("[`Self::{function}`] over raw handles, for memory and streams that another library owns."),
+        &format!("[`Self::{shown}`] over raw handles, for memory and streams that another library owns."),
         "",
         "# Errors",
         "What the driver says, or a grid that no device takes. Arguments are not looked at.",
@@ -52,9 +52,7 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
         ),
         "said, aligned to its element, alive until the stream has passed the launch; what is written",
         "overlaps nothing.",
-        &format!(
-            "`workspace` is aligned to 256 bytes and has [`Self::{function}_workspace_bytes`]. Order is"
-        ),
+        &format!("`workspace` is aligned to 256 bytes and has [`Self::{workspace_bytes}`]. Order is"),
         "the caller's.",
     ]);
     let (declared, passed) = (raw_params(kernel), addressed(kernel));
@@ -86,11 +84,9 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
 
 /// Bytes of workspace, for those who call the raw entry.
 fn workspace_bytes(kernel: &Kernel<'_>) -> TokenStream {
-    let function = &kernel.names.function;
-    let (name, choose) = (format_ident!("{function}_workspace_bytes"), format_ident!("{function}_variant"));
-    let docs = doc(&[&format!(
-        "Bytes of workspace that [`Self::{function}_raw`] needs for these axes and addresses."
-    )]);
+    let Names { raw, workspace_bytes: name, variant: choose, .. } = &kernel.names;
+    let docs =
+        doc(&[&format!("Bytes of workspace that [`Self::{raw}`] needs for these axes and addresses.")]);
     let (declared, passed) = (raw_params(kernel), addressed(kernel));
     if sizes(kernel).is_none() {
         return quote!(#docs pub fn #name(&self, #declared) -> usize { 0 });
@@ -109,7 +105,7 @@ fn workspace_bytes(kernel: &Kernel<'_>) -> TokenStream {
 /// Bytes of workspace of one variant; nothing where none has any.
 fn bytes(kernel: &Kernel<'_>) -> TokenStream {
     let Some(sizes) = sizes(kernel) else { return TokenStream::new() };
-    let (name, open) = (format_ident!("{}_bytes", kernel.names.function), open_params(kernel));
+    let (name, open) = (&kernel.names.bytes, open_params(kernel));
     let arms = arms(sizes.into_iter());
     quote! {
         /// Bytes of workspace of a variant.
@@ -133,7 +129,7 @@ fn sizes(kernel: &Kernel<'_>) -> Option<Vec<TokenStream>> {
 /// The choice of a variant, counted through all targets.
 fn variant(kernel: &Kernel<'_>) -> TokenStream {
     let (function, declared, scope) = (&kernel.names.function, raw_params(kernel), args::scope(kernel));
-    let name = format_ident!("{function}_variant");
+    let name = &kernel.names.variant;
     let derived = derived_or_none(kernel);
     let mut first = 0;
     let mut choices = kernel.cuda.answers().iter().map(|answer| {
@@ -158,7 +154,7 @@ fn variant(kernel: &Kernel<'_>) -> TokenStream {
 
 /// The launch of a chosen variant.
 fn dispatch(kernel: &Kernel<'_>) -> TokenStream {
-    let (name, open) = (format_ident!("{}_dispatch", kernel.names.function), open_params(kernel));
+    let (name, open) = (&kernel.names.dispatch, open_params(kernel));
     let (tensors, scalars, all) = (&kernel.names.local_tensors, scalar_params(kernel), all(kernel));
     let functions: Vec<&Name> = kernel.cuda.answers().iter().flat_map(|answer| &answer.functions).collect();
     let arms = arms(functions.iter().map(|function| quote!(self.#function(stream, workspace, #all))));

@@ -2,8 +2,8 @@
 //! smaller device than it was tuned on the next variant is.
 
 use cutegen_spec::record::Variant;
-use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::TokenStream;
+use quote::quote;
 
 use super::args::doc;
 use super::expr::number;
@@ -17,7 +17,7 @@ pub(super) fn is_resident(variant: &Variant) -> bool {
 
 /// What a variant that has to be resident at once asks of the device, its open axes being in scope; none for others.
 pub(super) fn condition(answer: &Answer<'_>, position: usize, open: &TokenStream) -> Option<TokenStream> {
-    let name = fits_name(answer, position);
+    let name = &answer.fits[position];
     is_resident(&answer.record.variants[position]).then(|| quote!(self.#name(#open)))
 }
 
@@ -28,12 +28,8 @@ pub(super) fn fits(kernel: &Kernel<'_>) -> Vec<TokenStream> {
     waiting.map(|(answer, variant)| fits_one(kernel, answer, variant)).collect()
 }
 
-fn fits_name(answer: &Answer<'_>, position: usize) -> Ident {
-    format_ident!("{}_fits", answer.functions[position])
-}
-
 fn fits_one(kernel: &Kernel<'_>, answer: &Answer<'_>, (position, variant): (usize, &Variant)) -> TokenStream {
-    let (name, title) = (fits_name(answer, position), kernel.spec.name.as_str());
+    let (name, title) = (&answer.fits[position], kernel.spec.name.as_str());
     let target = short_target(answer.target);
     let docs = doc(&[&format!(
         "Whether the device holds all blocks of variant {position} for `{target}`, `{}`, at once.",
