@@ -25,7 +25,7 @@ pub struct Variant {
     pub eligible: &'static str,
     /// Where it is tried first; empty for everywhere it is eligible.
     pub preferred: &'static str,
-    /// The device that its time was measured on; empty for none.
+    /// The device that its time was measured on; empty where evidence names none, as on a CPU.
     pub tuned_on: &'static str,
 }
 
@@ -64,10 +64,11 @@ impl fmt::Display for Explain {
                 ("", preferred) => write!(f, "preferred for {preferred}")?,
                 (eligible, preferred) => write!(f, "preferred for {preferred}, where {eligible}")?,
             }
-            match variant.tuned_on {
-                "" => writeln!(f)?,
-                device if device == self.device => writeln!(f, "; tuned on this device")?,
-                device => writeln!(f, "; tuned on {device}, not on this one")?,
+            match (variant.origin, variant.tuned_on) {
+                (Origin::Tuned, "") => writeln!(f, "; tuned for {}", self.target)?,
+                (Origin::Untuned | Origin::Fallback, "") => writeln!(f)?,
+                (_, device) if device == self.device => writeln!(f, "; tuned on this device")?,
+                (_, device) => writeln!(f, "; tuned on {device}, not on this one")?,
             }
         }
         Ok(())
@@ -102,5 +103,17 @@ mod tests {
              \x20 2. naive    untuned   always\n"
         );
         assert!(explain("NVIDIA H100").to_string().contains("tuned on NVIDIA H200, not on this one"));
+        let on_a_cpu = Explain {
+            kernel: "silu_mul",
+            target: "x86-64-v3",
+            device: "x86-64-v4".to_owned(),
+            variants: vec![Variant { eligible: "", preferred: "", tuned_on: "", ..vector }, naive],
+        };
+        assert_eq!(
+            on_a_cpu.to_string(),
+            "silu_mul for x86-64-v3 on x86-64-v4\n\
+             \x20 1. vector8  tuned     always; tuned for x86-64-v3\n\
+             \x20 2. naive    untuned   always\n"
+        );
     }
 }

@@ -30,8 +30,8 @@ pub(super) fn kernel_entry(kernel: &Kernel<'_>) -> TokenStream {
 /// What `explain` says of a variant whose blocks wait for each other.
 const RESIDENT: &str = "the device holds all blocks at once";
 
-/// What `explain` says of a variant.
-pub(super) fn about(spec: &KernelSpec, variant: &Variant) -> TokenStream {
+/// What `explain` says of a variant that was tuned on this device; of a CPU evidence has no name.
+pub(super) fn about(spec: &KernelSpec, variant: &Variant, tuned_on: &str) -> TokenStream {
     let name = &variant.name;
     let origin = ident(match variant.kind {
         Kind::Tuned => "Tuned",
@@ -43,7 +43,6 @@ pub(super) fn about(spec: &KernelSpec, variant: &Variant) -> TokenStream {
         (eligible, true) => format!("{eligible} and {RESIDENT}"),
     };
     let preferred = eligibility_text(&variant.prefer, spec);
-    let tuned_on = tuned_on(variant);
     quote! {
         Variant {
             name: #name, origin: Origin::#origin, eligible: #eligible, preferred: #preferred, tuned_on: #tuned_on,
@@ -70,7 +69,7 @@ fn variant_entry(
     answer: &Answer<'_>,
     (position, variant): (usize, &Variant),
 ) -> TokenStream {
-    let about = once(about(spec, variant));
+    let about = once(about(spec, variant, tuned_on(variant)));
     let symbol = ident(&answer.symbols[position]);
     let compressed = variant.artifact.file.ends_with(".zst");
     let (sha256, len) = (variant.artifact.artifact.to_string(), number(variant.artifact.bytes as i64));

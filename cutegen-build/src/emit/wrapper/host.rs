@@ -121,7 +121,7 @@ fn listed(kernel: &Kernel<'_>) -> TokenStream {
         .iter()
         .take(1)
         .flat_map(|answer| &answer.record.variants)
-        .map(|variant| entry::about(kernel.spec, variant))
+        .map(|variant| entry::about(kernel.spec, variant, ""))
         .collect();
     let count = number(variants.len() as i64 + 1);
     quote! {
