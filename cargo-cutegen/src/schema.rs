@@ -113,6 +113,12 @@ fn setting(key: &str) -> Option<Value> {
             "minimum": 1,
             "maximum": u32::MAX,
         }),
+        "warn-naive" => json!({
+            "title": "Whether a release build warns of naive kernels",
+            "description": "One warning of cargo's names the kernels that no search has found a faster variant for.",
+            "type": "boolean",
+            "default": defaults.warn_naive,
+        }),
         _ => return None,
     })
 }

@@ -146,6 +146,7 @@ fn whole(package: &Path) {
         triple: TRIPLE.to_owned(),
         host: TRIPLE.to_owned(),
         mode: None,
+        release: false,
         docs_rs: false,
     };
     let start = Instant::now();

@@ -26,6 +26,8 @@ pub struct Build {
     pub host: String,
     /// `CUTEGEN_MODE`, when set.
     pub mode: Option<Mode>,
+    /// Whether the profile is one of release builds.
+    pub release: bool,
     /// Whether docs.rs is building.
     pub docs_rs: bool,
 }
@@ -59,6 +61,7 @@ impl Build {
             triple: required("TARGET")?,
             host: required("HOST")?,
             mode,
+            release: variable("PROFILE").as_deref() == Some("release"),
             docs_rs: variable("DOCS_RS").is_some(),
         })
     }
@@ -80,14 +83,14 @@ pub fn print_reruns(paths: &[PathBuf]) {
     }
 }
 
-/// Links the emitted archive, and after it what it needs of the system.
-pub fn print_link(folder: &Path, library: &str, system: &[String]) {
-    println!("cargo::rustc-link-search=native={}", folder.display());
 /// Tells the crate where its wrappers lie, in the variable that `include_kernels!` reads.
 pub fn print_wrappers(file: &Path) {
     println!("cargo::rustc-env=CUTEGEN_KERNELS={}", file.display());
 }
 
+/// Links the emitted archive, and after it what it needs of the system.
+pub fn print_link(folder: &Path, library: &str, system: &[String]) {
+    println!("cargo::rustc-link-search=native={}", folder.display());
     println!("cargo::rustc-link-lib=static={library}");
     for library in system {
         println!("cargo::rustc-link-lib={library}");

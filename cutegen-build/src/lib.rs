@@ -25,6 +25,7 @@ pub mod plan;
 pub mod print;
 pub mod render;
 pub mod store;
+mod warnings;
 
 #[cfg(feature = "search")]
 pub mod accept;
@@ -61,13 +62,14 @@ pub fn build() {
 fn report(build: &cargo::Build, result: Result<pipeline::Built, Vec<error::Error>>) {
     match result {
         Ok(built) => {
-            built.project.warnings.iter().for_each(|warning| cargo::print_warning(warning));
+            let warnings = built.project.warnings.iter().chain(&built.warnings);
+            warnings.for_each(|warning| cargo::print_warning(warning));
             let mut read = built.project.sources.clone();
             read.extend([built.project.lock, built.project.store, build.manifest_dir.join("build.rs")]);
             cargo::print_reruns(&read);
+            cargo::print_wrappers(&built.emitted.rust_file);
             if let Some(library) = &built.emitted.lib_name {
                 cargo::print_link(&built.emitted.lib_dir, library, &built.emitted.system_libs);
-            cargo::print_wrappers(&built.emitted.rust_file);
             }
         }
         Err(errors) => errors.iter().for_each(|error| cargo::print_error(&error.to_string())),

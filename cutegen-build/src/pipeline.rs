@@ -16,6 +16,7 @@ use crate::plan::Plan;
 use crate::store::replay::{ReplayError, Request, replay};
 use crate::store::trust::{BelowGate, hold_to};
 use crate::store::{Entry, Store, lock_file};
+use crate::warnings;
 
 /// What a build made, and what it read.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub struct Built {
     pub emitted: Emitted,
     /// The project it was emitted for.
     pub project: Project,
+    /// What its user should know, a line each.
+    pub warnings: Vec<String>,
 }
 
 /// Runs a build script's whole work. Errors of all kernels are collected.
@@ -34,13 +37,16 @@ pub fn run(build: &Build, events: &mut dyn Reporter) -> Result<Built, Vec<Error>
         Mode::Stub => Vec::new(),
         mode @ (Mode::Locked | Mode::Search) => answers(&plans, &project, mode, events)?,
     };
+    let kernels = kernels(&plans, &entries);
     let package =
         Package { name: &build.package, version: &build.version, triple: &build.triple, host: &build.host };
     let emitted = match mode(build, &project) {
         Mode::Stub => emit::stub(&package, &plans, &build.out_dir),
-        Mode::Locked | Mode::Search => emit::emit(&package, &kernels(&plans, &entries), &build.out_dir),
+        Mode::Locked | Mode::Search => emit::emit(&package, &kernels, &build.out_dir),
     };
-    Ok(Built { emitted: emitted.map_err(|error| vec![error.into()])?, project })
+    let emitted = emitted.map_err(|error| vec![error.into()])?;
+    let warnings = warnings::of(build, &project.settings, &kernels);
+    Ok(Built { emitted, project, warnings })
 }
 
 fn kernels<'a>(plans: &'a [Plan], entries: &'a [Entry]) -> Vec<EmitKernel<'a>> {

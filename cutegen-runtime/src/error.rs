@@ -408,8 +408,8 @@ impl fmt::Display for Error {
             }
             Self::Stub { kernel } => write!(
                 f,
-                "{kernel}: built with CUTEGEN_MODE=stub, which carries no kernels; \
-                 build with CUTEGEN_MODE=locked"
+                "{kernel}: this build carries stubs, as CUTEGEN_MODE=stub and targets that no cubin is linked for \
+                 get; build with CUTEGEN_MODE=locked, for Linux on x86-64 or AArch64"
             ),
             Self::DriverTooOld { needed, found } => {
                 write!(f, "needs driver >= {needed}, found {found}; update the NVIDIA driver")

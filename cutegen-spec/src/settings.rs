@@ -48,6 +48,8 @@ pub struct Settings {
     pub mode: Mode,
     /// Oldest gate revision whose evidence is trusted; an unjudged variant is below every one.
     pub min_gate: Option<u32>,
+    /// Whether a release build warns of naive kernels that it links.
+    pub warn_naive: bool,
 }
 
 impl Default for Settings {
@@ -58,6 +60,7 @@ impl Default for Settings {
             store: "cutegen-store".to_owned(),
             mode: Mode::Locked,
             min_gate: None,
+            warn_naive: true,
         }
     }
 }

@@ -66,6 +66,7 @@ impl Package {
             triple: triple.clone(),
             host: triple,
             mode: Some(Mode::Locked),
+            release: false,
             docs_rs: false,
         };
         pipeline::run(&build, &mut Silent).map(|_| ())

@@ -1,6 +1,8 @@
 //! What a replaying build promises its user: no network and no process but the archiver, few crates, docs.rs without
 //! lock and store, a source tree that is only read, and a program that is right on a GPU or says what is missing.
 
+mod script;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -72,8 +72,7 @@ const BAD: [(&str, &str); 34] = [
     ("torch = \"x @ w.T\"", "torch = 1"),
 ];
 
-const GOOD_SETTINGS: &str =
-    "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\n";
+const GOOD_SETTINGS: &str = "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\nwarn-naive = false\n";
 
 const BAD_SETTINGS: [(&str, &str); 10] = [
     ("targets = [\"sm_90a\"]", "targets = []"),
@@ -84,6 +83,7 @@ const BAD_SETTINGS: [(&str, &str); 10] = [
     ("\"stub\"", "\"find\""),
     ("min-gate", "mingate"),
     ("min-gate = 1", "min-gate = 0"),
+    ("warn-naive = false", "warn-naive = \"no\""),
     ("min-gate = 1", "min-gate = 4294967296"),
     ("min-gate = 1", "min-gate = \"1\""),
 ];

@@ -39,8 +39,6 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// The build's triple takes no object that this version writes.
-    Triple(String),
     /// A file can't be read or written.
     File {
         /// The file.
@@ -69,7 +67,6 @@ impl std::error::Error for Error {
             | Self::SymbolTaken { .. }
             | Self::Content { .. }
             | Self::Contract { .. }
-            | Self::Triple(_)
             | Self::Archiver(_)
             | Self::Internal(_) => None,
         }
@@ -100,11 +97,6 @@ impl fmt::Display for Error {
             Self::Contract { kernel, why } => {
                 write!(f, "{kernel}: the launch contract can't be emitted: {why}; run `cargo cutegen check`")
             }
-            Self::Triple(triple) => write!(
-                f,
-                "kernels can't be linked for `{triple}`: only ELF targets on x86-64 and AArch64 are supported; \
-                 build with CUTEGEN_MODE=stub"
-            ),
             Self::File { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Archiver(why) => {
                 write!(f, "the archiver failed: {why}; install binutils or name another archiver in `AR`")

@@ -13,11 +13,10 @@ use std::path::{Path, PathBuf};
 
 use cutegen_spec::record::Record;
 use cutegen_spec::symbol;
-use cutegen_spec::target::Target;
 
 use crate::plan::Plan;
 pub use error::Error;
-pub use object::linkable;
+pub use object::{carries, linkable};
 use wrapper::kernel;
 
 /// The folder under OUT_DIR that everything goes to.
@@ -66,11 +65,12 @@ pub struct Emitted {
     pub system_libs: Vec<String>,
 }
 
-/// Emits wrappers and the archive that holds what they launch, under `out_dir`.
+/// Emits wrappers and the archive that holds what they launch, under `out_dir`. What the build's triple does not carry
+/// is a stub for CUDA, and on `host` the fallback from the math.
 pub fn emit(package: &Package<'_>, kernels: &[EmitKernel<'_>], out_dir: &Path) -> Result<Emitted, Error> {
     kernels.iter().try_for_each(complete)?;
-    // A host kernel of another triple can't be linked into this build, which has the fallback from the math.
-    let linked: Vec<EmitKernel<'_>> = kernels.iter().copied().filter(|k| links(package, k)).collect();
+    let carried = |kernel: &EmitKernel<'_>| carries(package.triple, &kernel.plan.target);
+    let linked: Vec<EmitKernel<'_>> = kernels.iter().copied().filter(carried).collect();
     let content = object::collect(package, &linked)?;
     let grouped = kernel::group(package, kernels, &linked)?;
     let folder = out_dir.join(FOLDER);
@@ -114,11 +114,4 @@ fn complete(kernel: &EmitKernel<'_>) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Incomplete { kernel: kernel.plan.title(), variants, artifacts })
-}
-
-fn links(package: &Package<'_>, kernel: &EmitKernel<'_>) -> bool {
-    match &kernel.plan.target {
-        Target::Cuda { .. } => true,
-        Target::Host { triple, .. } => triple == package.triple,
-    }
 }

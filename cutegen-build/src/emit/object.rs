@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::record::Variant;
 use cutegen_spec::symbol;
+use cutegen_spec::target::Target;
 use object::write::{Object, Symbol, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
 
@@ -85,7 +86,9 @@ fn is_ours(entry: &str) -> bool {
 
 /// The object that holds the cubins, for a triple.
 pub(super) fn write(triple: &str, content: &Content<'_>) -> Result<Vec<u8>, Error> {
-    let mut object = Object::new(BinaryFormat::Elf, architecture(triple)?, Endianness::Little);
+    let architecture =
+        architecture(triple).ok_or_else(|| Error::Internal(format!("no object for {triple}")))?;
+    let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
     for (symbol, (bytes, _)) in &content.blobs {
         add(&mut object, symbol, bytes);
     }
@@ -110,11 +113,21 @@ fn add<'a>(object: &mut Object<'a>, symbol: &str, bytes: &'a [u8]) {
     });
 }
 
-fn architecture(triple: &str) -> Result<Architecture, Error> {
+/// Whether a build for `triple` links kernels for `target`: a host kernel is of one triple, and a cubin is wrapped in an
+/// ELF object.
+#[must_use]
+pub fn carries(triple: &str, target: &Target) -> bool {
+    match target {
+        Target::Cuda { .. } => architecture(triple).is_some(),
+        Target::Host { triple: compiled, .. } => compiled == triple,
+    }
+}
+
+fn architecture(triple: &str) -> Option<Architecture> {
     let elf = !["apple", "windows", "wasm", "uefi"].iter().any(|word| triple.contains(word));
     match triple.split('-').next() {
-        Some("x86_64") if elf => Ok(Architecture::X86_64),
-        Some("aarch64") if elf => Ok(Architecture::Aarch64),
-        _ => Err(Error::Triple(triple.to_owned())),
+        Some("x86_64") if elf => Some(Architecture::X86_64),
+        Some("aarch64") if elf => Some(Architecture::Aarch64),
+        _ => None,
     }
 }

@@ -185,6 +185,12 @@ fn settings(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Settings {
             errors.push(value.expected("a gate revision such as `1`"));
         }
     }
+    if let Some((_, value)) = table.get("warn-naive") {
+        match value.boolean() {
+            Some(warn) => settings.warn_naive = warn,
+            None => errors.push(value.expected("`true` or `false`")),
+        }
+    }
     settings
 }
 

@@ -41,6 +41,7 @@ const STAGES: &[(&str, &[&str])] = &[
     ("store", &["plan"]),
     ("accept", &["cargo", "home", "discover", "plan", "store"]),
     ("emit", &["plan", "print", "inspect", "store"]),
+    ("warnings", &["cargo", "plan", "emit"]),
 ];
 
 /// A manifest depends only on crates of its row, and optionally where [`OPTIONAL`] says so.
