@@ -3,6 +3,7 @@
 //! A failed build prints `cargo::error=` lines and returns normally: then cargo shows those lines and nothing else.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use cutegen_spec::settings::Mode;
@@ -47,19 +48,17 @@ pub fn variable_os(name: &str) -> Option<std::ffi::OsString> {
 impl Build {
     /// Reads what cargo tells a build script.
     pub fn from_env() -> Result<Self, Error> {
-        let required =
-            |name: &str| variable(name).ok_or_else(|| Error::NotABuildScript { variable: name.to_owned() });
         let mode = match variable("CUTEGEN_MODE") {
             None => None,
             Some(word) => Some(Mode::parse(&word).map_err(Error::Setting)?),
         };
         Ok(Self {
             manifest_dir: required("CARGO_MANIFEST_DIR")?.into(),
-            out_dir: required("OUT_DIR")?.into(),
-            package: required("CARGO_PKG_NAME")?,
-            version: required("CARGO_PKG_VERSION")?,
-            triple: required("TARGET")?,
-            host: required("HOST")?,
+            out_dir: text("OUT_DIR")?.into(),
+            package: text("CARGO_PKG_NAME")?,
+            version: text("CARGO_PKG_VERSION")?,
+            triple: text("TARGET")?,
+            host: text("HOST")?,
             mode,
             release: variable("PROFILE").as_deref() == Some("release"),
             docs_rs: variable("DOCS_RS").is_some(),
@@ -67,16 +66,28 @@ impl Build {
     }
 }
 
+fn required(name: &str) -> Result<OsString, Error> {
+    variable_os(name).ok_or_else(|| Error::NotABuildScript { variable: name.to_owned() })
+}
+
+/// A variable that goes back to cargo or into what is emitted, both of which are text.
+fn text(name: &str) -> Result<String, Error> {
+    let not_text = |found: OsString| Error::NotUtf8 { variable: name.to_owned(), found };
+    required(name)?.into_string().map_err(not_text)
+}
+
 /// Variables whose change reruns the build script.
 const VARIABLES: [&str; 2] = ["CUTEGEN_MODE", "DOCS_RS"];
 
-/// Tells cargo what the build depends on. A path that does not exist would rerun the script on every build, so its
-/// nearest existing parent is named instead.
-pub fn print_reruns(paths: &[PathBuf]) {
+/// Tells cargo what the build depends on, as paths from the package in `root`, which need not be text itself. A path that
+/// does not exist would rerun the script on every build, so its nearest existing parent is named instead.
+pub fn print_reruns(root: &Path, paths: &[PathBuf]) {
     let existing: BTreeSet<&Path> =
         paths.iter().filter_map(|path| path.ancestors().find(|ancestor| ancestor.exists())).collect();
     for path in existing {
-        println!("cargo::rerun-if-changed={}", path.display());
+        let inside = path.strip_prefix(root).unwrap_or(path);
+        let inside = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
+        println!("cargo::rerun-if-changed={}", inside.display());
     }
     for variable in VARIABLES {
         println!("cargo::rerun-if-env-changed={variable}");

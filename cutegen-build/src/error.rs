@@ -1,5 +1,6 @@
 //! [`Error`]: what stops a build or a command. A candidate that fails is never one: it is data for the next round.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,13 @@ pub enum Error {
     NotABuildScript {
         /// The variable.
         variable: String,
+    },
+    /// A variable that cargo sets for build scripts is not UTF-8.
+    NotUtf8 {
+        /// The variable.
+        variable: String,
+        /// Its value.
+        found: OsString,
     },
     /// A setting does not parse.
     Setting(String),
@@ -62,6 +70,12 @@ impl fmt::Display for Error {
                     "{variable} is not set: cutegen_build::build() is for a build script, which cargo runs"
                 )
             }
+            Error::NotUtf8 { variable, found } => write!(
+                f,
+                "{variable} is not UTF-8: {}, and what build scripts tell cargo is text\nrun cargo with \
+                 CARGO_TARGET_DIR set to a folder whose path is UTF-8; the package may lie where it lies",
+                found.display()
+            ),
             Error::Setting(message) => f.write_str(message),
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
             Error::Specs(rendered) => f.write_str(&rendered.join("\n")),

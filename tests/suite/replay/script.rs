@@ -36,6 +36,12 @@ impl Script {
     }
 
     fn run(&self, triple: &str, profile: &str) -> Ran {
+        let ran = must(&mut self.command(triple, profile));
+        assert!(!ran.stdout.contains("cargo::error"), "{}", ran.stdout);
+        ran
+    }
+
+    fn command(&self, triple: &str, profile: &str) -> Command {
         let mut command = Command::new(of_build_script("replay-locked", "build-script-build"));
         command
             .current_dir(&self.folder)
@@ -43,9 +49,8 @@ impl Script {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("CARGO_MANIFEST_DIR", &self.folder).env("OUT_DIR", &self.out).env("PROFILE", profile);
         command.env("CARGO_PKG_NAME", "replay-locked").env("CARGO_PKG_VERSION", "0.1.0");
-        let ran = must(command.env("TARGET", triple).env("HOST", LINUX));
-        assert!(!ran.stdout.contains("cargo::error"), "{}", ran.stdout);
-        ran
+        command.env("TARGET", triple).env("HOST", LINUX);
+        command
     }
 
     fn wrappers(&self) -> PathBuf {
@@ -141,4 +146,36 @@ fn a_release_build_names_its_naive_kernels_once() {
 
     let silenced = Script::with_settings("silenced", "warn-naive = false");
     assert_eq!(warnings(&silenced.run(LINUX, "release")), Vec::<&str>::new());
+}
+
+/// `caf` and a byte that begins no character of UTF-8.
+#[cfg(unix)]
+fn not_utf8() -> &'static std::ffi::OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(b"caf\xe9")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_package_whose_path_is_not_utf8_builds_and_is_not_built_again() {
+    let folder = scratch("replay-not-utf8").join(not_utf8());
+    fs::create_dir_all(&folder).expect("made");
+    let package = folder.join("replay-not-utf8");
+    must(Command::new("cp").arg("-r").arg(&built().folder).arg(&package));
+    let manifest = fs::read_to_string(package.join("Cargo.toml")).expect("a manifest");
+    write(&package.join("Cargo.toml"), &manifest.replacen("replay-locked", "replay-not-utf8", 1));
+    let check = || must(cargo_outside(&package).args(["check", "--offline"]));
+    assert!(check().stderr.contains("Checking replay-not-utf8"));
+    let again = check();
+    assert!(!again.stderr.contains("Checking replay-not-utf8"), "{}", again.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_out_dir_that_is_not_utf8_is_refused_with_the_reason() {
+    let script = Script::new("not-utf8");
+    let out = script.out.join(not_utf8());
+    let ran = must(script.command(LINUX, "debug").env("OUT_DIR", out));
+    for part in ["cargo::error=OUT_DIR is not UTF-8", "CARGO_TARGET_DIR"] {
+        assert!(ran.stdout.contains(part), "{}", ran.stdout);
+    }
 }
