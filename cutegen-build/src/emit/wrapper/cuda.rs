@@ -61,7 +61,7 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 /// One kernel's arguments, calls, variants and entry.
 pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
     let arguments =
-        args::argument_struct(kernel, Module::Cuda, &format!("Kernels::{}", kernel.names.function.shown()));
+        args::argument_struct(kernel, Module::Cuda, &format!("Kernels::{}", kernel.names.function));
     if matches!(kernel.cuda, Side::Stub) {
         return Ok(Pieces { items: vec![arguments, stub::cuda_kernel(kernel)], methods: Vec::new() });
     }

@@ -48,7 +48,7 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 
 /// One kernel's arguments, call, variants and fallback.
 pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
-    let mut items = vec![args::argument_struct(kernel, Module::Host, &kernel.names.function.shown())];
+    let mut items = vec![args::argument_struct(kernel, Module::Host, kernel.spec.name.as_str())];
     if matches!(kernel.host, Side::Stub) {
         items.push(stub::host_kernel(kernel));
         return Ok(Pieces { items, methods: Vec::new() });

@@ -85,11 +85,6 @@ impl Name {
     pub(super) fn ident(&self) -> Ident {
         ident(&self.0)
     }
-
-    /// As Rust writes it, keywords too.
-    pub(super) fn shown(&self) -> String {
-        self.ident().to_string()
-    }
 }
 
 impl ToTokens for Name {

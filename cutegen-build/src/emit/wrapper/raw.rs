@@ -37,10 +37,9 @@ pub(super) fn open_axes(kernel: &Kernel<'_>) -> TokenStream {
 fn raw(kernel: &Kernel<'_>) -> TokenStream {
     let (function, arguments) = (&kernel.names.function, &kernel.names.arguments);
     let title = kernel.spec.name.as_str();
-    let shown = function.shown();
     let Names { raw, workspace_bytes, variant: choose, dispatch, .. } = &kernel.names;
     let docs = doc(&[
-        &format!("[`Self::{shown}`] over raw handles, for memory and streams that another library owns."),
+        &format!("[`Self::{function}`] over raw handles, for memory and streams that another library owns."),
         "",
         "# Errors",
         "What the driver says, or a grid that no device takes. Arguments are not looked at.",

@@ -37,11 +37,11 @@ pub(super) fn cuda_shared(kernels: &[&Kernel<'_>]) -> TokenStream {
 pub(super) fn cuda_kernel(kernel: &Kernel<'_>) -> TokenStream {
     let (names, title) = (&kernel.names, kernel.spec.name.as_str());
     let (function, arguments) = (&names.function, &names.arguments);
-    let (raw, bytes, shown) = (&names.raw, &names.workspace_bytes, function.shown());
+    let (raw, bytes) = (&names.raw, &names.workspace_bytes);
     let docs = doc(&[&math(kernel.spec), "", "Launches on `stream` and returns."]);
     let (promises, qualifier) = cuda::promises(kernel);
     let raw_docs = doc(&[
-        &format!("[`Self::{shown}`] over raw handles, for memory and streams that another library owns."),
+        &format!("[`Self::{function}`] over raw handles, for memory and streams that another library owns."),
         "",
         "# Safety",
         "As the build that carries kernels says.",
