@@ -74,7 +74,7 @@ const BAD: [(&str, &str); 34] = [
 
 const GOOD_SETTINGS: &str = "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\nwarn-naive = false\n";
 
-const BAD_SETTINGS: [(&str, &str); 10] = [
+const BAD_SETTINGS: [(&str, &str); 11] = [
     ("targets = [\"sm_90a\"]", "targets = []"),
     ("targets = [\"sm_90a\"]", "targets = \"sm_90a\""),
     ("\"kernels\"", "\"/kernels\""),
