@@ -19,10 +19,13 @@ use super::{Entry, FILE_LIMIT, LAYOUT, Lookup, RECORD_LIMIT, Reason, Store, guar
 /// How often a commit starts over when others keep changing the entry under it.
 const ROUNDS: u32 = 16;
 
-/// What a committed store tells git: no line-ending conversion, objects in even where a parent ignores `*.o`, our
-/// own scaffolding out.
+/// What a committed store tells git: no line-ending conversion, sources are generated (code hosts fold them in reviews),
+/// objects in even where a parent ignores `*.o`, our own scaffolding out.
 const SCAFFOLD: [(&str, &str); 2] = [
-    (".gitattributes", "* -text\n*.zst binary\n*.o binary\n"),
+    (
+        ".gitattributes",
+        "* -text\n*.zst binary\n*.o binary\n*.cu linguist-generated\n*.cpp linguist-generated\n",
+    ),
     (".gitignore", "!*.o\n!*.zst\n.lock\n.cutegen-tmp-*\n"),
 ];
 
