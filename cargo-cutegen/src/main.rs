@@ -12,6 +12,7 @@ mod evidence;
 mod explain;
 mod failure;
 mod lock;
+mod migrate;
 mod outfile;
 mod output;
 mod pack;

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use cutegen_build::discover::Project;
-use cutegen_build::store::{LAYOUT, Store};
+use cutegen_build::store::{LAYOUT, Store, lock_file};
 use cutegen_build::toolchain::{Places, header_files, locate};
 use cutegen_spec::digest::CacheKey;
 use cutegen_spec::lock;
@@ -32,6 +32,7 @@ const FOLDER: &str = "cutegen-pack";
 /// Writes the bundle.
 pub(crate) fn run(command: &Command, verb: &Pack, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
+    lock_file::read(&project.lock).map_err(Failure::project)?;
     let toolchain = locate(&Places::from_env().map_err(Failure::machine)?).map_err(Failure::machine)?;
     let file = OutFile::open(&verb.out, "--out")?;
     let io = |error: io::Error| file.failure(error);

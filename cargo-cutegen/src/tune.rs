@@ -1,9 +1,11 @@
 //! `tune`: the search, in the foreground. Winners go to the user store; `accept` brings them into the package.
 
 use cutegen_build::generate::template;
+use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
-use cutegen_build::store::Store;
+use cutegen_build::store::replay::{Cause, ReplayError, replay_full};
+use cutegen_build::store::{Entry, Store, lock_file};
 use cutegen_spec::digest::CacheKey;
 
 use crate::args::{Command, Tune};
@@ -27,6 +29,7 @@ struct Session {
 pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
+    let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let mut kept = Kept::new(verb.results.as_deref())?;
     let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
     let store = Store::new(&project.store);
@@ -42,7 +45,8 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
                 continue;
             }
         }
-        match one(&searcher, plan, (&store, verb.again), out) {
+        let locked = pinned(replay_full(&request(plan, &project, &lock, &store)), out);
+        match one(&searcher, plan, (locked.as_ref(), verb.again), out) {
             Ok(()) => {
                 session.keys.push(plan.key);
                 kept.write(|file| pack::write_results(searcher.store(), &session.keys, file));
@@ -57,21 +61,32 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
     session.end(out)
 }
 
+/// What is locked and to be beaten. What the lock does not pin has to be beaten by nobody, which is said.
+fn pinned(found: Result<Entry, ReplayError>, out: &Output) -> Option<Entry> {
+    let error = match found {
+        Ok(entry) => return Some(entry),
+        Err(error) => error,
+    };
+    if matches!(&*error.cause, Cause::BytesDiffer { .. } | Cause::EntryCorrupt(_)) {
+        out.note(&format!("searching without what is locked: {error}"));
+    }
+    None
+}
+
 /// Searches for what beats the `locked` entry; `again` although the user store has an answer.
 fn one(
     searcher: &Searcher,
     plan: &Plan,
-    (locked, again): (&Store, bool),
+    (locked, again): (Option<&Entry>, bool),
     out: &Output,
 ) -> Result<(), Failure> {
     if let Some(why) = template::unfilled(plan) {
         out.note(&format!("{}: no template fills this: {why}", plan.title()));
     }
     let mut events = out.reporter();
-    let locked = locked.get_full(&plan.key).hit();
     let entry = match again {
-        true => searcher.search(plan, locked.as_ref(), &mut events),
-        false => searcher.find(plan, locked.as_ref(), &mut events),
+        true => searcher.search(plan, locked, &mut events),
+        false => searcher.find(plan, locked, &mut events),
     };
     let entry = entry.map_err(|error| Failure::machine_at(&plan.title(), error))?;
     let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();

@@ -9,15 +9,14 @@ use cutegen_build::evaluate::Outcome;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
-use cutegen_build::store::replay::replay;
-use cutegen_build::store::{Entry, Lookup, Store, lock_file};
+use cutegen_build::store::replay::replay_full;
+use cutegen_build::store::{Entry, Store, lock_file};
 use cutegen_spec::digest::CacheKey;
 use cutegen_spec::lock::Lock;
 use cutegen_spec::record::GATE;
 use serde::Serialize;
 
 use crate::args::{Command, Verify};
-use crate::check::untrusted;
 use crate::failure::{Failure, Failures};
 use crate::outfile::Kept;
 use crate::output::Output;
@@ -127,18 +126,7 @@ impl Verdict {
 
 /// The pinned entry with its sources.
 fn whole_entry(project: &Project, lock: &Lock, store: &Store, plan: &Plan) -> Result<Entry, Failure> {
-    let request = request(plan, project, lock, store);
-    replay(&request).map_err(Failure::project)?;
-    match store.get_full(&plan.key) {
-        Lookup::Hit(entry) => Ok(entry),
-        Lookup::Miss => {
-            let (title, name) = (plan.title(), &plan.spec.name);
-            Err(Failure::Disagreement(format!(
-                "the entry of {title} is gone\nrun: cargo cutegen check {name}"
-            )))
-        }
-        Lookup::Corrupt(corrupt) => Err(Failure::Disagreement(untrusted(plan, &corrupt))),
-    }
+    replay_full(&request(plan, project, lock, store)).map_err(Failure::project)
 }
 
 fn rejudge(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Verdict, Failure> {

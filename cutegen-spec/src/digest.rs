@@ -1,4 +1,5 @@
-//! The two identities: [`CacheKey`] says what was asked, [`ArtifactDigest`] says which bytes answered.
+//! The three identities: [`CacheKey`] says what was asked, [`ArtifactDigest`] says which bytes answered, and
+//! [`VariantDigest`] says how those are launched.
 
 use std::fmt;
 
@@ -9,6 +10,10 @@ pub struct CacheKey([u8; 32]);
 /// SHA-256 of bytes, checkable with `sha256sum`. Written as 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArtifactDigest([u8; 32]);
+
+/// Blake3 of what a lock pins of a variant (see [`crate::record`]). Written as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VariantDigest([u8; 32]);
 
 impl CacheKey {
     /// The key of already canonical bytes; only [`crate::key`] calls this.
@@ -25,6 +30,18 @@ impl CacheKey {
     #[must_use]
     pub fn short(&self) -> String {
         hex(&self.0)[..16].to_owned()
+    }
+}
+
+impl VariantDigest {
+    /// The digest of already canonical bytes; only [`crate::record`] calls this.
+    pub(crate) fn of(canonical: &[u8]) -> Self {
+        Self(*blake3::hash(canonical).as_bytes())
+    }
+
+    /// Reads 64 hex digits.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        unhex(text).map(Self)
     }
 }
 
@@ -88,6 +105,7 @@ macro_rules! text_form {
 }
 text_form!(CacheKey);
 text_form!(ArtifactDigest);
+text_form!(VariantDigest);
 
 #[cfg(test)]
 mod tests {

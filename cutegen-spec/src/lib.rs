@@ -24,4 +24,5 @@ pub mod spec;
 pub mod symbol;
 pub mod target;
 pub mod tensor;
+pub mod unread;
 pub mod workload;

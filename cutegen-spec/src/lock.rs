@@ -1,13 +1,16 @@
-//! [`Lock`]: `cutegen.lock`, which pins for every kernel and target of a package the key and the bytes that answer
-//! it. Readable, sorted, one table per kernel and target, so that diffs are reviews.
+//! [`Lock`]: `cutegen.lock`, which pins for every kernel and target of a package the key, the bytes that answer it and
+//! how they are launched. Readable, sorted, one table per kernel and target, so that diffs are reviews.
+
+pub mod v1;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::{ArtifactDigest, CacheKey};
-use crate::record::Record;
+use crate::digest::{ArtifactDigest, CacheKey, VariantDigest};
+use crate::record::{Record, Variant};
+use crate::unread::Unread;
 
 /// Version of the lock's layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// File name, beside the package's Cargo.toml.
 pub const FILE: &str = "cutegen.lock";
@@ -38,7 +41,7 @@ pub struct Locked {
     pub key: CacheKey,
     /// `tuned` or `untuned`.
     pub state: State,
-    /// Pinned bytes of each variant, in dispatch order.
+    /// Each variant as it is pinned, in dispatch order.
     pub variants: Vec<Pinned>,
 }
 
@@ -52,7 +55,7 @@ pub enum State {
     Untuned,
 }
 
-/// Pinned bytes.
+/// A pinned variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pinned {
@@ -62,6 +65,8 @@ pub struct Pinned {
     pub artifact: ArtifactDigest,
     /// SHA-256 of the stored file.
     pub stored: ArtifactDigest,
+    /// Of all that decides how it is launched, see [`Variant::digest`].
+    pub variant: VariantDigest,
 }
 
 impl Default for Lock {
@@ -71,16 +76,10 @@ impl Default for Lock {
 }
 
 impl Lock {
-    /// Reads a lock; a foreign version is an error.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        if crate::nesting::too_deep(text).is_some() {
-            return Err(crate::nesting::MESSAGE.to_owned());
-        }
-        let lock: Lock = toml::from_str(text).map_err(|error| error.to_string())?;
-        if lock.version != VERSION {
-            return Err(format!("lock version {} is not {VERSION}", lock.version));
-        }
-        Ok(lock)
+    /// Reads a lock of this version.
+    pub fn parse(text: &str) -> Result<Self, Unread> {
+        Unread::version("lock", version(text)?, VERSION)?;
+        toml::from_str(text).map_err(|error| Unread::parse(text, &error))
     }
 
     /// The text of `cutegen.lock`.
@@ -102,28 +101,48 @@ impl Lock {
     }
 }
 
+impl Pinned {
+    /// What pins a variant.
+    #[must_use]
+    pub fn of(variant: &Variant) -> Self {
+        let (name, variant_digest) = (variant.name.clone(), variant.digest());
+        let (artifact, stored) = (variant.artifact.artifact, variant.artifact.stored);
+        Self { name, artifact, stored, variant: variant_digest }
+    }
+}
+
 impl Locked {
     /// What pins `record` for a kernel on a target.
     #[must_use]
     pub fn pin(name: &str, target: &str, record: &Record) -> Self {
-        let pin = |v: &crate::record::Variant| Pinned {
-            name: v.name.clone(),
-            artifact: v.artifact.artifact,
-            stored: v.artifact.stored,
-        };
         Self {
             name: name.to_owned(),
             target: target.to_owned(),
             key: record.key,
             state: if record.is_tuned() { State::Tuned } else { State::Untuned },
-            variants: record.variants.iter().map(pin).collect(),
+            variants: record.variants.iter().map(Pinned::of).collect(),
         }
     }
 
-    /// Whether the record's bytes are the pinned ones.
+    /// Whether the record is the pinned one, in all but evidence, provenance and names of files.
     #[must_use]
     pub fn matches(&self, record: &Record) -> bool {
-        let other = Locked::pin(&self.name, &self.target, record);
-        (self.key, &self.variants) == (other.key, &other.variants)
+        *self == Locked::pin(&self.name, &self.target, record)
     }
 }
+
+/// The version that a lock says it has.
+fn version(text: &str) -> Result<u32, Unread> {
+    #[derive(Deserialize)]
+    struct Probe {
+        version: u32,
+    }
+    if crate::nesting::too_deep(text).is_some() {
+        return Err(Unread::Wrong(crate::nesting::MESSAGE.to_owned()));
+    }
+    let probe: Probe = toml::from_str(text).map_err(|error| Unread::parse(text, &error))?;
+    Ok(probe.version)
+}
+
+#[cfg(test)]
+mod tests;

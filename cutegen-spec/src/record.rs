@@ -2,7 +2,9 @@
 //! the runtime tries them, each with its contract, digests and evidence. The last one is always eligible.
 
 mod evidence;
+mod pinned;
 mod seeds;
+mod tile;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +12,24 @@ use crate::contract::Contract;
 use crate::digest::{ArtifactDigest, CacheKey};
 use crate::eligibility::{Eligibility, dispatch};
 use crate::key::Question;
+use crate::target::Target;
+use crate::unread::Unread;
 
 pub use evidence::{Clocks, Evidence, Figures, GATE, ReferenceOn, TimedBy, Timing, incumbent};
 pub use seeds::Seeds;
+pub use tile::Tile;
 
 /// Version of the record's layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// File name of a record inside its entry.
 pub const FILE: &str = "record.toml";
+
+/// The most bytes that an artifact has, compressed or not; whoever makes room for it checks this before.
+pub const ARTIFACT_LIMIT: u64 = 64 << 20;
+
+/// How the name of a stored cubin ends. Host objects are never compressed.
+pub const COMPRESSED: &str = ".zst";
 
 /// An entry's record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +57,9 @@ pub struct Variant {
     pub eligibility: Eligibility,
     /// Launches for which it is preferred when eligible.
     pub prefer: Eligibility,
+    /// Extents of its tiles, at whose edges it is judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiles: Vec<Tile>,
     /// Who proposed it, and with which parameters.
     pub origin: String,
     /// What compiled it.
@@ -99,17 +113,36 @@ pub struct Source {
 }
 
 impl Record {
-    /// Reads a record; a foreign version, a wrong key or a list without a last resort is an error.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Reads a record; another version, a wrong key or a list without a last resort is an error.
+    pub fn parse(text: &str) -> Result<Self, Unread> {
+        Unread::version("record", Self::version(text)?, VERSION)?;
+        Self::read(text)
+    }
+
+    /// As [`Record::parse`], also of version 1, which is this one without tiles: what a migration starts from.
+    pub fn parse_old(text: &str) -> Result<Self, Unread> {
+        let version = Self::version(text)?;
+        if version != 1 {
+            return Self::parse(text);
+        }
+        let record = Self { version: VERSION, ..Self::read(text)? };
+        match record.variants.iter().find(|variant| !variant.tiles.is_empty()) {
+            Some(variant) => Err(Unread::Wrong(format!("variant `{}` has tiles in version 1", variant.name))),
+            None => Ok(record),
+        }
+    }
+
+    fn version(text: &str) -> Result<u32, Unread> {
         if crate::nesting::too_deep(text).is_some() {
-            return Err(crate::nesting::MESSAGE.to_owned());
+            return Err(Unread::Wrong(crate::nesting::MESSAGE.to_owned()));
         }
-        let probe: Probe = toml::from_str(text).map_err(|error| error.to_string())?;
-        if probe.version != VERSION {
-            return Err(format!("record version {} is not {VERSION}", probe.version));
-        }
-        let record: Record = toml::from_str(text).map_err(|error| error.to_string())?;
-        record.check()?;
+        let probe: Probe = toml::from_str(text).map_err(|error| Unread::parse(text, &error))?;
+        Ok(probe.version)
+    }
+
+    fn read(text: &str) -> Result<Self, Unread> {
+        let record: Record = toml::from_str(text).map_err(|error| Unread::parse(text, &error))?;
+        record.check().map_err(Unread::Wrong)?;
         Ok(record)
     }
 
@@ -125,14 +158,10 @@ impl Record {
             Some(last) if last.kind == Kind::Naive && last.eligibility.0.is_empty() => {}
             _ => return Err("the last variant is not an always eligible naive kernel".to_owned()),
         }
-        let plain = |name: &str| {
-            let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-            !name.is_empty() && name.len() < 128 && !name.starts_with('.') && name.chars().all(safe)
-        };
-        for v in &self.variants {
-            if ![&v.name, &v.artifact.file, &v.source.file].into_iter().all(|name| plain(name)) {
-                return Err(format!("variant `{}` names a file outside its entry", v.name));
-            }
+        let target = Target::parse(self.question.field("target").unwrap_or_default())?;
+        for (at, variant) in self.variants.iter().enumerate() {
+            variant.check(&target)?;
+            self.variants[..at].iter().try_for_each(|before| variant.beside(before))?;
         }
         Ok(())
     }
@@ -153,6 +182,52 @@ impl Record {
     #[must_use]
     pub fn is_tuned(&self) -> bool {
         self.variants.iter().any(|v| v.kind == Kind::Tuned)
+    }
+}
+
+impl Variant {
+    /// Whether its files lie in the entry, and are as those for `target` are.
+    fn check(&self, target: &Target) -> Result<(), String> {
+        let Artifact { file, artifact, stored, bytes } = &self.artifact;
+        let plain = |name: &str| {
+            let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            !name.is_empty() && name.len() < 128 && !name.starts_with('.') && name.chars().all(safe)
+        };
+        let name = &self.name;
+        if ![name, file, &self.source.file].into_iter().all(|name| plain(name)) {
+            return Err(format!("variant `{name}` names a file outside its entry"));
+        }
+        if *bytes > ARTIFACT_LIMIT {
+            return Err(format!(
+                "variant `{name}` has {bytes} bytes, more than the {ARTIFACT_LIMIT} allowed"
+            ));
+        }
+        match (target.is_host(), file.ends_with(COMPRESSED)) {
+            (true, true) => {
+                Err(format!("variant `{name}` is for the host, whose objects are not compressed"))
+            }
+            (false, false) => Err(format!("variant `{name}` is a cubin, which is stored as {COMPRESSED}")),
+            (true, false) if artifact != stored => {
+                Err(format!("variant `{name}` is not compressed, yet its two digests differ"))
+            }
+            (true, false) | (false, true) => Ok(()),
+        }
+    }
+
+    /// Whether it is told apart from one `before` it. A tuned kernel is another than the naive one.
+    fn beside(&self, before: &Variant) -> Result<(), String> {
+        if self.name.eq_ignore_ascii_case(&before.name) {
+            return Err(format!("two variants are named `{}`", self.name));
+        }
+        let is_same =
+            self.artifact.artifact == before.artifact.artifact || self.source.digest == before.source.digest;
+        if is_same && self.kind != before.kind {
+            return Err(format!(
+                "variants `{}` and `{}` are one kernel, called naive and not",
+                before.name, self.name
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::lock::Lock;
+use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::record::Record;
 use cutegen_tests::safetensors::{Tensor, as_f32s, as_f64s, f32s, read, write};
 use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, workspace};
@@ -237,13 +237,14 @@ fn strided_tensors_are_dense_in_a_file_and_nibbles_share_bytes() {
 /// Puts an object of this source in place of the only variant that is locked, under digests that all agree.
 fn replace_kernel(cache: &Path, source: impl Fn(&str) -> String) {
     let lock_path = cache.join("cutegen.lock");
-    let lock = fs::read_to_string(&lock_path).expect("a lock");
-    let key = Lock::parse(&lock).expect("parses").kernels[0].key.to_string();
+    let mut lock = Lock::parse(&fs::read_to_string(&lock_path).expect("a lock")).expect("parses");
+    let locked = lock.kernels[0].clone();
+    let key = locked.key.to_string();
     let entry = cache.join("v1").join(&key[..2]).join(&key);
     let text = fs::read_to_string(entry.join("record.toml")).expect("a record");
     let mut record = Record::parse(&text).expect("parses");
     let variant = &mut record.variants[0];
-    let (object, was) = (entry.join(&variant.artifact.file), variant.artifact.artifact.to_string());
+    let object = entry.join(&variant.artifact.file);
     let cpp = cache.join("other.cpp");
     cutegen_tests::write(&cpp, &source(&variant.contract.steps[0].entry));
     must(Command::new("g++").args(["-c", "-fPIC", "-O1", "-o"]).arg(&object).arg(&cpp));
@@ -254,7 +255,8 @@ fn replace_kernel(cache: &Path, source: impl Fn(&str) -> String) {
     let body = record.to_toml().expect("prints");
     let seal = ArtifactDigest::of(body.as_bytes());
     cutegen_tests::write(&entry.join("record.toml"), &format!("# sha256 of the lines below: {seal}\n{body}"));
-    cutegen_tests::write(&lock_path, &lock.replace(&was, &digest.to_string()));
+    lock.set(Locked::pin(&locked.name, &locked.target, &record));
+    cutegen_tests::write(&lock_path, &lock.to_toml().expect("prints"));
 }
 
 #[test]

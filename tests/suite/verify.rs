@@ -7,6 +7,7 @@ use std::process::Command;
 
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::lock::{Lock, Locked};
+use cutegen_spec::record::Record;
 use cutegen_tests::{Ran, cutegen, install_toolchain, run, scratch, workspace, write};
 
 const GPU: &str = "sm_90a";
@@ -71,6 +72,16 @@ impl Copy {
         write(&path, &format!("{SEAL}{}\n{edited}", ArtifactDigest::of(edited.as_bytes())));
     }
 
+    /// Has the lock pin the record that lies there, as an author could.
+    fn pin(&self, target: &str) {
+        let text = fs::read_to_string(self.entry(target).join("record.toml")).expect("a record");
+        let record = Record::parse(&text).expect("parses");
+        let mut lock = lock_of(&self.folder);
+        let target = lock.kernels.iter().find(|k| k.key == record.key).expect("locked").target.clone();
+        lock.set(Locked::pin(KERNEL, &target, &record));
+        write(&self.folder.join("cutegen.lock"), &lock.to_toml().expect("prints"));
+    }
+
     /// Puts an object of other text in the place of the host's naive one, and makes every digest again.
     fn forge_object(&self, change: impl Fn(&str) -> String) {
         let host = self.entry("host");
@@ -88,9 +99,7 @@ impl Copy {
         let [was, is] = [&honest, &forged].map(|bytes| ArtifactDigest::of(bytes).to_string());
         let sizes = [&honest, &forged].map(|bytes| format!("bytes = {}\n", bytes.len()));
         self.forge("host", |record| record.replace(&was, &is).replace(&sizes[0], &sizes[1]));
-        let lock = self.folder.join("cutegen.lock");
-        let pinned = fs::read_to_string(&lock).expect("a lock");
-        write(&lock, &pinned.replace(&was, &is));
+        self.pin("host");
     }
 
     /// Changes one token of the stored naive source; gives back the digests before and after.
@@ -198,6 +207,8 @@ fn a_changed_source_with_every_digest_made_again_is_found() {
     let copy = Copy::of_example("verify-forged-source");
     let [was, is] = copy.change_a_token();
     copy.forge(GPU, |record| record.replace(&was, &is));
+    exits(&copy.run(&["check"]), 1); // the lock pins the source
+    copy.pin(GPU);
     exits(&copy.run(&["check"]), 0); // nothing but a compiler can tell
     let ran = copy.run(&["verify", "--rebuild", "--target", GPU, KERNEL]);
     exits(&ran, 1);

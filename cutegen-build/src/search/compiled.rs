@@ -5,6 +5,7 @@ use std::thread::Scope;
 
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::record::Variant;
 use cutegen_spec::target::{Arch, Target};
 
 use super::error::SearchError;
@@ -52,10 +53,9 @@ impl Compiled {
     }
 }
 
-/// Tiles of the candidate of that name; none where nobody proposes it.
-pub(super) fn tiles_of(proposals: &[Candidate], name: &str) -> Vec<(usize, i64)> {
-    let same = proposals.iter().find(|proposal| proposal.name == name);
-    same.map(|proposal| proposal.tiles.clone()).unwrap_or_default()
+/// Tiles of a stored variant, as the gate takes them.
+pub(super) fn tiles_of(variant: &Variant) -> Vec<(usize, i64)> {
+    variant.tiles.iter().map(|tile| (tile.axis, tile.extent)).collect()
 }
 
 /// The compiler that a target means.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::record::{self, Evidence, Figures, Record, Seeds, Timing, Variant, incumbent};
+use cutegen_spec::record::{self, Evidence, Figures, Record, Seeds, Tile, Timing, Variant, incumbent};
 use cutegen_spec::target::Target;
 
 use super::compiled::Compiled;
@@ -66,6 +66,7 @@ fn variant(
         kind: candidate.kind,
         eligibility: candidate.eligibility.clone(),
         prefer: compiled.prefer.clone(),
+        tiles: candidate.tiles.iter().map(|&(axis, extent)| Tile { axis, extent }).collect(),
         origin: candidate.origin.clone(),
         toolchain: compiled.artifact.fingerprint.clone(),
         min_driver,

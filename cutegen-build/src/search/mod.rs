@@ -8,6 +8,7 @@ mod error;
 mod finals;
 mod judging;
 mod launch;
+mod migrate;
 mod ordered;
 mod rebuild;
 mod rounds;
@@ -24,6 +25,7 @@ pub use bench::{Bench, Benched, Times};
 pub use error::SearchError;
 pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
+pub use migrate::{Migrated, migrated};
 pub use rebuild::{Rebuilt, Stored};
 pub use verify::Verdict;
 

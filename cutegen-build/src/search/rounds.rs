@@ -71,7 +71,7 @@ pub(super) fn run(
         plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let locked_folder =
         tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
-    let standing = locked.map(|entry| Standing::of(entry, &space));
+    let standing = locked.map(Standing::of);
     let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?;
     std::thread::scope(|scope| {
         // all at once: the first candidates, what they are held against, and the naive kernel

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Instant;
 
-use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::record::{Evidence, Record, Variant};
 use cutegen_spec::target::Target;
 use tempfile::TempDir;
@@ -17,10 +16,9 @@ use crate::compile::{COMPILER, CompileSetup};
 use crate::evaluate::LEASE;
 use crate::evaluate::{self, Correctness, Outcome};
 use crate::generate;
-use crate::generate::template::Templates;
-use crate::generate::{Feedback, Generator as _};
 use crate::plan::Plan;
 use crate::store::Entry;
+use crate::store::inflate::inflate;
 
 /// The gate's verdict on an entry as the runtime would dispatch it.
 pub type Verdict = Outcome;
@@ -28,8 +26,8 @@ pub type Verdict = Outcome;
 /// Judges the entry's variants as one list.
 pub(super) fn rejudge(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
     let (folder, trusted) = (folder()?, self::folder()?);
-    let (mut judge, _) = judging(setup, plan, trusted.path())?;
-    judge.full(&tiled(setup, plan, entry, folder.path())?)
+    let (mut judge, _) = judging(setup, plan, entry, trusted.path())?;
+    judge.full(&candidates(plan, entry, folder.path())?)
 }
 
 /// Judges each variant with those behind it, as the runtime falls back; the record with what was seen, or the first
@@ -40,8 +38,8 @@ pub(super) fn judge_again(
     entry: &Entry,
 ) -> Result<Result<Record, Verdict>, SearchError> {
     let (folder, trusted) = (folder()?, self::folder()?);
-    let (mut judge, naive) = judging(setup, plan, trusted.path())?;
-    let list = tiled(setup, plan, entry, folder.path())?;
+    let (mut judge, naive) = judging(setup, plan, entry, trusted.path())?;
+    let list = candidates(plan, entry, folder.path())?;
     let mut passed = Vec::new();
     for at in 0..list.len() {
         let started = Instant::now();
@@ -74,15 +72,19 @@ fn of_first(outcome: Outcome) -> Result<Correctness, Box<Verdict>> {
     }
 }
 
-/// A judge of this plan, and the naive kernel. An entry does not vouch for itself: what it is held against is compiled here.
+/// A judge of this plan, at the edges of the entry's tiles, and the naive kernel. An entry does not vouch for itself: what
+/// it is held against is compiled here.
 fn judging(
     setup: &CompileSetup,
     plan: &Plan,
+    entry: &Entry,
     folder: &Path,
 ) -> Result<(Judging, evaluate::Candidate), SearchError> {
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = compiled::must_compile(setup, plan, generate::naive::candidate(plan, &toolchain))?;
-    let judge = Judging::start(setup, plan, folder, tiles(setup, plan)?, &naive)?;
+    let tiles = entry.record.variants.iter().flat_map(|variant| &variant.tiles);
+    let tiles = tiles.map(|tile| tile.extent).collect();
+    let judge = Judging::start(setup, plan, folder, tiles, &naive)?;
     Ok((judge, naive.for_gate(folder)?))
 }
 
@@ -111,31 +113,6 @@ fn carried(plan: &Plan, mut fresh: Evidence, old: Option<&Evidence>) -> Evidence
     fresh
 }
 
-/// Tile extents of all that a search would try first: it judges at their edges, and so does judging again.
-fn tiles(setup: &CompileSetup, plan: &Plan) -> Result<Vec<i64>, SearchError> {
-    let proposals = proposals(setup, plan)?;
-    Ok(proposals.iter().flat_map(|candidate| &candidate.tiles).map(|(_, extent)| *extent).collect())
-}
-
-fn proposals(setup: &CompileSetup, plan: &Plan) -> Result<Vec<generate::Candidate>, SearchError> {
-    let mut generator = Templates { toolchain: compiled::fingerprint(setup, &plan.target)? };
-    Ok(generator.propose(plan, &Feedback::default()))
-}
-
-/// The entry's variants with their own tiles, as far as a search would propose them under the same names today.
-fn tiled(
-    setup: &CompileSetup,
-    plan: &Plan,
-    entry: &Entry,
-    folder: &Path,
-) -> Result<Vec<evaluate::Candidate>, SearchError> {
-    let (mut list, proposals) = (candidates(plan, entry, folder)?, proposals(setup, plan)?);
-    for (candidate, variant) in list.iter_mut().zip(&entry.record.variants) {
-        candidate.tiles = compiled::tiles_of(&proposals, &variant.name);
-    }
-    Ok(list)
-}
-
 pub(super) fn folder() -> Result<TempDir, SearchError> {
     tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))
 }
@@ -149,14 +126,14 @@ pub(super) fn candidates(
     let mut list = Vec::new();
     for (variant, stored) in entry.record.variants.iter().zip(&entry.artifacts) {
         let path = folder.join(format!("{}.artifact", variant.name));
-        let bytes = inflate(plan, variant, stored).map_err(|error| SearchError::File(path.clone(), error))?;
+        let bytes = judged(plan, variant, stored).map_err(|error| SearchError::File(path.clone(), error))?;
         std::fs::write(&path, bytes).map_err(|error| SearchError::File(path.clone(), error))?;
         list.push(evaluate::Candidate {
             artifact: path,
             contract: variant.contract.clone(),
             eligibility: variant.eligibility.clone(),
             prefer: variant.prefer.clone(),
-            tiles: Vec::new(),
+            tiles: compiled::tiles_of(variant),
         });
     }
     Ok(list)
@@ -169,19 +146,12 @@ pub(super) fn locked(plan: &Plan, entry: &Entry, folder: &Path) -> Result<Vec<Lo
     Ok(list.map(|(candidate, digest)| Locked { candidate, digest }).collect())
 }
 
-/// The judged bytes of a stored artifact, checked against the record.
-fn inflate(plan: &Plan, variant: &Variant, stored: &[u8]) -> std::io::Result<Vec<u8>> {
-    let bytes = match plan.target {
-        Target::Host { .. } => stored.to_vec(),
-        Target::Cuda { .. } => {
-            let limit = usize::try_from(variant.artifact.bytes).unwrap_or(usize::MAX);
-            zstd::bulk::decompress(stored, limit)?
-        }
-    };
-    if ArtifactDigest::of(&bytes) == variant.artifact.artifact {
-        return Ok(bytes);
+/// The judged bytes of a stored artifact.
+fn judged(plan: &Plan, variant: &Variant, stored: &[u8]) -> std::io::Result<Vec<u8>> {
+    match plan.target {
+        Target::Host { .. } => Ok(stored.to_vec()),
+        Target::Cuda { .. } => inflate(&variant.artifact, stored).map_err(std::io::Error::other),
     }
-    Err(std::io::Error::other(format!("the artifact of variant `{}` is not the judged one", variant.name)))
 }
 
 #[cfg(test)]

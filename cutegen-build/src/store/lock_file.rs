@@ -1,12 +1,14 @@
 //! `cutegen.lock` on disk: read with the path in every error, written whole or not at all, and only when it changes,
 //! so that an unchanged lock rebuilds nothing. What a lock means is [`cutegen_spec::lock`]'s.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cutegen_spec::lock::Lock;
+use cutegen_spec::lock::{Lock, v1};
+use cutegen_spec::unread::{UPDATE, Unread};
 
 use super::temp;
 
@@ -36,7 +38,7 @@ pub enum Cause {
         line: usize,
     },
     /// No lock of this version.
-    Syntax(String),
+    Unread(Unread),
     /// A kernel is there twice on one target, as after a merge that kept both sides.
     Twice {
         /// The kernel.
@@ -57,18 +59,34 @@ pub enum Written {
 
 /// Reads the lock at `path`; a package that has none yet has an empty one.
 pub fn read(path: &Path) -> Result<Lock, LockError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::default()),
-        Err(error) => return Err(LockError::new(path, Cause::io("read", &error))),
-    };
+    let Some(text) = text(path)? else { return Ok(Lock::default()) };
     parse(&text).map_err(|cause| LockError::new(path, cause))
+}
+
+/// The lock at `path` if it is of version 1, which a migration brings to the present one.
+pub fn read_old(path: &Path) -> Result<Option<v1::Lock>, LockError> {
+    let Some(text) = text(path)? else { return Ok(None) };
+    let old = whole(&text).and_then(|()| v1::Lock::parse(&text).map_err(Cause::Unread));
+    let old = old.and_then(|old| {
+        let names = old.iter().flat_map(|lock| &lock.kernels).map(|k| (k.name.as_str(), k.target.as_str()));
+        once(&names.collect::<Vec<_>>()).map(|()| old.clone())
+    });
+    old.map_err(|cause| LockError::new(path, cause))
+}
+
+/// The text at `path`; none where there is no file.
+fn text(path: &Path) -> Result<Option<String>, LockError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(LockError::new(path, Cause::io("read", &error))),
+    }
 }
 
 /// Brings the file at `path` to `lock`, whole or not at all.
 pub fn write(path: &Path, lock: &Lock) -> Result<Written, LockError> {
     let text = lock.to_toml().and_then(|text| parse(&text).map(|_| text).map_err(|cause| cause.to_string()));
-    let text = text.map_err(|error| LockError::new(path, Cause::Syntax(error)))?;
+    let text = text.map_err(|error| LockError::new(path, Cause::Unread(Unread::Wrong(error))))?;
     if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(Written::Unchanged);
     }
@@ -78,17 +96,31 @@ pub fn write(path: &Path, lock: &Lock) -> Result<Written, LockError> {
 }
 
 fn parse(text: &str) -> Result<Lock, Cause> {
+    whole(text)?;
+    let lock = Lock::parse(text).map_err(Cause::Unread)?;
+    let names = lock.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel.target.as_str()));
+    once(&names.collect::<Vec<_>>())?;
+    Ok(lock)
+}
+
+/// Whether no merge left its marks.
+fn whole(text: &str) -> Result<(), Cause> {
     let marker = |line: &str| ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|m| line.starts_with(m));
     if let Some(at) = text.lines().position(marker) {
         return Err(Cause::Conflict { line: at + 1 });
     }
-    let lock = Lock::parse(text).map_err(Cause::Syntax)?;
-    for (at, kernel) in lock.kernels.iter().enumerate() {
-        if lock.kernels[..at].iter().any(|k| (&k.name, &k.target) == (&kernel.name, &kernel.target)) {
-            return Err(Cause::Twice { kernel: kernel.name.clone(), target: kernel.target.clone() });
+    Ok(())
+}
+
+/// Whether each kernel is there once on a target.
+fn once(kernels: &[(&str, &str)]) -> Result<(), Cause> {
+    let mut seen = BTreeSet::new();
+    match kernels.iter().find(|kernel| !seen.insert(**kernel)) {
+        Some((kernel, target)) => {
+            Err(Cause::Twice { kernel: (*kernel).to_owned(), target: (*target).to_owned() })
         }
+        None => Ok(()),
     }
-    Ok(lock)
 }
 
 impl LockError {
@@ -108,7 +140,7 @@ impl fmt::Display for Cause {
         match self {
             Cause::Io { action, error } => write!(f, "cannot {action} it: {error}"),
             Cause::Conflict { line } => write!(f, "line {line} is a conflict marker of an unfinished merge"),
-            Cause::Syntax(error) => f.write_str(error.trim_end()),
+            Cause::Unread(unread) => write!(f, "{unread}"),
             Cause::Twice { kernel, target } => write!(f, "`{kernel}` is locked twice for {target}"),
         }
     }
@@ -121,7 +153,9 @@ impl fmt::Display for LockError {
         match &self.cause {
             Cause::Io { .. } => write!(f, "run: ls -ld {path}"),
             Cause::Conflict { .. } => write!(f, "run: git checkout --ours -- {path} && cargo cutegen check"),
-            Cause::Syntax(_) => write!(f, "run: git checkout -- {path}"),
+            Cause::Unread(Unread::Old { .. }) => f.write_str("run: cargo cutegen lock"),
+            Cause::Unread(Unread::Newer(_)) => f.write_str(UPDATE),
+            Cause::Unread(Unread::Wrong(_)) => write!(f, "run: git checkout -- {path}"),
             Cause::Twice { kernel, .. } => {
                 write!(f, "delete one of the two tables, then\nrun: cargo cutegen check {kernel}")
             }
@@ -188,8 +222,8 @@ mod tests {
         let text = lock().to_toml().expect("prints");
         let table = &text[text.find("[[kernel]]").expect("a table")..];
         let cases = [
-            (text.replacen("version = 1", "version = 2", 1), "lock version 2 is not 1"),
-            (text.replacen("key = ", "kee = ", 1), "kee"),
+            (text.replacen("version = 2", "version = 3", 1), "lock version 3 is not 2"),
+            (text.replacen("key = ", "kee = ", 1), "unknown field `kee`"),
             (format!("{text}{table}"), "`axpy` is locked twice for sm_90a"),
             (text.replacen("key = \"", "key = \"x", 1), "64 lower-case hex digits"),
         ];
@@ -197,7 +231,7 @@ mod tests {
             fs::write(&path, text).expect("written");
             let error = read(&path).expect_err(what).to_string();
             assert!(error.starts_with(&path.display().to_string()) && error.contains(what), "{error}");
-            assert!(error.lines().last().is_some_and(|l| l.starts_with("run: ")), "{error}");
+            assert!(error.lines().last().is_some_and(|l| l.contains("run: ")), "{error}");
         }
         let error = read(&folder).expect_err("a folder").to_string();
         assert!(error.contains("cannot read it") && error.contains("run: ls -ld"), "{error}");

@@ -10,7 +10,9 @@
 
 pub mod accept_copy;
 mod guard;
+pub(crate) mod inflate;
 pub mod lock_file;
+mod migrate;
 mod read;
 pub mod replay;
 mod restate;
@@ -27,7 +29,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cutegen_spec::digest::{ArtifactDigest, CacheKey};
-use cutegen_spec::record::Record;
+use cutegen_spec::record::{ARTIFACT_LIMIT, Record};
+use cutegen_spec::unread::Unread;
 
 pub use write::{Put, StoreError};
 
@@ -35,7 +38,7 @@ pub use write::{Put, StoreError};
 pub const LAYOUT: &str = "v1";
 
 /// Largest artifact or source that is read or written; checked before anything is allocated.
-pub const FILE_LIMIT: u64 = 64 << 20;
+pub const FILE_LIMIT: u64 = ARTIFACT_LIMIT;
 
 /// Largest `record.toml`.
 pub const RECORD_LIMIT: u64 = 4 << 20;
@@ -120,8 +123,8 @@ pub enum Reason {
     },
     /// `record.toml` has no seal, or does not match it.
     Seal(String),
-    /// `record.toml` does not parse: a foreign version, or a question that does not hash to its key.
-    Record(String),
+    /// `record.toml` is not read: another version, or a question that does not hash to its key.
+    Record(Unread),
     /// A whole entry, but for another question.
     OtherKey(CacheKey),
     /// The record contradicts itself about a file.
@@ -234,7 +237,8 @@ impl fmt::Display for Reason {
             }
             Reason::Unreadable { file, error } if file.is_empty() => write!(f, "cannot be read: {error}"),
             Reason::Unreadable { file, error } => write!(f, "{file} cannot be read: {error}"),
-            Reason::Seal(detail) | Reason::Record(detail) => write!(f, "record.toml: {detail}"),
+            Reason::Seal(detail) => write!(f, "record.toml: {detail}"),
+            Reason::Record(unread) => write!(f, "record.toml: {unread}"),
             Reason::OtherKey(key) => write!(f, "record.toml answers another question, key {key}"),
             Reason::Contradiction { file, detail } => write!(f, "record.toml on {file}: {detail}"),
             Reason::Digest { file, bytes, found, expected } => {

@@ -8,8 +8,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use cutegen_spec::digest::{ArtifactDigest, CacheKey};
-use cutegen_spec::record::{self, Record, Variant};
+use cutegen_spec::record::{self, COMPRESSED, Record, Variant};
 
+use super::inflate::inflate;
 use super::{CorruptEntry, Entry, FILE_LIMIT, Lookup, RECORD_LIMIT, Reason, seal};
 
 /// How much of an entry is read.
@@ -21,6 +22,9 @@ pub(super) enum Depth {
     Sources,
 }
 
+/// How a record is read from its text.
+type Open = fn(&str) -> Result<Record, Reason>;
+
 /// The entry at `dir`, verified.
 pub(super) fn entry(dir: &Path, key: &CacheKey, depth: Depth) -> Lookup {
     match folder(dir) {
@@ -28,15 +32,24 @@ pub(super) fn entry(dir: &Path, key: &CacheKey, depth: Depth) -> Lookup {
         Ok(false) => return Lookup::Miss,
         Err(reason) => return Lookup::Corrupt(CorruptEntry { path: dir.to_owned(), reason }),
     }
-    match verified(dir, key, depth) {
+    match verified(dir, key, (depth, seal::open)) {
         Ok(entry) => Lookup::Hit(entry),
         Err(reason) => Lookup::Corrupt(CorruptEntry { path: dir.to_owned(), reason }),
     }
 }
 
-fn verified(dir: &Path, key: &CacheKey, depth: Depth) -> Result<Entry, Reason> {
+/// The entry at `dir` with its sources, verified, also where its record is of version 1.
+pub(super) fn old_entry(dir: &Path, key: &CacheKey) -> Result<Entry, CorruptEntry> {
+    let there = folder(dir).and_then(|is_there| match is_there {
+        true => verified(dir, key, (Depth::Sources, seal::open_old)),
+        false => Err(Reason::Missing { file: record::FILE.to_owned() }),
+    });
+    there.map_err(|reason| CorruptEntry { path: dir.to_owned(), reason })
+}
+
+fn verified(dir: &Path, key: &CacheKey, (depth, open): (Depth, Open)) -> Result<Entry, Reason> {
     let text = record_text(dir)?;
-    let record = answer(&text, key)?;
+    let record = answers(open(&text)?, key)?;
     let mut artifacts = Vec::with_capacity(record.variants.len());
     for variant in &record.variants {
         let bytes = file(dir, &variant.artifact.file, FILE_LIMIT)?;
@@ -61,21 +74,25 @@ fn sources(dir: &Path, record: &Record) -> Result<Vec<Vec<u8>>, Reason> {
 
 /// The record in `text` if its seal holds and it answers `key`.
 pub(super) fn answer(text: &str, key: &CacheKey) -> Result<Record, Reason> {
-    let record = seal::open(text)?;
+    answers(seal::open(text)?, key)
+}
+
+fn answers(record: Record, key: &CacheKey) -> Result<Record, Reason> {
     if record.key != *key {
         return Err(Reason::OtherKey(record.key));
     }
     Ok(record)
 }
 
-/// Whether `bytes` are the stored artifact that `variant` names. Only a compressed one may differ from what was judged.
+/// Whether `bytes` are the stored artifact that `variant` names, and give what was judged. A record lets cubins alone be
+/// compressed.
 pub(super) fn check_artifact(variant: &Variant, bytes: &[u8]) -> Result<(), Reason> {
     let artifact = &variant.artifact;
     check_digest(&artifact.file, bytes, artifact.stored)?;
-    if artifact.file.ends_with(".zst") {
-        return Ok(());
-    }
     let contradiction = |detail| Err(Reason::Contradiction { file: artifact.file.clone(), detail });
+    if artifact.file.ends_with(COMPRESSED) {
+        return inflate(artifact, bytes).map(drop).or_else(contradiction);
+    }
     if artifact.artifact != artifact.stored {
         return contradiction("not compressed, yet its two digests differ".to_owned());
     }
@@ -146,6 +163,9 @@ fn unreadable(file: &str, error: &io::Error) -> Reason {
 mod tests {
     use std::fs;
 
+    use cutegen_spec::digest::ArtifactDigest;
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
     use super::{answer, check_artifact, check_source, file, record_text};
     use crate::store::{FILE_LIMIT, Lookup, Reason, Store, sample};
 
@@ -193,9 +213,17 @@ mod tests {
         variant.artifact.bytes += 1;
         assert!(matches!(check_artifact(variant, bytes), Err(Reason::Contradiction { .. })));
         variant.artifact.bytes -= 1;
-        variant.artifact.artifact = cutegen_spec::digest::ArtifactDigest::of(b"judged");
+        variant.artifact.artifact = ArtifactDigest::of(b"judged");
         assert!(matches!(check_artifact(variant, bytes), Err(Reason::Contradiction { .. })));
+
+        let stored = compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest);
         variant.artifact.file = "fast.cubin.zst".to_owned();
-        assert_eq!(check_artifact(variant, bytes), Ok(()));
+        variant.artifact.stored = ArtifactDigest::of(&stored);
+        assert!(
+            matches!(check_artifact(variant, &stored), Err(Reason::Contradiction { .. })),
+            "others were judged"
+        );
+        variant.artifact.artifact = ArtifactDigest::of(bytes);
+        assert_eq!(check_artifact(variant, &stored), Ok(()));
     }
 }

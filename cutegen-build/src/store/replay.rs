@@ -12,6 +12,7 @@ use cutegen_spec::lock::{Lock, Locked, State};
 use cutegen_spec::name::KernelName;
 use cutegen_spec::record::Record;
 use cutegen_spec::target::Target;
+use cutegen_spec::unread::{UPDATE, Unread};
 
 use super::{CorruptEntry, Entry, Lookup, Reason, Store};
 
@@ -97,7 +98,16 @@ pub struct Moved {
 
 /// The pinned entry for a request.
 pub fn replay(request: &Request<'_>) -> Result<Entry, ReplayError> {
-    find(request).map_err(|cause| ReplayError {
+    replay_as(request, Store::get)
+}
+
+/// As [`replay`], with sources.
+pub fn replay_full(request: &Request<'_>) -> Result<Entry, ReplayError> {
+    replay_as(request, Store::get_full)
+}
+
+fn replay_as(request: &Request<'_>, get: Get) -> Result<Entry, ReplayError> {
+    find(request, get).map_err(|cause| ReplayError {
         kernel: request.kernel.to_string(),
         target: request.target.to_string(),
         lock: request.lock_path.to_owned(),
@@ -112,7 +122,10 @@ fn has_searched(request: &Request<'_>) -> bool {
     entry.is_some_and(|entry| entry.record.is_tuned())
 }
 
-fn find(request: &Request<'_>) -> Result<Entry, Cause> {
+/// How much of an entry is read.
+type Get = fn(&Store, &CacheKey) -> Lookup;
+
+fn find(request: &Request<'_>, get: Get) -> Result<Entry, Cause> {
     let target = request.target.to_string();
     let Some(locked) = request.lock.get(request.kernel.as_str(), &target) else {
         return Err(Cause::NotLocked { elsewhere: elsewhere(request) });
@@ -122,7 +135,7 @@ fn find(request: &Request<'_>) -> Result<Entry, Cause> {
         let fields = moved(request, &locked.key);
         return Err(Cause::KeyMoved { fields, state: locked.state });
     }
-    match request.store.get(&key) {
+    match get(request.store, &key) {
         Lookup::Hit(entry) if locked.matches(&entry.record) => Ok(entry),
         Lookup::Hit(entry) => {
             let variants = differing(locked, &entry.record);
@@ -147,10 +160,13 @@ fn moved(request: &Request<'_>, locked: &CacheKey) -> Vec<Moved> {
     is.moved(was).into_iter().map(moved).collect()
 }
 
-/// Names of variants that the lock and the record do not agree on, order included.
+/// Names of variants that the lock and the record do not agree on, order included; or the state, where it is that alone.
 fn differing(locked: &Locked, record: &Record) -> Vec<String> {
     let stored = Locked::pin(&locked.name, &locked.target, record);
     let mut names = Vec::new();
+    if locked.variants == stored.variants {
+        names.push("state".to_owned());
+    }
     for at in 0..locked.variants.len().max(stored.variants.len()) {
         let (pinned, found) = (locked.variants.get(at), stored.variants.get(at));
         if pinned != found {
@@ -188,7 +204,7 @@ impl fmt::Display for ReplayError {
                 )?;
                 self.find_again(f, *state)
             }
-            Cause::EntryCorrupt(bad) => explain_corrupt(f, bad),
+            Cause::EntryCorrupt(bad) => explain_corrupt(f, bad, &self.kernel),
             Cause::BytesDiffer { path, variants, state } => {
                 writeln!(f, "its entry is whole, but not the one that {lock} pins")?;
                 writeln!(f, "  {} differs in: {}", path.display(), variants.join(", "))?;
@@ -237,19 +253,21 @@ fn explain_move(f: &mut fmt::Formatter<'_>, fields: &[Moved]) -> fmt::Result {
     Ok(())
 }
 
-fn explain_corrupt(f: &mut fmt::Formatter<'_>, bad: &CorruptEntry) -> fmt::Result {
+fn explain_corrupt(f: &mut fmt::Formatter<'_>, bad: &CorruptEntry, kernel: &str) -> fmt::Result {
     let path = bad.path.display();
     writeln!(f, "its entry cannot be used")?;
     writeln!(f, "  {bad}")?;
     match bad.reason {
         Reason::Unreadable { .. } => write!(f, "run: ls -la {path}"),
+        Reason::Record(Unread::Old { .. }) => write!(f, "run: cargo cutegen lock {kernel}"),
+        Reason::Record(Unread::Newer(_)) => f.write_str(UPDATE),
         Reason::NotAFolder
         | Reason::Missing { .. }
         | Reason::NotRegular { .. }
         | Reason::Empty { .. }
         | Reason::TooLarge { .. }
         | Reason::Seal(_)
-        | Reason::Record(_)
+        | Reason::Record(Unread::Wrong(_))
         | Reason::OtherKey(_)
         | Reason::Contradiction { .. }
         | Reason::Digest { .. } => write!(f, "run: git checkout -- {path}"),

@@ -25,7 +25,7 @@ pub(super) fn question(bound: u32) -> Question {
          outputs = {{ y = 'f32[m]' }}\nmath = 'y[m] = relu(x[m])'\n"
     );
     let kernels = edition::spec_file(&text, &Settings::default()).into_kernels().expect("right specs");
-    Question::new(&kernels[0], &Target::parse("sm_90a").expect("a target"))
+    Question::new(&kernels[0], &Target::host())
 }
 
 /// A tuned entry for [`question`]`(64)`; entries of different `salt` have different bytes.
@@ -72,7 +72,10 @@ impl Drop for Folders {
 }
 
 fn variant(name: &str, kind: Kind, salt: u8, files: &mut Files) -> Variant {
-    let artifact: Vec<u8> = (0..=255).map(|byte: u8| byte ^ salt).collect();
+    let artifact: Vec<u8> = match kind {
+        Kind::Tuned => (0..=255).map(|byte: u8| byte ^ salt).collect(),
+        Kind::Naive => vec![0; 256],
+    };
     let source = format!("// {name} {salt}\n").into_bytes();
     let digest = ArtifactDigest::of(&artifact);
     let variant = Variant {
@@ -80,6 +83,7 @@ fn variant(name: &str, kind: Kind, salt: u8, files: &mut Files) -> Variant {
         kind,
         eligibility: Eligibility::default(),
         prefer: Eligibility::default(),
+        tiles: Vec::new(),
         origin: "test".to_owned(),
         toolchain: "none".to_owned(),
         min_driver: None,

@@ -5,6 +5,7 @@
 
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::record::Record;
+use cutegen_spec::unread::Unread;
 
 use super::Reason;
 
@@ -17,6 +18,15 @@ pub(super) fn seal(body: &str) -> String {
 
 /// The record under an intact seal.
 pub(super) fn open(text: &str) -> Result<Record, Reason> {
+    open_as(text, Record::parse)
+}
+
+/// As [`open`], also of version 1.
+pub(super) fn open_old(text: &str) -> Result<Record, Reason> {
+    open_as(text, Record::parse_old)
+}
+
+fn open_as(text: &str, parse: fn(&str) -> Result<Record, Unread>) -> Result<Record, Reason> {
     let Some((digest, body)) = text.strip_prefix(PREFIX).and_then(|rest| rest.split_once('\n')) else {
         return Err(unsealed(text));
     };
@@ -26,7 +36,7 @@ pub(super) fn open(text: &str) -> Result<Record, Reason> {
         let detail = format!("edited or damaged: its lines have SHA-256 {found}, its seal says {expected}");
         return Err(Reason::Seal(detail));
     }
-    Record::parse(body).map_err(Reason::Record)
+    parse(body).map_err(Reason::Record)
 }
 
 /// A foreign version is the better news of the two.

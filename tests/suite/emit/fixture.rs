@@ -86,6 +86,7 @@ pub(super) fn variant(target: &Target, name: &str, kind: Kind, contract: Contrac
         kind,
         eligibility: Eligibility::default(),
         prefer: Eligibility::default(),
+        tiles: Vec::new(),
         origin: "test".to_owned(),
         toolchain: "test".to_owned(),
         min_driver: (!target.is_host()).then_some(580),

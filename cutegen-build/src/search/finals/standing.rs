@@ -51,9 +51,8 @@ pub(in crate::search) enum Fate {
 }
 
 impl Standing {
-    /// The variants of an entry that came with its sources, but for one that is never dispatched, with tiles as `space` has
-    /// them under the same names.
-    pub(in crate::search) fn of(entry: &Entry, space: &[Candidate]) -> Self {
+    /// The variants of an entry that came with its sources, but for one that is never dispatched.
+    pub(in crate::search) fn of(entry: &Entry) -> Self {
         let pairs = entry.record.variants.iter().zip(&entry.sources);
         let members =
             pairs.filter(|(variant, _)| variant.kind != Kind::Naive).map(|(variant, source)| Locked {
@@ -64,7 +63,7 @@ impl Standing {
                     source: String::from_utf8_lossy(source).into_owned(),
                     contract: variant.contract.clone(),
                     eligibility: variant.eligibility.clone(),
-                    tiles: compiled::tiles_of(space, &variant.name),
+                    tiles: compiled::tiles_of(variant),
                     sketch: None,
                 },
                 prefer: variant.prefer.clone(),
