@@ -2,17 +2,33 @@
 //! nothing else ever writes there. Killed at any moment it leaves whole entries, one of which the lock may not pin yet;
 //! accepting again mends that.
 
+use std::fmt;
+
 use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::record::Record;
 use serde::Serialize;
 
-use crate::cargo;
 use crate::discover::Project;
-use crate::error::Error;
-use crate::home;
+use crate::env;
+use crate::home::{self, HomeError};
 use crate::plan::Plan;
 use crate::store::accept_copy::transfer;
-use crate::store::{Lookup, Store};
+use crate::store::{CorruptEntry, Lookup, Store, StoreError};
+
+/// Why an entry did not become the package's answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// The entry cannot be copied.
+    Store(StoreError),
+    /// The entry was in the package's store a moment ago.
+    Vanished {
+        /// The title of its plan.
+        kernel: String,
+    },
+    /// The entry that was copied must not be used.
+    Corrupt(CorruptEntry),
+}
 
 /// What was accepted, for `--json`.
 #[derive(Clone, Debug, Serialize)]
@@ -43,22 +59,19 @@ impl Accepted {
 }
 
 /// The user's own store.
-pub fn user_store() -> Result<Store, Error> {
-    let folder = home::store(cargo::variable_os).map_err(|error| Error::Setting(error.to_string()))?;
-    Ok(Store::new(folder))
+pub fn user_store() -> Result<Store, HomeError> {
+    Ok(Store::new(home::store(env::variable_os)?))
 }
 
 /// Copies the entry for `plan` from `from` into the project's store, verified on both sides, and pins it in `lock` for
 /// every kernel that asks the same. The caller writes the lock before it accepts another one.
-pub fn accept(project: &Project, plan: &Plan, from: &Store, lock: &mut Lock) -> Result<Record, Error> {
+pub fn accept(project: &Project, plan: &Plan, from: &Store, lock: &mut Lock) -> Result<Record, AcceptError> {
     let to = Store::new(&project.store);
-    transfer(from, &to, &plan.key)?;
+    transfer(from, &to, &plan.key).map_err(AcceptError::Store)?;
     let record = match to.get(&plan.key) {
         Lookup::Hit(entry) => entry.record,
-        Lookup::Miss => {
-            return Err(Error::Setting(format!("the entry of {} vanished from the store", plan.title())));
-        }
-        Lookup::Corrupt(corrupt) => return Err(Error::Setting(corrupt.to_string())),
+        Lookup::Miss => return Err(AcceptError::Vanished { kernel: plan.title() }),
+        Lookup::Corrupt(corrupt) => return Err(AcceptError::Corrupt(corrupt)),
     };
     for same in lock.kernels.iter_mut().filter(|locked| locked.key == record.key) {
         *same = Locked::pin(&same.name, &same.target, &record);
@@ -71,3 +84,15 @@ pub fn accept(project: &Project, plan: &Plan, from: &Store, lock: &mut Lock) -> 
 pub fn pin(plan: &Plan, record: &Record, lock: &mut Lock) {
     lock.set(Locked::pin(plan.spec.name.as_str(), &plan.target.to_string(), record));
 }
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AcceptError::Store(error) => error.fmt(f),
+            AcceptError::Vanished { kernel } => write!(f, "the entry of {kernel} vanished from the store"),
+            AcceptError::Corrupt(corrupt) => corrupt.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AcceptError {}

@@ -1,14 +1,35 @@
-//! The border to cargo: the only reader of the environment, the only printer of `cargo::` lines.
+//! The border to cargo: what a build script is told, and the only printer of `cargo::` lines.
 //!
 //! A failed build prints `cargo::error=` lines and returns normally: then cargo shows those lines and nothing else.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use cutegen_spec::settings::Mode;
 
-use crate::error::Error;
+use crate::env::{variable, variable_os};
+
+/// Why a build script does not know what it is to build.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A variable that cargo sets for build scripts is missing.
+    NotABuildScript {
+        /// The variable.
+        variable: String,
+    },
+    /// A variable that cargo sets for build scripts is not UTF-8.
+    NotUtf8 {
+        /// The variable.
+        variable: String,
+        /// Its value.
+        found: OsString,
+    },
+    /// `CUTEGEN_MODE` names no mode.
+    Mode(String),
+}
 
 /// What a build script is told.
 #[derive(Clone, Debug)]
@@ -33,24 +54,12 @@ pub struct Build {
     pub docs_rs: bool,
 }
 
-/// A variable of the environment, when set and Unicode.
-#[must_use]
-pub fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-/// A variable of the environment, when set.
-#[must_use]
-pub fn variable_os(name: &str) -> Option<std::ffi::OsString> {
-    std::env::var_os(name)
-}
-
 impl Build {
     /// Reads what cargo tells a build script.
-    pub fn from_env() -> Result<Self, Error> {
+    pub fn from_env() -> Result<Self, BuildError> {
         let mode = match variable("CUTEGEN_MODE") {
             None => None,
-            Some(word) => Some(Mode::parse(&word).map_err(Error::Setting)?),
+            Some(word) => Some(Mode::parse(&word).map_err(BuildError::Mode)?),
         };
         Ok(Self {
             manifest_dir: required("CARGO_MANIFEST_DIR")?.into(),
@@ -66,15 +75,37 @@ impl Build {
     }
 }
 
-fn required(name: &str) -> Result<OsString, Error> {
-    variable_os(name).ok_or_else(|| Error::NotABuildScript { variable: name.to_owned() })
+fn required(name: &str) -> Result<OsString, BuildError> {
+    variable_os(name).ok_or_else(|| BuildError::NotABuildScript { variable: name.to_owned() })
 }
 
 /// A variable that goes back to cargo or into what is emitted, both of which are text.
-fn text(name: &str) -> Result<String, Error> {
-    let not_text = |found: OsString| Error::NotUtf8 { variable: name.to_owned(), found };
+fn text(name: &str) -> Result<String, BuildError> {
+    let not_text = |found: OsString| BuildError::NotUtf8 { variable: name.to_owned(), found };
     required(name)?.into_string().map_err(not_text)
 }
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::NotABuildScript { variable } => {
+                write!(
+                    f,
+                    "{variable} is not set: cutegen_build::build() is for a build script, which cargo runs"
+                )
+            }
+            BuildError::NotUtf8 { variable, found } => write!(
+                f,
+                "{variable} is not UTF-8: {}, and what build scripts tell cargo is text\nrun cargo with \
+                 CARGO_TARGET_DIR set to a folder whose path is UTF-8; the package may lie where it lies",
+                found.display()
+            ),
+            BuildError::Mode(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
 
 /// Variables whose change reruns the build script.
 const VARIABLES: [&str; 2] = ["CUTEGEN_MODE", "DOCS_RS"];

@@ -1,11 +1,11 @@
-//! [`Error`]: what stops a build or a command. A candidate that fails is never one: it is data for the next round.
+//! [`Error`]: what stops a build or a command, gathered from the stages for their callers. Each stage owns its own
+//! error; no stage knows this one. A candidate that fails is never one: it is data for the next round.
 
-use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
 
+use crate::cargo::BuildError;
+use crate::discover::ProjectError;
 use crate::emit;
-use crate::store::StoreError;
 use crate::store::lock_file::LockError;
 use crate::store::replay::ReplayError;
 use crate::store::trust::BelowGate;
@@ -14,29 +14,10 @@ use crate::store::trust::BelowGate;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A variable that cargo sets for build scripts is missing.
-    NotABuildScript {
-        /// The variable.
-        variable: String,
-    },
-    /// A variable that cargo sets for build scripts is not UTF-8.
-    NotUtf8 {
-        /// The variable.
-        variable: String,
-        /// Its value.
-        found: OsString,
-    },
-    /// A setting does not parse.
-    Setting(String),
-    /// A file cannot be read.
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// Specs are wrong: each rendered with its place.
-    Specs(Vec<String>),
+    /// Cargo did not say what a build script is told.
+    Build(BuildError),
+    /// The project's kernels are not known.
+    Project(ProjectError),
     /// The lock cannot be read or written.
     Lock(LockError),
     /// A kernel cannot be replayed.
@@ -45,8 +26,6 @@ pub enum Error {
     NeedsSearch(ReplayError),
     /// A kernel's evidence is below the package's `min-gate`.
     BelowGate(BelowGate),
-    /// The store cannot be written.
-    Store(StoreError),
     /// The library cannot be written.
     Emit(emit::Error),
     /// The loop broke down.
@@ -54,31 +33,11 @@ pub enum Error {
     Search(crate::search::SearchError),
 }
 
-impl Error {
-    /// A file that cannot be read.
-    pub(crate) fn read(path: &Path, source: std::io::Error) -> Self {
-        Self::Read { path: path.to_path_buf(), source }
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NotABuildScript { variable } => {
-                write!(
-                    f,
-                    "{variable} is not set: cutegen_build::build() is for a build script, which cargo runs"
-                )
-            }
-            Error::NotUtf8 { variable, found } => write!(
-                f,
-                "{variable} is not UTF-8: {}, and what build scripts tell cargo is text\nrun cargo with \
-                 CARGO_TARGET_DIR set to a folder whose path is UTF-8; the package may lie where it lies",
-                found.display()
-            ),
-            Error::Setting(message) => f.write_str(message),
-            Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
-            Error::Specs(rendered) => f.write_str(&rendered.join("\n")),
+            Error::Build(error) => error.fmt(f),
+            Error::Project(error) => error.fmt(f),
             Error::Lock(error) => error.fmt(f),
             Error::Replay(error) => error.fmt(f),
             Error::NeedsSearch(error) => {
@@ -89,7 +48,6 @@ impl fmt::Display for Error {
                 )
             }
             Error::BelowGate(error) => error.fmt(f),
-            Error::Store(error) => error.fmt(f),
             Error::Emit(error) => error.fmt(f),
             #[cfg(feature = "search")]
             Error::Search(error) => error.fmt(f),
@@ -108,6 +66,7 @@ macro_rules! from {
         }
     )* };
 }
-from!(Lock(LockError), Replay(ReplayError), BelowGate(BelowGate), Store(StoreError), Emit(emit::Error));
+from!(Build(BuildError), Project(ProjectError), Lock(LockError), Replay(ReplayError), BelowGate(BelowGate));
+from!(Emit(emit::Error));
 #[cfg(feature = "search")]
 from!(Search(crate::search::SearchError));

@@ -17,6 +17,7 @@
 pub mod cargo;
 pub mod discover;
 pub mod emit;
+pub mod env;
 pub mod error;
 pub mod event;
 pub mod inspect;

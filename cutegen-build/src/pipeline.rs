@@ -31,7 +31,7 @@ pub struct Built {
 
 /// Runs a build script's whole work. Errors of all kernels are collected.
 pub fn run(build: &Build, events: &mut dyn Reporter) -> Result<Built, Vec<Error>> {
-    let project = Project::package(&build.manifest_dir).map_err(|error| vec![error])?;
+    let project = Project::package(&build.manifest_dir).map_err(|error| vec![error.into()])?;
     let plans = Plan::all(&project.specs);
     let entries = match mode(build, &project) {
         Mode::Stub => Vec::new(),
@@ -116,7 +116,7 @@ fn on_miss(plan: &Plan, miss: ReplayError, mode: Mode, events: &mut dyn Reporter
 
 #[cfg(feature = "search")]
 fn search(plan: &Plan, _: ReplayError, events: &mut dyn Reporter) -> Result<Entry, Error> {
-    crate::search::find(plan, events)
+    Ok(crate::search::find(plan, events)?)
 }
 
 #[cfg(not(feature = "search"))]

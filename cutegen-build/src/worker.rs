@@ -7,7 +7,7 @@ use crate::{compile, evaluate, search};
 ///
 /// A program that starts searches must call this before anything else in its `main`.
 pub fn become_worker_if_asked() {
-    let Some(kind) = crate::cargo::variable(compile::WORKER_VAR) else { return };
+    let Some(kind) = crate::env::variable(compile::WORKER_VAR) else { return };
     match kind.as_str() {
         compile::WORKER_KIND => compile::worker_main(),
         compile::ZYGOTE_KIND => compile::zygote_main(),

@@ -54,7 +54,7 @@ pub(super) fn run(job: &WorkerJob, setup: &CompileSetup, dir: &Path) -> Result<O
     write_job(job, dir)?;
     let input = dir.join(JOB);
     let mut command = command(setup, WORKER_KIND, dir, &said)?;
-    command.env("PATH", crate::cargo::variable_os("PATH").unwrap_or_default());
+    command.env("PATH", crate::env::variable_os("PATH").unwrap_or_default());
     command.stdin(File::open(&input).map_err(Error::io("reading", &input))?);
     let exe = &setup.workers.exe;
     let mut child = command.spawn().map_err(Error::io("starting", exe))?;

@@ -16,7 +16,7 @@ const CPU_S: u64 = 180;
 pub(crate) fn walled(program: &Path, readable: &[PathBuf], folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("LC_ALL", "C").env("TMPDIR", folder).stdin(Stdio::null());
-    command.env("PATH", crate::cargo::variable_os("PATH").unwrap_or_default());
+    command.env("PATH", crate::env::variable_os("PATH").unwrap_or_default());
     let readable = compiler_folders(program).into_iter().chain(readable.iter().cloned()).collect();
     let writable = vec![folder.to_owned(), "/dev/null".into()];
     let rules = Ruleset::new(&Access { readable, writable, devices: Vec::new() }).ok();

@@ -11,13 +11,13 @@ use cutegen_spec::target::{Arch, Target};
 use super::error::SearchError;
 use super::judging::DeviceFiles;
 use super::ordered::{self, Ordered};
-use crate::cargo;
 use crate::compile::cubin_check::Param;
 use crate::compile::walled::walled;
 use crate::compile::{
     Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected,
     compile, compile_in, own_cubin,
 };
+use crate::env;
 use crate::evaluate::{self, Outcome};
 use crate::generate::Candidate;
 use crate::plan::Plan;
@@ -237,7 +237,7 @@ impl Compiled {
 
 /// Where the vendor's libraries lie, besides where the loader looks.
 pub(super) fn vendor_folders() -> Vec<PathBuf> {
-    let home = cargo::variable_os("CUDA_HOME").map(PathBuf::from);
+    let home = env::variable_os("CUDA_HOME").map(PathBuf::from);
     let homes = home.into_iter().chain([PathBuf::from("/usr/local/cuda")]);
     homes.flat_map(|home| ["lib64", "lib"].map(|folder| home.join(folder))).collect()
 }
@@ -256,7 +256,7 @@ pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Worker
     evaluate::Workers {
         exe: setup.workers.exe.clone(),
         args: setup.workers.args.clone(),
-        env: passed.iter().filter_map(|name| Some(((*name).into(), cargo::variable_os(name)?))).collect(),
+        env: passed.iter().filter_map(|name| Some(((*name).into(), env::variable_os(name)?))).collect(),
         backend,
         limits: evaluate::protocol::Limits::host(),
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::home::HomeError;
+use crate::store::{CorruptEntry, StoreError};
 use crate::{compile, evaluate, toolchain};
 
 /// Why the loop broke down.
@@ -32,6 +34,12 @@ pub enum SearchError {
     NoDevice(String),
     /// A file of ours cannot be written.
     File(PathBuf, std::io::Error),
+    /// No folder for the user's store can be named.
+    Home(HomeError),
+    /// An entry cannot be written.
+    Store(StoreError),
+    /// The entry just written must not be used.
+    Corrupt(CorruptEntry),
     /// An entry was there a moment ago.
     Vanished(PathBuf),
 }
@@ -49,6 +57,9 @@ impl fmt::Display for SearchError {
             }
             SearchError::NoDevice(reason) => f.write_str(reason),
             SearchError::File(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+            SearchError::Home(error) => error.fmt(f),
+            SearchError::Store(error) => error.fmt(f),
+            SearchError::Corrupt(corrupt) => corrupt.fmt(f),
             SearchError::Vanished(path) => write!(f, "the entry just written is gone: {}", path.display()),
         }
     }
@@ -66,3 +77,4 @@ macro_rules! from {
     )* };
 }
 from!(Toolchain(toolchain::Error), Compile(compile::Error), Evaluate(evaluate::Error));
+from!(Home(HomeError), Store(StoreError));

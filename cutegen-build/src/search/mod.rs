@@ -33,7 +33,6 @@ use finals::Fate;
 
 use crate::compile::{CompileSetup, Limits, Workers};
 use crate::emit::{EmitKernel, linkable};
-use crate::error::Error;
 use crate::evaluate::Ran;
 use crate::event::{Event, Reporter};
 use crate::plan::Plan;
@@ -49,7 +48,7 @@ pub struct Searcher {
 }
 
 /// What a build script calls on a miss in mode `search`.
-pub fn find(plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, Error> {
+pub fn find(plan: &Plan, events: &mut dyn Reporter) -> Result<Entry, SearchError> {
     Searcher::new()?.find(plan, None, events)
 }
 
@@ -75,10 +74,10 @@ fn spent<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
 
 impl Searcher {
     /// Locates the toolchain and the user's store. This program becomes the workers.
-    pub fn new() -> Result<Self, Error> {
-        let mut places = Places::from_env().map_err(SearchError::from)?;
+    pub fn new() -> Result<Self, SearchError> {
+        let mut places = Places::from_env()?;
         places.explicit = places.explicit.or_else(bundled);
-        let toolchain = locate(&places).map_err(SearchError::from)?;
+        let toolchain = locate(&places)?;
         let workers = Workers::current().map_err(SearchError::Worker)?;
         let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
         Ok(Self { setup, store: accept::user_store()?, peers: false })
@@ -112,7 +111,7 @@ impl Searcher {
         plan: &Plan,
         locked: Option<&Entry>,
         events: &mut dyn Reporter,
-    ) -> Result<Entry, Error> {
+    ) -> Result<Entry, SearchError> {
         match self.store.get(&plan.key) {
             Lookup::Hit(entry) if is_answer(plan, &entry) => Ok(entry),
             Lookup::Hit(_) | Lookup::Miss => self.search(plan, locked, events),
@@ -131,7 +130,7 @@ impl Searcher {
         plan: &Plan,
         locked: Option<&Entry>,
         events: &mut dyn Reporter,
-    ) -> Result<Entry, Error> {
+    ) -> Result<Entry, SearchError> {
         let started = Instant::now();
         let known = match self.store.get_full(&plan.key) {
             Lookup::Hit(entry) => Some(entry),
@@ -160,7 +159,7 @@ impl Searcher {
     }
 
     /// Sees to it that the user's store has the entry.
-    fn keep(&self, plan: &Plan, entry: &Entry) -> Result<Entry, Error> {
+    fn keep(&self, plan: &Plan, entry: &Entry) -> Result<Entry, SearchError> {
         if !matches!(self.store.get(&plan.key), Lookup::Hit(kept) if kept.record == entry.record) {
             let mut files = Vec::new();
             for (at, variant) in entry.record.variants.iter().enumerate() {
@@ -175,7 +174,7 @@ impl Searcher {
     }
 
     /// Compiles the naive kernel alone into `store`. No device is needed, so none has judged it.
-    pub fn untuned(&self, plan: &Plan, store: &Store) -> Result<Record, Error> {
+    pub fn untuned(&self, plan: &Plan, store: &Store) -> Result<Record, SearchError> {
         let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
         let compiled = compiled::must_compile(&self.setup, plan, naive)?;
         let found = finals::Found { variants: vec![(compiled, None)], fate: Fate::Open };
@@ -185,19 +184,24 @@ impl Searcher {
     }
 
     /// Judges the variants of a locked entry again, on this machine.
-    pub fn rejudge(&self, plan: &Plan, entry: &Entry) -> Result<Verdict, Error> {
-        Ok(verify::rejudge(&self.setup, plan, entry)?)
+    pub fn rejudge(&self, plan: &Plan, entry: &Entry) -> Result<Verdict, SearchError> {
+        verify::rejudge(&self.setup, plan, entry)
     }
 
     /// Judges each variant of a locked entry again, on this machine: its record with fresh evidence, or the verdict
     /// that keeps it from having any.
-    pub fn judge_again(&self, plan: &Plan, entry: &Entry) -> Result<Result<Record, Verdict>, Error> {
-        Ok(verify::judge_again(&self.setup, plan, entry)?)
+    pub fn judge_again(&self, plan: &Plan, entry: &Entry) -> Result<Result<Record, Verdict>, SearchError> {
+        verify::judge_again(&self.setup, plan, entry)
     }
 
     /// Launches locked variants on tensors of a user, in a runner of their own.
-    pub fn launch(&self, plan: &Plan, entry: &Entry, what: &Launch) -> Result<Result<Ran, Verdict>, Error> {
-        Ok(launch::run(&self.setup, plan, entry, what)?)
+    pub fn launch(
+        &self,
+        plan: &Plan,
+        entry: &Entry,
+        what: &Launch,
+    ) -> Result<Result<Ran, Verdict>, SearchError> {
+        launch::run(&self.setup, plan, entry, what)
     }
 
     /// Times what is locked once more, under the gate's protocol. Nothing is stored.
@@ -207,8 +211,8 @@ impl Searcher {
         entry: &Entry,
         what: &Bench,
         events: &mut dyn Reporter,
-    ) -> Result<Benched, Error> {
-        Ok(bench::run(&self.setup, plan, entry, what, events)?)
+    ) -> Result<Benched, SearchError> {
+        bench::run(&self.setup, plan, entry, what, events)
     }
 
     /// Compiles stored sources again, on all cores, and compares with the recorded digests. `tell` gets each outcome under
@@ -217,22 +221,22 @@ impl Searcher {
         &self,
         sources: &[Stored<'_>],
         tell: &mut dyn FnMut(usize, Result<Rebuilt, SearchError>),
-    ) -> Result<(), Error> {
-        Ok(rebuild::rebuild(&self.setup, sources, tell)?)
+    ) -> Result<(), SearchError> {
+        rebuild::rebuild(&self.setup, sources, tell)
     }
 
-    fn put(&self, store: &Store, record: &Record, files: &[(String, Vec<u8>)]) -> Result<(), Error> {
+    fn put(&self, store: &Store, record: &Record, files: &[(String, Vec<u8>)]) -> Result<(), SearchError> {
         let files: Vec<(&str, &[u8])> =
             files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
         store.put(record, &files)?;
         Ok(())
     }
 
-    fn read_back(&self, plan: &Plan) -> Result<Entry, Error> {
+    fn read_back(&self, plan: &Plan) -> Result<Entry, SearchError> {
         match self.store.get(&plan.key) {
             Lookup::Hit(entry) => Ok(entry),
-            Lookup::Miss => Err(SearchError::Vanished(self.store.entry_dir(&plan.key)).into()),
-            Lookup::Corrupt(corrupt) => Err(Error::Setting(corrupt.to_string())),
+            Lookup::Miss => Err(SearchError::Vanished(self.store.entry_dir(&plan.key))),
+            Lookup::Corrupt(corrupt) => Err(SearchError::Corrupt(corrupt)),
         }
     }
 }

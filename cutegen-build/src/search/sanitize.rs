@@ -4,7 +4,7 @@
 
 use super::error::SearchError;
 use super::judging::Judging;
-use crate::cargo;
+use crate::env;
 use crate::evaluate::Candidate;
 use crate::evaluate::sanitize::{NOT_RUN, Sanitized, Tool, locate};
 use crate::plan::Plan;
@@ -29,7 +29,7 @@ pub(super) fn asked<'a>(
         if plan.target.is_host() {
             return not_run("host code");
         }
-        let (path, home) = (cargo::variable_os("PATH"), cargo::variable_os("CUDA_HOME"));
+        let (path, home) = (env::variable_os("PATH"), env::variable_os("CUDA_HOME"));
         match locate(path.as_deref(), home.as_deref()) {
             Some(program) => judge.sanitize(candidates, &program, &Tool::ALL),
             None => not_run("no compute-sanitizer on this machine"),

@@ -1,10 +1,9 @@
-//! Where on this machine a toolchain may lie. The toolchain's only reader of the environment.
+//! Where on this machine a toolchain may lie. The only file of the toolchain that asks for variables.
 
-use std::env;
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
-use crate::{cargo, home};
+use crate::{env, home};
 
 /// Folders and programs to consider, resolved once.
 #[derive(Debug, Clone)]
@@ -24,7 +23,7 @@ impl Places {
     pub fn from_env() -> Result<Places, Error> {
         Ok(Places {
             explicit: path_var("CUTEGEN_TOOLCHAIN"),
-            home: home::data(cargo::variable_os).map_err(Error::Home)?,
+            home: home::data(env::variable_os).map_err(Error::Home)?,
             cuda_libs: cuda_libs(path_var("CUDA_HOME")),
             cxx: path_var("CXX").map_or_else(default_cxx, |program| vec![program]),
         })
@@ -47,5 +46,5 @@ fn default_cxx() -> Vec<PathBuf> {
 
 /// An empty variable counts as unset.
 fn path_var(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    env::variable_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -17,31 +17,48 @@ const CRATES: &[(&str, &[&str])] = &[
 /// Dependencies that a package has only under a feature, so that the light build stays light.
 const OPTIONAL: &[(&str, &str)] = &[("cutegen-build", "cutegen-runtime")];
 
-/// Modules of cutegen-build that any other may name. `error` gathers each stage's own error, so it sees them all.
-const FOUNDATION: &[&str] = &["error", "event"];
+/// Modules of cutegen-build that any other may name. They name none themselves.
+const FOUNDATION: &[&str] = &["env", "event"];
 
-/// Modules of cutegen-build that see the whole pipeline. `worker` is the door by which a child enters a stage.
-const WHOLE: &[&str] = &["lib", "error", "pipeline", "search", "worker"];
+/// Modules of cutegen-build that see the whole pipeline, and that no stage may name. `error` gathers each stage's own
+/// error for callers of the crate; `worker` is the door by which a child enters a stage.
+const WHOLE: &[&str] = &["lib", "error", "pipeline", "worker"];
 
 /// Modules of cutegen-build in the order that data flows. A row names what its module may import besides
 /// [`FOUNDATION`], always rows above it.
 const STAGES: &[(&str, &[&str])] = &[
     ("cargo", &[]),
     ("home", &[]),
-    ("toolchain", &["cargo", "home"]),
+    ("toolchain", &["home"]),
     ("render", &[]),
-    ("discover", &["cargo", "render"]),
+    ("discover", &["render"]),
     ("plan", &[]),
     ("print", &["plan"]),
     ("inspect", &[]),
     ("generate", &["toolchain", "plan", "print"]),
-    ("compile", &["cargo", "toolchain", "plan", "generate", "inspect"]),
-    ("evaluate", &["cargo", "toolchain", "plan", "print", "inspect", "generate", "compile"]),
-    ("refine", &["plan", "generate", "compile", "evaluate"]),
+    ("compile", &["toolchain", "plan", "generate", "inspect"]),
+    ("evaluate", &["toolchain", "plan", "print", "inspect", "generate", "compile"]),
+    ("refine", &["plan", "generate", "evaluate"]),
     ("store", &["plan"]),
-    ("accept", &["cargo", "home", "discover", "plan", "store"]),
+    ("accept", &["home", "discover", "plan", "store"]),
     ("emit", &["plan", "print", "inspect", "store"]),
     ("warnings", &["cargo", "plan", "emit"]),
+    (
+        "search",
+        &[
+            "home",
+            "toolchain",
+            "plan",
+            "print",
+            "generate",
+            "compile",
+            "evaluate",
+            "refine",
+            "store",
+            "accept",
+            "emit",
+        ],
+    ),
 ];
 
 /// A manifest depends only on crates of its row, and optionally where [`OPTIONAL`] says so.
@@ -109,6 +126,14 @@ pub(super) fn stages(path: &str, text: &str) -> Vec<Finding> {
     alien.map(|(line, name)| Finding::new(line, format!("`{module}` must not know `{name}`"))).collect()
 }
 
+/// Modules that two of these tables name. One that may be imported by all and may import all closes a circle.
+fn in_two(tables: &[&[&'static str]]) -> Vec<&'static str> {
+    let mut names = tables.concat();
+    names.sort_unstable();
+    let pairs = names.windows(2).filter(|pair| pair[0] == pair[1]);
+    pairs.map(|pair| pair[0]).collect()
+}
+
 fn row(table: &[(&str, &'static [&'static str])], name: &str) -> Option<&'static [&'static str]> {
     table.iter().find(|(key, _)| *key == name).map(|(_, allowed)| *allowed)
 }
@@ -170,6 +195,14 @@ mod tests {
     }
 
     #[test]
+    fn a_module_is_a_foundation_a_stage_or_a_whole() {
+        let stages: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(in_two(&[FOUNDATION, &stages, WHOLE]), [""; 0]);
+        let planted = [FOUNDATION, &["error"]].concat();
+        assert_eq!(in_two(&[&planted, &stages, WHOLE]), ["error"]);
+    }
+
+    #[test]
     fn a_dependency_against_the_direction_is_found() {
         let on = |line: &str| format!("[package]\nname = \"x\"\n\n[dependencies]\n{line}\n");
         let build = on("cutegen-build = { workspace = true }");
@@ -197,14 +230,20 @@ mod tests {
 
     #[test]
     fn a_stage_that_looks_ahead_is_found() {
-        let ahead = "use crate::{error::Error, plan::Plan, evaluate::{Outcome, plan}};\n";
+        let ahead = "use crate::{event::Event, plan::Plan, evaluate::{Judge, plan}};\n";
         assert_eq!(
             stages("cutegen-build/src/generate/model.rs", ahead),
             [Finding::new(1, "`generate` must not know `evaluate`")]
         );
-        assert_eq!(stages("cutegen-build/src/refine/mod.rs", ahead), []);
+        assert_eq!(stages("cutegen-build/src/search/mod.rs", ahead), []);
         assert_eq!(stages("cutegen-build/src/event.rs", "fn f() -> crate::plan::Plan {}").len(), 1);
         assert_eq!(stages("cutegen-build/src/pipeline.rs", ahead), []);
+    }
+
+    #[test]
+    fn a_stage_that_names_the_gathered_error_is_found() {
+        let found = stages("cutegen-build/src/accept.rs", "use crate::error::Error;\n");
+        assert_eq!(found, [Finding::new(1, "`accept` must not know `error`")]);
     }
 
     #[test]

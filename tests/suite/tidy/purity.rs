@@ -17,8 +17,7 @@ const EFFECTS: &[Effect] = &[
         words: &["env::var", "env::var_os", "env::vars", "env::vars_os", "env::set_var", "env::remove_var"],
         owners: &[
             "cargo-cutegen/src/",
-            "cutegen-build/src/cargo.rs",
-            "cutegen-build/src/toolchain/places.rs",
+            "cutegen-build/src/env.rs",
             // the key of a model's API is read where it is sent
             "cutegen-build/src/generate/model/transport.rs",
         ],

@@ -13,8 +13,8 @@ use cutegen_spec::target::Target;
 
 use super::compiled::{self, Compiled};
 use super::error::SearchError;
-use crate::cargo;
 use crate::compile::CompileSetup;
+use crate::env;
 use crate::evaluate::protocol::Regime;
 use crate::evaluate::sanitize::{Sanitized, Tool};
 use crate::evaluate::{
@@ -131,7 +131,7 @@ impl Judging {
     fn spawn(setup: &CompileSetup, start: Start) -> Result<Self, SearchError> {
         let mut command = Command::new(&setup.workers.exe);
         command.args(&setup.workers.args).env_clear().env(VARIABLE, JUDGE);
-        command.envs(INHERITED.into_iter().filter_map(|name| Some((name, cargo::variable_os(name)?))));
+        command.envs(INHERITED.into_iter().filter_map(|name| Some((name, env::variable_os(name)?))));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(SearchError::Worker)?;
         let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {

@@ -5,7 +5,7 @@ use std::io::{BufReader, Write as _};
 use std::rc::Rc;
 
 use super::wire::{self, Ask, Heat, Start, Tell};
-use crate::cargo;
+use crate::env;
 use crate::evaluate::peer::Python;
 use crate::evaluate::{Baseline, Error, Floor, Judge, OnDevice, Question, Settings, die_with_parent};
 use crate::plan::sums::{exact_integers, only_sums};
@@ -115,7 +115,7 @@ fn open(start: Start, seed: u64) -> Result<Judge, Error> {
 
 /// The interpreter that is found first, with what it needs to find PyTorch, a compiler and the device.
 fn python() -> Python {
-    let kept = PYTHON_KEEPS.iter().filter_map(|name| Some(((*name).into(), cargo::variable_os(name)?)));
+    let kept = PYTHON_KEEPS.iter().filter_map(|name| Some(((*name).into(), env::variable_os(name)?)));
     Python { command: "python3".into(), env: kept.collect() }
 }
 

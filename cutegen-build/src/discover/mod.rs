@@ -1,6 +1,8 @@
 //! Discover: where a project's kernels are declared, and where its lock and store lie. Reads files, judges nothing:
 //! every bad spec of a project is reported in one run.
 
+mod error;
+
 use std::path::{Path, PathBuf};
 
 use cutegen_spec::edition::{self, Document, Package};
@@ -9,8 +11,9 @@ use cutegen_spec::settings::Settings;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::symbol;
 
-use crate::error::Error;
 use crate::render::Rendering;
+
+pub use error::ProjectError;
 
 /// A package, or a library of specs with a store of its own.
 #[derive(Clone, Debug)]
@@ -35,7 +38,7 @@ pub struct Project {
 
 impl Project {
     /// The package whose Cargo.toml lies in `root`.
-    pub fn package(root: &Path) -> Result<Self, Error> {
+    pub fn package(root: &Path) -> Result<Self, ProjectError> {
         let manifest = root.join("Cargo.toml");
         let mut reader = Reader::new(root);
         let document = reader.file(&manifest, edition::manifest)?;
@@ -48,7 +51,7 @@ impl Project {
     }
 
     /// The library of spec files under `specs`, with lock and store in `cache`.
-    pub fn library(specs: &Path, cache: &Path) -> Result<Self, Error> {
+    pub fn library(specs: &Path, cache: &Path) -> Result<Self, ProjectError> {
         let settings = Settings::default();
         let mut reader = Reader::new(specs);
         let kernels = reader.folder(specs, &settings)?;
@@ -76,8 +79,8 @@ impl<'a> Reader<'a> {
         Self { root, rendering: Rendering::default(), errors, warnings, sources }
     }
 
-    fn file(&mut self, path: &Path, parse: impl Fn(&str) -> Document) -> Result<Document, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
+    fn file(&mut self, path: &Path, parse: impl Fn(&str) -> Document) -> Result<Document, ProjectError> {
+        let text = std::fs::read_to_string(path).map_err(|source| ProjectError::read(path, source))?;
         let document = parse(&text);
         let shown = path.strip_prefix(self.root).unwrap_or(path);
         let rendering = &mut self.rendering;
@@ -89,11 +92,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Every `*.toml` under `folder`, by path.
-    fn folder(&mut self, folder: &Path, settings: &Settings) -> Result<Vec<KernelSpec>, Error> {
+    fn folder(&mut self, folder: &Path, settings: &Settings) -> Result<Vec<KernelSpec>, ProjectError> {
         let mut specs = Vec::new();
         self.sources.push(folder.to_path_buf());
         for item in walkdir::WalkDir::new(folder).sort_by_file_name() {
-            let item = item.map_err(|error| Error::read(folder, error.into()))?;
+            let item = item.map_err(|error| ProjectError::read(folder, error.into()))?;
             if item.file_type().is_file() && item.path().extension().is_some_and(|e| e == "toml") {
                 specs.extend(self.file(item.path(), |text| edition::spec_file(text, settings))?.kernels);
             }
@@ -108,7 +111,7 @@ impl<'a> Reader<'a> {
         specs: Vec<KernelSpec>,
         lock: PathBuf,
         store: PathBuf,
-    ) -> Result<Project, Error> {
+    ) -> Result<Project, ProjectError> {
         let mut errors = self.errors;
         let mut names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         names.sort_unstable();
@@ -119,7 +122,7 @@ impl<'a> Reader<'a> {
             errors.extend(symbol::collisions(&specs).iter().map(|collision| format!("error: {collision}")));
         }
         if !errors.is_empty() {
-            return Err(Error::Specs(errors));
+            return Err(ProjectError::Specs(errors));
         }
         let root = self.root.to_path_buf();
         Ok(Project {
