@@ -7,7 +7,8 @@
 use std::process::Command;
 use std::time::Instant;
 
-use cutegen_build::evaluate::inputs::{Distribution, Request, draw};
+use cutegen_build::evaluate::Distribution;
+use cutegen_build::evaluate::inputs::{Request, draw};
 use cutegen_build::evaluate::protocol::ScalarValue;
 use cutegen_build::evaluate::{Call, Reference};
 use cutegen_build::plan::Plan;

@@ -95,6 +95,11 @@ fn pipeline_stages_import_in_one_direction() {
 }
 
 #[test]
+fn the_judge_does_not_know_the_runner() {
+    hold(layering::sides);
+}
+
+#[test]
 fn effects_stay_in_the_files_that_own_them() {
     hold(purity::confined);
 }

@@ -5,6 +5,7 @@
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolSection, elf};
 
+pub use super::nv_info::Param;
 use super::nv_info::{self, Attribute};
 use super::wait::{Wait, wait};
 
@@ -36,18 +37,6 @@ pub struct KernelInfo {
     pub cluster: Option<[u32; 3]>,
     /// What it does about a kernel before it that may still run.
     pub wait: Wait,
-}
-
-/// Where a parameter lies in the constant bank.
-///
-/// Alignments above 16 hold for the bank's address, not for the offset: the first parameter of sm_90 lies at 528,
-/// so a 64-aligned tensor map that follows 28 bytes is at offset 48.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Param {
-    /// From the first parameter.
-    pub offset: u32,
-    /// In bytes.
-    pub size: u32,
 }
 
 type Cubin<'data> = ElfFile64<'data, Endianness>;

@@ -1,7 +1,5 @@
 //! The records of a cubin's `.nv.info` sections: format byte, attribute byte, then a value whose form the first tells.
 
-use super::cubin_check::Param;
-
 pub(super) const MAX_THREADS: u8 = 0x05;
 pub(super) const REQUIRED_THREADS: u8 = 0x10;
 pub(super) const FRAME_SIZE: u8 = 0x11;
@@ -9,6 +7,18 @@ pub(super) const REGISTER_COUNT: u8 = 0x2f;
 pub(super) const CLUSTER_DIMENSIONS: u8 = 0x3d;
 const PARAM: u8 = 0x17;
 const PARAM_V2: u8 = 0x45;
+
+/// Where a parameter lies in the constant bank.
+///
+/// Alignments above 16 hold for the bank's address, not for the offset: the first parameter of sm_90 lies at 528,
+/// so a 64-aligned tensor map that follows 28 bytes is at offset 48.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Param {
+    /// From the first parameter.
+    pub offset: u32,
+    /// In bytes.
+    pub size: u32,
+}
 
 /// One record.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! [`Baseline`]: a kernel that the session trusts, the naive one. It is launched once on each case, in a runner of its
+//! The [`Baseline`]: a kernel that the session trusts, the naive one. It is launched once on each case, in a runner of its
 //! own, and what is kept are sums of its errors. It must not know how cases are made.
 
 use std::collections::BTreeMap;
@@ -9,23 +9,13 @@ use super::candidate::{Candidate, Loadable};
 use super::case::Case;
 use super::desk::Desk;
 use super::error::Error;
-use super::fault::{Check, Fault, Place};
-use super::inputs::Distribution;
 use super::judge::Session;
 use super::launches::Before;
-use super::outcome::Outcome;
 use super::protocol::Backend;
 use super::rms::{Moments, Rule, apart};
 use super::session::Halt;
-
-/// A kernel whose errors are what is usual.
-#[derive(Clone, Debug)]
-pub struct Baseline {
-    /// The kernel, eligible everywhere.
-    pub candidate: Candidate,
-    /// Whether the math is nothing but sums of products of inputs.
-    pub only_sums: bool,
-}
+use super::settings::Baseline;
+use crate::outcome::{Check, Distribution, Fault, Outcome, Place};
 
 /// What a session knows of its baseline.
 #[derive(Default)]

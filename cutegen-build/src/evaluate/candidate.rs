@@ -7,11 +7,11 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::eligibility::Eligibility;
 
 use super::error::Error;
-use super::outcome::Outcome;
 use super::protocol::{Backend, Format};
 use crate::compile::cubin_check;
 use crate::compile::walled::walled;
 use crate::inspect;
+use crate::outcome::Outcome;
 
 /// A compiled variant and what is claimed of it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

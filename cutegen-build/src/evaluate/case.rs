@@ -11,9 +11,10 @@ use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 use super::content::{self, Content, Contents};
 use super::desk::{Desk, Holding, Inputs};
 use super::error::Error;
-use super::inputs::{Distribution, Request, draw, draw_scalar, mix, scalar_value};
+use super::inputs::{Request, draw, draw_scalar, mix, scalar_value};
 use super::protocol::ScalarValue;
 use super::strided::Placed;
+use crate::outcome::Distribution;
 
 /// Chooses a scalar's value from a seed and its position; `None` leaves it to [`draw_scalar`].
 pub type ScalarChoice = Box<dyn Fn(u64, usize) -> Option<f64>>;
@@ -197,7 +198,7 @@ mod tests {
     use cutegen_spec::settings::Settings;
 
     use crate::evaluate::content::{Content, drawn};
-    use crate::evaluate::inputs::Distribution;
+    use crate::outcome::Distribution;
 
     #[test]
     fn large_floats_without_gaps_are_left_to_draw_and_are_the_same_bytes() {

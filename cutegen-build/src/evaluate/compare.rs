@@ -10,6 +10,7 @@ use cutegen_spec::dtype::DType;
 
 use super::element;
 use super::reference::Expected;
+use crate::outcome::{Fault, Place};
 
 /// What the comparison of an output found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -38,6 +39,16 @@ pub struct Wrong {
 }
 
 impl Wrong {
+    /// The fault of a wrong element.
+    #[must_use]
+    pub fn fault(self, place: Place) -> Fault {
+        let Wrong { found, expected, bound, .. } = self;
+        match found.is_finite() && expected.is_finite() {
+            true => Fault::Value { place, found, expected, bound },
+            false => Fault::NonFinite { place, found, expected },
+        }
+    }
+
     /// In words, of the tensor of this name.
     #[must_use]
     pub fn told(&self, tensor: &str) -> String {

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::inputs::{Distribution, Request, reals};
+use super::inputs::{Request, reals};
+use crate::outcome::Distribution;
 
 /// What one tensor holds before a launch.
 #[derive(Clone, Debug)]

@@ -20,13 +20,12 @@ use super::desk::{Inputs, Slots};
 use super::element;
 use super::error::Error;
 use super::image::Image;
-use super::inputs::Distribution;
 use super::judge::Session;
-use super::outcome::Outcome;
 use super::protocol::{Action, Job, Reply, Run, ScalarValue};
 use super::reference::Expected;
 use super::session::{Halt, code, program, settle};
 use super::strided::Placed;
+use crate::outcome::{Distribution, Outcome};
 
 /// The longest that a launch on tensors of a user may take.
 const DEADLINE: Duration = Duration::from_secs(300);

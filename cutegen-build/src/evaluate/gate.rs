@@ -11,12 +11,11 @@ use super::error::Error;
 use super::gemm::Gemm;
 use super::incumbent::{Incumbent, Measured, Unmeasured};
 use super::judge::Session;
-use super::outcome::Outcome;
 use super::protocol::{Backend, Regime};
 use super::reference::Reference;
 use super::sanitize::{Sanitized, Tool};
 use super::settings::{OnDevice, Question, Settings};
-use super::stats::Comparison;
+use crate::outcome::{Comparison, Outcome};
 
 /// A judging session. Bound to the thread that made it, as its runners are.
 pub struct Judge(At);

@@ -8,9 +8,9 @@ use super::arena::{Alignment, Extent, Layout, layout};
 use super::case::Case;
 use super::element;
 use super::error::Error;
-use super::fault::Place;
 use super::protocol::Region;
 use super::strided::Placed;
+use crate::outcome::Place;
 
 /// The arena of one launch.
 #[derive(Clone, Debug)]

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::candidate::Candidate;
 use super::clocks::Sample;
 use super::gemm::Gemm;
-use super::outcome::Outcome;
 use super::peer::Mode;
-use super::stats::Comparison;
+use crate::outcome::{Comparison, Outcome};
 
 /// What a finalist is timed against.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -18,17 +18,15 @@ use super::claims::{Claimed, Price, claimed};
 use super::content::Contents;
 use super::desk::Desk;
 use super::error::Error;
-use super::fault::Check;
 use super::image::{Image, image};
-use super::inputs::Distribution;
 use super::launches::Repeats;
 use super::lease::Lease;
-use super::outcome::{Correctness, NotCounted, Outcome};
 use super::peer::{Peer, Starting};
 use super::session::{Bench, Halt, Launchable, settle};
 use super::settings::{Cost, Question, Settings};
 use super::shapes::{Budget, beyond, shapes};
 use super::timing::{Given, Watch};
+use crate::outcome::{Check, Correctness, Distribution, NotCounted, Outcome};
 
 /// A judging session at a desk. Bound to the thread that made it, as its runners are. The runner goes before the desk:
 /// what it maps is the desk's.

@@ -13,13 +13,12 @@ use super::case::Case;
 use super::desk::{Desk, Differing, Filling, Output, Trespass};
 use super::element;
 use super::error::Error;
-use super::fault::{Check, Fault};
 use super::image::{Image, place};
 use super::inputs::mix;
 use super::judge::Session;
-use super::outcome::{Correctness, Outcome};
 use super::protocol::{Action, Done, Job, Region, Reply, Run};
 use super::session::{Halt, Launchable, program};
+use crate::outcome::{Check, Correctness, Fault, Outcome};
 
 /// Most repeats of one job. A runner and the judge take turns on a device, and a turn takes longer than a launch.
 const TOGETHER: usize = 64;
@@ -264,7 +263,7 @@ impl<D: Desk> Session<D> {
         for t in self.results() {
             let compared = self.cases.desk.compare(&self.output(case, t), left)?;
             if let Some(wrong) = compared.wrong {
-                return Err(incorrect(Fault::of(wrong, place(&self.spec, case, t, wrong.element))));
+                return Err(incorrect(wrong.fault(place(&self.spec, case, t, wrong.element))));
             }
             passed.elements += compared.judged;
             passed.not_judged += compared.not_judged;

@@ -10,10 +10,9 @@ use super::error::Error;
 use super::gemm::Gemm;
 use super::image::image;
 use super::judge::{PATIENCE, Reach, Scope, Session, verdict};
-use super::outcome::{Correctness, Outcome};
-use super::protocol::Code;
-use super::runner::cublaslt::WORKSPACE_BYTES;
+use super::protocol::{Code, WORKSPACE_BYTES};
 use super::session::{Halt, Launchable};
+use crate::outcome::{Correctness, Outcome};
 
 impl<D: Desk> Session<D> {
     /// See [`Judge::full_product`](super::Judge::full_product).

@@ -21,7 +21,6 @@ mod desk;
 pub mod element;
 pub mod errand;
 mod error;
-mod fault;
 mod gate;
 pub mod gemm;
 mod image;
@@ -33,8 +32,8 @@ mod launches;
 mod lease;
 mod library;
 pub mod memory;
-mod outcome;
 pub mod peer;
+mod process;
 pub mod protocol;
 mod reference;
 pub mod rms;
@@ -48,25 +47,25 @@ mod strided;
 mod timing;
 mod worker;
 
+/// The words of a verdict.
+pub use crate::outcome::{
+    Check, Checks, Comparison, Correctness, Crash, Distribution, Fault, NotCounted, Outcome, Place,
+};
 /// Revision of the gate, which a replaying build knows too.
 pub use cutegen_spec::record::GATE;
 
-pub use baseline::Baseline;
 pub use candidate::Candidate;
 pub use case::{ScalarChoice, contents};
+pub use cuda::memory::Sharing;
 pub use desk::{Drawing, KERNELS, OPTIONS, drawing};
 pub use errand::{Errand, Launched, Ran};
 pub use error::Error;
-pub use fault::{Check, Checks, Fault, Place};
 pub use gate::Judge;
 pub use incumbent::{Incumbent, Measured, Unmeasured};
-pub use inputs::Distribution;
 pub use judge::LARGE;
 pub use lease::{Held, LEASE, Lease};
-pub use outcome::{Correctness, Crash, NotCounted, Outcome};
+pub use process::die_with_parent;
 pub use reference::{Call, Expected, Reference, UNTOUCHED};
-pub use runner::die_with_parent;
-pub use settings::{Cost, Floor, OnDevice, Question, Settings, Sharing};
+pub use settings::{Baseline, Cost, Floor, OnDevice, Question, Settings};
 pub use shapes::{Budget, shapes};
-pub use stats::Comparison;
 pub use worker::{JUDGE, RUN, RUN_APART, VARIABLE, Workers};

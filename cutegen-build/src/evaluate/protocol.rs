@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use super::gemm::Gemm;
 
+/// Workspace of a launch of cuBLASLt: what the vendor recommends on Hopper.
+pub const WORKSPACE_BYTES: u64 = 32 << 20;
+
 /// Judge to runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -25,6 +25,7 @@ use cutegen_spec::dtype::DType;
 
 use super::element;
 use super::reference::Expected;
+use crate::outcome::Apart;
 
 /// What an output's errors add up to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -48,17 +49,6 @@ pub struct Rule {
     pub accumulate: DType,
     /// Whether the math is nothing but sums of products of inputs.
     pub only_sums: bool,
-}
-
-/// Two root mean squares that do not fit.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Apart {
-    /// Of the candidate.
-    pub found: f64,
-    /// Of the baseline.
-    pub baseline: f64,
-    /// The most that the candidate's may be.
-    pub limit: f64,
 }
 
 /// The most of `e` that is slack.

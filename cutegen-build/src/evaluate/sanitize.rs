@@ -20,13 +20,12 @@ use super::content::Bytes;
 use super::desk::host::fill;
 use super::desk::{Desk, Filling};
 use super::error::Error;
-use super::fault::Checks;
 use super::image::Image;
-use super::inputs::Distribution;
 use super::judge::Session;
 use super::memory::SharedMemory;
 use super::protocol::{Action, Code, Job, Run, ScalarValue};
 use super::session::{Halt, code, program};
+use crate::outcome::{Checks, Distribution};
 use round::{Round, under};
 
 /// How a record begins that tells why it did not run.

@@ -8,11 +8,10 @@ use cutegen_spec::contract::Contract;
 use super::candidate::{Candidate, Loadable, prepare};
 use super::desk::Desk;
 use super::error::Error;
-use super::fault::Check;
 use super::judge::Session;
-use super::outcome::{Crash, Outcome};
 use super::protocol::{Backend, Code, Job, Program, Region, Reply, Variant};
 use super::worker::{Answer, First, RUN, Worker};
+use crate::outcome::{Check, Crash, Outcome};
 
 /// Why judging ends early: an outcome of the candidate, or an error of ours.
 pub(super) enum Halt {

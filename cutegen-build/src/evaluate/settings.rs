@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use cutegen_spec::spec::KernelSpec;
 
-use super::baseline::Baseline;
+use super::candidate::Candidate;
 use super::case::ScalarChoice;
-use super::fault::Checks;
+use super::cuda::memory::Sharing;
 use super::peer::Python;
 use super::protocol::Backend;
 use super::worker::Workers;
+use crate::outcome::Checks;
 use crate::print::reference::DeviceReference;
 
 /// Cost of judging a shape once.
@@ -80,14 +81,13 @@ pub struct Settings {
     pub checks: Checks,
 }
 
-/// How a device's memory is lent to runners.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sharing {
-    /// By a file descriptor; by a handle of CUDA IPC where the driver exports none.
-    #[default]
-    Descriptor,
-    /// By such a handle alone: for the gate's own tests.
-    Handle,
+/// A kernel whose errors are what is usual.
+#[derive(Clone, Debug)]
+pub struct Baseline {
+    /// The kernel, eligible everywhere.
+    pub candidate: Candidate,
+    /// Whether the math is nothing but sums of products of inputs.
+    pub only_sums: bool,
 }
 
 /// The least time of a launch, microseconds, at these extents.

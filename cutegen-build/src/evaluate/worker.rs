@@ -10,8 +10,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::error::Error;
-use super::outcome::Crash;
 use super::protocol::{Backend, Job, Limits, Memory, Ready, Reply, Request, Start};
+use crate::outcome::Crash;
 
 /// Says, in a worker's environment, that it is one. Its `main` calls [`super::runner::main`] when the value is
 /// [`RUN`].

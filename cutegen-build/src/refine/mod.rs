@@ -14,8 +14,8 @@ pub use forecast::forecast;
 pub use select::{SELECTED, around, select};
 pub use shortfall::shortfall;
 
-use crate::evaluate::Outcome;
 use crate::generate::{Candidate, Feedback};
+use crate::outcome::Outcome;
 
 /// One line of a search's history.
 #[derive(Clone, Debug)]
@@ -117,8 +117,8 @@ pub fn geomean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod sample {
     use super::Trial;
-    use crate::evaluate::Outcome;
     use crate::generate::Candidate;
+    use crate::outcome::Outcome;
 
     /// One that passed and was timed where a speed-up is above 0; `luck` by a first look alone.
     pub(super) fn trial(name: &str, speedups: &[f64]) -> Trial {
@@ -144,7 +144,7 @@ mod tests {
 
     use super::sample::trial;
     use super::{faster, ranked};
-    use crate::evaluate::Outcome;
+    use crate::outcome::Outcome;
 
     #[test]
     fn what_was_timed_is_ranked_by_all_workloads() {

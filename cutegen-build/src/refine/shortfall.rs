@@ -1,8 +1,8 @@
 //! What a search loses by trying a few points of a space, where the speed of all of them is known.
 
 use super::{Trial, around, select, speedup, team};
-use crate::evaluate::Outcome;
 use crate::generate::Candidate;
+use crate::outcome::Outcome;
 use crate::plan::Plan;
 
 /// How much slower what answers of the points that a search tries is than what would answer of all: 1 where nothing is

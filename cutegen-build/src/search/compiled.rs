@@ -7,9 +7,9 @@ use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::record::Variant;
 use cutegen_spec::target::{Arch, Target};
+use serde::{Deserialize, Serialize};
 
 use super::error::SearchError;
-use super::judging::DeviceFiles;
 use super::ordered::{self, Ordered};
 use crate::compile::cubin_check::Param;
 use crate::compile::walled::walled;
@@ -180,6 +180,15 @@ pub(super) fn alone(
     candidates: &[Candidate],
 ) -> Result<Vec<Attempt>, SearchError> {
     std::thread::scope(|scope| start(scope, setup, None, plan, candidates).collect())
+}
+
+/// Cubins of ours.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct DeviceFiles {
+    /// The gate's kernels.
+    pub(super) kernels: PathBuf,
+    /// The printed reference, where it can be one.
+    pub(super) reference: Option<PathBuf>,
 }
 
 /// What the judge launches itself on a device: the gate's kernels, and the printed reference where it can be one.

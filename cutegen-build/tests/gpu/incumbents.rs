@@ -11,7 +11,8 @@ use cutegen_build::evaluate::peer::{
     Agreement, Cubin, Device, Inputs, Mode, Peer, Prepared, Python, What, agreement, compare, describe,
     slots, write,
 };
-use cutegen_build::evaluate::runner::cublaslt::{CublasLt, Product, Slot, WORKSPACE_BYTES, Workspace};
+use cutegen_build::evaluate::protocol::WORKSPACE_BYTES;
+use cutegen_build::evaluate::runner::cublaslt::{CublasLt, Product, Slot, Workspace};
 use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents, element};
 use cutegen_build::plan::Plan;
 use cutegen_runtime::cuda::CUdeviceptr;

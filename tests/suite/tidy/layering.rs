@@ -2,7 +2,7 @@
 //! ARCHITECTURE.md with them.
 
 use super::Finding;
-use super::source::{is_test, line_of, mask, shipped};
+use super::source::{is_test, line_of, lines_with, mask, shipped};
 
 /// Which of our crates a package's manifest and sources may name.
 const CRATES: &[(&str, &[&str])] = &[
@@ -37,8 +37,9 @@ const STAGES: &[(&str, &[&str])] = &[
     ("inspect", &[]),
     ("generate", &["toolchain", "plan", "print"]),
     ("compile", &["toolchain", "plan", "generate", "inspect"]),
-    ("evaluate", &["toolchain", "plan", "print", "inspect", "generate", "compile"]),
-    ("refine", &["plan", "generate", "evaluate"]),
+    ("outcome", &[]),
+    ("evaluate", &["toolchain", "plan", "print", "inspect", "generate", "compile", "outcome"]),
+    ("refine", &["plan", "generate", "outcome"]),
     ("store", &["plan"]),
     ("accept", &["home", "discover", "plan", "store"]),
     ("emit", &["plan", "print", "inspect", "store"]),
@@ -60,6 +61,10 @@ const STAGES: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// The runner's side of `evaluate`, a process of its own. The judge's side and the device layer below both never name
+/// its insides.
+const RUNNER: &str = "cutegen-build/src/evaluate/runner/";
 
 /// A manifest depends only on crates of its row, and optionally where [`OPTIONAL`] says so.
 pub(super) fn manifest(path: &str, text: &str) -> Vec<Finding> {
@@ -124,6 +129,15 @@ pub(super) fn stages(path: &str, text: &str) -> Vec<Finding> {
         name != module && !FOUNDATION.contains(&name.as_str()) && !allowed.contains(&name.as_str())
     });
     alien.map(|(line, name)| Finding::new(line, format!("`{module}` must not know `{name}`"))).collect()
+}
+
+/// Files of `evaluate` outside [`RUNNER`] name nothing in it.
+pub(super) fn sides(path: &str, text: &str) -> Vec<Finding> {
+    if !path.starts_with("cutegen-build/src/evaluate/") || path.starts_with(RUNNER) || is_test(path) {
+        return Vec::new();
+    }
+    let lines = lines_with(&shipped(text), "runner::").into_iter();
+    lines.map(|line| Finding::new(line, "the judge and the device layer must not know the runner")).collect()
 }
 
 /// Modules that two of these tables name. One that may be imported by all and may import all closes a circle.
@@ -244,6 +258,15 @@ mod tests {
     fn a_stage_that_names_the_gathered_error_is_found() {
         let found = stages("cutegen-build/src/accept.rs", "use crate::error::Error;\n");
         assert_eq!(found, [Finding::new(1, "`accept` must not know `error`")]);
+    }
+
+    #[test]
+    fn a_judge_that_names_the_runner_is_found() {
+        let text = "use super::runner::cublaslt::CublasLt;\n";
+        for path in ["library.rs", "cuda/launch.rs", "desk/kernels.rs"] {
+            assert_eq!(sides(&format!("cutegen-build/src/evaluate/{path}"), text).len(), 1, "{path}");
+        }
+        assert_eq!(sides("cutegen-build/src/evaluate/runner/cuda/blocks.rs", text), []);
     }
 
     #[test]

@@ -8,12 +8,12 @@ use cutegen_runtime::cuda::cudarc::driver::{DriverError, result, sys};
 use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::{Contract, Initial};
 
+use super::error::DeviceError;
 use super::resolve::{Bindings, DeviceFacts, check_layout, check_waits, resolve};
 use super::session::{Session, candidate, machine};
 use crate::compile::cubin_check::{self, KernelInfo};
 use crate::evaluate::arena::POISON;
 use crate::evaluate::protocol::ScalarValue;
-use crate::evaluate::runner::Stop;
 
 /// The ELF ABI that only drivers of this branch and later load.
 const ABI_8_DRIVER_MIN: u32 = 580;
@@ -34,9 +34,9 @@ impl Loaded {
         image: &[u8],
         contract: &Contract,
         scalars: &[ScalarValue],
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, DeviceError> {
         check_image(session, image)?;
-        compare(image, scalars, contract).map_err(Stop::Refused)?;
+        compare(image, scalars, contract).map_err(DeviceError::Refused)?;
         // SAFETY: the bytes are a whole file and outlive the call; a bad one is refused by the driver.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) };
         let module = module.map_err(candidate("loading it")).map_err(|stop| session.lose(stop))?;
@@ -48,9 +48,9 @@ impl Loaded {
     }
 
     /// Looks an entry up, and remembers it.
-    pub(crate) fn find(&mut self, entry: &str) -> Result<CUfunction, Stop> {
-        let name =
-            CString::new(entry).map_err(|_| Stop::Refused("an entry's name has a zero byte".to_owned()))?;
+    pub(crate) fn find(&mut self, entry: &str) -> Result<CUfunction, DeviceError> {
+        let name = CString::new(entry)
+            .map_err(|_| DeviceError::Refused("an entry's name has a zero byte".to_owned()))?;
         // SAFETY: the module is loaded in the current context.
         let function = unsafe { result::module::get_function(self.module, name) };
         let function = function.map_err(candidate(&format!("its entry `{entry}`")))?;
@@ -59,9 +59,9 @@ impl Loaded {
     }
 
     /// Address and length of a global variable; none of one that the driver left out, as nothing refers to it.
-    pub(crate) fn global(&self, symbol: &str) -> Result<Option<(CUdeviceptr, u64)>, Stop> {
+    pub(crate) fn global(&self, symbol: &str) -> Result<Option<(CUdeviceptr, u64)>, DeviceError> {
         let name = CString::new(symbol)
-            .map_err(|_| Stop::Refused("a variable's name has a zero byte".to_owned()))?;
+            .map_err(|_| DeviceError::Refused("a variable's name has a zero byte".to_owned()))?;
         let (mut at, mut bytes) = (0, 0);
         // SAFETY: the module is loaded, the name NUL-terminated, and both out pointers are valid.
         let found =
@@ -114,13 +114,13 @@ unsafe fn prepare(
 }
 
 /// Whether this driver can load such files at all.
-fn check_image(session: &Session, bytes: &[u8]) -> Result<(), Stop> {
+fn check_image(session: &Session, bytes: &[u8]) -> Result<(), DeviceError> {
     if !bytes.starts_with(b"\x7fELF") || bytes.len() < 64 {
-        return Err(Stop::Refused("is no cubin".to_owned()));
+        return Err(DeviceError::Refused("is no cubin".to_owned()));
     }
     let branch = session.device.driver.branch();
     if bytes[8] >= 8 && branch < ABI_8_DRIVER_MIN {
-        return Err(Stop::Failed(format!(
+        return Err(DeviceError::Failed(format!(
             "cubins of ABI {} need driver {ABI_8_DRIVER_MIN}, found {branch}",
             bytes[8]
         )));
@@ -193,7 +193,7 @@ pub(crate) unsafe fn fill(
     session: &Session,
     (at, bytes): (CUdeviceptr, usize),
     byte: u8,
-) -> Result<(), Stop> {
+) -> Result<(), DeviceError> {
     // SAFETY: as the caller promises.
     unsafe { launch::memset_d8_async(at, byte, bytes, session.stream) }
         .map_err(machine("filling memory of the device"))
@@ -216,11 +216,11 @@ struct Call {
 
 impl Launch {
     /// Resolves the contract and prepares its kernels.
-    pub(crate) fn of(loaded: &Loaded, contract: &Contract, placed: &Placed<'_>) -> Result<Self, Stop> {
+    pub(crate) fn of(loaded: &Loaded, contract: &Contract, placed: &Placed<'_>) -> Result<Self, DeviceError> {
         let workspace: Vec<CUdeviceptr> = placed.workspace.iter().map(|(at, _)| *at).collect();
         let Placed { axes, scalars, tensors, .. } = *placed;
         let bindings = Bindings { axes, scalars, tensors, workspace: &workspace };
-        let steps = resolve(contract, &bindings, loaded).map_err(Stop::Refused)?;
+        let steps = resolve(contract, &bindings, loaded).map_err(DeviceError::Refused)?;
         let parts = |initial| {
             let parts = contract.workspace.iter().zip(placed.workspace);
             let parts = parts.filter(|(part, (_, bytes))| part.initial == initial && *bytes > 0);
@@ -229,7 +229,7 @@ impl Launch {
         let (zeroed, undefined) = (parts(Initial::Zeroed), parts(Initial::Undefined));
         let mut calls = Vec::with_capacity(steps.len());
         for step in steps {
-            let function = loaded.function(&step.entry).map_err(Stop::Refused)?;
+            let function = loaded.function(&step.entry).map_err(DeviceError::Refused)?;
             // SAFETY: the function's module is loaded in the current context.
             unsafe { prepare(function, &step.config) }
                 .map_err(candidate(&format!("preparing `{}`", step.entry)))?;
@@ -239,17 +239,17 @@ impl Launch {
     }
 
     /// Puts into the session's stream what fills undefined parts of the workspace.
-    pub(crate) fn poison(&self, session: &Session) -> Result<(), Stop> {
+    pub(crate) fn poison(&self, session: &Session) -> Result<(), DeviceError> {
         self.fill(session, &self.undefined, POISON)
     }
 
-    fn fill(&self, session: &Session, parts: &[(CUdeviceptr, usize)], byte: u8) -> Result<(), Stop> {
+    fn fill(&self, session: &Session, parts: &[(CUdeviceptr, usize)], byte: u8) -> Result<(), DeviceError> {
         // SAFETY: workspace parts inside a live allocation, used by this stream alone.
         parts.iter().try_for_each(|part| unsafe { fill(session, *part, byte) })
     }
 
     /// Puts the launch into the session's stream, which may be capturing.
-    pub(crate) fn go(&self, session: &Session) -> Result<(), Stop> {
+    pub(crate) fn go(&self, session: &Session) -> Result<(), DeviceError> {
         self.go_behind(session, |launch| launch())
     }
 
@@ -257,8 +257,8 @@ impl Launch {
     pub(crate) fn go_behind(
         &self,
         session: &Session,
-        behind: impl Fn(&dyn Fn() -> Result<(), Stop>) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        behind: impl Fn(&dyn Fn() -> Result<(), DeviceError>) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
         self.fill(session, &self.zeroed, 0)?;
         for (number, call) in self.calls.iter().enumerate() {
             // what clears is no kernel: all of it ends first
@@ -273,7 +273,7 @@ impl Launch {
 }
 
 impl Call {
-    fn go(&self, session: &Session) -> Result<(), Stop> {
+    fn go(&self, session: &Session) -> Result<(), DeviceError> {
         let mut params: Vec<*mut c_void> =
             self.params.iter().map(|word| (&raw const *word).cast_mut().cast()).collect();
         // SAFETY: function and stream are live. `load` has compared the compiled parameters with the contract's arguments,

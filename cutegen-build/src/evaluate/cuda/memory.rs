@@ -7,10 +7,9 @@ use std::rc::Rc;
 use cutegen_runtime::cuda::CUdeviceptr;
 use cutegen_runtime::cuda::cudarc::driver::{result, sys};
 
+use super::error::DeviceError;
 use super::session::{Session, machine};
 use crate::evaluate::protocol::{IpcHandle, Memory, Region};
-use crate::evaluate::runner::Stop;
-use crate::evaluate::settings::Sharing;
 
 const BY_DESCRIPTOR: sys::CUmemAllocationHandleType =
     sys::CUmemAllocationHandleType_enum::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -18,6 +17,16 @@ const BY_DESCRIPTOR: sys::CUmemAllocationHandleType =
 /// What a handle of CUDA IPC shares: smaller allocations lie in one of this size, and another process would get all of
 /// it.
 const BY_HANDLE: u64 = 2 << 20;
+
+/// How a device's memory is lent to runners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// By a file descriptor; by a handle of CUDA IPC where the driver exports none.
+    #[default]
+    Descriptor,
+    /// By such a handle alone: for the gate's own tests.
+    Handle,
+}
 
 /// By what another process maps memory. It works as long as the memory is there.
 #[derive(Debug)]
@@ -58,18 +67,25 @@ enum Origin {
 
 impl DeviceMemory {
     /// Memory of this process alone.
-    pub(crate) fn new(session: &Rc<Session>, bytes: u64) -> Result<Self, Stop> {
-        let size = usize::try_from(bytes.max(1)).map_err(|_| Stop::Failed(format!("{bytes} bytes")))?;
+    pub(crate) fn new(session: &Rc<Session>, bytes: u64) -> Result<Self, DeviceError> {
+        let size =
+            usize::try_from(bytes.max(1)).map_err(|_| DeviceError::Failed(format!("{bytes} bytes")))?;
         // SAFETY: a fresh allocation in the current context.
         let base = unsafe { result::malloc_sync(size) }.map_err(machine("cuMemAlloc"))?;
         Ok(Self { session: Rc::clone(session), base, bytes, origin: Origin::Allocated })
     }
 
     /// At least `bytes` of cleared memory that another process may map, and by what it does.
-    pub(crate) fn share(session: &Rc<Session>, bytes: u64, sharing: Sharing) -> Result<(Self, Lent), Stop> {
+    pub(crate) fn share(
+        session: &Rc<Session>,
+        bytes: u64,
+        sharing: Sharing,
+    ) -> Result<(Self, Lent), DeviceError> {
         let (memory, lent) = match sharing {
             Sharing::Descriptor => match Self::export(session, bytes) {
-                Err(Stop::Failed(reason)) => Self::lend(session, bytes).map_err(|stop| after(&reason, stop)),
+                Err(DeviceError::Failed(reason)) => {
+                    Self::lend(session, bytes).map_err(|stop| after(&reason, stop))
+                }
                 exported => exported,
             },
             Sharing::Handle => Self::lend(session, bytes),
@@ -81,7 +97,7 @@ impl DeviceMemory {
     }
 
     /// Physical memory, by descriptor.
-    fn export(session: &Rc<Session>, bytes: u64) -> Result<(Self, Lent), Stop> {
+    fn export(session: &Rc<Session>, bytes: u64) -> Result<(Self, Lent), DeviceError> {
         let property = property();
         let bytes = bytes.max(1).next_multiple_of(granularity(&property)?);
         let mut handle = 0;
@@ -103,7 +119,7 @@ impl DeviceMemory {
     }
 
     /// An allocation that holds nothing else, by handle. Must outlive the process that opens it.
-    fn lend(session: &Rc<Session>, bytes: u64) -> Result<(Self, Lent), Stop> {
+    fn lend(session: &Rc<Session>, bytes: u64) -> Result<(Self, Lent), DeviceError> {
         let memory = Self::new(session, bytes.max(1).next_multiple_of(BY_HANDLE))?;
         let mut handle = sys::CUipcMemHandle { reserved: [0; 64] };
         // SAFETY: the out pointer is valid, and the memory an allocation's start.
@@ -114,14 +130,14 @@ impl DeviceMemory {
     }
 
     /// Memory that another process made with [`Self::share`].
-    pub(crate) fn adopt(session: &Rc<Session>, lent: &Lent, bytes: u64) -> Result<Self, Stop> {
+    pub(crate) fn adopt(session: &Rc<Session>, lent: &Lent, bytes: u64) -> Result<Self, DeviceError> {
         match lent {
             Lent::Descriptor(fd) => Self::import(session, fd, bytes),
             Lent::Handle(handle) => Self::open(session, *handle, bytes),
         }
     }
 
-    fn open(session: &Rc<Session>, handle: IpcHandle, bytes: u64) -> Result<Self, Stop> {
+    fn open(session: &Rc<Session>, handle: IpcHandle, bytes: u64) -> Result<Self, DeviceError> {
         let flags = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
         let mut base = 0;
         // SAFETY: the out pointer is valid; a handle that names nothing is refused by the driver.
@@ -131,7 +147,7 @@ impl DeviceMemory {
         Ok(Self { session: Rc::clone(session), base, bytes, origin: Origin::Opened })
     }
 
-    fn import(session: &Rc<Session>, fd: &OwnedFd, bytes: u64) -> Result<Self, Stop> {
+    fn import(session: &Rc<Session>, fd: &OwnedFd, bytes: u64) -> Result<Self, DeviceError> {
         let mut handle = 0;
         let named = std::ptr::without_provenance_mut(fd.as_raw_fd() as usize);
         // SAFETY: for this kind of handle the second argument is the descriptor itself.
@@ -145,7 +161,7 @@ impl DeviceMemory {
         session: &Rc<Session>,
         handle: sys::CUmemGenericAllocationHandle,
         bytes: u64,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, DeviceError> {
         let size = bytes as usize;
         let mut base = 0;
         // SAFETY: a fresh address range, mapped whole to a live handle of that size, for the current device.
@@ -171,16 +187,19 @@ impl DeviceMemory {
     }
 
     /// Where a region of it lies.
-    pub(crate) fn at(&self, region: Region) -> Result<CUdeviceptr, Stop> {
+    pub(crate) fn at(&self, region: Region) -> Result<CUdeviceptr, DeviceError> {
         match region.end() {
             Some(end) if end <= self.bytes => Ok(self.base + region.offset),
-            _ => Err(Stop::Failed(format!("{region:?} lies outside {} bytes of the device", self.bytes))),
+            _ => Err(DeviceError::Failed(format!(
+                "{region:?} lies outside {} bytes of the device",
+                self.bytes
+            ))),
         }
     }
 
     /// Copies in the session's stream, and waits. A copy in the null stream may return with its last piece still
     /// under way, and nothing would order it before a launch in the session's stream.
-    pub(crate) fn write(&self, offset: u64, from: &[u8]) -> Result<(), Stop> {
+    pub(crate) fn write(&self, offset: u64, from: &[u8]) -> Result<(), DeviceError> {
         let to = self.at(Region { offset, bytes: from.len() as u64 })?;
         // SAFETY: the range lies in this memory, and `from` outlives the wait below.
         unsafe { result::memcpy_htod_async(to, from, self.session.stream) }
@@ -189,7 +208,7 @@ impl DeviceMemory {
     }
 
     /// Copies to the host, after all work of the stream.
-    pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), Stop> {
+    pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), DeviceError> {
         let from = self.at(Region { offset, bytes: to.len() as u64 })?;
         // SAFETY: the range lies in this memory, and `to` outlives the wait below.
         unsafe { result::memcpy_dtoh_async(to, from, self.session.stream) }
@@ -198,7 +217,7 @@ impl DeviceMemory {
     }
 
     /// Copies on the device, in the stream's order; does not wait.
-    pub(crate) fn copy(&self, to: Region, from: &DeviceMemory, offset: u64) -> Result<(), Stop> {
+    pub(crate) fn copy(&self, to: Region, from: &DeviceMemory, offset: u64) -> Result<(), DeviceError> {
         let source = from.at(Region { offset, bytes: to.bytes })?;
         let target = self.at(to)?;
         if to.bytes == 0 {
@@ -210,7 +229,7 @@ impl DeviceMemory {
     }
 
     /// Fills a region with one byte, in the stream's order; does not wait.
-    pub(crate) fn fill(&self, region: Region, byte: u8) -> Result<(), Stop> {
+    pub(crate) fn fill(&self, region: Region, byte: u8) -> Result<(), DeviceError> {
         let at = self.at(region)?;
         if region.bytes == 0 {
             return Ok(());
@@ -222,7 +241,7 @@ impl DeviceMemory {
 }
 
 /// Copies memory that belongs to nobody here, a module's own, to the host; all streams must be idle.
-pub(crate) fn read_at(at: CUdeviceptr, bytes: usize) -> Result<Vec<u8>, Stop> {
+pub(crate) fn read_at(at: CUdeviceptr, bytes: usize) -> Result<Vec<u8>, DeviceError> {
     let mut to = vec![0_u8; bytes];
     if bytes > 0 {
         // SAFETY: the driver checks the range; `to` outlives the synchronous copy.
@@ -254,9 +273,9 @@ impl Drop for DeviceMemory {
 }
 
 /// A second failure, with the one before it.
-fn after(first: &str, stop: Stop) -> Stop {
+fn after(first: &str, stop: DeviceError) -> DeviceError {
     match stop {
-        Stop::Failed(second) => Stop::Failed(format!("{first}; {second}")),
+        DeviceError::Failed(second) => DeviceError::Failed(format!("{first}; {second}")),
         stop => stop,
     }
 }
@@ -287,7 +306,7 @@ fn property() -> sys::CUmemAllocationProp {
     property
 }
 
-fn granularity(property: &sys::CUmemAllocationProp) -> Result<u64, Stop> {
+fn granularity(property: &sys::CUmemAllocationProp) -> Result<u64, DeviceError> {
     let mut bytes = 0;
     let option = sys::CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
     // SAFETY: the out pointer and the property are valid.
@@ -299,8 +318,7 @@ fn granularity(property: &sys::CUmemAllocationProp) -> Result<u64, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::{after, of_driver, sys, to_driver};
-    use crate::evaluate::runner::Stop;
+    use super::{DeviceError, after, of_driver, sys, to_driver};
 
     #[test]
     fn handles_keep_every_bit() {
@@ -315,7 +333,7 @@ mod tests {
 
     #[test]
     fn both_reasons_are_told() {
-        let second = Stop::Failed("cuMemAlloc".to_owned());
-        assert_eq!(after("cuMemCreate", second), Stop::Failed("cuMemCreate; cuMemAlloc".to_owned()));
+        let second = DeviceError::Failed("cuMemAlloc".to_owned());
+        assert_eq!(after("cuMemCreate", second), DeviceError::Failed("cuMemCreate; cuMemAlloc".to_owned()));
     }
 }

@@ -9,8 +9,8 @@ use cutegen_runtime::cuda::cudarc::driver::sys::{CUdevice_attribute, CUresult};
 use cutegen_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result};
 use cutegen_runtime::cuda::{CUstream, Device, context};
 
+use super::error::DeviceError;
 use crate::evaluate::clocks::CardId;
-use crate::evaluate::runner::Stop;
 
 /// An open device. Nothing that belongs to it may be freed once it is lost: the driver would wait for a kernel that
 /// never ends.
@@ -26,8 +26,8 @@ pub(crate) struct Session {
 
 impl Session {
     /// Device 0 of those that are visible; a stream that takes longer than `wall` has hung.
-    pub(crate) fn open(wall: Duration) -> Result<Self, Stop> {
-        let failed = |error: cutegen_runtime::Error| Stop::Failed(error.to_string());
+    pub(crate) fn open(wall: Duration) -> Result<Self, DeviceError> {
+        let failed = |error: cutegen_runtime::Error| DeviceError::Failed(error.to_string());
         let context = context(0).map_err(failed)?;
         let device = Device::of(&context).map_err(failed)?;
         context.bind_to_thread().map_err(machine("cuCtxSetCurrent"))?;
@@ -48,14 +48,14 @@ impl Session {
     }
 
     /// Bytes of the L2 cache.
-    pub(crate) fn cache_bytes(&self) -> Result<u64, Stop> {
+    pub(crate) fn cache_bytes(&self) -> Result<u64, DeviceError> {
         let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
         let bytes = self.context.attribute(attribute).map_err(machine("cuDeviceGetAttribute"))?;
         Ok(u64::try_from(bytes).unwrap_or(0))
     }
 
     /// Bytes of the device that nobody has.
-    pub(crate) fn free_bytes(&self) -> Result<u64, Stop> {
+    pub(crate) fn free_bytes(&self) -> Result<u64, DeviceError> {
         let (free, _) = self.context.mem_get_info().map_err(machine("cuMemGetInfo"))?;
         Ok(free as u64)
     }
@@ -66,7 +66,7 @@ impl Session {
     }
 
     /// Until all work of the stream is done; a kernel that takes too long has hung.
-    pub(crate) fn wait(&self) -> Result<(), Stop> {
+    pub(crate) fn wait(&self) -> Result<(), DeviceError> {
         let start = Instant::now();
         loop {
             // SAFETY: the stream is this session's, and its context is current on the runner's only thread.
@@ -77,15 +77,15 @@ impl Session {
             }
             if start.elapsed() > self.wall {
                 let reason = format!("did not finish within {} s", self.wall.as_secs());
-                return Err(self.lose(Stop::Faulted(reason)));
+                return Err(self.lose(DeviceError::Faulted(reason)));
             }
             pause(start.elapsed());
         }
     }
 
     /// Notes that a fault has taken the context with it.
-    pub(crate) fn lose(&self, stop: Stop) -> Stop {
-        if let Stop::Faulted(_) = stop {
+    pub(crate) fn lose(&self, stop: DeviceError) -> DeviceError {
+        if let DeviceError::Faulted(_) = stop {
             self.lost.set(true);
         }
         stop
@@ -115,19 +115,19 @@ fn pause(waited: Duration) {
 }
 
 /// An error of a call that concerns the candidate: what it cannot do is its own fault.
-pub(crate) fn candidate(doing: &str) -> impl Fn(DriverError) -> Stop + '_ {
+pub(crate) fn candidate(doing: &str) -> impl Fn(DriverError) -> DeviceError + '_ {
     move |error| match meaning(error.0) {
-        Meaning::Fault => Stop::Faulted(told(doing, error)),
-        Meaning::Unfit => Stop::Refused(told(doing, error)),
-        Meaning::Machine => Stop::Failed(told(doing, error)),
+        Meaning::Fault => DeviceError::Faulted(told(doing, error)),
+        Meaning::Unfit => DeviceError::Refused(told(doing, error)),
+        Meaning::Machine => DeviceError::Failed(told(doing, error)),
     }
 }
 
 /// An error of a call that would work for any candidate, unless an earlier one has faulted.
-pub(crate) fn machine(doing: &str) -> impl Fn(DriverError) -> Stop + '_ {
+pub(crate) fn machine(doing: &str) -> impl Fn(DriverError) -> DeviceError + '_ {
     move |error| match meaning(error.0) {
-        Meaning::Fault => Stop::Faulted(told(doing, error)),
-        Meaning::Unfit | Meaning::Machine => Stop::Failed(told(doing, error)),
+        Meaning::Fault => DeviceError::Faulted(told(doing, error)),
+        Meaning::Unfit | Meaning::Machine => DeviceError::Failed(told(doing, error)),
     }
 }
 

@@ -12,13 +12,13 @@ use crate::evaluate::compare::{self, Before, Compared, is_telling, poisoned};
 use crate::evaluate::content::{Bytes, Contents, drawn};
 use crate::evaluate::element;
 use crate::evaluate::error::Error;
-use crate::evaluate::fault::{Check, Checks};
 use crate::evaluate::image::Image;
 use crate::evaluate::memory::SharedMemory;
 use crate::evaluate::protocol::{Memory, Region};
 use crate::evaluate::reference::{Call, Expected, Reference, UNTOUCHED};
 use crate::evaluate::rms::{Moments, Rule, moments};
 use crate::evaluate::strided::Placed;
+use crate::outcome::{Check, Checks};
 
 /// Cost of a reference that takes a CPU core a few seconds.
 pub(in crate::evaluate) const REACH: u64 = 1 << 30;

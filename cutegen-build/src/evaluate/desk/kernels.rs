@@ -10,12 +10,12 @@ use std::rc::Rc;
 use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::Contract;
 
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::launch::Loaded;
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::cuda::session::{Session, machine};
 use crate::evaluate::error::Error;
 use crate::evaluate::protocol::Region;
-use crate::evaluate::runner::Stop;
 
 /// Source of the gate's own kernels.
 pub const KERNELS: &str = concat!(include_str!("kernels.cu"), "\n", include_str!("draw.cu"));
@@ -153,10 +153,12 @@ impl Word {
     }
 }
 
-impl From<Stop> for Error {
-    fn from(stop: Stop) -> Self {
-        let (Stop::Refused(reason) | Stop::Faulted(reason) | Stop::Lacking(reason) | Stop::Failed(reason)) =
-            stop;
+impl From<DeviceError> for Error {
+    fn from(stop: DeviceError) -> Self {
+        let (DeviceError::Refused(reason)
+        | DeviceError::Faulted(reason)
+        | DeviceError::Lacking(reason)
+        | DeviceError::Failed(reason)) = stop;
         Error::Worker(format!("the judge's device: {reason}"))
     }
 }

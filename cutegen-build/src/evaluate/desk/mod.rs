@@ -17,10 +17,10 @@ use super::clocks::CardId;
 use super::compare::Compared;
 use super::content::{Bytes, Contents};
 use super::error::Error;
-use super::fault::Checks;
 use super::image::Image;
 use super::protocol::{Memory, Region, ScalarValue};
 use super::rms::{Moments, Rule};
+use crate::outcome::Checks;
 
 pub use cuda::{Drawing, drawing};
 pub use kernels::{KERNELS, OPTIONS};

@@ -7,8 +7,9 @@ use cutegen_spec::tensor::Role;
 use super::protocol::{Output, Prepared};
 use crate::evaluate::compare::compare as compare_values;
 use crate::evaluate::reference::Expected;
-use crate::evaluate::stats::{self, CANDIDATE, Comparison};
+use crate::evaluate::stats::{self, CANDIDATE};
 use crate::evaluate::strided::Placed;
+use crate::outcome::Comparison;
 
 /// Something whose blocks can be timed one at a time. A block is a captured graph, queued behind an untimed run of the
 /// same, so that the device does not wait for the host; both sides of a comparison do this alike.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::cuda::{image, workspace_parts};
-use super::{Device, Stop, variant};
+use super::{Device, variant};
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::cuda::session::Session;
@@ -33,29 +34,29 @@ struct Alone {
 }
 
 impl Apart {
-    pub(super) fn open(arena: SharedMemory) -> Result<Self, Stop> {
+    pub(super) fn open(arena: SharedMemory) -> Result<Self, DeviceError> {
         Ok(Self { session: Rc::new(Session::open(WALL)?), arena })
     }
 
-    fn alone(&self, region: Region) -> Result<Alone, Stop> {
+    fn alone(&self, region: Region) -> Result<Alone, DeviceError> {
         let bytes = region.offset % ALIGNMENT + region.bytes;
         Ok(Alone { region, memory: DeviceMemory::new(&self.session, bytes)? })
     }
 }
 
 impl Alone {
-    fn at(&self) -> Result<CUdeviceptr, Stop> {
+    fn at(&self) -> Result<CUdeviceptr, DeviceError> {
         self.memory.at(Region { offset: self.region.offset % ALIGNMENT, bytes: self.region.bytes })
     }
 }
 
 impl Device for Apart {
-    fn ready(&mut self) -> Result<Ready, Stop> {
+    fn ready(&mut self) -> Result<Ready, DeviceError> {
         let (device, cache_bytes) = (self.session.describe(), self.session.cache_bytes()?);
         Ok(Ready { device, cache_bytes, ..Ready::default() })
     }
 
-    fn run(&mut self, job: &Job, _: Run) -> Result<Done, Stop> {
+    fn run(&mut self, job: &Job, _: Run) -> Result<Done, DeviceError> {
         self.arena.remap(job.arena_bytes).map_err(failed)?;
         let program = &job.programs[0];
         let variant = variant(program)?;
@@ -69,7 +70,7 @@ impl Device for Apart {
         }
         let at = tensors.iter().map(Alone::at).collect::<Result<Vec<_>, _>>()?;
         let workspace = parts.iter().map(|p| Ok((p.at()?, p.region.bytes)));
-        let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, Stop>>()?;
+        let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, DeviceError>>()?;
         let placed = Placed { axes: &job.axes, scalars: &job.scalars, tensors: &at, workspace: &workspace };
         Launch::of(&loaded, &variant.contract, &placed)?.go(&self.session)?;
         self.session.wait()?;
@@ -80,19 +81,19 @@ impl Device for Apart {
         Ok(Done::default())
     }
 
-    fn time(&mut self, _: &Job, _: &TimePlan) -> Result<Timed, Stop> {
-        Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
+    fn time(&mut self, _: &Job, _: &TimePlan) -> Result<Timed, DeviceError> {
+        Err(DeviceError::Failed("nothing is timed under the sanitizer".to_owned()))
     }
 
-    fn settle(&mut self) -> Result<Vec<usize>, Stop> {
-        Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
+    fn settle(&mut self) -> Result<Vec<usize>, DeviceError> {
+        Err(DeviceError::Failed("nothing is timed under the sanitizer".to_owned()))
     }
 
-    fn blocks(&mut self, _: &[usize]) -> Result<Timed, Stop> {
-        Err(Stop::Failed("nothing is timed under the sanitizer".to_owned()))
+    fn blocks(&mut self, _: &[usize]) -> Result<Timed, DeviceError> {
+        Err(DeviceError::Failed("nothing is timed under the sanitizer".to_owned()))
     }
 }
 
-fn failed(error: crate::evaluate::Error) -> Stop {
-    Stop::Failed(error.to_string())
+fn failed(error: crate::evaluate::Error) -> DeviceError {
+    DeviceError::Failed(error.to_string())
 }

@@ -17,7 +17,8 @@ use std::time::Duration;
 use cutegen_runtime::cuda::CUdeviceptr;
 use cutegen_spec::contract::Contract;
 
-use super::{Device, Stop};
+use super::Device;
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
 use crate::evaluate::cuda::memory::{DeviceMemory, Lent};
 use crate::evaluate::cuda::session::Session;
@@ -52,7 +53,7 @@ struct Module {
 
 impl Cuda {
     /// Opens driver, device and stream, and maps the judge's arena.
-    pub(super) fn open(arena: &Lent, bytes: u64, start: &Start) -> Result<Self, Stop> {
+    pub(super) fn open(arena: &Lent, bytes: u64, start: &Start) -> Result<Self, DeviceError> {
         let session = Rc::new(Session::open(WALL)?);
         let arena = DeviceMemory::adopt(&session, arena, bytes)?;
         let own = start.kernels.as_deref().map(|path| Own::load(&session, path)).transpose()?;
@@ -60,7 +61,7 @@ impl Cuda {
         Ok(Self { bench: None, loaded: BTreeMap::new(), own, vendor, arena, session })
     }
 
-    fn load(&mut self, job: &Job, variant: &Variant, reload: bool) -> Result<(), Stop> {
+    fn load(&mut self, job: &Job, variant: &Variant, reload: bool) -> Result<(), DeviceError> {
         let path = &variant.artifact;
         let known = self.loaded.get(path).is_some_and(|m| m.loaded.serves(&variant.contract));
         if reload || !known {
@@ -73,19 +74,19 @@ impl Cuda {
         Ok(())
     }
 
-    fn module(&self, variant: &Variant) -> Result<&Module, Stop> {
-        self.loaded.get(&variant.artifact).ok_or_else(|| Stop::Failed("a module vanished".to_owned()))
+    fn module(&self, variant: &Variant) -> Result<&Module, DeviceError> {
+        self.loaded.get(&variant.artifact).ok_or_else(|| DeviceError::Failed("a module vanished".to_owned()))
     }
 
     /// Looks the variables of a loaded variant up, if nobody has.
-    fn watch(&mut self, variant: &Variant) -> Result<(), Stop> {
+    fn watch(&mut self, variant: &Variant) -> Result<(), DeviceError> {
         if let Some(module) = self.loaded.get_mut(&variant.artifact).filter(|m| m.globals.is_none()) {
             module.globals = Some(Globals::of(&image(variant)?, &module.loaded)?);
         }
         Ok(())
     }
 
-    fn tensors(&self, slot: &[Region]) -> Result<Vec<CUdeviceptr>, Stop> {
+    fn tensors(&self, slot: &[Region]) -> Result<Vec<CUdeviceptr>, DeviceError> {
         slot.iter().map(|r| self.arena.at(*r)).collect()
     }
 
@@ -94,19 +95,19 @@ impl Cuda {
         job: &Job,
         (program, variant): (&Program, &Variant),
         slot: usize,
-    ) -> Result<Launch, Stop> {
+    ) -> Result<Launch, DeviceError> {
         let module = self.module(variant)?;
         let tensors = self.tensors(&program.slots[slot])?;
         let parts = workspace_parts(&variant.contract, &job.axes, program.workspace(slot))?;
         let workspace = parts.iter().map(|part| Ok((self.arena.at(*part)?, part.bytes)));
-        let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, Stop>>()?;
+        let workspace: Vec<(CUdeviceptr, u64)> = workspace.collect::<Result<_, DeviceError>>()?;
         let placed =
             Placed { axes: &job.axes, scalars: &job.scalars, tensors: &tensors, workspace: &workspace };
         Launch::of(&module.loaded, &variant.contract, &placed)
     }
 
     /// The program over its rotation; of a library's product, the algorithm that this runner has chosen.
-    fn turns(&mut self, job: &Job, program: &Program) -> Result<Vec<Once>, Stop> {
+    fn turns(&mut self, job: &Job, program: &Program) -> Result<Vec<Once>, DeviceError> {
         match &program.code {
             Code::Variant(variant) => {
                 let launch = |slot| self.launch(job, (program, variant), slot).map(Once::Kernels);
@@ -116,7 +117,7 @@ impl Cuda {
         }
     }
 
-    fn product(&mut self, gemm: &Gemm, program: &Program) -> Result<Vec<Once>, Stop> {
+    fn product(&mut self, gemm: &Gemm, program: &Program) -> Result<Vec<Once>, DeviceError> {
         let slots = program.slots.iter().map(|slot| self.tensors(slot)).collect::<Result<Vec<_>, _>>()?;
         let workspace = program.workspace(0);
         let workspace = (self.arena.at(workspace)?, workspace.bytes);
@@ -125,7 +126,7 @@ impl Cuda {
     }
 
     /// What may be spoilt of what the program writes, by slot.
-    fn spoilt(&self, program: &Program) -> Result<Vec<Vec<Spoilt>>, Stop> {
+    fn spoilt(&self, program: &Program) -> Result<Vec<Vec<Spoilt>>, DeviceError> {
         let of_slot = |slot: &Vec<Region>| {
             let written = program.written.iter().filter(|written| !written.bytes.is_empty());
             let each = written.map(|written| {
@@ -136,11 +137,11 @@ impl Cuda {
         program.slots.iter().map(of_slot).collect()
     }
 
-    fn timed_last(&mut self) -> Result<&mut Bench, Stop> {
-        self.bench.as_mut().ok_or_else(|| Stop::Failed("nothing was timed yet".to_owned()))
+    fn timed_last(&mut self) -> Result<&mut Bench, DeviceError> {
+        self.bench.as_mut().ok_or_else(|| DeviceError::Failed("nothing was timed yet".to_owned()))
     }
 
-    fn run_variant(&mut self, job: &Job, variant: &Variant, run: Run) -> Result<Done, Stop> {
+    fn run_variant(&mut self, job: &Job, variant: &Variant, run: Run) -> Result<Done, DeviceError> {
         let program = &job.programs[0];
         self.load(job, variant, run.reload)?;
         if run.watch_globals {
@@ -169,7 +170,7 @@ impl Cuda {
         Ok(Done { changed_global, library: None })
     }
 
-    fn run_product(&mut self, gemm: &Gemm, program: &Program) -> Result<Done, Stop> {
+    fn run_product(&mut self, gemm: &Gemm, program: &Program) -> Result<Done, DeviceError> {
         let turns = self.product(gemm, program)?;
         turns.iter().try_for_each(|turn| turn.go(&self.session))?;
         self.session.wait()?;
@@ -178,12 +179,12 @@ impl Cuda {
 }
 
 impl Device for Cuda {
-    fn ready(&mut self) -> Result<Ready, Stop> {
+    fn ready(&mut self) -> Result<Ready, DeviceError> {
         let (device, cache_bytes) = (self.session.describe(), self.session.cache_bytes()?);
         Ok(Ready { device, cache_bytes, not_enforced: Vec::new(), no_cublaslt: self.vendor.missing() })
     }
 
-    fn run(&mut self, job: &Job, run: Run) -> Result<Done, Stop> {
+    fn run(&mut self, job: &Job, run: Run) -> Result<Done, DeviceError> {
         let program = &job.programs[0];
         match &program.code {
             Code::Variant(variant) => self.run_variant(job, variant, run),
@@ -191,7 +192,7 @@ impl Device for Cuda {
         }
     }
 
-    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, Stop> {
+    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, DeviceError> {
         self.bench = None;
         self.loaded.clear(); // every comparison starts from fresh modules
         for variant in job.programs.iter().filter_map(Program::variant) {
@@ -207,31 +208,37 @@ impl Device for Cuda {
         Ok(timed)
     }
 
-    fn blocks(&mut self, order: &[usize]) -> Result<Timed, Stop> {
+    fn blocks(&mut self, order: &[usize]) -> Result<Timed, DeviceError> {
         self.timed_last()?.time(order)
     }
 
-    fn settle(&mut self) -> Result<Vec<usize>, Stop> {
+    fn settle(&mut self) -> Result<Vec<usize>, DeviceError> {
         self.timed_last()?.settle()
     }
 }
 
 /// The file's bytes.
-pub(super) fn image(variant: &Variant) -> Result<Vec<u8>, Stop> {
+pub(super) fn image(variant: &Variant) -> Result<Vec<u8>, DeviceError> {
     match variant.format {
         Format::Cubin => {}
-        Format::SharedObject => return Err(Stop::Failed("a shared object for the CUDA backend".to_owned())),
+        Format::SharedObject => {
+            return Err(DeviceError::Failed("a shared object for the CUDA backend".to_owned()));
+        }
     }
     let path = &variant.artifact;
-    std::fs::read(path).map_err(|error| Stop::Failed(format!("{}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| DeviceError::Failed(format!("{}: {error}", path.display())))
 }
 
 /// Where the workspace's parts lie in the arena.
-pub(super) fn workspace_parts(contract: &Contract, axes: &[i64], whole: Region) -> Result<Vec<Region>, Stop> {
-    let refused = || Stop::Refused("its workspace cannot be sized".to_owned());
+pub(super) fn workspace_parts(
+    contract: &Contract,
+    axes: &[i64],
+    whole: Region,
+) -> Result<Vec<Region>, DeviceError> {
+    let refused = || DeviceError::Refused("its workspace cannot be sized".to_owned());
     let (offsets, total) = contract.workspace_layout(axes).ok_or_else(refused)?;
     if u64::try_from(total).map_err(|_| refused())? > whole.bytes {
-        return Err(Stop::Failed("the judge gave too little workspace".to_owned()));
+        return Err(DeviceError::Failed("the judge gave too little workspace".to_owned()));
     }
     let parts = contract.workspace.iter().zip(offsets).map(|(part, offset)| {
         let bytes = part.bytes.eval_axes(axes).and_then(|b| u64::try_from(b).ok()).ok_or_else(refused)?;

@@ -10,8 +10,9 @@ use cutegen_spec::contract::{Arg, Contract, Initial};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use super::dice::Dice;
-use super::{Device, Stop, variant};
+use super::{Device, variant};
 use crate::evaluate::arena::POISON;
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::memory::SharedMemory;
 use crate::evaluate::protocol::{
     Done, Format, Job, Program, Ready, Region, Run, ScalarValue, TimePlan, Timed, Variant,
@@ -41,12 +42,12 @@ struct Call {
 }
 
 impl Device for Host {
-    fn ready(&mut self) -> Result<Ready, Stop> {
+    fn ready(&mut self) -> Result<Ready, DeviceError> {
         let device = format!("host {}", std::env::consts::ARCH);
         Ok(Ready { device, cache_bytes: cache_bytes(), ..Ready::default() })
     }
 
-    fn run(&mut self, job: &Job, run: Run) -> Result<Done, Stop> {
+    fn run(&mut self, job: &Job, run: Run) -> Result<Done, DeviceError> {
         self.map(job)?;
         let program = &job.programs[0];
         if run.reload {
@@ -62,7 +63,7 @@ impl Device for Host {
         Ok(Done::default())
     }
 
-    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, Stop> {
+    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, DeviceError> {
         self.map(job)?;
         let mut programs = Vec::with_capacity(job.programs.len());
         for program in &job.programs {
@@ -76,11 +77,11 @@ impl Device for Host {
         Ok(Timed { launches, block_ns })
     }
 
-    fn blocks(&mut self, _: &[usize]) -> Result<Timed, Stop> {
-        Err(Stop::Failed("a host runner times all blocks at once".to_owned()))
+    fn blocks(&mut self, _: &[usize]) -> Result<Timed, DeviceError> {
+        Err(DeviceError::Failed("a host runner times all blocks at once".to_owned()))
     }
 
-    fn settle(&mut self) -> Result<Vec<usize>, Stop> {
+    fn settle(&mut self) -> Result<Vec<usize>, DeviceError> {
         let dice = &mut self.dice;
         let rounds = self.timed.iter_mut().map(|program| {
             program.renew(dice);
@@ -153,12 +154,12 @@ impl Host {
         Self { arena, libraries: BTreeMap::new(), timed: Vec::new(), dice: Dice::new() }
     }
 
-    fn map(&mut self, job: &Job) -> Result<(), Stop> {
+    fn map(&mut self, job: &Job) -> Result<(), DeviceError> {
         self.timed.clear(); // what follows may unmap what they refer to
-        self.arena.remap(job.arena_bytes).map_err(|error| Stop::Failed(error.to_string()))
+        self.arena.remap(job.arena_bytes).map_err(|error| DeviceError::Failed(error.to_string()))
     }
 
-    fn turning(&mut self, job: &Job, program: &Program) -> Result<Turning, Stop> {
+    fn turning(&mut self, job: &Job, program: &Program) -> Result<Turning, DeviceError> {
         let slots = program.slots.len();
         let mut launches = Vec::with_capacity(slots * slots);
         for round in 0..slots {
@@ -176,11 +177,11 @@ impl Host {
             each.map(|each| each.into_iter().flatten().collect())
         };
         let written = program.slots.iter().map(spoilt).collect::<Result<_, _>>();
-        let written = written.map_err(|error| Stop::Failed(error.to_string()))?;
+        let written = written.map_err(|error| DeviceError::Failed(error.to_string()))?;
         Ok(Turning { launches, slots, next: 0, written })
     }
 
-    fn resolve(&mut self, job: &Job, program: &Program, slot: usize) -> Result<Launch, Stop> {
+    fn resolve(&mut self, job: &Job, program: &Program, slot: usize) -> Result<Launch, DeviceError> {
         let Variant { artifact, format, contract } = variant(program)?;
         let workspace = workspace(contract, &job.axes, program.workspace(slot))?;
         self.load(artifact, *format)?;
@@ -191,34 +192,34 @@ impl Host {
             let values = step.args.iter().map(|arg| bind.value(*arg)).collect::<Result<_, _>>()?;
             Ok(Call { entry: entry(library, &step.entry)?, values })
         });
-        let calls = calls.collect::<Result<_, Stop>>()?;
+        let calls = calls.collect::<Result<_, DeviceError>>()?;
         let parts = |initial| parts(contract, &workspace, arena, initial);
         Ok(Launch { zeroed: parts(Initial::Zeroed)?, undefined: parts(Initial::Undefined)?, calls })
     }
 
-    fn load(&mut self, path: &Path, format: Format) -> Result<(), Stop> {
+    fn load(&mut self, path: &Path, format: Format) -> Result<(), DeviceError> {
         match format {
             Format::SharedObject => {}
-            Format::Cubin => return Err(Stop::Failed("a cubin for the host backend".to_owned())),
+            Format::Cubin => return Err(DeviceError::Failed("a cubin for the host backend".to_owned())),
         }
         if !self.libraries.contains_key(path) {
             // SAFETY: this process exists to run such code; whatever it does is the judge's to find out.
             let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-                .map_err(|error| Stop::Refused(format!("cannot be loaded: {error}")))?;
+                .map_err(|error| DeviceError::Refused(format!("cannot be loaded: {error}")))?;
             self.libraries.insert(path.to_owned(), library);
         }
         Ok(())
     }
 
-    fn library(&self, path: &Path) -> Result<&Library, Stop> {
-        self.libraries.get(path).ok_or_else(|| Stop::Failed("a library vanished".to_owned()))
+    fn library(&self, path: &Path) -> Result<&Library, DeviceError> {
+        self.libraries.get(path).ok_or_else(|| DeviceError::Failed("a library vanished".to_owned()))
     }
 }
 
-fn entry(library: &Library, name: &str) -> Result<Entry, Stop> {
+fn entry(library: &Library, name: &str) -> Result<Entry, DeviceError> {
     // SAFETY: the contract says that this symbol has the host ABI; a lie is a crash of this process.
     let symbol = unsafe { library.get::<Entry>(name.as_bytes()) };
-    symbol.map(|s| *s).map_err(|_| Stop::Refused(format!("has no entry `{name}`")))
+    symbol.map(|s| *s).map_err(|_| DeviceError::Refused(format!("has no entry `{name}`")))
 }
 
 /// What the arguments of a step may refer to.
@@ -230,8 +231,8 @@ struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    fn value(&self, arg: Arg) -> Result<u64, Stop> {
-        let unknown = || Stop::Refused(format!("its contract refers to {arg}, which does not exist"));
+    fn value(&self, arg: Arg) -> Result<u64, DeviceError> {
+        let unknown = || DeviceError::Refused(format!("its contract refers to {arg}, which does not exist"));
         match arg {
             Arg::Ptr(t) => self.pointer(*self.slot.get(t).ok_or_else(unknown)?),
             Arg::Workspace(w) => self.pointer(*self.workspace.get(w).ok_or_else(unknown)?),
@@ -242,17 +243,17 @@ impl Binding<'_> {
         }
     }
 
-    fn pointer(&self, region: Region) -> Result<u64, Stop> {
-        let address = self.arena.address(region).map_err(|error| Stop::Failed(error.to_string()))?;
+    fn pointer(&self, region: Region) -> Result<u64, DeviceError> {
+        let address = self.arena.address(region).map_err(|error| DeviceError::Failed(error.to_string()))?;
         Ok(address as u64)
     }
 }
 
-fn workspace(contract: &Contract, axes: &[i64], whole: Region) -> Result<Vec<Region>, Stop> {
-    let refused = || Stop::Refused("its workspace cannot be sized".to_owned());
+fn workspace(contract: &Contract, axes: &[i64], whole: Region) -> Result<Vec<Region>, DeviceError> {
+    let refused = || DeviceError::Refused("its workspace cannot be sized".to_owned());
     let (offsets, total) = contract.workspace_layout(axes).ok_or_else(refused)?;
     if u64::try_from(total).map_err(|_| refused())? > whole.bytes {
-        return Err(Stop::Failed("the judge gave too little workspace".to_owned()));
+        return Err(DeviceError::Failed("the judge gave too little workspace".to_owned()));
     }
     let parts = contract.workspace.iter().zip(offsets).map(|(part, offset)| {
         let bytes = part.bytes.eval_axes(axes).and_then(|b| u64::try_from(b).ok()).ok_or_else(refused)?;
@@ -267,12 +268,12 @@ fn parts(
     parts: &[Region],
     arena: &SharedMemory,
     initial: Initial,
-) -> Result<Vec<(*mut u8, usize)>, Stop> {
+) -> Result<Vec<(*mut u8, usize)>, DeviceError> {
     let wanted = contract.workspace.iter().zip(parts).filter(|(part, _)| part.initial == initial);
     let addressed = wanted.map(|(_, region)| Ok((arena.address(*region)?, region.bytes as usize)));
     addressed
         .collect::<Result<_, _>>()
-        .map_err(|error: crate::evaluate::Error| Stop::Failed(error.to_string()))
+        .map_err(|error: crate::evaluate::Error| DeviceError::Failed(error.to_string()))
 }
 
 impl Launch {

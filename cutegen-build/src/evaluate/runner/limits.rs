@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
+use crate::evaluate::process::die_with_parent;
 use crate::evaluate::protocol::{Backend, Limits, Start};
 
 /// Applies every limit. One that the system refuses is an error.
@@ -38,17 +39,6 @@ pub(super) fn close_leaked(mut keep: Vec<RawFd>) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// This process ends when the one that started it does.
-pub fn die_with_parent() -> Result<(), String> {
-    // SAFETY: prctl with constant arguments; getppid has no preconditions.
-    let (set, parent) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
-    match (set, parent) {
-        (0, parent) if parent != 1 => Ok(()),
-        (0, _) => Err("the judge is gone".to_owned()),
-        _ => Err(failed("parent-death signal")),
-    }
 }
 
 fn no_new_privileges() -> Result<(), String> {

@@ -14,6 +14,7 @@ pub mod walls;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
+use super::cuda::error::DeviceError;
 use super::cuda::memory::Lent;
 use super::memory::SharedMemory;
 use super::protocol::{
@@ -25,24 +26,23 @@ use cuda::Cuda;
 use host::Host;
 
 pub use cuda::cublaslt;
-pub use limits::die_with_parent;
 
 /// What a backend does with its arena.
 pub(crate) trait Device {
     /// What was found when the backend started; called once, after limits are in place.
-    fn ready(&mut self) -> Result<Ready, Stop>;
+    fn ready(&mut self) -> Result<Ready, DeviceError>;
 
     /// Launches the job's first program on each of its slots, see [`Run`].
-    fn run(&mut self, job: &Job, run: Run) -> Result<Done, Stop>;
+    fn run(&mut self, job: &Job, run: Run) -> Result<Done, DeviceError>;
 
     /// Times the job's programs, see [`TimePlan`].
-    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, Stop>;
+    fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, DeviceError>;
 
     /// Times more blocks of the programs that were timed last.
-    fn blocks(&mut self, order: &[usize]) -> Result<Timed, Stop>;
+    fn blocks(&mut self, order: &[usize]) -> Result<Timed, DeviceError>;
 
     /// Launches what was timed last once more, see [`Action::Settle`]; the last round of each program.
-    fn settle(&mut self) -> Result<Vec<usize>, Stop>;
+    fn settle(&mut self) -> Result<Vec<usize>, DeviceError>;
 }
 
 /// Where a CUDA runner's tensors lie.
@@ -52,19 +52,6 @@ enum Placement {
     Together,
     /// Each in an allocation of its own, for compute-sanitizer.
     Apart,
-}
-
-/// Why a device did not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// The artifact or contract cannot be launched.
-    Refused(String),
-    /// The candidate faulted; the device's context is lost.
-    Faulted(String),
-    /// The vendor's library has nothing for this.
-    Lacking(String),
-    /// The machine or this program is at fault.
-    Failed(String),
 }
 
 /// The body of a worker process: serves requests until its input closes. Call it before anything else when the
@@ -105,7 +92,7 @@ fn serve(placement: Placement) -> Result<(), String> {
     };
     while let Some(request) = channel.receive()? {
         let Request::Job(job) = request else { return Err("a second start".to_owned()) };
-        let reply = answer(device.as_mut(), &job).unwrap_or_else(Stop::into_reply);
+        let reply = answer(device.as_mut(), &job).unwrap_or_else(DeviceError::into_reply);
         channel.send(&reply)?;
         if let Reply::Faulted(_) = reply {
             leave();
@@ -120,8 +107,8 @@ fn leave() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-fn open(start: &Start, placement: Placement) -> Result<(Box<dyn Device>, Ready), Stop> {
-    limits::apply(start).map_err(Stop::Failed)?;
+fn open(start: &Start, placement: Placement) -> Result<(Box<dyn Device>, Ready), DeviceError> {
+    limits::apply(start).map_err(DeviceError::Failed)?;
     let mut device = device(start, placement)?;
     let mut ready = device.ready()?;
     // the last thing before it takes candidates: what it needed of this machine it has read
@@ -134,7 +121,7 @@ fn open(start: &Start, placement: Placement) -> Result<(Box<dyn Device>, Ready),
     Ok((device, ready))
 }
 
-fn device(start: &Start, placement: Placement) -> Result<Box<dyn Device>, Stop> {
+fn device(start: &Start, placement: Placement) -> Result<Box<dyn Device>, DeviceError> {
     // SAFETY: the judge made this descriptor inheritable for this process and names it once.
     let own = |fd| unsafe { OwnedFd::from_raw_fd(fd) };
     match (start.backend, start.memory, placement) {
@@ -148,21 +135,21 @@ fn device(start: &Start, placement: Placement) -> Result<Box<dyn Device>, Stop> 
         (Backend::Cuda, Memory::DeviceByHandle { handle, bytes }, Placement::Together) => {
             Ok(Box::new(Cuda::open(&Lent::Handle(handle), bytes, start)?))
         }
-        (backend, memory, _) => Err(Stop::Failed(format!("{backend:?} on {memory:?}"))),
+        (backend, memory, _) => Err(DeviceError::Failed(format!("{backend:?} on {memory:?}"))),
     }
 }
 
-fn answer(device: &mut dyn Device, job: &Job) -> Result<Reply, Stop> {
+fn answer(device: &mut dyn Device, job: &Job) -> Result<Reply, DeviceError> {
     if job.programs.iter().any(|p| p.slots.is_empty()) {
-        return Err(Stop::Failed("a program without a slot".to_owned()));
+        return Err(DeviceError::Failed("a program without a slot".to_owned()));
     }
     match &job.action {
         Action::Run(_) | Action::Time(_) if job.programs.is_empty() => {
-            Err(Stop::Failed("a job without a program".to_owned()))
+            Err(DeviceError::Failed("a job without a program".to_owned()))
         }
         Action::Run(run) => device.run(job, *run).map(Reply::Done),
         Action::Time(plan) if plan.order.iter().any(|p| *p >= job.programs.len()) => {
-            Err(Stop::Failed("a block names no program".to_owned()))
+            Err(DeviceError::Failed("a block names no program".to_owned()))
         }
         Action::Time(plan) => device.time(job, plan).map(Reply::Timed),
         Action::Blocks(order) => device.blocks(order).map(Reply::Timed),
@@ -171,17 +158,17 @@ fn answer(device: &mut dyn Device, job: &Job) -> Result<Reply, Stop> {
 }
 
 /// The variant that a backend without libraries launches.
-fn variant(program: &Program) -> Result<&Variant, Stop> {
-    program.variant().ok_or_else(|| Stop::Lacking("no libraries on this backend".to_owned()))
+fn variant(program: &Program) -> Result<&Variant, DeviceError> {
+    program.variant().ok_or_else(|| DeviceError::Lacking("no libraries on this backend".to_owned()))
 }
 
-impl Stop {
+impl DeviceError {
     fn into_reply(self) -> Reply {
         match self {
-            Stop::Refused(reason) => Reply::Refused(reason),
-            Stop::Faulted(reason) => Reply::Faulted(reason),
-            Stop::Lacking(reason) => Reply::Lacking(reason),
-            Stop::Failed(reason) => Reply::Failed(reason),
+            DeviceError::Refused(reason) => Reply::Refused(reason),
+            DeviceError::Faulted(reason) => Reply::Faulted(reason),
+            DeviceError::Lacking(reason) => Reply::Lacking(reason),
+            DeviceError::Failed(reason) => Reply::Failed(reason),
         }
     }
 }

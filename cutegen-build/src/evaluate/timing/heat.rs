@@ -9,9 +9,9 @@ use crate::evaluate::candidate::Candidate;
 use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::Session;
-use crate::evaluate::outcome::{Crash, Outcome};
-use crate::evaluate::stats::{Comparison, interleave, standings};
+use crate::evaluate::stats::{interleave, standings};
 use crate::evaluate::strided::Placed;
+use crate::outcome::{Comparison, Crash, Outcome};
 use cutegen_spec::tensor::Role;
 
 /// Memory that the programs of a heat may take together.

@@ -14,14 +14,13 @@ use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::gemm::Gemm;
 use crate::evaluate::image::workspace;
-use crate::evaluate::inputs::{Distribution, mix};
+use crate::evaluate::inputs::mix;
 use crate::evaluate::judge::{Drawn, Session};
-use crate::evaluate::outcome::Outcome;
-use crate::evaluate::protocol::{Backend, Code, Program, Region, Written};
-use crate::evaluate::runner::cublaslt::WORKSPACE_BYTES;
+use crate::evaluate::protocol::{Backend, Code, Program, Region, WORKSPACE_BYTES, Written};
 use crate::evaluate::session::{Halt, code};
 use crate::evaluate::stats::CANDIDATE;
 use crate::evaluate::strided::Placed;
+use crate::outcome::{Distribution, Outcome};
 
 /// How often a rotation covers the last-level cache.
 const CACHES: u64 = 3;

@@ -15,7 +15,6 @@ use crate::evaluate::content::{self, Bytes};
 use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::incumbent::Measured;
-use crate::evaluate::inputs::Distribution;
 use crate::evaluate::judge::Session;
 use crate::evaluate::peer::{
     self, Blocks, Cubin, Device, Inputs, Mode, Peer, Prepared, Ready, Stopped, What, Written,
@@ -23,6 +22,7 @@ use crate::evaluate::peer::{
 use crate::evaluate::protocol::{Action, Backend, Regime, Reply, Timed};
 use crate::evaluate::stats::CANDIDATE;
 use crate::evaluate::strided::Placed;
+use crate::outcome::Distribution;
 
 /// The longest that a block may take to prepare: `torch.compile` may try many kernels.
 const PREPARE_DEADLINE: Duration = Duration::from_secs(600);

@@ -5,9 +5,10 @@ use super::rotation::Rotation;
 use crate::evaluate::case::prepared;
 use crate::evaluate::desk::{Desk, Inputs, Output};
 use crate::evaluate::error::Error;
-use crate::evaluate::inputs::{Distribution, mix};
+use crate::evaluate::inputs::mix;
 use crate::evaluate::judge::Session;
 use crate::evaluate::stats::INCUMBENT;
+use crate::outcome::Distribution;
 
 impl<D: Desk> Session<D> {
     /// What is said of a library's product after its untimed launches, and how it differs from the spec's. Of a variant,

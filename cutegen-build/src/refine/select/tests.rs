@@ -7,9 +7,9 @@ use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::target::Target;
 
 use super::{SELECTED, around, differs_by_a_hint, evenly, select};
-use crate::evaluate::Outcome;
 use crate::generate::template::Templates;
 use crate::generate::{Candidate, Feedback, Generator as _};
+use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::refine::Trial;
 

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use cutegen_spec::record::ReferenceOn;
 use cutegen_spec::target::Target;
 
-use super::compiled::{self, Compiled};
+use super::compiled::{self, Compiled, DeviceFiles};
 use super::error::SearchError;
 use crate::compile::CompileSetup;
 use crate::env;
@@ -22,8 +22,6 @@ use crate::evaluate::{
 };
 use crate::plan::Plan;
 use wire::{Ask, Heat, Start, Tell};
-
-pub(super) use wire::DeviceFiles;
 
 pub(crate) use serve::main;
 

@@ -14,6 +14,7 @@ use crate::evaluate::sanitize::{Sanitized, Tool};
 use crate::evaluate::{
     Candidate, Comparison, Errand, Incumbent, Measured, Outcome, Ran, Unmeasured, Workers,
 };
+use crate::search::compiled::DeviceFiles;
 
 /// Levels of an item: the math of a spec nests up to 96 deep, with a few levels for each.
 const LEVELS: usize = 2048;
@@ -59,15 +60,6 @@ pub(super) struct Start {
     pub(super) baseline: Candidate,
     /// Folders in which the vendor's libraries may lie.
     pub(super) libraries: Vec<PathBuf>,
-}
-
-/// Cubins of ours.
-#[derive(Debug, Serialize, Deserialize)]
-pub(in crate::search) struct DeviceFiles {
-    /// The gate's kernels.
-    pub(in crate::search) kernels: PathBuf,
-    /// The printed reference, where it can be one.
-    pub(in crate::search) reference: Option<PathBuf>,
 }
 
 /// Who is timed against the pace, and at which extents.

@@ -4,8 +4,9 @@ use super::{CudaDesk, Word, code};
 use crate::evaluate::content::{Content, Contents};
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::error::Error;
-use crate::evaluate::inputs::{Distribution, Law, PIECE, Request, specials};
+use crate::evaluate::inputs::{Law, PIECE, Request, specials};
 use crate::evaluate::protocol::Region;
+use crate::outcome::Distribution;
 
 /// A piece takes a thread some 15 ms, however many there are; from here on the host and the way from there take longer.
 pub(super) const LEAST: usize = 1 << 23;

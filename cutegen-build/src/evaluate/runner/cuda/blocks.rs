@@ -13,10 +13,10 @@ use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::graph::{Event, Graph};
 use super::vendor::Once;
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::launch::fill;
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::protocol::{Regime, TimePlan, Timed};
-use crate::evaluate::runner::Stop;
 use crate::evaluate::runner::dice::Dice;
 
 const BURST_NS: u64 = 50_000_000;
@@ -70,7 +70,7 @@ pub(super) struct Spoilt {
 }
 
 /// A program's launches in this round of its rotation, by its place.
-type Round<'a> = &'a mut dyn FnMut(usize, usize) -> Result<Vec<Once>, Stop>;
+type Round<'a> = &'a mut dyn FnMut(usize, usize) -> Result<Vec<Once>, DeviceError>;
 
 impl Bench {
     /// Captures the programs over their rotations, in blocks that last long enough; warms up. Of each is given what may be
@@ -80,7 +80,7 @@ impl Bench {
         spoilt: Vec<Vec<Vec<Spoilt>>>,
         plan: &TimePlan,
         round: Round<'_>,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, DeviceError> {
         let mut programs = Vec::with_capacity(spoilt.len());
         for (program, spoilt) in spoilt.into_iter().enumerate() {
             let launches = round(program, 0)?;
@@ -104,7 +104,12 @@ impl Bench {
     }
 
     /// Graphs whose blocks last long enough, and how long each lasts.
-    fn calibrated(mut stage: Stage, paces: &[u64], plan: &TimePlan, round: Round<'_>) -> Result<Self, Stop> {
+    fn calibrated(
+        mut stage: Stage,
+        paces: &[u64],
+        plan: &TimePlan,
+        round: Round<'_>,
+    ) -> Result<Self, DeviceError> {
         let each: Vec<usize> = (0..paces.len()).filter(|program| paces[*program] < SLOW_NS).collect();
         let most_ns = SLOW_NS.max(2 * plan.min_block_ns);
         let mut launches = stage.programs.iter().map(|turns| turns.slots).max().unwrap_or(1).max(1);
@@ -131,9 +136,9 @@ impl Bench {
     }
 
     /// Times these blocks.
-    pub(super) fn time(&mut self, order: &[usize]) -> Result<Timed, Stop> {
+    pub(super) fn time(&mut self, order: &[usize]) -> Result<Timed, DeviceError> {
         if order.iter().any(|program| *program >= self.graphs.len()) {
-            return Err(Stop::Failed("a block names no program".to_owned()));
+            return Err(DeviceError::Failed("a block names no program".to_owned()));
         }
         let mut block_ns = Vec::with_capacity(order.len());
         for burst in bursts(order, &self.estimates, self.regime) {
@@ -146,13 +151,14 @@ impl Bench {
                 std::thread::sleep(PAUSE);
             }
         }
-        let launches = u32::try_from(self.launches).map_err(|_| Stop::Failed("launches".to_owned()))?;
+        let launches =
+            u32::try_from(self.launches).map_err(|_| DeviceError::Failed("launches".to_owned()))?;
         Ok(Timed { launches, block_ns })
     }
 
     /// Launches what a block of each program begins with, up to the end of one of its rounds, with something spoilt of every
     /// slot; which round it was.
-    pub(super) fn settle(&mut self) -> Result<Vec<usize>, Stop> {
+    pub(super) fn settle(&mut self) -> Result<Vec<usize>, DeviceError> {
         let mut rounds = Vec::with_capacity(self.counts.len());
         for (program, count) in self.counts.iter().enumerate() {
             self.stage.renew(program)?;
@@ -167,7 +173,7 @@ impl Bench {
         Ok(rounds)
     }
 
-    fn warm_up(&mut self, ns: u64) -> Result<(), Stop> {
+    fn warm_up(&mut self, ns: u64) -> Result<(), DeviceError> {
         let start = Instant::now();
         let each: Vec<usize> = (0..self.graphs.len()).collect();
         while start.elapsed().as_nanos() < u128::from(ns) {
@@ -179,7 +185,7 @@ impl Bench {
 
 impl Stage {
     /// A graph of each program, of so many launches.
-    fn captured(&mut self, counts: &[usize], round: Round<'_>) -> Result<Vec<Graph>, Stop> {
+    fn captured(&mut self, counts: &[usize], round: Round<'_>) -> Result<Vec<Graph>, DeviceError> {
         let session = &self.session;
         let mut graphs = Vec::with_capacity(counts.len());
         for (program, (turns, count)) in self.programs.iter_mut().zip(counts).enumerate() {
@@ -194,10 +200,16 @@ impl Stage {
     }
 
     /// Nanoseconds of each block of `order`, queued behind a lead-in.
-    fn burst(&mut self, graphs: &[Graph], lead: Option<usize>, order: &[usize]) -> Result<Vec<u64>, Stop> {
+    fn burst(
+        &mut self,
+        graphs: &[Graph],
+        lead: Option<usize>,
+        order: &[usize],
+    ) -> Result<Vec<u64>, DeviceError> {
         let Some(lead) = lead else { return Ok(Vec::new()) };
         let event = || Event::new(&self.session);
-        let around = order.iter().map(|_| Ok((event()?, event()?))).collect::<Result<Vec<_>, Stop>>()?;
+        let around =
+            order.iter().map(|_| Ok((event()?, event()?))).collect::<Result<Vec<_>, DeviceError>>()?;
         graphs[lead].go()?;
         for (program, (before, after)) in order.iter().zip(&around) {
             self.renew(*program)?;
@@ -210,7 +222,7 @@ impl Stage {
     }
 
     /// Undefined workspace as if no launch had been there, and other values for something of what was written.
-    fn renew(&mut self, program: usize) -> Result<(), Stop> {
+    fn renew(&mut self, program: usize) -> Result<(), DeviceError> {
         let Self { session, programs, dice } = self;
         let turns = &programs[program];
         turns.launches.first().map_or(Ok(()), |launch| launch.poison(session))?;
@@ -224,7 +236,7 @@ impl Stage {
 
 impl Spoilt {
     /// Another value for one of the bytes.
-    fn spoil(&self, session: &Session, dice: &mut Dice) -> Result<(), Stop> {
+    fn spoil(&self, session: &Session, dice: &mut Dice) -> Result<(), DeviceError> {
         let Some(byte) = dice.pick(&self.bytes) else { return Ok(()) };
         // SAFETY: the judge names bytes of the region that begins here, in the arena, which outlives this.
         unsafe { fill(session, (self.at + byte, 1), dice.roll() as u8) }
@@ -232,7 +244,7 @@ impl Spoilt {
 }
 
 /// Nanoseconds of a launch, one behind another, with what the host takes for them.
-fn pace(session: &Rc<Session>, launches: &[Once]) -> Result<u64, Stop> {
+fn pace(session: &Rc<Session>, launches: &[Once]) -> Result<u64, DeviceError> {
     let started = Instant::now();
     launches.iter().try_for_each(|launch| launch.go(session))?;
     session.wait()?;

@@ -21,8 +21,6 @@ use replay::Replay;
 
 /// Heuristics that are asked for.
 pub const HEURISTICS: usize = 32;
-/// What the vendor recommends on Hopper.
-pub const WORKSPACE_BYTES: u64 = 32 << 20;
 /// Most launches of one timing: as many slots as a rotation can have are not needed to rank.
 const LAUNCHES_MAX: usize = 1024;
 /// A timing repeats its launches until it lasts this long.
@@ -60,7 +58,7 @@ impl Slot {
 pub struct Workspace {
     /// Where.
     pub at: CUdeviceptr,
-    /// How much, [`WORKSPACE_BYTES`] where there is room.
+    /// How much, [`WORKSPACE_BYTES`](crate::evaluate::protocol::WORKSPACE_BYTES) where there is room.
     pub bytes: u64,
 }
 

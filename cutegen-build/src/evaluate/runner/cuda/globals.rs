@@ -4,9 +4,9 @@
 use cutegen_runtime::cuda::CUdeviceptr;
 
 use crate::compile::cubin_check;
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::launch::Loaded;
 use crate::evaluate::cuda::memory::read_at;
-use crate::evaluate::runner::Stop;
 
 /// A module's variables. What is linked has those alone that its kernels refer to.
 pub(super) struct Globals {
@@ -18,9 +18,9 @@ type Variable = (CUdeviceptr, u64, String);
 
 impl Globals {
     /// Looks all variables up.
-    pub(super) fn of(image: &[u8], loaded: &Loaded) -> Result<Self, Stop> {
+    pub(super) fn of(image: &[u8], loaded: &Loaded) -> Result<Self, DeviceError> {
         let mut variables = Vec::new();
-        for symbol in cubin_check::globals(image).map_err(Stop::Refused)? {
+        for symbol in cubin_check::globals(image).map_err(DeviceError::Refused)? {
             if let Some((at, bytes)) = loaded.global(&symbol)? {
                 variables.push((at, bytes, symbol));
             }
@@ -29,7 +29,7 @@ impl Globals {
     }
 
     /// What they hold, one behind the other.
-    pub(super) fn read(&self) -> Result<Vec<u8>, Stop> {
+    pub(super) fn read(&self) -> Result<Vec<u8>, DeviceError> {
         let mut held = Vec::new();
         for (at, bytes, _) in &self.variables {
             held.extend(read_at(*at, *bytes as usize)?);
@@ -38,7 +38,7 @@ impl Globals {
     }
 
     /// The first variable that holds something else than `before`.
-    pub(super) fn changed(&self, before: &[u8]) -> Result<Option<String>, Stop> {
+    pub(super) fn changed(&self, before: &[u8]) -> Result<Option<String>, DeviceError> {
         let after = self.read()?;
         let byte = before.iter().zip(&after).position(|(before, after)| before != after);
         Ok(byte.map(|byte| self.name(byte as u64)))

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use cutegen_runtime::cuda::cudarc::driver::{result, sys};
 
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::session::{Session, candidate, machine};
-use crate::evaluate::runner::Stop;
 
 /// An instantiated graph.
 pub(super) struct Graph {
@@ -17,8 +17,8 @@ impl Graph {
     /// Captures what `record` puts into the session's stream.
     pub(super) fn capture(
         session: &Rc<Session>,
-        record: &dyn Fn() -> Result<(), Stop>,
-    ) -> Result<Self, Stop> {
+        record: &dyn Fn() -> Result<(), DeviceError>,
+    ) -> Result<Self, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the session's stream, on which nothing is being captured.
         unsafe { result::stream::begin_capture(session.stream, mode) }
@@ -42,7 +42,7 @@ impl Graph {
     }
 
     /// Puts all of its launches into the stream.
-    pub(super) fn go(&self) -> Result<(), Stop> {
+    pub(super) fn go(&self) -> Result<(), DeviceError> {
         // SAFETY: graph and stream are live, and so is the memory that its launches use.
         unsafe { result::graph::launch(self.exec, self.session.stream) }
             .map_err(machine("launching a graph"))
@@ -66,20 +66,20 @@ pub(super) struct Event {
 }
 
 impl Event {
-    pub(super) fn new(session: &Rc<Session>) -> Result<Self, Stop> {
+    pub(super) fn new(session: &Rc<Session>) -> Result<Self, DeviceError> {
         let flags = sys::CUevent_flags::CU_EVENT_DEFAULT;
         let event = result::event::create(flags).map_err(machine("cuEventCreate"))?;
         Ok(Self { session: Rc::clone(session), event })
     }
 
     /// Marks this point of the stream.
-    pub(super) fn record(&self) -> Result<(), Stop> {
+    pub(super) fn record(&self) -> Result<(), DeviceError> {
         // SAFETY: event and stream are live.
         unsafe { result::event::record(self.event, self.session.stream) }.map_err(machine("cuEventRecord"))
     }
 
     /// Nanoseconds from `self` to `later`, both of which the device has passed.
-    pub(super) fn until(&self, later: &Event) -> Result<u64, Stop> {
+    pub(super) fn until(&self, later: &Event) -> Result<u64, DeviceError> {
         // SAFETY: both events are live and recorded on one stream.
         let ms = unsafe { result::event::elapsed(self.event, later.event) };
         let ms = f64::from(ms.map_err(machine("cuEventElapsedTime"))?);

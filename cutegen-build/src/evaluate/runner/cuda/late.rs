@@ -9,10 +9,10 @@ use std::rc::Rc;
 use cutegen_runtime::cuda::cudarc::driver::result;
 use cutegen_runtime::cuda::{CUfunction, LaunchConfig, launch};
 
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::memory::DeviceMemory;
 use crate::evaluate::cuda::session::{Session, machine};
 use crate::evaluate::protocol::Region;
-use crate::evaluate::runner::Stop;
 
 /// How long memory stays spoilt once the candidate was launched.
 const LATE_NS: u64 = 100_000;
@@ -39,7 +39,7 @@ pub(super) struct Late {
 
 impl Late {
     /// This kernel of a loaded module.
-    pub(super) fn new(session: &Rc<Session>, kernel: CUfunction) -> Result<Self, Stop> {
+    pub(super) fn new(session: &Rc<Session>, kernel: CUfunction) -> Result<Self, DeviceError> {
         let saved = RefCell::new(DeviceMemory::new(session, WORD)?);
         Ok(Self { session: Rc::clone(session), kernel, saved, turns: Turns::new(session)? })
     }
@@ -50,8 +50,8 @@ impl Late {
         &self,
         arena: &DeviceMemory,
         held: impl Iterator<Item = Region> + Clone,
-        candidate: impl FnOnce() -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        candidate: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
         let Some(span) = span(held) else { return candidate() };
         if self.saved.borrow().bytes() < span.bytes {
             self.session.wait()?; // the last one may still be restoring
@@ -66,7 +66,7 @@ impl Late {
         launched
     }
 
-    fn launch(&self, to: u64, from: u64, words: u64) -> Result<(), Stop> {
+    fn launch(&self, to: u64, from: u64, words: u64) -> Result<(), DeviceError> {
         let words = [to, from, words, LATE_NS, PATIENCE_NS, self.turns.at(), self.turns.next()];
         let mut params = words.each_ref().map(|word| (&raw const *word).cast_mut().cast::<c_void>());
         let config = LaunchConfig { grid: [BLOCKS, 1, 1], block: [THREADS, 1, 1], ..LaunchConfig::default() };
@@ -76,12 +76,12 @@ impl Late {
     }
 
     /// Whether each kernel was told in time that its candidate was launched; the stream has been waited for.
-    pub(super) fn was_in_time(&self) -> Result<(), Stop> {
+    pub(super) fn was_in_time(&self) -> Result<(), DeviceError> {
         if self.turns.given_up() == 0 {
             return Ok(());
         }
         let seconds = PATIENCE_NS / 1_000_000_000;
-        Err(Stop::Failed(format!("a kernel was not launched behind the late one within {seconds} s")))
+        Err(DeviceError::Failed(format!("a kernel was not launched behind the late one within {seconds} s")))
     }
 }
 
@@ -94,12 +94,12 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(session: &Rc<Session>) -> Result<Self, Stop> {
+    fn new(session: &Rc<Session>) -> Result<Self, DeviceError> {
         // SAFETY: fresh memory in the current context, long enough and aligned for two words.
         let words =
             unsafe { result::malloc_host(2 * size_of::<u64>(), 0) }.map_err(machine("cuMemHostAlloc"))?;
         let words = NonNull::new(words.cast::<u64>());
-        let words = words.ok_or_else(|| Stop::Failed("cuMemHostAlloc gave nothing".to_owned()))?;
+        let words = words.ok_or_else(|| DeviceError::Failed("cuMemHostAlloc gave nothing".to_owned()))?;
         // SAFETY: as long as two words, and nobody else's yet.
         unsafe { words.as_ptr().write_bytes(0, 2) };
         Ok(Self { session: Rc::clone(session), words, told: Cell::new(0) })

@@ -10,9 +10,9 @@ use cutegen_runtime::cuda::{CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::Contract;
 
 use super::late::Late;
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::launch::Loaded;
 use crate::evaluate::cuda::session::{Session, machine};
-use crate::evaluate::runner::Stop;
 
 const SCRAMBLE: &str = "cutegen_scramble";
 const LATE: &str = "cutegen_late";
@@ -28,9 +28,9 @@ pub(super) struct Own {
 
 impl Own {
     /// Loads them from the gate's own cubin.
-    pub(super) fn load(session: &Rc<Session>, kernels: &Path) -> Result<Self, Stop> {
+    pub(super) fn load(session: &Rc<Session>, kernels: &Path) -> Result<Self, DeviceError> {
         let image = std::fs::read(kernels)
-            .map_err(|error| Stop::Failed(format!("{}: {error}", kernels.display())))?;
+            .map_err(|error| DeviceError::Failed(format!("{}: {error}", kernels.display())))?;
         let mut loaded = Loaded::load(session, &image, &Contract::default(), &[])?;
         let (scramble, late) = (loaded.find(SCRAMBLE)?, loaded.find(LATE)?);
         // SAFETY: the function's module is loaded in the current context.
@@ -41,7 +41,7 @@ impl Own {
     }
 
     /// Puts the scramble into the session's stream.
-    pub(super) fn scramble(&self) -> Result<(), Stop> {
+    pub(super) fn scramble(&self) -> Result<(), DeviceError> {
         let device = &self.session.device;
         let (grid, block, mut bytes) = ([2 * device.sm_count, 1, 1], [1024, 1, 1], device.smem_max);
         let config = LaunchConfig { grid, block, dynamic_smem: bytes, ..LaunchConfig::default() };

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use cutegen_runtime::cuda::{CUdeviceptr, CUstream};
 
 use super::cublaslt::{CublasLt, Product, Slot, Tuned, Workspace};
+use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::launch::Launch;
 use crate::evaluate::cuda::session::Session;
 use crate::evaluate::gemm::Gemm;
-use crate::evaluate::runner::Stop;
 
 /// One launch of a program.
 pub(super) enum Once {
@@ -67,9 +67,9 @@ impl Vendor {
         gemm: &Gemm,
         slots: &[Vec<CUdeviceptr>],
         (at, bytes): (CUdeviceptr, u64),
-    ) -> Result<Vec<Once>, Stop> {
+    ) -> Result<Vec<Once>, DeviceError> {
         let slots = slots.iter().map(|tensors| Slot::of(gemm, tensors));
-        let slots = slots.collect::<Result<Vec<_>, _>>().map_err(Stop::Failed)?;
+        let slots = slots.collect::<Result<Vec<_>, _>>().map_err(DeviceError::Failed)?;
         let workspace = Workspace { at, bytes };
         let is_known = |c: &Chosen| {
             c.gemm == *gemm && c.workspace == workspace && slots.iter().all(|slot| c.serves(slot))
@@ -79,7 +79,7 @@ impl Vendor {
             self.chosen = Some(unsafe { self.choose(stream, gemm, &slots, workspace)? });
         }
         let chosen = self.chosen.as_ref().map(|chosen| &chosen.product);
-        let product = chosen.ok_or_else(|| Stop::Failed("a product vanished".to_owned()))?;
+        let product = chosen.ok_or_else(|| DeviceError::Failed("a product vanished".to_owned()))?;
         Ok(slots.into_iter().map(|slot| Once::Product(Rc::clone(product), slot)).collect())
     }
 
@@ -91,14 +91,14 @@ impl Vendor {
         gemm: &Gemm,
         slots: &[Slot],
         workspace: Workspace,
-    ) -> Result<Chosen, Stop> {
+    ) -> Result<Chosen, DeviceError> {
         let absent = |reason: &Option<String>| {
-            Stop::Lacking(reason.clone().unwrap_or_else(|| "cuBLASLt was not opened".to_owned()))
+            DeviceError::Lacking(reason.clone().unwrap_or_else(|| "cuBLASLt was not opened".to_owned()))
         };
         let library = self.library.as_ref().map_err(absent)?;
-        let mut product = Product::new(library, gemm, workspace, slots).map_err(Stop::Lacking)?;
+        let mut product = Product::new(library, gemm, workspace, slots).map_err(DeviceError::Lacking)?;
         // SAFETY: as the caller promises.
-        let tuned = unsafe { product.tune(stream, slots) }.map_err(Stop::Lacking)?;
+        let tuned = unsafe { product.tune(stream, slots) }.map_err(DeviceError::Lacking)?;
         let (gemm, slots, product) = (gemm.clone(), slots.to_vec(), Rc::new(product));
         Ok(Chosen { gemm, slots, workspace, product, tuned })
     }
@@ -115,7 +115,7 @@ impl Chosen {
 impl Once {
     /// Puts into the session's stream what fills workspace that a launch finds undefined; a library may keep in its own
     /// what it likes.
-    pub(super) fn poison(&self, session: &Session) -> Result<(), Stop> {
+    pub(super) fn poison(&self, session: &Session) -> Result<(), DeviceError> {
         match self {
             Once::Kernels(launch) => launch.poison(session),
             Once::Product(..) => Ok(()),
@@ -123,12 +123,12 @@ impl Once {
     }
 
     /// Puts the launch into the session's stream, which may be capturing.
-    pub(super) fn go(&self, session: &Session) -> Result<(), Stop> {
+    pub(super) fn go(&self, session: &Session) -> Result<(), DeviceError> {
         match self {
             Once::Kernels(launch) => launch.go(session),
             Once::Product(product, slot) => {
                 // SAFETY: `Vendor::product` made it for memory of the session's context, which outlives it.
-                unsafe { product.launch(session.stream, slot) }.map_err(Stop::Lacking)
+                unsafe { product.launch(session.stream, slot) }.map_err(DeviceError::Lacking)
             }
         }
     }

@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use super::compare::Wrong;
-use super::inputs::Distribution;
-use super::rms::Apart;
+use super::distribution::Distribution;
 
 /// What the gate looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,6 +113,17 @@ pub struct Place {
     pub index: Vec<i64>,
 }
 
+/// Two root mean squares that do not fit.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Apart {
+    /// Of the candidate.
+    pub found: f64,
+    /// Of the baseline.
+    pub baseline: f64,
+    /// The most that the candidate's may be.
+    pub limit: f64,
+}
+
 /// Why a candidate is incorrect.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Fault {
@@ -204,16 +213,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault of a wrong element.
-    #[must_use]
-    pub fn of(wrong: Wrong, place: Place) -> Self {
-        let Wrong { found, expected, bound, .. } = wrong;
-        match found.is_finite() && expected.is_finite() {
-            true => Fault::Value { place, found, expected, bound },
-            false => Fault::NonFinite { place, found, expected },
-        }
-    }
-
     /// The check that it fell to.
     #[must_use]
     pub fn check(&self) -> Check {

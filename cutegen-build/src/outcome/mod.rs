@@ -1,11 +1,17 @@
 //! [`Outcome`]: what became of a candidate. Only [`Outcome::Passed`] can hold a time.
+//!
+//! The words of the gate's verdict, for the stages that read it. It must not know how a verdict is reached.
+
+mod comparison;
+mod distribution;
+mod fault;
 
 use std::fmt;
 use std::time::Duration;
 
-use super::fault::Fault;
-use super::inputs::Distribution;
-use super::stats::Comparison;
+pub use comparison::Comparison;
+pub use distribution::Distribution;
+pub use fault::{Apart, Check, Checks, Fault, Place};
 
 /// The verdict on a candidate or a list of variants.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -69,7 +75,7 @@ pub struct Correctness {
 
 impl Correctness {
     /// Of a whole list, from what was judged of each of its variants.
-    pub(super) fn of_list(parts: Vec<Correctness>) -> Self {
+    pub(crate) fn of_list(parts: Vec<Correctness>) -> Self {
         let mut all = Self { variants: parts.clone(), ..Self::default() };
         parts.into_iter().for_each(|part| all.add(part));
         all
