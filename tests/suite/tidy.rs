@@ -4,6 +4,7 @@
 //! has a test over the tree, here, and a test beside it that plants a violation: a rule that never fired proves
 //! nothing.
 
+mod commits;
 mod docs;
 mod layering;
 mod purity;
@@ -107,6 +108,11 @@ fn effects_stay_in_the_files_that_own_them() {
 #[test]
 fn pure_modules_do_no_input_or_output() {
     hold(purity::pure);
+}
+
+#[test]
+fn commits_say_what_to_do() {
+    hold_all(commits::subjects);
 }
 
 #[test]
