@@ -7,13 +7,15 @@ use std::path::Path;
 use cutegen_build::accept::{self, Accepted};
 use cutegen_build::discover::Project;
 use cutegen_build::emit::{EmitKernel, linkable};
-use cutegen_build::pipeline::request;
+use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::Plan;
+use cutegen_build::search::naive_as_printed;
 use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Lookup, Store, lock_file};
 use cutegen_spec::lock::Lock;
 
 use crate::args::{Accept, Command};
+use crate::evidence::witnesses;
 use crate::failure::{Failure, Failures};
 use crate::output::Output;
 use crate::{pack, project};
@@ -42,7 +44,10 @@ pub(crate) fn run(command: &Command, verb: &Accept, out: &Output) -> Result<(), 
         let record = accept::accept(&project, plan, from, &mut lock).map_err(Failure::project)?;
         lock_file::write(&project.lock, &lock).map_err(Failure::project)?;
         let names: Vec<&str> = record.variants.iter().map(|v| v.name.as_str()).collect();
-        let text = format!("{}: accepted {}", plan.title(), names.join(", "));
+        // what a file brings was judged where it comes from
+        let away = verb.results.as_ref().and_then(|_| witnesses(&record));
+        let away = away.map(|by| format!("; {by}, by the word of the file, not here")).unwrap_or_default();
+        let text = format!("{}: accepted {}{away}", plan.title(), names.join(", "));
         out.result(&text, &Accepted::of(plan, &record));
     }
     Ok(())
@@ -59,7 +64,7 @@ fn answers<'a>(
     let (mut answers, mut failed) = (Vec::new(), Failures::default());
     for plan in plans {
         let is_unpinned = named && sources.file.is_none() && is_unpinned(project, plan, lock, &sources.own);
-        match found(plan, &sources.from) {
+        match found(project, plan, &sources.from) {
             Ok(true) => answers.push((plan, &sources.from)),
             Ok(false) if is_unpinned => answers.push((plan, &sources.own)),
             Ok(false) if !named => {}
@@ -76,7 +81,7 @@ fn answers<'a>(
 }
 
 /// Whether the store has an entry for the plan; the error says what is wrong with it.
-fn found(plan: &Plan, store: &Store) -> Result<bool, String> {
+fn found(project: &Project, plan: &Plan, store: &Store) -> Result<bool, String> {
     let (title, name) = (plan.title(), &plan.spec.name);
     match store.get_full(&plan.key) {
         Lookup::Miss => Ok(false),
@@ -85,7 +90,12 @@ fn found(plan: &Plan, store: &Store) -> Result<bool, String> {
         )),
         Lookup::Hit(entry) => {
             let kernel = EmitKernel { plan, record: &entry.record, artifacts: &entry.artifacts };
-            linkable(&kernel).map(|()| true).map_err(|error| error.to_string())
+            linkable(&kernel).map_err(|error| error.to_string())?;
+            naive_as_printed(plan, &entry)
+                .map_err(|why| format!("{title}: {why}\nrun: cargo cutegen tune {name} --again"))?;
+            let below = trust(plan, project, &entry.record);
+            below.map_err(|below| format!("{}\nrun: cargo cutegen tune {name} --again", below.why()))?;
+            Ok(true)
         }
     }
 }

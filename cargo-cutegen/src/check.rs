@@ -145,7 +145,7 @@ fn work(plan: &Plan, workload: &Workload, record: Option<&Record>) -> Option<Wor
 /// The variant that well-aligned tensors get, and what was measured of it.
 fn launched(record: &Record, workload: &Workload, axes: &[i64], tensors: usize) -> Option<Launched> {
     let variant = &record.variants[record.choose(axes, &vec![0; tensors])?];
-    let timings = variant.evidence.iter().flat_map(|evidence| &evidence.timings);
+    let timings = variant.judged().into_iter().flat_map(|evidence| &evidence.timings);
     let here = timings.filter(|timing| timing.workload == workload.axes);
     // of several incumbents the strongest one tells most
     let timing = here.min_by(|a, b| a.speedup.total_cmp(&b.speedup));

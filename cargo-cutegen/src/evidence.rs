@@ -1,7 +1,9 @@
 //! What was run to accept a variant, and what was not, in words: `explain` and `report` say the same. Pure.
 
+use std::collections::BTreeSet;
+
 use cutegen_build::plan::Plan;
-use cutegen_spec::record::Evidence;
+use cutegen_spec::record::{Evidence, GATE, Record, Variant};
 
 /// Labels and values, in the order in which a reader asks; of the times only that there are none, and which are missing.
 pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, String)> {
@@ -38,6 +40,26 @@ pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, Stri
     );
     said.extend(evidence.not_timed.iter().map(|reason| ("not timed", format!("against {reason}"))));
     said
+}
+
+/// `judged by gate 6 on NVIDIA H200, sm_90, driver 580`: by whose word a record's variants passed; none where by nobody's.
+pub(crate) fn witnesses(record: &Record) -> Option<String> {
+    let judged = record.variants.iter().filter_map(Variant::judged);
+    let by: BTreeSet<String> =
+        judged.map(|evidence| format!("gate {} on {}", evidence.gate, evidence.device)).collect();
+    let by: Vec<String> = by.into_iter().collect();
+    (!by.is_empty()).then(|| format!("judged by {}", by.join(" and by ")))
+}
+
+/// Why there is nothing to say of a variant that this program's gate has not judged.
+pub(crate) fn unjudged(variant: &Variant) -> String {
+    match &variant.evidence {
+        None => "no device has run it, and it was timed against nothing".to_owned(),
+        Some(evidence) => {
+            let gate = evidence.latest_gate();
+            format!("its evidence is of gate {gate}, which this CuTeGen, of gate {GATE}, does not know")
+        }
+    }
 }
 
 /// `m=7,n=64`: no line breaks inside a shape.

@@ -161,6 +161,7 @@ impl Record {
         let target = Target::parse(self.question.field("target").unwrap_or_default())?;
         for (at, variant) in self.variants.iter().enumerate() {
             variant.check(&target)?;
+            variant.was_judged_on(&target)?;
             self.variants[..at].iter().try_for_each(|before| variant.beside(before))?;
         }
         Ok(())
@@ -186,6 +187,24 @@ impl Record {
 }
 
 impl Variant {
+    /// What was run to accept it, by a gate that this program knows.
+    #[must_use]
+    pub fn judged(&self) -> Option<&Evidence> {
+        self.evidence.as_ref().filter(|evidence| evidence.is_known())
+    }
+
+    /// Whether its evidence is of a device that runs kernels for `target`.
+    fn was_judged_on(&self, target: &Target) -> Result<(), String> {
+        let Some(evidence) = &self.evidence else { return Ok(()) };
+        let timed_on = evidence.timed_by.as_ref().map(|by| &by.device);
+        match [Some(&evidence.device), timed_on].into_iter().flatten().find(|device| !target.suits(device)) {
+            Some(device) => {
+                Err(format!("variant `{}` is for {target}, and was judged on {device}", self.name))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Whether its files lie in the entry, and are as those for `target` are.
     fn check(&self, target: &Target) -> Result<(), String> {
         let Artifact { file, artifact, stored, bytes } = &self.artifact;

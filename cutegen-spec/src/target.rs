@@ -91,6 +91,24 @@ impl Target {
         Target::Host { triple: DEFAULT_TRIPLE.to_owned(), level: CpuLevel::X86_64V3 }
     }
 
+    /// Whether evidence from `device`, as it names itself (`NVIDIA H200, sm_90, driver 580`, `host x86_64`), can be of a
+    /// kernel for this target. Some do not say their architecture.
+    #[must_use]
+    pub fn suits(&self, device: &str) -> bool {
+        let words: Vec<&str> = device.split([',', ' ']).collect();
+        let is_host = words.first() == Some(&"host");
+        match self {
+            Target::Host { .. } => is_host,
+            Target::Cuda { arch, device: narrowed } => {
+                let capability = arch.name().trim_end_matches(['a', 'f']);
+                let is_it = words.iter().all(|word| !word.starts_with("sm_") || *word == capability);
+                let name = device.split(',').next().unwrap_or_default().to_lowercase();
+                let is_named = narrowed.as_ref().is_none_or(|narrow| name.contains(&narrow.to_lowercase()));
+                !is_host && is_it && is_named
+            }
+        }
+    }
+
     /// Whether kernels for this target run on the CPU.
     #[must_use]
     pub fn is_host(&self) -> bool {
@@ -111,6 +129,25 @@ impl fmt::Display for Target {
 #[cfg(test)]
 mod tests {
     use super::Target;
+
+    #[test]
+    fn evidence_is_of_a_device_that_runs_the_target() {
+        let target = |text| Target::parse(text).expect("a target");
+        let (h200, host) = ("NVIDIA H200, sm_90, driver 580 (CUDA 13.0)", "host x86_64");
+        for (of, device, suits) in [
+            ("host", host, true),
+            ("host", h200, false),
+            ("host", "", false),
+            ("sm_90a", h200, true),
+            ("sm_90a", "NVIDIA H200, driver 580.95", true),
+            ("sm_90a", host, false),
+            ("sm_90a", "NVIDIA B200, sm_100, driver 580", false),
+            ("sm_90a:h200", h200, true),
+            ("sm_90a:h200", "NVIDIA H100 80GB HBM3, sm_90", false),
+        ] {
+            assert_eq!(target(of).suits(device), suits, "{device} for {of}");
+        }
+    }
 
     #[test]
     fn round_trips_and_refuses() {

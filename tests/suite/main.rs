@@ -7,6 +7,7 @@ mod bench;
 mod buckets;
 mod candle;
 mod emit;
+mod forged_evidence;
 mod migrate;
 mod min_gate;
 mod node;

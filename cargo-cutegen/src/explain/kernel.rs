@@ -14,9 +14,10 @@ use cutegen_spec::record::{Record, Variant};
 use serde::Serialize;
 
 use super::speed::{Roof, roofs};
-use super::variant;
+use super::variant::{self, wrapped};
 use crate::args::{Command, Select};
 use crate::check::doubted;
+use crate::evidence::witnesses;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::project::{self, short};
@@ -105,10 +106,14 @@ pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String], roofs: &[
         lines.push(String::new());
         lines.extend(variant::lines(plan, at + 1, one, roofs));
     }
-    lines.extend([
-        String::new(),
-        "to judge it again, write that down, compile it again, search again:".to_owned(),
-    ]);
+    lines.push(String::new());
+    if let Some(witnesses) = witnesses(record) {
+        lines.extend(wrapped(
+            "evidence",
+            &format!("came with the record, {witnesses}; nothing was judged here"),
+        ));
+    }
+    lines.extend(["to judge it again, write that down, compile it again, search again:".to_owned()]);
     lines.extend(commands.iter().map(|command| format!("   {command}")));
     lines
 }

@@ -2,7 +2,7 @@
 
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::trust::{Workload, extents};
-use cutegen_spec::record::{Clocks, Figures, Record, Timing};
+use cutegen_spec::record::{Clocks, Figures, Record, Timing, Variant};
 use serde::Serialize;
 
 use crate::check::table::digits;
@@ -20,7 +20,7 @@ pub(super) struct Roof {
 
 /// Least times by the device's ceilings: as the record has them, else by the plan's own figures; none on the CPU.
 pub(super) fn roofs(plan: &Plan, record: &Record) -> Vec<Roof> {
-    let evidence = record.variants.iter().filter_map(|variant| variant.evidence.as_ref());
+    let evidence = record.variants.iter().filter_map(Variant::judged);
     let timings: Vec<&Timing> = evidence.flat_map(|evidence| &evidence.timings).collect();
     let at = |workload: &Workload| {
         let mut here = timings.iter().filter(|timing| timing.workload == *workload);

@@ -8,7 +8,7 @@ use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record::{Kind, Variant};
 
 use super::speed::{self, Roof};
-use crate::evidence::facts;
+use crate::evidence::{facts, unjudged};
 
 /// Widest line.
 const COLUMNS: usize = 100;
@@ -32,8 +32,8 @@ pub(super) fn lines(plan: &Plan, number: usize, variant: &Variant, roofs: &[Roof
     say("eligible", &conditions(plan, &variant.eligibility));
     say("preferred", &conditions(plan, &variant.prefer));
     say("launched as", &launch(plan, variant));
-    match &variant.evidence {
-        None => say("judged", "not judged: no device has run it, and it was timed against nothing"),
+    match variant.judged() {
+        None => say("judged", &format!("not judged: {}", unjudged(variant))),
         Some(evidence) => {
             facts(plan, evidence).iter().for_each(|(label, value)| say(label, value));
             let timed = speed::lines(&evidence.timings, roofs);

@@ -10,7 +10,7 @@ use crate::evidence;
 /// A fold for each entry that something has judged, and a list of the others.
 pub(super) fn section(entries: &[Entry]) -> String {
     let has_evidence = |entry: &&Entry| match &entry.locked {
-        Ok(record) => record.variants.iter().any(|variant| variant.evidence.is_some()),
+        Ok(record) => record.variants.iter().any(|variant| variant.judged().is_some()),
         Err(_) => false,
     };
     let folds: String = entries.iter().filter(has_evidence).map(fold).collect();
@@ -27,7 +27,7 @@ fn fold(entry: &Entry) -> String {
     let gates: Vec<String> = record
         .variants
         .iter()
-        .filter_map(|variant| variant.evidence.as_ref())
+        .filter_map(Variant::judged)
         .map(|evidence| evidence.gate.to_string())
         .collect();
     format!(
@@ -54,8 +54,8 @@ fn variant(plan: &Plan, variant: &Variant) -> String {
         ("bytes", format!("{}, sha256 {}", grouped(variant.artifact.bytes), variant.artifact.artifact)),
     ];
     said.extend(variant.min_driver.map(|driver| ("loads with", format!("driver {driver} or newer"))));
-    match &variant.evidence {
-        None => said.push(("judged", "by nothing: no device has run it".to_owned())),
+    match variant.judged() {
+        None => said.push(("judged", evidence::unjudged(variant))),
         Some(evidence) => {
             said.extend(evidence::facts(plan, evidence));
             said.extend(held_down(&evidence.timings));

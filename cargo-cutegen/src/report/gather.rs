@@ -42,7 +42,7 @@ impl Entry {
     /// All timings of all variants.
     pub(super) fn timings(&self) -> impl Iterator<Item = (&Variant, &Timing)> {
         let variants = self.locked.iter().flat_map(|record| &record.variants);
-        let judged = variants.filter_map(|variant| Some((variant, variant.evidence.as_ref()?)));
+        let judged = variants.filter_map(|variant| Some((variant, variant.judged()?)));
         judged.flat_map(|(variant, evidence)| evidence.timings.iter().map(move |timing| (variant, timing)))
     }
 }

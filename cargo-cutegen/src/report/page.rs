@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cutegen_spec::record::GATE;
+use cutegen_spec::record::{GATE, Variant};
 
 use super::gather::Entry;
 use super::html::{target, text};
@@ -86,7 +86,7 @@ fn speedups(entries: &[Entry]) -> String {
             .iter()
             .filter_map(|entry| entry.locked.as_ref().ok())
             .flat_map(|record| &record.variants)
-            .filter_map(|variant| variant.evidence.as_ref())
+            .filter_map(Variant::judged)
             .filter(|evidence| !evidence.timings.is_empty())
             .map(|evidence| evidence.device.as_str())
             .collect();

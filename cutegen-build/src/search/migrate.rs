@@ -25,8 +25,7 @@ pub struct Migrated {
 /// An entry's record of version 1 as one of today. Anyone may have changed how its kernels are launched: of the naive ones
 /// that is seen, and said. The entry must come with its sources.
 pub fn migrated(plan: &Plan, old: &Entry) -> Result<Migrated, String> {
-    let naive = old.record.variants.iter().zip(&old.sources);
-    naive.filter(|(variant, _)| variant.kind == Kind::Naive).try_for_each(|pair| as_printed(plan, pair))?;
+    naive_as_printed(plan, old)?;
     // tiles do not depend on what compiles a candidate
     let proposals = Templates { toolchain: String::new() }.propose(plan, &Feedback::default());
     let (mut record, mut untiled) = (old.record.clone(), Vec::new());
@@ -47,11 +46,18 @@ fn is_searched(variant: &Variant) -> bool {
     variant.kind != Kind::Naive && variant.tiles.is_empty()
 }
 
-/// Whether a naive variant is launched as the one that is printed from the math, but for the name of its entry.
-pub(super) fn as_printed(plan: &Plan, (variant, source): (&Variant, &Vec<u8>)) -> Result<(), String> {
+/// Whether the naive variants of an entry that came with its sources are launched as the one that is printed from the math.
+pub fn naive_as_printed(plan: &Plan, entry: &Entry) -> Result<(), String> {
+    let pairs = entry.record.variants.iter().zip(&entry.sources);
+    let mut naive = pairs.filter(|(variant, _)| variant.kind == Kind::Naive);
+    naive.try_for_each(|(variant, source)| as_printed(plan, variant, source))
+}
+
+/// But for the name of its entry. An older printer is known by its text.
+pub(super) fn as_printed(plan: &Plan, variant: &Variant, source: &[u8]) -> Result<(), String> {
     let printed = naive::candidate(plan, &variant.toolchain);
     let (stored, today) = (nameless(&variant.contract), nameless(&printed.contract));
-    let is_older = *source != printed.source.into_bytes() && !plan.target.is_host();
+    let is_older = source != printed.source.as_bytes() && !plan.target.is_host();
     if stored == today || is_older && stored == older(&today) {
         return Ok(());
     }

@@ -25,7 +25,7 @@ pub use bench::{Bench, Benched, Times};
 pub use error::SearchError;
 pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
-pub use migrate::{Migrated, migrated};
+pub use migrate::{Migrated, migrated, naive_as_printed};
 pub use rebuild::{Rebuilt, Stored};
 pub use verify::Verdict;
 

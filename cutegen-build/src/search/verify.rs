@@ -59,7 +59,7 @@ pub(super) fn judge_again(
     {
         let judged = Judged::untimed(correctness, (judge.seed, judge.reference), took);
         let fresh = entry::evidence(plan, &Judged { sanitizer, ..judged });
-        variant.evidence = Some(carried(plan, fresh, variant.evidence.as_ref()));
+        variant.evidence = Some(carried(plan, fresh, variant.judged()));
     }
     Ok(Ok(record))
 }

@@ -45,7 +45,8 @@ mod tests {
     fn new_evidence_comes_under_a_new_seal_and_all_else_stays() {
         let (store, entry) = stored();
         let mut record = entry.record.clone();
-        record.variants[0].evidence = Some(Evidence { gate: 7, ..Evidence::default() });
+        record.variants[0].evidence =
+            Some(Evidence { gate: 6, device: "host x86_64".to_owned(), ..Evidence::default() });
         let pinned = Locked::pin("relu", "sm_90a", &entry.record);
         assert_eq!(store.restate(&entry, &record), Ok(Put::Replaced));
         let Lookup::Hit(now) = store.get_full(&record.key) else { panic!("a whole entry") };

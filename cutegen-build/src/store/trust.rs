@@ -20,6 +20,13 @@ pub enum Doubt {
         /// The variant.
         variant: String,
     },
+    /// A gate that this program does not know judged it, or timed it: no evidence here.
+    UnknownGate {
+        /// The variant.
+        variant: String,
+        /// That gate's revision.
+        gate: u32,
+    },
     /// An earlier gate judged it.
     OlderGate {
         /// The variant.
@@ -65,6 +72,9 @@ pub struct BelowGate {
 pub fn doubts(record: &Record, target: &Target, workloads: &[Workload], gate: u32) -> Vec<Doubt> {
     let judged = record.variants.iter().flat_map(|variant| match &variant.evidence {
         None => vec![Doubt::NotJudged { variant: variant.name.clone() }],
+        Some(evidence) if evidence.latest_gate() > gate => {
+            vec![Doubt::UnknownGate { variant: variant.name.clone(), gate: evidence.latest_gate() }]
+        }
         Some(evidence) => {
             let older = || Doubt::OlderGate { variant: variant.name.clone(), gate: evidence.gate };
             let older = (evidence.gate < gate).then(older);
@@ -85,7 +95,7 @@ fn drift(record: &Record, declared: &[Workload]) -> Vec<Doubt> {
     if !record.is_tuned() {
         return Vec::new();
     }
-    let evidence = record.variants.iter().filter_map(|variant| variant.evidence.as_ref());
+    let evidence = record.variants.iter().filter_map(Variant::judged);
     let mut timed: Vec<&Workload> =
         evidence.flat_map(|evidence| &evidence.timings).map(|timing| &timing.workload).collect();
     timed.sort_unstable();
@@ -96,11 +106,14 @@ fn drift(record: &Record, declared: &[Workload]) -> Vec<Doubt> {
     new.chain(gone.map(|workload| Doubt::NotDeclared { workload: (*workload).clone() })).collect()
 }
 
-/// Whether every variant of `record` was judged by gate `min` or a later one. One that nothing has judged was not.
+/// Whether every variant of `record` was judged by gate `min` or a later one that this program knows. One that nothing has
+/// judged was not.
 pub fn hold_to(min: Option<u32>, kernel: &str, target: &str, record: &Record) -> Result<(), BelowGate> {
     let Some(min) = min else { return Ok(()) };
-    let gates = record.variants.iter().map(|v| (v.name.clone(), v.evidence.as_ref().map(|e| e.gate)));
-    let variants: Vec<_> = gates.filter(|(_, gate)| gate.is_none_or(|gate| gate < min)).collect();
+    let is_below = |variant: &&Variant| variant.judged().is_none_or(|evidence| evidence.gate < min);
+    let gate = |evidence: &Evidence| if evidence.is_known() { evidence.gate } else { evidence.latest_gate() };
+    let below = record.variants.iter().filter(is_below);
+    let variants: Vec<_> = below.map(|v| (v.name.clone(), v.evidence.as_ref().map(gate))).collect();
     if variants.is_empty() {
         return Ok(());
     }
@@ -120,6 +133,7 @@ impl Doubt {
     pub fn variant(&self) -> Option<&str> {
         match self {
             Doubt::NotJudged { variant }
+            | Doubt::UnknownGate { variant, .. }
             | Doubt::OlderGate { variant, .. }
             | Doubt::NotSanitized { variant, .. } => Some(variant),
             Doubt::NotTimed { .. } | Doubt::NotDeclared { .. } => None,
@@ -132,6 +146,9 @@ impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Doubt::NotJudged { .. } => f.write_str("not judged"),
+            Doubt::UnknownGate { gate, .. } => {
+                write!(f, "judged or timed by gate {gate}, later than gate {GATE}: no evidence here")
+            }
             Doubt::OlderGate { gate, .. } => write!(f, "judged by gate {gate}, older than gate {GATE}"),
             // a tool's report has many lines
             Doubt::NotSanitized { sanitizer, .. } => {
@@ -149,16 +166,29 @@ impl fmt::Display for Doubt {
     }
 }
 
+impl BelowGate {
+    /// Which variants, without the way out.
+    #[must_use]
+    pub fn why(&self) -> String {
+        let Self { kernel, target, min, variants } = self;
+        let line = |(variant, gate): &(String, Option<u32>)| match gate {
+            Some(gate) if *gate > GATE => {
+                format!(
+                    "\n  {variant}: judged or timed by gate {gate}, later than gate {GATE}: no evidence here"
+                )
+            }
+            Some(gate) => format!("\n  {variant}: judged by gate {gate}"),
+            None => format!("\n  {variant}: not judged, which is below every gate"),
+        };
+        let variants: String = variants.iter().map(line).collect();
+        format!("kernel `{kernel}` for {target}: its evidence is below min-gate = {min}{variants}")
+    }
+}
+
 impl fmt::Display for BelowGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernel, target, min, variants } = self;
-        writeln!(f, "kernel `{kernel}` for {target}: its evidence is below min-gate = {min}")?;
-        for (variant, gate) in variants {
-            match gate {
-                Some(gate) => writeln!(f, "  {variant}: judged by gate {gate}")?,
-                None => writeln!(f, "  {variant}: not judged, which is below every gate")?,
-            }
-        }
+        let Self { kernel, target, min, .. } = self;
+        writeln!(f, "{}", self.why())?;
         if *min > GATE {
             writeln!(f, "  this version of CuTeGen judges by gate {GATE}")?;
             return f
@@ -172,7 +202,7 @@ impl std::error::Error for BelowGate {}
 
 #[cfg(test)]
 mod tests {
-    use cutegen_spec::record::{Evidence, GATE, Record, Timing};
+    use cutegen_spec::record::{Evidence, GATE, Record, TimedBy, Timing};
     use cutegen_spec::target::Target;
 
     use super::{Doubt, Workload, hold_to};
@@ -218,6 +248,30 @@ mod tests {
         assert_eq!(doubts(&untuned, &[at(9)], 2), [Doubt::NotJudged { variant: name("naive") }]);
     }
 
+    /// Whoever writes a record can write any number.
+    #[test]
+    fn a_gate_that_is_not_known_is_no_evidence() {
+        let by = |gate| Some(TimedBy { gate, device: "NVIDIA H200".to_owned() });
+        let judged_later = judged(u32::MAX, &[7]);
+        let timed_later = judged(GATE, &[7]).map(|old| Evidence { timed_by: by(u32::MAX), ..old });
+        let timed_before = judged(GATE, &[7]).map(|old| Evidence { timed_by: by(2), ..old });
+        for later in [judged_later, timed_later] {
+            let forged = record(later, judged(GATE, &[]));
+            let doubt = Doubt::UnknownGate { variant: "fast".to_owned(), gate: u32::MAX };
+            let untimed = Doubt::NotTimed { workload: at(7) };
+            assert_eq!(doubts(&forged, &[at(7)], GATE), [doubt, untimed], "its timings do not count either");
+            assert_eq!(forged.variants[0].judged(), None);
+            let below = hold_to(Some(1), "relu", "host", &forged).expect_err("not judged");
+            assert_eq!(below.variants, [("fast".to_owned(), Some(u32::MAX))]);
+            assert!(below.why().ends_with("no evidence here"), "{}", below.why());
+        }
+        let kept = record(timed_before, judged(GATE, &[]));
+        assert_eq!(
+            (doubts(&kept, &[at(7)], GATE), hold_to(Some(GATE), "relu", "host", &kept)),
+            (vec![], Ok(()))
+        );
+    }
+
     #[test]
     fn on_a_device_compute_sanitizer_is_to_be_clean() {
         let of = |sanitizer: &str| Evidence {
@@ -257,8 +311,8 @@ mod tests {
         assert_eq!(
             future.expect_err("nothing here can reach it").to_string(),
             format!(
-                "kernel `relu` for host: its evidence is below min-gate = {}\n  fast: judged by gate {GATE}\n  \
-                 this version of CuTeGen judges by gate {GATE}\nin a newer checkout of it, run: \
+                "kernel `relu` for host: its evidence is below min-gate = {0}\n  fast: judged by gate {GATE}\n  \
+                 naive: judged or timed by gate {0}, later than gate {GATE}: no evidence here\n  this version of CuTeGen judges by gate {GATE}\nin a newer checkout of it, run: \
                  cargo install --locked --path cargo-cutegen",
                 GATE + 1
             )

@@ -14,6 +14,9 @@ use crate::check::Check;
 use crate::dispatch::{Explain, Variant};
 use crate::error::Error;
 
+/// The most bytes that a cubin has: no store holds a larger one, and no more room is made for one.
+const BYTES_MAX: usize = 64 << 20;
+
 /// A cubin as it is linked.
 #[derive(Clone, Copy, Debug)]
 pub struct Artifact {
@@ -354,6 +357,9 @@ impl Artifact {
             return Err(Error::Stub { kernel });
         }
         let corrupt = |found| Error::CorruptArtifact { kernel, variant, expected: self.sha256, found };
+        if self.len > BYTES_MAX {
+            return Err(corrupt(format!("a length of {} bytes, more than {BYTES_MAX}", self.len)));
+        }
         let bytes = if self.compressed {
             Cow::Owned(inflate(self.stored, self.len).map_err(corrupt)?)
         } else {
@@ -414,6 +420,9 @@ mod tests {
         assert!(message(other).contains(&format!("should have sha256 {ABC}, found {sha256}")));
         assert!(message(Artifact { len: 999, ..good }).contains("don't inflate to 999"));
         assert!(message(Artifact { len: 1001, ..good }).contains("over 1000 bytes of 1001"));
+        // room for them would be made first
+        let endless = Artifact { len: usize::MAX / 2, ..good };
+        assert!(message(endless).contains("more than 67108864"));
         let torn = Artifact { stored: &good.stored[..good.stored.len() - 1], ..good };
         assert!(message(torn).contains("don't inflate"));
         let stub = Artifact { stored: &[], ..good };

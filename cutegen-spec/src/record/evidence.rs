@@ -92,6 +92,18 @@ pub struct TimedBy {
 }
 
 impl Evidence {
+    /// Whether this program knows the gates that it speaks of. What a later one calls passed is no evidence here.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.latest_gate() <= GATE
+    }
+
+    /// The later of the gates that judged and timed.
+    #[must_use]
+    pub fn latest_gate(&self) -> u32 {
+        self.gate.max(self.timed_by.as_ref().map_or(0, |by| by.gate))
+    }
+
     /// Who took the timings.
     #[must_use]
     pub fn timed_by(&self) -> TimedBy {

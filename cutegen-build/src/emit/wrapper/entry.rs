@@ -52,7 +52,7 @@ pub(super) fn about(spec: &KernelSpec, variant: &Variant, tuned_on: &str) -> Tok
 
 /// The name of the device that a search timed it on.
 fn tuned_on(variant: &Variant) -> &str {
-    match (variant.kind, &variant.evidence) {
+    match (variant.kind, variant.judged()) {
         (Kind::Tuned, Some(evidence)) => evidence.timed_on(),
         (Kind::Tuned, None) | (Kind::Naive, _) => "",
     }
