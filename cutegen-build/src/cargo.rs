@@ -62,7 +62,7 @@ impl Build {
             Some(word) => Some(Mode::parse(&word).map_err(BuildError::Mode)?),
         };
         Ok(Self {
-            manifest_dir: required("CARGO_MANIFEST_DIR")?.into(),
+            manifest_dir: text("CARGO_MANIFEST_DIR")?.into(),
             out_dir: text("OUT_DIR")?.into(),
             package: text("CARGO_PKG_NAME")?,
             version: text("CARGO_PKG_VERSION")?,
@@ -75,14 +75,10 @@ impl Build {
     }
 }
 
-fn required(name: &str) -> Result<OsString, BuildError> {
-    variable_os(name).ok_or_else(|| BuildError::NotABuildScript { variable: name.to_owned() })
-}
-
-/// A variable that goes back to cargo or into what is emitted, both of which are text.
+/// A variable that cargo sets for every build script.
 fn text(name: &str) -> Result<String, BuildError> {
-    let not_text = |found: OsString| BuildError::NotUtf8 { variable: name.to_owned(), found };
-    required(name)?.into_string().map_err(not_text)
+    let found = variable_os(name).ok_or_else(|| BuildError::NotABuildScript { variable: name.to_owned() })?;
+    found.into_string().map_err(|found| BuildError::NotUtf8 { variable: name.to_owned(), found })
 }
 
 impl fmt::Display for BuildError {
@@ -96,8 +92,8 @@ impl fmt::Display for BuildError {
             }
             BuildError::NotUtf8 { variable, found } => write!(
                 f,
-                "{variable} is not UTF-8: {}, and what build scripts tell cargo is text\nrun cargo with \
-                 CARGO_TARGET_DIR set to a folder whose path is UTF-8; the package may lie where it lies",
+                "{variable} is not UTF-8: {}, and cargo and rustc themselves fail on such paths\nmove the package, or \
+                 what CARGO_TARGET_DIR names, to a path that is UTF-8",
                 found.display()
             ),
             BuildError::Mode(message) => f.write_str(message),
@@ -110,15 +106,13 @@ impl std::error::Error for BuildError {}
 /// Variables whose change reruns the build script.
 const VARIABLES: [&str; 2] = ["CUTEGEN_MODE", "DOCS_RS"];
 
-/// Tells cargo what the build depends on, as paths from the package in `root`, which need not be text itself. A path that
-/// does not exist would rerun the script on every build, so its nearest existing parent is named instead.
-pub fn print_reruns(root: &Path, paths: &[PathBuf]) {
+/// Tells cargo what the build depends on. A path that does not exist would rerun the script on every build, so its
+/// nearest existing parent is named instead.
+pub fn print_reruns(paths: &[PathBuf]) {
     let existing: BTreeSet<&Path> =
         paths.iter().filter_map(|path| path.ancestors().find(|ancestor| ancestor.exists())).collect();
     for path in existing {
-        let inside = path.strip_prefix(root).unwrap_or(path);
-        let inside = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
-        println!("cargo::rerun-if-changed={}", inside.display());
+        println!("cargo::rerun-if-changed={}", path.display());
     }
     for variable in VARIABLES {
         println!("cargo::rerun-if-env-changed={variable}");

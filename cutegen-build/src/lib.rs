@@ -69,7 +69,7 @@ fn report(build: &cargo::Build, result: Result<pipeline::Built, Vec<error::Error
             warnings.for_each(|warning| cargo::print_warning(warning));
             let mut read = built.project.sources.clone();
             read.extend([built.project.lock, built.project.store, build.manifest_dir.join("build.rs")]);
-            cargo::print_reruns(&build.manifest_dir, &read);
+            cargo::print_reruns(&read);
             cargo::print_wrappers(&built.emitted.rust_file);
             if let Some(library) = &built.emitted.lib_name {
                 cargo::print_link(&built.emitted.lib_dir, library, &built.emitted.system_libs);
