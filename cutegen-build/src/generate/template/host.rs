@@ -28,22 +28,23 @@ const ELEMENTWISE: &str = include_str!("host/elementwise.cpp.in");
 /// Floats in a register at x86-64-v3.
 const LANES: &str = "8";
 
-/// Every candidate for the plan; none when no template computes its family or precision.
-pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
+/// The first so many candidates for the plan; none when no template computes its family or precision.
+pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     if plan.spec.precision.accumulate != DType::F32 {
         return Vec::new();
     }
-    match &plan.family {
-        Family::Contraction { plain: Some(family), .. } => gemm_candidates(plan, family, toolchain),
-        Family::Rowwise { plain: Some(family), .. } => rowwise_candidates(plan, family, toolchain),
-        Family::Elementwise { plain: Some(family) } => elementwise_candidates(plan, family, toolchain),
+    let fillings = match &plan.family {
+        Family::Contraction { plain: Some(family), .. } => gemm_fillings(plan, family),
+        Family::Rowwise { plain: Some(family), .. } => rowwise_fillings(plan, family),
+        Family::Elementwise { plain: Some(family) } => elementwise_fillings(plan, family),
         Family::Contraction { .. }
         | Family::Rowwise { .. }
         | Family::Elementwise { .. }
         | Family::Scan { .. }
         | Family::Window
         | Family::General { .. } => Vec::new(),
-    }
+    };
+    fillings.iter().take(at_most).map(|filling| candidate(plan, filling, toolchain)).collect()
 }
 
 /// What a template is filled with, apart from its configuration.
@@ -134,7 +135,7 @@ fn store(plan: &Plan, out: usize, index: &str, value: &str) -> String {
 
 // ------------------------------------------------------------------------------------------------ elementwise
 
-fn elementwise_candidates(plan: &Plan, family: &Elementwise, toolchain: &str) -> Vec<Candidate> {
+fn elementwise_fillings(plan: &Plan, family: &Elementwise) -> Vec<Filling<'static>> {
     let mut names = Names::default();
     // every load has all variables or none: one flat index stands for them
     for (position, var) in family.vars.iter().enumerate() {
@@ -145,7 +146,7 @@ fn elementwise_candidates(plan: &Plan, family: &Elementwise, toolchain: &str) ->
     let total: Vec<String> = family.vars.iter().map(|v| format!("a{}", plan.schedule.vars[*v])).collect();
     let total = if total.is_empty() { "1".to_owned() } else { total.join(" * ") };
     let body = format!("    {}", store(plan, family.out, "j", &names.expr(&family.value)));
-    let fillings = [1, 2, 4, 8, 16, 32].map(|vec| Filling {
+    let filling = |vec| Filling {
         template: ELEMENTWISE,
         name: format!("elementwise-v{vec}"),
         config: config(&[("VEC", vec)], &[]),
@@ -156,13 +157,13 @@ fn elementwise_candidates(plan: &Plan, family: &Elementwise, toolchain: &str) ->
         ],
         workspace: None,
         tiles: family.vars.iter().map(|v| (plan.schedule.vars[*v], vec * 8)).collect(),
-    });
-    fillings.iter().map(|filling| candidate(plan, filling, toolchain)).collect()
+    };
+    [1, 2, 4, 8, 16, 32].map(filling).into()
 }
 
 // ------------------------------------------------------------------------------------------------ rowwise
 
-fn rowwise_candidates(plan: &Plan, family: &Rowwise, toolchain: &str) -> Vec<Candidate> {
+fn rowwise_fillings(plan: &Plan, family: &Rowwise) -> Vec<Filling<'static>> {
     let [row] = family.rows.as_slice() else { return Vec::new() };
     let (row_axis, col_axis) = (plan.schedule.vars[*row], plan.schedule.vars[family.col]);
     let mut names = Names::default();
@@ -186,7 +187,7 @@ fn rowwise_candidates(plan: &Plan, family: &Rowwise, toolchain: &str) -> Vec<Can
     let stored = store(plan, family.out, "first + q, j", &value);
     body.push_str(&format!("    each(n, cols, [&](int q, int64_t j) {{ {stored} }});"));
     let configs = [(4, 1), (8, 1), (16, 1), (4, 2), (8, 2), (4, 4)];
-    let fillings = configs.map(|(unroll, rows)| Filling {
+    let filling = |(unroll, rows)| Filling {
         template: ROWWISE,
         name: format!("rowwise-u{unroll}-r{rows}"),
         config: config(&[("UNROLL", unroll), ("ROWS", rows)], &[]),
@@ -197,8 +198,8 @@ fn rowwise_candidates(plan: &Plan, family: &Rowwise, toolchain: &str) -> Vec<Can
         ],
         workspace: None,
         tiles: vec![(row_axis, rows), (col_axis, unroll * 8)],
-    });
-    fillings.iter().map(|filling| candidate(plan, filling, toolchain)).collect()
+    };
+    configs.map(filling).into()
 }
 
 // ------------------------------------------------------------------------------------------------ gemm
@@ -233,7 +234,7 @@ const GEMM_POINTS: [Gemm; 14] = [
     Gemm { mr: 3, nr: 32, kc: 256, mc: 48, nc: 512, ku: 2, pack_b: false },
 ];
 
-fn gemm_candidates(plan: &Plan, family: &Contraction, toolchain: &str) -> Vec<Candidate> {
+fn gemm_fillings(plan: &Plan, family: &Contraction) -> Vec<Filling<'static>> {
     let dtype = |tensor: usize| plan.spec.tensors[tensor].dtype;
     let first = family.b[0];
     let same = |b: &crate::plan::family::Operand| {
@@ -242,10 +243,10 @@ fn gemm_candidates(plan: &Plan, family: &Contraction, toolchain: &str) -> Vec<Ca
     if family.b.len() > 2 || !family.b.iter().all(same) {
         return Vec::new();
     }
-    GEMM_POINTS.iter().map(|point| candidate(plan, &gemm_filling(plan, family, *point), toolchain)).collect()
+    GEMM_POINTS.iter().map(|point| gemm_filling(plan, family, *point)).collect()
 }
 
-fn gemm_filling<'a>(plan: &Plan, family: &Contraction, point: Gemm) -> Filling<'a> {
+fn gemm_filling(plan: &Plan, family: &Contraction, point: Gemm) -> Filling<'static> {
     let (b, gated) = (family.b[0], family.b.len() == 2);
     let mut names = Names::default();
     names.vars.insert(family.vars[0], "m".to_owned());

@@ -20,8 +20,15 @@ pub struct Templates {
 /// Why no template has a candidate for the plan, in words; none where one has.
 #[must_use]
 pub fn unfilled(plan: &Plan) -> Option<String> {
-    let mut templates = Templates { toolchain: String::new() };
-    templates.propose(plan, &Feedback::default()).is_empty().then(|| unfilled::reason(plan))
+    candidates(plan, "", 1).is_empty().then(|| unfilled::reason(plan))
+}
+
+/// The first so many points of the templates that fit a plan.
+fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
+    match plan.target {
+        Target::Host { .. } => host::candidates(plan, toolchain, at_most),
+        Target::Cuda { .. } => sm90a::candidates(plan, toolchain, at_most),
+    }
 }
 
 impl Generator for Templates {
@@ -29,9 +36,6 @@ impl Generator for Templates {
         if feedback.round > 0 {
             return Vec::new();
         }
-        match plan.target {
-            Target::Host { .. } => host::candidates(plan, &self.toolchain),
-            Target::Cuda { .. } => sm90a::candidates(plan, &self.toolchain),
-        }
+        candidates(plan, &self.toolchain, usize::MAX)
     }
 }

@@ -23,12 +23,12 @@ use crate::plan::family::Family;
 const PRELUDE: &str = include_str!("sm90a/prelude.cuh.in");
 const VALUES: &str = include_str!("sm90a/values.cuh.in");
 
-/// Every candidate for the plan; none when no template computes its family or precision.
-pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
+/// The first so many candidates for the plan; none when no template computes its family or precision.
+pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     match &plan.family {
-        Family::Elementwise { .. } => elementwise::candidates(plan, toolchain),
-        Family::Scan { .. } => scan::candidates(plan, toolchain),
-        Family::Rowwise { rows: Some(rows), .. } => rowwise::candidates(plan, rows, toolchain),
+        Family::Elementwise { .. } => elementwise::candidates(plan, toolchain, at_most),
+        Family::Scan { .. } => scan::candidates(plan, toolchain, at_most),
+        Family::Rowwise { rows: Some(rows), .. } => rowwise::candidates(plan, rows, toolchain, at_most),
         Family::Contraction { .. }
         | Family::Rowwise { rows: None, .. }
         | Family::Window

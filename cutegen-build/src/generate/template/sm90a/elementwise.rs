@@ -121,12 +121,12 @@ impl Point {
 }
 
 /// Every candidate for the plan; none where its steps have different loops, or compute what the prelude cannot.
-pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     let nest = computes(plan).then(|| Nest::of(plan, &plan.schedule.steps)).flatten().map(Nest::flattened);
     let Some(nest) = nest else { return Vec::new() };
     let Some(problem) = Problem::new(&nest, None) else { return Vec::new() };
     let points = space().into_iter();
-    points.filter_map(|point| candidate(plan, &nest, &problem, point, toolchain)).collect()
+    points.filter_map(|point| candidate(plan, &nest, &problem, point, toolchain)).take(at_most).collect()
 }
 
 /// The candidate of a point, if the point makes sense for the nest.

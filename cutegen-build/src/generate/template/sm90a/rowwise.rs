@@ -62,7 +62,7 @@ struct Point {
 }
 
 /// Every candidate for the plan's rows.
-pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     let layout = Layout::of(plan, rows);
     let prelude = fill(PRELUDE, &values(plan, rows).holes());
     let code = code::code(plan, rows, prelude);
@@ -73,7 +73,7 @@ pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str) -> Vec<Candi
         apart::points(plan, &layout),
         across::points(plan, &layout),
     ];
-    let points = points.into_iter().flatten();
+    let points = points.into_iter().flatten().take(at_most);
     points.map(|point| candidate(plan, &layout, &code, point, toolchain)).collect()
 }
 

@@ -37,11 +37,11 @@ struct Scan {
 }
 
 /// Every candidate for the plan; none where it is more than one scan along the last axis and maps of its result.
-pub(super) fn candidates(plan: &Plan, toolchain: &str) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     let Some(scan) = computes(plan).then(|| Scan::of(plan)).flatten() else { return Vec::new() };
     let Some(problem) = Problem::new(&scan.nest, Some((&scan.body, scan.kind))) else { return Vec::new() };
     let points = POINTS.iter().filter_map(|name| Point::parse(name));
-    points.filter_map(|point| scan.candidate(plan, &problem, point, toolchain)).collect()
+    points.filter_map(|point| scan.candidate(plan, &problem, point, toolchain)).take(at_most).collect()
 }
 
 impl Scan {
