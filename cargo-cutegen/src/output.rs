@@ -1,6 +1,7 @@
 //! What the command prints: text with a progress line for people, or one JSON value a line.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
@@ -15,12 +16,15 @@ pub(crate) struct Output {
     json: bool,
     bar: RefCell<ProgressBar>,
     began: Instant,
+    /// What people were told that workers are not kept from.
+    open: RefCell<BTreeSet<String>>,
 }
 
 impl Output {
     /// Text, or JSON lines.
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, bar: RefCell::new(ProgressBar::hidden()), began: Instant::now() }
+        let (bar, open) = (RefCell::new(ProgressBar::hidden()), RefCell::default());
+        Self { json, bar, began: Instant::now(), open }
     }
 
     /// One result: `text` for people, `value` as JSON.
@@ -51,8 +55,13 @@ impl Output {
 
     /// A line about what is going on.
     pub(crate) fn note(&self, text: &str) {
+        self.news(text, &Event::Note { text: text.to_owned() });
+    }
+
+    /// A line about what is going on, `value` as JSON.
+    pub(crate) fn news(&self, text: &str, value: &impl Serialize) {
         if self.json {
-            self.result(text, &Event::Note { text: text.to_owned() });
+            self.result(text, value);
         } else {
             self.bar.borrow().suspend(|| eprintln!("{text}"));
         }
@@ -79,12 +88,16 @@ impl Output {
             return;
         }
         match event {
-            Event::SearchStarted { kernel, candidates, .. } => self.start(kernel, *candidates),
-            Event::Tried { candidate, outcome, speedup, number, .. } => {
+            Event::SearchStarted { .. } => self.start(),
+            Event::Progress { kernel, phase, done, of } => {
                 let bar = self.bar.borrow();
-                bar.set_position(*number as u64);
+                bar.set_prefix(format!("{kernel}: {}", phase.name()));
+                bar.set_length(*of as u64);
+                bar.set_position(*done as u64);
+            }
+            Event::Tried { candidate, outcome, speedup, .. } => {
                 let speed = speedup.map_or(outcome.clone(), |s| format!("{s:.2}x naive"));
-                bar.set_message(format!("{candidate}: {speed}"));
+                self.bar.borrow().set_message(format!("{candidate}: {speed}"));
             }
             Event::Ranked { candidates: 0, .. } => {}
             Event::Ranked { candidates, seconds, spent: Spent { compiling, screening, timing }, .. } => {
@@ -97,7 +110,7 @@ impl Output {
             Event::Found { kernel, variant, speedup, seconds } => {
                 self.bar.borrow().finish_and_clear();
                 self.note(&match variant.is_empty() {
-                    true => format!("{kernel}: nothing but the naive kernel, judged in {seconds:.1} s"),
+                    true => format!("{kernel}: nothing but the naive kernel, after {seconds:.1} s"),
                     false => {
                         format!(
                             "{kernel}: {variant}, {speedup:.2}x the naive kernel, found in {seconds:.1} s"
@@ -106,20 +119,23 @@ impl Output {
                 });
             }
             Event::NotEnforced { what } => {
-                self.note(&format!("not enforced on workers: {}", what.join("; ")))
+                let text = format!("not enforced on workers: {}", what.join("; "));
+                // it is the machine's, and the same for every kernel
+                if self.open.borrow_mut().insert(text.clone()) {
+                    self.note(&text);
+                }
             }
             Event::Note { text } => self.note(text),
         }
     }
 
-    fn start(&self, kernel: &str, candidates: usize) {
-        let bar = ProgressBar::with_draw_target(Some(candidates as u64), ProgressDrawTarget::stderr());
+    fn start(&self) {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
         if let Ok(style) =
             ProgressStyle::with_template("{prefix} [{bar:24}] {pos}/{len} {wide_msg} {elapsed}")
         {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_prefix(kernel.to_owned());
         bar.enable_steady_tick(Duration::from_millis(200));
         *self.bar.borrow_mut() = bar;
     }

@@ -16,6 +16,17 @@ pub enum Event {
         /// Candidates to be tried.
         candidates: usize,
     },
+    /// How far a search is in what it does now.
+    Progress {
+        /// The kernel.
+        kernel: String,
+        /// What it does.
+        phase: Phase,
+        /// How much of that is done.
+        done: usize,
+        /// How much there is of it.
+        of: usize,
+    },
     /// A candidate was tried.
     Tried {
         /// The kernel.
@@ -38,7 +49,7 @@ pub enum Event {
         kernel: String,
         /// Candidates that were tried.
         candidates: usize,
-        /// Seconds since the search began, compiling included.
+        /// Seconds since the search began, compiling included, judging the naive kernel apart.
         seconds: f64,
         /// What of them went where.
         spent: Spent,
@@ -75,6 +86,36 @@ pub enum Event {
         /// The line.
         text: String,
     },
+}
+
+/// What a search does. Candidates come in rounds, each compiled, screened and timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// The whole gate for the naive kernel.
+    JudgingNaive,
+    /// Waiting for a candidate's compiler.
+    Compiling,
+    /// The short gate for a candidate.
+    Screening,
+    /// Benchmark batches, one a workload.
+    Timing,
+    /// The whole gate for finalists, and their times.
+    FinalEvaluation,
+}
+
+impl Phase {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::JudgingNaive => "judging the naive kernel",
+            Phase::Compiling => "compiling",
+            Phase::Screening => "screening",
+            Phase::Timing => "timing",
+            Phase::FinalEvaluation => "final evaluation",
+        }
+    }
 }
 
 /// Seconds of a search until its candidates were ranked; what is left went into its start.

@@ -30,6 +30,11 @@ pub enum SearchError {
         /// How.
         detail: String,
     },
+    /// The gate refuses the naive kernel: it, the reference or the bound is wrong.
+    NaiveRefused {
+        /// What was seen, and the command that shows it alone.
+        facts: String,
+    },
     /// The machine has no device for the target.
     NoDevice(String),
     /// A file of ours cannot be written.
@@ -55,6 +60,7 @@ impl fmt::Display for SearchError {
             SearchError::Ours { kernel, what, detail } => {
                 write!(f, "the {what} of {kernel} failed: {detail}\nrun: cargo cutegen toolchain show")
             }
+            SearchError::NaiveRefused { facts } => f.write_str(facts),
             SearchError::NoDevice(reason) => f.write_str(reason),
             SearchError::File(path, error) => write!(f, "cannot write {}: {error}", path.display()),
             SearchError::Home(error) => error.fmt(f),
@@ -66,6 +72,14 @@ impl fmt::Display for SearchError {
 }
 
 impl std::error::Error for SearchError {}
+
+impl SearchError {
+    /// Whether it says something of the kernel, and nothing of this machine.
+    #[must_use]
+    pub fn is_verdict(&self) -> bool {
+        matches!(self, SearchError::NaiveRefused { .. })
+    }
+}
 
 macro_rules! from {
     ($($variant:ident($type:ty)),*) => { $(

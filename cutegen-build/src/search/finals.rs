@@ -1,5 +1,5 @@
 //! The finals: the finalists of a search, each compiled again alone; the whole gate for those bytes, timed again in new
-//! processes and on new inputs; and which of them wins. A finalist is a team: one variant, or several that share an axis,
+//! processes and on new inputs; and which of them wins. The naive kernel has passed before. A finalist is a team: one variant, or several that share an axis,
 //! judged as the runtime would dispatch them.
 
 mod found;
@@ -16,9 +16,10 @@ use super::compiled::{self, Attempt, Compiled};
 use super::error::SearchError;
 use super::judging::Judging;
 use super::sanitize::{Naive, asked};
+use super::{naive, progress};
 use crate::compile::CompileSetup;
 use crate::evaluate::{Candidate, Outcome};
-use crate::event::{Event, Reporter};
+use crate::event::{Event, Phase, Reporter};
 use crate::generate;
 use crate::plan::Plan;
 use crate::refine::CLOSE;
@@ -26,7 +27,7 @@ pub(super) use found::{Found, Judged, Team};
 use found::{Passed, named};
 use standing::judged_before;
 pub(super) use standing::{Fate, Standing};
-use times::{Clock, Heaviest, Times};
+use times::{Clock, Heaviest};
 pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
 
 /// Every member of the teams from a compiler process of its own: what ranked them came from forks of one process, but
@@ -56,31 +57,24 @@ pub(super) struct Finals<'a> {
     pub(super) standing: Option<(Standing, Option<generate::Candidate>)>,
     /// Whether PyTorch is an incumbent.
     pub(super) peers: bool,
+    /// How many teams there are.
+    pub(super) teams: usize,
 }
 
 impl Finals<'_> {
-    /// The whole gate for the naive kernel, for what is locked, and for the teams, best first, until one has won that no
+    /// The whole gate for what is locked, and for the teams, best first, until one has won that no
     /// other comes near and that compute-sanitizer has nothing against; the fastest of those is the answer, else what is
     /// locked.
     pub(super) fn choose(
         &mut self,
-        naive: &Compiled,
+        (naive, judged): (&Compiled, Judged),
         teams: &[Team],
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
         let (setup, plan) = (self.setup, self.plan);
-        let standing = self.standing.take();
-        let (judged, attempts, standing) = std::thread::scope(|scope| {
-            let compilers = scope.spawn(|| {
-                let locked = standing.map(|(locked, behind)| locked.compiled(setup, plan, behind));
-                Ok((alone(setup, plan, teams)?, locked.transpose()?.flatten()))
-            });
-            let judged = self.judge_naive(naive, events);
-            let compiled = compilers.join();
-            let panicked = |_| Err(SearchError::Judge("its compiler panicked".to_owned()));
-            let (attempts, standing) = compiled.unwrap_or_else(panicked)?;
-            Ok::<_, SearchError>((judged?, attempts, standing))
-        })?;
+        progress(plan, Phase::FinalEvaluation, (0, self.teams), events);
+        let standing = self.standing.take().map(|(locked, behind)| locked.compiled(setup, plan, behind));
+        let (attempts, standing) = (alone(setup, plan, teams)?, standing.transpose()?.flatten());
         let mut waiting = VecDeque::from(self.compiled_again(teams, attempts, events));
         let mut sanitizer = Naive::new(naive.for_gate(self.folder)?);
         let (mut fate, stands) = self.stand(naive, standing, (&mut waiting, &mut sanitizer), events)?;
@@ -99,7 +93,7 @@ impl Finals<'_> {
             false => {}
         }
         let sanitizer = sanitizer.itself(asked(plan, self.judge))?;
-        let sanitizer = sanitizer.map_err(|errors| self.ours(&Outcome::Blocked(errors)))?;
+        let sanitizer = sanitizer.map_err(|errors| naive::refused(plan, &Outcome::Blocked(errors)))?;
         winner.push((naive.clone(), Some(Judged { sanitizer, ..judged })));
         Ok(Found { variants: winner, fate })
     }
@@ -119,12 +113,13 @@ impl Finals<'_> {
             waiting.pop_front_if(|next| won <= next.ranked * CLOSE)
         {
             let began = Instant::now();
-            let found = self.judge_team(&team, Some(&naive_gate))?;
+            let found = self.judge_team(&team, &naive_gate)?;
             let told = match &found {
                 Ok((judged, _)) => format!("passed, {:.2}x naive", judged.speedup()),
                 Err(outcome) => outcome.to_string(),
             };
             self.tell(&team, told, began, events);
+            progress(self.plan, Phase::FinalEvaluation, (self.teams - waiting.len(), self.teams), events);
             let Ok((judged, heaviest)) = found else { continue };
             for text in judged.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
@@ -138,23 +133,6 @@ impl Finals<'_> {
         }
         passed.sort_by(|a, b| b.judged.speedup().total_cmp(&a.judged.speedup()));
         Ok(passed)
-    }
-
-    fn judge_naive(&mut self, naive: &Compiled, events: &mut dyn Reporter) -> Result<Judged, SearchError> {
-        let (judged, _) =
-            self.judge_team(std::slice::from_ref(naive), None)?.map_err(|outcome| self.ours(&outcome))?;
-        if !judged.not_enforced.is_empty() {
-            events.report(&Event::NotEnforced { what: judged.not_enforced.clone() });
-        }
-        if let Some(reason) = &self.judge.not_watched {
-            events.report(&Event::Note { text: reason.clone() });
-        }
-        Ok(judged)
-    }
-
-    /// A naive kernel that falls is nobody's fault but ours.
-    fn ours(&self, outcome: &Outcome) -> SearchError {
-        SearchError::Ours { kernel: self.plan.title(), what: "naive kernel", detail: outcome.to_string() }
     }
 
     /// The teams with their members as compiled alone, but for teams of which one did not compile.
@@ -234,17 +212,16 @@ impl Finals<'_> {
         events.report(&Event::Judged { kernel, candidate, outcome, seconds });
     }
 
-    /// The whole gate for a team with the naive kernel behind it, as the runtime would dispatch them; or for the naive
-    /// kernel alone, which is timed against nothing.
+    /// The whole gate for a team with the naive kernel behind it, as the runtime would dispatch them.
     fn judge_team(
         &mut self,
         team: &[Compiled],
-        naive: Option<&Candidate>,
+        naive: &Candidate,
     ) -> Result<Result<(Judged, Option<Heaviest>), Outcome>, SearchError> {
         let started = Instant::now();
         let mut list =
             team.iter().map(|member| member.for_gate(self.folder)).collect::<Result<Vec<_>, _>>()?;
-        list.extend(naive.cloned());
+        list.push(naive.clone());
         let correctness = match self.judge.full(&list)? {
             Outcome::Passed { correctness, .. } => correctness,
             outcome @ (Outcome::Incorrect(_)
@@ -254,22 +231,14 @@ impl Finals<'_> {
             | Outcome::TimedOut(_)) => return Ok(Err(outcome)),
         };
         let digests: Vec<_> = team.iter().map(|member| ArtifactDigest::of(&member.artifact.bytes)).collect();
-        let times = match naive.map(|naive| self.clock(naive).time(&list, &digests)).transpose()? {
-            None => Times::default(),
-            Some(Ok(times)) => times,
-            Some(Err(outcome)) => return Ok(Err(outcome)),
+        let times = match self.clock(naive).time(&list, &digests)? {
+            Ok(times) => times,
+            Err(outcome) => return Ok(Err(outcome)),
         };
         let seen = (self.judge.seed, self.judge.reference);
-        let untimed = Judged::untimed(correctness, seen, started.elapsed());
-        let compilers = team.iter().flat_map(|member| member.artifact.confinement.not_enforced());
-        let not_enforced: BTreeSet<String> = untimed.not_enforced.iter().cloned().chain(compilers).collect();
-        let judged = Judged {
-            timings: times.timed,
-            not_timed: times.not_timed.into_iter().collect(),
-            not_enforced: not_enforced.into_iter().collect(),
-            ..untimed
-        };
-        Ok(Ok((judged, times.heaviest)))
+        let untimed = Judged::untimed(correctness, seen, started.elapsed()).compiled_by(team);
+        let not_timed = times.not_timed.into_iter().collect();
+        Ok(Ok((Judged { timings: times.timed, not_timed, ..untimed }, times.heaviest)))
     }
 
     fn clock<'a>(&'a mut self, naive: &'a Candidate) -> Clock<'a> {

@@ -9,6 +9,7 @@ mod finals;
 mod judging;
 mod launch;
 mod migrate;
+mod naive;
 mod ordered;
 mod rebuild;
 mod rounds;
@@ -34,7 +35,7 @@ use finals::Fate;
 use crate::compile::{CompileSetup, Limits, Workers};
 use crate::emit::{EmitKernel, linkable};
 use crate::evaluate::Ran;
-use crate::event::{Event, Reporter};
+use crate::event::{Event, Phase, Reporter};
 use crate::plan::Plan;
 use crate::store::{Entry, Lookup, Store};
 use crate::toolchain::{Places, STAMP_FILE, locate};
@@ -62,6 +63,14 @@ fn bundled() -> Option<PathBuf> {
 fn is_answer(plan: &Plan, entry: &Entry) -> bool {
     let kernel = EmitKernel { plan, record: &entry.record, artifacts: &entry.artifacts };
     entry.record.is_tuned() && linkable(&kernel).is_ok()
+}
+
+/// Says how far the search is, where there is anything of that.
+fn progress(plan: &Plan, phase: Phase, (done, of): (usize, usize), events: &mut dyn Reporter) {
+    if of == 0 {
+        return;
+    }
+    events.report(&Event::Progress { kernel: plan.title(), phase, done, of });
 }
 
 /// Adds the seconds that this takes.

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 use super::compiled::{self, Attempt, Compiled, Compiling};
 use super::error::SearchError;
-use super::finals::{Finals, Found, Locked, Standing, Team};
+use super::finals::{Finals, Found, Judged, Locked, Standing, Team};
 use super::judging::{Judging, Oracle};
-use super::{spent, verify};
+use super::{naive, progress, spent, verify};
 use crate::compile::{Batch, CompileSetup};
 use crate::evaluate::Candidate;
-use crate::event::{Event, Reporter, Spent};
+use crate::event::{Event, Phase, Reporter, Spent};
 use crate::generate::template::Templates;
 use crate::generate::{self, Feedback, Generator};
 use crate::plan::Plan;
@@ -35,6 +35,8 @@ struct Search<'a> {
     judge: Judging,
     /// With how the gate takes it.
     naive: (Compiled, Candidate),
+    /// What the gate saw of it.
+    judged: Judged,
     /// By workload, the first candidate that passed, with its speed-up over the naive kernel. Later ones race it.
     paces: Vec<Option<(Candidate, f64)>>,
     /// What compiles candidates of a round; finalists are compiled again, each alone.
@@ -66,6 +68,7 @@ pub(super) fn run(
     let mut generator = Templates { toolchain };
     let space = generator.propose(plan, &Feedback::default());
     let first = refine::select(plan, &space);
+    // reads its headers meanwhile
     let batch = compiled::batch(setup, plan, &first)?;
     let workloads: Vec<Vec<i64>> =
         plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
@@ -73,22 +76,23 @@ pub(super) fn run(
         tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let standing = locked.map(Standing::of);
     let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?;
+    events.report(&Event::SearchStarted {
+        kernel: plan.title(),
+        key: plan.key.to_string(),
+        candidates: first.len(),
+    });
+    // a wrong naive kernel costs no candidate's compilation
+    let (mut judge, naive, gate) = ready(setup, plan, naive, (folder.path(), &first))?;
+    let judged = naive::judge(plan, &mut judge, (&naive, &gate), events)?;
     std::thread::scope(|scope| {
-        // all at once: the first candidates, what they are held against, and the naive kernel
         let ahead = compiled::start(scope, setup, batch.as_ref(), plan, &first);
-        let oracle = scope.spawn(|| Oracle::compile(setup, plan, folder.path()));
-        let naive = compiled::must_compile(setup, plan, naive)?;
-        let oracle =
-            oracle.join().unwrap_or_else(|_| Err(SearchError::Judge("its compiler panicked".to_owned())))?;
-        let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
-        let gate = naive.for_gate(folder.path())?;
-        let judge = Judging::with(setup, plan, oracle, tiles, gate.clone())?;
-        let mut search = Search {
+        let search = Search {
             setup,
             plan,
             folder: folder.path(),
             judge,
             naive: (naive, gate),
+            judged,
             batch: batch.as_ref(),
             paces: vec![None; workloads.len()],
             workloads,
@@ -99,18 +103,33 @@ pub(super) fn run(
             started,
             spent: Spent::default(),
         };
-        events.report(&Event::SearchStarted {
-            kernel: plan.title(),
-            key: plan.key.to_string(),
-            candidates: first.len(),
-        });
         search.rounds(&mut generator, (space, ahead), events)
     })
 }
 
+/// A judge that knows the tiles of these candidates, and the naive kernel with how the gate takes it. What results are held
+/// against is compiled beside it.
+fn ready(
+    setup: &CompileSetup,
+    plan: &Plan,
+    naive: generate::Candidate,
+    (folder, first): (&Path, &[generate::Candidate]),
+) -> Result<(Judging, Compiled, Candidate), SearchError> {
+    let (naive, oracle) = std::thread::scope(|scope| {
+        let oracle = scope.spawn(|| Oracle::compile(setup, plan, folder));
+        (compiled::must_compile(setup, plan, naive), oracle.join())
+    });
+    let panicked = |_| Err(SearchError::Judge("its compiler panicked".to_owned()));
+    let (naive, oracle) = (naive?, oracle.unwrap_or_else(panicked)?);
+    let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
+    let gate = naive.for_gate(folder)?;
+    let judge = Judging::with(setup, plan, oracle, tiles, gate.clone())?;
+    Ok((judge, naive, gate))
+}
+
 impl Search<'_> {
     fn rounds(
-        &mut self,
+        mut self,
         generator: &mut dyn Generator,
         (mut space, ahead): (Vec<generate::Candidate>, Compiling),
         events: &mut dyn Reporter,
@@ -120,13 +139,14 @@ impl Search<'_> {
         self.look(ahead, of, (&mut history, &mut kept), events)?;
         while !space.is_empty() {
             self.look_around(&space, (&mut history, &mut kept), events)?;
-            self.settle(&mut history, &kept)?;
+            self.settle(&mut history, &kept, events)?;
             space = generator.propose(self.plan, &refine::feedback(&history));
             let first = refine::select(self.plan, &space);
             self.look_at(&first, (&mut history, &mut kept), events)?;
         }
-        self.settle(&mut history, &kept)?;
-        let (kernel, seconds) = (self.plan.title(), self.started.elapsed().as_secs_f64());
+        self.settle(&mut history, &kept, events)?;
+        let (kernel, seconds) =
+            (self.plan.title(), self.started.elapsed().as_secs_f64() - self.judged.seconds);
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
         let teams = self.teams(&history, &kept);
         let standing = self.standing.take().map(|locked| {
@@ -144,8 +164,9 @@ impl Search<'_> {
             locked: &self.locked,
             standing,
             peers: self.peers,
+            teams: teams.len(),
         };
-        finals.choose(&self.naive.0, &teams, events)
+        finals.choose((&self.naive.0, self.judged), &teams, events)
     }
 
     /// A look at candidates that nobody has begun to compile.
@@ -174,7 +195,7 @@ impl Search<'_> {
         let expected = if plan.target.is_host() { Vec::new() } else { refine::around(plan, space, history) };
         std::thread::scope(|scope| {
             let ahead = compiled::start(scope, setup, batch, plan, &expected);
-            self.settle(history, kept)?;
+            self.settle(history, kept, events)?;
             let near = refine::around(plan, space, history);
             let (expected, others) = parted(near, &expected);
             std::thread::scope(|inner| {
@@ -194,11 +215,15 @@ impl Search<'_> {
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
         let before = history.len();
-        while let Some(attempt) = spent(&mut self.spent.compiling, || proposals.next()) {
+        loop {
+            let done = history.len() - before;
+            progress(self.plan, Phase::Compiling, (done, of), events);
+            let Some(attempt) = spent(&mut self.spent.compiling, || proposals.next()) else { break };
             let (candidate, outcome) = match attempt? {
                 Err(failed) => failed,
                 Ok(compiled) => {
                     let (candidate, gate) = (compiled.candidate.clone(), compiled.for_gate(self.folder)?);
+                    progress(self.plan, Phase::Screening, (done, of), events);
                     let outcome = spent(&mut self.spent.screening, || self.judge.screen(&gate))?;
                     kept.insert(candidate.name.clone(), (compiled, gate));
                     (candidate, outcome)
@@ -208,7 +233,7 @@ impl Search<'_> {
         }
         let trials = &mut history[before..];
         let all: Vec<usize> = (0..trials.len()).collect();
-        self.time(trials, &all, kept, FEW)?;
+        self.time(trials, &all, (kept, FEW), events)?;
         for (number, trial) in (before + 1..).zip(trials.iter()) {
             events.report(&tried(self.plan, trial, number, before + of));
         }
@@ -216,10 +241,15 @@ impl Search<'_> {
     }
 
     /// Times the faster half of what was looked at, for as long as it takes.
-    fn settle(&mut self, history: &mut [Trial], kept: &Kept) -> Result<(), SearchError> {
+    fn settle(
+        &mut self,
+        history: &mut [Trial],
+        kept: &Kept,
+        events: &mut dyn Reporter,
+    ) -> Result<(), SearchError> {
         let trials = &mut history[self.settled..];
         let faster: Vec<usize> = refine::faster(trials).into_iter().collect();
-        self.time(trials, &faster, kept, usize::MAX)?;
+        self.time(trials, &faster, (kept, usize::MAX), events)?;
         faster.into_iter().for_each(|at| trials[at].again = true);
         self.settled = history.len();
         Ok(())

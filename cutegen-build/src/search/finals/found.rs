@@ -1,5 +1,6 @@
 //! What finals are about: teams of variants, what the gate saw of each, and what a search found.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cutegen_spec::record::ReferenceOn;
@@ -47,6 +48,13 @@ impl Judged {
             sanitizer: String::new(),
             seconds: took.as_secs_f64(),
         }
+    }
+
+    /// The same, with what the system did not give the compilers of these either.
+    pub(in crate::search) fn compiled_by<'a>(self, team: impl IntoIterator<Item = &'a Compiled>) -> Self {
+        let compilers = team.into_iter().flat_map(|member| member.artifact.confinement.not_enforced());
+        let open: BTreeSet<String> = self.not_enforced.into_iter().chain(compilers).collect();
+        Self { not_enforced: open.into_iter().collect(), ..self }
     }
 
     /// Geometric mean of the speed-ups over the naive kernel.

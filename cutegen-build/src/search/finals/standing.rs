@@ -165,7 +165,7 @@ impl Finals<'_> {
         events: &mut dyn Reporter,
     ) -> Result<Result<Vec<Member>, Outcome>, SearchError> {
         let began = Instant::now();
-        let found = self.judge_team(team, Some(&naive.for_gate(self.folder)?))?;
+        let found = self.judge_team(team, &naive.for_gate(self.folder)?)?;
         let (told, judged) = match found {
             Err(outcome) => (outcome.to_string(), Err(outcome)),
             Ok((judged, heaviest)) => {

@@ -2,9 +2,10 @@
 
 use super::{Kept, Search};
 use crate::evaluate::{Candidate, Outcome};
+use crate::event::{Phase, Reporter};
 use crate::refine::Trial;
 use crate::search::error::SearchError;
-use crate::search::spent;
+use crate::search::{progress, spent};
 
 /// Rounds against the naive kernel, which may be a hundred times slower: they only say by how much.
 const OF_NAIVE: usize = 2;
@@ -18,11 +19,12 @@ impl Search<'_> {
         &mut self,
         trials: &mut [Trial],
         which: &[usize],
-        kept: &Kept,
-        rounds: usize,
+        (kept, rounds): (&Kept, usize),
+        events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
-        let addresses = vec![0; self.plan.spec.tensors.len()];
-        for workload in 0..self.workloads.len() {
+        let (addresses, workloads) = (vec![0; self.plan.spec.tensors.len()], self.workloads.len());
+        for workload in (0..workloads).filter(|_| !which.is_empty()) {
+            progress(self.plan, Phase::Timing, (workload, workloads), events);
             let tried = which.iter().filter(|at| trials[**at].passed());
             let gates = tried.filter_map(|at| Some((*at, &kept.get(&trials[*at].candidate.name)?.1)));
             let claims = gates.filter(|(_, g)| g.eligibility.holds(&self.workloads[workload], &addresses));
