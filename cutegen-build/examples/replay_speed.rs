@@ -19,7 +19,7 @@ use cutegen_build::emit::{self, EmitKernel, Package};
 use cutegen_build::event::Silent;
 use cutegen_build::pipeline;
 use cutegen_build::plan::Plan;
-use cutegen_build::store::replay::{Request, replay};
+use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Entry, Store, lock_file};
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::lock::{Lock, Locked};
@@ -128,12 +128,7 @@ fn parts(package: &Path) {
 fn entries(project: &Project, plans: &[Plan]) -> Vec<Entry> {
     let lock = lock_file::read(&project.lock).unwrap();
     let store = Store::new(&project.store);
-    let entry = |plan: &Plan| {
-        let (kernel, target, question) = (&plan.spec.name, &plan.target, &plan.question);
-        replay(&Request { kernel, target, question, lock: &lock, lock_path: &project.lock, store: &store })
-            .unwrap()
-    };
-    plans.iter().map(entry).collect()
+    plans.iter().map(|plan| replay(&pipeline::request(plan, project, &lock, &store)).unwrap()).collect()
 }
 
 /// All that a build script does, the real archiver within.

@@ -101,6 +101,7 @@ pub fn request<'a>(plan: &'a Plan, project: &'a Project, lock: &'a Lock, store: 
         kernel: &plan.spec.name,
         target: &plan.target,
         question: &plan.question,
+        axes: &plan.spec.axes,
         lock,
         lock_path: &project.lock,
         store,

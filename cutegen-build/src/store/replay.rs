@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cutegen_spec::axis::Axis;
 use cutegen_spec::digest::CacheKey;
 use cutegen_spec::key::Question;
 use cutegen_spec::lock::{Lock, Locked, State};
@@ -25,6 +26,8 @@ pub struct Request<'a> {
     pub target: &'a Target,
     /// What its spec asks of that target today.
     pub question: &'a Question,
+    /// The axes of its spec, which the question has without names.
+    pub axes: &'a [Axis],
     /// The package's lock.
     pub lock: &'a Lock,
     /// Where that lock lies, for messages.
@@ -155,9 +158,23 @@ fn elsewhere(request: &Request<'_>) -> Vec<String> {
 fn moved(request: &Request<'_>, locked: &CacheKey) -> Vec<Moved> {
     let Some(entry) = request.store.get(locked).hit() else { return Vec::new() };
     let (was, is) = (&entry.record.question, request.question);
-    let text = |question: &Question, field: &str| question.field(field).unwrap_or("nothing").to_owned();
+    let text = |question: &Question, field: &str| match (question.field(field), field) {
+        (None, _) => "nothing".to_owned(),
+        (Some(extents), "axes" | "buckets") => named(extents, request.axes),
+        (Some(text), _) => text.to_owned(),
+    };
     let moved = |field: &str| Moved { field: field.to_owned(), was: text(was, field), is: text(is, field) };
     is.moved(was).into_iter().map(moved).collect()
+}
+
+/// What a question says of each axis, `1..=8192 by 1; 4096`, with the names that the spec has for as many.
+fn named(extents: &str, axes: &[Axis]) -> String {
+    let parts: Vec<&str> = extents.split("; ").collect();
+    if parts.len() != axes.len() {
+        return extents.to_owned();
+    }
+    let named = axes.iter().zip(parts).map(|(axis, extent)| format!("{} = {extent}", axis.name));
+    named.collect::<Vec<_>>().join("; ")
 }
 
 /// Names of variants that the lock and the record do not agree on, order included; or the state, where it is that alone.
@@ -327,6 +344,7 @@ mod tests {
                 kernel: &KernelName::new("relu").expect("a name"),
                 target: &Target::parse(target).expect("a target"),
                 question,
+                axes: &sample::spec(64).axes,
                 lock: &self.lock,
                 lock_path: &self.root.join("cutegen.lock"),
                 store: &self.store,
@@ -384,7 +402,7 @@ mod tests {
     fn key_moved() {
         let package = Package::new(sample::entry(1));
         let head = "kernel `relu` for sm_90a: its spec is not the one in cutegen.lock\n";
-        let moved = "  axes: locked `1..=64 by 1`, now `1..=65 by 1`\n";
+        let moved = "  axes: locked `m = 1..=64 by 1`, now `m = 1..=65 by 1`\n";
         assert_eq!(package.error(&sample::question(65)), format!("{head}{moved}{TUNE}"));
         fs::remove_dir_all(package.entry()).expect("removed");
         let unknown = "  which field moved is unknown: the locked entry is not in the store either\n";

@@ -13,6 +13,7 @@ use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::key::Question;
 use cutegen_spec::record::{Artifact, Kind, Record, Source, VERSION, Variant};
 use cutegen_spec::settings::Settings;
+use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
 
 /// An entry's files by name.
@@ -20,12 +21,16 @@ pub(super) type Files = Vec<(String, Vec<u8>)>;
 
 /// The question of `y[m] = max(x[m], 0)` for m up to `bound`.
 pub(super) fn question(bound: u32) -> Question {
+    Question::new(&spec(bound), &Target::host())
+}
+
+/// Its spec.
+pub(super) fn spec(bound: u32) -> KernelSpec {
     let text = format!(
         "edition = 1\n[kernels.relu]\naxes = {{ m = '1..={bound}' }}\ninputs = {{ x = 'f32[m]' }}\n\
          outputs = {{ y = 'f32[m]' }}\nmath = 'y[m] = relu(x[m])'\n"
     );
-    let kernels = edition::spec_file(&text, &Settings::default()).into_kernels().expect("right specs");
-    Question::new(&kernels[0], &Target::host())
+    edition::spec_file(&text, &Settings::default()).into_kernels().expect("right specs").remove(0)
 }
 
 /// A tuned entry for [`question`]`(64)`; entries of different `salt` have different bytes.
