@@ -143,5 +143,7 @@ fn an_incumbent_that_was_asked_for_is_told_where_there_is_none() {
         assert!(ran.stdout.contains(&format!("second: not timed against {told}")), "{}", ran.stdout);
     }
     let ran = must(&mut library.command(&["bench", "second", "--against", "naive"]));
-    assert!(ran.stdout.contains("itself") && !ran.stdout.contains("not timed"), "{}", ran.stdout);
+    let line = ran.stdout.lines().find(|line| line.starts_with("second host")).expect(&ran.stdout);
+    assert!(line.contains("nothing: it is the naive kernel") && !line.contains('x'), "no ratio: {line}");
+    assert!(!ran.stdout.contains("not timed"), "{}", ran.stdout);
 }

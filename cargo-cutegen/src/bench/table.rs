@@ -14,6 +14,9 @@ const RIGHT: [usize; 5] = [3, 4, 5, 7, 8];
 const TITLE: [&str; 10] =
     ["kernel", "at", "variant", "us", "rate", "of roof", "against", "theirs us", "speed-up", "95 % interval"];
 
+/// Against what the naive kernel is timed where it is what runs: the ratio to itself is of the clock, and no result.
+const ALONE: &str = "nothing: it is the naive kernel";
+
 /// The columns' names, padded as their numbers are.
 pub(super) fn title(kernels: &[Kernel]) -> Vec<String> {
     cells(kernels).swap_remove(0)
@@ -90,20 +93,24 @@ fn line(
         digits(figures.micros),
         rate(times, &kernel.family, figures.micros),
         of_roof.unwrap_or_else(dash),
-        against,
-        figures.incumbent_micros.map_or_else(dash, digits),
-        format!("{:.2}x", figures.speedup),
-        format!("{:.3} to {:.3}{}", figures.low, figures.high, verdict(&times.timing.incumbent, figures)),
     ]);
+    cells.extend(match times.timing.incumbent == incumbent::ITSELF {
+        true => [ALONE.to_owned(), dash(), dash(), dash()],
+        false => [
+            against,
+            figures.incumbent_micros.map_or_else(dash, digits),
+            format!("{:.2}x", figures.speedup),
+            format!("{:.3} to {:.3}{}", figures.low, figures.high, verdict(figures)),
+        ],
+    });
     cells
 }
 
 /// A word where the interval leaves no doubt that ours is slower, or leaves it open.
-fn verdict(against: &str, figures: &Figures) -> &'static str {
-    match (against, figures.low, figures.high) {
-        (incumbent::ITSELF, _, _) => "",
-        (_, _, high) if high < 1.0 => "  slower",
-        (_, low, _) if low <= 1.0 => "  even",
+fn verdict(figures: &Figures) -> &'static str {
+    match (figures.low, figures.high) {
+        (_, high) if high < 1.0 => "  slower",
+        (low, _) if low <= 1.0 => "  even",
         _ => "",
     }
 }
@@ -216,6 +223,14 @@ mod tests {
         assert_eq!(trimmed(3)[1], "n=32");
         let ends: Vec<usize> = text[1..].iter().map(|line| line.find("B/s").expect("a rate")).collect();
         assert!(ends.iter().all(|end| *end == ends[0]), "numbers end at one edge:\n{}", text.join("\n"));
+    }
+
+    #[test]
+    fn the_naive_kernel_against_itself_is_no_result() {
+        let kernels = [Kernel { times: vec![times(incumbent::ITSELF, 16, 25.0, 1.0)], ..kernel() }];
+        let cells: Vec<String> = lines(&kernels)[0].iter().map(|cell| cell.trim().to_owned()).collect();
+        let alone = "nothing: it is the naive kernel";
+        assert_eq!(cells[3..], ["25.0", "4.00 TB/s", "80 %", alone, "-", "-", "-"]);
     }
 
     #[test]
