@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use cutegen_build::evaluate::compare::Compared;
 use cutegen_build::evaluate::{Launched, Ran, element, errand};
+use cutegen_build::generate::template;
+use cutegen_build::plan::Plan;
 use cutegen_build::store::Entry;
 use cutegen_build::store::trust::extents;
 use cutegen_spec::dtype::DType;
@@ -94,7 +96,9 @@ impl Told {
             target: subject.plan.target.to_string(),
             key: subject.plan.key.to_string(),
             with: verb.with.name(),
-            why_naive: launched.filter(|_| verb.with == With::Tuned).and_then(|one| why_naive(entry, one)),
+            why_naive: launched
+                .filter(|_| verb.with == With::Tuned)
+                .and_then(|one| why_naive(&subject.plan, entry, one)),
             variant: launched.map(|launched| variant(entry, launched)),
             axes: run_time.collect(),
             scalars: scalars.map(|(scalar, value)| (scalar.name.clone(), value.value())).collect(),
@@ -165,13 +169,14 @@ fn variant(entry: &Entry, launched: &Launched) -> Variant {
     }
 }
 
-fn why_naive(entry: &Entry, launched: &Launched) -> Option<String> {
+fn why_naive(plan: &Plan, entry: &Entry, launched: &Launched) -> Option<String> {
     match (entry.record.variants[launched.variant].kind, entry.record.is_tuned()) {
         (Kind::Tuned, _) => None,
         (Kind::Naive, true) => Some("no tuned variant is eligible at these extents".to_owned()),
-        (Kind::Naive, false) => {
-            Some("nothing is tuned yet: cargo cutegen tune finds something faster".to_owned())
-        }
+        (Kind::Naive, false) => Some(match template::unfilled(plan) {
+            Some(why) => format!("nothing is tuned: no template fills this: {why}"),
+            None => format!("nothing is tuned yet; to search: cargo cutegen tune {}", plan.spec.name),
+        }),
     }
 }
 
@@ -243,23 +248,35 @@ impl Row {
             "naive" => "the naive kernel",
             _ => "the f64 reference",
         };
-        let mut text = match differing {
-            0 => format!("   {} against {against}: equal in all {} elements", self.tensor, self.elements),
+        let verdict = self.bound.as_ref().map(|bound| format!("{}; ", bound.text())).unwrap_or_default();
+        let mut text = format!("   {} against {against}: {verdict}", self.tensor);
+        text += &match differing {
+            0 => format!("equal in all {} elements", self.elements),
             _ => format!(
-                "   {} against {against}: {differing} of {} elements differ, at most {absolute:.3e} absolute (at {:?}), \
-                 {relative:.3e} relative",
-                self.tensor, self.elements, self.index
+                "{differing} of {} elements differ, at most {absolute:.3e} absolute (at {:?}), {relative:.3e} relative",
+                self.elements, self.index
             ),
         };
         if *not_told > 0 {
             text += &format!(", as far as f64 tells: {not_told} are integers of 2^53 and more");
         }
-        if let Some(Bound { worst_share, judged, not_judged, .. }) = &self.bound {
-            text += &format!("; {:.1} % of the gate's bound over {judged} elements", 100.0 * worst_share);
-            if *not_judged > 0 {
-                text += &format!(", {not_judged} without a usable one");
-            }
-        }
         text
+    }
+}
+
+impl Bound {
+    /// `within bound: 6.5 %`
+    fn text(&self) -> String {
+        let Bound { worst_share, judged, not_judged, wrong } = self;
+        let share = match (wrong, judged) {
+            (Some(_), _) => "outside its bound".to_owned(),
+            (None, 0) => "not judged: no element has a usable bound".to_owned(),
+            (None, _) => format!("within bound: {:.1} %", 100.0 * worst_share),
+        };
+        match not_judged {
+            0 => share,
+            _ if *judged == 0 => share,
+            open => format!("{share} ({open} of {} elements have no usable bound)", judged + open),
+        }
     }
 }
