@@ -40,6 +40,9 @@ fn main() {
         }
     }
     assert!(worst < 1e-5, "relative error {worst}");
+    let mut again = vec![f32::NAN; m * d];
+    on_threads(&x, &w, &mut again, eps).expect("launches");
+    assert!(y.iter().zip(&again).all(|(y, again)| (y - again).abs() <= 1e-6 * y.abs()), "{y:?}\n{again:?}");
     println!("right, runs {}", kernels::host::explain()[0].variants[0].name);
 }
 "#;
@@ -60,7 +63,7 @@ impl UserCrate {
             &this.folder.join("build.rs"),
             "//! Replays the kernels.\nfn main() {\n    cutegen_build::build();\n}\n",
         );
-        write(&this.folder.join("src/main.rs"), MAIN);
+        write(&this.folder.join("src/main.rs"), &format!("{MAIN}\n{}", on_threads()));
         this
     }
 
@@ -112,6 +115,15 @@ impl UserCrate {
         let text = std::fs::read_to_string(newest).expect("readable");
         text.lines().filter(|line| line.contains("artifact")).map(str::to_owned).collect()
     }
+}
+
+/// The README's function of that name, for the kernel of this crate and blocks of two rows.
+fn on_threads() -> String {
+    let readme = std::fs::read_to_string(workspace().join("README.md")).expect("a README");
+    let from = readme.find("fn on_threads(").expect("how to use several threads");
+    let code = readme[from..].split("```").next().expect("the end of its block");
+    let ours = [("64 * 4096", "2 * 96"), ("4096", "96"), ("rms_norm", "norm"), ("RmsNorm", "Norm")];
+    ours.iter().fold(code.to_owned(), |code, (theirs, ours)| code.replace(theirs, ours))
 }
 
 /// Whether nothing of the crate was built again.
