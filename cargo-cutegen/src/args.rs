@@ -111,6 +111,9 @@ pub(crate) struct Tune {
     /// Time finalists against PyTorch too, where `peers` names an expression; needs python3 with torch
     #[arg(long)]
     pub(crate) peers: bool,
+    /// Do not skip kernels that no template fills: judge their naive kernels, as `verify --record` does
+    #[arg(long)]
+    pub(crate) judge_naive: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use cutegen_build::search::SearchError;
+
 /// Why a verb failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -38,6 +40,14 @@ impl Failure {
         Failure::Machine(error.to_string())
     }
 
+    /// From a search for the kernel of this title: what it says of the kernel is no matter of the machine.
+    pub(crate) fn search(title: &str, error: &SearchError) -> Self {
+        match error.is_verdict() {
+            true => Self::project(error),
+            false => Self::machine_at(title, error),
+        }
+    }
+
     /// From an error of the machine while it was at the kernel of this title.
     pub(crate) fn machine_at(title: &str, error: impl fmt::Display) -> Self {
         Failure::Machine(format!("{title}: {error}"))
@@ -48,6 +58,11 @@ impl Failures {
     /// Keeps one.
     pub(crate) fn add(&mut self, failure: Failure) {
         self.0.push(failure);
+    }
+
+    /// How many failed.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether nothing failed.

@@ -1,10 +1,12 @@
 //! `tune`: the search, in the foreground. Winners go to the user store; `accept` brings them into the package.
 
+mod counts;
+
 use cutegen_build::generate::template;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
-use cutegen_build::store::replay::{Cause, ReplayError, replay_full};
+use cutegen_build::store::replay::{Cause, ReplayError, replay, replay_full};
 use cutegen_build::store::{Entry, Store, lock_file};
 use cutegen_spec::digest::CacheKey;
 
@@ -13,10 +15,12 @@ use crate::failure::{Failure, Failures};
 use crate::outfile::Kept;
 use crate::output::Output;
 use crate::{pack, project};
+use counts::{Counts, Turn};
 
 /// What became of the kernels so far.
 #[derive(Default)]
 struct Session {
+    counts: Counts,
     /// Of those in the user store.
     keys: Vec<CacheKey>,
     /// Titles of those that this machine cannot judge.
@@ -24,8 +28,8 @@ struct Session {
     failed: Failures,
 }
 
-/// Searches every selected kernel whose target this machine can judge. What fails of one is told, and the next one's turn
-/// comes.
+/// Searches every selected kernel that a template fills and whose target this machine can judge. What fails of one is told,
+/// and the next one's turn comes.
 pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
@@ -33,26 +37,35 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
     let mut kept = Kept::new(verb.results.as_deref())?;
     let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
     let store = Store::new(&project.store);
-    let mut session = Session::default();
-    for plan in &plans {
-        let named = verb.select.target.is_some() || !verb.select.kernels.is_empty();
+    let named = verb.select.target.is_some() || !verb.select.kernels.is_empty();
+    let is_one = plans.len() == 1;
+    let mut session = Session { counts: Counts::among(plans.len()), ..Session::default() };
+    let is_tuned = |plan: &Plan| {
+        let locked = replay(&request(plan, &project, &lock, &store)).ok();
+        let found = locked.or_else(|| searcher.store().get(&plan.key).hit());
+        found.is_some_and(|entry| entry.record.is_tuned())
+    };
+    for plan in session.filled(plans, |plan| verb.judge_naive || is_tuned(plan), out) {
         match searcher.can_judge(&plan.target) {
             Ok(()) => {}
-            Err(reason) if named && plans.len() == 1 => return Err(Failure::Machine(reason)),
+            Err(reason) if named && is_one => return Err(Failure::Machine(reason)),
             Err(reason) => {
                 out.note(&format!("{}: skipped: {reason}", plan.title()));
                 session.refused.push(plan.title());
                 continue;
             }
         }
-        let locked = pinned(replay_full(&request(plan, &project, &lock, &store)), out);
-        match one(&searcher, plan, (locked.as_ref(), verb.again), out) {
-            Ok(()) => {
+        let locked = pinned(replay_full(&request(&plan, &project, &lock, &store)), out);
+        match one(&searcher, &plan, (locked.as_ref(), verb.again), out) {
+            Ok((turn, is_new)) => {
+                session.counts.add(turn, is_new);
                 session.keys.push(plan.key);
                 kept.write(|file| pack::write_results(searcher.store(), &session.keys, file));
             }
             Err(failure) => {
-                out.note(&failure.to_string());
+                if !is_one {
+                    out.note(&failure.to_string());
+                }
                 session.failed.add(failure);
             }
         }
@@ -73,35 +86,69 @@ fn pinned(found: Result<Entry, ReplayError>, out: &Output) -> Option<Entry> {
     None
 }
 
-/// Searches for what beats the `locked` entry; `again` although the user store has an answer.
+impl Session {
+    /// The plans that a template fills, and others that are `wanted`: an entry that was tuned otherwise can be judged again.
+    /// Why no template fills them is told.
+    fn filled(&mut self, plans: Vec<Plan>, wanted: impl Fn(&Plan) -> bool, out: &Output) -> Vec<Plan> {
+        let mut filled = Vec::new();
+        for plan in plans {
+            let Some(why) = template::unfilled(&plan) else {
+                filled.push(plan);
+                continue;
+            };
+            let is_searched = wanted(&plan);
+            let what = if is_searched { "" } else { "skipped: " };
+            out.note(&format!("{}: {what}no template fills this: {why}", plan.title()));
+            match is_searched {
+                true => filled.push(plan),
+                false => self.counts.no_template += 1,
+            }
+        }
+        if self.counts.no_template > 0 {
+            out.note("to judge naive kernels all the same: cargo cutegen tune --judge-naive");
+        }
+        filled
+    }
+
+    fn end(mut self, out: &Output) -> Result<(), Failure> {
+        let is_idle = self.keys.is_empty() && self.failed.is_empty() && self.counts.no_template == 0;
+        if is_idle {
+            return Err(Failure::Machine(format!("nothing was tuned: {}", self.refused.join(", "))));
+        }
+        (self.counts.not_here, self.counts.failed) = (self.refused.len(), self.failed.len());
+        out.news(&self.counts.told(), &self.counts);
+        self.failed.end("not tuned:\n")
+    }
+}
+
+/// Searches for what beats the `locked` entry; `again` although the user store has an answer. What it came to, and whether
+/// that is for `accept` to bring home.
 fn one(
     searcher: &Searcher,
     plan: &Plan,
     (locked, again): (Option<&Entry>, bool),
     out: &Output,
-) -> Result<(), Failure> {
-    if let Some(why) = template::unfilled(plan) {
-        out.note(&format!("{}: no template fills this: {why}", plan.title()));
-    }
+) -> Result<(Turn, bool), Failure> {
     let mut events = out.reporter();
     let entry = match again {
         true => searcher.search(plan, locked, &mut events),
         false => searcher.find(plan, locked, &mut events),
     };
-    let entry = entry.map_err(|error| Failure::machine_at(&plan.title(), error))?;
+    let entry = entry.map_err(|error| Failure::search(&plan.title(), &error))?;
     let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();
-    out.note(&format!("{}: in the user store: {}", plan.title(), names.join(", ")));
-    Ok(())
+    let is_new = locked.is_none_or(|locked| locked.record != entry.record);
+    let already = if is_new { "" } else { ", as in the package's store" };
+    out.note(&format!("{}: in the user store: {}{already}", plan.title(), names.join(", ")));
+    Ok((turn(locked, &entry), is_new))
 }
 
-impl Session {
-    fn end(self, out: &Output) -> Result<(), Failure> {
-        if !self.keys.is_empty() {
-            out.note("next: cargo cutegen accept");
-        }
-        if self.keys.is_empty() && self.failed.is_empty() {
-            return Err(Failure::Machine(format!("nothing was tuned: {}", self.refused.join(", "))));
-        }
-        self.failed.end("not tuned:\n")
+/// What a search came to whose answer is this entry.
+fn turn(locked: Option<&Entry>, entry: &Entry) -> Turn {
+    let bytes =
+        |entry: &Entry| -> Vec<_> { entry.record.variants.iter().map(|v| v.artifact.artifact).collect() };
+    match (entry.record.is_tuned(), locked) {
+        (false, _) => Turn::Naive,
+        (true, Some(locked)) if bytes(locked) == bytes(entry) => Turn::Stays,
+        (true, _) => Turn::Faster,
     }
 }

@@ -20,5 +20,6 @@ mod run;
 mod session;
 mod store;
 mod tidy;
+mod tune;
 mod user_crate;
 mod verify;
