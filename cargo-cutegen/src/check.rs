@@ -3,7 +3,7 @@
 pub(crate) mod table;
 mod warnings;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cutegen_build::discover::Project;
 use cutegen_build::emit::{EmitKernel, linkable};
@@ -12,10 +12,11 @@ use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::replay::{Cause, replay};
-use cutegen_build::store::trust::{Doubt, doubts};
+use cutegen_build::store::trust::{Doubt, doubts, has_judged};
 use cutegen_build::store::{CorruptEntry, Entry, Lookup, Store, lock_file};
+use cutegen_spec::axis;
 use cutegen_spec::lock::Lock;
-use cutegen_spec::record::{GATE, Record};
+use cutegen_spec::record::{GATE, Record, Variant};
 use cutegen_spec::workload::Workload;
 
 use crate::args::{Check, Command};
@@ -69,6 +70,7 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
         state,
         stale,
         workloads: plan.spec.workloads.iter().filter_map(|workload| work(plan, workload, record)).collect(),
+        most_workspace: record.and_then(|record| most_scratch(plan, record)),
         doubts: record.map(|record| doubted(plan, record)).unwrap_or_default(),
         problem: problem
             .or_else(|| trust(plan, project, record?).err().map(|below| below.to_string()))
@@ -103,7 +105,22 @@ pub(crate) fn untrusted(plan: &Plan, corrupt: &CorruptEntry) -> String {
 /// What may be said against the evidence, by this program's gate and today's workloads.
 pub(crate) fn doubted(plan: &Plan, record: &Record) -> Vec<Doubt> {
     let declared: Vec<_> = plan.spec.workloads.iter().map(|workload| workload.axes.clone()).collect();
-    doubts(record, &plan.target, &declared, GATE)
+    let mut doubts = doubts(record, &plan.target, &declared, GATE);
+    doubts.extend(declared.into_iter().filter_map(|workload| not_judged_at(plan, record, workload)));
+    doubts
+}
+
+/// Where the variant that a workload gets was judged, but never there.
+fn not_judged_at(plan: &Plan, record: &Record, workload: BTreeMap<String, i64>) -> Option<Doubt> {
+    let axes = plan.spec.bind(&workload).ok()?;
+    let variant = dispatched(plan, record, &axes)?;
+    let is_open = !has_judged(variant.judged()?, &workload);
+    is_open.then(|| Doubt::WorkloadNotJudged { variant: variant.name.clone(), workload })
+}
+
+/// The variant that well-aligned tensors get.
+fn dispatched<'a>(plan: &Plan, record: &'a Record, axes: &[i64]) -> Option<&'a Variant> {
+    record.variants.get(record.choose(axes, &vec![0; plan.spec.tensors.len()])?)
 }
 
 /// What is wrong with what the lock pins; `None` when it pins nothing.
@@ -130,35 +147,56 @@ fn work(plan: &Plan, workload: &Workload, record: Option<&Record>) -> Option<Wor
         let roof = ceilings.roof(roofline::unit(plan), &cost);
         Ceiling { micros: roof.micros, bound: roof.bound.name(), device: ceilings.device }
     });
+    let chosen = record.and_then(|record| dispatched(plan, record, &axes));
     Some(Work {
         axes: workload.axes.clone(),
+        is_declared: workload.declared,
         bytes: cost.bytes,
         flops: cost.flops,
         intensity: if cost.bytes > 0.0 { cost.flops / cost.bytes } else { 0.0 },
         roof,
-        launched: record
-            .filter(|record| record.is_tuned())
-            .and_then(|record| launched(record, workload, &axes, plan.spec.tensors.len())),
+        workspace: chosen.and_then(|variant| scratch(variant, &axes)),
+        launched: chosen
+            .filter(|_| record.is_some_and(Record::is_tuned))
+            .map(|variant| launched(variant, workload)),
     })
 }
 
-/// The variant that well-aligned tensors get, and what was measured of it.
-fn launched(record: &Record, workload: &Workload, axes: &[i64], tensors: usize) -> Option<Launched> {
-    let variant = &record.variants[record.choose(axes, &vec![0; tensors])?];
+/// Bytes of workspace that a launch needs.
+fn scratch(variant: &Variant, axes: &[i64]) -> Option<i64> {
+    Some(variant.contract.workspace_layout(axes)?.1)
+}
+
+/// The most that any launch needs, whichever variant it gets; none where that is beyond 64 bits.
+fn most_scratch(plan: &Plan, record: &Record) -> Option<i64> {
+    let largest = axis::largest(&plan.spec.axes)?;
+    let all: Option<Vec<i64>> = record.variants.iter().map(|variant| scratch(variant, &largest)).collect();
+    all?.into_iter().max()
+}
+
+/// What was measured of the variant that a workload gets.
+fn launched(variant: &Variant, workload: &Workload) -> Launched {
     let timings = variant.judged().into_iter().flat_map(|evidence| &evidence.timings);
     let here = timings.filter(|timing| timing.workload == workload.axes);
     // of several incumbents the strongest one tells most
     let timing = here.min_by(|a, b| a.speedup.total_cmp(&b.speedup));
-    Some(Launched {
+    Launched {
         variant: variant.name.clone(),
         micros: timing.map(|timing| timing.micros),
         speedup: timing.map(|timing| timing.speedup),
         incumbent: timing.map(|timing| timing.incumbent.clone()),
-    })
+    }
 }
 
 fn untuned(plan: &Plan) -> String {
-    format!("kernel `{}` is untuned\nrun: cargo cutegen tune {}", plan.title(), plan.spec.name)
+    let (title, name) = (plan.title(), &plan.spec.name);
+    match template::unfilled(plan) {
+        None => format!("kernel `{title}` is untuned\nrun: cargo cutegen tune {name}"),
+        Some(why) => format!(
+            "kernel `{title}` is untuned: no template fills this: {why}\nname the others, or leave --tuned out: \
+             cargo cutegen check {name}"
+        ),
+    }
 }
 
 fn wrong_family(plan: &Plan) -> Option<String> {

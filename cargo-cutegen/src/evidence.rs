@@ -5,6 +5,10 @@ use std::collections::BTreeSet;
 use cutegen_build::plan::Plan;
 use cutegen_spec::record::{Evidence, GATE, Record, Variant};
 
+/// What it means that inputs are not counted.
+const NOT_COUNTED: &str =
+    "run there, but the error bound is so wide that a wrong kernel could pass: no test of this output";
+
 /// Labels and values, in the order in which a reader asks; of the times only that there are none, and which are missing.
 pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, String)> {
     let took = evidence.judge_seconds.map(|s| format!(", in {s:.1} s")).unwrap_or_default();
@@ -19,9 +23,15 @@ pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, Stri
     list("inputs", &evidence.distributions, ", ");
     said.push(("compared", compared(evidence)));
     if !evidence.not_counted.is_empty() {
-        said.push(("not counted", evidence.not_counted.join("; ")));
+        said.push(("not counted", format!("{} ({NOT_COUNTED})", evidence.not_counted.join("; "))));
     }
-    said.push(("worst error", format!("{:.3} % of its bound", 100.0 * evidence.worst_share)));
+    // storing a result rounds it, which the bound allows for
+    let rounded = if evidence.worst_share > 0.5 {
+        ", most of which rounding to the output's type may take"
+    } else {
+        ""
+    };
+    said.push(("worst error", format!("{:.3} % of its bound{rounded}", 100.0 * evidence.worst_share)));
     said.extend(evidence.baseline.iter().map(|baseline| ("RMS against", baseline.clone())));
     let equal = if plan.spec.deterministic { "equal in every bit" } else { "each judged by its values" };
     said.push(("launches", format!("{} of one case, {equal}", evidence.repeats)));

@@ -9,4 +9,6 @@ pub struct Workload {
     pub axes: BTreeMap<String, i64>,
     /// Weight in the score; 1 unless given.
     pub weight: f64,
+    /// Whether the spec declares it; else it stands for a spec that declares none.
+    pub declared: bool,
 }

@@ -6,6 +6,7 @@ mod bars;
 mod bench;
 mod buckets;
 mod candle;
+mod check;
 mod emit;
 mod forged_evidence;
 mod migrate;

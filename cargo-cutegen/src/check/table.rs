@@ -24,6 +24,9 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stale: Option<String>,
     pub(super) workloads: Vec<Work>,
+    /// Bytes of workspace that no launch exceeds; none where nothing is locked, or they are beyond counting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) most_workspace: Option<i64>,
     /// What may be said against its evidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) doubts: Vec<Doubt>,
@@ -36,12 +39,17 @@ pub(super) struct Row {
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Work {
     pub(super) axes: BTreeMap<String, i64>,
+    /// Whether the spec declares it; else it declares none.
+    pub(super) is_declared: bool,
     pub(super) bytes: f64,
     pub(super) flops: f64,
     /// Operations a byte.
     pub(super) intensity: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) roof: Option<Ceiling>,
+    /// Bytes of workspace that the locked entry needs here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) workspace: Option<i64>,
     /// What is launched, when the entry is tuned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) launched: Option<Launched>,
@@ -85,9 +93,8 @@ impl Row {
 
 /// The columns' names.
 pub(super) fn title() -> Vec<String> {
-    ["kernel", "target", "family", "workload", "MB", "Mflop", "flop/B", "roof us", "bound", "entry"]
-        .map(str::to_owned)
-        .to_vec()
+    let work = ["workload", "MB", "Mflop", "flop/B", "roof us", "bound", "workspace"];
+    [&["kernel", "target", "family"][..], &work, &["entry"]].concat().into_iter().map(str::to_owned).collect()
 }
 
 /// A line for each workload; kernel, target and family stand on the first.
@@ -98,7 +105,7 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Vec<String>> {
 fn kernel_lines(row: &Row) -> Vec<Vec<String>> {
     let head = [row.kernel.clone(), row.short_target().to_owned(), row.family.to_owned()];
     if row.workloads.is_empty() {
-        let none = vec!["-".to_owned(); 6];
+        let none = vec!["-".to_owned(); 7];
         return vec![[head.to_vec(), none, vec![entry(row, None)]].concat()];
     }
     let works = row.workloads.iter().enumerate();
@@ -118,7 +125,19 @@ fn numbers(work: &Work) -> Vec<String> {
         digits(work.intensity),
         work.roof.as_ref().map_or_else(dash, |roof| digits(roof.micros)),
         work.roof.as_ref().map_or_else(dash, |roof| roof.bound.to_owned()),
+        work.workspace.map_or_else(dash, size),
     ]
+}
+
+/// `17.2 GB`, `96 B`, and `0` for nothing.
+pub(super) fn size(bytes: i64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let amount = bytes as f64;
+    match UNITS.iter().find(|(of, _)| amount >= *of) {
+        Some((of, unit)) => format!("{} {unit}", digits(amount / of)),
+        None if bytes == 0 => "0".to_owned(),
+        None => format!("{bytes} B"),
+    }
 }
 
 /// `tuned NAME 1.23x`, over another incumbent than the naive kernel `tuned NAME 1.23x cublaslt`, `stale: math moved`, or
@@ -172,7 +191,8 @@ mod tests {
 
     fn work(m: i64, roof: Option<Ceiling>, launched: Option<Launched>) -> Work {
         let axes = [("m".to_owned(), m)].into();
-        Work { axes, bytes: 4e6, flops: 1e6, intensity: 0.25, roof, launched }
+        let workspace = Some(96 * m);
+        Work { axes, is_declared: true, bytes: 4e6, flops: 1e6, intensity: 0.25, roof, workspace, launched }
     }
 
     fn roof(micros: f64) -> Option<Ceiling> {
@@ -217,9 +237,10 @@ mod tests {
                 "0.250",
                 "0.957",
                 "memory",
+                "12.3 kB",
                 "tuned rows4 1.31x",
             ],
-            ["", "", "", "m=1", "4.00", "1.00", "0.250", "7.50", "memory", "tuned naive"],
+            ["", "", "", "m=1", "4.00", "1.00", "0.250", "7.50", "memory", "96 B", "tuned naive"],
         ];
         assert_eq!(lines, expected);
         assert_eq!(title().len(), expected[0].len());
@@ -235,7 +256,7 @@ mod tests {
         };
         let works = vec![work(128, None, Some(over("cublaslt"))), work(1, None, Some(over("naive")))];
         let lines = lines(&[row("sm_90a", "tuned", works)]);
-        assert_eq!([&lines[0][9], &lines[1][9]], ["tuned wgmma 1.02x cublaslt", "tuned wgmma 1.02x"]);
+        assert_eq!([&lines[0][10], &lines[1][10]], ["tuned wgmma 1.02x cublaslt", "tuned wgmma 1.02x"]);
     }
 
     #[test]
@@ -243,9 +264,15 @@ mod tests {
         let mut stale = row("host", "stale", vec![work(1, None, None)]);
         stale.stale = Some("math moved".to_owned());
         let lines = lines(&[stale, row("host", "missing", Vec::new())]);
-        assert_eq!(lines[0][7..], ["-", "-", "stale: math moved"]);
-        assert_eq!(lines[1][3..], ["-", "-", "-", "-", "-", "-", "missing"]);
+        assert_eq!(lines[0][7..], ["-", "-", "96 B", "stale: math moved"]);
+        assert_eq!(lines[1][3..], ["-", "-", "-", "-", "-", "-", "-", "missing"]);
         assert_eq!(lines[1].len(), title().len());
+    }
+
+    #[test]
+    fn workspace_has_a_unit() {
+        let shown = [0, 999, 1_000, 1_048_576, 17_179_869_184, 4_398_046_511_104].map(super::size);
+        assert_eq!(shown, ["0", "999 B", "1.00 kB", "1.05 MB", "17.2 GB", "4.40 TB"]);
     }
 
     #[test]

@@ -41,6 +41,13 @@ pub enum Doubt {
         /// What the evidence says instead.
         sanitizer: String,
     },
+    /// The variant that a workload gets was judged at other shapes only.
+    WorkloadNotJudged {
+        /// The variant.
+        variant: String,
+        /// The workload.
+        workload: Workload,
+    },
     /// The spec declares a workload that nothing was timed at.
     NotTimed {
         /// The workload.
@@ -120,6 +127,17 @@ pub fn hold_to(min: Option<u32>, kernel: &str, target: &str, record: &Record) ->
     Err(BelowGate { kernel: kernel.to_owned(), target: target.to_owned(), min, variants })
 }
 
+/// Whether one of the shapes that were judged, `m = 7, n = 64`, is that of the workload.
+#[must_use]
+pub fn has_judged(evidence: &Evidence, workload: &Workload) -> bool {
+    let is_at = |shape: &String| {
+        let extents: Vec<(&str, &str)> =
+            shape.split(", ").filter_map(|axis| axis.split_once(" = ")).collect();
+        workload.iter().all(|(axis, extent)| extents.contains(&(axis.as_str(), extent.to_string().as_str())))
+    };
+    evidence.shapes.iter().any(is_at)
+}
+
 /// `m=7 n=64`
 #[must_use]
 pub fn extents(workload: &Workload) -> String {
@@ -135,13 +153,40 @@ impl Doubt {
             Doubt::NotJudged { variant }
             | Doubt::UnknownGate { variant, .. }
             | Doubt::OlderGate { variant, .. }
-            | Doubt::NotSanitized { variant, .. } => Some(variant),
+            | Doubt::NotSanitized { variant, .. }
+            | Doubt::WorkloadNotJudged { variant, .. } => Some(variant),
             Doubt::NotTimed { .. } | Doubt::NotDeclared { .. } => None,
+        }
+    }
+
+    /// Where, when it is about a variant at one workload.
+    #[must_use]
+    pub fn at(&self) -> Option<&Workload> {
+        match self {
+            Doubt::WorkloadNotJudged { workload, .. } => Some(workload),
+            Doubt::NotJudged { .. }
+            | Doubt::UnknownGate { .. }
+            | Doubt::OlderGate { .. }
+            | Doubt::NotSanitized { .. }
+            | Doubt::NotTimed { .. }
+            | Doubt::NotDeclared { .. } => None,
+        }
+    }
+
+    /// Whether judging again ends it. What the gate cannot afford it cannot afford again.
+    #[must_use]
+    pub fn ends_by_judging(&self) -> bool {
+        match self {
+            Doubt::NotJudged { .. }
+            | Doubt::UnknownGate { .. }
+            | Doubt::OlderGate { .. }
+            | Doubt::NotSanitized { .. } => true,
+            Doubt::WorkloadNotJudged { .. } | Doubt::NotTimed { .. } | Doubt::NotDeclared { .. } => false,
         }
     }
 }
 
-/// Without the variant's name, so that one line can say it of many.
+/// Without the variant's name and its workload, so that one line can say it of many.
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -158,6 +203,7 @@ impl fmt::Display for Doubt {
                     sanitizer.lines().next().unwrap_or("nothing said")
                 )
             }
+            Doubt::WorkloadNotJudged { .. } => f.write_str("judged at other shapes, and never at a workload"),
             Doubt::NotTimed { workload } => write!(f, "workload {} was never timed", extents(workload)),
             Doubt::NotDeclared { workload } => {
                 write!(f, "workload {} was timed and is not declared any more", extents(workload))
@@ -205,7 +251,7 @@ mod tests {
     use cutegen_spec::record::{Evidence, GATE, Record, TimedBy, Timing};
     use cutegen_spec::target::Target;
 
-    use super::{Doubt, Workload, hold_to};
+    use super::{Doubt, Workload, has_judged, hold_to};
     use crate::store::sample;
 
     fn at(m: i64) -> Workload {
@@ -270,6 +316,17 @@ mod tests {
             (doubts(&kept, &[at(7)], GATE), hold_to(Some(GATE), "relu", "host", &kept)),
             (vec![], Ok(()))
         );
+    }
+
+    #[test]
+    fn a_workload_is_judged_where_all_its_extents_are_one_shape() {
+        let shapes = ["m = 1, n = 64, k = 128", "m = 40, n = 96, k = 128"].map(str::to_owned).to_vec();
+        let evidence = Evidence { shapes, ..Evidence::default() };
+        let at = |m, n| Workload::from([("m".to_owned(), m), ("n".to_owned(), n)]);
+        assert!(has_judged(&evidence, &at(40, 96)) && has_judged(&evidence, &Workload::new()));
+        for other in [at(1, 96), at(4, 96), at(40, 960)] {
+            assert!(!has_judged(&evidence, &other), "{other:?}");
+        }
     }
 
     #[test]

@@ -141,7 +141,7 @@ fn default_workload(axes: &[Axis]) -> Workload {
         }
         Extent::Const(_) | Extent::Derived(_) => None,
     });
-    Workload { axes: bound.collect(), weight: 1.0 }
+    Workload { axes: bound.collect(), weight: 1.0, declared: false }
 }
 
 fn workload(item: &Value<'_>, axes: &[Axis], errors: &mut Vec<Diagnostic>) -> Option<Workload> {
@@ -149,7 +149,7 @@ fn workload(item: &Value<'_>, axes: &[Axis], errors: &mut Vec<Diagnostic>) -> Op
         errors.push(item.expected("a table `{ axis = extent }`"));
         return None;
     };
-    let mut found = Workload { axes: BTreeMap::new(), weight: 1.0 };
+    let mut found = Workload { axes: BTreeMap::new(), weight: 1.0, declared: true };
     let mut misnamed = false;
     for (key, value) in table.entries() {
         if key.text() == "weight" {
