@@ -7,6 +7,8 @@ mod gemm;
 mod library;
 mod machine;
 mod report;
+#[path = "../sample/mod.rs"]
+mod sample;
 mod specs;
 mod style;
 
@@ -52,6 +54,7 @@ fn run() -> Vec<Report> {
     let only = std::env::var("CUTEGEN_BOUND_ONLY").ok();
     let mut plans = library::all();
     plans.retain(|p| only.as_ref().is_none_or(|only| p.spec.name.to_string().contains(only)));
+    let plans = sample::of(plans, |plan| plan.spec.name.to_string());
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -16,7 +16,7 @@ use cutegen_spec::target::Target;
 use cutegen_spec::tensor::Role;
 use serde_json::Value;
 
-use crate::{parallel, workspace};
+use crate::{parallel, sample, workspace};
 
 const KERNELS_MIN: usize = 60;
 const IN_FAMILIES_MIN: usize = 45;
@@ -70,6 +70,11 @@ impl Library {
         }
         println!("  cases computed ({:.1} s)", start.elapsed().as_secs_f32());
         Some(Library { kernels, folder })
+    }
+
+    /// The kernels that a part takes.
+    pub(crate) fn sampled(&self) -> Vec<&Kernel> {
+        sample::of(self.kernels.iter().collect(), |kernel| kernel.name().to_owned())
     }
 }
 

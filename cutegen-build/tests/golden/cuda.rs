@@ -26,14 +26,14 @@ const STACK_MAX: u32 = 64;
 /// Every kernel as its spec asks, and in f64.
 pub(crate) fn compile(library: &Library) -> Vec<String> {
     let (setup, target) = setup();
-    let found = parallel::each(&library.kernels, |kernel| of_kernel(kernel.spec(), &target, &setup));
+    let found = parallel::each(&library.sampled(), |kernel| of_kernel(kernel.spec(), &target, &setup));
     found.concat()
 }
 
 /// The reference with bounds of every kernel that has one for devices.
 pub(crate) fn device_references(library: &Library) -> Vec<String> {
     let (setup, target) = setup();
-    let found = parallel::each(&library.kernels, |kernel| {
+    let found = parallel::each(&library.sampled(), |kernel| {
         let plan = Plan::new(kernel.spec(), &target);
         let is_wide = plan.spec.precision.accumulate == DType::F64;
         match reference::print_cuda(&plan) {

@@ -14,6 +14,8 @@ mod naive;
 mod objects;
 mod parallel;
 mod reference;
+#[path = "../sample/mod.rs"]
+mod sample;
 mod signs;
 
 use std::path::PathBuf;

@@ -31,7 +31,7 @@ type Entry = unsafe extern "C" fn(*mut *mut c_void);
 /// Every element of every case.
 pub(crate) fn host(library: &Library) -> Vec<String> {
     let found =
-        parallel::each(&library.kernels, |kernel| of_kernel(kernel).unwrap_or_else(|error| vec![error]));
+        parallel::each(&library.sampled(), |kernel| of_kernel(kernel).unwrap_or_else(|error| vec![error]));
     found.concat()
 }
 

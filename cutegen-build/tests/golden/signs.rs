@@ -13,7 +13,7 @@ use cutegen_spec::settings::Settings;
 use cutegen_spec::target::Target;
 
 use crate::cases::{Kernel, Library, spec_folders};
-use crate::{parallel, reference};
+use crate::{parallel, reference, sample};
 
 /// Calls of which a schedule holds nothing, or something else.
 const EXPANDED: [&str; 6] = ["mean", "clamp", "where", "cast", "pad", "len"];
@@ -33,7 +33,9 @@ enum Plant {
 pub(crate) fn planted(library: &Library) -> Vec<String> {
     let mut cheap: Vec<&Kernel> = library.kernels.iter().collect();
     cheap.sort_by_key(|kernel| flops(kernel));
-    let found = parallel::each(&plants(), |plant| noticed(*plant, &cheap).err());
+    let found = parallel::each(&sample::of(plants(), |plant| format!("{plant:?}")), |plant| {
+        noticed(*plant, &cheap).err()
+    });
     found.into_iter().flatten().collect()
 }
 

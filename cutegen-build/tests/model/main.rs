@@ -13,6 +13,8 @@ mod functions;
 mod library;
 #[path = "../bound/machine.rs"]
 mod machine;
+#[path = "../sample/mod.rs"]
+mod sample;
 #[path = "../bound/specs.rs"]
 mod specs;
 #[path = "../bound/style.rs"]
@@ -63,6 +65,7 @@ fn run() -> Tally {
     let only = std::env::var("CUTEGEN_MODEL_ONLY").ok();
     let mut subjects: Vec<Subject> = kernels.chain(contractions).collect();
     subjects.retain(|subject| only.as_ref().is_none_or(|only| subject.name().contains(only)));
+    let subjects = sample::of(subjects, Subject::name);
     let (next, all) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     let work = || {
         while let Some(subject) = subjects.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -82,14 +85,14 @@ fn run() -> Tally {
 fn honest_evaluations_pass() {
     let tally = tally();
     assert!(tally.rejected.is_empty(), "{} rejected\n{}", tally.rejected.len(), tally.rejected.join("\n"));
-    assert!(tally.honest >= 500, "only {} evaluations", tally.honest);
+    assert!(tally.honest >= if sample::is_whole() { 500 } else { 1 }, "only {} evaluations", tally.honest);
 }
 
 #[test]
 fn mutants_are_rejected() {
     let tally = tally();
     assert!(tally.accepted.is_empty(), "{} accepted\n{}", tally.accepted.len(), tally.accepted.join("\n"));
-    assert!(tally.mutants >= 2000, "only {} mutants", tally.mutants);
+    assert!(tally.mutants >= if sample::is_whole() { 2000 } else { 1 }, "only {} mutants", tally.mutants);
 }
 
 #[test]
