@@ -7,6 +7,7 @@ mod bench;
 mod buckets;
 mod candle;
 mod check;
+mod ci;
 mod emit;
 mod forged_evidence;
 mod migrate;

@@ -1,0 +1,102 @@
+//! `.ci/since-full` in a repository of its own: a whole run stands until a commit touches what only it tests in full.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cutegen_tests::{Ran, must, run, scratch, workspace, write};
+
+/// A repository with the script and with every path that it guards.
+fn repository(name: &str) -> PathBuf {
+    let folder = scratch(name);
+    let script = fs::read_to_string(workspace().join(".ci/since-full")).expect("the script");
+    write(&folder.join(".ci/since-full"), &script);
+    for path in guarded(&script) {
+        let is_folder = !path.ends_with(".rs");
+        write(&folder.join(if is_folder { format!("{path}/mod.rs") } else { path }), "");
+    }
+    git(&folder, &["init", "-q"]);
+    git(&folder, &["config", "user.name", "test"]);
+    git(&folder, &["config", "user.email", "test@example.org"]);
+    commit(&folder);
+    folder
+}
+
+fn guarded(script: &str) -> Vec<String> {
+    let words = script.split_whitespace().filter_map(|word| word.strip_prefix("$BUILD/"));
+    let paths: Vec<String> = words.map(|path| format!("cutegen-build/src/{path}")).collect();
+    assert!(paths.len() > 10, "{paths:?}");
+    paths
+}
+
+fn git(folder: &Path, args: &[&str]) -> String {
+    must(Command::new("git").current_dir(folder).args(args)).stdout.trim().to_owned()
+}
+
+fn commit(folder: &Path) -> String {
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-q", "--allow-empty", "-m", "tests: change"]);
+    git(folder, &["rev-parse", "HEAD"])
+}
+
+/// Says that `commit` went through a whole run.
+fn record(folder: &Path, commit: &str) {
+    write(
+        &folder.join(".ci/full.toml"),
+        &format!("commit = \"{commit}\"\ntotals = \"9 passed, 0 failed\"\n"),
+    );
+}
+
+fn since_full(folder: &Path) -> Ran {
+    run(Command::new("bash").current_dir(folder).arg(".ci/since-full"))
+}
+
+#[test]
+fn a_whole_run_stands_until_what_it_tests_is_touched() {
+    let folder = repository("ci-since-full");
+    let ran = since_full(&folder);
+    assert!(ran.code == Some(1) && ran.stdout.contains("there is no .ci/full.toml"), "{}", ran.stdout);
+    record(&folder, &git(&folder, &["rev-parse", "HEAD"]));
+    commit(&folder);
+    write(&folder.join("cutegen-build/src/search/mod.rs"), "// elsewhere\n");
+    commit(&folder);
+    let ran = since_full(&folder);
+    assert_eq!((ran.code, ran.stdout.contains("2 commits ago: 9 passed, 0 failed")), (Some(0), true));
+    for path in [
+        "compile/guard.rs",
+        "evaluate/runner/walls.rs",
+        "inspect/x.rs",
+        "store/x.rs",
+        "print/x.rs",
+        "emit/x.rs",
+    ] {
+        let before = git(&folder, &["rev-parse", "HEAD"]);
+        write(&folder.join("cutegen-build/src").join(path), "// touched\n");
+        let touching = commit(&folder);
+        // undone by a later commit, it was touched all the same
+        git(&folder, &["revert", "--no-edit", &touching]);
+        let ran = since_full(&folder);
+        assert!(ran.code == Some(1) && ran.stdout.contains(&touching[..7]), "{path}: {}", ran.stdout);
+        assert!(ran.stdout.ends_with("run: .ci/full, then commit what it writes\n"), "{}", ran.stdout);
+        git(&folder, &["reset", "-q", "--hard", &before]);
+    }
+    assert_eq!(since_full(&folder).code, Some(0));
+}
+
+#[test]
+fn many_commits_warn_and_a_foreign_commit_fails() {
+    let folder = repository("ci-since-full-many");
+    record(&folder, &git(&folder, &["rev-parse", "HEAD"]));
+    for _ in 0..201 {
+        commit(&folder);
+    }
+    let ran = since_full(&folder);
+    let warned = ran.stdout.contains("warning: 201 commits since the last whole run");
+    assert_eq!((ran.code, warned), (Some(0), true), "{}", ran.stdout);
+    record(&folder, "0123456789012345678901234567890123456789");
+    let ran = since_full(&folder);
+    assert!(ran.code == Some(1) && ran.stdout.contains("not in this history"), "{}", ran.stdout);
+    fs::remove_dir_all(folder.join("cutegen-build/src/print")).expect("removed");
+    let ran = since_full(&folder);
+    assert!(ran.code == Some(1) && ran.stdout.contains("print is guarded"), "a moved path is found");
+}
