@@ -10,8 +10,8 @@ use cutegen_spec::dtype::DType;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::settings::Settings;
 
-use crate::report::CAP;
-use crate::{library, specs};
+use super::report::CAP;
+use super::{library, specs};
 
 /// The specs of `kernel-specs/` that are plain products, and whether they have scales.
 const PLAIN: [(&str, usize); 14] = [

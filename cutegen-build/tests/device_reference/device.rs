@@ -11,7 +11,7 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use crate::library::objects;
+use crate::bound::library::objects;
 
 pub(crate) const CUDA: &str = include_str!("cuda.hpp");
 

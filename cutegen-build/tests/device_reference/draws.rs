@@ -8,7 +8,7 @@ use cutegen_build::evaluate::{Distribution, KERNELS, drawing, element};
 use cutegen_spec::dtype::DType;
 use libloading::os::unix::Library;
 
-use crate::pieces::{Launch, object_of};
+use super::pieces::{Launch, object_of};
 
 const FLOATS: [DType; 6] = [DType::F64, DType::F32, DType::F16, DType::Bf16, DType::F8e4m3, DType::F8e5m2];
 

@@ -8,7 +8,7 @@ use cutegen_build::evaluate::KERNELS;
 use cutegen_build::evaluate::arena::fill_guard;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use crate::device::CUDA;
+use super::device::CUDA;
 
 /// An `asm volatile(...)` is nothing.
 const NO_PTX: &str = "#define asm\n#define volatile(...)\n";

@@ -4,11 +4,7 @@
 
 mod device;
 mod draws;
-#[path = "../bound/library.rs"]
-mod library;
 mod pieces;
-#[path = "../sample/mod.rs"]
-mod sample;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,6 +19,8 @@ use cutegen_spec::settings::Settings;
 use cutegen_spec::target::Target;
 use cutegen_spec::tensor::Role;
 
+use crate::bound::library;
+use crate::sample;
 use device::Device;
 
 /// Relative errors between the two: of values, and of bounds.

@@ -2,14 +2,13 @@
 //! compiler for both accumulation types and for fast math. Each rule of the prelude is also weakened, and a check
 //! must then report it: one that never fired proves nothing.
 
-#[path = "../sample/mod.rs"]
-mod sample;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use cutegen_build::print::reference::PRELUDE;
+
+use crate::sample;
 
 const SHARED: &str = include_str!("check.hpp");
 const ELEMENTS: &str = include_str!("elements.cpp");

@@ -5,21 +5,6 @@
 //! `CUTEGEN_MODEL_SEED` draws other problems; `CUTEGEN_MODEL=1` lists mutants that changed no bit;
 //! `CUTEGEN_MODEL_ONLY` takes the subjects whose names contain it, too few for the tests' totals.
 
-#[path = "../bound/faults.rs"]
-mod faults;
-#[path = "../bound/functions.rs"]
-mod functions;
-#[path = "../bound/library.rs"]
-mod library;
-#[path = "../bound/machine.rs"]
-mod machine;
-#[path = "../sample/mod.rs"]
-mod sample;
-#[path = "../bound/specs.rs"]
-mod specs;
-#[path = "../bound/style.rs"]
-mod style;
-
 mod contraction;
 mod gate;
 mod kernels;
@@ -29,6 +14,8 @@ mod tally;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use crate::bound::{faults, functions, library, machine, specs, style};
+use crate::sample;
 use contraction::Kind;
 use cutegen_build::plan::Plan;
 use tally::Tally;

@@ -1,20 +1,19 @@
 //! The running error bound of every spec in `kernel-specs/` as a property: kernels that make only honest choices stay
 //! inside it, kernels with planted faults leave it. Needs c++. `CUTEGEN_BOUND=1` prints a table of how loose it is.
 
-mod faults;
-mod functions;
+pub(crate) mod faults;
+pub(crate) mod functions;
 mod gemm;
-mod library;
-mod machine;
+pub(crate) mod library;
+pub(crate) mod machine;
 mod report;
-#[path = "../sample/mod.rs"]
-mod sample;
-mod specs;
-mod style;
+pub(crate) mod specs;
+pub(crate) mod style;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use crate::sample;
 use faults::Fault;
 use report::Report;
 
