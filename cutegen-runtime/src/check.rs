@@ -219,6 +219,21 @@ impl Check {
         count.ok_or(Error::Overflow { kernel: self.kernel, what })
     }
 
+    /// Zeros for these extents: a temporary of a fallback.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], also where the extents multiply to more than any memory.
+    pub fn zeros<T: Copy + Default>(self, extents: &[usize]) -> Result<Vec<T>, Error> {
+        let count = extents.iter().fold(1, |n: usize, extent| n.saturating_mul(*extent));
+        let mut zeros = Vec::new();
+        zeros.try_reserve_exact(count).map_err(|_| {
+            let bytes = count.saturating_mul(size_of::<T>());
+            Error::OutOfMemory { kernel: self.kernel, what: "a temporary", bytes }
+        })?;
+        zeros.resize(count, T::default());
+        Ok(zeros)
+    }
+
     /// Dynamic shared memory as a contract computes it.
     ///
     /// # Errors
@@ -234,9 +249,10 @@ impl Check {
     /// # Errors
     /// [`Error::NotCoResident`].
     pub fn co_resident(self, grid: [u32; 3], blocks_per_sm: u32, sm_count: u32) -> Result<(), Error> {
-        let needed = grid.into_iter().map(|count| count as usize).product();
-        let found = blocks_per_sm as usize * sm_count as usize;
-        if needed > found {
+        let product =
+            |counts: &[u32]| counts.iter().fold(1, |n: usize, count| n.saturating_mul(*count as usize));
+        let (needed, found) = (product(&grid), product(&[blocks_per_sm, sm_count]));
+        if needed > found || needed == usize::MAX {
             return Err(Error::NotCoResident { kernel: self.kernel, needed, found });
         }
         Ok(())
@@ -334,6 +350,8 @@ mod tests {
         assert!(CHECK.grid([1, 65_536, 1]).is_err());
         assert!(message(CHECK.co_resident([133, 1, 1], 1, 132)).contains("133 blocks must be resident"));
         assert_eq!(message(CHECK.co_resident([132, 2, 1], 2, 132)), "");
+        let wraps = [1 << 31, 1 << 31, 4]; // 2^64 blocks
+        assert!(CHECK.co_resident(wraps, 1, 132).is_err());
     }
 
     #[test]
@@ -344,6 +362,17 @@ mod tests {
         let error = CHECK.count("p", Int::new(1) - 2).map_err(|error| error.to_string());
         assert!(error.is_err_and(|text| text.starts_with("k: `p` comes out negative or overflows")));
         assert!(CHECK.smem(Int::unknown()).is_err());
+    }
+
+    #[test]
+    fn temporaries_are_counted_before_they_are_allocated() {
+        assert_eq!(CHECK.zeros::<f64>(&[2, 3]).ok(), Some(vec![0.0; 6]));
+        assert_eq!(CHECK.zeros::<bool>(&[]).ok(), Some(vec![false]));
+        assert_eq!(CHECK.zeros::<i64>(&[1 << 32, 1 << 32, 0]).ok(), Some(Vec::new()));
+        for extents in [[1 << 32, 1 << 32], [usize::MAX, 1], [1 << 60, 1]] {
+            let said = CHECK.zeros::<i64>(&extents).map_err(|error| error.to_string());
+            assert!(said.is_err_and(|text| text.starts_with("k: a temporary of ")), "{extents:?}");
+        }
     }
 
     #[test]

@@ -69,6 +69,15 @@ pub enum Error {
         /// The axis or number.
         what: &'static str,
     },
+    /// Memory of this process for scratch or a temporary isn't there.
+    OutOfMemory {
+        /// The kernel called.
+        kernel: &'static str,
+        /// What it is for.
+        what: &'static str,
+        /// Its size; `usize::MAX` for more than can be counted.
+        bytes: usize,
+    },
     /// A stride isn't the one that the spec declares for these axes.
     StrideMismatch {
         /// The kernel called.
@@ -374,10 +383,16 @@ impl fmt::Display for Error {
                 "{kernel}: {needed} blocks must be resident together and {found} fit on this device; \
                  run `cargo cutegen tune {kernel} --again && cargo cutegen accept {kernel}` on it"
             ),
+            Self::OutOfMemory { kernel, what, bytes } => write!(
+                f,
+                "{kernel}: {what} of {bytes} bytes can't be allocated; call it for smaller axes, \
+                 or with more memory"
+            ),
             Self::CaptureNeedsTrackingOff { kernel } => write!(
                 f,
-                "{kernel}: called on a capturing stream while cudarc tracks events, which would record \
-                 waits into the graph; call `CudaContext::disable_event_tracking` before allocating"
+                "{kernel}: called on a capturing stream while cudarc's event tracking is on, which would record \
+                 waits into the graph; call `CudaContext::disable_event_tracking` before allocating, and keep \
+                 kernels, workspace and tensors until the graph is gone"
             ),
             Self::WorkspaceTooSmallInCapture { kernel, needed, found } => write!(
                 f,

@@ -26,7 +26,7 @@ pub enum Fault {
         /// Elements in the memory.
         found: usize,
     },
-    /// The extents or strides overflow the address space.
+    /// The extents or strides overflow the address space, or count more elements than a kernel can.
     TooLarge,
 }
 
@@ -47,10 +47,10 @@ impl<const R: usize> Layout<R> {
     #[must_use]
     #[inline]
     pub fn strided(shape: [usize; R], strides: [usize; R], len: usize) -> Self {
-        let fault = match reach(&shape, &strides) {
-            Some(expected) if expected <= len => None,
-            Some(expected) => Some(Fault::OutOfBounds { expected, found: len }),
-            None => Some(Fault::TooLarge),
+        let fault = match (product(&shape), reach(&shape, &strides)) {
+            (Some(_), Some(expected)) if expected <= len => None,
+            (Some(_), Some(expected)) => Some(Fault::OutOfBounds { expected, found: len }),
+            (None, _) | (_, None) => Some(Fault::TooLarge),
         };
         Self { shape, strides, fault }
     }
@@ -140,18 +140,19 @@ impl<const R: usize> Layout<R> {
             })
     }
 
-    /// The offset of element number `element`, counted row by row, of which there must be so many.
+    /// The offset of element number `element`, counted row by row, of which there must be so many. One that overflows, in
+    /// a layout with a fault, is larger than any memory.
     #[must_use]
     pub fn nth(&self, element: usize) -> usize {
         let mut rest = element;
         (0..R).rev().fold(0, |sum, d| {
             let index = rest % self.shape[d];
             rest /= self.shape[d];
-            sum + index * self.strides[d]
+            step(sum, index, self.strides[d])
         })
     }
 
-    /// The element offset of an index.
+    /// The element offset of an index. One that overflows, in a layout with a fault, is larger than any memory.
     ///
     /// # Panics
     /// When the index is out of range.
@@ -159,17 +160,25 @@ impl<const R: usize> Layout<R> {
     pub fn offset(&self, index: [usize; R]) -> usize {
         (0..R).fold(0, |sum, d| {
             assert!(index[d] < self.shape[d], "index {index:?} lies in shape {:?}", self.shape);
-            sum + index[d] * self.strides[d]
+            step(sum, index[d], self.strides[d])
         })
     }
 }
 
 #[inline]
+fn step(sum: usize, index: usize, stride: usize) -> usize {
+    sum.saturating_add(index.saturating_mul(stride))
+}
+
+/// The number of elements, none where a kernel's 64-bit integers don't count so far. Strides of zero let a view of one
+/// element have any number of them.
+#[inline]
 fn product(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
     }
-    shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent))
+    let product = shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
+    product.filter(|count| i64::try_from(*count).is_ok())
 }
 
 #[inline]
@@ -218,6 +227,26 @@ mod tests {
         );
         assert_eq!(Layout::strided([3, 3], [usize::MAX, 1], 12).fault(), Some(Fault::TooLarge));
         assert_eq!(Layout::strided([0, 3], [usize::MAX, 1], 0).fault(), None);
+    }
+
+    /// Memory of one element can be called any number of them by strides of zero; kernels count in 64-bit integers.
+    #[test]
+    fn more_elements_than_can_be_counted_are_too_many() {
+        let repeated = |shape: [usize; 2]| Layout::strided(shape, [0, 0], 1);
+        assert_eq!(repeated([1 << 31, 1 << 31]).fault(), None);
+        for shape in [[1 << 32, 1 << 32], [1 << 32, 1 << 31], [usize::MAX, 2], [1 << 63, 1]] {
+            assert_eq!(repeated(shape).fault(), Some(Fault::TooLarge), "{shape:?}");
+        }
+        assert_eq!(repeated([usize::MAX, 0]).fault(), None);
+    }
+
+    /// A view with a fault can still be looked into: what it can't reach is never another element.
+    #[test]
+    fn offsets_that_overflow_are_outside() {
+        let layout = Layout::strided([3, 1 << 33], [1 << 63, 1 << 32], 8);
+        assert_eq!(layout.fault(), Some(Fault::TooLarge));
+        assert_eq!([layout.offset([2, 0]), layout.offset([0, 1 << 32])], [usize::MAX; 2]);
+        assert_eq!(layout.nth(2 << 33), usize::MAX);
     }
 
     #[test]

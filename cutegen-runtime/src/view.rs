@@ -148,10 +148,11 @@ impl<T: Element, const R: usize> ViewMut<'_, T, R> {
 
 impl<T: Integer, const R: usize> View<'_, T, R> {
     /// The integers of a tensor with these extents, row by row; a packed one, which is dense, is shorter than its bytes
-    /// by what its last byte has too much. The shape must have been checked.
+    /// by what its last byte has too much. The shape must have been checked, so that there are so many: a number that
+    /// overflows becomes the largest, and no value passes unseen.
     pub fn integers(&self, extents: [usize; R]) -> impl Iterator<Item = i64> + '_ {
         let is_dense = self.layout.first_other_stride(&self.layout.row_major_strides()).is_none();
-        let count = extents.iter().product::<usize>();
+        let count = extents.iter().fold(1, |count: usize, extent| count.saturating_mul(*extent));
         (0..count).map(move |element| {
             let unit = element / T::VALUES;
             let at = if is_dense { unit } else { self.layout.nth(unit) };
@@ -235,6 +236,16 @@ mod tests {
         assert_eq!(columns.integers([2, 3]).collect::<Vec<_>>(), [0, 2, 4, 1, 3, 5]);
         let packed = [I4x2::new(-1, 2), I4x2::new(3, 0)];
         assert_eq!(packed.view([2]).integers([3]).collect::<Vec<_>>(), [-1, 2, 3]);
+    }
+
+    /// 2^32 by 2^32 elements, all the same one: their number wraps to 0.
+    #[test]
+    fn no_value_passes_unseen_where_their_number_overflows() {
+        let ids = [500_000_000_i32];
+        let view = ids.view([1 << 32, 1 << 32]).with_strides([0, 0]);
+        assert_eq!(view.layout().fault(), Some(Fault::TooLarge));
+        assert_eq!(view.integers([1 << 32, 1 << 32]).next(), Some(500_000_000));
+        assert_eq!(view.integers([usize::MAX, 0]).next(), None);
     }
 
     #[test]

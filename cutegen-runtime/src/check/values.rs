@@ -1,6 +1,8 @@
 //! What integers hold that a kernel takes for positions: the declared range, and no value twice. Where it fails, the
 //! kernel would reach outside its memory, or write an element from two places at once.
 
+use std::collections::HashMap;
+
 use super::Check;
 use crate::error::Error;
 use crate::int::Int;
@@ -30,7 +32,8 @@ impl Check {
         }
     }
 
-    /// No two values are equal.
+    /// No two values are equal. Stops at the first that repeats, so it never keeps more than the memory holds, however
+    /// often strides of zero bring the same element.
     ///
     /// # Errors
     /// [`Error::ValueRepeated`].
@@ -39,15 +42,13 @@ impl Check {
         argument: &'static str,
         values: impl IntoIterator<Item = i64>,
     ) -> Result<(), Error> {
-        let mut sorted: Vec<(i64, usize)> = values.into_iter().zip(0..).collect();
-        sorted.sort_unstable();
-        match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            Some(pair) => {
-                let [(value, element), (_, other)] = [pair[0], pair[1]];
-                Err(Error::ValueRepeated { kernel: self.kernel, argument, element, other, value })
+        let mut seen = HashMap::new();
+        for (other, value) in values.into_iter().enumerate() {
+            if let Some(element) = seen.insert(value, other) {
+                return Err(Error::ValueRepeated { kernel: self.kernel, argument, element, other, value });
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 }
 
@@ -79,5 +80,7 @@ mod tests {
         assert_eq!(said(CHECK.distinct("slot", [5, 3, 4])), "");
         let error = said(CHECK.distinct("slot", [5, 3, 9, 3, 5]));
         assert!(error.starts_with("k: elements 1 and 3 of argument `slot` are both 3,"), "{error}");
+        let endless = said(CHECK.distinct("slot", std::iter::repeat(7)));
+        assert!(endless.starts_with("k: elements 0 and 1 of argument `slot` are both 7,"), "{endless}");
     }
 }
