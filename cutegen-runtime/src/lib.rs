@@ -33,6 +33,7 @@ pub mod check;
 pub mod cuda;
 pub mod dispatch;
 pub mod element;
+mod emitted;
 mod error;
 pub mod fallback;
 pub mod host;
@@ -50,7 +51,11 @@ pub use view::{AsView, AsViewMut, View, ViewMut};
 /// Includes the wrappers that the build script emitted, as `pub mod kernels`.
 ///
 /// Another visibility or name can be given: `include_kernels!(pub(crate) mod gpu)`. The module holds
-/// `host` and, with the feature `cuda` of this crate, `cuda`: one for each kind of target that the specs name.
+/// `host` and, with the feature `cuda` of this crate, `cuda`: one for each kind of target that the specs name. This crate may
+/// have another name in Cargo.toml, or be reached through another crate.
+///
+/// Wrappers compile in a crate that forbids `unsafe_code`. They allow themselves other lints, which a crate that *forbids*
+/// one of those refuses: kernels then go into a crate of their own, with their build script.
 #[macro_export]
 macro_rules! include_kernels {
     () => {
@@ -61,6 +66,7 @@ macro_rules! include_kernels {
         #[allow(unreachable_pub, reason = "what is used of emitted wrappers is up to the crate")]
         #[allow(unexpected_cfgs, reason = "where the module `cuda` is absent, its cfg names the feature it takes")]
         $visibility mod $name {
+            use $crate as cutegen_runtime; // whatever this crate is called here
             include!(env!(
                 "CUTEGEN_KERNELS",
                 "no kernels were emitted: build.rs must call `cutegen_build::build()`, and Cargo.toml must name \
@@ -99,7 +105,7 @@ macro_rules! cuda_module {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! emitted_abi {
-    (1, $emitter:literal) => {};
+    (2, $emitter:literal) => {};
     ($other:tt, $emitter:literal) => {
         ::core::compile_error!(::core::concat!(
             "cutegen-build ",

@@ -5,22 +5,22 @@
 // everything on sm_90a: key 27731e2c8c411a5d1b84ce85978efd897beeb662ab8304de032f78822a2ac031
 // everything on host:x86_64-unknown-linux-gnu:x86-64-v3: key 4bcf6f77d85b9e991bc0f8c93cd7cb49809c534a6bb9f37981822977934932ce
 
-::cutegen_runtime::emitted_abi!(1, "0.1.0");
+self::cutegen_runtime::emitted_abi!(2, "0.1.0");
 
-::cutegen_runtime::cuda_module! {
+self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
     #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
-    #[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+    #[allow(unused, nonstandard_style, unreachable_pub, reason = "emitted code")]
     #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
     pub mod cuda {
-        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-        use ::cutegen_runtime::cuda::{
+        use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use super::cutegen_runtime::cuda::{
             Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
             KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
         };
-        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
-        use ::cutegen_runtime::half::bf16;
-        use ::cutegen_runtime::{Error, Int, params};
+        use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use super::cutegen_runtime::half::bf16;
+        use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
 
         /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
@@ -50,7 +50,7 @@
             }
         }
 
-        unsafe extern "C" {
+        unsafe_extern! {
             static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 11884];
 
             static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 11884];
@@ -100,7 +100,9 @@
                             },
                             artifact: Artifact {
                                 // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2 },
+                                stored: unsafe_block! {
+                                    &cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2
+                                },
                                 compressed: false,
                                 sha256: "7b665c7adbcd34311568ed0bb69413bca20d1988621a45fd7c2594a0d3a367aa",
                                 len: 7,
@@ -123,7 +125,7 @@
                             },
                             artifact: Artifact {
                                 // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
+                                stored: unsafe_block! { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
                                 compressed: false,
                                 sha256: "faa7764a734eb8c87920cb5a793379ef550c62e7dce34a568e6f33f0d5d2d63d",
                                 len: 11884,
@@ -161,7 +163,7 @@
                         },
                         artifact: Artifact {
                             // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
+                            stored: unsafe_block! { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
                             compressed: false,
                             sha256: "faa7764a734eb8c87920cb5a793379ef550c62e7dce34a568e6f33f0d5d2d63d",
                             len: 11884,
@@ -242,7 +244,7 @@
                         workspace, self.everything_bytes(variant, m, its_stream, twice),
                     )?;
                     // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                    unsafe {
+                    unsafe_block! {
                         self.everything_dispatch(
                             variant,
                             stream.cu_stream(),
@@ -262,43 +264,46 @@
                 order.finish(launched)
             }
 
-            /// [`Self::everything`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Errors
-            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
-            ///
-            /// # Safety
-            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
-            /// that of a tensor as [`Everything`] describes it, dense and row-major where no strides are
-            /// said, aligned to its element, alive until the stream has passed the launch; what is written
-            /// overlaps nothing.
-            /// `workspace` is aligned to 256 bytes and has [`Self::everything_workspace_bytes`]. Order is
-            /// the caller's.
-            pub unsafe fn everything_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                its_stream: usize,
-                its_check: CUdeviceptr,
-                w: CUdeviceptr,
-                y: CUdeviceptr,
-                z: CUdeviceptr,
-                eps: f32,
-                its_args: f64,
-            ) -> Result<(), Error> {
-                let check = Check::new("everything");
-                let twice = check.count("twice", Int::from(m) * 2)?;
-                if any_zero(&[m, its_stream]) && any_zero(&[twice]) {
-                    return Ok(());
-                }
-                self.everything.bind()?;
-                let variant = self.everything_variant(m, its_stream, its_check, w, y, z);
-                // SAFETY: the caller's promise.
-                unsafe {
-                    self.everything_dispatch(
-                        variant, stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
-                    )
+            unsafe_fn! {
+                /// [`Self::everything`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Errors
+                /// What the driver says, or a grid that no device takes. Arguments are not looked at.
+                ///
+                /// # Safety
+                /// `stream` belongs to the context given to [`load`]. Where it is being captured, this value, the workspace and the
+                /// tensors live until the graph is gone. Axes lie in their ranges. Each address is
+                /// that of a tensor as [`Everything`] describes it, dense and row-major where no strides are
+                /// said, aligned to its element, alive until the stream has passed the launch; what is written
+                /// overlaps nothing.
+                /// `workspace` is aligned to 256 bytes and has [`Self::everything_workspace_bytes`]. Order is
+                /// the caller's.
+                pub fn everything_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    its_stream: usize,
+                    its_check: CUdeviceptr,
+                    w: CUdeviceptr,
+                    y: CUdeviceptr,
+                    z: CUdeviceptr,
+                    eps: f32,
+                    its_args: f64,
+                ) -> Result<(), Error> {
+                    let check = Check::new("everything");
+                    let twice = check.count("twice", Int::from(m) * 2)?;
+                    if any_zero(&[m, its_stream]) && any_zero(&[twice]) {
+                        return Ok(());
+                    }
+                    self.everything.bind()?;
+                    let variant = self.everything_variant(m, its_stream, its_check, w, y, z);
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        self.everything_dispatch(
+                            variant, stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                        )
+                    }
                 }
             }
 
@@ -375,237 +380,247 @@
                 fits().is_ok()
             }
 
-            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
-            unsafe fn everything_dispatch(
-                &self,
-                variant: usize,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                its_stream: usize,
-                twice: usize,
-                its_check: CUdeviceptr,
-                w: CUdeviceptr,
-                y: CUdeviceptr,
-                z: CUdeviceptr,
-                eps: f32,
-                its_args: f64,
-            ) -> Result<(), Error> {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match variant {
-                        0 => self.everything_sm_90a_h200_split_2(
-                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
-                        ),
-                        1 => self.everything_sm_90a_h200_naive(
-                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
-                        ),
-                        _ => self.everything_sm_90a_naive(
-                            stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
-                        ),
+            unsafe_fn! {
+                /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+                fn everything_dispatch(
+                    &self,
+                    variant: usize,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    its_stream: usize,
+                    twice: usize,
+                    its_check: CUdeviceptr,
+                    w: CUdeviceptr,
+                    y: CUdeviceptr,
+                    z: CUdeviceptr,
+                    eps: f32,
+                    its_args: f64,
+                ) -> Result<(), Error> {
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        match variant {
+                            0 => self.everything_sm_90a_h200_split_2(
+                                stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                            ),
+                            1 => self.everything_sm_90a_h200_naive(
+                                stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                            ),
+                            _ => self.everything_sm_90a_naive(
+                                stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                            ),
+                        }
                     }
                 }
             }
 
-            /// Launch contract of variant 0 for `sm_90a:h200`, `split-2`.
-            unsafe fn everything_sm_90a_h200_split_2(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                its_stream: usize,
-                twice: usize,
-                its_check: CUdeviceptr,
-                w: CUdeviceptr,
-                y: CUdeviceptr,
-                z: CUdeviceptr,
-                eps: f32,
-                its_args: f64,
-            ) -> Result<(), Error> {
-                let check = Check::new("everything");
-                let sm_count = Int::from(self.everything.device().sm_count);
-                let device_smem = Int::from(self.everything.device().smem_max);
-                let param_m = m as i64;
-                let param_k: i64 = 512;
-                let param_twice = twice as i64;
-                let part_0 = workspace;
-                let part_1 = workspace + check.count(
-                    "workspace", Int::padded((Int::from(m) * 512) * 4),
-                )? as u64;
-                // SAFETY: the part lies in the workspace, which nothing else uses now.
-                unsafe { self.everything.zero(stream, part_1, check.count("workspace", Int::new(1024))?)? };
-                let mut config = LaunchConfig {
-                    block: [384, 1, 1],
-                    cluster: [2, 1, 1],
-                    dynamic_smem: check.smem(Int::min(device_smem, Int::new(232448)))?,
-                    pdl: true,
-                    ..LaunchConfig::default()
-                };
-                let max_active_clusters = Int::from(self.everything.max_active_clusters(0, 0, &config)?);
-                config.grid = check.blocks([
-                    Int::min(Int::ceil_div(Int::from(m), Int::new(128)), max_active_clusters * 2),
-                    Int::new(1),
-                    Int::new(1),
-                ])?;
-                let mut params = params![its_check, w, param_m, param_k, param_twice, eps, part_1];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.everything.launch(0, 0, stream, &config, &mut params)? };
-                let mut config = LaunchConfig {
-                    block: [384, 1, 1], cooperative: true, ..LaunchConfig::default()
-                };
-                let max_blocks_per_sm = Int::from(self.everything.max_blocks_per_sm(0, 1, &config)?);
-                config.grid = check.blocks([
-                    sm_count * max_blocks_per_sm, (Int::from(its_stream) / 8) + 1, Int::new(1),
-                ])?;
-                self.everything.all_resident(0, 1, &config)?;
-                let mut params = params![part_0, part_1, its_args, y];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.everything.launch(0, 1, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 0 for `sm_90a:h200`, `split-2`.
+                fn everything_sm_90a_h200_split_2(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    its_stream: usize,
+                    twice: usize,
+                    its_check: CUdeviceptr,
+                    w: CUdeviceptr,
+                    y: CUdeviceptr,
+                    z: CUdeviceptr,
+                    eps: f32,
+                    its_args: f64,
+                ) -> Result<(), Error> {
+                    let check = Check::new("everything");
+                    let sm_count = Int::from(self.everything.device().sm_count);
+                    let device_smem = Int::from(self.everything.device().smem_max);
+                    let param_m = m as i64;
+                    let param_k: i64 = 512;
+                    let param_twice = twice as i64;
+                    let part_0 = workspace;
+                    let part_1 = workspace + check.count(
+                        "workspace", Int::padded((Int::from(m) * 512) * 4),
+                    )? as u64;
+                    // SAFETY: the part lies in the workspace, which nothing else uses now.
+                    unsafe_block! {
+                        self.everything.zero(stream, part_1, check.count("workspace", Int::new(1024))?)?
+                    };
+                    let mut config = LaunchConfig {
+                        block: [384, 1, 1],
+                        cluster: [2, 1, 1],
+                        dynamic_smem: check.smem(Int::min(device_smem, Int::new(232448)))?,
+                        pdl: true,
+                        ..LaunchConfig::default()
+                    };
+                    let max_active_clusters = Int::from(self.everything.max_active_clusters(0, 0, &config)?);
+                    config.grid = check.blocks([
+                        Int::min(Int::ceil_div(Int::from(m), Int::new(128)), max_active_clusters * 2),
+                        Int::new(1),
+                        Int::new(1),
+                    ])?;
+                    let mut params = params![its_check, w, param_m, param_k, param_twice, eps, part_1];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.everything.launch(0, 0, stream, &config, &mut params)? };
+                    let mut config = LaunchConfig {
+                        block: [384, 1, 1], cooperative: true, ..LaunchConfig::default()
+                    };
+                    let max_blocks_per_sm = Int::from(self.everything.max_blocks_per_sm(0, 1, &config)?);
+                    config.grid = check.blocks([
+                        sm_count * max_blocks_per_sm, (Int::from(its_stream) / 8) + 1, Int::new(1),
+                    ])?;
+                    self.everything.all_resident(0, 1, &config)?;
+                    let mut params = params![part_0, part_1, its_args, y];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.everything.launch(0, 1, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
 
-            /// Launch contract of variant 1 for `sm_90a:h200`, `naive`.
-            unsafe fn everything_sm_90a_h200_naive(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                its_stream: usize,
-                twice: usize,
-                its_check: CUdeviceptr,
-                w: CUdeviceptr,
-                y: CUdeviceptr,
-                z: CUdeviceptr,
-                eps: f32,
-                its_args: f64,
-            ) -> Result<(), Error> {
-                let check = Check::new("everything");
-                let param_m = m as i64;
-                let param_stream = its_stream as i64;
-                let param_k: i64 = 512;
-                let param_twice = twice as i64;
-                let part_0 = workspace;
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(
-                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
-                            Int::new(1048576),
-                        ),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.everything.launch(1, 0, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(
-                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
-                            Int::new(1048576),
-                        ),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.everything.launch(1, 1, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.everything.launch(1, 2, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 1 for `sm_90a:h200`, `naive`.
+                fn everything_sm_90a_h200_naive(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    its_stream: usize,
+                    twice: usize,
+                    its_check: CUdeviceptr,
+                    w: CUdeviceptr,
+                    y: CUdeviceptr,
+                    z: CUdeviceptr,
+                    eps: f32,
+                    its_args: f64,
+                ) -> Result<(), Error> {
+                    let check = Check::new("everything");
+                    let param_m = m as i64;
+                    let param_stream = its_stream as i64;
+                    let param_k: i64 = 512;
+                    let param_twice = twice as i64;
+                    let part_0 = workspace;
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(
+                                Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                                Int::new(1048576),
+                            ),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.everything.launch(1, 0, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(
+                                Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                                Int::new(1048576),
+                            ),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.everything.launch(1, 1, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.everything.launch(1, 2, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
 
-            /// Launch contract of variant 0 for `sm_90a`, `naive`.
-            unsafe fn everything_sm_90a_naive(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                its_stream: usize,
-                twice: usize,
-                its_check: CUdeviceptr,
-                w: CUdeviceptr,
-                y: CUdeviceptr,
-                z: CUdeviceptr,
-                eps: f32,
-                its_args: f64,
-            ) -> Result<(), Error> {
-                let check = Check::new("everything");
-                let param_m = m as i64;
-                let param_stream = its_stream as i64;
-                let param_k: i64 = 512;
-                let param_twice = twice as i64;
-                let part_0 = workspace;
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(
-                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
-                            Int::new(1048576),
-                        ),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.everything.launch(0, 0, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(
-                            Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
-                            Int::new(1048576),
-                        ),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.everything.launch(0, 1, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.everything.launch(0, 2, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 0 for `sm_90a`, `naive`.
+                fn everything_sm_90a_naive(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    its_stream: usize,
+                    twice: usize,
+                    its_check: CUdeviceptr,
+                    w: CUdeviceptr,
+                    y: CUdeviceptr,
+                    z: CUdeviceptr,
+                    eps: f32,
+                    its_args: f64,
+                ) -> Result<(), Error> {
+                    let check = Check::new("everything");
+                    let param_m = m as i64;
+                    let param_stream = its_stream as i64;
+                    let param_k: i64 = 512;
+                    let param_twice = twice as i64;
+                    let part_0 = workspace;
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(
+                                Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                                Int::new(1048576),
+                            ),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.everything.launch(0, 0, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(
+                                Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                                Int::new(1048576),
+                            ),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.everything.launch(0, 1, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.everything.launch(0, 2, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
         }
     }
@@ -613,14 +628,15 @@
 
 /// Kernels on the CPU for `host:x86_64-unknown-linux-gnu:x86-64-v3`, over fallbacks from the math.
 #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
-#[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+#[allow(unused, nonstandard_style, unreachable_pub, reason = "emitted code")]
 #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
 pub mod host {
-    use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-    use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
-    use ::cutegen_runtime::half::bf16;
-    use ::cutegen_runtime::host::{Workspace, call, cpu};
-    use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+    use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+    use super::cutegen_runtime::half::bf16;
+    use super::cutegen_runtime::host::{Workspace, call, cpu};
+    use super::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    use super::cutegen_runtime::{unsafe_block, unsafe_extern, unsafe_fn};
 
     /// Workspace for every call of every kernel: none needs more than these 2097152 bytes.
     pub fn workspace() -> Workspace {
@@ -641,7 +657,7 @@ pub mod host {
         }])
     }
 
-    unsafe extern "C" {
+    unsafe_extern! {
         fn cutegen_3536c33e778af9a3(params: *mut *mut ::core::ffi::c_void);
     }
 
@@ -715,22 +731,20 @@ pub mod host {
             0,
         ) {
             0 => {
-                let scratch = workspace.reserve(
+                let scratch = workspace.ready(
+                    "everything",
                     check.count(
                         "workspace", Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
-                    )?
-                );
+                    )?,
+                )?;
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe {
+                unsafe_block! {
                     everything_host_naive(
                         scratch, m, its_stream, twice, its_check, w, y, z, args.eps, args.args,
                     )
                 }
             }
-            _ => {
-                fallback_everything(&mut args, [m, its_stream, 512, twice]);
-                Ok(())
-            }
+            _ => fallback_everything(&mut args, [m, its_stream, 512, twice]),
         }
     }
 
@@ -744,56 +758,61 @@ pub mod host {
         0
     }
 
-    /// Launch contract of variant 0 for `host`, `naive`.
-    unsafe fn everything_host_naive(
-        workspace: *mut u8,
-        m: usize,
-        its_stream: usize,
-        twice: usize,
-        its_check: *const f32,
-        w: *const bf16,
-        y: *mut f32,
-        z: *mut f64,
-        eps: f32,
-        its_args: f64,
-    ) -> Result<(), Error> {
-        let check = Check::new("everything");
-        let param_m = m as i64;
-        let param_stream = its_stream as i64;
-        let param_k: i64 = 512;
-        let param_twice = twice as i64;
-        let part_0 = workspace;
-        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe {
-            call(
-                cutegen_3536c33e778af9a3,
-                &mut params![
-                    its_check,
-                    w,
-                    y,
-                    z,
-                    param_m,
-                    param_stream,
-                    param_k,
-                    param_twice,
-                    eps,
-                    its_args,
-                    part_0,
-                ],
-            )
-        };
-        Ok(())
+    unsafe_fn! {
+        /// Launch contract of variant 0 for `host`, `naive`.
+        fn everything_host_naive(
+            workspace: *mut u8,
+            m: usize,
+            its_stream: usize,
+            twice: usize,
+            its_check: *const f32,
+            w: *const bf16,
+            y: *mut f32,
+            z: *mut f64,
+            eps: f32,
+            its_args: f64,
+        ) -> Result<(), Error> {
+            let check = Check::new("everything");
+            let param_m = m as i64;
+            let param_stream = its_stream as i64;
+            let param_k: i64 = 512;
+            let param_twice = twice as i64;
+            let part_0 = workspace;
+            // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+            unsafe_block! {
+                call(
+                    cutegen_3536c33e778af9a3,
+                    &mut params![
+                        its_check,
+                        w,
+                        y,
+                        z,
+                        param_m,
+                        param_stream,
+                        param_k,
+                        param_twice,
+                        eps,
+                        its_args,
+                        part_0,
+                    ],
+                )
+            };
+            Ok(())
+        }
     }
 
     /// The math, in f64, rounded where the spec rounds.
-    fn fallback_everything(args: &mut Everything<'_>, [a0, a1, a2, a3]: [usize; 4]) {
+    fn fallback_everything(
+        args: &mut Everything<'_>, [a0, a1, a2, a3]: [usize; 4],
+    ) -> Result<(), Error> {
+        let check = Check::new("everything");
         let t0 = &args.check;
         let t1 = &args.w;
         let t2 = &mut args.y;
         let t3 = &mut args.z;
         let s0 = args.eps;
         let s1 = args.args;
-        let mut w0 = vec![0.0_f64; a0 * a1];
+        let mut w0 = check.zeros::<f64>(&[a0, a1])?;
         for v0 in 0..a0 {
             for v1 in 0..a1 {
                 w0[v0 * a1 + v1] = {
@@ -814,6 +833,7 @@ pub mod host {
         for v3 in 0..a3 {
             t3.put([v3], f64::from(s1));
         }
+        Ok(())
     }
 
     static EVERYTHING: [Variant; 2] = [

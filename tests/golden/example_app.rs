@@ -10,22 +10,22 @@
 // llama_gate_up on sm_90a: key 3d613f47139a757966eae96f92cfa059d703c02af0fe46e8c309f697e0763064
 // llama_down on sm_90a: key c6c30c4c910eeece5c9e834ee93123211b76ff5d45197da27ec7c8b76c2f7c71
 
-::cutegen_runtime::emitted_abi!(1, "0.1.0");
+self::cutegen_runtime::emitted_abi!(2, "0.1.0");
 
-::cutegen_runtime::cuda_module! {
+self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`.
     #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
-    #[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+    #[allow(unused, nonstandard_style, unreachable_pub, reason = "emitted code")]
     #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
     pub mod cuda {
-        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-        use ::cutegen_runtime::cuda::{
+        use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use super::cutegen_runtime::cuda::{
             Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
             KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
         };
-        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
-        use ::cutegen_runtime::half::bf16;
-        use ::cutegen_runtime::{Error, Int, params};
+        use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use super::cutegen_runtime::half::bf16;
+        use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
 
         /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
@@ -70,7 +70,7 @@
             }
         }
 
-        unsafe extern "C" {
+        unsafe_extern! {
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 10534];
 
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
@@ -112,7 +112,7 @@
                         },
                         artifact: Artifact {
                             // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8 },
+                            stored: unsafe_block! { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8 },
                             compressed: false,
                             sha256: "5bd8becf09fce190fbdb94ea4ef1532ba1da7ff49e21eacbdd79a4c0a69b770d",
                             len: 13,
@@ -132,7 +132,7 @@
                         },
                         artifact: Artifact {
                             // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
+                            stored: unsafe_block! { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
                             compressed: false,
                             sha256: "a09870c620bc63131e0230ebf2cb3945855100284ddf21cf29436a8855f21047",
                             len: 10534,
@@ -184,7 +184,7 @@
                     );
                     let bound_workspace = order.workspace(workspace, 0)?;
                     // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                    unsafe {
+                    unsafe_block! {
                         self.silu_mul_dispatch(
                             variant,
                             stream.cu_stream(),
@@ -199,35 +199,38 @@
                 order.finish(launched)
             }
 
-            /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Errors
-            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
-            ///
-            /// # Safety
-            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
-            /// that of a tensor as [`SiluMul`] describes it, dense and row-major where no strides are
-            /// said, aligned to its element, alive until the stream has passed the launch; what is written
-            /// overlaps nothing.
-            /// `workspace` is aligned to 256 bytes and has [`Self::silu_mul_workspace_bytes`]. Order is
-            /// the caller's.
-            pub unsafe fn silu_mul_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                n: usize,
-                g: CUdeviceptr,
-                u: CUdeviceptr,
-                y: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("silu_mul");
-                if any_zero(&[n]) {
-                    return Ok(());
+            unsafe_fn! {
+                /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Errors
+                /// What the driver says, or a grid that no device takes. Arguments are not looked at.
+                ///
+                /// # Safety
+                /// `stream` belongs to the context given to [`load`]. Where it is being captured, this value, the workspace and the
+                /// tensors live until the graph is gone. Axes lie in their ranges. Each address is
+                /// that of a tensor as [`SiluMul`] describes it, dense and row-major where no strides are
+                /// said, aligned to its element, alive until the stream has passed the launch; what is written
+                /// overlaps nothing.
+                /// `workspace` is aligned to 256 bytes and has [`Self::silu_mul_workspace_bytes`]. Order is
+                /// the caller's.
+                pub fn silu_mul_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    n: usize,
+                    g: CUdeviceptr,
+                    u: CUdeviceptr,
+                    y: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("silu_mul");
+                    if any_zero(&[n]) {
+                        return Ok(());
+                    }
+                    self.silu_mul.bind()?;
+                    let variant = self.silu_mul_variant(n, g, u, y);
+                    // SAFETY: the caller's promise.
+                    unsafe_block! { self.silu_mul_dispatch(variant, stream, workspace, n, g, u, y) }
                 }
-                self.silu_mul.bind()?;
-                let variant = self.silu_mul_variant(n, g, u, y);
-                // SAFETY: the caller's promise.
-                unsafe { self.silu_mul_dispatch(variant, stream, workspace, n, g, u, y) }
             }
 
             /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes and addresses.
@@ -247,79 +250,85 @@
                 1
             }
 
-            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
-            unsafe fn silu_mul_dispatch(
-                &self,
-                variant: usize,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                n: usize,
-                g: CUdeviceptr,
-                u: CUdeviceptr,
-                y: CUdeviceptr,
-            ) -> Result<(), Error> {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match variant {
-                        0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y),
-                        _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y),
+            unsafe_fn! {
+                /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+                fn silu_mul_dispatch(
+                    &self,
+                    variant: usize,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    n: usize,
+                    g: CUdeviceptr,
+                    u: CUdeviceptr,
+                    y: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        match variant {
+                            0 => self.silu_mul_sm_90a_vector8(stream, workspace, n, g, u, y),
+                            _ => self.silu_mul_sm_90a_naive(stream, workspace, n, g, u, y),
+                        }
                     }
                 }
             }
 
-            /// Launch contract of variant 0 for `sm_90a`, `vector8`.
-            unsafe fn silu_mul_sm_90a_vector8(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                n: usize,
-                g: CUdeviceptr,
-                u: CUdeviceptr,
-                y: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("silu_mul");
-                let sm_count = Int::from(self.silu_mul.device().sm_count);
-                let param_n = n as i64;
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(n), Int::new(2048)), sm_count * 8),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![g, u, y, param_n];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.silu_mul.launch(0, 0, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 0 for `sm_90a`, `vector8`.
+                fn silu_mul_sm_90a_vector8(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    n: usize,
+                    g: CUdeviceptr,
+                    u: CUdeviceptr,
+                    y: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("silu_mul");
+                    let sm_count = Int::from(self.silu_mul.device().sm_count);
+                    let param_n = n as i64;
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(n), Int::new(2048)), sm_count * 8),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![g, u, y, param_n];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.silu_mul.launch(0, 0, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
 
-            /// Launch contract of variant 1 for `sm_90a`, `naive`.
-            unsafe fn silu_mul_sm_90a_naive(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                n: usize,
-                g: CUdeviceptr,
-                u: CUdeviceptr,
-                y: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("silu_mul");
-                let param_n = n as i64;
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(n), Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![g, u, y, param_n];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.silu_mul.launch(1, 0, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 1 for `sm_90a`, `naive`.
+                fn silu_mul_sm_90a_naive(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    n: usize,
+                    g: CUdeviceptr,
+                    u: CUdeviceptr,
+                    y: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("silu_mul");
+                    let param_n = n as i64;
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(n), Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![g, u, y, param_n];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.silu_mul.launch(1, 0, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
         }
 
@@ -358,7 +367,7 @@
                     },
                     artifact: Artifact {
                         // SAFETY: linked from this package's archive, constant, of this length.
-                        stored: unsafe { &cutegen_example_app_0_1_0_a228384e9067d6ac_naive },
+                        stored: unsafe_block! { &cutegen_example_app_0_1_0_a228384e9067d6ac_naive },
                         compressed: false,
                         sha256: "0eacb06395545dcf99deba68ba982f1d219ab44ee5776254f84d2563dec85540",
                         len: 12258,
@@ -437,7 +446,7 @@
                     );
                     let bound_workspace = order.workspace(workspace, self.llama_norm_bytes(variant, m))?;
                     // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                    unsafe {
+                    unsafe_block! {
                         self.llama_norm_dispatch(
                             variant,
                             stream.cu_stream(),
@@ -455,38 +464,43 @@
                 order.finish(launched)
             }
 
-            /// [`Self::llama_norm`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Errors
-            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
-            ///
-            /// # Safety
-            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
-            /// that of a tensor as [`LlamaNorm`] describes it, dense and row-major where no strides are
-            /// said, aligned to its element, alive until the stream has passed the launch; what is written
-            /// overlaps nothing.
-            /// `workspace` is aligned to 256 bytes and has [`Self::llama_norm_workspace_bytes`]. Order is
-            /// the caller's.
-            pub unsafe fn llama_norm_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                x: CUdeviceptr,
-                r: CUdeviceptr,
-                w: CUdeviceptr,
-                s: CUdeviceptr,
-                y: CUdeviceptr,
-                eps: f32,
-            ) -> Result<(), Error> {
-                let check = Check::new("llama_norm");
-                if any_zero(&[m, 4096]) && any_zero(&[m, 4096]) {
-                    return Ok(());
+            unsafe_fn! {
+                /// [`Self::llama_norm`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Errors
+                /// What the driver says, or a grid that no device takes. Arguments are not looked at.
+                ///
+                /// # Safety
+                /// `stream` belongs to the context given to [`load`]. Where it is being captured, this value, the workspace and the
+                /// tensors live until the graph is gone. Axes lie in their ranges. Each address is
+                /// that of a tensor as [`LlamaNorm`] describes it, dense and row-major where no strides are
+                /// said, aligned to its element, alive until the stream has passed the launch; what is written
+                /// overlaps nothing.
+                /// `workspace` is aligned to 256 bytes and has [`Self::llama_norm_workspace_bytes`]. Order is
+                /// the caller's.
+                pub fn llama_norm_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    x: CUdeviceptr,
+                    r: CUdeviceptr,
+                    w: CUdeviceptr,
+                    s: CUdeviceptr,
+                    y: CUdeviceptr,
+                    eps: f32,
+                ) -> Result<(), Error> {
+                    let check = Check::new("llama_norm");
+                    if any_zero(&[m, 4096]) && any_zero(&[m, 4096]) {
+                        return Ok(());
+                    }
+                    self.llama_norm.bind()?;
+                    let variant = self.llama_norm_variant(m, x, r, w, s, y);
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        self.llama_norm_dispatch(variant, stream, workspace, m, x, r, w, s, y, eps)
+                    }
                 }
-                self.llama_norm.bind()?;
-                let variant = self.llama_norm_variant(m, x, r, w, s, y);
-                // SAFETY: the caller's promise.
-                unsafe { self.llama_norm_dispatch(variant, stream, workspace, m, x, r, w, s, y, eps) }
             }
 
             /// Bytes of workspace that [`Self::llama_norm_raw`] needs for these axes and addresses.
@@ -512,82 +526,86 @@
                 0
             }
 
-            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
-            unsafe fn llama_norm_dispatch(
-                &self,
-                variant: usize,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                x: CUdeviceptr,
-                r: CUdeviceptr,
-                w: CUdeviceptr,
-                s: CUdeviceptr,
-                y: CUdeviceptr,
-                eps: f32,
-            ) -> Result<(), Error> {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match variant {
-                        _ => self.llama_norm_sm_90a_naive(stream, workspace, m, x, r, w, s, y, eps),
+            unsafe_fn! {
+                /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+                fn llama_norm_dispatch(
+                    &self,
+                    variant: usize,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    x: CUdeviceptr,
+                    r: CUdeviceptr,
+                    w: CUdeviceptr,
+                    s: CUdeviceptr,
+                    y: CUdeviceptr,
+                    eps: f32,
+                ) -> Result<(), Error> {
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        match variant {
+                            _ => self.llama_norm_sm_90a_naive(stream, workspace, m, x, r, w, s, y, eps),
+                        }
                     }
                 }
             }
 
-            /// Launch contract of variant 0 for `sm_90a`, `naive`.
-            unsafe fn llama_norm_sm_90a_naive(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                x: CUdeviceptr,
-                r: CUdeviceptr,
-                w: CUdeviceptr,
-                s: CUdeviceptr,
-                y: CUdeviceptr,
-                eps: f32,
-            ) -> Result<(), Error> {
-                let check = Check::new("llama_norm");
-                let param_m = m as i64;
-                let param_d: i64 = 4096;
-                let part_0 = workspace;
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.llama_norm.launch(0, 0, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(m), Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.llama_norm.launch(0, 1, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.llama_norm.launch(0, 2, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 0 for `sm_90a`, `naive`.
+                fn llama_norm_sm_90a_naive(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    x: CUdeviceptr,
+                    r: CUdeviceptr,
+                    w: CUdeviceptr,
+                    s: CUdeviceptr,
+                    y: CUdeviceptr,
+                    eps: f32,
+                ) -> Result<(), Error> {
+                    let check = Check::new("llama_norm");
+                    let param_m = m as i64;
+                    let param_d: i64 = 4096;
+                    let part_0 = workspace;
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.llama_norm.launch(0, 0, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(m), Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.llama_norm.launch(0, 1, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.llama_norm.launch(0, 2, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
         }
 
@@ -622,7 +640,7 @@
                     },
                     artifact: Artifact {
                         // SAFETY: linked from this package's archive, constant, of this length.
-                        stored: unsafe { &cutegen_example_app_0_1_0_3d613f47139a7579_naive },
+                        stored: unsafe_block! { &cutegen_example_app_0_1_0_3d613f47139a7579_naive },
                         compressed: false,
                         sha256: "890b08274f27dcf26b613e51d2747ce83518c134389f886d85368db6e7ee532f",
                         len: 12204,
@@ -693,7 +711,7 @@
                     );
                     let bound_workspace = order.workspace(workspace, self.llama_gate_up_bytes(variant, m))?;
                     // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                    unsafe {
+                    unsafe_block! {
                         self.llama_gate_up_dispatch(
                             variant,
                             stream.cu_stream(),
@@ -709,36 +727,39 @@
                 order.finish(launched)
             }
 
-            /// [`Self::llama_gate_up`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Errors
-            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
-            ///
-            /// # Safety
-            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
-            /// that of a tensor as [`LlamaGateUp`] describes it, dense and row-major where no strides are
-            /// said, aligned to its element, alive until the stream has passed the launch; what is written
-            /// overlaps nothing.
-            /// `workspace` is aligned to 256 bytes and has [`Self::llama_gate_up_workspace_bytes`]. Order is
-            /// the caller's.
-            pub unsafe fn llama_gate_up_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                y: CUdeviceptr,
-                wg: CUdeviceptr,
-                wu: CUdeviceptr,
-                h: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("llama_gate_up");
-                if any_zero(&[m, 14336]) {
-                    return Ok(());
+            unsafe_fn! {
+                /// [`Self::llama_gate_up`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Errors
+                /// What the driver says, or a grid that no device takes. Arguments are not looked at.
+                ///
+                /// # Safety
+                /// `stream` belongs to the context given to [`load`]. Where it is being captured, this value, the workspace and the
+                /// tensors live until the graph is gone. Axes lie in their ranges. Each address is
+                /// that of a tensor as [`LlamaGateUp`] describes it, dense and row-major where no strides are
+                /// said, aligned to its element, alive until the stream has passed the launch; what is written
+                /// overlaps nothing.
+                /// `workspace` is aligned to 256 bytes and has [`Self::llama_gate_up_workspace_bytes`]. Order is
+                /// the caller's.
+                pub fn llama_gate_up_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    y: CUdeviceptr,
+                    wg: CUdeviceptr,
+                    wu: CUdeviceptr,
+                    h: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("llama_gate_up");
+                    if any_zero(&[m, 14336]) {
+                        return Ok(());
+                    }
+                    self.llama_gate_up.bind()?;
+                    let variant = self.llama_gate_up_variant(m, y, wg, wu, h);
+                    // SAFETY: the caller's promise.
+                    unsafe_block! { self.llama_gate_up_dispatch(variant, stream, workspace, m, y, wg, wu, h) }
                 }
-                self.llama_gate_up.bind()?;
-                let variant = self.llama_gate_up_variant(m, y, wg, wu, h);
-                // SAFETY: the caller's promise.
-                unsafe { self.llama_gate_up_dispatch(variant, stream, workspace, m, y, wg, wu, h) }
             }
 
             /// Bytes of workspace that [`Self::llama_gate_up_raw`] needs for these axes and addresses.
@@ -766,82 +787,86 @@
                 0
             }
 
-            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
-            unsafe fn llama_gate_up_dispatch(
-                &self,
-                variant: usize,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                y: CUdeviceptr,
-                wg: CUdeviceptr,
-                wu: CUdeviceptr,
-                h: CUdeviceptr,
-            ) -> Result<(), Error> {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match variant {
-                        _ => self.llama_gate_up_sm_90a_naive(stream, workspace, m, y, wg, wu, h),
+            unsafe_fn! {
+                /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+                fn llama_gate_up_dispatch(
+                    &self,
+                    variant: usize,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    y: CUdeviceptr,
+                    wg: CUdeviceptr,
+                    wu: CUdeviceptr,
+                    h: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        match variant {
+                            _ => self.llama_gate_up_sm_90a_naive(stream, workspace, m, y, wg, wu, h),
+                        }
                     }
                 }
             }
 
-            /// Launch contract of variant 0 for `sm_90a`, `naive`.
-            unsafe fn llama_gate_up_sm_90a_naive(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                y: CUdeviceptr,
-                wg: CUdeviceptr,
-                wu: CUdeviceptr,
-                h: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("llama_gate_up");
-                let param_m = m as i64;
-                let param_f: i64 = 14336;
-                let param_d: i64 = 4096;
-                let part_0 = workspace;
-                let part_1 = workspace + check.count(
-                    "workspace", Int::padded((Int::new(4) * Int::from(m)) * 14336),
-                )? as u64;
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.llama_gate_up.launch(0, 0, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.llama_gate_up.launch(0, 1, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.llama_gate_up.launch(0, 2, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 0 for `sm_90a`, `naive`.
+                fn llama_gate_up_sm_90a_naive(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    y: CUdeviceptr,
+                    wg: CUdeviceptr,
+                    wu: CUdeviceptr,
+                    h: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("llama_gate_up");
+                    let param_m = m as i64;
+                    let param_f: i64 = 14336;
+                    let param_d: i64 = 4096;
+                    let part_0 = workspace;
+                    let part_1 = workspace + check.count(
+                        "workspace", Int::padded((Int::new(4) * Int::from(m)) * 14336),
+                    )? as u64;
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.llama_gate_up.launch(0, 0, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.llama_gate_up.launch(0, 1, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.llama_gate_up.launch(0, 2, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
         }
 
@@ -872,7 +897,7 @@
                     },
                     artifact: Artifact {
                         // SAFETY: linked from this package's archive, constant, of this length.
-                        stored: unsafe { &cutegen_example_app_0_1_0_c6c30c4c910eeece_naive },
+                        stored: unsafe_block! { &cutegen_example_app_0_1_0_c6c30c4c910eeece_naive },
                         compressed: false,
                         sha256: "0d15dfb9dbd09b8c8b003b28d2475328b3434cae2940b5a77f7b0c90b5b9a526",
                         len: 11358,
@@ -934,7 +959,7 @@
                     );
                     let bound_workspace = order.workspace(workspace, self.llama_down_bytes(variant, m))?;
                     // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                    unsafe {
+                    unsafe_block! {
                         self.llama_down_dispatch(
                             variant,
                             stream.cu_stream(),
@@ -950,36 +975,39 @@
                 order.finish(launched)
             }
 
-            /// [`Self::llama_down`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Errors
-            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
-            ///
-            /// # Safety
-            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
-            /// that of a tensor as [`LlamaDown`] describes it, dense and row-major where no strides are
-            /// said, aligned to its element, alive until the stream has passed the launch; what is written
-            /// overlaps nothing.
-            /// `workspace` is aligned to 256 bytes and has [`Self::llama_down_workspace_bytes`]. Order is
-            /// the caller's.
-            pub unsafe fn llama_down_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                h: CUdeviceptr,
-                w: CUdeviceptr,
-                s: CUdeviceptr,
-                z: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("llama_down");
-                if any_zero(&[m, 4096]) {
-                    return Ok(());
+            unsafe_fn! {
+                /// [`Self::llama_down`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Errors
+                /// What the driver says, or a grid that no device takes. Arguments are not looked at.
+                ///
+                /// # Safety
+                /// `stream` belongs to the context given to [`load`]. Where it is being captured, this value, the workspace and the
+                /// tensors live until the graph is gone. Axes lie in their ranges. Each address is
+                /// that of a tensor as [`LlamaDown`] describes it, dense and row-major where no strides are
+                /// said, aligned to its element, alive until the stream has passed the launch; what is written
+                /// overlaps nothing.
+                /// `workspace` is aligned to 256 bytes and has [`Self::llama_down_workspace_bytes`]. Order is
+                /// the caller's.
+                pub fn llama_down_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    h: CUdeviceptr,
+                    w: CUdeviceptr,
+                    s: CUdeviceptr,
+                    z: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("llama_down");
+                    if any_zero(&[m, 4096]) {
+                        return Ok(());
+                    }
+                    self.llama_down.bind()?;
+                    let variant = self.llama_down_variant(m, h, w, s, z);
+                    // SAFETY: the caller's promise.
+                    unsafe_block! { self.llama_down_dispatch(variant, stream, workspace, m, h, w, s, z) }
                 }
-                self.llama_down.bind()?;
-                let variant = self.llama_down_variant(m, h, w, s, z);
-                // SAFETY: the caller's promise.
-                unsafe { self.llama_down_dispatch(variant, stream, workspace, m, h, w, s, z) }
             }
 
             /// Bytes of workspace that [`Self::llama_down_raw`] needs for these axes and addresses.
@@ -1005,67 +1033,71 @@
                 0
             }
 
-            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
-            unsafe fn llama_down_dispatch(
-                &self,
-                variant: usize,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                h: CUdeviceptr,
-                w: CUdeviceptr,
-                s: CUdeviceptr,
-                z: CUdeviceptr,
-            ) -> Result<(), Error> {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match variant {
-                        _ => self.llama_down_sm_90a_naive(stream, workspace, m, h, w, s, z),
+            unsafe_fn! {
+                /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+                fn llama_down_dispatch(
+                    &self,
+                    variant: usize,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    h: CUdeviceptr,
+                    w: CUdeviceptr,
+                    s: CUdeviceptr,
+                    z: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        match variant {
+                            _ => self.llama_down_sm_90a_naive(stream, workspace, m, h, w, s, z),
+                        }
                     }
                 }
             }
 
-            /// Launch contract of variant 0 for `sm_90a`, `naive`.
-            unsafe fn llama_down_sm_90a_naive(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                h: CUdeviceptr,
-                w: CUdeviceptr,
-                s: CUdeviceptr,
-                z: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("llama_down");
-                let param_m = m as i64;
-                let param_d: i64 = 4096;
-                let param_f: i64 = 14336;
-                let part_0 = workspace;
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![h, w, s, z, param_m, param_d, param_f, part_0];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.llama_down.launch(0, 0, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![h, w, s, z, param_m, param_d, param_f, part_0];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.llama_down.launch(0, 1, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 0 for `sm_90a`, `naive`.
+                fn llama_down_sm_90a_naive(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    h: CUdeviceptr,
+                    w: CUdeviceptr,
+                    s: CUdeviceptr,
+                    z: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("llama_down");
+                    let param_m = m as i64;
+                    let param_d: i64 = 4096;
+                    let param_f: i64 = 14336;
+                    let part_0 = workspace;
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![h, w, s, z, param_m, param_d, param_f, part_0];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.llama_down.launch(0, 0, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![h, w, s, z, param_m, param_d, param_f, part_0];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.llama_down.launch(0, 1, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
         }
     }
@@ -1073,14 +1105,15 @@
 
 /// Kernels on the CPU for `host:x86_64-unknown-linux-gnu:x86-64-v3`, over fallbacks from the math.
 #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
-#[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+#[allow(unused, nonstandard_style, unreachable_pub, reason = "emitted code")]
 #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
 pub mod host {
-    use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-    use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
-    use ::cutegen_runtime::half::bf16;
-    use ::cutegen_runtime::host::{Workspace, call, cpu};
-    use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+    use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+    use super::cutegen_runtime::half::bf16;
+    use super::cutegen_runtime::host::{Workspace, call, cpu};
+    use super::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    use super::cutegen_runtime::{unsafe_block, unsafe_extern, unsafe_fn};
 
     /// Workspace for every call of every kernel: none needs more than these 23068672 bytes.
     pub fn workspace() -> Workspace {
@@ -1133,7 +1166,7 @@ pub mod host {
         ])
     }
 
-    unsafe extern "C" {
+    unsafe_extern! {
         fn cutegen_360b8f65a4d0498e(params: *mut *mut ::core::ffi::c_void);
         fn cutegen_5faac0c0d460f250(params: *mut *mut ::core::ffi::c_void);
         fn cutegen_8ea7b80dd1c4d721(params: *mut *mut ::core::ffi::c_void);
@@ -1183,16 +1216,13 @@ pub mod host {
             rms_norm_variant(m, x.addr() as u64, w.addr() as u64, y.addr() as u64), 0,
         ) {
             0 => {
-                let scratch = workspace.reserve(
-                    check.count("workspace", Int::padded(Int::new(4) * Int::from(m)))?
-                );
+                let scratch = workspace.ready(
+                    "rms_norm", check.count("workspace", Int::padded(Int::new(4) * Int::from(m)))?,
+                )?;
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { rms_norm_host_naive(scratch, m, x, w, y, args.eps) }
+                unsafe_block! { rms_norm_host_naive(scratch, m, x, w, y, args.eps) }
             }
-            _ => {
-                fallback_rms_norm(&mut args, [m, 512]);
-                Ok(())
-            }
+            _ => fallback_rms_norm(&mut args, [m, 512]),
         }
     }
 
@@ -1204,26 +1234,31 @@ pub mod host {
         0
     }
 
-    /// Launch contract of variant 0 for `host`, `naive`.
-    unsafe fn rms_norm_host_naive(
-        workspace: *mut u8, m: usize, x: *const bf16, w: *const bf16, y: *mut bf16, eps: f32,
-    ) -> Result<(), Error> {
-        let check = Check::new("rms_norm");
-        let param_m = m as i64;
-        let param_d: i64 = 512;
-        let part_0 = workspace;
-        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe { call(cutegen_360b8f65a4d0498e, &mut params![x, w, y, param_m, param_d, eps, part_0]) };
-        Ok(())
+    unsafe_fn! {
+        /// Launch contract of variant 0 for `host`, `naive`.
+        fn rms_norm_host_naive(
+            workspace: *mut u8, m: usize, x: *const bf16, w: *const bf16, y: *mut bf16, eps: f32,
+        ) -> Result<(), Error> {
+            let check = Check::new("rms_norm");
+            let param_m = m as i64;
+            let param_d: i64 = 512;
+            let part_0 = workspace;
+            // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+            unsafe_block! {
+                call(cutegen_360b8f65a4d0498e, &mut params![x, w, y, param_m, param_d, eps, part_0])
+            };
+            Ok(())
+        }
     }
 
     /// The math, in f64, rounded where the spec rounds.
-    fn fallback_rms_norm(args: &mut RmsNorm<'_>, [a0, a1]: [usize; 2]) {
+    fn fallback_rms_norm(args: &mut RmsNorm<'_>, [a0, a1]: [usize; 2]) -> Result<(), Error> {
+        let check = Check::new("rms_norm");
         let t0 = &args.x;
         let t1 = &args.w;
         let t2 = &mut args.y;
         let s0 = args.eps;
-        let mut w0 = vec![0.0_f64; a0];
+        let mut w0 = check.zeros::<f64>(&[a0])?;
         for v0 in 0..a0 {
             w0[v0] = {
                 let mut r = 0.0;
@@ -1246,6 +1281,7 @@ pub mod host {
                 );
             }
         }
+        Ok(())
     }
 
     static RMS_NORM: [Variant; 2] = [
@@ -1307,21 +1343,19 @@ pub mod host {
             gate_up_variant(m, x.addr() as u64, wg.addr() as u64, wu.addr() as u64, h.addr() as u64), 0,
         ) {
             0 => {
-                let scratch = workspace.reserve(
+                let scratch = workspace.ready(
+                    "gate_up",
                     check.count(
                         "workspace",
                         Int::padded(
                             (Int::new(4) * Int::from(m)) * 1408
                         ) + Int::padded((Int::new(4) * Int::from(m)) * 1408),
-                    )?
-                );
+                    )?,
+                )?;
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { gate_up_host_naive(scratch, m, x, wg, wu, h) }
+                unsafe_block! { gate_up_host_naive(scratch, m, x, wg, wu, h) }
             }
-            _ => {
-                fallback_gate_up(&mut args, [m, 1408, 512]);
-                Ok(())
-            }
+            _ => fallback_gate_up(&mut args, [m, 1408, 512]),
         }
     }
 
@@ -1333,36 +1367,44 @@ pub mod host {
         0
     }
 
-    /// Launch contract of variant 0 for `host`, `naive`.
-    unsafe fn gate_up_host_naive(
-        workspace: *mut u8, m: usize, x: *const bf16, wg: *const bf16, wu: *const bf16, h: *mut bf16,
-    ) -> Result<(), Error> {
-        let check = Check::new("gate_up");
-        let param_m = m as i64;
-        let param_f: i64 = 1408;
-        let param_d: i64 = 512;
-        let part_0 = workspace;
-        let part_1 = workspace.wrapping_add(
-            check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 1408))?
-        );
-        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe {
-            call(
-                cutegen_cf29990d8fd03878,
-                &mut params![x, wg, wu, h, param_m, param_f, param_d, part_0, part_1],
-            )
-        };
-        Ok(())
+    unsafe_fn! {
+        /// Launch contract of variant 0 for `host`, `naive`.
+        fn gate_up_host_naive(
+            workspace: *mut u8,
+            m: usize,
+            x: *const bf16,
+            wg: *const bf16,
+            wu: *const bf16,
+            h: *mut bf16,
+        ) -> Result<(), Error> {
+            let check = Check::new("gate_up");
+            let param_m = m as i64;
+            let param_f: i64 = 1408;
+            let param_d: i64 = 512;
+            let part_0 = workspace;
+            let part_1 = workspace.wrapping_add(
+                check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 1408))?
+            );
+            // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+            unsafe_block! {
+                call(
+                    cutegen_cf29990d8fd03878,
+                    &mut params![x, wg, wu, h, param_m, param_f, param_d, part_0, part_1],
+                )
+            };
+            Ok(())
+        }
     }
 
     /// The math, in f64, rounded where the spec rounds.
-    fn fallback_gate_up(args: &mut GateUp<'_>, [a0, a1, a2]: [usize; 3]) {
+    fn fallback_gate_up(args: &mut GateUp<'_>, [a0, a1, a2]: [usize; 3]) -> Result<(), Error> {
+        let check = Check::new("gate_up");
         let t0 = &args.x;
         let t1 = &args.wg;
         let t2 = &args.wu;
         let t3 = &mut args.h;
-        let mut w0 = vec![0.0_f64; a0 * a1];
-        let mut w1 = vec![0.0_f64; a0 * a1];
+        let mut w0 = check.zeros::<f64>(&[a0, a1])?;
+        let mut w1 = check.zeros::<f64>(&[a0, a1])?;
         for v0 in 0..a0 {
             for v1 in 0..a1 {
                 w0[v0 * a1 + v1] = {
@@ -1392,6 +1434,7 @@ pub mod host {
                 t3.put([v6, v7], bf16::from_f64((math::silu(w0[v6 * a1 + v7]) * w1[v6 * a1 + v7])));
             }
         }
+        Ok(())
     }
 
     static GATE_UP: [Variant; 2] = [
@@ -1446,16 +1489,14 @@ pub mod host {
             0,
         ) {
             0 => {
-                let scratch = workspace.reserve(
-                    check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 512))?
-                );
+                let scratch = workspace.ready(
+                    "down_residual",
+                    check.count("workspace", Int::padded((Int::new(4) * Int::from(m)) * 512))?,
+                )?;
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { down_residual_host_naive(scratch, m, h, w, r, y) }
+                unsafe_block! { down_residual_host_naive(scratch, m, h, w, r, y) }
             }
-            _ => {
-                fallback_down_residual(&mut args, [m, 512, 1408]);
-                Ok(())
-            }
+            _ => fallback_down_residual(&mut args, [m, 512, 1408]),
         }
     }
 
@@ -1467,29 +1508,37 @@ pub mod host {
         0
     }
 
-    /// Launch contract of variant 0 for `host`, `naive`.
-    unsafe fn down_residual_host_naive(
-        workspace: *mut u8, m: usize, h: *const bf16, w: *const bf16, r: *const bf16, y: *mut bf16,
-    ) -> Result<(), Error> {
-        let check = Check::new("down_residual");
-        let param_m = m as i64;
-        let param_d: i64 = 512;
-        let param_f: i64 = 1408;
-        let part_0 = workspace;
-        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe {
-            call(cutegen_8ea7b80dd1c4d721, &mut params![h, w, r, y, param_m, param_d, param_f, part_0])
-        };
-        Ok(())
+    unsafe_fn! {
+        /// Launch contract of variant 0 for `host`, `naive`.
+        fn down_residual_host_naive(
+            workspace: *mut u8, m: usize, h: *const bf16, w: *const bf16, r: *const bf16, y: *mut bf16,
+        ) -> Result<(), Error> {
+            let check = Check::new("down_residual");
+            let param_m = m as i64;
+            let param_d: i64 = 512;
+            let param_f: i64 = 1408;
+            let part_0 = workspace;
+            // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+            unsafe_block! {
+                call(
+                    cutegen_8ea7b80dd1c4d721,
+                    &mut params![h, w, r, y, param_m, param_d, param_f, part_0],
+                )
+            };
+            Ok(())
+        }
     }
 
     /// The math, in f64, rounded where the spec rounds.
-    fn fallback_down_residual(args: &mut DownResidual<'_>, [a0, a1, a2]: [usize; 3]) {
+    fn fallback_down_residual(
+        args: &mut DownResidual<'_>, [a0, a1, a2]: [usize; 3],
+    ) -> Result<(), Error> {
+        let check = Check::new("down_residual");
         let t0 = &args.h;
         let t1 = &args.w;
         let t2 = &args.r;
         let t3 = &mut args.y;
-        let mut w0 = vec![0.0_f64; a0 * a1];
+        let mut w0 = check.zeros::<f64>(&[a0, a1])?;
         for v0 in 0..a0 {
             for v1 in 0..a1 {
                 w0[v0 * a1 + v1] = {
@@ -1507,6 +1556,7 @@ pub mod host {
                 t3.put([v0, v1], bf16::from_f64((w0[v0 * a1 + v1] + f64::from(t2.at([v0, v1])))));
             }
         }
+        Ok(())
     }
 
     static DOWN_RESIDUAL: [Variant; 2] = [
@@ -1555,14 +1605,11 @@ pub mod host {
             silu_mul_variant(n, g.addr() as u64, u.addr() as u64, y.addr() as u64), 0,
         ) {
             0 => {
-                let scratch = workspace.reserve(0);
+                let scratch = workspace.ready("silu_mul", 0)?;
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe { silu_mul_host_naive(scratch, n, g, u, y) }
+                unsafe_block! { silu_mul_host_naive(scratch, n, g, u, y) }
             }
-            _ => {
-                fallback_silu_mul(&mut args, [n]);
-                Ok(())
-            }
+            _ => fallback_silu_mul(&mut args, [n]),
         }
     }
 
@@ -1574,25 +1621,29 @@ pub mod host {
         0
     }
 
-    /// Launch contract of variant 0 for `host`, `naive`.
-    unsafe fn silu_mul_host_naive(
-        workspace: *mut u8, n: usize, g: *const bf16, u: *const bf16, y: *mut bf16,
-    ) -> Result<(), Error> {
-        let check = Check::new("silu_mul");
-        let param_n = n as i64;
-        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe { call(cutegen_5faac0c0d460f250, &mut params![g, u, y, param_n]) };
-        Ok(())
+    unsafe_fn! {
+        /// Launch contract of variant 0 for `host`, `naive`.
+        fn silu_mul_host_naive(
+            workspace: *mut u8, n: usize, g: *const bf16, u: *const bf16, y: *mut bf16,
+        ) -> Result<(), Error> {
+            let check = Check::new("silu_mul");
+            let param_n = n as i64;
+            // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+            unsafe_block! { call(cutegen_5faac0c0d460f250, &mut params![g, u, y, param_n]) };
+            Ok(())
+        }
     }
 
     /// The math, in f64, rounded where the spec rounds.
-    fn fallback_silu_mul(args: &mut SiluMul<'_>, [a0]: [usize; 1]) {
+    fn fallback_silu_mul(args: &mut SiluMul<'_>, [a0]: [usize; 1]) -> Result<(), Error> {
+        let check = Check::new("silu_mul");
         let t0 = &args.g;
         let t1 = &args.u;
         let t2 = &mut args.y;
         for v0 in 0..a0 {
             t2.put([v0], bf16::from_f64((math::silu(f64::from(t0.at([v0]))) * f64::from(t1.at([v0])))));
         }
+        Ok(())
     }
 
     static SILU_MUL: [Variant; 2] = [

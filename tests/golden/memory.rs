@@ -4,24 +4,24 @@
 // scatter on sm_90a: key cee6d995f0a73e983b001386a64089bbe39e98318d68c2fcbc7975e357b8050c
 // scatter on host:x86_64-unknown-linux-gnu:x86-64-v3: key 9e5a5a4a3f522e84aaf6db18aeda433af1a9e9278739e0ba786b148fb462fb9e
 
-::cutegen_runtime::emitted_abi!(1, "0.1.0");
+self::cutegen_runtime::emitted_abi!(2, "0.1.0");
 
-::cutegen_runtime::cuda_module! {
+self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`.
     #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
-    #[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+    #[allow(unused, nonstandard_style, unreachable_pub, reason = "emitted code")]
     #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
     pub mod cuda {
-        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-        use ::cutegen_runtime::cuda::{
+        use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use super::cutegen_runtime::cuda::{
             Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
             KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
         };
-        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
-        use ::cutegen_runtime::element::F8E4M3;
-        use ::cutegen_runtime::element::I4x2;
-        use ::cutegen_runtime::element::U4x2;
-        use ::cutegen_runtime::{Error, Int, params};
+        use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use super::cutegen_runtime::element::F8E4M3;
+        use super::cutegen_runtime::element::I4x2;
+        use super::cutegen_runtime::element::U4x2;
+        use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
 
         /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
@@ -51,7 +51,7 @@
             }
         }
 
-        unsafe extern "C" {
+        unsafe_extern! {
             static cutegen_example_app_0_1_0_cee6d995f0a73e98_naive: [u8; 14699];
         }
 
@@ -108,7 +108,7 @@
                     },
                     artifact: Artifact {
                         // SAFETY: linked from this package's archive, constant, of this length.
-                        stored: unsafe { &cutegen_example_app_0_1_0_cee6d995f0a73e98_naive },
+                        stored: unsafe_block! { &cutegen_example_app_0_1_0_cee6d995f0a73e98_naive },
                         compressed: false,
                         sha256: "df1e1812f56a89f987526af12d3ae788f550e3e434b35b64142b31ab42d1178a",
                         len: 14699,
@@ -151,104 +151,85 @@
         };
 
         impl Kernels {
-            /// ```text
-            /// code[t, d] = cast(u4, scale[t, d])
-            /// kept[t] = max(d, abs(scale[t, d])) > 1
-            /// total[h] = kind[h] * sum((t, d), x[t, d])
-            /// cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
-            /// ```
-            ///
-            /// Launches on `stream` and returns. Nothing is launched where no output has an element.
-            ///
-            /// # Errors
-            /// What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.
-            /// What goes wrong on the device later is reported by a later call.
-            ///
-            /// # Safety
-            /// The kernel takes positions from memory of the device, which is not looked at here:
-            /// - `slot`: every value lies in `0..n`, and no two values are equal.
-            /// - `kind`: every value lies in `1..=4`.
-            pub unsafe fn scatter(
-                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Scatter<'_>,
-            ) -> Result<(), Error> {
-                let check = Check::new("scatter");
-                let t = args.t;
-                let n = args.n;
-                let d = args.d;
-                let ldx = args.ldx;
-                check.axis("t", t, 1, 256, 1)?;
-                check.axis("n", n, 256, 65536, 1)?;
-                check.axis("d", d, 2, 128, 2)?;
-                check.axis("ldx", ldx, 2, 4096, 1)?;
-                check.packed("x", args.x.layout(), [t, d])?;
-                check.row_major("x", args.x.layout())?;
-                check.shape("scale", args.scale.layout(), [t, d])?;
-                check.strides("scale", args.scale.layout(), [check.count("scale", Int::from(ldx) * 2)?, 1])?;
-                check.shape("slot", args.slot.layout(), [t])?;
-                check.row_major("slot", args.slot.layout())?;
-                check.packed("kind", args.kind.layout(), [3])?;
-                check.row_major("kind", args.kind.layout())?;
-                check.shape("cache", args.cache.layout(), [n, d])?;
-                check.strides("cache", args.cache.layout(), [ldx, 1])?;
-                check.injective("cache", args.cache.layout())?;
-                check.packed("code", args.code.layout(), [t, d])?;
-                check.row_major("code", args.code.layout())?;
-                check.shape("kept", args.kept.layout(), [t])?;
-                check.row_major("kept", args.kept.layout())?;
-                check.shape("total", args.total.layout(), [3])?;
-                check.row_major("total", args.total.layout())?;
-                if args.cache.layout().is_empty() && args.code.layout().is_empty()
-                    && args.kept.layout().is_empty() && args.total.layout().is_empty()
-                {
-                    return Ok(());
-                }
-                let order = Order::begin(&self.scatter, stream)?;
-                let launched = {
-                    let bound_x = order.read("x", args.x)?;
-                    let bound_scale = order.read("scale", args.scale)?;
-                    let bound_slot = order.read("slot", args.slot)?;
-                    let bound_kind = order.read("kind", args.kind)?;
-                    let bound_cache = order.write("cache", args.cache)?;
-                    let bound_code = order.write("code", args.code)?;
-                    let bound_kept = order.write("kept", args.kept)?;
-                    let bound_total = order.write("total", args.total)?;
-                    check.disjoint(
-                        [
-                            ("cache", bound_cache.extent()),
-                            ("code", bound_code.extent()),
-                            ("kept", bound_kept.extent()),
-                            ("total", bound_total.extent()),
-                        ],
-                        [
-                            ("x", bound_x.extent()),
-                            ("scale", bound_scale.extent()),
-                            ("slot", bound_slot.extent()),
-                            ("kind", bound_kind.extent()),
-                        ],
+            unsafe_fn! {
+                /// ```text
+                /// code[t, d] = cast(u4, scale[t, d])
+                /// kept[t] = max(d, abs(scale[t, d])) > 1
+                /// total[h] = kind[h] * sum((t, d), x[t, d])
+                /// cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
+                /// ```
+                ///
+                /// Launches on `stream` and returns. Nothing is launched where no output has an element.
+                ///
+                /// # Errors
+                /// What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.
+                /// What goes wrong on the device later is reported by a later call.
+                ///
+                /// # Safety
+                /// The kernel takes positions from memory of the device, which is not looked at here:
+                /// - `slot`: every value lies in `0..n`, and no two values are equal.
+                /// - `kind`: every value lies in `1..=4`.
+                pub fn scatter(
+                    &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Scatter<'_>,
+                ) -> Result<(), Error> {
+                    let check = Check::new("scatter");
+                    let t = args.t;
+                    let n = args.n;
+                    let d = args.d;
+                    let ldx = args.ldx;
+                    check.axis("t", t, 1, 256, 1)?;
+                    check.axis("n", n, 256, 65536, 1)?;
+                    check.axis("d", d, 2, 128, 2)?;
+                    check.axis("ldx", ldx, 2, 4096, 1)?;
+                    check.packed("x", args.x.layout(), [t, d])?;
+                    check.row_major("x", args.x.layout())?;
+                    check.shape("scale", args.scale.layout(), [t, d])?;
+                    check.strides(
+                        "scale", args.scale.layout(), [check.count("scale", Int::from(ldx) * 2)?, 1],
                     )?;
-                    let variant = self.scatter_variant(
-                        t,
-                        n,
-                        d,
-                        ldx,
-                        bound_x.address(),
-                        bound_scale.address(),
-                        bound_slot.address(),
-                        bound_kind.address(),
-                        bound_cache.address(),
-                        bound_code.address(),
-                        bound_kept.address(),
-                        bound_total.address(),
-                    );
-                    let bound_workspace = order.workspace(
-                        workspace, self.scatter_bytes(variant, t, n, d, ldx),
-                    )?;
-                    // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
-                    unsafe {
-                        self.scatter_dispatch(
-                            variant,
-                            stream.cu_stream(),
-                            bound_workspace.address(),
+                    check.shape("slot", args.slot.layout(), [t])?;
+                    check.row_major("slot", args.slot.layout())?;
+                    check.packed("kind", args.kind.layout(), [3])?;
+                    check.row_major("kind", args.kind.layout())?;
+                    check.shape("cache", args.cache.layout(), [n, d])?;
+                    check.strides("cache", args.cache.layout(), [ldx, 1])?;
+                    check.injective("cache", args.cache.layout())?;
+                    check.packed("code", args.code.layout(), [t, d])?;
+                    check.row_major("code", args.code.layout())?;
+                    check.shape("kept", args.kept.layout(), [t])?;
+                    check.row_major("kept", args.kept.layout())?;
+                    check.shape("total", args.total.layout(), [3])?;
+                    check.row_major("total", args.total.layout())?;
+                    if args.cache.layout().is_empty() && args.code.layout().is_empty()
+                        && args.kept.layout().is_empty() && args.total.layout().is_empty()
+                    {
+                        return Ok(());
+                    }
+                    let order = Order::begin(&self.scatter, stream)?;
+                    let launched = {
+                        let bound_x = order.read("x", args.x)?;
+                        let bound_scale = order.read("scale", args.scale)?;
+                        let bound_slot = order.read("slot", args.slot)?;
+                        let bound_kind = order.read("kind", args.kind)?;
+                        let bound_cache = order.write("cache", args.cache)?;
+                        let bound_code = order.write("code", args.code)?;
+                        let bound_kept = order.write("kept", args.kept)?;
+                        let bound_total = order.write("total", args.total)?;
+                        check.disjoint(
+                            [
+                                ("cache", bound_cache.extent()),
+                                ("code", bound_code.extent()),
+                                ("kept", bound_kept.extent()),
+                                ("total", bound_total.extent()),
+                            ],
+                            [
+                                ("x", bound_x.extent()),
+                                ("scale", bound_scale.extent()),
+                                ("slot", bound_slot.extent()),
+                                ("kind", bound_kind.extent()),
+                            ],
+                        )?;
+                        let variant = self.scatter_variant(
                             t,
                             n,
                             d,
@@ -261,68 +242,94 @@
                             bound_code.address(),
                             bound_kept.address(),
                             bound_total.address(),
-                        )
-                    }
-                };
-                order.finish(launched)
+                        );
+                        let bound_workspace = order.workspace(
+                            workspace, self.scatter_bytes(variant, t, n, d, ldx),
+                        )?;
+                        // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
+                        unsafe_block! {
+                            self.scatter_dispatch(
+                                variant,
+                                stream.cu_stream(),
+                                bound_workspace.address(),
+                                t,
+                                n,
+                                d,
+                                ldx,
+                                bound_x.address(),
+                                bound_scale.address(),
+                                bound_slot.address(),
+                                bound_kind.address(),
+                                bound_cache.address(),
+                                bound_code.address(),
+                                bound_kept.address(),
+                                bound_total.address(),
+                            )
+                        }
+                    };
+                    order.finish(launched)
+                }
             }
 
-            /// [`Self::scatter`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Errors
-            /// What the driver says, or a grid that no device takes. Arguments are not looked at.
-            ///
-            /// # Safety
-            /// `stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is
-            /// that of a tensor as [`Scatter`] describes it, dense and row-major where no strides are
-            /// said, aligned to its element, alive until the stream has passed the launch; what is written
-            /// overlaps nothing.
-            /// `workspace` is aligned to 256 bytes and has [`Self::scatter_workspace_bytes`]. Order is
-            /// the caller's.
-            pub unsafe fn scatter_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                t: usize,
-                n: usize,
-                d: usize,
-                ldx: usize,
-                x: CUdeviceptr,
-                scale: CUdeviceptr,
-                slot: CUdeviceptr,
-                kind: CUdeviceptr,
-                cache: CUdeviceptr,
-                code: CUdeviceptr,
-                kept: CUdeviceptr,
-                total: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("scatter");
-                if any_zero(&[n, d]) && any_zero(&[t, d]) && any_zero(&[t]) && any_zero(&[3]) {
-                    return Ok(());
-                }
-                self.scatter.bind()?;
-                let variant = self.scatter_variant(
-                    t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
-                );
-                // SAFETY: the caller's promise.
-                unsafe {
-                    self.scatter_dispatch(
-                        variant,
-                        stream,
-                        workspace,
-                        t,
-                        n,
-                        d,
-                        ldx,
-                        x,
-                        scale,
-                        slot,
-                        kind,
-                        cache,
-                        code,
-                        kept,
-                        total,
-                    )
+            unsafe_fn! {
+                /// [`Self::scatter`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Errors
+                /// What the driver says, or a grid that no device takes. Arguments are not looked at.
+                ///
+                /// # Safety
+                /// `stream` belongs to the context given to [`load`]. Where it is being captured, this value, the workspace and the
+                /// tensors live until the graph is gone. Axes lie in their ranges. Each address is
+                /// that of a tensor as [`Scatter`] describes it, dense and row-major where no strides are
+                /// said, aligned to its element, alive until the stream has passed the launch; what is written
+                /// overlaps nothing.
+                /// `workspace` is aligned to 256 bytes and has [`Self::scatter_workspace_bytes`]. Order is
+                /// the caller's.
+                pub fn scatter_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    t: usize,
+                    n: usize,
+                    d: usize,
+                    ldx: usize,
+                    x: CUdeviceptr,
+                    scale: CUdeviceptr,
+                    slot: CUdeviceptr,
+                    kind: CUdeviceptr,
+                    cache: CUdeviceptr,
+                    code: CUdeviceptr,
+                    kept: CUdeviceptr,
+                    total: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("scatter");
+                    if any_zero(&[n, d]) && any_zero(&[t, d]) && any_zero(&[t]) && any_zero(&[3]) {
+                        return Ok(());
+                    }
+                    self.scatter.bind()?;
+                    let variant = self.scatter_variant(
+                        t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
+                    );
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        self.scatter_dispatch(
+                            variant,
+                            stream,
+                            workspace,
+                            t,
+                            n,
+                            d,
+                            ldx,
+                            x,
+                            scale,
+                            slot,
+                            kind,
+                            cache,
+                            code,
+                            kept,
+                            total,
+                        )
+                    }
                 }
             }
 
@@ -375,216 +382,228 @@
                 0
             }
 
-            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
-            unsafe fn scatter_dispatch(
-                &self,
-                variant: usize,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                t: usize,
-                n: usize,
-                d: usize,
-                ldx: usize,
-                x: CUdeviceptr,
-                scale: CUdeviceptr,
-                slot: CUdeviceptr,
-                kind: CUdeviceptr,
-                cache: CUdeviceptr,
-                code: CUdeviceptr,
-                kept: CUdeviceptr,
-                total: CUdeviceptr,
-            ) -> Result<(), Error> {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match variant {
-                        _ => self.scatter_sm_90a_naive(
-                            stream, workspace, t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
-                        ),
+            unsafe_fn! {
+                /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+                fn scatter_dispatch(
+                    &self,
+                    variant: usize,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    t: usize,
+                    n: usize,
+                    d: usize,
+                    ldx: usize,
+                    x: CUdeviceptr,
+                    scale: CUdeviceptr,
+                    slot: CUdeviceptr,
+                    kind: CUdeviceptr,
+                    cache: CUdeviceptr,
+                    code: CUdeviceptr,
+                    kept: CUdeviceptr,
+                    total: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    // SAFETY: the caller's promise.
+                    unsafe_block! {
+                        match variant {
+                            _ => self.scatter_sm_90a_naive(
+                                stream, workspace, t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
+                            ),
+                        }
                     }
                 }
             }
 
-            /// Launch contract of variant 0 for `sm_90a`, `naive`.
-            unsafe fn scatter_sm_90a_naive(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                t: usize,
-                n: usize,
-                d: usize,
-                ldx: usize,
-                x: CUdeviceptr,
-                scale: CUdeviceptr,
-                slot: CUdeviceptr,
-                kind: CUdeviceptr,
-                cache: CUdeviceptr,
-                code: CUdeviceptr,
-                kept: CUdeviceptr,
-                total: CUdeviceptr,
-            ) -> Result<(), Error> {
-                let check = Check::new("scatter");
-                let param_t = t as i64;
-                let param_n = n as i64;
-                let param_d = d as i64;
-                let param_ldx = ldx as i64;
-                let param_h: i64 = 3;
-                let part_0 = workspace;
-                let part_1 = workspace + check.count(
-                    "workspace", Int::padded(Int::new(4) * Int::from(t)),
-                )? as u64;
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(t) * Int::from(d), Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    x,
-                    scale,
-                    slot,
-                    kind,
-                    cache,
-                    code,
-                    kept,
-                    total,
-                    param_t,
-                    param_n,
-                    param_d,
-                    param_ldx,
-                    param_h,
-                    part_0,
-                    part_1,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.scatter.launch(0, 0, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(t), Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    x,
-                    scale,
-                    slot,
-                    kind,
-                    cache,
-                    code,
-                    kept,
-                    total,
-                    param_t,
-                    param_n,
-                    param_d,
-                    param_ldx,
-                    param_h,
-                    part_0,
-                    part_1,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.scatter.launch(0, 1, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(t), Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    x,
-                    scale,
-                    slot,
-                    kind,
-                    cache,
-                    code,
-                    kept,
-                    total,
-                    param_t,
-                    param_n,
-                    param_d,
-                    param_ldx,
-                    param_h,
-                    part_0,
-                    part_1,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.scatter.launch(0, 2, stream, &config, &mut params)? };
-                let config = LaunchConfig { grid: [1, 1, 1], block: [1024, 1, 1], ..LaunchConfig::default() };
-                let mut params = params![
-                    x,
-                    scale,
-                    slot,
-                    kind,
-                    cache,
-                    code,
-                    kept,
-                    total,
-                    param_t,
-                    param_n,
-                    param_d,
-                    param_ldx,
-                    param_h,
-                    part_0,
-                    part_1,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.scatter.launch(0, 3, stream, &config, &mut params)? };
-                let config = LaunchConfig { grid: [1, 1, 1], block: [256, 1, 1], ..LaunchConfig::default() };
-                let mut params = params![
-                    x,
-                    scale,
-                    slot,
-                    kind,
-                    cache,
-                    code,
-                    kept,
-                    total,
-                    param_t,
-                    param_n,
-                    param_d,
-                    param_ldx,
-                    param_h,
-                    part_0,
-                    part_1,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.scatter.launch(0, 4, stream, &config, &mut params)? };
-                let config = LaunchConfig {
-                    grid: check.blocks([
-                        Int::min(Int::ceil_div(Int::from(t) * Int::from(d), Int::new(256)), Int::new(1048576)),
-                        Int::new(1),
-                        Int::new(1),
-                    ])?,
-                    block: [256, 1, 1],
-                    ..LaunchConfig::default()
-                };
-                let mut params = params![
-                    x,
-                    scale,
-                    slot,
-                    kind,
-                    cache,
-                    code,
-                    kept,
-                    total,
-                    param_t,
-                    param_n,
-                    param_d,
-                    param_ldx,
-                    param_h,
-                    part_0,
-                    part_1,
-                ];
-                // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                unsafe { self.scatter.launch(0, 5, stream, &config, &mut params)? };
-                Ok(())
+            unsafe_fn! {
+                /// Launch contract of variant 0 for `sm_90a`, `naive`.
+                fn scatter_sm_90a_naive(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    t: usize,
+                    n: usize,
+                    d: usize,
+                    ldx: usize,
+                    x: CUdeviceptr,
+                    scale: CUdeviceptr,
+                    slot: CUdeviceptr,
+                    kind: CUdeviceptr,
+                    cache: CUdeviceptr,
+                    code: CUdeviceptr,
+                    kept: CUdeviceptr,
+                    total: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    let check = Check::new("scatter");
+                    let param_t = t as i64;
+                    let param_n = n as i64;
+                    let param_d = d as i64;
+                    let param_ldx = ldx as i64;
+                    let param_h: i64 = 3;
+                    let part_0 = workspace;
+                    let part_1 = workspace + check.count(
+                        "workspace", Int::padded(Int::new(4) * Int::from(t)),
+                    )? as u64;
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(
+                                Int::ceil_div(Int::from(t) * Int::from(d), Int::new(256)), Int::new(1048576),
+                            ),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                        param_t,
+                        param_n,
+                        param_d,
+                        param_ldx,
+                        param_h,
+                        part_0,
+                        part_1,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.scatter.launch(0, 0, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(t), Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                        param_t,
+                        param_n,
+                        param_d,
+                        param_ldx,
+                        param_h,
+                        part_0,
+                        part_1,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.scatter.launch(0, 1, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(Int::ceil_div(Int::from(t), Int::new(256)), Int::new(1048576)),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                        param_t,
+                        param_n,
+                        param_d,
+                        param_ldx,
+                        param_h,
+                        part_0,
+                        part_1,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.scatter.launch(0, 2, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: [1, 1, 1], block: [1024, 1, 1], ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                        param_t,
+                        param_n,
+                        param_d,
+                        param_ldx,
+                        param_h,
+                        part_0,
+                        part_1,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.scatter.launch(0, 3, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: [1, 1, 1], block: [256, 1, 1], ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                        param_t,
+                        param_n,
+                        param_d,
+                        param_ldx,
+                        param_h,
+                        part_0,
+                        part_1,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.scatter.launch(0, 4, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: check.blocks([
+                            Int::min(
+                                Int::ceil_div(Int::from(t) * Int::from(d), Int::new(256)), Int::new(1048576),
+                            ),
+                            Int::new(1),
+                            Int::new(1),
+                        ])?,
+                        block: [256, 1, 1],
+                        ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                        param_t,
+                        param_n,
+                        param_d,
+                        param_ldx,
+                        param_h,
+                        part_0,
+                        part_1,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.scatter.launch(0, 5, stream, &config, &mut params)? };
+                    Ok(())
+                }
             }
         }
     }
@@ -592,16 +611,17 @@
 
 /// Kernels on the CPU for `host:x86_64-unknown-linux-gnu:x86-64-v3`, over fallbacks from the math.
 #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
-#[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+#[allow(unused, nonstandard_style, unreachable_pub, reason = "emitted code")]
 #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
 pub mod host {
-    use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-    use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
-    use ::cutegen_runtime::element::F8E4M3;
-    use ::cutegen_runtime::element::I4x2;
-    use ::cutegen_runtime::element::U4x2;
-    use ::cutegen_runtime::host::{Workspace, call, cpu};
-    use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+    use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+    use super::cutegen_runtime::element::F8E4M3;
+    use super::cutegen_runtime::element::I4x2;
+    use super::cutegen_runtime::element::U4x2;
+    use super::cutegen_runtime::host::{Workspace, call, cpu};
+    use super::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    use super::cutegen_runtime::{unsafe_block, unsafe_extern, unsafe_fn};
 
     /// Workspace for every call of every kernel: none needs more than these 1280 bytes.
     pub fn workspace() -> Workspace {
@@ -622,7 +642,7 @@ pub mod host {
         }])
     }
 
-    unsafe extern "C" {
+    unsafe_extern! {
         fn cutegen_090dcd23ab76e205(params: *mut *mut ::core::ffi::c_void);
     }
 
@@ -741,22 +761,20 @@ pub mod host {
             0,
         ) {
             0 => {
-                let scratch = workspace.reserve(
+                let scratch = workspace.ready(
+                    "scatter",
                     check.count(
                         "workspace", Int::padded(Int::new(4) * Int::from(t)) + Int::padded(Int::new(8)),
-                    )?
-                );
+                    )?,
+                )?;
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
-                unsafe {
+                unsafe_block! {
                     scatter_host_naive(
                         scratch, t, n, d, ldx, x, scale, slot, kind, cache, code, kept, total,
                     )
                 }
             }
-            _ => {
-                fallback_scatter(&mut args, [t, n, d, ldx, 3]);
-                Ok(())
-            }
+            _ => fallback_scatter(&mut args, [t, n, d, ldx, 3]),
         }
     }
 
@@ -781,60 +799,63 @@ pub mod host {
         0
     }
 
-    /// Launch contract of variant 0 for `host`, `naive`.
-    unsafe fn scatter_host_naive(
-        workspace: *mut u8,
-        t: usize,
-        n: usize,
-        d: usize,
-        ldx: usize,
-        x: *const I4x2,
-        scale: *const f32,
-        slot: *const i32,
-        kind: *const U4x2,
-        cache: *mut F8E4M3,
-        code: *mut U4x2,
-        kept: *mut bool,
-        total: *mut i64,
-    ) -> Result<(), Error> {
-        let check = Check::new("scatter");
-        let param_t = t as i64;
-        let param_n = n as i64;
-        let param_d = d as i64;
-        let param_ldx = ldx as i64;
-        let param_h: i64 = 3;
-        let part_0 = workspace;
-        let part_1 = workspace.wrapping_add(
-            check.count("workspace", Int::padded(Int::new(4) * Int::from(t)))?
-        );
-        // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-        unsafe {
-            call(
-                cutegen_090dcd23ab76e205,
-                &mut params![
-                    x,
-                    scale,
-                    slot,
-                    kind,
-                    cache,
-                    code,
-                    kept,
-                    total,
-                    param_t,
-                    param_n,
-                    param_d,
-                    param_ldx,
-                    param_h,
-                    part_0,
-                    part_1,
-                ],
-            )
-        };
-        Ok(())
+    unsafe_fn! {
+        /// Launch contract of variant 0 for `host`, `naive`.
+        fn scatter_host_naive(
+            workspace: *mut u8,
+            t: usize,
+            n: usize,
+            d: usize,
+            ldx: usize,
+            x: *const I4x2,
+            scale: *const f32,
+            slot: *const i32,
+            kind: *const U4x2,
+            cache: *mut F8E4M3,
+            code: *mut U4x2,
+            kept: *mut bool,
+            total: *mut i64,
+        ) -> Result<(), Error> {
+            let check = Check::new("scatter");
+            let param_t = t as i64;
+            let param_n = n as i64;
+            let param_d = d as i64;
+            let param_ldx = ldx as i64;
+            let param_h: i64 = 3;
+            let part_0 = workspace;
+            let part_1 = workspace.wrapping_add(
+                check.count("workspace", Int::padded(Int::new(4) * Int::from(t)))?
+            );
+            // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+            unsafe_block! {
+                call(
+                    cutegen_090dcd23ab76e205,
+                    &mut params![
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                        param_t,
+                        param_n,
+                        param_d,
+                        param_ldx,
+                        param_h,
+                        part_0,
+                        part_1,
+                    ],
+                )
+            };
+            Ok(())
+        }
     }
 
     /// The math, in f64, rounded where the spec rounds.
-    fn fallback_scatter(args: &mut Scatter<'_>, [a0, a1, a2, a3, a4]: [usize; 5]) {
+    fn fallback_scatter(args: &mut Scatter<'_>, [a0, a1, a2, a3, a4]: [usize; 5]) -> Result<(), Error> {
+        let check = Check::new("scatter");
         let t0 = &args.x;
         let t1 = &args.scale;
         let t2 = &args.slot;
@@ -843,8 +864,8 @@ pub mod host {
         let t5 = &mut args.code;
         let t6 = &mut args.kept;
         let t7 = &mut args.total;
-        let mut w0 = vec![0.0_f64; a0];
-        let mut w1 = vec![0_i64; 1];
+        let mut w0 = check.zeros::<f64>(&[a0])?;
+        let mut w1 = check.zeros::<i64>(&[])?;
         for v0 in 0..a0 {
             for v1 in 0..a2 {
                 t5.put4(v0 * a2 + v1, math::cast_u4(f64::from(t1.at([v0, v1]))));
@@ -886,6 +907,7 @@ pub mod host {
                 );
             }
         }
+        Ok(())
     }
 
     static SCATTER: [Variant; 2] = [

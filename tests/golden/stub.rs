@@ -11,25 +11,25 @@
 // everything: a stub, without kernels
 // scatter: a stub, without kernels
 
-::cutegen_runtime::emitted_abi!(1, "0.1.0");
+self::cutegen_runtime::emitted_abi!(2, "0.1.0");
 
-::cutegen_runtime::cuda_module! {
+self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
     #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
-    #[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+    #[allow(unused, nonstandard_style, unreachable_pub, reason = "emitted code")]
     #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
     pub mod cuda {
-        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-        use ::cutegen_runtime::cuda::{
+        use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use super::cutegen_runtime::cuda::{
             Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device,
             KernelEntry, LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
         };
-        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
-        use ::cutegen_runtime::half::bf16;
-        use ::cutegen_runtime::element::F8E4M3;
-        use ::cutegen_runtime::element::I4x2;
-        use ::cutegen_runtime::element::U4x2;
-        use ::cutegen_runtime::{Error, Int, params};
+        use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use super::cutegen_runtime::half::bf16;
+        use super::cutegen_runtime::element::F8E4M3;
+        use super::cutegen_runtime::element::I4x2;
+        use super::cutegen_runtime::element::U4x2;
+        use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
 
         /// All kernels of this package, loaded into one context by [`load`].
@@ -78,20 +78,22 @@
                 Err(Error::Stub { kernel: "silu_mul" })
             }
 
-            /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Safety
-            /// As the build that carries kernels says.
-            pub unsafe fn silu_mul_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                n: usize,
-                g: CUdeviceptr,
-                u: CUdeviceptr,
-                y: CUdeviceptr,
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: "silu_mul" })
+            unsafe_fn! {
+                /// [`Self::silu_mul`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Safety
+                /// As the build that carries kernels says.
+                pub fn silu_mul_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    n: usize,
+                    g: CUdeviceptr,
+                    u: CUdeviceptr,
+                    y: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    Err(Error::Stub { kernel: "silu_mul" })
+                }
             }
 
             /// Bytes of workspace that [`Self::silu_mul_raw`] needs for these axes and addresses.
@@ -141,23 +143,25 @@
                 Err(Error::Stub { kernel: "llama_norm" })
             }
 
-            /// [`Self::llama_norm`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Safety
-            /// As the build that carries kernels says.
-            pub unsafe fn llama_norm_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                x: CUdeviceptr,
-                r: CUdeviceptr,
-                w: CUdeviceptr,
-                s: CUdeviceptr,
-                y: CUdeviceptr,
-                eps: f32,
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: "llama_norm" })
+            unsafe_fn! {
+                /// [`Self::llama_norm`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Safety
+                /// As the build that carries kernels says.
+                pub fn llama_norm_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    x: CUdeviceptr,
+                    r: CUdeviceptr,
+                    w: CUdeviceptr,
+                    s: CUdeviceptr,
+                    y: CUdeviceptr,
+                    eps: f32,
+                ) -> Result<(), Error> {
+                    Err(Error::Stub { kernel: "llama_norm" })
+                }
             }
 
             /// Bytes of workspace that [`Self::llama_norm_raw`] needs for these axes and addresses.
@@ -209,21 +213,23 @@
                 Err(Error::Stub { kernel: "llama_gate_up" })
             }
 
-            /// [`Self::llama_gate_up`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Safety
-            /// As the build that carries kernels says.
-            pub unsafe fn llama_gate_up_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                y: CUdeviceptr,
-                wg: CUdeviceptr,
-                wu: CUdeviceptr,
-                h: CUdeviceptr,
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: "llama_gate_up" })
+            unsafe_fn! {
+                /// [`Self::llama_gate_up`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Safety
+                /// As the build that carries kernels says.
+                pub fn llama_gate_up_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    y: CUdeviceptr,
+                    wg: CUdeviceptr,
+                    wu: CUdeviceptr,
+                    h: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    Err(Error::Stub { kernel: "llama_gate_up" })
+                }
             }
 
             /// Bytes of workspace that [`Self::llama_gate_up_raw`] needs for these axes and addresses.
@@ -261,21 +267,23 @@
                 Err(Error::Stub { kernel: "llama_down" })
             }
 
-            /// [`Self::llama_down`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Safety
-            /// As the build that carries kernels says.
-            pub unsafe fn llama_down_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                h: CUdeviceptr,
-                w: CUdeviceptr,
-                s: CUdeviceptr,
-                z: CUdeviceptr,
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: "llama_down" })
+            unsafe_fn! {
+                /// [`Self::llama_down`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Safety
+                /// As the build that carries kernels says.
+                pub fn llama_down_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    h: CUdeviceptr,
+                    w: CUdeviceptr,
+                    s: CUdeviceptr,
+                    z: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    Err(Error::Stub { kernel: "llama_down" })
+                }
             }
 
             /// Bytes of workspace that [`Self::llama_down_raw`] needs for these axes and addresses.
@@ -325,24 +333,26 @@
                 Err(Error::Stub { kernel: "everything" })
             }
 
-            /// [`Self::everything`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Safety
-            /// As the build that carries kernels says.
-            pub unsafe fn everything_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                m: usize,
-                its_stream: usize,
-                its_check: CUdeviceptr,
-                w: CUdeviceptr,
-                y: CUdeviceptr,
-                z: CUdeviceptr,
-                eps: f32,
-                its_args: f64,
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: "everything" })
+            unsafe_fn! {
+                /// [`Self::everything`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Safety
+                /// As the build that carries kernels says.
+                pub fn everything_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    m: usize,
+                    its_stream: usize,
+                    its_check: CUdeviceptr,
+                    w: CUdeviceptr,
+                    y: CUdeviceptr,
+                    z: CUdeviceptr,
+                    eps: f32,
+                    its_args: f64,
+                ) -> Result<(), Error> {
+                    Err(Error::Stub { kernel: "everything" })
+                }
             }
 
             /// Bytes of workspace that [`Self::everything_raw`] needs for these axes and addresses.
@@ -403,47 +413,51 @@
         }
 
         impl Kernels {
-            /// ```text
-            /// code[t, d] = cast(u4, scale[t, d])
-            /// kept[t] = max(d, abs(scale[t, d])) > 1
-            /// total[h] = kind[h] * sum((t, d), x[t, d])
-            /// cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
-            /// ```
-            ///
-            /// Launches on `stream` and returns.
-            ///
-            /// # Safety
-            /// The kernel takes positions from memory of the device, which is not looked at here:
-            /// - `slot`: every value lies in `0..n`, and no two values are equal.
-            /// - `kind`: every value lies in `1..=4`.
-            pub unsafe fn scatter(
-                &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Scatter<'_>,
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: "scatter" })
+            unsafe_fn! {
+                /// ```text
+                /// code[t, d] = cast(u4, scale[t, d])
+                /// kept[t] = max(d, abs(scale[t, d])) > 1
+                /// total[h] = kind[h] * sum((t, d), x[t, d])
+                /// cache[slot[t], d] = cache[slot[t], d] + x[t, d] * scale[t, d]
+                /// ```
+                ///
+                /// Launches on `stream` and returns.
+                ///
+                /// # Safety
+                /// The kernel takes positions from memory of the device, which is not looked at here:
+                /// - `slot`: every value lies in `0..n`, and no two values are equal.
+                /// - `kind`: every value lies in `1..=4`.
+                pub fn scatter(
+                    &self, stream: &Arc<CudaStream>, workspace: &mut Workspace, args: Scatter<'_>,
+                ) -> Result<(), Error> {
+                    Err(Error::Stub { kernel: "scatter" })
+                }
             }
 
-            /// [`Self::scatter`] over raw handles, for memory and streams that another library owns.
-            ///
-            /// # Safety
-            /// As the build that carries kernels says.
-            pub unsafe fn scatter_raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                t: usize,
-                n: usize,
-                d: usize,
-                ldx: usize,
-                x: CUdeviceptr,
-                scale: CUdeviceptr,
-                slot: CUdeviceptr,
-                kind: CUdeviceptr,
-                cache: CUdeviceptr,
-                code: CUdeviceptr,
-                kept: CUdeviceptr,
-                total: CUdeviceptr,
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: "scatter" })
+            unsafe_fn! {
+                /// [`Self::scatter`] over raw handles, for memory and streams that another library owns.
+                ///
+                /// # Safety
+                /// As the build that carries kernels says.
+                pub fn scatter_raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    t: usize,
+                    n: usize,
+                    d: usize,
+                    ldx: usize,
+                    x: CUdeviceptr,
+                    scale: CUdeviceptr,
+                    slot: CUdeviceptr,
+                    kind: CUdeviceptr,
+                    cache: CUdeviceptr,
+                    code: CUdeviceptr,
+                    kept: CUdeviceptr,
+                    total: CUdeviceptr,
+                ) -> Result<(), Error> {
+                    Err(Error::Stub { kernel: "scatter" })
+                }
             }
 
             /// Bytes of workspace that [`Self::scatter_raw`] needs for these axes and addresses.
@@ -470,17 +484,18 @@
 
 /// Kernels on the CPU for `host:x86_64-unknown-linux-gnu:x86-64-v3`, over fallbacks from the math.
 #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = "emitted code")]
-#[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = "emitted code")]
+#[allow(unused, nonstandard_style, unreachable_pub, reason = "emitted code")]
 #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = "emitted code")]
 pub mod host {
-    use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-    use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
-    use ::cutegen_runtime::half::bf16;
-    use ::cutegen_runtime::element::F8E4M3;
-    use ::cutegen_runtime::element::I4x2;
-    use ::cutegen_runtime::element::U4x2;
-    use ::cutegen_runtime::host::{Workspace, call, cpu};
-    use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+    use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+    use super::cutegen_runtime::half::bf16;
+    use super::cutegen_runtime::element::F8E4M3;
+    use super::cutegen_runtime::element::I4x2;
+    use super::cutegen_runtime::element::U4x2;
+    use super::cutegen_runtime::host::{Workspace, call, cpu};
+    use super::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+    use super::cutegen_runtime::{unsafe_block, unsafe_extern, unsafe_fn};
 
     /// Workspace for every call of every kernel.
     pub fn workspace() -> Workspace {

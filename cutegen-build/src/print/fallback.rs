@@ -15,20 +15,20 @@ use crate::plan::schedule::{Direction, Step, Value};
 use expr::{Rust, convert};
 
 /// The statements of the fallback. In scope: `t0..` the views by position (outputs mutable), `a0..` the extents as
-/// `usize`, `s0..` the scalars; `math` is the runtime's fallback module.
+/// `usize`, `s0..` the scalars, `check` the runtime's checks of the kernel, whose errors are returned; `math` is the
+/// runtime's fallback module.
 #[must_use]
 pub fn print(plan: &Plan) -> String {
     let rust = Rust(plan);
     let mut text = String::new();
     for (i, temp) in plan.schedule.temps.iter().enumerate() {
-        let size = temp.axes.iter().map(|a| format!("a{a}")).collect::<Vec<_>>().join(" * ");
-        let size = if size.is_empty() { "1".to_owned() } else { size };
-        let zero = match temp.kind {
-            Kind::Real => "0.0_f64",
-            Kind::Int => "0_i64",
-            Kind::Cond => "false",
+        let extents = temp.axes.iter().map(|a| format!("a{a}")).collect::<Vec<_>>().join(", ");
+        let element = match temp.kind {
+            Kind::Real => "f64",
+            Kind::Int => "i64",
+            Kind::Cond => "bool",
         };
-        let _ = writeln!(text, "let mut w{i} = vec![{zero}; {size}];");
+        let _ = writeln!(text, "let mut w{i} = check.zeros::<{element}>(&[{extents}])?;");
     }
     for step in &plan.schedule.steps {
         let heads: String = step.loops.iter().map(|l| rust.head(l)).collect();

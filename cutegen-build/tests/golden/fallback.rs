@@ -95,7 +95,7 @@ fn built(library: &Library) -> Result<PathBuf, String> {
          overflow-checks = true\n"
     );
     let functions: String = library.kernels.iter().map(function).collect();
-    let arm = |kernel: &Kernel| format!("        \"{0}\" => fallback_{0}(call),\n", kernel.name());
+    let arm = |kernel: &Kernel| format!("        \"{0}\" => fallback_{0}(call).unwrap(),\n", kernel.name());
     let arms: String = library.kernels.iter().map(arm).collect();
     let run = format!(
         "fn run(call: &Call) {{\n    match call.kernel.as_str() {{\n{arms}        other => panic!(\"{{other}}\"),\n    }}\n}}\n"
@@ -128,7 +128,8 @@ fn write(path: &Path, text: &str) {
 
 fn function(kernel: &Kernel) -> String {
     let spec = kernel.spec();
-    let mut text = format!("fn fallback_{}(call: &Call) {{\n", kernel.name());
+    let mut text = format!("fn fallback_{}(call: &Call) -> Result<(), Error> {{\n", kernel.name());
+    let _ = writeln!(text, "    let check = Check::new({:?});", kernel.name());
     for i in 0..spec.axes.len() {
         let _ = writeln!(text, "    let a{i} = call.axes[{i}];");
     }
@@ -157,7 +158,7 @@ fn function(kernel: &Kernel) -> String {
     for t in results(spec) {
         let _ = writeln!(text, "    call.write({t}, &m{t});");
     }
-    text + "}\n\n"
+    text + "    Ok(())\n}\n\n"
 }
 
 fn element_of(dtype: DType) -> &'static str {

@@ -1,5 +1,7 @@
 //! Scratch memory for host kernels, owned by the caller and reused from call to call.
 
+use crate::error::Error;
+
 /// Alignment of a workspace: what launch contracts align its parts to.
 const ALIGN: usize = 256;
 
@@ -28,11 +30,12 @@ impl Workspace {
     }
 
     /// A workspace of at least this many bytes.
+    ///
+    /// # Panics
+    /// As a [`Vec`] of this size does, where memory isn't there; [`Self::reserve`] reports it.
     #[must_use]
     pub fn with_bytes(bytes: usize) -> Self {
-        let mut workspace = Self::new();
-        workspace.reserve(bytes);
-        workspace
+        Self { lines: vec![Line([0; ALIGN]); bytes.div_ceil(ALIGN)], naive: false }
     }
 
     /// Whether calls run the naive kernel from now on, where they would run a tuned one: for comparing the two.
@@ -52,14 +55,27 @@ impl Workspace {
         self.lines.len() * ALIGN
     }
 
-    /// At least this many bytes. Contents are not kept apart from initialised: parts that a contract calls
-    /// zeroed are zeroed by the wrapper.
-    pub fn reserve(&mut self, bytes: usize) -> *mut u8 {
+    /// Grows to at least this many bytes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), Error> {
+        self.ready("workspace", bytes).map(|_| ())
+    }
+
+    /// At least this many bytes for a call of a kernel. Contents are not kept apart from initialised: parts that a
+    /// contract calls zeroed are zeroed by the wrapper.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn ready(&mut self, kernel: &'static str, bytes: usize) -> Result<*mut u8, Error> {
         let lines = bytes.div_ceil(ALIGN);
-        if lines > self.lines.len() {
+        if let Some(more) = lines.checked_sub(self.lines.len()) {
+            let missing = |_| Error::OutOfMemory { kernel, what: "a workspace", bytes };
+            self.lines.try_reserve_exact(more).map_err(missing)?;
             self.lines.resize(lines, Line([0; ALIGN]));
         }
-        self.lines.as_mut_ptr().cast()
+        Ok(self.lines.as_mut_ptr().cast())
     }
 }
 
@@ -71,11 +87,22 @@ mod tests {
     fn grows_and_stays_aligned() {
         let mut workspace = Workspace::new();
         assert_eq!(workspace.bytes(), 0);
-        let pointer = workspace.reserve(257);
+        let pointer = workspace.ready("k", 257).expect("a page");
         assert_eq!((pointer as usize % ALIGN, workspace.bytes()), (0, 512));
-        workspace.reserve(1);
+        workspace.reserve(1).expect("is there");
         assert_eq!(workspace.bytes(), 512);
         assert_eq!(Workspace::with_bytes(64).bytes(), 256);
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        let mut workspace = Workspace::with_bytes(256);
+        for bytes in [usize::MAX, isize::MAX as usize, 1 << 62] {
+            let said = workspace.ready("k", bytes).map_err(|error| error.to_string());
+            assert!(said.is_err_and(|text| text.starts_with("k: a workspace of ")), "{bytes}");
+        }
+        assert!(workspace.reserve(usize::MAX).is_err());
+        assert_eq!(workspace.bytes(), 256);
     }
 
     #[test]

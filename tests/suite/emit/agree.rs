@@ -352,7 +352,7 @@ fn calls(random: &mut Random) -> Vec<Call> {
 fn program(all: &[(Answered, Vec<Call>)]) -> String {
     let mut text =
         "//! Calls every wrapper and lets the runtime write down what comes of it.\nuse std::sync::Arc;\n\
-                    mod kernels { include!(concat!(env!(\"OUT_DIR\"), \"/cutegen/kernels.rs\")); }\n\n"
+                    mod kernels { use cutegen_runtime; include!(concat!(env!(\"OUT_DIR\"), \"/cutegen/kernels.rs\")); }\n\n"
             .to_owned();
     let mut main = String::new();
     for (answered, calls) in all {

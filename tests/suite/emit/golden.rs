@@ -191,27 +191,31 @@ fn stubs_are_the_committed_ones() {
 }
 
 const STRICT: &str = "//! A crate that is stricter than most.
-#![deny(warnings, missing_docs, unreachable_pub, unsafe_code, missing_debug_implementations)]
+#![forbid(unsafe_code)]
+#![deny(warnings, missing_docs, unreachable_pub, missing_debug_implementations)]
 #![deny(missing_copy_implementations, unused_qualifications, single_use_lifetimes, nonstandard_style)]
 #![deny(clippy::all, clippy::pedantic, clippy::nursery, clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
 #![deny(clippy::missing_safety_doc, clippy::allow_attributes)]
 cutegen_runtime::include_kernels!();
 ";
 
-/// Under the lints of a strict crate, in two editions, and documented without a broken link.
+/// Under the lints of a strict crate, in two editions and under two names of the runtime, and documented without a broken
+/// link.
 #[test]
 fn strict_crates_take_it_without_a_warning() {
     let mut crates = Crates::new("strict");
     let goldens = workspace().join("tests/golden");
     for name in ["example_app", "everything", "memory", "stub"] {
-        for edition in ["2021", "2024"] {
+        for (edition, runtime) in [("2021", "cutegen_runtime"), ("2024", "ct")] {
             let emitted = crates.folder.join(format!("emitted-{name}"));
             let text = std::fs::read_to_string(goldens.join(format!("{name}.rs"))).expect("golden");
             cutegen_tests::write(&emitted.join("kernels.rs"), &text);
             let package = format!("strict-{}-{edition}", name.replace('_', "-"));
-            let manifest =
-                manifest(&package, "0.1.0", &runtime_dependency("\"cuda\"")).replace("2024", edition);
-            crates.member(&package, &manifest, &[("src/lib.rs", STRICT)], Some(&emitted));
+            let dependency = runtime_dependency("\"cuda\"")
+                .replace("cutegen-runtime = {", &format!("{runtime} = {{ package = \"cutegen-runtime\","));
+            let manifest = manifest(&package, "0.1.0", &dependency).replace("2024", edition);
+            let strict = STRICT.replace("cutegen_runtime::", &format!("{runtime}::"));
+            crates.member(&package, &manifest, &[("src/lib.rs", &strict)], Some(&emitted));
         }
     }
     must(&mut crates.cargo(&["clippy", "--workspace", "--quiet"]));

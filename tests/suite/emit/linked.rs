@@ -223,6 +223,92 @@ fn what_types_cannot_catch_is_said_at_the_call() {
     }
 }
 
+/// Tensors that strides of zero make as large as one likes: of one index, of one row.
+const ENDLESS: &str = r#"
+[kernels.gather]
+axes    = { a = "1..=4294967296", b = "1..=4294967296", v = "1..=64" }
+inputs  = { table = "f32[v]", ids = { type = "i32[a, b]", strides = [0, 0], range = "0..v" } }
+outputs = { y = "f32[v]" }
+math    = "y[v] = table[v] + sum((a, b), table[ids[a, b]])"
+
+[kernels.roots]
+axes    = { a = "1..=4294967296", b = "1..=4294967296", c = "1..=4", v = "1..=64" }
+inputs  = { table = "f32[v]", x = { type = "f32[a, b, c]", strides = [0, 0, 1] } }
+outputs = { y = "f32[v]" }
+math    = "y[v] = table[v] + sum((a, b), sqrt(sum(c, x[a, b, c])))"
+"#;
+
+/// Squares of growing extents, what is said of each on a line.
+const SQUARES: &str = r#"//! More than there can be.
+use cutegen_runtime::{AsView, AsViewMut};
+cutegen_runtime::include_kernels!();
+
+macro_rules! squares {
+    ($host:path) => {{
+        use $host as host;
+        let (table, mut y) = (vec![0.5_f32; 10], vec![0.0_f32; 10]);
+        let mut workspace = host::workspace();
+        for id in [3, 500_000_000] {
+            for n in [4, 1 << 32] {
+                let ids = [id];
+                let (ids, table) = (ids.view([n, n]).with_strides([0, 0]), table.view([10]));
+                let args = host::Gather { a: n, b: n, v: 10, table, ids, y: y.view_mut([10]) };
+                let said = host::gather(&mut workspace, args);
+                println!("{}", said.map_or_else(|error| error.to_string(), |()| format!("{}", y[0])));
+            }
+        }
+        for n in [4, 1 << 30, 1 << 31, 1 << 32] {
+            let x = vec![1.0_f32];
+            let (x, table) = (x.view([n, n, 1]).with_strides([0, 0, 1]), table.view([10]));
+            let args = host::Roots { a: n, b: n, c: 1, v: 10, table, x, y: y.view_mut([10]) };
+            let said = host::roots(&mut workspace, args);
+            println!("{}", said.map_or_else(|error| error.to_string(), |()| format!("{}", y[0])));
+        }
+    }};
+}
+
+fn main() {
+    squares!(crate::kernels::host);
+    squares!(endless_math::kernels::host);
+}
+"#;
+
+/// An extent or a size that overflows is an error of the call, with overflow checks and without.
+#[test]
+fn what_overflows_is_an_error_of_the_call() {
+    let mut crates = Crates::new("endless");
+    let plans = || plans(ENDLESS).into_iter().map(untuned).collect::<Vec<_>>();
+    let linked = emitted(&crates, &Package { name: "endless", ..PACKAGE }, plans());
+    let foreign = Package { name: "endless-math", triple: "x86_64-unknown-linux-musl", ..PACKAGE };
+    let math = emitted(&crates, &foreign, plans());
+    let runtime = runtime_dependency("");
+    let dependencies = format!("{runtime}endless-math = {{ path = \"../endless-math\" }}\n");
+    let main = [("src/main.rs", SQUARES)];
+    crates.member("endless", &manifest("endless", "0.1.0", &dependencies), &main, Some(&linked));
+    let lib = [("src/lib.rs", "//! The math alone.\ncutegen_runtime::include_kernels!();\n")];
+    crates.member("endless-math", &manifest("endless-math", "0.1.0", &runtime), &lib, Some(&math));
+    let gathered = [
+        "8.5",
+        "gather: the extents of argument `ids` overflow the address space;",
+        "gather: element 0 of argument `ids` is 500000000, outside the declared 0..10;",
+        "gather: the extents of argument `ids` overflow the address space;",
+    ];
+    let rooted = |large: &'static str, huge: &'static str| {
+        ["16.5", large, huge, "roots: the extents of argument `x` overflow the address space;"]
+    };
+    let linked = rooted("roots: a workspace of ", "roots: `workspace` comes out negative or overflows");
+    let math = rooted("roots: a temporary of ", "roots: a temporary of ");
+    let expected = [gathered, linked, gathered, math].concat();
+    for profile in ["dev", "release"] {
+        let ran = must(&mut crates.cargo(&["run", "--quiet", "-p", "endless", "--profile", profile]));
+        let lines: Vec<&str> = ran.stdout.lines().collect();
+        assert_eq!(lines.len(), expected.len(), "{profile}: {lines:#?}");
+        for (line, expected) in lines.iter().zip(&expected) {
+            assert!(line.starts_with(expected), "{profile}: {line}\nis not {expected}");
+        }
+    }
+}
+
 fn library(scale: u32) -> String {
     format!(
         "[kernels.scale]\naxes = {{ n = '1..=64' }}\ninputs = {{ x = 'f32[n]' }}\noutputs = {{ y = 'f32[n]' }}\n\

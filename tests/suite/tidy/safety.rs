@@ -10,6 +10,7 @@ const PANICS: &[&str] = &[".unwrap()", ".unwrap_err()", "todo!", "unimplemented!
 const UNSAFE_OWNERS: &[&str] = &[
     "cutegen-runtime/src/host/",
     "cutegen-runtime/src/cuda/",
+    "cutegen-runtime/src/emitted.rs",
     "cutegen-build/src/toolchain/dynamic.rs",
     "cutegen-build/src/toolchain/nvjitlink.rs",
     "cutegen-build/src/toolchain/nvrtc.rs",
@@ -49,8 +50,9 @@ pub(super) fn unsafe_reason(path: &str, text: &str) -> Vec<Finding> {
     }
     let code = mask(text);
     let (code, text): (Vec<&str>, Vec<&str>) = (code.lines().collect(), text.lines().collect());
-    let opens =
-        |line: &&str| ["unsafe {", "unsafe impl"].iter().any(|word| !lines_with(line, word).is_empty());
+    let opens = |line: &&str| {
+        ["unsafe {", "unsafe_block! {", "unsafe impl"].iter().any(|word| !lines_with(line, word).is_empty())
+    };
     let blocks = code.iter().enumerate().filter(|(_, line)| opens(line)).map(|(index, _)| index);
     let bare = blocks.filter(|index| !is_explained(*index, &code, &text));
     bare.map(|index| Finding::new(index + 1, "`unsafe` without a `// SAFETY:` comment above it")).collect()

@@ -200,7 +200,7 @@ pub(super) fn element_imports(kernels: &[&Kernel<'_>]) -> TokenStream {
     let used = |dtype: DType| kernels.iter().any(|k| k.spec.tensors.iter().any(|t| t.dtype == dtype));
     let import = |dtype: DType, path: TokenStream| {
         let name = element(dtype);
-        if used(dtype) { quote!(use ::cutegen_runtime::#path::#name;) } else { TokenStream::new() }
+        if used(dtype) { quote!(use super::cutegen_runtime::#path::#name;) } else { TokenStream::new() }
     };
     let half = [DType::Bf16, DType::F16].map(|dtype| import(dtype, quote!(half)));
     let own =

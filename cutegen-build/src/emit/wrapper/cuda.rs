@@ -74,14 +74,14 @@ pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
 fn imports(kernels: &[&Kernel<'_>]) -> TokenStream {
     let elements = args::element_imports(kernels);
     quote! {
-        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-        use ::cutegen_runtime::cuda::{
+        use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use super::cutegen_runtime::cuda::{
             Artifact, CUdeviceptr, CUstream, CudaContext, CudaStream, CudaView, CudaViewMut, Device, KernelEntry,
             LaunchConfig, LoadedKernel, Order, Step, TargetEntry, VariantEntry, Workspace,
         };
-        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
         #elements
-        use ::cutegen_runtime::{Error, Int, params};
+        use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
     }
 }
@@ -118,7 +118,7 @@ fn symbols(kernels: &[&Kernel<'_>]) -> TokenStream {
         let (symbol, len) = (ident(symbol), number(*len as i64));
         quote!(static #symbol: [u8; #len];)
     });
-    quote!(unsafe extern "C" { #(#statics)* })
+    quote!(unsafe_extern! { #(#statics)* })
 }
 
 /// The checked call.
@@ -134,7 +134,6 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
         "What is wrong with the call, by the argument's name, before anything is launched; or what the driver says.",
         "What goes wrong on the device later is reported by a later call.",
     ]);
-    let (promises, qualifier) = promises(kernel);
     let checks = args::checks(kernel);
     let bounds: Vec<Ident> = names.local_tensors.iter().map(|local| format_ident!("bound_{local}")).collect();
     let binds = spec.tensors.iter().zip(&names.tensors).zip(&bounds).map(|((tensor, field), bound)| {
@@ -158,43 +157,46 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let (choose, dispatch) = (&names.variant, &names.dispatch);
     let (bytes, open) = (raw::bytes_of(kernel), raw::open_axes(kernel));
     let [docs, checks, bytes] = [docs, checks, bytes].map(once);
-    quote! {
-        #docs
-        #promises
-        pub #qualifier fn #function(
-            &self,
-            stream: &Arc<CudaStream>,
-            workspace: &mut Workspace,
-            args: #arguments<'_>,
-        ) -> Result<(), Error> {
-            #checks
-            let order = Order::begin(&self.#function, stream)?;
-            let launched = {
-                #(#binds)*
-                check.disjoint([#(#outputs),*], [#(#inputs),*])?;
-                let variant = self.#choose(#(#axes,)* #(#bounds.address()),*);
-                let bound_workspace = order.workspace(workspace, #bytes)?;
-                #[doc = " SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]
-                unsafe {
-                    self.#dispatch(
-                        variant,
-                        stream.cu_stream(),
-                        bound_workspace.address(),
-                        #open #(#bounds.address(),)* #(#scalars,)*
-                    )
-                }
-            };
-            order.finish(launched)
+    qualified(kernel, |promises| {
+        quote! {
+            #docs
+            #promises
+            pub fn #function(
+                &self,
+                stream: &Arc<CudaStream>,
+                workspace: &mut Workspace,
+                args: #arguments<'_>,
+            ) -> Result<(), Error> {
+                #checks
+                let order = Order::begin(&self.#function, stream)?;
+                let launched = {
+                    #(#binds)*
+                    check.disjoint([#(#outputs),*], [#(#inputs),*])?;
+                    let variant = self.#choose(#(#axes,)* #(#bounds.address()),*);
+                    let bound_workspace = order.workspace(workspace, #bytes)?;
+                    #[doc = " SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]
+                    unsafe_block! {
+                        self.#dispatch(
+                            variant,
+                            stream.cu_stream(),
+                            bound_workspace.address(),
+                            #open #(#bounds.address(),)* #(#scalars,)*
+                        )
+                    }
+                };
+                order.finish(launched)
+            }
         }
-    }
+    })
 }
 
-/// Where a kernel finds its positions in memory, on the device, no check of this call reaches them: the section that
-/// says so, and `unsafe`. Neither for all other kernels.
-pub(super) fn promises(kernel: &Kernel<'_>) -> (TokenStream, TokenStream) {
+/// A checked call, given the section of its documentation that says what it doesn't check. Where a kernel finds its
+/// positions in memory, on the device, no check reaches them: that section says so, and the call is `unsafe`. Neither for
+/// all other kernels.
+pub(super) fn qualified(kernel: &Kernel<'_>, method: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
     let lines = says::promises(kernel.spec);
     if lines.is_empty() {
-        return (TokenStream::new(), TokenStream::new());
+        return method(TokenStream::new());
     }
     let lines = lines.join("\n");
     let docs = doc(&[
@@ -203,5 +205,6 @@ pub(super) fn promises(kernel: &Kernel<'_>) -> (TokenStream, TokenStream) {
         "The kernel takes positions from memory of the device, which is not looked at here:",
         &lines,
     ]);
-    (docs, quote!(unsafe))
+    let method = method(docs);
+    quote!(unsafe_fn! { #method })
 }

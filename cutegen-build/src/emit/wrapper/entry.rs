@@ -80,7 +80,7 @@ fn variant_entry(
             about: #about,
             artifact: Artifact {
                 #[doc = " SAFETY: linked from this package's archive, constant, of this length."]
-                stored: unsafe { &#symbol },
+                stored: unsafe_block! { &#symbol },
                 compressed: #compressed,
                 sha256: #sha256,
                 len: #len,

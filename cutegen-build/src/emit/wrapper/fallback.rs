@@ -13,7 +13,7 @@ use crate::print;
 /// `fn fallback_NAME(args, extents)`.
 pub(super) fn function(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
     let (spec, names) = (kernel.spec, &kernel.names);
-    let (name, arguments) = (&names.fallback, &names.arguments);
+    let (name, arguments, title) = (&names.fallback, &names.arguments, spec.name.as_str());
     let statements: TokenStream = print::fallback::print(kernel.plan)
         .parse()
         .map_err(|error| Error::Internal(format!("fallback of {}: {error}", spec.name)))?;
@@ -32,9 +32,11 @@ pub(super) fn function(kernel: &Kernel<'_>) -> Result<TokenStream, Error> {
     });
     Ok(quote! {
         /// The math, in f64, rounded where the spec rounds.
-        fn #name(args: &mut #arguments<'_>, [#(#extents),*]: [usize; #count]) {
+        fn #name(args: &mut #arguments<'_>, [#(#extents),*]: [usize; #count]) -> Result<(), Error> {
+            let check = Check::new(#title);
             #(#tensors)* #(#scalars)*
             #statements
+            Ok(())
         }
     })
 }

@@ -20,11 +20,12 @@ use crate::emit::Error;
 pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
     let elements = args::element_imports(kernels);
     let imports = quote! {
-        use ::cutegen_runtime::check::{Check, all_aligned, any_zero};
-        use ::cutegen_runtime::dispatch::{Explain, Origin, Variant};
+        use super::cutegen_runtime::check::{Check, all_aligned, any_zero};
+        use super::cutegen_runtime::dispatch::{Explain, Origin, Variant};
         #elements
-        use ::cutegen_runtime::host::{Workspace, call, cpu};
-        use ::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+        use super::cutegen_runtime::host::{Workspace, call, cpu};
+        use super::cutegen_runtime::{Error, Int, View, ViewMut, fallback as math, params};
+        use super::cutegen_runtime::{unsafe_block, unsafe_extern, unsafe_fn};
     };
     if kernels.iter().any(|kernel| matches!(kernel.host, Side::Stub)) {
         let body = stub::host_shared();
@@ -87,7 +88,7 @@ fn entries(kernels: &[&Kernel<'_>]) -> TokenStream {
         let name = ident(name);
         quote!(fn #name(params: *mut *mut ::core::ffi::c_void);)
     });
-    quote!(unsafe extern "C" { #(#functions)* })
+    quote!(unsafe_extern! { #(#functions)* })
 }
 
 fn level(answer: &Answer<'_>) -> Option<CpuLevel> {
@@ -151,9 +152,9 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
         known.map_or_else(|| quote!(#local), number)
     });
     let fallback = &names.fallback;
-    let by_math = quote! { #fallback(&mut args, [#(#extents),*]); };
+    let by_math = quote!(#fallback(&mut args, [#(#extents),*]));
     let body = match kernel.host.answers().first() {
-        None => quote!(#by_math Ok(())),
+        None => by_math,
         Some(answer) => linked(kernel, answer, &by_math),
     };
     quote! {
@@ -167,7 +168,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
 }
 
 fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> TokenStream {
-    let (spec, names) = (kernel.spec, &kernel.names);
+    let (spec, names, title) = (kernel.spec, &kernel.names, kernel.spec.name.as_str());
     let choose = &names.variant;
     let pointers =
         spec.tensors.iter().zip(&names.tensors).zip(&names.local_tensors).map(|((tensor, field), local)| {
@@ -186,13 +187,13 @@ fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> To
             None => quote!(0),
         };
         quote! {{
-            let scratch = workspace.reserve(#bytes);
+            let scratch = workspace.ready(#title, #bytes)?;
             #[doc = " SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart."]
-            unsafe { #run(scratch, #(#open,)* #(#tensors,)* #(args.#scalars,)*) }
+            unsafe_block! { #run(scratch, #(#open,)* #(#tensors,)* #(args.#scalars,)*) }
         }}
     });
     let naive = number(answer.record.variants.len() as i64 - 1);
-    let arms = arms(bodies.chain([quote!({ #by_math Ok(()) })]).collect::<Vec<_>>().into_iter());
+    let arms = arms(bodies.chain([quote!(#by_math)]).collect::<Vec<_>>().into_iter());
     quote! {
         #(#pointers)*
         match workspace.choose(#choose(#(#open,)* #(#tensors.addr() as u64,)*), #naive) { #arms }

@@ -63,11 +63,13 @@ fn function(
         [docs, opening, scalars, device, params, parts].map(once);
     let steps = steps.map(once);
     Ok(quote! {
-        #docs
-        unsafe fn #name(#opening #(#axes: usize,)* #(#addresses)* #scalars) -> Result<(), Error> {
-            let check = Check::new(#title);
-            #device #params #parts #(#steps)*
-            Ok(())
+        unsafe_fn! {
+            #docs
+            fn #name(#opening #(#axes: usize,)* #(#addresses)* #scalars) -> Result<(), Error> {
+                let check = Check::new(#title);
+                #device #params #parts #(#steps)*
+                Ok(())
+            }
         }
     })
 }
@@ -136,7 +138,7 @@ fn parts(kernel: &Kernel<'_>, contract: &Contract, module: Module) -> TokenStrea
             };
             tokens.extend(quote! {
                 #[doc = " SAFETY: the part lies in the workspace, which nothing else uses now."]
-                unsafe { #zero };
+                unsafe_block! { #zero };
             });
         }
         let size = quote!(Int::padded(#bytes));
@@ -157,7 +159,7 @@ fn cuda_step(kernel: &Kernel<'_>, (variant, position): (usize, usize), step: &St
         #resident
         let mut params = params![#(#args),*];
         #[doc = " SAFETY: the parameters are the contract's, checked against the cubin's own layout."]
-        unsafe { self.#function.launch(#variant, #position, stream, &config, &mut params)? };
+        unsafe_block! { self.#function.launch(#variant, #position, stream, &config, &mut params)? };
     }
 }
 
@@ -219,7 +221,7 @@ fn host_step(kernel: &Kernel<'_>, step: &Step) -> TokenStream {
     let args = step.args.iter().map(|arg| argument(kernel, *arg));
     quote! {
         #[doc = " SAFETY: the parameters are the contract's; the caller vouches for the memory."]
-        unsafe { call(#entry, &mut params![#(#args),*]) };
+        unsafe_block! { call(#entry, &mut params![#(#args),*]) };
     }
 }
 

@@ -243,7 +243,7 @@ mod tests {
                     let c = -1 + a[b] * 2;
                     if !g(a)? && b == 3 { return Ok(()); } else { h(&mut b); }
                     #[doc = " SAFETY: fine."]
-                    let d = unsafe { call(x, &mut params![a, b]) };
+                    let d = unsafe_block! { call(x, &mut params![a, b]) };
                     let e = E { first: one_long_argument(a, b), second: another_long_argument(c), ..E::default() };
                     for i in 0..b { a.put([i], c); }
                     match b { 0 => g(a), _ => { h(b); Ok(()) } }
@@ -269,7 +269,7 @@ impl S<'_> {
             h(&mut b);
         }
         // SAFETY: fine.
-        let d = unsafe { call(x, &mut params![a, b]) };
+        let d = unsafe_block! { call(x, &mut params![a, b]) };
         let e = E {
             first: one_long_argument(a, b), second: another_long_argument(c), ..E::default()
         };

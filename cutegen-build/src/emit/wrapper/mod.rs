@@ -24,24 +24,27 @@ use super::{Error, Package};
 use kernel::{Kernel, Side};
 
 /// What emitted code and cutegen-runtime agree on; when it rises is said at `cutegen_runtime::emitted_abi!`.
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 
 const ALLOW: &str = "\
 #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = \"emitted code\")]
-#[allow(unused, nonstandard_style, unsafe_code, unreachable_pub, reason = \"emitted code\")]
+#[allow(unused, nonstandard_style, unreachable_pub, reason = \"emitted code\")]
 #[allow(missing_copy_implementations, unused_qualifications, single_use_lifetimes, reason = \"emitted code\")]
 ";
 
 /// The text of `kernels.rs`.
 pub(super) fn print(package: &Package<'_>, kernels: &[Kernel<'_>]) -> Result<String, Error> {
     let mut text = header(package, kernels);
-    text.push_str(&format!("\n::cutegen_runtime::emitted_abi!({ABI}, \"{}\");\n", env!("CARGO_PKG_VERSION")));
+    text.push_str(&format!(
+        "\nself::cutegen_runtime::emitted_abi!({ABI}, \"{}\");\n",
+        env!("CARGO_PKG_VERSION")
+    ));
     let cuda: Vec<&Kernel<'_>> = kernels.iter().filter(|k| k.cuda.is_present()).collect();
     let host: Vec<&Kernel<'_>> = kernels.iter().filter(|k| k.host.is_present()).collect();
     if !cuda.is_empty() {
         let body = module(cuda::shared(&cuda), &cuda, cuda::kernel)?;
         let docs = format!("/// CUDA kernels for `{}`.\n", targets(&cuda, |k| &k.cuda));
-        text.push_str("\n::cutegen_runtime::cuda_module! {\n");
+        text.push_str("\nself::cutegen_runtime::cuda_module! {\n");
         text.push_str(&indent(&format!("{docs}{ALLOW}pub mod cuda {{\n{body}}}\n")));
         text.push_str("}\n");
     }

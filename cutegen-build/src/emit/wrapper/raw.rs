@@ -45,7 +45,8 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
         "What the driver says, or a grid that no device takes. Arguments are not looked at.",
         "",
         "# Safety",
-        "`stream` belongs to the context given to [`load`]. Axes lie in their ranges. Each address is",
+        "`stream` belongs to the context given to [`load`]. Where it is being captured, this value, the workspace and the",
+        "tensors live until the graph is gone. Axes lie in their ranges. Each address is",
         &format!(
             "that of a tensor as [`{arguments}`] describes it, dense and row-major where no strides are"
         ),
@@ -62,21 +63,23 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
     let [docs, declared, scalars, derived, empty, passed, all] =
         [docs, declared, scalars, derived, empty, passed, all].map(once);
     quote! {
-        #docs
-        pub unsafe fn #raw(
-            &self,
-            stream: CUstream,
-            workspace: CUdeviceptr,
-            #declared
-            #scalars
-        ) -> Result<(), Error> {
-            let check = Check::new(#title);
-            #derived
-            #empty
-            self.#function.bind()?;
-            let variant = self.#choose(#passed);
-            #[doc = " SAFETY: the caller's promise."]
-            unsafe { self.#dispatch(variant, stream, workspace, #all) }
+        unsafe_fn! {
+            #docs
+            pub fn #raw(
+                &self,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                #declared
+                #scalars
+            ) -> Result<(), Error> {
+                let check = Check::new(#title);
+                #derived
+                #empty
+                self.#function.bind()?;
+                let variant = self.#choose(#passed);
+                #[doc = " SAFETY: the caller's promise."]
+                unsafe_block! { self.#dispatch(variant, stream, workspace, #all) }
+            }
         }
     }
 }
@@ -159,16 +162,18 @@ fn dispatch(kernel: &Kernel<'_>) -> TokenStream {
     let arms = arms(functions.iter().map(|function| quote!(self.#function(stream, workspace, #all))));
     let [open, scalars, arms] = [open, scalars, arms].map(once);
     quote! {
-        /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
-        unsafe fn #name(
-            &self,
-            variant: usize,
-            stream: CUstream,
-            workspace: CUdeviceptr,
-            #open #(#tensors: CUdeviceptr,)* #scalars
-        ) -> Result<(), Error> {
-            #[doc = " SAFETY: the caller's promise."]
-            unsafe { match variant { #arms } }
+        unsafe_fn! {
+            /// Launches a variant, counted through all targets. The context is current, and the variant eligible.
+            fn #name(
+                &self,
+                variant: usize,
+                stream: CUstream,
+                workspace: CUdeviceptr,
+                #open #(#tensors: CUdeviceptr,)* #scalars
+            ) -> Result<(), Error> {
+                #[doc = " SAFETY: the caller's promise."]
+                unsafe_block! { match variant { #arms } }
+            }
         }
     }
 }

@@ -39,7 +39,20 @@ pub(super) fn cuda_kernel(kernel: &Kernel<'_>) -> TokenStream {
     let (function, arguments) = (&names.function, &names.arguments);
     let (raw, bytes) = (&names.raw, &names.workspace_bytes);
     let docs = doc(&[&math(kernel.spec), "", "Launches on `stream` and returns."]);
-    let (promises, qualifier) = cuda::promises(kernel);
+    let checked = cuda::qualified(kernel, |promises| {
+        quote! {
+            #docs
+            #promises
+            pub fn #function(
+                &self,
+                stream: &Arc<CudaStream>,
+                workspace: &mut Workspace,
+                args: #arguments<'_>,
+            ) -> Result<(), Error> {
+                Err(Error::Stub { kernel: #title })
+            }
+        }
+    });
     let raw_docs = doc(&[
         &format!("[`Self::{function}`] over raw handles, for memory and streams that another library owns."),
         "",
@@ -56,25 +69,18 @@ pub(super) fn cuda_kernel(kernel: &Kernel<'_>) -> TokenStream {
         doc(&[&format!("Bytes of workspace that [`Self::{raw}`] needs for these axes and addresses.")]);
     quote! {
         impl Kernels {
-            #docs
-            #promises
-            pub #qualifier fn #function(
-                &self,
-                stream: &Arc<CudaStream>,
-                workspace: &mut Workspace,
-                args: #arguments<'_>,
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: #title })
-            }
+            #checked
 
-            #raw_docs
-            pub unsafe fn #raw(
-                &self,
-                stream: CUstream,
-                workspace: CUdeviceptr,
-                #(#axes: usize,)* #(#tensors: CUdeviceptr,)* #(#scalars)*
-            ) -> Result<(), Error> {
-                Err(Error::Stub { kernel: #title })
+            unsafe_fn! {
+                #raw_docs
+                pub fn #raw(
+                    &self,
+                    stream: CUstream,
+                    workspace: CUdeviceptr,
+                    #(#axes: usize,)* #(#tensors: CUdeviceptr,)* #(#scalars)*
+                ) -> Result<(), Error> {
+                    Err(Error::Stub { kernel: #title })
+                }
             }
 
             #bytes_docs

@@ -134,8 +134,7 @@ pub(super) fn nodes(tokens: TokenStream) -> Vec<Node> {
                         _ => break,
                     }
                 }
-                let before_group = matches!(tokens.peek(), Some(TokenTree::Group(_)));
-                operator(text, nodes.last(), before_group)
+                operator(text, nodes.last(), tokens.peek())
             }
         };
         nodes.push(node);
@@ -151,7 +150,7 @@ fn joins(text: &str, next: char) -> bool {
     OPERATORS.iter().any(|op| op.starts_with(text) && op[text.len()..].starts_with(next))
 }
 
-fn operator(text: Text, before: Option<&Node>, before_group: bool) -> Node {
+fn operator(text: Text, before: Option<&Node>, next: Option<&TokenTree>) -> Node {
     let after_operand = match before {
         Some(Node::Word(word, ..)) => {
             let word = word.as_str();
@@ -165,7 +164,10 @@ fn operator(text: Text, before: Option<&Node>, before_group: bool) -> Node {
         "," | ";" | "?" | ":" | ">" => (true, false),
         "." | "<" => (true, true),
         "::" | ".." | "..=" => (after_operand, true),
-        "!" => (after_operand && before_group, true),
+        "!" => match next {
+            Some(TokenTree::Group(group)) => (after_operand, group.delimiter() != Delimiter::Brace),
+            _ => (false, true),
+        },
         "#" => (false, true),
         "&" | "*" | "-" => (false, !after_operand),
         _ => (false, false),
@@ -192,10 +194,10 @@ fn group_node(group: proc_macro2::Group, before: Option<&Node>) -> Group {
     if shape == Shape::List && !is_one_tuple && nodes.last().is_some_and(|last| is(last, ",")) {
         nodes.pop();
     }
-    let unsafe_expression = before_text == "unsafe" && !has(&nodes, ";");
+    let in_macro = before_text == "!" && !has(&nodes, ";");
     let may_be_flat = match shape {
         Shape::List | Shape::Imports => !has(&nodes, "#") && !begins(&nodes, "pub"),
-        Shape::Block => nodes.is_empty() || unsafe_expression,
+        Shape::Block => nodes.is_empty() || in_macro,
         Shape::Arms => false,
     };
     let padding =
@@ -312,13 +314,9 @@ pub(super) fn begins(nodes: &[Node], word: &str) -> bool {
 
 /// Items that a blank line sets apart.
 pub(super) fn begins_item(nodes: &[Node]) -> bool {
-    let is_extern =
-        matches!(opening(nodes), [first, second, ..] if is(first, "unsafe") && is(second, "extern"));
-    let is_unsafe_fn =
-        matches!(opening(nodes), [first, second, ..] if is(first, "unsafe") && is(second, "fn"));
-    let words = ["pub", "impl", "static", "use", "mod"];
+    let words = ["pub", "impl", "static", "use", "mod", "unsafe_extern", "unsafe_fn"];
     let has_signature = begins(nodes, "fn") && matches!(nodes.last(), Some(Node::Group(_)));
-    is_extern || is_unsafe_fn || has_signature || words.iter().any(|word| begins(nodes, word))
+    has_signature || words.iter().any(|word| begins(nodes, word))
 }
 
 /// How many nodes the first statement has.
