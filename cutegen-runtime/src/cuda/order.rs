@@ -1,6 +1,10 @@
 //! Stream order around a launch: every argument is taken through cudarc's guards, which make the stream wait for
 //! what touched the memory before and record the use after. Guards are held past the launch.
 //!
+//! A capture is refused wherever event tracking is on, which only an `unsafe` call switches off: nothing else says that
+//! what a graph points at outlives it. The stream is asked when a call begins, whichever stream it is and however many
+//! there are; and once more when all arguments are taken, for waiting for what a capture wrote makes a stream part of it.
+//!
 //! A launch of a small kernel is bound by this side, so these methods are inlined into the wrapper: passed in memory, what
 //! they return is read in other pieces than it was written in, which stalls a core for longer than all checks take.
 
@@ -69,7 +73,7 @@ impl<'s> Order<'s> {
         let order = Self { loaded, stream };
         order.is_ours("stream", stream.context())?;
         loaded.bind()?;
-        if order.is_tracked() {
+        if stream.context().is_event_tracking() {
             order.check_tracked(stream.context())?;
         }
         Ok(order)
@@ -120,6 +124,7 @@ impl<'s> Order<'s> {
             None => Bound { extent: Extent { start: 0, end: 0 }, _guard: None },
         };
         if self.is_tracked() {
+            self.refuse_capture()?;
             self.check_err("cuStreamWaitEvent")?;
         }
         Ok(bound)
@@ -143,7 +148,7 @@ impl<'s> Order<'s> {
     #[inline(always)]
     fn admit(&self, argument: &'static str, context: &Arc<CudaContext>) -> Result<(), Error> {
         self.is_ours(argument, context)?;
-        if Arc::ptr_eq(context, self.stream.context()) || !context.is_managing_stream_synchronization() {
+        if Arc::ptr_eq(context, self.stream.context()) || !context.is_event_tracking() {
             return Ok(());
         }
         self.check_tracked(context)
@@ -159,14 +164,20 @@ impl<'s> Order<'s> {
         cold(move || Error::WrongDevice { kernel: loaded.kernel(), argument, expected, found })
     }
 
-    /// Where events are tracked, none may go into a graph, and none of cudarc's calls waits or records before what it could
-    /// not report has been taken.
+    /// Where event tracking is on, no call goes into a graph, and none of cudarc's calls waits or records before what it
+    /// could not report has been taken.
     fn check_tracked(&self, context: &CudaContext) -> Result<(), Error> {
-        let kernel = self.loaded.kernel();
-        if capturing(kernel, self.stream)? {
-            return Err(Error::CaptureNeedsTrackingOff { kernel });
+        self.refuse_capture()?;
+        if !context.is_managing_stream_synchronization() {
+            return Ok(());
         }
-        context.check_err().map_err(Error::cuda(kernel, "earlier work"))
+        context.check_err().map_err(Error::cuda(self.loaded.kernel(), "earlier work"))
+    }
+
+    /// Also where `is_tracked` says no: with one stream no events are recorded, and still no caller has promised anything.
+    fn refuse_capture(&self) -> Result<(), Error> {
+        let kernel = self.loaded.kernel();
+        if capturing(kernel, self.stream)? { Err(Error::CaptureNeedsTrackingOff { kernel }) } else { Ok(()) }
     }
 
     /// What cudarc could not report, as of this call.
@@ -180,8 +191,11 @@ impl<'s> Order<'s> {
         self.stream.context().is_managing_stream_synchronization()
     }
 
-    /// Whether the stream is being captured; it isn't where its context tracks events, or the call had not begun.
+    /// Whether the stream is being captured; it isn't where event tracking is on, or the call had not begun.
     fn is_captured(&self) -> Result<bool, Error> {
-        if self.is_tracked() { Ok(false) } else { capturing(self.loaded.kernel(), self.stream) }
+        if self.stream.context().is_event_tracking() {
+            return Ok(false);
+        }
+        capturing(self.loaded.kernel(), self.stream)
     }
 }

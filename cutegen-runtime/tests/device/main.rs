@@ -3,14 +3,17 @@
 //! Without a device each test says so and passes; `CUTEGEN_REQUIRE_GPU=1` makes that a failure.
 #![cfg(feature = "cuda")]
 
-use cutegen_runtime::cuda::cudarc::driver::{CudaSlice, sys};
+mod capture;
+mod order;
+
+use cutegen_runtime::cuda::cudarc::driver::CudaSlice;
 use cutegen_runtime::cuda::{
     Artifact, CudaContext, CudaStream, Device, Fill, KernelEntry, L2Promotion, LaunchConfig, LoadedKernel,
     Order, Step, Swizzle, TargetEntry, TiledTensor, VariantEntry, Workspace, context, launch,
 };
 use cutegen_runtime::dispatch::{Origin, Variant};
 use cutegen_runtime::{AsView, AsViewMut, DType, Error, params};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The driver takes PTX where it takes a cubin, ended by a zero.
 const IMAGE: &[u8] = concat!(include_str!("device.ptx"), "\0").as_bytes();
@@ -45,11 +48,20 @@ static ENTRY: KernelEntry = KernelEntry {
 
 type Check = Result<(), Box<dyn std::error::Error>>;
 
-/// A context of the test's own, so that event tracking is its own too.
-fn loaded() -> Result<Option<(Arc<CudaContext>, LoadedKernel)>, Error> {
+/// What a test works with: a context object of its own, so that event tracking is its own too, and the device alone, for a
+/// capture forbids other tests' calls.
+struct Loaded {
+    context: Arc<CudaContext>,
+    kernel: LoadedKernel,
+    _alone: MutexGuard<'static, ()>,
+}
+
+fn loaded() -> Result<Option<Loaded>, Error> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let found = context(0).and_then(|context| {
         let kernel = LoadedKernel::load(&Device::of(&context)?, &ENTRY)?;
-        Ok((context, kernel))
+        Ok(Loaded { context, kernel, _alone: alone })
     });
     match found {
         Ok(found) => Ok(Some(found)),
@@ -95,7 +107,7 @@ fn the_digest_is_of_the_file() {
 
 #[test]
 fn launches_compute() -> Check {
-    let Some((context, kernel)) = loaded()? else { return Ok(()) };
+    let Some(Loaded { context, kernel, _alone }) = loaded()? else { return Ok(()) };
     let stream = context.new_stream()?;
     let mut workspace = Workspace::new(&stream);
     let x: Vec<f32> = (0_u16..1000).map(f32::from).collect();
@@ -111,7 +123,7 @@ fn launches_compute() -> Check {
 
 #[test]
 fn attributes_reach_the_kernel() -> Check {
-    let Some((context, kernel)) = loaded()? else { return Ok(()) };
+    let Some(Loaded { context, kernel, _alone }) = loaded()? else { return Ok(()) };
     let stream = context.new_stream()?;
     let plain = LaunchConfig { grid: [32, 1, 1], block: [32, 1, 1], ..LaunchConfig::default() };
     let cases = [
@@ -144,53 +156,8 @@ fn attributes_reach_the_kernel() -> Check {
 }
 
 #[test]
-fn capture_needs_tracking_off() -> Check {
-    let Some((context, kernel)) = loaded()? else { return Ok(()) };
-    let stream = context.new_stream()?;
-    let mut workspace = Workspace::new(&stream);
-    let (x, mut y) = (stream.alloc_zeros::<f32>(64)?, stream.alloc_zeros::<f32>(64)?);
-    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-    let refused = twice(&kernel, &stream, &mut workspace, 0, &x, &mut y);
-    stream.end_capture(sys::CUgraphInstantiate_flags(0))?;
-    assert!(matches!(refused, Err(Error::CaptureNeedsTrackingOff { kernel: "probe" })), "{refused:?}");
-    twice(&kernel, &stream, &mut workspace, 0, &x, &mut y)?;
-    Ok(())
-}
-
-#[test]
-fn graphs_replay_and_keep_their_workspace() -> Check {
-    let Some((context, kernel)) = loaded()? else { return Ok(()) };
-    // SAFETY: one stream is used at a time, and the test synchronises.
-    unsafe { context.disable_event_tracking() };
-    let (stream, other) = (context.new_stream()?, context.new_stream()?);
-    let mut workspace = Workspace::with_bytes(&stream, 256)?;
-    let (mut x, mut y) = (stream.alloc_zeros::<f32>(64)?, stream.alloc_zeros::<f32>(64)?);
-    stream.synchronize()?;
-
-    let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-    stream.begin_capture(mode)?;
-    let too_small = twice(&kernel, &stream, &mut workspace, 512, &x, &mut y);
-    let captured = twice(&kernel, &stream, &mut workspace, 256, &x, &mut y);
-    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0))?;
-    let expected = "needs 512 bytes of workspace and has 256";
-    assert!(too_small.is_err_and(|error| error.to_string().contains(expected)));
-    captured?;
-
-    other.begin_capture(mode)?;
-    let elsewhere = twice(&kernel, &other, &mut workspace, 256, &x, &mut y);
-    other.end_capture(sys::CUgraphInstantiate_flags(0))?;
-    assert!(matches!(elsewhere, Err(Error::WorkspaceOfOtherStreamInCapture { .. })), "{elsewhere:?}");
-
-    workspace.reserve(1 << 20)?; // the graph keeps the old memory
-    stream.memcpy_htod(&[1.5_f32; 64], &mut x)?;
-    graph.ok_or("an empty graph")?.launch()?;
-    assert_eq!(stream.clone_dtoh(&y)?, [3.0; 64]);
-    Ok(())
-}
-
-#[test]
 fn other_contexts_are_refused() -> Check {
-    let Some((_context, kernel)) = loaded()? else { return Ok(()) };
+    let Some(Loaded { kernel, _alone, .. }) = loaded()? else { return Ok(()) };
     let foreign = CudaContext::new_non_primary(0, 0)?;
     let stream = foreign.new_stream()?;
     let refused = Order::begin(&kernel, &stream).map(|_| ()).map_err(|error| error.to_string());
@@ -201,7 +168,7 @@ fn other_contexts_are_refused() -> Check {
 
 #[test]
 fn descriptors_encode_and_memory_is_zeroed() -> Check {
-    let Some((context, kernel)) = loaded()? else { return Ok(()) };
+    let Some(Loaded { context, kernel, _alone }) = loaded()? else { return Ok(()) };
     let stream = context.new_stream()?;
     let mut x = stream.clone_htod(&[7_u32; 128 * 64])?;
     let order = Order::begin(&kernel, &stream)?;
