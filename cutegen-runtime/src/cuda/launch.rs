@@ -44,11 +44,11 @@ impl Default for LaunchConfig {
 }
 
 impl LaunchConfig {
-    /// Threads of a block.
+    /// Threads of a block; as many as can be counted where there are more.
     #[must_use]
     #[inline]
     pub const fn threads(&self) -> u32 {
-        self.block[0] * self.block[1] * self.block[2]
+        self.block[0].saturating_mul(self.block[1]).saturating_mul(self.block[2])
     }
 }
 
@@ -288,14 +288,20 @@ pub fn smem_per_block_max(context: &super::CudaContext) -> Result<u32, DriverErr
 /// value, so nothing outlives the launch.
 ///
 /// # Errors
-/// The driver's: an address, stride or box that TMA doesn't take.
+/// The driver's: an address, stride or box that TMA doesn't take; that of an invalid value also for a tensor without
+/// dimensions, and for strides that overflow.
 pub fn encode_tiled<const R: usize>(tensor: &TiledTensor<R>) -> Result<TensorMap, DriverError> {
+    let invalid = DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE);
     let mut map = TensorMap(sys::CUtensorMap { opaque: [0; 16] });
     // TMA counts dimensions from the innermost, and leaves out the innermost stride, which is 1.
     let inward = |d: usize| R - 1 - d;
     let extents: [u64; R] = std::array::from_fn(|d| tensor.shape[inward(d)] as u64);
-    let bytes: [u64; R] =
-        std::array::from_fn(|d| (tensor.strides[inward(d)] * tensor.dtype.bits() / 8) as u64);
+    let stride = |d: usize| (tensor.strides[inward(d)] as u64).checked_mul(tensor.dtype.bits() as u64);
+    let bytes: [Option<u64>; R] = std::array::from_fn(|d| stride(d).map(|bits| bits / 8));
+    if R == 0 || bytes.contains(&None) {
+        return Err(invalid);
+    }
+    let bytes = bytes.map(Option::unwrap_or_default);
     let tile: [u32; R] = std::array::from_fn(|d| tensor.tile[inward(d)]);
     let every = [1_u32; R];
     // SAFETY: the arrays have R elements each (R - 1 strides are read) and outlive the call, which writes
@@ -335,5 +341,25 @@ mod tests {
         let cluster = unsafe { attributes[0].assume_init().value.clusterDim };
         assert_eq!((cluster.x, cluster.y, cluster.z), (2, 1, 1));
         assert_eq!((raw.gridDimX, raw.blockDimY, raw.numAttrs), (4, 4, 3));
+    }
+
+    #[test]
+    fn threads_that_overflow_are_many() {
+        let block = [1 << 16, 1 << 16, 1]; // 2^32
+        assert_eq!(LaunchConfig { block, ..LaunchConfig::default() }.threads(), u32::MAX);
+    }
+
+    /// Refused before the driver is asked, so without one too.
+    #[test]
+    fn descriptors_of_no_tensor_are_refused() {
+        use super::super::tma::{Fill, L2Promotion, Swizzle};
+        fn tensor<const R: usize>(strides: [usize; R]) -> TiledTensor<R> {
+            let (swizzle, promotion, fill) = (Swizzle::None, L2Promotion::None, Fill::Zero);
+            let dtype = crate::DType::F64;
+            TiledTensor { dtype, address: 0, shape: [1; R], strides, tile: [1; R], swizzle, promotion, fill }
+        }
+        let invalid = Some(DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE));
+        assert_eq!(encode_tiled(&tensor([])).err(), invalid);
+        assert_eq!(encode_tiled(&tensor([1 << 58, 1])).err(), invalid); // 2^64 bits
     }
 }

@@ -107,9 +107,11 @@ unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
+        let earlier = self.context.check_err(); // taken, or binding would report it and not bind
         self.context.record_err(self.context.bind_to_thread());
         // SAFETY: the module was loaded by this value and is unloaded once.
         self.context.record_err(unsafe { result::module::unload(self.module) });
+        self.context.record_err(earlier);
     }
 }
 
@@ -259,7 +261,8 @@ impl LoadedKernel {
             return check.co_resident(config.grid, per_sm, self.device.sm_count);
         }
         let clusters = self.max_active_clusters(variant, step, config)?;
-        check.co_resident(config.grid, config.cluster.iter().product(), clusters)
+        let blocks = config.cluster.iter().fold(1, |blocks: u32, count| blocks.saturating_mul(*count));
+        check.co_resident(config.grid, blocks, clusters)
     }
 
     fn occupancy(
@@ -373,8 +376,14 @@ impl Artifact {
     }
 }
 
+/// More bytes than any cubin has: what asks for more is no cubin, and isn't given the memory.
+const INFLATED_MAX: usize = 64 << 20;
+
 /// Inflates into exactly `len` bytes: a frame that holds more fails before it is written out.
 fn inflate(stored: &[u8], len: usize) -> Result<Vec<u8>, String> {
+    if len > INFLATED_MAX {
+        return Err(format!("{len} bytes to inflate, of {INFLATED_MAX} at most"));
+    }
     let mut bytes = vec![0; len];
     let written = ruzstd::decoding::FrameDecoder::new()
         .decode_all(stored, &mut bytes)
@@ -425,6 +434,8 @@ mod tests {
         assert!(message(endless).contains("more than 67108864"));
         let torn = Artifact { stored: &good.stored[..good.stored.len() - 1], ..good };
         assert!(message(torn).contains("don't inflate"));
+        let bomb = Artifact { len: 9_000_000_000_000_000_000, ..good };
+        assert!(message(bomb).contains("found 9000000000000000000 bytes to inflate, of 67108864 at most"));
         let stub = Artifact { stored: &[], ..good };
         assert!(message(stub).contains("CUTEGEN_MODE=stub"));
     }
