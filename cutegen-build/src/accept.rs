@@ -3,6 +3,7 @@
 //! accepting again mends that.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::record::Record;
@@ -23,11 +24,18 @@ pub enum AcceptError {
     Store(StoreError),
     /// The entry was in the package's store a moment ago.
     Vanished {
-        /// The title of its plan.
+        /// Its kernel.
         kernel: String,
+        /// Its folder.
+        path: PathBuf,
     },
     /// The entry that was copied must not be used.
-    Corrupt(CorruptEntry),
+    Corrupt {
+        /// Its kernel.
+        kernel: String,
+        /// What is wrong with it.
+        entry: Box<CorruptEntry>,
+    },
 }
 
 /// What was accepted, for `--json`.
@@ -68,10 +76,11 @@ pub fn user_store() -> Result<Store, HomeError> {
 pub fn accept(project: &Project, plan: &Plan, from: &Store, lock: &mut Lock) -> Result<Record, AcceptError> {
     let to = Store::new(&project.store);
     transfer(from, &to, &plan.key).map_err(AcceptError::Store)?;
+    let kernel = plan.spec.name.to_string();
     let record = match to.get(&plan.key) {
         Lookup::Hit(entry) => entry.record,
-        Lookup::Miss => return Err(AcceptError::Vanished { kernel: plan.title() }),
-        Lookup::Corrupt(corrupt) => return Err(AcceptError::Corrupt(corrupt)),
+        Lookup::Miss => return Err(AcceptError::Vanished { kernel, path: to.entry_dir(&plan.key) }),
+        Lookup::Corrupt(entry) => return Err(AcceptError::Corrupt { kernel, entry: Box::new(entry) }),
     };
     for same in lock.kernels.iter_mut().filter(|locked| locked.key == record.key) {
         *same = Locked::pin(&same.name, &same.target, &record);
@@ -89,8 +98,16 @@ impl fmt::Display for AcceptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AcceptError::Store(error) => error.fmt(f),
-            AcceptError::Vanished { kernel } => write!(f, "the entry of {kernel} vanished from the store"),
-            AcceptError::Corrupt(corrupt) => corrupt.fmt(f),
+            AcceptError::Vanished { kernel, path } => {
+                let path = path.display();
+                write!(
+                    f,
+                    "{kernel}: the entry just copied is gone: {path}\nrun: cargo cutegen accept {kernel}"
+                )
+            }
+            AcceptError::Corrupt { kernel, entry } => {
+                write!(f, "{kernel}: {entry}\nrun: cargo cutegen accept {kernel}")
+            }
         }
     }
 }

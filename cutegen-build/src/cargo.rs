@@ -87,7 +87,8 @@ impl fmt::Display for BuildError {
             BuildError::NotABuildScript { variable } => {
                 write!(
                     f,
-                    "{variable} is not set: cutegen_build::build() is for a build script, which cargo runs"
+                    "{variable} is not set: cutegen_build::build() is for a build script, which cargo runs\n\
+                     run: cargo build"
                 )
             }
             BuildError::NotUtf8 { variable, found } => write!(
@@ -96,7 +97,9 @@ impl fmt::Display for BuildError {
                  what CARGO_TARGET_DIR names, to a path that is UTF-8",
                 found.display()
             ),
-            BuildError::Mode(message) => f.write_str(message),
+            BuildError::Mode(message) => {
+                write!(f, "CUTEGEN_MODE: {message}\nrun: unset CUTEGEN_MODE")
+            }
         }
     }
 }

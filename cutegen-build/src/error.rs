@@ -70,3 +70,50 @@ from!(Build(BuildError), Project(ProjectError), Lock(LockError), Replay(ReplayEr
 from!(Emit(emit::Error));
 #[cfg(feature = "search")]
 from!(Search(crate::search::SearchError));
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::Error;
+    use crate::cargo::BuildError;
+    use crate::discover::ProjectError;
+
+    /// The last line of a message, which is the next command.
+    fn next(error: impl std::fmt::Display) -> String {
+        let text = error.to_string();
+        text.lines().last().and_then(|line| line.strip_prefix("run: ")).unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn errors_of_a_build_end_with_the_next_command() {
+        let variable = "OUT_DIR".to_owned();
+        assert_eq!(next(Error::Build(BuildError::NotABuildScript { variable })), "cargo build");
+        let mode = Error::Build(BuildError::Mode("unknown mode `x`".to_owned()));
+        assert_eq!(mode.to_string(), "CUTEGEN_MODE: unknown mode `x`\nrun: unset CUTEGEN_MODE");
+        let source = io::ErrorKind::PermissionDenied.into();
+        let unread = ProjectError::Read { path: "specs/gemm.toml".into(), source };
+        assert_eq!(next(Error::Project(unread)), "ls -ld specs/gemm.toml");
+    }
+
+    #[cfg(feature = "search")]
+    #[test]
+    fn errors_of_entries_end_with_the_next_command() {
+        use crate::accept::AcceptError;
+        use crate::home::HomeError;
+        use crate::search::SearchError;
+        use crate::store::{CorruptEntry, Reason};
+
+        let (kernel, path) = ("norm".to_owned(), "store/v1/ab".into());
+        let gone = AcceptError::Vanished { kernel, path };
+        assert!(gone.to_string().starts_with("norm: the entry just copied is gone: store/v1/ab\n"), "{gone}");
+        assert_eq!(next(gone), "cargo cutegen accept norm");
+        let entry = || CorruptEntry { path: "store/v1/ab".into(), reason: Reason::NotAFolder };
+        let corrupt = AcceptError::Corrupt { kernel: "norm".to_owned(), entry: Box::new(entry()) };
+        assert_eq!(next(corrupt), "cargo cutegen accept norm");
+        assert_eq!(next(Error::Search(SearchError::Corrupt(entry()))), "cargo cutegen tune");
+        assert_eq!(next(SearchError::Vanished("store/v1/ab".into())), "cargo cutegen tune");
+        let home = SearchError::Home(HomeError::Relative("x".into()));
+        assert_eq!(next(home), "export CUTEGEN_HOME=\"$PWD/.cutegen\"");
+    }
+}

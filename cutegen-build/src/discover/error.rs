@@ -28,7 +28,10 @@ impl ProjectError {
 impl fmt::Display for ProjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProjectError::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            ProjectError::Read { path, source } => {
+                let path = path.display();
+                write!(f, "cannot read {path}: {source}\nrun: ls -ld {path}")
+            }
             ProjectError::Specs(rendered) => f.write_str(&rendered.join("\n")),
         }
     }

@@ -65,8 +65,10 @@ impl fmt::Display for SearchError {
             SearchError::File(path, error) => write!(f, "cannot write {}: {error}", path.display()),
             SearchError::Home(error) => error.fmt(f),
             SearchError::Store(error) => error.fmt(f),
-            SearchError::Corrupt(corrupt) => corrupt.fmt(f),
-            SearchError::Vanished(path) => write!(f, "the entry just written is gone: {}", path.display()),
+            SearchError::Corrupt(entry) => write!(f, "{entry}\nrun: cargo cutegen tune"),
+            SearchError::Vanished(path) => {
+                write!(f, "the entry just written is gone: {}\nrun: cargo cutegen tune", path.display())
+            }
         }
     }
 }
