@@ -1,6 +1,7 @@
 //! [`Record`]: the answer to a question, as stored in `record.toml` of an entry: the variants in the order in which
 //! the runtime tries them, each with its contract, digests and evidence. The last one is always eligible.
 
+mod bounds;
 mod evidence;
 mod pinned;
 mod seeds;
@@ -147,6 +148,7 @@ impl Record {
     }
 
     fn check(&self) -> Result<(), String> {
+        bounds::check(self)?;
         if self.question.key() != self.key {
             return Err(format!(
                 "the question's key is {}, the record says {}",
