@@ -76,10 +76,12 @@ impl Default for Lock {
 }
 
 impl Lock {
-    /// Reads a lock of this version.
+    /// Reads a lock of this version, in order whatever a hand or a merge moved.
     pub fn parse(text: &str) -> Result<Self, Unread> {
         Unread::version("lock", version(text)?, VERSION)?;
-        toml::from_str(text).map_err(|error| Unread::parse(text, &error))
+        let mut lock: Lock = toml::from_str(text).map_err(|error| Unread::parse(text, &error))?;
+        lock.kernels.sort();
+        Ok(lock)
     }
 
     /// The text of `cutegen.lock`.
@@ -90,14 +92,20 @@ impl Lock {
     /// The entry for a kernel on a target.
     #[must_use]
     pub fn get(&self, name: &str, target: &str) -> Option<&Locked> {
-        self.kernels.iter().find(|k| k.name == name && k.target == target)
+        self.place(name, target).ok().map(|at| &self.kernels[at])
     }
 
     /// Adds or replaces a kernel's entry, keeping the order.
     pub fn set(&mut self, locked: Locked) {
-        self.kernels.retain(|k| (&k.name, &k.target) != (&locked.name, &locked.target));
-        self.kernels.push(locked);
-        self.kernels.sort();
+        match self.place(&locked.name, &locked.target) {
+            Ok(at) => self.kernels[at] = locked,
+            Err(at) => self.kernels.insert(at, locked),
+        }
+    }
+
+    /// Where a kernel's entry stands, or would: locks of many thousand kernels are looked through for each of them.
+    fn place(&self, name: &str, target: &str) -> Result<usize, usize> {
+        self.kernels.binary_search_by(|k| (k.name.as_str(), k.target.as_str()).cmp(&(name, target)))
     }
 }
 

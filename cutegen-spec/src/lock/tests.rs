@@ -1,6 +1,7 @@
 //! Locks of this version, of the one before, and of later ones.
 
-use super::{Lock, Locked, v1};
+use super::{Lock, Locked, State, v1};
+use crate::digest::CacheKey;
 use crate::edition;
 use crate::key::Question;
 use crate::record::Record;
@@ -123,4 +124,30 @@ fn a_record_that_passes_something_off_is_refused() {
     }
     let edge = text.replacen("bytes = 8", "bytes = 67108864", 1);
     assert!(Record::parse(&edge).is_ok());
+}
+
+fn locked(number: usize, target: &str) -> Locked {
+    let key = CacheKey::parse(&format!("{number:064x}")).expect("a key");
+    let name = format!("k{number}");
+    Locked { name, target: target.to_owned(), key, state: State::Untuned, variants: Vec::new() }
+}
+
+/// In whatever order they come, by `set` or in a file that a merge left unsorted.
+#[test]
+fn kernels_are_found_and_stay_sorted() {
+    let mut lock = Lock::default();
+    for number in [3, 1, 20, 2, 11, 1] {
+        ["sm_90a", "host"].iter().for_each(|target| lock.set(locked(number, target)));
+    }
+    let names: Vec<_> = lock.kernels.iter().map(|k| (k.name.as_str(), k.target.as_str())).collect();
+    let sorted = ["k1", "k11", "k2", "k20", "k3"].map(|name| [(name, "host"), (name, "sm_90a")]);
+    assert_eq!(names, sorted.concat());
+    let text = lock.to_toml().expect("prints");
+    lock.kernels.reverse();
+    let read = Lock::parse(&lock.to_toml().expect("prints")).expect("parses");
+    assert_eq!(read.to_toml().as_ref(), Ok(&text));
+    for number in [1, 2, 3, 11, 20] {
+        assert_eq!(read.get(&format!("k{number}"), "host"), Some(&locked(number, "host")));
+    }
+    assert_eq!((read.get("k4", "host"), read.get("k1", "sm_80")), (None, None));
 }
