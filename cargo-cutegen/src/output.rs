@@ -1,4 +1,5 @@
-//! What the command prints: text with a progress line for people, or one JSON value a line.
+//! What the command prints: text with a progress line for people, or one JSON value a line. Here alone text leaves, so
+//! here what a terminal would act on is written out, whoever wrote it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -6,6 +7,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use cutegen_build::event::{Event, Reporter, Spent};
+use cutegen_spec::printable::{printable, printable_json};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
@@ -30,8 +32,7 @@ impl Output {
     /// One result: `text` for people, `value` as JSON.
     pub(crate) fn result(&self, text: &str, value: &impl Serialize) {
         if self.json {
-            // a value of our own types always serialises
-            line(&serde_json::to_string(value).unwrap_or_default());
+            json_line(value);
         } else {
             self.bar.borrow().suspend(|| line(text));
         }
@@ -63,7 +64,7 @@ impl Output {
         if self.json {
             self.result(text, value);
         } else {
-            self.bar.borrow().suspend(|| eprintln!("{text}"));
+            self.bar.borrow().suspend(|| eprintln!("{}", printable(text)));
         }
     }
 
@@ -72,9 +73,9 @@ impl Output {
         self.bar.borrow().finish_and_clear();
         if self.json {
             let value = serde_json::json!({ "event": "failed", "code": failure.code(), "message": failure.to_string() });
-            line(&value.to_string());
+            json_line(&value);
         }
-        eprintln!("{failure}");
+        eprintln!("{}", printable(&failure.to_string()));
     }
 
     /// A reporter of events.
@@ -91,13 +92,14 @@ impl Output {
             Event::SearchStarted { .. } => self.start(),
             Event::Progress { kernel, phase, done, of } => {
                 let bar = self.bar.borrow();
-                bar.set_prefix(format!("{kernel}: {}", phase.name()));
+                bar.set_prefix(printable(&format!("{kernel}: {}", phase.name())).into_owned());
                 bar.set_length(*of as u64);
                 bar.set_position(*done as u64);
             }
             Event::Tried { candidate, outcome, speedup, .. } => {
                 let speed = speedup.map_or(outcome.clone(), |s| format!("{s:.2}x naive"));
-                self.bar.borrow().set_message(format!("{candidate}: {speed}"));
+                let text = format!("{candidate}: {speed}");
+                self.bar.borrow().set_message(printable(&text).into_owned());
             }
             Event::Ranked { candidates: 0, .. } => {}
             Event::Ranked { candidates, seconds, spent: Spent { compiling, screening, timing }, .. } => {
@@ -167,5 +169,11 @@ pub(crate) fn aligned(title: &[String], rows: &[Vec<String>]) -> Vec<String> {
 
 /// A line on standard output. Whoever closed the pipe, as `head` does, has read enough.
 fn line(text: &str) {
-    let _closed = writeln!(std::io::stdout(), "{text}");
+    let _closed = writeln!(std::io::stdout(), "{}", printable(text));
+}
+
+/// A value of our own types, which always serialises, as a line.
+fn json_line(value: &impl Serialize) {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    let _closed = writeln!(std::io::stdout(), "{}", printable_json(&text));
 }

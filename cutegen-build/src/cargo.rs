@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cutegen_spec::printable::printable;
 use cutegen_spec::settings::Mode;
 
 use crate::env::{variable, variable_os};
@@ -139,13 +140,13 @@ pub fn print_link(folder: &Path, library: &str, system: &[String]) {
 /// Each line of `text` as an error.
 pub fn print_error(text: &str) {
     for line in text.lines() {
-        println!("cargo::error={line}");
+        println!("cargo::error={}", printable(line));
     }
 }
 
 /// Each line of `text` as a warning.
 pub fn print_warning(text: &str) {
     for line in text.lines() {
-        println!("cargo::warning={line}");
+        println!("cargo::warning={}", printable(line));
     }
 }

@@ -18,6 +18,7 @@ pub mod lock;
 pub mod math;
 pub mod name;
 mod nesting;
+pub mod printable;
 pub mod record;
 pub mod settings;
 pub mod spec;
