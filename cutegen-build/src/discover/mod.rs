@@ -65,6 +65,14 @@ impl Project {
     }
 }
 
+/// A link may lead anywhere, and out of the published package.
+fn irregular(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "error: {path} is a link or no regular file; kernels are read from regular files only\nrun: ls -l {path}"
+    )
+}
+
 struct Reader<'a> {
     root: &'a Path,
     rendering: Rendering,
@@ -97,8 +105,13 @@ impl<'a> Reader<'a> {
         self.sources.push(folder.to_path_buf());
         for item in walkdir::WalkDir::new(folder).sort_by_file_name() {
             let item = item.map_err(|error| ProjectError::read(folder, error.into()))?;
-            if item.file_type().is_file() && item.path().extension().is_some_and(|e| e == "toml") {
+            if item.path().extension().is_none_or(|e| e != "toml") || item.file_type().is_dir() {
+                continue;
+            }
+            if item.file_type().is_file() {
                 specs.extend(self.file(item.path(), |text| edition::spec_file(text, settings))?.kernels);
+            } else {
+                self.errors.push(irregular(item.path()));
             }
         }
         Ok(specs)
