@@ -18,7 +18,7 @@ use crate::args::{Accept, Command};
 use crate::evidence::witnesses;
 use crate::failure::{Failure, Failures};
 use crate::output::Output;
-use crate::{pack, project};
+use crate::{project, unpack};
 
 /// Where results are looked for.
 struct Sources<'a> {
@@ -33,7 +33,7 @@ struct Sources<'a> {
 pub(crate) fn run(command: &Command, verb: &Accept, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
-    let unpacked = verb.results.as_deref().map(pack::read_results).transpose()?;
+    let unpacked = verb.results.as_deref().map(unpack::read_results).transpose()?;
     let from = match &unpacked {
         None => accept::user_store().map_err(Failure::machine)?,
         Some(folder) => Store::new(folder.path()),

@@ -22,6 +22,7 @@ mod run;
 mod schema;
 mod toolchain;
 mod tune;
+mod unpack;
 mod verify;
 
 use std::process::ExitCode;

@@ -14,9 +14,8 @@ use cutegen_build::toolchain::{Places, header_files, locate};
 use cutegen_spec::digest::CacheKey;
 use cutegen_spec::lock;
 use flate2::Compression;
-use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use tar::{Archive, Builder};
+use tar::Builder;
 
 use crate::args::{Command, Pack};
 use crate::failure::Failure;
@@ -121,22 +120,14 @@ pub(crate) fn write_results(store: &Store, keys: &[CacheKey], file: OutFile) -> 
     file.keep()
 }
 
-/// Unpacks a results file to a temporary store. The archive may name nothing outside it.
-pub(crate) fn read_results(file: &Path) -> Result<tempfile::TempDir, Failure> {
-    let failed =
-        |error: io::Error| Failure::Usage(format!("cannot read results {}: {error}", file.display()));
-    let folder = tempfile::tempdir().map_err(failed)?;
-    Archive::new(GzDecoder::new(File::open(file).map_err(failed)?)).unpack(folder.path()).map_err(failed)?;
-    Ok(folder)
-}
-
 #[cfg(test)]
 mod tests {
     use cutegen_build::store::Store;
     use cutegen_spec::digest::CacheKey;
 
-    use super::{read_results, write_results};
+    use super::write_results;
     use crate::outfile::OutFile;
+    use crate::unpack::read_results;
 
     #[test]
     fn results_that_cannot_be_written_whole_leave_the_old_ones() {
