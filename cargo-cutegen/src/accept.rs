@@ -10,6 +10,7 @@ use cutegen_build::emit::{EmitKernel, linkable};
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::Plan;
 use cutegen_build::search::naive_as_printed;
+use cutegen_build::store::change::Change;
 use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Lookup, Store, lock_file};
 use cutegen_spec::lock::Lock;
@@ -39,10 +40,11 @@ pub(crate) fn run(command: &Command, verb: &Accept, out: &Output) -> Result<(), 
         Some(folder) => Store::new(folder.path()),
     };
     let sources = Sources { from, file: verb.results.as_deref(), own: Store::new(&project.store) };
-    let mut lock = lock_file::read(&project.lock).map_err(Failure::project)?;
+    let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     for (plan, from) in answers(&project, &plans, &lock, &sources, !verb.select.kernels.is_empty())? {
-        let record = accept::accept(&project, plan, from, &mut lock).map_err(Failure::project)?;
-        lock_file::write(&project.lock, &lock).map_err(Failure::project)?;
+        let mut change = Change::begin(&sources.own, &project.lock).map_err(Failure::project)?;
+        let record = accept::accept(plan, from, &mut change).map_err(Failure::project)?;
+        change.write().map_err(Failure::project)?;
         let names: Vec<&str> = record.variants.iter().map(|v| v.name.as_str()).collect();
         // what a file brings was judged where it comes from
         let away = verb.results.as_ref().and_then(|_| witnesses(&record));

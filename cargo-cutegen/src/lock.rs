@@ -1,17 +1,23 @@
 //! `lock`: every kernel can always be locked to something right. Compiles the naive kernel of whatever is not
 //! locked, and drops from the lock what no spec declares any more. Brings a lock of version 1 to the present one first.
+//! Compiling takes long, so it lies between two changes of the lock, and what another process locked meanwhile stays.
 
-use cutegen_build::accept;
+use std::collections::BTreeSet;
+
+use cutegen_build::accept::{self, Accepted};
+use cutegen_build::discover::Project;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
+use cutegen_build::store::change::Change;
 use cutegen_build::store::replay::{Cause, Request, replay};
 use cutegen_build::store::{Reason, Store, lock_file};
+use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::unread::Unread;
 
 use crate::args::{Command, Select};
 use crate::failure::Failure;
-use crate::migrate::{migrate, renew};
+use crate::migrate::{Migration, migrate, renew};
 use crate::output::Output;
 use crate::project;
 
@@ -20,37 +26,73 @@ pub(crate) fn run(command: &Command, verb: &Select, out: &Output) -> Result<(), 
     let project = project::open(command)?;
     let plans = project::select_or_none(&project, verb)?;
     let store = Store::new(&project.store);
-    let old = lock_file::read_old(&project.lock).map_err(Failure::project)?;
-    let migration = old.map(|old| migrate(&project, &store, &old)).transpose()?;
-    let mut lock = match &migration {
-        Some(migration) => migration.lock.clone(),
-        None => lock_file::read(&project.lock).map_err(Failure::project)?,
-    };
-    if let Some(migration) = &migration {
-        lock_file::write(&project.lock, &lock).map_err(Failure::project)?;
-        migration.tell(out);
-    }
-    let mut missing = Vec::new();
+    let migration = migrated(&project, &store)?;
+    migration.iter().for_each(|migration| migration.tell(out));
+    let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
+    let mut searcher = None;
     for plan in &plans {
         let has_moved = migration.as_ref().is_some_and(|migration| migration.has_moved(plan));
-        if !has_moved && is_missing(&request(plan, &project, &lock, &store), plan)? {
-            missing.push(plan);
+        if has_moved || !is_missing(&request(plan, &project, &lock, &store), plan)? {
+            continue;
+        }
+        if is_settled(&project, plan, &mut begin(&project, &store)?, out)? {
+            continue;
+        }
+        let searcher = match &mut searcher {
+            Some(searcher) => searcher,
+            none => none.insert(Searcher::new().map_err(Failure::machine)?),
+        };
+        let made = searcher.untuned(plan).map_err(Failure::machine)?;
+        let mut change = begin(&project, &store)?;
+        if !is_settled(&project, plan, &mut change, out)? {
+            accept::untuned(plan, &made, &mut change).map_err(Failure::machine)?;
+            change.write().map_err(Failure::project)?;
+            out.result(&format!("{}: locked, untuned", plan.title()), &Accepted::of(plan, &made.0));
         }
     }
-    if !missing.is_empty() {
-        let searcher = Searcher::new().map_err(Failure::machine)?;
-        for plan in missing {
-            let record = searcher.untuned(plan, &store).map_err(Failure::machine)?;
-            accept::pin(plan, &record, &mut lock);
-            out.result(&format!("{}: locked, untuned", plan.title()), &accept::Accepted::of(plan, &record));
-        }
+    drop_undeclared(&project, &store, &lock)
+}
+
+/// What was migrated from version 1, records and lock together.
+fn migrated(project: &Project, store: &Store) -> Result<Option<Migration>, Failure> {
+    if lock_file::read_old(&project.lock).map_err(Failure::project)?.is_none() {
+        return Ok(None);
     }
-    let declared = Plan::all(&project.specs);
-    lock.kernels.retain(|k| {
-        declared.iter().any(|p| p.spec.name.as_str() == k.name && p.target.to_string() == k.target)
-    });
-    lock_file::write(&project.lock, &lock).map_err(Failure::project)?;
-    Ok(())
+    let held = store.hold().map_err(Failure::machine)?;
+    // another process may have been faster
+    let Some(old) = lock_file::read_old(&project.lock).map_err(Failure::project)? else { return Ok(None) };
+    let migration = migrate(project, &held, &old)?;
+    lock_file::write(&project.lock, &migration.lock).map_err(Failure::project)?;
+    Ok(Some(migration))
+}
+
+fn begin(project: &Project, store: &Store) -> Result<Change, Failure> {
+    Change::begin(store, &project.lock).map_err(Failure::project)
+}
+
+/// Whether the plan needs no compiling after all: a killed writer had moved its entry aside, another process locked it, or
+/// another kernel asks the same.
+fn is_settled(project: &Project, plan: &Plan, change: &mut Change, out: &Output) -> Result<bool, Failure> {
+    if replay(&request(plan, project, &change.lock, &change.store)).is_ok() {
+        return Ok(true);
+    }
+    let Some(record) = accept::share(plan, change) else { return Ok(false) };
+    change.write().map_err(Failure::project)?;
+    out.result(&format!("{}: locked with its like", plan.title()), &Accepted::of(plan, &record));
+    Ok(true)
+}
+
+/// Drops what no spec declares any more.
+fn drop_undeclared(project: &Project, store: &Store, lock: &Lock) -> Result<(), Failure> {
+    let name = |plan: &Plan| (plan.spec.name.to_string(), plan.target.to_string());
+    let declared: BTreeSet<_> = Plan::all(&project.specs).iter().map(name).collect();
+    let is_declared = |k: &Locked| declared.contains(&(k.name.clone(), k.target.clone()));
+    if lock.kernels.iter().all(is_declared) {
+        return Ok(());
+    }
+    let mut change = begin(project, store)?;
+    change.lock.kernels.retain(is_declared);
+    change.write().map(drop).map_err(Failure::project)
 }
 
 /// Whether there is nothing valid for a plan. An entry of version 1 that a lock of today pins is renewed; one that it does

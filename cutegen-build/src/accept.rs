@@ -9,12 +9,12 @@ use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::record::Record;
 use serde::Serialize;
 
-use crate::discover::Project;
 use crate::env;
 use crate::home::{self, HomeError};
 use crate::plan::Plan;
 use crate::store::accept_copy::transfer;
-use crate::store::{CorruptEntry, Lookup, Store, StoreError};
+use crate::store::change::Change;
+use crate::store::{CorruptEntry, Files, Lookup, Store, StoreError};
 
 /// Why an entry did not become the package's answer.
 #[derive(Debug)]
@@ -71,26 +71,49 @@ pub fn user_store() -> Result<Store, HomeError> {
     Ok(Store::new(home::store(env::variable_os)?))
 }
 
-/// Copies the entry for `plan` from `from` into the project's store, verified on both sides, and pins it in `lock` for
-/// every kernel that asks the same. The caller writes the lock before it accepts another one.
-pub fn accept(project: &Project, plan: &Plan, from: &Store, lock: &mut Lock) -> Result<Record, AcceptError> {
-    let to = Store::new(&project.store);
-    transfer(from, &to, &plan.key).map_err(AcceptError::Store)?;
+/// Copies the entry for `plan` from `from` into the project's store, verified on both sides, and pins it in the lock for
+/// every kernel that asks the same. The caller ends the change before it accepts another one.
+pub fn accept(plan: &Plan, from: &Store, change: &mut Change) -> Result<Record, AcceptError> {
+    let to = &change.store;
+    // the store that is held must not wait for itself
+    let from = if from.root() == to.root() { to } else { from };
+    transfer(from, to, &plan.key).map_err(AcceptError::Store)?;
     let kernel = plan.spec.name.to_string();
     let record = match to.get(&plan.key) {
         Lookup::Hit(entry) => entry.record,
         Lookup::Miss => return Err(AcceptError::Vanished { kernel, path: to.entry_dir(&plan.key) }),
         Lookup::Corrupt(entry) => return Err(AcceptError::Corrupt { kernel, entry: Box::new(entry) }),
     };
-    for same in lock.kernels.iter_mut().filter(|locked| locked.key == record.key) {
+    for same in change.lock.kernels.iter_mut().filter(|locked| locked.key == record.key) {
         *same = Locked::pin(&same.name, &same.target, &record);
     }
-    pin(plan, &record, lock);
+    pin(plan, &record, &mut change.lock);
     Ok(record)
 }
 
+/// Pins what the store has for `plan`, where that is what the lock pins for another kernel that asks the same.
+#[must_use]
+pub fn share(plan: &Plan, change: &mut Change) -> Option<Record> {
+    let entry = change.store.get_full(&plan.key).hit()?;
+    let is_pinned = change.lock.kernels.iter().any(|locked| locked.matches(&entry.record));
+    is_pinned.then(|| pin(plan, &entry.record, &mut change.lock))?;
+    Some(entry.record)
+}
+
+/// Puts a naive entry into the project's store and pins it.
+pub fn untuned(
+    plan: &Plan,
+    (record, files): &(Record, Files),
+    change: &mut Change,
+) -> Result<(), StoreError> {
+    let files: Vec<_> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    change.store.put(record, &files)?;
+    pin(plan, record, &mut change.lock);
+    Ok(())
+}
+
 /// Pins `record` in `lock` as the answer to `plan`.
-pub fn pin(plan: &Plan, record: &Record, lock: &mut Lock) {
+fn pin(plan: &Plan, record: &Record, lock: &mut Lock) {
     lock.set(Locked::pin(plan.spec.name.as_str(), &plan.target.to_string(), record));
 }
 

@@ -37,7 +37,7 @@ use crate::emit::{EmitKernel, linkable};
 use crate::evaluate::Ran;
 use crate::event::{Event, Phase, Reporter};
 use crate::plan::Plan;
-use crate::store::{Entry, Lookup, Store};
+use crate::store::{Entry, Files, Lookup, Store};
 use crate::toolchain::{Places, STAMP_FILE, locate};
 use crate::{accept, generate};
 
@@ -160,7 +160,7 @@ impl Searcher {
             return self.keep(plan, locked);
         }
         let (record, files) = entry::build(plan, &found)?;
-        self.put(&self.store, &record, &files)?;
+        self.put(&record, &files)?;
         let (variant, speedup) = found.headline();
         let seconds = started.elapsed().as_secs_f64();
         events.report(&Event::Found { kernel: plan.title(), variant, speedup, seconds });
@@ -177,19 +177,18 @@ impl Searcher {
                     entry.sources.get(at).map(|source| (variant.source.file.clone(), source.clone())),
                 );
             }
-            self.put(&self.store, &entry.record, &files)?;
+            self.put(&entry.record, &files)?;
         }
         self.read_back(plan)
     }
 
-    /// Compiles the naive kernel alone into `store`. No device is needed, so none has judged it.
-    pub fn untuned(&self, plan: &Plan, store: &Store) -> Result<Record, SearchError> {
+    /// Compiles the naive kernel alone: the entry's record and its files. No device is needed, so none has judged
+    /// it.
+    pub fn untuned(&self, plan: &Plan) -> Result<(Record, Files), SearchError> {
         let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
         let compiled = compiled::must_compile(&self.setup, plan, naive)?;
         let found = finals::Found { variants: vec![(compiled, None)], fate: Fate::Open };
-        let (record, files) = entry::build(plan, &found)?;
-        self.put(store, &record, &files)?;
-        Ok(record)
+        entry::build(plan, &found)
     }
 
     /// Judges the variants of a locked entry again, on this machine.
@@ -234,10 +233,10 @@ impl Searcher {
         rebuild::rebuild(&self.setup, sources, tell)
     }
 
-    fn put(&self, store: &Store, record: &Record, files: &[(String, Vec<u8>)]) -> Result<(), SearchError> {
+    fn put(&self, record: &Record, files: &[(String, Vec<u8>)]) -> Result<(), SearchError> {
         let files: Vec<(&str, &[u8])> =
             files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-        store.put(record, &files)?;
+        self.store.put(record, &files)?;
         Ok(())
     }
 

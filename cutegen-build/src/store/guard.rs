@@ -1,13 +1,18 @@
-//! The guard of a store: an advisory lock on `.lock` in its root, held only for the renames that commit an entry.
+//! The guard of a store: an advisory lock on `.lock` in its root, held for the renames that commit an entry, and by
+//! [`hold`] for a change of the package's lock together with the store.
 //!
-//! Entries are right without it. It closes the moment between the two renames of a replacement, in which a reader
-//! would find nothing, and keeps two writers from moving each other's entry aside. The system drops it when its
-//! holder dies. Where a file system knows no locks, or the holder is stuck, readers and writers go on without.
+//! Entries are right without it. It keeps two writers from moving each other's entry aside, gives readers a store and a
+//! lock that belong together, and closes the moment between two renames where names cannot be exchanged. The system
+//! drops it when its holder dies. Where a file system knows no locks, all go on without; where the holder is stuck,
+//! readers and writers of entries do, and a change of the lock is refused.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
+
+use super::regular::{self, Refused};
 
 /// File name in the store's root.
 pub(super) const FILE: &str = ".lock";
@@ -15,28 +20,53 @@ pub(super) const FILE: &str = ".lock";
 const PAUSE: Duration = Duration::from_millis(2);
 /// A commit takes milliseconds; after one second its holder is stuck.
 const TRIES: u32 = 500;
+/// Changes of the lock queue up, so a minute of them is no sign of a stuck one.
+const PATIENT_TRIES: u32 = 30_000;
 
 /// Waits until no writer commits; `None` when nobody ever wrote here, so that there was nothing to wait for.
 pub(super) fn wait_for_writers(root: &Path) -> Option<File> {
-    let file = File::open(root.join(FILE)).ok()?;
-    patiently(|| file.try_lock_shared());
+    let file = regular::open(&root.join(FILE), OpenOptions::new().read(true)).ok()?;
+    patiently(TRIES, || file.try_lock_shared());
     Some(file)
 }
 
 /// Waits until nobody else commits; the lock lasts as long as the returned file.
 pub(super) fn commit(root: &Path) -> Option<File> {
-    let file = OpenOptions::new().create(true).append(true).open(root.join(FILE)).ok()?;
-    patiently(|| file.try_lock());
+    let file = open(root).ok()?;
+    patiently(TRIES, || file.try_lock());
     Some(file)
 }
 
-fn patiently(try_lock: impl Fn() -> Result<(), TryLockError>) {
-    for _ in 0..TRIES {
+/// Waits until nobody else writes, and keeps all others from it as long as the returned file lives; `None` after a minute.
+pub(super) fn hold(root: &Path) -> io::Result<Option<File>> {
+    let file = open(root)?;
+    Ok(patiently(PATIENT_TRIES, || file.try_lock()).then_some(file))
+}
+
+fn open(root: &Path) -> io::Result<File> {
+    let path = root.join(FILE);
+    match regular::open(&path, OpenOptions::new().append(true)) {
+        Err(Refused::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+            match OpenOptions::new().create_new(true).append(true).open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    regular::open(&path, OpenOptions::new().append(true)).map_err(io::Error::from)
+                }
+                opened => opened,
+            }
+        }
+        opened => opened.map_err(io::Error::from),
+    }
+}
+
+/// Whether the lock was had, or none can be.
+fn patiently(tries: u32, try_lock: impl Fn() -> Result<(), TryLockError>) -> bool {
+    for _ in 0..tries {
         match try_lock() {
             Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
-            Ok(()) | Err(TryLockError::Error(_)) => return,
+            Ok(()) | Err(TryLockError::Error(_)) => return true,
         }
     }
+    false
 }
 
 #[cfg(test)]

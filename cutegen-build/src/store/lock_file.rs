@@ -3,14 +3,18 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 
 use cutegen_spec::lock::{Lock, v1};
 use cutegen_spec::unread::{UPDATE, Unread};
 
+use super::regular::{self, Refused};
 use super::temp;
+
+/// Largest lock that is read: some hundred thousand kernels.
+pub const LIMIT: u64 = 64 << 20;
 
 /// Why a lock could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,18 +80,20 @@ pub fn read_old(path: &Path) -> Result<Option<v1::Lock>, LockError> {
 
 /// The text at `path`; none where there is no file.
 fn text(path: &Path) -> Result<Option<String>, LockError> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(LockError::new(path, Cause::io("read", &error))),
-    }
+    let bytes = match regular::read(path, LIMIT) {
+        Ok(bytes) => bytes,
+        Err(Refused::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(refused) => return Err(LockError::new(path, Cause::io("read", &refused.into()))),
+    };
+    let not_text = |error: FromUtf8Error| Unread::Wrong(format!("not text: {}", error.utf8_error()));
+    String::from_utf8(bytes).map(Some).map_err(|error| LockError::new(path, Cause::Unread(not_text(error))))
 }
 
 /// Brings the file at `path` to `lock`, whole or not at all.
 pub fn write(path: &Path, lock: &Lock) -> Result<Written, LockError> {
     let text = lock.to_toml().and_then(|text| parse(&text).map(|_| text).map_err(|cause| cause.to_string()));
     let text = text.map_err(|error| LockError::new(path, Cause::Unread(Unread::Wrong(error))))?;
-    if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
+    if regular::read(path, LIMIT).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(Written::Unchanged);
     }
     let written = temp::replace_file(path, text.as_bytes());

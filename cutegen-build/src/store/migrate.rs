@@ -19,10 +19,7 @@ impl Store {
             let reason = "a migration adds tiles, and this record differs in more".to_owned();
             return Err(StoreError::Unfit { key: record.key, reason });
         }
-        match self.put_draft(&Draft::restated(entry, record)?)? {
-            Put::Lost => Err(StoreError::Contended { path: entry.dir.clone() }),
-            put @ (Put::Written | Put::Replaced | Put::Already) => Ok(put),
-        }
+        self.put_over(entry, &Draft::restated(entry, record)?)
     }
 }
 

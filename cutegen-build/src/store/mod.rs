@@ -9,11 +9,14 @@
 //! into it (`write.rs`); hidden names are work in progress or its remains after a kill (`temp.rs`).
 
 pub mod accept_copy;
+pub mod change;
+mod exchange;
 mod guard;
 pub(crate) mod inflate;
 pub mod lock_file;
 mod migrate;
 mod read;
+mod regular;
 pub mod replay;
 mod restate;
 #[cfg(test)]
@@ -24,9 +27,10 @@ pub mod trust;
 mod write;
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cutegen_spec::digest::{ArtifactDigest, CacheKey};
 use cutegen_spec::record::{ARTIFACT_LIMIT, Record};
@@ -43,10 +47,15 @@ pub const FILE_LIMIT: u64 = ARTIFACT_LIMIT;
 /// Largest `record.toml`.
 pub const RECORD_LIMIT: u64 = 4 << 20;
 
+/// An entry's artifacts and sources by name.
+pub type Files = Vec<(String, Vec<u8>)>;
+
 /// A folder of entries. Cheap to make: nothing is read or created until asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
+    /// Of a store that is held: keeps every other writer out, and readers from believing what they miss.
+    guard: Option<Arc<File>>,
 }
 
 /// A verified entry.
@@ -150,7 +159,23 @@ pub enum Reason {
 impl Store {
     /// The store under `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), guard: None }
+    }
+
+    /// The same store, held: no other process writes to it as long as the value or a clone of it lives. What killed
+    /// writers left is put back or removed.
+    pub fn hold(&self) -> Result<Self, StoreError> {
+        if self.guard.is_some() {
+            return Ok(self.clone());
+        }
+        let root = self.root.clone();
+        fs::create_dir_all(&root).map_err(|error| StoreError::io("create", &root, &error))?;
+        let guard =
+            guard::hold(&root).map_err(|error| StoreError::io("lock", &root.join(guard::FILE), &error))?;
+        let Some(guard) = guard else { return Err(StoreError::Busy { path: root }) };
+        let held = Self { root, guard: Some(Arc::new(guard)) };
+        held.sweep(None);
+        Ok(held)
     }
 
     /// The folder given to [`Store::new`].
@@ -200,11 +225,16 @@ impl Store {
         let dir = self.entry_dir(key);
         match read::entry(&dir, key, depth) {
             Lookup::Hit(entry) => Lookup::Hit(entry),
-            first @ (Lookup::Miss | Lookup::Corrupt(_)) => match guard::wait_for_writers(&self.root) {
+            first @ (Lookup::Miss | Lookup::Corrupt(_)) => match self.wait_for_writers() {
                 Some(_guard) => read::entry(&dir, key, depth),
                 None => first,
             },
         }
+    }
+
+    /// Waits until no other process writes, where one may.
+    fn wait_for_writers(&self) -> Option<File> {
+        if self.guard.is_some() { None } else { guard::wait_for_writers(&self.root) }
     }
 }
 

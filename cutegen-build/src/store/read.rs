@@ -3,14 +3,15 @@
 //!
 //! Only regular files directly inside the entry are opened; sizes are capped before allocation.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use cutegen_spec::digest::{ArtifactDigest, CacheKey};
 use cutegen_spec::record::{self, COMPRESSED, Record, Variant};
 
 use super::inflate::inflate;
+use super::regular::{self, Refused};
 use super::{CorruptEntry, Entry, FILE_LIMIT, Lookup, RECORD_LIMIT, Reason, seal};
 
 /// How much of an entry is read.
@@ -116,7 +117,7 @@ fn check_digest(file: &str, bytes: &[u8], expected: ArtifactDigest) -> Result<()
 }
 
 /// Whether an entry's folder is there; a link to one is not.
-fn folder(dir: &Path) -> Result<bool, Reason> {
+pub(super) fn folder(dir: &Path) -> Result<bool, Reason> {
     match fs::symlink_metadata(dir) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
         Ok(_) => Err(Reason::NotAFolder),
@@ -131,24 +132,16 @@ pub(super) fn record_text(dir: &Path) -> Result<String, Reason> {
     String::from_utf8(bytes).map_err(|error| Reason::Seal(format!("not text: {}", error.utf8_error())))
 }
 
-/// A file of an entry, unverified. A file swapped between the look and the opening can only fail its digest.
+/// A file of an entry, unverified.
 pub(super) fn file(dir: &Path, name: &str, limit: u64) -> Result<Vec<u8>, Reason> {
-    let path = dir.join(name);
-    let metadata = fs::symlink_metadata(&path).map_err(|error| unreadable(name, &error))?;
     let file = || name.to_owned();
-    match metadata.len() {
-        _ if !metadata.is_file() => return Err(Reason::NotRegular { file: file() }),
-        0 => return Err(Reason::Empty { file: file() }),
-        bytes if bytes > limit => return Err(Reason::TooLarge { file: file(), bytes, limit }),
-        _ => {}
+    match regular::read(&dir.join(name), limit) {
+        Ok(bytes) if bytes.is_empty() => Err(Reason::Empty { file: file() }),
+        Ok(bytes) => Ok(bytes),
+        Err(Refused::NotRegular) => Err(Reason::NotRegular { file: file() }),
+        Err(Refused::TooLarge(bytes)) => Err(Reason::TooLarge { file: file(), bytes, limit }),
+        Err(Refused::Io(error)) => Err(unreadable(name, &error)),
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    let open = File::open(&path).map_err(|error| unreadable(name, &error))?;
-    open.take(limit + 1).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
-    if bytes.len() as u64 > limit {
-        return Err(Reason::TooLarge { file: file(), bytes: bytes.len() as u64, limit });
-    }
-    Ok(bytes)
 }
 
 fn unreadable(file: &str, error: &io::Error) -> Reason {

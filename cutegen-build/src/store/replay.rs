@@ -1,7 +1,8 @@
 //! The locked mode's lookup: what the lock pins for a kernel, found in the store, or a message that says what moved
 //! and which command brings it back.
 //!
-//! Invariant: an [`Entry`] returned here answers the question asked and holds exactly the pinned bytes.
+//! Invariant: an [`Entry`] returned here answers the question asked and holds exactly the pinned bytes; lock and store are
+//! seen as one writer left them both.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use cutegen_spec::record::Record;
 use cutegen_spec::target::Target;
 use cutegen_spec::unread::{UPDATE, Unread};
 
-use super::{CorruptEntry, Entry, Lookup, Reason, Store};
+use super::{CorruptEntry, Entry, Lookup, Reason, Store, lock_file};
 
 /// What a locked build asks for.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +111,7 @@ pub fn replay_full(request: &Request<'_>) -> Result<Entry, ReplayError> {
 }
 
 fn replay_as(request: &Request<'_>, get: Get) -> Result<Entry, ReplayError> {
-    find(request, get).map_err(|cause| ReplayError {
+    settled(request, get).map_err(|cause| ReplayError {
         kernel: request.kernel.to_string(),
         target: request.target.to_string(),
         lock: request.lock_path.to_owned(),
@@ -127,6 +128,22 @@ fn has_searched(request: &Request<'_>) -> bool {
 
 /// How much of an entry is read.
 type Get = fn(&Store, &CacheKey) -> Lookup;
+
+/// The store may have been changed, and the lock after it, since the lock was read. So bytes that it does not pin are
+/// believed only once no writer is there and the lock was read again.
+fn settled(request: &Request<'_>, get: Get) -> Result<Entry, Cause> {
+    let first = find(request, get);
+    if !matches!(first, Err(Cause::BytesDiffer { .. })) {
+        return first;
+    }
+    let Some(_guard) = request.store.wait_for_writers() else { return first };
+    match lock_file::read(request.lock_path) {
+        Ok(lock) if lock.get(request.kernel.as_str(), &request.target.to_string()).is_some() => {
+            find(&Request { lock: &lock, ..*request }, get)
+        }
+        Ok(_) | Err(_) => first,
+    }
+}
 
 fn find(request: &Request<'_>, get: Get) -> Result<Entry, Cause> {
     let target = request.target.to_string();

@@ -7,16 +7,13 @@ use super::{Entry, Put, Store, StoreError};
 
 impl Store {
     /// Replaces the record of `entry`, which must come with its sources, by `record`. The two may differ in evidence
-    /// only, so the lock that pins the one pins the other.
+    /// only, so the lock that pins the one pins the other. What was put there since `entry` was read stays.
     pub fn restate(&self, entry: &Entry, record: &Record) -> Result<Put, StoreError> {
         if without_evidence(record) != without_evidence(&entry.record) {
             let reason = "judging again changes evidence, and this record differs in more".to_owned();
             return Err(StoreError::Unfit { key: record.key, reason });
         }
-        match self.put_draft(&Draft::restated(entry, record)?)? {
-            Put::Lost => Err(StoreError::Contended { path: entry.dir.clone() }),
-            put @ (Put::Written | Put::Replaced | Put::Already) => Ok(put),
-        }
+        self.put_over(entry, &Draft::restated(entry, record)?)
     }
 }
 
@@ -54,6 +51,18 @@ mod tests {
         assert_ne!(now.text, entry.text);
         assert_eq!(Locked::pin("relu", "sm_90a", &now.record), pinned, "the lock need not move");
         assert_eq!(store.restate(&entry, &record), Ok(Put::Already));
+    }
+
+    /// While the old bytes were judged, an accept put other ones there, which the lock pins by now.
+    #[test]
+    fn what_was_accepted_meanwhile_stays() {
+        let (store, entry) = stored();
+        let mut record = entry.record.clone();
+        record.variants[0].evidence = Some(Evidence { gate: 7, ..Evidence::default() });
+        let (other, files) = sample::entry(2);
+        store.put(&other, &sample::borrowed(&files)).expect("put");
+        assert!(matches!(store.restate(&entry, &record), Err(StoreError::Contended { .. })));
+        assert_eq!(store.get(&record.key).hit().map(|entry| entry.record), Some(other));
     }
 
     #[test]

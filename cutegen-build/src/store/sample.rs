@@ -16,8 +16,7 @@ use cutegen_spec::settings::Settings;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
 
-/// An entry's files by name.
-pub(super) type Files = Vec<(String, Vec<u8>)>;
+pub(super) use super::Files;
 
 /// The question of `y[m] = max(x[m], 0)` for m up to `bound`.
 pub(super) fn question(bound: u32) -> Question {

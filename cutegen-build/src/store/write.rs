@@ -1,20 +1,25 @@
 //! Writing an entry: files into a hidden folder beside the place, synced, then one rename.
 //!
-//! Killed at any moment, this leaves the old entry, the new one, or (between the two renames of a replacement) none;
-//! never a part of one. Of writers who race for one key the first wins: the others find its entry and report it.
+//! Killed at any moment, this leaves the old entry or the new one, never a part of one. Where a file system cannot
+//! exchange two names it may leave none, with the old entry in a hidden folder, from which the next writer puts it back.
+//! Of writers who race for one key the first wins: the others find its entry and report it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use cutegen_spec::digest::CacheKey;
 use cutegen_spec::record::{self, Record};
 
 use super::read::{self, Depth};
 use super::temp::{self, TempDir};
-use super::{Entry, FILE_LIMIT, LAYOUT, Lookup, RECORD_LIMIT, Reason, Store, guard, seal};
+use super::{Entry, FILE_LIMIT, LAYOUT, Lookup, RECORD_LIMIT, Reason, Store, exchange, guard, seal};
+
+/// Name of an entry that was moved aside, in a temporary folder beside its place.
+const ASIDE: &str = "old";
 
 /// How often a commit starts over when others keep changing the entry under it.
 const ROUNDS: u32 = 16;
@@ -76,6 +81,11 @@ pub enum StoreError {
         /// The entry's folder.
         path: PathBuf,
     },
+    /// Another process has been writing for too long.
+    Busy {
+        /// The store's folder.
+        path: PathBuf,
+    },
 }
 
 /// A whole entry, about to be written.
@@ -101,9 +111,24 @@ impl Store {
         let parent = parent_of(&dir);
         self.prepare(parent)?;
         let temp = TempDir::new(parent).map_err(|error| StoreError::io("write in", parent, &error))?;
-        self.sweep(&temp);
+        let before = match self.sweep(temp.made()) {
+            0 => before,
+            _rescued => self.get_full(&draft.key).hit(),
+        };
         draft.write(&temp)?;
         self.commit(draft, &temp, before.as_ref())
+    }
+
+    /// Puts `draft` in the place of `entry`. What was put there since that was read stays.
+    pub(super) fn put_over(&self, entry: &Entry, draft: &Draft) -> Result<Put, StoreError> {
+        let held = self.hold()?;
+        let contended = || StoreError::Contended { path: entry.dir.clone() };
+        let now = read::old_entry(&self.entry_dir(&draft.key), &draft.key).map_err(|_| contended())?;
+        match () {
+            () if draft.text == now.text => Ok(Put::Already),
+            () if entry.text == now.text => held.put_draft(draft),
+            () => Err(contended()),
+        }
     }
 
     /// Folders and scaffold.
@@ -119,19 +144,39 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what killed writers left anywhere in the store; best effort.
-    fn sweep(&self, now: &TempDir) {
-        let layout = self.root().join(LAYOUT);
-        temp::sweep(self.root(), now);
+    /// Removes what killed writers left anywhere in the store, and puts back the entries in it; best effort. How many came
+    /// back.
+    pub(super) fn sweep(&self, now: Option<SystemTime>) -> usize {
+        let (layout, mut rescued) = (self.root().join(LAYOUT), 0);
+        temp::sweep(self.root(), now, &mut |_| true);
         for prefix in super::names_in(&layout).unwrap_or_default() {
-            temp::sweep(&layout.join(prefix), now);
+            temp::sweep(&layout.join(prefix), now, &mut |remains| match self.rescue(remains) {
+                Ok(back) => {
+                    rescued += usize::from(back);
+                    true
+                }
+                Err(_) => false, // it stays for the next one
+            });
         }
+        rescued
+    }
+
+    /// Puts a whole entry that a killed writer moved aside back to its place, if that is free.
+    fn rescue(&self, remains: &Path) -> io::Result<bool> {
+        let old = remains.join(ASIDE);
+        let Some(key) = read::record_text(&old).ok().and_then(|text| key_of(&text)) else { return Ok(false) };
+        let dir = self.entry_dir(&key);
+        if read::old_entry(&old, &key).is_err() || read::folder(&dir) != Ok(false) {
+            return Ok(false);
+        }
+        fs::rename(&old, &dir)?;
+        temp::sync_folder(parent_of(&dir)).map(|()| true)
     }
 
     /// Moves the written folder to its place, unless somebody was faster.
     fn commit(&self, draft: &Draft, temp: &TempDir, before: Option<&Entry>) -> Result<Put, StoreError> {
         let dir = self.entry_dir(&draft.key);
-        let _guard = guard::commit(self.root());
+        let _guard = if self.guard.is_some() { None } else { guard::commit(self.root()) };
         for _ in 0..ROUNDS {
             match read::entry(&dir, &draft.key, Depth::Sources) {
                 Lookup::Hit(now) if now.text == draft.text => return Ok(Put::Already),
@@ -246,21 +291,41 @@ fn move_in(dir: &Path, temp: &TempDir) -> Result<bool, StoreError> {
     }
 }
 
-/// Moves what is at `dir` aside and the new entry in; false when somebody was faster at either.
+/// Gives the new entry the place of what is at `dir`; false when somebody was faster.
 fn replace(dir: &Path, temp: &TempDir) -> Result<bool, StoreError> {
+    match exchange::exchange(&temp.path, dir) {
+        Ok(()) => {
+            let parent = parent_of(dir);
+            temp::sync_folder(parent).map_err(|error| StoreError::io("sync", parent, &error))?;
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => replace_in_two(dir, temp),
+        Err(error) => Err(StoreError::io("rename into place", dir, &error)),
+    }
+}
+
+/// The same where two names cannot be exchanged: moves what is at `dir` aside and the new entry in.
+fn replace_in_two(dir: &Path, temp: &TempDir) -> Result<bool, StoreError> {
     let parent = parent_of(dir);
     let aside = TempDir::new(parent).map_err(|error| StoreError::io("write in", parent, &error))?;
-    let old = aside.path.join("old");
+    let old = aside.path.join(ASIDE);
     match fs::rename(dir, &old) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(StoreError::io("move aside", dir, &error)),
     }
     let moved = move_in(dir, temp);
-    if moved.is_err() {
-        let _ = fs::rename(&old, dir); // the refusal is reported; the old entry is better than none
+    // the refusal is reported; the old entry is better than none
+    if moved.is_err() && fs::rename(&old, dir).is_err() && read::folder(dir) == Ok(false) {
+        aside.keep();
     }
     moved
+}
+
+/// The key that a record of any version says it answers.
+fn key_of(text: &str) -> Option<CacheKey> {
+    text.lines().find_map(|line| CacheKey::parse(line.strip_prefix("key = \"")?.strip_suffix('"')?).ok())
 }
 
 fn is_taken(kind: io::ErrorKind) -> bool {
@@ -298,6 +363,13 @@ impl fmt::Display for StoreError {
             StoreError::Contended { path } => {
                 let path = path.display();
                 write!(f, "store: other processes keep changing {path}\nrun the same command again")
+            }
+            StoreError::Busy { path } => {
+                let path = path.display();
+                write!(
+                    f,
+                    "store: another process has been writing to {path} for a minute\nrun the same command again"
+                )
             }
         }
     }
@@ -367,6 +439,53 @@ mod tests {
         }
         let left = crate::store::names_in(super::parent_of(&dir)).expect("listed");
         assert_eq!(left, [record.key.to_string()], "no remains");
+    }
+
+    /// Killed between the two renames of a replacement, on a file system that cannot exchange names.
+    #[test]
+    fn a_displaced_entry_comes_back_before_anything_is_swept() {
+        let displaced = || {
+            let store = Store::new(sample::folder());
+            put(&store, 1);
+            let dir = store.entry_dir(&sample::entry(1).0.key);
+            let aside = super::parent_of(&dir).join(".cutegen-tmp-1-0");
+            fs::create_dir(&aside).expect("made");
+            fs::rename(&dir, aside.join("old")).expect("moved aside");
+            assert!(matches!(store.get(&sample::entry(1).0.key), Lookup::Miss));
+            (store, aside)
+        };
+        let (store, aside) = displaced();
+        let held = store.hold().expect("held");
+        assert_eq!(held.get_full(&sample::entry(1).0.key).hit().map(|e| e.record), Some(sample::entry(1).0));
+        assert!(!aside.exists());
+        drop(held);
+
+        let (store, aside) = displaced();
+        assert_eq!(put(&store, 2), Put::Replaced, "the newer one wins over what came back");
+        assert!(!aside.exists());
+
+        let (store, aside) = displaced();
+        fs::write(aside.join("old/naive.cu"), b"x").expect("damaged");
+        let held = store.hold().expect("held");
+        assert!(matches!(held.get(&sample::entry(1).0.key), Lookup::Miss), "only whole entries come back");
+        assert!(!aside.exists());
+    }
+
+    #[test]
+    fn replaces_where_names_cannot_be_exchanged() {
+        let store = Store::new(sample::folder());
+        put(&store, 1);
+        let dir = store.entry_dir(&sample::entry(1).0.key);
+        let (record, files) = sample::entry(2);
+        let temp = TempDir::new(super::parent_of(&dir)).expect("made");
+        Draft::new(&record, &sample::borrowed(&files)).expect("fits").write(&temp).expect("written");
+        assert_eq!(super::replace_in_two(&dir, &temp), Ok(true));
+        assert_eq!(store.get_full(&record.key).hit().map(|e| e.record), Some(record));
+        // nothing to move in: what was moved aside is put back
+        assert!(super::replace_in_two(&dir, &temp).is_err());
+        assert!(matches!(store.get_full(&sample::entry(2).0.key), Lookup::Hit(_)));
+        drop(temp);
+        assert_eq!(crate::store::names_in(super::parent_of(&dir)).expect("listed").len(), 1, "no remains");
     }
 
     #[test]
