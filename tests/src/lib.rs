@@ -149,3 +149,13 @@ pub fn write(path: &Path, text: &str) {
     }
     std::fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
+
+/// How often random kills and races are tried: 50 times, or as `CUTEGEN_STRESS` says.
+///
+/// # Panics
+/// When that is no number.
+#[must_use]
+pub fn stress() -> usize {
+    let text = std::env::var("CUTEGEN_STRESS");
+    text.map_or(50, |text| text.parse().unwrap_or_else(|error| panic!("CUTEGEN_STRESS={text}: {error}")))
+}

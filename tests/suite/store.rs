@@ -1,7 +1,12 @@
 //! The store: nothing damaged is ever returned, and no kill, race or full disk damages anything.
 
+mod archives;
+mod at_once;
 mod damage;
+mod faults;
+mod hostile;
 mod mounts;
+mod package;
 mod processes;
 
 use std::fs;
