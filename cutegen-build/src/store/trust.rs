@@ -288,7 +288,7 @@ mod tests {
         let drifted = [Doubt::NotJudged { variant: name("naive") }, Doubt::NotTimed { workload: at(64) }];
         assert_eq!(doubts(&half, &[at(7), at(64)], 2), drifted);
         let gone = [Doubt::NotTimed { workload: at(9) }, Doubt::NotDeclared { workload: at(7) }];
-        assert_eq!(doubts(&record(judged(2, &[7]), judged(3, &[])), &[at(9)], 2), gone);
+        assert_eq!(doubts(&record(judged(2, &[7]), judged(2, &[])), &[at(9)], 2), gone);
         // what was never searched was never to be timed
         let (untuned, _) = sample::untuned();
         assert_eq!(doubts(&untuned, &[at(9)], 2), [Doubt::NotJudged { variant: name("naive") }]);
