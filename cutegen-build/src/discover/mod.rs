@@ -3,8 +3,10 @@
 
 mod error;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use cutegen_spec::diagnostic::{Diagnostic, NAME};
 use cutegen_spec::edition::{self, Document, Package};
 use cutegen_spec::lock;
 use cutegen_spec::settings::Settings;
@@ -79,12 +81,15 @@ struct Reader<'a> {
     errors: Vec<String>,
     warnings: Vec<String>,
     sources: Vec<PathBuf>,
+    /// File and line of each kernel.
+    declared: BTreeMap<String, String>,
 }
 
 impl<'a> Reader<'a> {
     fn new(root: &'a Path) -> Self {
         let (errors, warnings, sources) = (Vec::new(), Vec::new(), Vec::new());
-        Self { root, rendering: Rendering::default(), errors, warnings, sources }
+        let (rendering, declared) = (Rendering::default(), BTreeMap::new());
+        Self { root, rendering, errors, warnings, sources, declared }
     }
 
     fn file(&mut self, path: &Path, parse: impl Fn(&str) -> Document) -> Result<Document, ProjectError> {
@@ -96,7 +101,24 @@ impl<'a> Reader<'a> {
         self.warnings
             .extend(document.warnings.iter().map(|warning| rendering.warning(shown, &text, warning)));
         self.sources.push(path.to_path_buf());
+        self.declare(shown, &text, &document);
         Ok(document)
+    }
+
+    /// Notes where the document's kernels are declared; an error for those that another file declares too.
+    fn declare(&mut self, shown: &Path, text: &str, document: &Document) {
+        for (spec, span) in document.kernels.iter().zip(&document.names) {
+            let line = 1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count();
+            let here = format!("{}:{line}", shown.display());
+            let Some(first) = self.declared.get(spec.name.as_str()) else {
+                self.declared.insert(spec.name.to_string(), here);
+                continue;
+            };
+            let message = format!("kernel `{}` is declared in two files", spec.name);
+            let again = Diagnostic::new(NAME, span.clone(), message, "again here");
+            let again = again.help(format!("first declared at {first}"));
+            self.errors.push(self.rendering.error(shown, text, &again));
+        }
     }
 
     /// Every `*.toml` under `folder`, by path.
@@ -126,10 +148,6 @@ impl<'a> Reader<'a> {
         store: PathBuf,
     ) -> Result<Project, ProjectError> {
         let mut errors = self.errors;
-        let mut names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-        names.sort_unstable();
-        let twice = names.windows(2).filter(|pair| pair[0] == pair[1]);
-        errors.extend(twice.map(|pair| format!("error: kernel `{}` is declared in two files", pair[0])));
         if package.is_some() && errors.is_empty() {
             let specs: Vec<&KernelSpec> = specs.iter().collect();
             errors.extend(symbol::collisions(&specs).iter().map(|collision| format!("error: {collision}")));

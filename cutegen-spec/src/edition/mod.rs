@@ -10,6 +10,7 @@ mod axes;
 mod fields;
 pub mod keys;
 mod places;
+mod stray;
 mod tensors;
 mod uses;
 mod v1;
@@ -21,7 +22,7 @@ use crate::diagnostic::{Diagnostic, NAME, SCHEMA, SETTING, TOML, nearest};
 use crate::settings::{Mode, Settings};
 use crate::spec::KernelSpec;
 use crate::target::Target;
-use std::collections::BTreeSet;
+use std::ops::Range;
 
 use toml::de::DeTable;
 use value::{Table, Value};
@@ -35,6 +36,8 @@ pub struct Document {
     pub settings: Settings,
     /// The kernels that are right.
     pub kernels: Vec<KernelSpec>,
+    /// Byte ranges of their names.
+    pub names: Vec<Range<usize>>,
     /// What stops the build.
     pub errors: Vec<Diagnostic>,
     /// What does not.
@@ -117,6 +120,7 @@ pub fn manifest(text: &str) -> Document {
         document.warnings.push(warning);
         kernels(&root, &mut document);
     }
+    stray::report(&root, &mut document.errors);
     document
 }
 
@@ -131,20 +135,37 @@ fn parse<'a>(text: &'a str, document: &mut Document) -> Option<DeTable<'a>> {
 }
 
 fn kernels(parent: &Table<'_>, document: &mut Document) {
-    let Some((_, value)) = parent.get("kernels") else { return };
+    let Some((key, value)) = parent.get("kernels") else { return };
     let Some(table) = value.table() else {
         document.errors.push(value.expected("a table of kernels"));
         return;
     };
-    let before: BTreeSet<String> = document.kernels.iter().map(|kernel| kernel.name.to_string()).collect();
+    if stray::is_kernel(&table) {
+        let expected = "a name for it: `[package.metadata.kernels.NAME]`, in a spec file `[kernels.NAME]`";
+        document.errors.push(Diagnostic::new(
+            SCHEMA,
+            key.span(),
+            "a kernel has no name",
+            format!("expected {expected}"),
+        ));
+        return;
+    }
+    let before = document.kernels.len();
     for (key, value) in table.entries() {
-        match v1::kernel(&key, &value, &document.settings.targets, &mut document.errors) {
-            Some(spec) if before.contains(spec.name.as_str()) => {
+        let Some(spec) = v1::kernel(&key, &value, &document.settings.targets, &mut document.errors) else {
+            continue;
+        };
+        match document.kernels[..before].iter().position(|kernel| kernel.name == spec.name) {
+            Some(first) => {
+                let line = parent.line(document.names[first].start);
                 let message = format!("kernel `{}` is declared twice", spec.name);
-                document.errors.push(Diagnostic::new(NAME, key.span(), message, "again here"));
+                let again = Diagnostic::new(NAME, key.span(), message, "again here");
+                document.errors.push(again.help(format!("first declared in line {line}")));
             }
-            Some(spec) => document.kernels.push(spec),
-            None => {}
+            None => {
+                document.kernels.push(spec);
+                document.names.push(key.span());
+            }
         }
     }
 }

@@ -39,6 +39,11 @@ pub(super) fn parse(source: &str) -> Result<DeTable<'_>, (String, Range<usize>)>
     }
 }
 
+/// The line of a byte of a text, from 1.
+pub(super) fn line(source: &str, at: usize) -> usize {
+    1 + source.bytes().take(at).filter(|byte| *byte == b'\n').count()
+}
+
 impl<'a> Key<'a> {
     pub(super) fn text(&self) -> &'a str {
         self.name.as_ref()
@@ -143,6 +148,11 @@ impl<'a> Table<'a> {
     pub(super) fn get(&self, key: &str) -> Option<(Key<'a>, Value<'a>)> {
         let (name, value) = self.table.get_key_value(key)?;
         Some((Key { name }, Value { source: self.source, value }))
+    }
+
+    /// The line of a byte of its text, from 1.
+    pub(super) fn line(&self, at: usize) -> usize {
+        line(self.source, at)
     }
 
     /// Entries in document order.
