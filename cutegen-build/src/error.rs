@@ -9,6 +9,9 @@ use crate::emit;
 use crate::store::lock_file::LockError;
 use crate::store::replay::ReplayError;
 use crate::store::trust::BelowGate;
+use crate::store::unlocked;
+
+const NEEDS_SEARCH: &str = "CUTEGEN_MODE=search needs the feature: cutegen-build = { features = [\"search\"] } under [build-dependencies]";
 
 /// What stops a build. Messages are lower-case; the last line is the next command where there is one.
 #[derive(Debug)]
@@ -33,6 +36,23 @@ pub enum Error {
     Search(crate::search::SearchError),
 }
 
+/// Messages of all errors of a build, first of kernels that cannot be replayed: what they share is said once.
+#[must_use]
+pub fn told(errors: Vec<Error>) -> Vec<String> {
+    let (mut missed, mut others, mut needs_search) = (Vec::new(), Vec::new(), None);
+    for error in errors {
+        match error {
+            Error::Replay(error) => missed.push(error),
+            Error::NeedsSearch(error) => {
+                needs_search = Some(NEEDS_SEARCH.to_owned());
+                missed.push(error);
+            }
+            other => others.push(other.to_string()),
+        }
+    }
+    unlocked::told(&missed).into_iter().chain(others).chain(needs_search).collect()
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -40,13 +60,7 @@ impl fmt::Display for Error {
             Error::Project(error) => error.fmt(f),
             Error::Lock(error) => error.fmt(f),
             Error::Replay(error) => error.fmt(f),
-            Error::NeedsSearch(error) => {
-                writeln!(f, "{error}")?;
-                f.write_str(
-                    "CUTEGEN_MODE=search needs the feature: cutegen-build = { features = [\"search\"] } under \
-                     [build-dependencies]",
-                )
-            }
+            Error::NeedsSearch(error) => write!(f, "{error}\n{NEEDS_SEARCH}"),
             Error::BelowGate(error) => error.fmt(f),
             Error::Emit(error) => error.fmt(f),
             #[cfg(feature = "search")]

@@ -49,6 +49,12 @@ pub mod toolchain;
 #[cfg(feature = "search")]
 pub mod worker;
 
+use render::command::placed;
+
+/// What a build says of a package that calls [`build`] for nothing.
+const NO_KERNEL: &str = "this package declares no kernel, so there is nothing in `kernels`; declare one as \
+                         [package.metadata.kernels.NAME], or in a file under `specs`";
+
 /// A build script's whole `main`.
 ///
 /// Prints what cargo must know. On failure it prints `cargo::error=` lines, each ending with the next command, and
@@ -63,10 +69,14 @@ pub fn build() {
 }
 
 fn report(build: &cargo::Build, result: Result<pipeline::Built, Vec<error::Error>>) {
+    let place = format!(" -p {}", build.package);
     match result {
         Ok(built) => {
+            if built.project.specs.is_empty() {
+                cargo::print_warning(NO_KERNEL);
+            }
             let warnings = built.project.warnings.iter().chain(&built.warnings);
-            warnings.for_each(|warning| cargo::print_warning(warning));
+            warnings.for_each(|warning| cargo::print_warning(&placed(warning, &place)));
             let mut read = built.project.sources.clone();
             read.extend([built.project.lock, built.project.store, build.manifest_dir.join("build.rs")]);
             cargo::print_reruns(&read);
@@ -75,6 +85,6 @@ fn report(build: &cargo::Build, result: Result<pipeline::Built, Vec<error::Error
                 cargo::print_link(&built.emitted.lib_dir, library, &built.emitted.system_libs);
             }
         }
-        Err(errors) => errors.iter().for_each(|error| cargo::print_error(&error.to_string())),
+        Err(errors) => error::told(errors).iter().for_each(|text| cargo::print_error(&placed(text, &place))),
     }
 }

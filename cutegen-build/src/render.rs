@@ -1,5 +1,7 @@
 //! Diagnostics as text: file, line, column, caret, what was expected. Plain, because cargo prints it line by line.
 
+pub mod command;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 

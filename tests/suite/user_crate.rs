@@ -141,8 +141,20 @@ fn from_a_section_to_a_running_program() {
 
     let unlocked = user.cargo(&["build"], "locked");
     assert!(!unlocked.ok);
-    assert!(unlocked.stderr.contains("run: cargo cutegen lock norm"), "{}", unlocked.stderr);
+    assert!(unlocked.stderr.contains("run: cargo cutegen lock norm -p user-crate\n"), "{}", unlocked.stderr);
     assert!(!unlocked.stderr.contains("panicked"), "{}", unlocked.stderr);
+
+    let manifest = user.folder.join("Cargo.toml");
+    let right = std::fs::read_to_string(&manifest).expect("a manifest");
+    write(&manifest, &right.replace("metadata.kernels.norm", "metadata.kernel.norm"));
+    let strayed = user.cargo(&["build"], "locked");
+    assert!(
+        !strayed.ok && strayed.stderr.contains("nothing reads `[package.metadata.kernel.norm]`"),
+        "{}",
+        strayed.stderr
+    );
+    assert!(strayed.stderr.contains("expected `[package.metadata.kernels.norm]`"), "{}", strayed.stderr);
+    write(&manifest, &right);
 
     must(&mut user.cutegen(&["tune"]));
     must(&mut user.cutegen(&["accept"]));

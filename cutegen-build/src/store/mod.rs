@@ -24,6 +24,7 @@ mod sample;
 mod seal;
 mod temp;
 pub mod trust;
+pub mod unlocked;
 mod write;
 
 use std::fmt;

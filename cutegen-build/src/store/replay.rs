@@ -238,7 +238,7 @@ impl fmt::Display for ReplayError {
                 )?;
                 self.find_again(f, *state)
             }
-            Cause::EntryCorrupt(bad) => explain_corrupt(f, bad, &self.kernel),
+            Cause::EntryCorrupt(bad) => explain_corrupt(f, bad, kernel),
             Cause::BytesDiffer { path, variants, state } => {
                 writeln!(f, "its entry is whole, but not the one that {lock} pins")?;
                 writeln!(f, "  {} differs in: {}", path.display(), variants.join(", "))?;
@@ -304,7 +304,10 @@ fn explain_corrupt(f: &mut fmt::Formatter<'_>, bad: &CorruptEntry, kernel: &str)
         | Reason::Record(Unread::Wrong(_))
         | Reason::OtherKey(_)
         | Reason::Contradiction { .. }
-        | Reason::Digest { .. } => write!(f, "run: git checkout -- {path}"),
+        | Reason::Digest { .. } => {
+            writeln!(f, "  if it was never committed, run: cargo cutegen lock {kernel}")?;
+            write!(f, "run: git checkout -- {path}")
+        }
     }
 }
 
@@ -452,8 +455,8 @@ mod tests {
         assert_eq!(
             package.error(&sample::question(64)),
             format!(
-                "kernel `relu` for sm_90a: its entry cannot be used\n  {0}: fast.o is empty\n\
-                 run: git checkout -- {0}",
+                "kernel `relu` for sm_90a: its entry cannot be used\n  {0}: fast.o is empty\n  if it was never committed, \
+                 run: cargo cutegen lock relu\nrun: git checkout -- {0}",
                 place()
             )
         );
