@@ -12,7 +12,7 @@ use cutegen_build::plan::Plan;
 use cutegen_build::search::naive_as_printed;
 use cutegen_build::store::change::Change;
 use cutegen_build::store::replay::replay;
-use cutegen_build::store::{Lookup, Store, lock_file};
+use cutegen_build::store::{Entry, Lookup, Store, lock_file};
 use cutegen_spec::lock::Lock;
 
 use crate::args::{Accept, Command};
@@ -30,6 +30,15 @@ struct Sources<'a> {
     own: Store,
 }
 
+/// What the sources have for the selected kernels.
+#[derive(Default)]
+struct Answers<'a> {
+    /// To be accepted, and from where.
+    new: Vec<(&'a Plan, &'a Store)>,
+    /// How many lock and store have as they are.
+    already: usize,
+}
+
 /// Copies every selected kernel's entry and pins it in the lock; nothing, where one of them is not as it must be.
 pub(crate) fn run(command: &Command, verb: &Accept, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
@@ -41,7 +50,8 @@ pub(crate) fn run(command: &Command, verb: &Accept, out: &Output) -> Result<(), 
     };
     let sources = Sources { from, file: verb.results.as_deref(), own: Store::new(&project.store) };
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
-    for (plan, from) in answers(&project, &plans, &lock, &sources, !verb.select.kernels.is_empty())? {
+    let answers = answers(&project, &plans, &lock, &sources, !verb.select.kernels.is_empty())?;
+    for (plan, from) in &answers.new {
         let mut change = Change::begin(&sources.own, &project.lock).map_err(Failure::project)?;
         let record = accept::accept(plan, from, &mut change).map_err(Failure::project)?;
         change.write().map_err(Failure::project)?;
@@ -52,7 +62,19 @@ pub(crate) fn run(command: &Command, verb: &Accept, out: &Output) -> Result<(), 
         let text = format!("{}: accepted {}{away}", plan.title(), names.join(", "));
         out.result(&text, &Accepted::of(plan, &record));
     }
+    if answers.already > 0 {
+        let nothing = if answers.new.is_empty() { "nothing new: " } else { "" };
+        let text = format!("{nothing}{} accepted already", answers.already);
+        out.result(&text, &serde_json::json!({ "already": answers.already }));
+    }
     Ok(())
+}
+
+/// Whether lock and store have an entry as it is, evidence included.
+fn is_accepted(project: &Project, plan: &Plan, lock: &Lock, entry: &Entry) -> bool {
+    let own = Store::new(&project.store);
+    replay(&request(plan, project, lock, &own)).is_ok()
+        && own.get_full(&plan.key).hit().is_some_and(|mine| mine.record == entry.record)
 }
 
 /// What there is to accept, and from where; kernels that were `named` must all have a result.
@@ -62,31 +84,32 @@ fn answers<'a>(
     lock: &Lock,
     sources: &'a Sources<'_>,
     named: bool,
-) -> Result<Vec<(&'a Plan, &'a Store)>, Failure> {
-    let (mut answers, mut failed) = (Vec::new(), Failures::default());
+) -> Result<Answers<'a>, Failure> {
+    let (mut answers, mut failed) = (Answers::default(), Failures::default());
     for plan in plans {
         let is_unpinned = named && sources.file.is_none() && is_unpinned(project, plan, lock, &sources.own);
         match found(project, plan, &sources.from) {
-            Ok(true) => answers.push((plan, &sources.from)),
-            Ok(false) if is_unpinned => answers.push((plan, &sources.own)),
-            Ok(false) if !named => {}
-            Ok(false) => failed.add(Failure::Disagreement(missing(plan, sources.file))),
+            Ok(Some(entry)) if is_accepted(project, plan, lock, &entry) => answers.already += 1,
+            Ok(Some(_)) => answers.new.push((plan, &sources.from)),
+            Ok(None) if is_unpinned => answers.new.push((plan, &sources.own)),
+            Ok(None) if !named => {}
+            Ok(None) => failed.add(Failure::Disagreement(missing(plan, sources.file))),
             Err(reason) => failed.add(Failure::Disagreement(reason)),
         }
     }
     failed.end("nothing is accepted:\n")?;
-    if answers.is_empty() {
+    if answers.new.is_empty() && answers.already == 0 {
         let text = "there is no result for any kernel\nrun: cargo cutegen tune";
         return Err(Failure::Disagreement(text.to_owned()));
     }
     Ok(answers)
 }
 
-/// Whether the store has an entry for the plan; the error says what is wrong with it.
-fn found(project: &Project, plan: &Plan, store: &Store) -> Result<bool, String> {
+/// The store's entry for the plan; the error says what is wrong with it.
+fn found(project: &Project, plan: &Plan, store: &Store) -> Result<Option<Entry>, String> {
     let (title, name) = (plan.title(), &plan.spec.name);
     match store.get_full(&plan.key) {
-        Lookup::Miss => Ok(false),
+        Lookup::Miss => Ok(None),
         Lookup::Corrupt(corrupt) => Err(format!(
             "{title}: its result cannot be used\n  {corrupt}\nrun: cargo cutegen tune {name} --again"
         )),
@@ -97,7 +120,7 @@ fn found(project: &Project, plan: &Plan, store: &Store) -> Result<bool, String> 
                 .map_err(|why| format!("{title}: {why}\nrun: cargo cutegen tune {name} --again"))?;
             let below = trust(plan, project, &entry.record);
             below.map_err(|below| format!("{}\nrun: cargo cutegen tune {name} --again", below.why()))?;
-            Ok(true)
+            Ok(Some(entry))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -26,9 +26,12 @@ pub(crate) enum Cargo {
 pub(crate) struct Command {
     #[command(subcommand)]
     pub(crate) verb: Verb,
-    /// Cargo.toml of the package; the one of the current folder unless given
-    #[arg(long, global = true, value_name = "PATH")]
+    /// Cargo.toml of the package; the nearest one, here or in a folder above, unless given
+    #[arg(long, global = true, value_name = "PATH", conflicts_with = "specs")]
     pub(crate) manifest_path: Option<PathBuf>,
+    /// A package of that one's workspace, by its name
+    #[arg(long, short, global = true, value_name = "NAME", conflicts_with = "specs")]
+    pub(crate) package: Option<String>,
     /// A folder of spec files without a package; needs --cache
     #[arg(long, global = true, value_name = "DIR", requires = "cache")]
     pub(crate) specs: Option<PathBuf>,
@@ -38,6 +41,9 @@ pub(crate) struct Command {
     /// One JSON value a line on standard output instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// All of these as they were typed, from the verb on.
+    #[arg(skip)]
+    pub(crate) typed: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -45,7 +51,7 @@ pub(crate) enum Verb {
     /// Say whether specs, lock and store agree; offline, no GPU
     Check(Check),
     /// Compile and lock the naive kernel of whatever is not locked
-    Lock(Select),
+    Lock(Lock),
     /// Search for fast kernels on this machine; winners go to the user store
     Tune(Tune),
     /// Bring winners into the package: store and lock
@@ -66,6 +72,62 @@ pub(crate) enum Verb {
     Explain(Explain),
     /// Print the JSON Schema of a spec file, for editors
     Schema(Schema),
+}
+
+impl Command {
+    /// Kernels that it names.
+    pub(crate) fn kernels(&self) -> &[String] {
+        match &self.verb {
+            Verb::Check(Check { select, .. })
+            | Verb::Lock(Lock { select, .. })
+            | Verb::Tune(Tune { select, .. })
+            | Verb::Accept(Accept { select, .. })
+            | Verb::Verify(Verify { select, .. })
+            | Verb::Bench(Bench { select, .. })
+            | Verb::Report(Report { select, .. }) => &select.kernels,
+            Verb::Run(Run { kernel, .. }) => std::slice::from_ref(kernel),
+            Verb::Explain(Explain { word, .. }) => word.as_slice(),
+            Verb::Toolchain(_) | Verb::Pack(_) | Verb::Schema(_) => &[],
+        }
+    }
+
+    /// The same command on a package of the workspace.
+    pub(crate) fn again_for(&self, package: &str) -> String {
+        let mut words: Vec<String> = vec!["cargo".to_owned(), "cutegen".to_owned()];
+        let mut typed = self.typed.iter();
+        while let Some(word) = typed.next() {
+            match word.as_str() {
+                "-p" | "--package" => drop(typed.next()),
+                word if word.starts_with("-p") || word.starts_with("--package=") => {}
+                word => words.push(quoted(word)),
+            }
+        }
+        words.extend(["-p".to_owned(), quoted(package)]);
+        words.join(" ")
+    }
+
+    /// The arguments that name the project, as they were given, for commands in messages.
+    pub(crate) fn place(&self) -> String {
+        let path = |path: &Option<PathBuf>| path.as_deref().map(|path: &Path| path.display().to_string());
+        let named = [
+            ("--manifest-path", path(&self.manifest_path)),
+            ("-p", self.package.clone()),
+            ("--specs", path(&self.specs)),
+            ("--cache", path(&self.cache)),
+        ];
+        let given = named.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+        given.map(|(flag, value)| format!(" {flag} {}", quoted(&value))).collect()
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// Which kernels a verb is about.
@@ -90,12 +152,24 @@ impl Select {
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) select: Select,
+    /// Every package of the workspace that declares kernels, or still locks some
+    #[arg(long, conflicts_with_all = ["package", "specs", "kernels", "target"])]
+    pub(crate) workspace: bool,
     /// Fail also on kernels that no search has tuned
     #[arg(long)]
     pub(crate) tuned: bool,
     /// Fail also on kernels that only an older gate has judged, or nothing; the package's own setting, if that is higher
     #[arg(long, value_name = "GATE", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) min_gate: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Lock {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// Drop from the lock what no spec declares any more; without it that stays, and is told
+    #[arg(long)]
+    pub(crate) prune: bool,
 }
 
 #[derive(Debug, Args)]

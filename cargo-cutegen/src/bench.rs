@@ -21,6 +21,7 @@ use crate::failure::{Failure, Failures};
 use crate::outfile::Kept;
 use crate::output::Output;
 use crate::project;
+use crate::skipped::Skipped;
 use results::{Kernel, Results, Roof, Times};
 
 /// Incumbents in a worker of their own.
@@ -86,10 +87,10 @@ fn chosen(
 ) -> Result<Vec<(Plan, Entry)>, Failure> {
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);
-    let (mut chosen, mut refused, mut untuned) = (Vec::new(), Vec::new(), 0);
+    let (mut chosen, mut refused, mut untuned) = (Vec::new(), Skipped::default(), 0);
     for plan in plans {
         if let Err(reason) = searcher.can_judge(&plan.target) {
-            refused.push(format!("{}: skipped: {reason}", plan.title()));
+            refused.add(plan.title(), format!("skipped: {reason}"));
             continue;
         }
         match replay(&request(&plan, project, &lock, &store)) {
@@ -99,9 +100,9 @@ fn chosen(
         }
     }
     if chosen.is_empty() && !refused.is_empty() && failed.is_empty() {
-        return Err(Failure::Machine(refused.join("\n")));
+        return Err(Failure::Machine(refused.lines().join("\n")));
     }
-    refused.iter().for_each(|text| out.note(text));
+    refused.lines().iter().for_each(|text| out.note(text));
     if untuned > 0 {
         out.note(&format!("{untuned} untuned kernels are left out; name those that you want timed"));
     }

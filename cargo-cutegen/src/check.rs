@@ -3,7 +3,7 @@
 pub(crate) mod table;
 mod warnings;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cutegen_build::discover::Project;
 use cutegen_build::emit::{EmitKernel, linkable};
@@ -11,44 +11,101 @@ use cutegen_build::generate::template;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
-use cutegen_build::store::replay::{Cause, replay};
+use cutegen_build::store::replay::{Cause, ReplayError, replay};
 use cutegen_build::store::trust::{Doubt, doubts, has_judged};
-use cutegen_build::store::{CorruptEntry, Entry, Lookup, Store, lock_file};
+use cutegen_build::store::{CorruptEntry, Entry, Lookup, Store, lock_file, unlocked};
 use cutegen_spec::axis;
-use cutegen_spec::lock::Lock;
 use cutegen_spec::record::{GATE, Record, Variant};
 use cutegen_spec::workload::Workload;
+use serde::Serialize;
 
 use crate::args::{Check, Command};
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
+use crate::lock::orphans;
 use crate::output::Output;
-use crate::project;
+use crate::project::{self, members};
 use table::{Ceiling, Launched, Row, Work};
+
+/// A row, and whose.
+#[derive(Serialize)]
+struct Whose<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<&'a str>,
+    #[serde(flatten)]
+    row: &'a Row,
+}
 
 /// Prints the table; fails when anything disagrees.
 pub(crate) fn run(command: &Command, verb: &Check, out: &Output) -> Result<(), Failure> {
-    let mut project = project::open(command)?;
+    if verb.workspace {
+        return workspace(command, verb, out);
+    }
+    let project = project::open_with_lock(command)?;
+    let beside = if verb.select.is_all() { members::beside(&project) } else { Vec::new() };
+    let checked = one(project, verb, out);
+    if !beside.is_empty() {
+        let names = beside.join(", ");
+        out.note(&format!("not checked, of this workspace: {names}\nrun: cargo cutegen check --workspace"));
+    }
+    checked
+}
+
+/// The same of every package of the workspace that has kernels or locks some.
+fn workspace(command: &Command, verb: &Check, out: &Output) -> Result<(), Failure> {
+    let mut failed = Failures::default();
+    for member in members::concerned(command)? {
+        out.remark(&format!("package {}", member.name));
+        let place = format!("{} -p {}", command.place(), member.name);
+        let checked = member.into_project().and_then(|project| one(project, verb, out));
+        checked.err().into_iter().for_each(|failure| failed.add(failure.at(&place)));
+    }
+    failed.end("")
+}
+
+fn one(mut project: Project, verb: &Check, out: &Output) -> Result<(), Failure> {
     project.settings.min_gate = project.settings.min_gate.max(verb.min_gate);
     project.warnings.iter().for_each(|warning| out.note(warning));
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);
     let plans = project::select_or_none(&project, &verb.select)?;
-    let rows: Vec<Row> = plans.iter().map(|plan| row(&project, &lock, &store, plan, verb.tuned)).collect();
-    out.table(&table::title(), &table::lines(&rows), &rows);
-    table::reasons(&rows).iter().for_each(|reason| out.remark(reason));
-    table::unfilled(&rows).iter().for_each(|reason| out.remark(reason));
-    warnings::lines(&rows).iter().for_each(|warning| out.remark(warning));
-    let mut problems: Vec<String> = rows.into_iter().filter_map(|row| row.problem).collect();
+    let (mut rows, mut missed) = (Vec::new(), Vec::new());
+    for plan in &plans {
+        let replayed = replay(&request(plan, &project, &lock, &store));
+        rows.push(row(&project, &store, plan, &replayed, verb.tuned));
+        missed.extend(replayed.err());
+    }
+    print(&project, &rows, out);
+    let mut problems = unlocked::told(&missed);
+    let others = rows.into_iter().filter(|row| !matches!(row.state, MISSING | STALE));
+    problems.extend(others.filter_map(|row| row.problem));
     if verb.select.is_all() {
-        problems.extend(orphans(&project, &lock));
+        problems.extend(orphans::none(&project, &lock).err().map(|failure| failure.to_string()));
     }
     if problems.is_empty() { Ok(()) } else { Err(Failure::Disagreement(problems.join("\n\n"))) }
 }
 
-fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) -> Row {
-    let replayed = replay(&request(plan, project, lock, store));
+fn print(project: &Project, rows: &[Row], out: &Output) {
+    let package = project.package.as_ref().map(|package| package.name.as_str());
+    let values: Vec<Whose<'_>> = rows.iter().map(|row| Whose { package, row }).collect();
+    out.table(&table::title(), &table::lines(rows), &values);
+    table::reasons(rows).iter().for_each(|reason| out.remark(reason));
+    table::unfilled(rows).iter().for_each(|reason| out.remark(reason));
+    warnings::lines(rows).iter().for_each(|warning| out.remark(warning));
+}
+
+/// States of what cannot be replayed.
+const MISSING: &str = "missing";
+const STALE: &str = "stale";
+
+fn row(
+    project: &Project,
+    store: &Store,
+    plan: &Plan,
+    replayed: &Result<Entry, ReplayError>,
+    tuned: bool,
+) -> Row {
     let record = replayed.as_ref().ok().map(|entry| &entry.record);
-    let (state, stale, problem) = match &replayed {
+    let (state, stale, problem) = match replayed {
         Ok(entry) => {
             let (state, wanting) = match entry.record.is_tuned() {
                 true => ("tuned", None),
@@ -58,7 +115,7 @@ fn row(project: &Project, lock: &Lock, store: &Store, plan: &Plan, tuned: bool) 
         }
         Err(error) => {
             let stale = stale(&error.cause);
-            (if stale.is_some() { "stale" } else { "missing" }, stale, Some(error.to_string()))
+            (if stale.is_some() { STALE } else { MISSING }, stale, Some(error.to_string()))
         }
     };
     Row {
@@ -203,24 +260,4 @@ fn wrong_family(plan: &Plan) -> Option<String> {
     let asserted = plan.spec.family.as_deref().filter(|family| !plan.family.is(family))?;
     let why = plan.family.why_general().map(|why| format!(": {why}")).unwrap_or_default();
     Some(format!("kernel `{}` is `{}`, not `{asserted}`{why}", plan.spec.name, plan.family.name()))
-}
-
-/// Locked kernels that no spec declares any more.
-fn orphans(project: &Project, lock: &Lock) -> Vec<String> {
-    let declared: BTreeSet<(String, String)> = Plan::all(&project.specs)
-        .iter()
-        .map(|plan| (plan.spec.name.to_string(), plan.target.to_string()))
-        .collect();
-    let orphan = |k: &&cutegen_spec::lock::Locked| !declared.contains(&(k.name.clone(), k.target.clone()));
-    let orphans = lock.kernels.iter().filter(orphan);
-    orphans
-        .map(|k| {
-            format!(
-                "{} locks kernel `{}` on {}, which no spec declares\nrun: cargo cutegen lock",
-                project.lock.display(),
-                k.name,
-                k.target
-            )
-        })
-        .collect()
 }

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use cutegen_build::render::command::placed;
 use cutegen_build::search::SearchError;
 
 /// Why a verb failed.
@@ -27,6 +28,15 @@ impl Failure {
             Failure::Disagreement(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Machine(_) => 3,
+        }
+    }
+
+    /// The same with `place` on the commands that it names.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Failure::Disagreement(text) => Failure::Disagreement(placed(&text, place)),
+            Failure::Usage(text) => Failure::Usage(placed(&text, place)),
+            Failure::Machine(text) => Failure::Machine(placed(&text, place)),
         }
     }
 

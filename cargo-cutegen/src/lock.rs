@@ -1,8 +1,8 @@
-//! `lock`: every kernel can always be locked to something right. Compiles the naive kernel of whatever is not
-//! locked, and drops from the lock what no spec declares any more. Brings a lock of version 1 to the present one first.
-//! Compiling takes long, so it lies between two changes of the lock, and what another process locked meanwhile stays.
+//! `lock`: every kernel can always be locked to something right. Compiles the naive kernel of whatever is not locked; what no
+//! spec declares any more stays locked and is told, until `--prune` drops it. Brings a lock of version 1 to the present one
+//! first. Compiling takes long, so it lies between two changes of the lock, and what another process locked meanwhile stays.
 
-use std::collections::BTreeSet;
+pub(crate) mod orphans;
 
 use cutegen_build::accept::{self, Accepted};
 use cutegen_build::discover::Project;
@@ -12,19 +12,19 @@ use cutegen_build::search::Searcher;
 use cutegen_build::store::change::Change;
 use cutegen_build::store::replay::{Cause, Request, replay};
 use cutegen_build::store::{Reason, Store, lock_file};
-use cutegen_spec::lock::{Lock, Locked};
+use cutegen_spec::lock::Lock;
 use cutegen_spec::unread::Unread;
 
-use crate::args::{Command, Select};
+use crate::args::{self, Command};
 use crate::failure::Failure;
 use crate::migrate::{Migration, migrate, renew};
 use crate::output::Output;
 use crate::project;
 
-/// Locks naive kernels where nothing valid is locked.
-pub(crate) fn run(command: &Command, verb: &Select, out: &Output) -> Result<(), Failure> {
-    let project = project::open(command)?;
-    let plans = project::select_or_none(&project, verb)?;
+/// Locks naive kernels where nothing valid is locked; fails where the lock still has what no spec declares.
+pub(crate) fn run(command: &Command, verb: &args::Lock, out: &Output) -> Result<(), Failure> {
+    let project = project::open_with_lock(command)?;
+    let plans = project::select_or_none(&project, &verb.select)?;
     let store = Store::new(&project.store);
     let migration = migrated(&project, &store)?;
     migration.iter().for_each(|migration| migration.tell(out));
@@ -45,12 +45,33 @@ pub(crate) fn run(command: &Command, verb: &Select, out: &Output) -> Result<(), 
         let made = searcher.untuned(plan).map_err(Failure::machine)?;
         let mut change = begin(&project, &store)?;
         if !is_settled(&project, plan, &mut change, out)? {
+            let instead = in_place_of(plan, &change.lock);
             accept::untuned(plan, &made, &mut change).map_err(Failure::machine)?;
             change.write().map_err(Failure::project)?;
-            out.result(&format!("{}: locked, untuned", plan.title()), &Accepted::of(plan, &made.0));
+            out.result(&format!("{}: locked, untuned{instead}", plan.title()), &Accepted::of(plan, &made.0));
         }
     }
-    drop_undeclared(&project, &store, &lock)
+    match verb.prune {
+        true => prune(&project, &store, out),
+        false if verb.select.is_all() => orphans::none(&project, &lock),
+        false => Ok(()),
+    }
+}
+
+/// What a naive kernel replaces, if that was tuned.
+fn in_place_of(plan: &Plan, lock: &Lock) -> String {
+    let before = lock.get(plan.spec.name.as_str(), &plan.target.to_string()).and_then(orphans::tuned);
+    before.map(|names| format!(", in place of the tuned {names}")).unwrap_or_default()
+}
+
+/// Drops what no spec declares any more.
+fn prune(project: &Project, store: &Store, out: &Output) -> Result<(), Failure> {
+    let mut change = begin(project, store)?;
+    let orphans = orphans::orphans(project, &change.lock);
+    change.lock.kernels.retain(|locked| !orphans.contains(locked));
+    change.write().map_err(Failure::project)?;
+    orphans.iter().for_each(|orphan| orphans::dropped(orphan, out));
+    Ok(())
 }
 
 /// What was migrated from version 1, records and lock together.
@@ -80,19 +101,6 @@ fn is_settled(project: &Project, plan: &Plan, change: &mut Change, out: &Output)
     change.write().map_err(Failure::project)?;
     out.result(&format!("{}: locked with its like", plan.title()), &Accepted::of(plan, &record));
     Ok(true)
-}
-
-/// Drops what no spec declares any more.
-fn drop_undeclared(project: &Project, store: &Store, lock: &Lock) -> Result<(), Failure> {
-    let name = |plan: &Plan| (plan.spec.name.to_string(), plan.target.to_string());
-    let declared: BTreeSet<_> = Plan::all(&project.specs).iter().map(name).collect();
-    let is_declared = |k: &Locked| declared.contains(&(k.name.clone(), k.target.clone()));
-    if lock.kernels.iter().all(is_declared) {
-        return Ok(());
-    }
-    let mut change = begin(project, store)?;
-    change.lock.kernels.retain(is_declared);
-    change.write().map(drop).map_err(Failure::project)
 }
 
 /// Whether there is nothing valid for a plan. An entry of version 1 that a lock of today pins is renewed; one that it does

@@ -20,6 +20,7 @@ mod project;
 mod report;
 mod run;
 mod schema;
+mod skipped;
 mod toolchain;
 mod tune;
 mod unpack;
@@ -34,8 +35,9 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     cutegen_build::worker::become_worker_if_asked();
-    let Cargo::Cutegen(command) = Cargo::parse();
-    let out = output::Output::new(command.json);
+    let Cargo::Cutegen(mut command) = Cargo::parse();
+    command.typed = std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+    let out = output::Output::new(command.json, command.place());
     match run(&command, &out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use cutegen_build::event::{Event, Reporter, Spent};
+use cutegen_build::render::command::placed;
 use cutegen_spec::printable::{printable, printable_json};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -16,6 +17,8 @@ use crate::failure::Failure;
 /// Where results, progress and failures go.
 pub(crate) struct Output {
     json: bool,
+    /// The arguments that name the project, which commands in messages get too.
+    place: String,
     bar: RefCell<ProgressBar>,
     began: Instant,
     /// What people were told that workers are not kept from.
@@ -23,10 +26,10 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Text, or JSON lines.
-    pub(crate) fn new(json: bool) -> Self {
+    /// Text, or JSON lines, about the project that `place` names.
+    pub(crate) fn new(json: bool, place: String) -> Self {
         let (bar, open) = (RefCell::new(ProgressBar::hidden()), RefCell::default());
-        Self { json, bar, began: Instant::now(), open }
+        Self { json, place, bar, began: Instant::now(), open }
     }
 
     /// One result: `text` for people, `value` as JSON.
@@ -34,7 +37,15 @@ impl Output {
         if self.json {
             json_line(value);
         } else {
-            self.bar.borrow().suspend(|| line(text));
+            let text = placed(text, &self.place);
+            self.bar.borrow().suspend(|| line(&text));
+        }
+    }
+
+    /// A value for programs, of which people get a summary.
+    pub(crate) fn value(&self, value: &impl Serialize) {
+        if self.json {
+            self.result("", value);
         }
     }
 
@@ -50,32 +61,35 @@ impl Output {
     /// A line below a table, for people: programs have it in a row.
     pub(crate) fn remark(&self, text: &str) {
         if !self.json {
-            line(text);
+            line(&placed(text, &self.place));
         }
     }
 
     /// A line about what is going on.
     pub(crate) fn note(&self, text: &str) {
-        self.news(text, &Event::Note { text: text.to_owned() });
+        let text = placed(text, &self.place);
+        self.news(&text, &Event::Note { text: text.clone() });
     }
 
     /// A line about what is going on, `value` as JSON.
     pub(crate) fn news(&self, text: &str, value: &impl Serialize) {
+        let text = placed(text, &self.place);
         if self.json {
-            self.result(text, value);
+            self.result(&text, value);
         } else {
-            self.bar.borrow().suspend(|| eprintln!("{}", printable(text)));
+            self.bar.borrow().suspend(|| eprintln!("{}", printable(&text)));
         }
     }
 
     /// The end without success.
     pub(crate) fn failure(&self, failure: &Failure) {
         self.bar.borrow().finish_and_clear();
+        let text = placed(&failure.to_string(), &self.place);
         if self.json {
-            let value = serde_json::json!({ "event": "failed", "code": failure.code(), "message": failure.to_string() });
+            let value = serde_json::json!({ "event": "failed", "code": failure.code(), "message": text });
             json_line(&value);
         }
-        eprintln!("{}", printable(&failure.to_string()));
+        eprintln!("{}", printable(&text));
     }
 
     /// A reporter of events.

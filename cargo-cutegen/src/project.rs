@@ -1,47 +1,45 @@
-//! Which project a verb works on, and which of its kernels.
+//! Which project a verb works on, and which of its kernels. A project of no kernel is none: a verb that has done nothing must
+//! not read as one that found all well.
+
+pub(crate) mod members;
+mod place;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 
-use cargo_metadata::MetadataCommand;
 use cutegen_build::discover::Project;
 use cutegen_build::plan::Plan;
+use cutegen_build::store::lock_file;
 use cutegen_spec::target::Target;
 
 use crate::args::{Command, Select};
 use crate::failure::Failure;
 
-/// The project that the command line names: `--specs` with `--cache`, or a package.
+/// The project that the command line names: `--specs` with `--cache`, or a package. It declares a kernel.
 pub(crate) fn open(command: &Command) -> Result<Project, Failure> {
+    let project = find(command)?;
+    if project.specs.is_empty() { Err(members::no_kernel(command, &project)) } else { Ok(project) }
+}
+
+/// The same for what looks after the lock as well: a project that has lost its last kernel may still pin it.
+pub(crate) fn open_with_lock(command: &Command) -> Result<Project, Failure> {
+    let project = find(command)?;
+    if project.specs.is_empty() && !pins(&project.lock) {
+        return Err(members::no_kernel(command, &project));
+    }
+    Ok(project)
+}
+
+fn find(command: &Command) -> Result<Project, Failure> {
     if let (Some(specs), Some(cache)) = (&command.specs, &command.cache) {
         return Project::library(specs, cache).map_err(Failure::project);
     }
-    Project::package(&package_dir(command)?).map_err(Failure::project)
+    Project::package(&place::folder(command)?).map_err(Failure::project)
 }
 
-/// The folder of the named or surrounding package. Cargo is asked only when no manifest is named, so that a bundle
-/// works where there is no cargo.
-fn package_dir(command: &Command) -> Result<PathBuf, Failure> {
-    if let Some(manifest) = &command.manifest_path {
-        let parent = manifest.parent().filter(|p| !p.as_os_str().is_empty());
-        return Ok(parent.map_or_else(|| PathBuf::from("."), PathBuf::from));
-    }
-    if PathBuf::from("Cargo.toml").exists() {
-        return Ok(PathBuf::from("."));
-    }
-    let metadata = MetadataCommand::new().no_deps().exec().map_err(|error| {
-        Failure::Usage(format!(
-            "no package here: {error}\nrun this in a package, or name one: --manifest-path PATH"
-        ))
-    })?;
-    match metadata.root_package() {
-        Some(package) => {
-            Ok(package.manifest_path.parent().map(|p| p.as_std_path().to_path_buf()).unwrap_or_default())
-        }
-        None => Err(Failure::Usage(
-            "this is a workspace without a root package; name one: --manifest-path PATH".into(),
-        )),
-    }
+/// Whether a lock pins anything; one that cannot be read may.
+fn pins(lock: &Path) -> bool {
+    lock_file::read(lock).map_or(true, |lock| !lock.kernels.is_empty())
 }
 
 /// The plans that a selection names. A name without a kernel is an error, and so is one that is not declared for the target
@@ -68,8 +66,7 @@ pub(crate) fn select(project: &Project, select: &Select) -> Result<Vec<Plan>, Fa
     Ok(plans)
 }
 
-/// The same for what looks after the lock as well, which a project that has lost its last kernel still has: all of none
-/// is none.
+/// The same where a project that has lost its last kernel still has a lock to look after: all of none is none.
 pub(crate) fn select_or_none(project: &Project, select: &Select) -> Result<Vec<Plan>, Failure> {
     if project.specs.is_empty() && select.is_all() {
         return Ok(Vec::new());
@@ -94,10 +91,7 @@ fn means(asked: &Target, declared: &Target) -> bool {
 /// names.
 fn none_selected(project: &Project, select: &Select, without: &[&str], targets: &BTreeSet<String>) -> String {
     let Some(target) = select.target.as_deref().filter(|_| !targets.is_empty()) else {
-        let title = project.title();
-        return format!(
-            "{title} declares no kernel\nname what does: --manifest-path PATH, or --specs DIR --cache DIR"
-        );
+        return format!("{} declares no kernel\nrun: cargo cutegen lock --prune", project.title());
     };
     let who = match without {
         [] => "no kernel is".to_owned(),

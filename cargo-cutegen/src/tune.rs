@@ -14,6 +14,7 @@ use crate::args::{Command, Tune};
 use crate::failure::{Failure, Failures};
 use crate::outfile::Kept;
 use crate::output::Output;
+use crate::skipped::Skipped;
 use crate::{pack, project};
 use counts::{Counts, Turn};
 
@@ -23,8 +24,8 @@ struct Session {
     counts: Counts,
     /// Of those in the user store.
     keys: Vec<CacheKey>,
-    /// Titles of those that this machine cannot judge.
-    refused: Vec<String>,
+    /// Those that this machine cannot judge.
+    refused: Skipped,
     failed: Failures,
 }
 
@@ -50,8 +51,7 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
             Ok(()) => {}
             Err(reason) if named && is_one => return Err(Failure::Machine(reason)),
             Err(reason) => {
-                out.note(&format!("{}: skipped: {reason}", plan.title()));
-                session.refused.push(plan.title());
+                session.refused.add(plan.title(), format!("skipped: {reason}"));
                 continue;
             }
         }
@@ -112,9 +112,11 @@ impl Session {
 
     fn end(mut self, out: &Output) -> Result<(), Failure> {
         let is_idle = self.keys.is_empty() && self.failed.is_empty() && self.counts.no_template == 0;
+        let refused = self.refused.lines();
         if is_idle {
-            return Err(Failure::Machine(format!("nothing was tuned: {}", self.refused.join(", "))));
+            return Err(Failure::Machine(format!("nothing was tuned:\n{}", refused.join("\n"))));
         }
+        refused.iter().for_each(|line| out.note(line));
         (self.counts.not_here, self.counts.failed) = (self.refused.len(), self.failed.len());
         out.news(&self.counts.told(), &self.counts);
         self.failed.end("not tuned:\n")
@@ -137,7 +139,7 @@ fn one(
     let entry = entry.map_err(|error| Failure::search(&plan.title(), &error))?;
     let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();
     let is_new = locked.is_none_or(|locked| locked.record != entry.record);
-    let already = if is_new { "" } else { ", as in the package's store" };
+    let already = if is_new { "" } else { ", accepted already" };
     out.note(&format!("{}: in the user store: {}{already}", plan.title(), names.join(", ")));
     Ok((turn(locked, &entry), is_new))
 }

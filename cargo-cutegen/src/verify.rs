@@ -20,6 +20,7 @@ use crate::args::{Command, Verify};
 use crate::failure::{Failure, Failures};
 use crate::outfile::Kept;
 use crate::output::Output;
+use crate::skipped::Skipped;
 use crate::{pack, project};
 
 /// What is known of a kernel or a variant now.
@@ -52,7 +53,7 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
     let mut kept = Kept::new(verb.results.as_deref())?;
     let searcher = Searcher::new().map_err(Failure::machine)?;
     let store = Store::new(&project.store);
-    let (mut failed, mut recorded) = (Failures::default(), Vec::new());
+    let (mut failed, mut recorded, mut skipped) = (Failures::default(), Vec::new(), Skipped::default());
     for plan in plans {
         let before = recorded.len();
         let entry = whole_entry(&project, &lock, &store, &plan);
@@ -61,6 +62,11 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
             Ok((verdict, trust(&plan, &project, &entry.record).err()))
         });
         let below = match seen {
+            Ok((Verdict::NotJudged(why), below)) => {
+                out.value(&Line { kernel: plan.title(), ok: false, verdict: why.clone() });
+                skipped.add(plan.title(), why);
+                below
+            }
             Ok((verdict, below)) => {
                 verdict.tell(&plan, (&mut failed, out));
                 below
@@ -74,6 +80,10 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
         if recorded.len() > before {
             kept.write(|file| pack::write_results(&store, &recorded, file));
         }
+    }
+    for line in skipped.lines() {
+        out.remark(&line);
+        failed.add(Failure::Machine(line));
     }
     kept.end((&mut failed, out));
     failed.end("not verified:\n")

@@ -100,7 +100,12 @@ fn all_that_was_selected_is_accepted_or_nothing() {
     let library = Library::new("accept-whole", &["silu_mul"]);
     let told = library.refused(&["accept", "silu_mul", "z_norm", "--results", "r.tgz"]);
     assert!(told.contains("there is no result for z_norm on host"), "{told}");
-    assert!(told.ends_with("in r.tgz\nrun: cargo cutegen tune z_norm --results r.tgz"), "{told}");
+    assert!(
+        told.ends_with(
+            "in r.tgz\nrun: cargo cutegen tune z_norm --results r.tgz --specs specs --cache cache"
+        ),
+        "{told}"
+    );
 
     let library = Library::new("accept-corrupt", &["silu_mul", "z_norm"]);
     let source = library.folder.join("results/v1").join(entry_of("z_norm")).join("naive.cpp");
@@ -109,13 +114,17 @@ fn all_that_was_selected_is_accepted_or_nothing() {
     library.pack();
     let told = library.refused(&["accept", "--results", "r.tgz"]);
     assert!(told.contains("z_norm on host") && told.contains("its result cannot be used"), "{told}");
-    assert!(told.ends_with("run: cargo cutegen tune z_norm --again"), "{told}");
+    assert!(told.ends_with("run: cargo cutegen tune z_norm --again --specs specs --cache cache"), "{told}");
 
     fs::write(&source, whole).expect("mended");
     library.pack();
     let ran = library.done(&["accept", "--results", "r.tgz"]);
     assert_eq!(ran.stdout.lines().count(), 3, "{}", ran.stdout);
     library.done(&["check", "--tuned"]);
+    let again = library.done(&["accept", "--results", "r.tgz"]);
+    assert_eq!(again.stdout, "nothing new: 3 accepted already\n");
+    let again = library.done(&["accept", "z_norm", "--results", "r.tgz", "--json"]);
+    assert_eq!(again.stdout, "{\"already\":1}\n");
 }
 
 #[test]
@@ -129,7 +138,8 @@ fn what_a_kill_leaves_is_mended_by_accepting_again() {
     {
         let ran = library.run(verb);
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-        assert!(ran.stderr.trim_end().ends_with("run: cargo cutegen accept z_norm"), "{}", ran.stderr);
+        let next = "run: cargo cutegen accept z_norm --specs specs --cache cache";
+        assert!(ran.stderr.trim_end().ends_with(next), "{}", ran.stderr);
         assert!(!ran.stderr.contains("cutegen lock"), "{}", ran.stderr);
     }
     // as the message says, without the file

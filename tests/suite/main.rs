@@ -13,6 +13,7 @@ mod forged_evidence;
 mod migrate;
 mod min_gate;
 mod node;
+mod projects;
 mod replay;
 mod report;
 mod resealed;

@@ -51,7 +51,10 @@ impl Package {
         let ran = self.run(args);
         assert_eq!(ran.code, Some(1), "{}\n{}", ran.stdout, ran.stderr);
         let command = ran.stderr.lines().rev().find_map(|line| line.strip_prefix("run: cargo cutegen "));
-        let command = command.expect("a next command").split(' ').map(str::to_owned).collect();
+        let (command, manifest) =
+            command.and_then(|c| c.split_once(" --manifest-path ")).expect("a next command");
+        assert_eq!(Path::new(manifest), self.0.join("Cargo.toml"));
+        let command = command.split(' ').map(str::to_owned).collect();
         (ran, command)
     }
 

@@ -1,8 +1,6 @@
 //! What is known of a kernel: for each target its locked variants, doubts about them, and the commands that judge
 //! them again.
 
-use std::path::Path;
-
 use cutegen_build::discover::Project;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::Plan;
@@ -48,7 +46,7 @@ pub(super) fn print(
 ) -> Result<(), Failure> {
     let project = project::open(command).map_err(|failure| match failure {
         Failure::Usage(why) => {
-            Failure::Usage(format!("`{name}` is no code such as CG012, and as a kernel: {why}"))
+            Failure::Usage(format!("there is neither a kernel nor a code `{name}`: {why}"))
         }
         other @ (Failure::Disagreement(_) | Failure::Machine(_)) => other,
     })?;
@@ -71,7 +69,7 @@ fn tell(command: &Command, project: &Project, plans: &[Plan], out: &Output) -> R
         match replay(&request(plan, project, &lock, &store)) {
             Err(error) => problems.push(error.to_string()),
             Ok(entry) => {
-                let (commands, roofs) = (commands(plan, &flags(command)), roofs(plan, &entry.record));
+                let (commands, roofs) = (commands(plan, &command.place()), roofs(plan, &entry.record));
                 let text = sheet(plan, &entry.record, &commands, &roofs).join("\n");
                 out.result(&text, &row(plan, &entry.record, commands, roofs));
                 problems.extend(trust(plan, project, &entry.record).err().map(|below| below.to_string()));
@@ -133,28 +131,6 @@ pub(super) fn commands(plan: &Plan, flags: &str) -> Vec<String> {
         command("verify", " --rebuild"),
         command("tune", " --again"),
     ]
-}
-
-/// The arguments that name the project, as they were given.
-fn flags(command: &Command) -> String {
-    let named = [
-        ("--manifest-path", &command.manifest_path),
-        ("--specs", &command.specs),
-        ("--cache", &command.cache),
-    ];
-    let given = named.iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
-    given.map(|(flag, path)| format!(" {flag} {}", quoted(path))).collect()
-}
-
-/// A path as a shell reads it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// The message for a name that no kernel has.
