@@ -88,6 +88,7 @@ fn choose(project: &Project, verb: &Run) -> Result<Plan, Failure> {
 
 fn prepare(plan: Plan, verb: &Run, brought: &Brought) -> Result<Subject, Failure> {
     let views = brought.views()?;
+    tensors::ranks(&plan, &views)?;
     let is_absent =
         |tensor: &Tensor| tensor.role != Role::Output && !views.iter().any(|view| view.name == tensor.name);
     let absent: Vec<usize> =

@@ -307,6 +307,26 @@ fn drawn_inputs_are_kept_and_give_the_same_again() {
 }
 
 #[test]
+fn a_tensor_of_another_rank_is_told_with_both_shapes() {
+    let bench = Bench::new("rank");
+    for (shape, found) in
+        [(vec![2, 4096, 1], "[2, 4096, 1]"), (vec![8192], "[8192]"), (vec![2, 1, 4096], "[2, 1, 4096]")]
+    {
+        let given = bench.given(&[("x", ("F32", shape.clone(), f32s(&vec![1.0; 8192])))]);
+        for more in [&[][..], &["--axes", "m=2"], &["--random", "1"]] {
+            let told = bench.refused(&[&["softmax", "--target", "host", "--in", &given], more].concat(), 2);
+            assert!(
+                told.contains("tensor `x` in ")
+                    && told.contains(&format!(" is F32 {found}; the kernel takes f32[m, d]\n")),
+                "{told}"
+            );
+            let last = format!("give it 2 dimensions instead of {} before it is saved", shape.len());
+            assert!(told.trim_end().ends_with(&last), "{told}");
+        }
+    }
+}
+
+#[test]
 fn wrong_files_are_told_and_leave_nothing() {
     let bench = Bench::new("wrong");
     let x = |columns: usize| ("F32", vec![2, columns], f32s(&vec![1.0; 2 * columns]));

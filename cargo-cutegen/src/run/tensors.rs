@@ -86,6 +86,27 @@ pub(super) fn take(plan: &Plan, axes: &[i64], views: &[View<'_>]) -> Result<Vec<
     plan.spec.tensors.iter().map(one).collect()
 }
 
+/// Refuses a tensor of another rank, before extents of axes are read off its shape.
+pub(super) fn ranks(plan: &Plan, views: &[View<'_>]) -> Result<(), Failure> {
+    let read = plan.spec.tensors.iter().filter(|tensor| tensor.role != Role::Output);
+    for tensor in read {
+        let Some(view) = views.iter().find(|view| view.name == tensor.name) else { continue };
+        let (found, expected) = (view.shape.len(), tensor.dims.len());
+        // packed elements of an odd length are one dimension of bytes
+        if found == expected || (tensor.dtype.bits() < 8 && found == 1) {
+            continue;
+        }
+        let (title, name, file) = (plan.title(), &tensor.name, view.file.display());
+        let (has, takes) = (words(view.dtype, &view.shape), expected::shape(&plan.spec, tensor, None));
+        let noun = if expected == 1 { "dimension" } else { "dimensions" };
+        return Err(Failure::Usage(format!(
+            "{title}: tensor `{name}` in {file} is {has}; the kernel takes {takes}\ngive it {expected} {noun} instead of \
+             {found} before it is saved"
+        )));
+    }
+    Ok(())
+}
+
 fn fits(plan: &Plan, axes: &[i64], tensor: &Tensor, view: &View<'_>) -> Result<(), Failure> {
     let (dtype, shape) = (stored(tensor.dtype), stored_shape(tensor, axes));
     if view.dtype == dtype && view.shape == shape {
