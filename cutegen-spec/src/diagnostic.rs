@@ -1,6 +1,7 @@
 //! [`Diagnostic`]: one thing wrong with a spec, with the place in its file. Rendering with carets is the build
 //! crate's; this is the data.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A stable diagnostic code. The number never changes meaning.
@@ -80,33 +81,68 @@ impl Diagnostic {
     }
 }
 
-/// The candidate nearest to `word` by edit distance, if one is near enough to be a slip of the pen.
+/// The candidate that `word` is a slip of the pen away from, or written in another way: case, `-` and `_` count for
+/// nothing. A slip changes no digits, and of two candidates that are as near none is meant: `log10` is not `log1p`.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let letters = word.chars().count();
-    // of one letter every other one is a slip away
-    let limit = if letters < 2 { 0 } else { 1 + letters / 4 };
-    candidates
+    let candidates: BTreeSet<&str> = candidates.into_iter().collect();
+    let plain = folded(word);
+    if let Some(same) = candidates.iter().find(|candidate| folded(candidate) == plain) {
+        return Some(same);
+    }
+    let limit = slips(word);
+    let mut near: Vec<_> = candidates
         .into_iter()
-        .map(|candidate| (distance(word, candidate), candidate))
-        .filter(|(d, _)| *d <= limit)
-        .min()
-        .map(|(_, candidate)| candidate)
+        .filter(|candidate| digits(candidate) == digits(word))
+        // a missing end is the likeliest slip: `input` is nearer to `inputs` than to `inout`
+        .map(|candidate| ((distance(word, candidate), !candidate.starts_with(word)), candidate))
+        .filter(|((distance, _), _)| *distance <= limit)
+        .collect();
+    near.sort_unstable();
+    match near.as_slice() {
+        [(first, _), (second, _), ..] if first == second => None,
+        near => near.first().map(|(_, candidate)| *candidate),
+    }
 }
 
-/// Levenshtein distance over characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
+/// In lower case, without `-` and `_`.
+#[must_use]
+pub(crate) fn folded(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+}
+
+/// How many letters of `word` may be wrong. Of one letter every other one is a slip away.
+fn slips(word: &str) -> usize {
+    match word.chars().count() {
+        0..2 => 0,
+        2..9 => 1,
+        _ => 2,
     }
-    row[b.len()]
+}
+
+fn digits(word: &str) -> Vec<char> {
+    let mut digits: Vec<char> = word.chars().filter(char::is_ascii_digit).collect();
+    digits.sort_unstable();
+    digits
+}
+
+/// Letters to be put in, left out, replaced or exchanged with the next one.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let above = &rows[i - 1];
+            let replaced = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -126,7 +162,18 @@ mod tests {
         let words = ["gelu_tanh", "tanh", "silu"];
         assert_eq!(nearest("gelu_tahn", words), Some("gelu_tanh"));
         assert_eq!(nearest("sillu", words), Some("silu"));
+        assert_eq!(nearest("Gelu-Tanh", words), Some("gelu_tanh"));
         assert_eq!(nearest("convolve", words), None);
         assert_eq!(nearest("z", ["x", "c"]), None);
+        assert_eq!(nearest("bf61", ["f16", "bf16"]), Some("bf16"));
+    }
+
+    #[test]
+    fn other_digits_are_no_slip_and_neither_is_a_tie() {
+        assert_eq!(nearest("log10", ["log1p", "log2", "log"]), None);
+        assert_eq!(nearest("sm_80", ["sm_90a", "host"]), None);
+        assert_eq!(nearest("inpt", ["input", "inpu"]), None);
+        assert_eq!(nearest("input", ["inout", "inputs"]), Some("inputs"));
+        assert_eq!(nearest("xa", ["xb", "xb"]), Some("xb"), "one name twice is no tie");
     }
 }

@@ -1,6 +1,7 @@
 //! [`IntExpr`]: integer expressions over axes and device properties. Derived axes, strides, launch grids and
 //! eligibility all speak it. Axes enter by position, printed `a0`, `a1`, so that renaming an axis changes nothing.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What a launch may ask of the device it runs on.
@@ -85,6 +86,20 @@ impl IntExpr {
             IntExpr::Axis(axis) => axes.get(*axis).copied(),
             IntExpr::Device(prop) => device(*prop),
             IntExpr::Op(op, a, b) => op.apply(a.eval(axes, device)?, b.eval(axes, device)?),
+        }
+    }
+
+    /// Adds the positions of the axes that occur to `out`.
+    pub fn axes(&self, out: &mut BTreeSet<usize>) {
+        match self {
+            IntExpr::Const(_) | IntExpr::Device(_) => {}
+            IntExpr::Axis(axis) => {
+                out.insert(*axis);
+            }
+            IntExpr::Op(_, a, b) => {
+                a.axes(out);
+                b.axes(out);
+            }
         }
     }
 

@@ -12,6 +12,7 @@ pub mod digest;
 pub mod dtype;
 pub mod edition;
 pub mod eligibility;
+pub mod hint;
 pub mod int_expr;
 pub mod key;
 pub mod lock;

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Words that mean something by themselves in the math: a value of that name could never be read.
+pub const MATH_WORDS: [&str; 4] = ["inf", "and", "or", "not"];
+
 /// A kernel's name: `[a-z][a-z0-9_]*`, at most 64 bytes. It is also the emitted Rust function's name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct KernelName(String);
@@ -12,13 +15,15 @@ impl KernelName {
         let mut chars = text.chars();
         let head = chars.next().is_some_and(|c| c.is_ascii_lowercase());
         let tail = chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-        if head && tail && text.len() <= 64 && !UNNAMEABLE.contains(&text) {
+        if head && tail && text.len() <= 64 && ![UNNAMEABLE.as_slice(), &MATH_WORDS].concat().contains(&text)
+        {
             return Ok(Self(text.to_owned()));
         }
         Err(format!(
             "`{text}` cannot name a kernel: names match [a-z][a-z0-9_]*, have at most 64 bytes and are none of {}, \
-             because the name is also the emitted function's",
-            UNNAMEABLE.join(", ")
+             because the name is also the emitted function's, nor of {}, which the math has",
+            UNNAMEABLE.join(", "),
+            MATH_WORDS.join(", ")
         ))
     }
 
@@ -55,7 +60,7 @@ mod tests {
     #[test]
     fn accepts_and_teaches() {
         assert!(KernelName::new("linear_gelu2").is_ok() && KernelName::new("move").is_ok());
-        for bad in ["", "Linear", "2x", "a-b", "self", "é", &"a".repeat(65)] {
+        for bad in ["", "Linear", "2x", "a-b", "self", "inf", "é", &"a".repeat(65)] {
             assert!(KernelName::new(bad).is_err(), "{bad}");
         }
     }

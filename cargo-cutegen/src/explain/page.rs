@@ -1,6 +1,6 @@
 //! The pages of `docs/errors/`, one per code of a diagnostic, which this command carries.
 
-use cutegen_spec::diagnostic::{self, Code, nearest};
+use cutegen_spec::diagnostic::{self, Code};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -78,8 +78,5 @@ pub(super) fn find(word: &str) -> Result<&'static Page, String> {
     if let Some(page) = PAGES.iter().find(|page| number == Ok(page.code)) {
         return Ok(page);
     }
-    let codes: Vec<String> = PAGES.iter().map(|page| page.code.to_string()).collect();
-    let near = nearest(&word, codes.iter().map(String::as_str));
-    let near = near.map(|code| format!("; did you mean `{code}`?")).unwrap_or_default();
-    Err(format!("there is no code `{word}`{near}\nrun: cargo cutegen explain"))
+    Err(format!("there is no code `{word}`\nrun: cargo cutegen explain"))
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use cutegen_build::render;
 use cutegen_spec::diagnostic::{CODES, Code};
+use cutegen_spec::dtype::DType;
 use cutegen_spec::edition::spec_file;
+use cutegen_spec::hint::same_dtype;
 use cutegen_spec::settings::Settings;
 
 use super::page::{PAGES, find, is_code};
@@ -54,14 +56,58 @@ fn messages_on_pages_are_the_real_ones() {
     }
 }
 
+/// Rows of "Often meant": in the page's right example, the left math gives the page's code and the right one nothing.
 #[test]
-fn codes_are_found_by_any_spelling_and_near_ones_suggested() {
+fn what_is_often_meant_is_wrong_and_right() {
+    let mut rows = 0;
+    for page in &PAGES {
+        let right = block(page.text, "```toml right\n").unwrap_or_default();
+        let (_, meant) = page.text.split_once("## Often meant\n").unwrap_or_default();
+        for row in meant.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+            let [wrong, write] = cells.as_slice() else { panic!("{}: {row}", page.code) };
+            assert_eq!(codes_with(right, wrong), [page.code], "{wrong}");
+            assert_eq!(codes_with(right, write), [], "{write}");
+            rows += 1;
+        }
+    }
+    assert!(rows >= 20, "{rows}");
+}
+
+/// The codes of `spec` with other math.
+fn codes_with(spec: &str, math: &str) -> Vec<Code> {
+    let line = spec.lines().find(|line| line.starts_with("math ")).expect("every example has math");
+    let text = spec.replace(line, &format!("math = '{math}'"));
+    spec_file(&text, &Settings::default()).errors.iter().map(|error| error.code).collect()
+}
+
+#[test]
+fn the_page_of_tensors_lists_every_dtype() {
+    let page = find("CG005").expect("a page").text;
+    let (_, table) = page.split_once("| dtype |").expect("a table");
+    for dtype in DType::ALL {
+        let row = table.lines().find(|row| row.contains(&format!("`{dtype}`")));
+        let (_, others) =
+            row.unwrap_or_default().trim_end_matches(" |").rsplit_once("| ").unwrap_or_default();
+        assert!(!others.is_empty(), "{dtype}");
+    }
+    let rows = table.lines().filter(|row| row.starts_with("| `"));
+    for (own, other) in rows.filter_map(|row| row.split_once(" | ")) {
+        for name in other.trim_end_matches(" |").split(", ").filter(|name| *name != "fp8") {
+            let dtype = same_dtype(name).map(|dtype| format!("`{dtype}`")).unwrap_or_default();
+            assert!(own.contains(&dtype) && !dtype.is_empty(), "{name} is {dtype}");
+        }
+    }
+}
+
+#[test]
+fn codes_are_found_by_any_spelling() {
     for word in ["CG012", "cg012", "12", "CG12", " 012"] {
         assert!(is_code(word), "{word}");
         assert_eq!(find(word).map(|page| page.code), Ok(Code(12)), "{word}");
     }
     let told = |word| find(word).err().unwrap_or_default();
-    assert_eq!(told("CG08"), "there is no code `CG08`; did you mean `CG018`?\nrun: cargo cutegen explain");
+    assert_eq!(told("CG08"), "there is no code `CG08`\nrun: cargo cutegen explain");
     assert_eq!(told("9999"), "there is no code `9999`\nrun: cargo cutegen explain");
     assert!(!["", "cg", "cg12x", "rms_norm"].into_iter().any(is_code));
 }

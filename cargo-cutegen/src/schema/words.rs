@@ -2,7 +2,7 @@
 //! come from the reader's own lists, so that a new one is in the schema at once.
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::name::UNNAMEABLE;
+use cutegen_spec::name::{MATH_WORDS, UNNAMEABLE};
 use cutegen_spec::target::{Arch, CpuLevel, DEFAULT_TRIPLE};
 use serde_json::{Map, Value, json};
 
@@ -37,11 +37,11 @@ pub(super) fn named(title: &str, description: &str, value: &Value, example: &Val
 pub(super) fn name() -> Value {
     json!({
         "title": "Name",
-        "description": "[a-z][a-z0-9_]*, at most 64 bytes, none of crate, self, super.",
+        "description": "[a-z][a-z0-9_]*, at most 64 bytes, none of crate, self, super, inf, and, or, not.",
         "type": "string",
         "pattern": "^[a-z][a-z0-9_]*$",
         "maxLength": 64,
-        "not": { "enum": UNNAMEABLE },
+        "not": { "enum": UNNAMEABLE.iter().chain(&MATH_WORDS).collect::<Vec<_>>() },
     })
 }
 

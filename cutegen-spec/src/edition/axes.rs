@@ -2,13 +2,16 @@
 //! with, which see all of them.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use super::keys;
 use super::tensors::is_identifier;
 use super::value::{Key, Table, Value};
 use crate::axis::{Axis, Extent};
-use crate::diagnostic::{AXIS, Diagnostic, NAME, SIZE, nearest};
+use crate::diagnostic::{AXIS, Code, Diagnostic, NAME, SIZE};
+use crate::hint;
 use crate::int_expr::IntExpr;
+use crate::name;
 
 /// Largest extent of an axis.
 pub const MAX_EXTENT: i64 = 1 << 40;
@@ -20,8 +23,33 @@ const MAX_OPERATIONS: usize = 64;
 const EXTENT: &str = "an integer, a range such as \"1..=8192\", or an expression of earlier axes";
 const EXPRESSION: &str = "expected axes, integers, `+ - * / %`, `min`, `max` and `ceil_div`";
 
-/// A message, and how to mend it.
-pub(super) type Wrong = (String, Option<String>);
+/// What is wrong with an integer expression, or with what it stands in.
+pub(super) struct Wrong {
+    /// Bytes of the text, where it is not the whole of it.
+    pub(super) place: Option<Range<usize>>,
+    pub(super) message: String,
+    /// What was expected, where that is not all that the text is.
+    pub(super) label: Option<String>,
+    pub(super) help: Option<String>,
+}
+
+impl Wrong {
+    pub(super) fn whole(message: impl Into<String>) -> Self {
+        Self { place: None, message: message.into(), label: None, help: None }
+    }
+
+    /// The same of an expression that begins at `offset` of a text.
+    pub(super) fn moved(self, offset: usize) -> Self {
+        Self { place: self.place.map(|place| place.start + offset..place.end + offset), ..self }
+    }
+
+    /// As an error of the string `value`, of which all was expected to be `label`.
+    pub(super) fn diagnostic(self, code: Code, value: &Value<'_>, label: &str) -> Diagnostic {
+        let span = self.place.map_or_else(|| value.span(), |place| value.inside(place));
+        let label = self.label.unwrap_or_else(|| label.to_owned());
+        Diagnostic { help: self.help, ..Diagnostic::new(code, span, self.message, label) }
+    }
+}
 
 /// Reads `axes`, each seeing those declared before it. `None` where no names are known: whatever uses an axis would be
 /// wrong, too.
@@ -46,6 +74,11 @@ pub(super) fn axes(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Option<Ve
             errors.push(error);
             any_extent() // the kernel is refused; its other errors should not repeat this one
         });
+        if key.text() == "weight" && matches!(extent, Extent::Range { .. }) {
+            let message = "`weight` cannot name a run-time axis";
+            let error = Diagnostic::new(NAME, key.span(), message, "a key of every workload");
+            errors.push(error.help("in `workloads`, `weight` is how much the workload counts"));
+        }
         found.push(Axis { name: key.text().to_owned(), extent });
     }
     Some(found)
@@ -54,6 +87,10 @@ pub(super) fn axes(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Option<Ve
 /// A name that breaks the rule of names.
 pub(super) fn bad_name(key: &Key<'_>, what: &str) -> Diagnostic {
     let message = format!("`{}` cannot name {what}", key.text());
+    if name::MATH_WORDS.contains(&key.text()) {
+        let error = Diagnostic::new(NAME, key.span(), message, "a word of the math");
+        return error.help(format!("`{}` would never be read: the math has a meaning for it", key.text()));
+    }
     let label = "expected [a-z][a-z0-9_]*, at most 64 bytes, none of crate, self, super";
     Diagnostic::new(NAME, key.span(), message, label)
 }
@@ -77,16 +114,36 @@ pub(super) fn expression(text: &str, axes: &[Axis]) -> Result<IntExpr, Wrong> {
     };
     let parsed = IntExpr::parse(text, &position);
     match (unknown.into_inner(), parsed) {
-        (Some(name), _) => {
-            let near = nearest(&name, axes.iter().map(|axis| axis.name.as_str()));
-            Err((format!("`{name}` is no axis"), near.map(|near| format!("did you mean `{near}`?"))))
-        }
+        (Some(name), _) => Err(no_axis(&name, text, axes)),
         (None, Ok(expr)) if expr.operations() > MAX_OPERATIONS => {
-            let help = "name parts of it as axes of their own".to_owned();
-            Err((format!("an expression has at most {MAX_OPERATIONS} operations"), Some(help)))
+            let help = Some("name parts of it as axes of their own".to_owned());
+            let message = format!("an expression has at most {MAX_OPERATIONS} operations");
+            Err(Wrong { help, ..Wrong::whole(message) })
         }
-        (None, parsed) => parsed.map_err(|message| (message, None)),
+        (None, parsed) => parsed.map_err(Wrong::whole),
     }
+}
+
+fn no_axis(name: &str, text: &str, axes: &[Axis]) -> Wrong {
+    let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+    let help = hint::meant(name, names.iter().copied()).unwrap_or_else(|| hint::declare_axis(&names));
+    Wrong {
+        place: word_at(text, name),
+        message: format!("`{name}` is no axis"),
+        label: Some("no such axis".to_owned()),
+        help: Some(help),
+    }
+}
+
+/// Where `text` has `word` between other characters than those of words.
+fn word_at(text: &str, word: &str) -> Option<Range<usize>> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let stands = |at: &usize| {
+        !text[..*at].ends_with(in_word)
+            && !text[at + word.len()..].trim_start().starts_with(|c| in_word(c) || c == '(')
+    };
+    let start = text.match_indices(word).map(|(at, _)| at).find(stands)?;
+    Some(start..start + word.len())
 }
 
 fn any_extent() -> Extent {
@@ -109,16 +166,22 @@ fn extent<'k>(
     if text.contains("..") {
         return range_of(value, text, 1, Vec::new());
     }
-    let (message, help) = match expression(text, before) {
+    let error = match expression(text, before) {
         Ok(expr) => return Ok(Extent::Derived(expr)),
         Err(error) => error,
     };
-    let named = later.find(|name| message == format!("`{name}` is no axis"));
-    Err(match (named, help) {
-        (Some(name), _) => wrong(value, format!("axis `{name}` is not declared before this one"))
-            .help("an axis is computed from those before it: reorder them"),
-        (None, help) => Diagnostic { help, ..wrong(value, message) },
-    })
+    if let Some(name) = later.find(|name| error.message == format!("`{name}` is no axis")) {
+        let message = format!("axis `{name}` is not declared before this one");
+        let help = Some("an axis is computed from those before it: reorder them".to_owned());
+        return Err(Wrong { message, help, ..error }.diagnostic(AXIS, value, EXPRESSION));
+    }
+    let alone = error.place.is_some() && before.is_empty();
+    let help = if alone {
+        Some("an axis is computed from those before it, and there are none".to_owned())
+    } else {
+        error.help
+    };
+    Err(Wrong { help, ..error }.diagnostic(AXIS, value, EXPRESSION))
 }
 
 /// `{ range = "1..=8192", multiple-of = 16, buckets = [64, 1024] }`

@@ -7,8 +7,9 @@ use super::keys;
 use super::tensors::is_identifier;
 use super::value::{Key, Table, Value};
 use crate::axis::{Axis, Extent};
-use crate::diagnostic::{Diagnostic, SETTING, SIZE, nearest};
+use crate::diagnostic::{Diagnostic, SETTING, SIZE};
 use crate::dtype::DType;
+use crate::hint;
 use crate::spec::{Multiply, Precision, Tolerance};
 use crate::tensor::{Scalar, Tensor};
 use crate::workload::Workload;
@@ -36,10 +37,32 @@ fn scalar(key: &Key<'_>, value: &Value<'_>, errors: &mut Vec<Diagnostic>) -> Opt
     match value.string().and_then(DType::parse).filter(|d| matches!(d, DType::F32 | DType::F64)) {
         Some(dtype) => Some(Scalar { name: key.text().to_owned(), dtype }),
         None => {
-            errors.push(value.expected_word("`\"f32\"` or `\"f64\"`", ["f32", "f64"]));
+            let help = value.string().and_then(|word| no_scalar(key.text(), word));
+            errors.push(Diagnostic { help, ..value.expected("`\"f32\"` or `\"f64\"`") });
             None
         }
     }
+}
+
+/// What stands for a scalar of another type than f32 and f64.
+fn no_scalar(name: &str, word: &str) -> Option<String> {
+    let scalar = |dtype: DType| matches!(dtype, DType::F32 | DType::F64);
+    Some(match hint::same_dtype(word) {
+        Some(dtype) if scalar(dtype) => format!("did you mean `{dtype}`?"),
+        Some(DType::Bool) => {
+            format!("a condition is an input of one value: `inputs = {{ {name} = \"bool[]\" }}`")
+        }
+        Some(dtype) if dtype.is_float() => {
+            "a scalar is passed as f32 or f64, whatever the tensors are".to_owned()
+        }
+        Some(dtype) => {
+            let dtype = if dtype == DType::I64 { dtype } else { DType::I32 };
+            format!(
+                "an integer is an input of one value: `inputs = {{ {name} = \"{dtype}[]\" }}`, read as `{name}`"
+            )
+        }
+        None => return hint::dtype(word, scalar),
+    })
 }
 
 /// Reads `precision`. Accumulation defaults to f64 when a tensor is f64, else to f32.
@@ -62,7 +85,11 @@ pub(super) fn precision(table: &Table<'_>, tensors: &[Tensor], errors: &mut Vec<
                 let error = value.expected("`\"f64\"`");
                 errors.push(error.help("a tensor is f64, and nothing narrower accumulates it"));
             }
-            _ => errors.push(value.expected_word("`\"f32\"` or `\"f64\"`", ["f32", "f64"])),
+            _ => {
+                let fits = |dtype| matches!(dtype, DType::F32 | DType::F64);
+                let help = value.string().and_then(|word| hint::dtype(word, fits));
+                errors.push(Diagnostic { help, ..value.expected("`\"f32\"` or `\"f64\"`") });
+            }
         }
     }
     if let Some((_, value)) = inner.get("multiply") {
@@ -178,9 +205,9 @@ fn workload(item: &Value<'_>, axes: &[Axis], errors: &mut Vec<Diagnostic>) -> Op
                     Diagnostic::new(SETTING, key.span(), message, "expected a run-time axis or `weight`");
                 let run_time = axes.iter().filter(|axis| axis.is_run_time());
                 let words = run_time.map(|axis| axis.name.as_str()).chain(["weight"]);
-                let near = nearest(key.text(), words);
-                errors.push(Diagnostic { help: near.map(|near| format!("did you mean `{near}`?")), ..error });
-                misnamed |= near.is_some();
+                let help = hint::meant(key.text(), words);
+                misnamed |= help.is_some();
+                errors.push(Diagnostic { help, ..error });
             }
         }
     }

@@ -18,7 +18,8 @@ mod value;
 
 pub use axes::MAX_EXTENT;
 
-use crate::diagnostic::{Diagnostic, NAME, SCHEMA, SETTING, TOML, nearest};
+use crate::diagnostic::{Diagnostic, NAME, SCHEMA, SETTING, TOML};
+use crate::hint;
 use crate::settings::{Mode, Settings};
 use crate::spec::KernelSpec;
 use crate::target::Target;
@@ -163,6 +164,8 @@ fn kernels(parent: &Table<'_>, document: &mut Document) {
                 document.errors.push(again.help(format!("first declared in line {line}")));
             }
             None => {
+                let unused = value.table().map(|table| uses::unused_axes(&table, &spec));
+                document.warnings.extend(unused.into_iter().flatten());
                 document.kernels.push(spec);
                 document.names.push(key.span());
             }
@@ -192,9 +195,11 @@ fn settings(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Settings {
         match value.string().map(Mode::parse) {
             Some(Ok(mode)) => settings.mode = mode,
             Some(Err(message)) => {
-                let near = value.string().and_then(|word| nearest(word, Mode::ALL.map(Mode::name)));
-                let error = Diagnostic::new(SETTING, value.span(), message, "no such mode");
-                errors.push(Diagnostic { help: near.map(|near| format!("did you mean `{near}`?")), ..error });
+                let help = value.string().and_then(|word| hint::meant(word, Mode::ALL.map(Mode::name)));
+                errors.push(Diagnostic {
+                    help,
+                    ..Diagnostic::new(SETTING, value.span(), message, "no such mode")
+                });
             }
             None => errors.push(value.expected("a mode: `locked`, `search` or `stub`")),
         }
@@ -226,9 +231,11 @@ fn targets(value: &Value<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Target> {
         match item.string().map(Target::parse) {
             Some(Ok(target)) => found.push(target),
             Some(Err(message)) => {
-                let near = item.string().and_then(|word| nearest(word, ["host", "sm_90a"]));
-                let error = Diagnostic::new(SETTING, item.span(), message, "no such target");
-                errors.push(Diagnostic { help: near.map(|near| format!("did you mean `{near}`?")), ..error });
+                let help = item.string().and_then(hint::target);
+                errors.push(Diagnostic {
+                    help,
+                    ..Diagnostic::new(SETTING, item.span(), message, "no such target")
+                });
             }
             None => errors.push(item.expected("a target")),
         }

@@ -5,8 +5,9 @@ use super::keys;
 use super::v1::is_slip;
 use super::value::{Key, Table, Value};
 use crate::axis::Axis;
-use crate::diagnostic::{Diagnostic, RESERVED, TENSOR, nearest};
+use crate::diagnostic::{Diagnostic, RESERVED, TENSOR};
 use crate::dtype::DType;
+use crate::hint;
 use crate::int_expr::{IntExpr, IntOp};
 use crate::math::Kind;
 use crate::tensor::{Role, Tensor, ValueRange};
@@ -80,9 +81,8 @@ fn tensor(
     };
     let (dtype, dims) = match shape(text, axes) {
         Ok(found) => found,
-        Err((message, help)) => {
-            let error = Diagnostic::new(TENSOR, declared.span(), message, "expected `\"dtype[axis, ...]\"`");
-            errors.push(Diagnostic { help, ..error });
+        Err(wrong) => {
+            errors.push(wrong.diagnostic(TENSOR, &declared, "expected `\"dtype[axis, ...]\"`"));
             return None;
         }
     };
@@ -120,9 +120,8 @@ fn attributes(
     if let Some((key, value)) = table.get("range") {
         match value.string().map(|text| value_range(text, axes)) {
             Some(Ok(range)) => tensor.range = Some(range),
-            Some(Err((message, help))) => {
-                let label = "expected a range such as \"0..n\"";
-                errors.push(Diagnostic { help, ..Diagnostic::new(TENSOR, value.span(), message, label) });
+            Some(Err(wrong)) => {
+                errors.push(wrong.diagnostic(TENSOR, &value, "expected a range such as \"0..n\""));
             }
             None => errors.push(value.expected("a range such as `\"0..n\"`")),
         }
@@ -151,13 +150,16 @@ fn only_integer_inputs(key: &Key<'_>, word: &str) -> Diagnostic {
 
 /// `"from..to"`, half-open, or `"from..=to"`; both ends are integer expressions of axes.
 fn value_range(text: &str, axes: &[Axis]) -> Result<ValueRange, Wrong> {
-    let (from, to) = text.split_once("..").ok_or_else(|| (format!("`{text}` is no range"), None))?;
-    let parse = |text: &str| expression(text, axes);
+    let (from, to) = text.split_once("..").ok_or_else(|| Wrong::whole(format!("`{text}` is no range")))?;
+    // both ends are at the end of what is left of the text, so their lengths say where they are
+    let parse =
+        |part: &str, end: usize| expression(part, axes).map_err(|wrong| wrong.moved(end - part.len()));
+    let from_end = text.len() - to.len() - "..".len();
     let to = match to.strip_prefix('=') {
-        Some(last) => IntExpr::op(IntOp::Add, parse(last)?, IntExpr::Const(1)),
-        None => parse(to)?,
+        Some(last) => IntExpr::op(IntOp::Add, parse(last, text.len())?, IntExpr::Const(1)),
+        None => parse(to, text.len())?,
     };
-    Ok(ValueRange { from: parse(from)?, to })
+    Ok(ValueRange { from: parse(from, from_end)?, to })
 }
 
 /// One stride a dimension, in elements; each an integer or an expression of axes.
@@ -176,34 +178,60 @@ fn strides(value: &Value<'_>, tensor: &Tensor, axes: &[Axis]) -> Result<Vec<IntE
         .iter()
         .map(|item| match (item.integer(), item.string()) {
             (Some(stride), _) if stride >= 0 => Ok(IntExpr::Const(stride)),
-            (_, Some(text)) => expression(text, axes).map_err(|(message, help)| {
-                let declare = "a run-time stride is an axis of its own: `axes = { ldw = \"4096..=65536\" }`";
-                Diagnostic::new(TENSOR, item.span(), message, "expected an expression of axes")
-                    .help(help.unwrap_or_else(|| declare.to_owned()))
-            }),
+            (_, Some(text)) => expression(text, axes).map_err(|wrong| no_stride(item, text, wrong)),
             _ => Err(item.expected("a stride in elements: an integer, or an expression of axes")),
         })
         .collect()
 }
 
+fn no_stride(item: &Value<'_>, text: &str, wrong: Wrong) -> Diagnostic {
+    let error = wrong.diagnostic(TENSOR, item, "expected an expression of axes");
+    if error.help.as_ref().is_some_and(|help| help.starts_with("did you mean")) {
+        return error;
+    }
+    let name = if is_identifier(text) { text } else { "ldw" };
+    error.help(format!("a run-time stride is an axis of its own: `axes = {{ {name} = \"4096..=65536\" }}`"))
+}
+
 /// `"dtype[axis, ...]"`; each dimension is an integer expression of axes.
 fn shape(text: &str, axes: &[Axis]) -> Result<(DType, Vec<IntExpr>), Wrong> {
-    let plain = |message: String| (message, None);
-    let (word, rest) = text.trim().split_once('[').ok_or_else(|| plain(format!("`{text}` has no `[`")))?;
-    let inner = rest.strip_suffix(']').ok_or_else(|| plain(format!("`{text}` does not end in `]`")))?;
-    let dtype = DType::parse(word.trim()).ok_or_else(|| {
-        let known = nearest(word.trim(), DType::ALL.iter().map(|d| d.name()));
-        (format!("unknown dtype `{}`", word.trim()), known.map(|d| format!("did you mean `{d}`?")))
-    })?;
+    let (word, rest) = text.split_once('[').ok_or_else(|| no_brackets(text))?;
+    let inner = rest
+        .trim_end()
+        .strip_suffix(']')
+        .ok_or_else(|| Wrong::whole(format!("`{text}` does not end in `]`")))?;
+    let dtype = DType::parse(word.trim()).ok_or_else(|| no_dtype(word))?;
     if inner.trim().is_empty() {
         return Ok((dtype, Vec::new()));
     }
     let dims = split(inner);
     if dims.len() > 8 {
-        return Err(plain(format!("a tensor has at most 8 dimensions, found {}", dims.len())));
+        return Err(Wrong::whole(format!("a tensor has at most 8 dimensions, found {}", dims.len())));
     }
-    let dims: Result<Vec<_>, _> = dims.into_iter().map(|dim| expression(dim, axes)).collect();
-    Ok((dtype, dims?))
+    let mut offset = word.len() + 1;
+    let one = |dim: &str| {
+        let found = expression(dim, axes).map_err(|wrong| wrong.moved(offset));
+        offset += dim.len() + 1;
+        found
+    };
+    Ok((dtype, dims.into_iter().map(one).collect::<Result<_, _>>()?))
+}
+
+fn no_brackets(text: &str) -> Wrong {
+    let help = DType::parse(text.trim()).map(|dtype| format!("one value is `\"{dtype}[]\"`"));
+    Wrong { help, ..Wrong::whole(format!("`{text}` has no `[`")) }
+}
+
+/// `word` as it stands before the bracket, where a dtype should.
+fn no_dtype(word: &str) -> Wrong {
+    let start = word.len() - word.trim_start().len();
+    let word = word.trim();
+    Wrong {
+        place: (!word.is_empty()).then(|| start..start + word.len()),
+        message: format!("unknown dtype `{word}`"),
+        label: Some(format!("expected one of {}", hint::dtypes(|_| true))),
+        help: hint::dtype(word, |_| true),
+    }
 }
 
 /// Splits at commas outside parentheses: `max(m, n), k` is two dimensions.

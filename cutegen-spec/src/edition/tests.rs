@@ -72,6 +72,95 @@ fn schema_errors_say_what_was_expected() {
     assert!(errors("edition = 1\n[kernels")[0].starts_with("CG001"));
 }
 
+/// Names and places of what is warned of in `LINEAR` with these axes beside its own.
+fn unused(axes: &str, math: &str) -> Vec<String> {
+    let kernel = LINEAR.replace("k = 32", &format!("k = 32, {axes}")).replace("+ b[n]", math);
+    let text = format!("edition = 1\n[kernels.a]{kernel}");
+    let document = spec_file(&text, &Settings::default());
+    assert_eq!(document.errors, []);
+    document
+        .warnings
+        .iter()
+        .map(|warning| format!("{} @ {}", warning.message, &text[warning.span.clone()]))
+        .collect()
+}
+
+#[test]
+fn an_axis_that_nothing_has_is_warned_of() {
+    assert_eq!(unused("zz = '1..=7'", "+ b[n]"), ["axis `zz` is never used @ zz"]);
+    // what is only computed from falls with what it computes
+    let chain = ["axis `c` is never used @ c", "axis `c1` is never used @ c1"];
+    assert_eq!(unused("c = '1..=7', c1 = 'c + 1'", "+ b[n]"), chain);
+    for (axes, math) in [
+        ("t = 'm'", "+ b[n] + sum(t <= m, 0.5 * t)"),
+        ("h = '1..=7', t = 'h * 2'", "+ b[n] + sum(t, 0.5 * t)"),
+        ("h = '1..=7'", "+ b[n] * len(h)"),
+    ] {
+        assert_eq!(unused(axes, math), [""; 0], "{axes}");
+    }
+}
+
+#[test]
+fn strides_and_ranges_use_their_axes() {
+    let text = "edition = 1\n[kernels.a]\naxes = { m = 4, v = '1..=9', ld = '4..=64', t = 8 }\n\
+                inputs = { x = { type = 'f32[m, m]', strides = ['ld', 1] }, i = { type = 'i32[m]', range = '0..v' }, \
+                w = 'f32[v]' }\noutputs = { y = 'f32[m]' }\nmath = 'y[m] = x[m, m] + w[i[m]]'";
+    let document = spec_file(text, &Settings::default());
+    let warned: Vec<&str> = document.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!((document.errors, warned), (vec![], vec!["axis `t` is never used"]));
+}
+
+/// Names that mean something by themselves in the math are refused, whatever would have them.
+#[test]
+fn words_of_the_math_name_nothing() {
+    for word in ["inf", "and", "or", "not"] {
+        let declared = [
+            LINEAR.replace("b = ", &format!("{word} = ")).replace("+ b[n]", &format!("+ {word}[n]")),
+            LINEAR.replace("n = 64", &format!("{word} = 64")),
+            format!("{LINEAR}scalars = {{ {word} = 'f32' }}"),
+        ];
+        for kernel in declared {
+            let found = errors(&format!("edition = 1\n[kernels.a]{kernel}"));
+            assert!(found[0].starts_with(&format!("CG003 `{word}` cannot name")), "{word}: {found:?}");
+        }
+    }
+    let assigned = LINEAR.replace("math    = \"y", "math    = \"inf[n] = b[n]; y");
+    let found = errors(&format!("edition = 1\n[kernels.a]{assigned}"));
+    assert!(found[0].starts_with("CG013 `inf` is a word of the math @ inf"), "{found:?}");
+}
+
+/// Names of functions are free: a function stands before parentheses, and a value does not.
+#[test]
+fn names_of_functions_name_values() {
+    use crate::math::func::callable;
+    let canonical = |from: &str, to: &str| {
+        let head = "edition = 1\n[kernels.a]\naxes = { m = 4, A = 8, u = 'A' }\ninputs = { T = 'f32[m, A]', \
+                    v = 'f32[A]' }\nscalars = { S = 'f32' }\noutputs = { y = 'f32[m, A]' }\n\
+                    math = 'y[m, A] = max(u, T[m, u]) + exp(T[m, A]) * S + len(A) * A + v[max(A, A)]'";
+        let text = head.replace(from, to).replace('T', "t").replace('A', "a").replace('S', "s");
+        spec_file(&text, &Settings::default()).into_kernels().map(|kernels| kernels[0].math.canonical())
+    };
+    let plain = canonical("T", "t").expect("a right spec");
+    for word in callable() {
+        for named in ["T", "A", "S"] {
+            assert_eq!(canonical(named, word).as_ref(), Ok(&plain), "{named} named {word}");
+        }
+    }
+}
+
+#[test]
+fn a_run_time_axis_is_not_named_as_a_key_of_workloads() {
+    let of = |extent: &str| {
+        let kernel = LINEAR
+            .replace("n = 64", &format!("weight = {extent}"))
+            .replace("n]", "weight]")
+            .replace("n, k]", "weight, k]");
+        errors(&format!("edition = 1\n[kernels.a]{kernel}"))
+    };
+    assert_eq!(of("'1..=64'"), ["CG003 `weight` cannot name a run-time axis @ weight"]);
+    assert_eq!(of("64"), [""; 0]);
+}
+
 #[test]
 fn prelude_equals_the_written_out_form() {
     let head = "edition = 1\n[kernels.a]\naxes = { m = 4, d = 8 }\ninputs = { x = 'f32[m, d]' }\n\

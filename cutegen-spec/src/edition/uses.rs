@@ -1,8 +1,10 @@
-//! What is declared and not used: outputs that nothing assigns, inputs that nothing reads, intermediates that are no
-//! value of the math. Asked only of math that resolved, and shown where the name is declared.
+//! What is declared and not used: outputs that nothing assigns, inputs that nothing reads, axes that nothing has,
+//! intermediates that are no value of the math. Asked only of math that resolved, and shown where the name is declared.
 
-use super::value::Table;
-use crate::diagnostic::{ASSIGN, Diagnostic, SETTING, nearest};
+use super::value::{Key, Table};
+use crate::axis::{Axis, Extent};
+use crate::diagnostic::{ASSIGN, Diagnostic, SETTING};
+use crate::hint;
 use crate::math::{Math, Place};
 use crate::spec::KernelSpec;
 use crate::tensor::{Role, Tensor};
@@ -20,6 +22,36 @@ pub(super) fn check(table: &Table<'_>, spec: &KernelSpec, math: &Math) -> Vec<Di
         if used { None } else { unused(table, tensor) }
     });
     tensors.chain(unknown_intermediates(table, spec, math)).collect()
+}
+
+/// A warning for each axis that no tensor, no loop and no expression has. One that another is computed from is used by
+/// that one. Such a kernel is right, and its entries stay good: only its callers fill a field for nothing.
+pub(super) fn unused_axes(table: &Table<'_>, spec: &KernelSpec) -> Vec<Diagnostic> {
+    let mut used = spec.math.axes();
+    for tensor in &spec.tensors {
+        let range = tensor.range.iter().flat_map(|range| [&range.from, &range.to]);
+        let expressions = tensor.dims.iter().chain(tensor.strides.iter().flatten()).chain(range);
+        expressions.for_each(|expression| expression.axes(&mut used));
+    }
+    // an axis is computed from those before it
+    for (position, axis) in spec.axes.iter().enumerate().rev() {
+        if let (Extent::Derived(expression), true) = (&axis.extent, used.contains(&position)) {
+            expression.axes(&mut used);
+        }
+    }
+    let Some(declared) = table.get("axes").and_then(|(_, value)| value.table()) else { return Vec::new() };
+    let unused = spec.axes.iter().enumerate().filter(|(position, _)| !used.contains(position));
+    unused.filter_map(|(_, axis)| Some(unused_axis(&declared.get(&axis.name)?.0, axis))).collect()
+}
+
+fn unused_axis(key: &Key<'_>, axis: &Axis) -> Diagnostic {
+    let message = format!("axis `{}` is never used", axis.name);
+    let error =
+        Diagnostic::new(ASSIGN, key.span(), message, "no tensor, no reduction and no other axis has it");
+    error.help(match axis.is_run_time() {
+        true => "leave it out: every caller and every workload would have to give it",
+        false => "leave it out",
+    })
 }
 
 fn unused(table: &Table<'_>, tensor: &Tensor) -> Option<Diagnostic> {
@@ -55,11 +87,8 @@ fn unknown_intermediates(table: &Table<'_>, spec: &KernelSpec, math: &Math) -> V
                 format!("intermediate `{}` is never assigned", key.text())
             };
             let error = Diagnostic::new(SETTING, key.span(), message, assignment(key.text()));
-            let near = nearest(key.text(), math.temps.iter().map(|temp| temp.name.as_str()));
-            Diagnostic {
-                help: near.filter(|_| !declared).map(|near| format!("did you mean `{near}`?")),
-                ..error
-            }
+            let near = hint::meant(key.text(), math.temps.iter().map(|temp| temp.name.as_str()));
+            Diagnostic { help: near.filter(|_| !declared), ..error }
         })
         .collect()
 }

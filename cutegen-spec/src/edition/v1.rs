@@ -7,8 +7,9 @@ use super::fields::{accept, peers, precision, scalars, tolerance, workloads};
 use super::tensors::tensors;
 use super::value::{Key, Table, Value};
 use super::{keys, uses};
-use crate::diagnostic::{Diagnostic, NAME, SCHEMA, nearest};
+use crate::diagnostic::{Diagnostic, NAME, SCHEMA};
 use crate::dtype::DType;
+use crate::hint;
 use crate::math::Math;
 use crate::math::resolve::{Scope, resolve};
 use crate::name::KernelName;
@@ -99,7 +100,8 @@ fn math_text<'a>(
 
 /// Whether an unknown key was meant to be `word`: then it is not missing, too.
 pub(super) fn is_slip(key: &str, word: &str) -> bool {
-    !keys::KERNEL.contains(&key) && nearest(key, keys::KERNEL) == Some(word)
+    let meant = || hint::key(key, &keys::KERNEL).is_some_and(|help| help.contains(&format!("`{word}`")));
+    !keys::KERNEL.contains(&key) && meant()
 }
 
 fn math(
@@ -161,8 +163,9 @@ fn intermediates(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> BTreeMap<St
                 found.insert(key.text().to_owned(), dtype);
             }
             None => {
-                let floats = DType::ALL.iter().filter(|d| d.is_float()).map(|d| d.name());
-                errors.push(value.expected_word("a floating-point dtype", floats));
+                let what = format!("a floating-point dtype: {}", hint::dtypes(DType::is_float));
+                let help = value.string().and_then(|word| hint::dtype(word, DType::is_float));
+                errors.push(Diagnostic { help, ..value.expected(&what) });
             }
         }
     }

@@ -6,7 +6,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::places::locate;
-use crate::diagnostic::{Diagnostic, SCHEMA, nearest};
+use crate::diagnostic::{Diagnostic, SCHEMA};
+use crate::hint;
 
 /// A key of a table.
 #[derive(Clone, Copy)]
@@ -102,9 +103,9 @@ impl<'a> Value<'a> {
         what: &str,
         words: impl IntoIterator<Item = &'w str>,
     ) -> Diagnostic {
-        let near = self.string().and_then(|word| nearest(word, words));
-        let error = self.expected(what);
-        Diagnostic { help: near.map(|near| format!("did you mean `{near}`?")), ..error }
+        let known: Vec<&str> = words.into_iter().collect();
+        let help = self.string().and_then(|word| hint::key(word, &known));
+        Diagnostic { help, ..self.expected(what) }
     }
 
     /// What this is, in words: short ones are shown.
@@ -172,10 +173,7 @@ impl<'a> Table<'a> {
             let message = format!("unknown key `{}`", key.text());
             let error =
                 Diagnostic::new(SCHEMA, key.span(), message, format!("expected one of {}", known.join(", ")));
-            errors.push(match nearest(key.text(), known.iter().copied()) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error,
-            });
+            errors.push(Diagnostic { help: hint::key(key.text(), known), ..error });
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::diagnostic::{Diagnostic, SIZE, SYNTAX};
+use crate::hint;
 
 /// Longest math that is read: far above any kernel, low enough that nothing blows up.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -49,6 +50,7 @@ pub fn lex(text: &str) -> Result<Vec<Token>, Diagnostic> {
                 at += c.len_utf8();
                 continue;
             }
+            '.' if !text[at + 1..].starts_with(|c: char| c.is_ascii_digit()) => return Err(dot(text, at)),
             _ if c.is_ascii_digit() || c == '.' => number(text, &mut at)?,
             _ if c.is_ascii_alphabetic() || c == '_' => {
                 let end = end_of(text, at, |c| c.is_ascii_alphanumeric() || c == '_');
@@ -104,7 +106,19 @@ fn number(text: &str, at: &mut usize) -> Result<Kind, Diagnostic> {
     }
 }
 
+/// A dot that begins no number.
+fn dot(text: &str, at: usize) -> Diagnostic {
+    let error = unexpected('.', at);
+    let named = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ']' | ')'));
+    if named {
+        error.help("functions have plain names: `exp(x)`, not `torch.exp(x)` or `x.exp()`")
+    } else {
+        error
+    }
+}
+
 fn unexpected(c: char, at: usize) -> Diagnostic {
     let message = format!("unexpected character `{c}` in math");
-    Diagnostic::new(SYNTAX, at..at + c.len_utf8(), message, "not part of the language")
+    let error = Diagnostic::new(SYNTAX, at..at + c.len_utf8(), message, "not part of the language");
+    Diagnostic { help: hint::character(c).map(str::to_owned), ..error }
 }

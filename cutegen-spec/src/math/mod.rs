@@ -61,22 +61,38 @@ impl Math {
     pub fn reads(&self) -> BTreeSet<Place> {
         let mut read = BTreeSet::new();
         for assign in &self.assigns {
-            let mut indices: Vec<&Index> = assign.index.iter().collect();
             assign.value.visit(&mut |expr| {
-                indices.extend(expr.indices());
                 if let Expr::Load(place, _) | Expr::Pad(place, ..) = expr {
                     read.insert(*place);
                 }
             });
-            for index in indices {
-                index.visit(&mut |i| {
-                    if let Index::Read(tensor, _) = i {
-                        read.insert(Place::Tensor(*tensor));
-                    }
-                });
-            }
         }
+        self.visit_indices(&mut |index| {
+            if let Index::Read(tensor, _) = index {
+                read.insert(Place::Tensor(*tensor));
+            }
+        });
         read
+    }
+
+    /// Positions of the axes that a loop runs over, or whose extent is a value.
+    #[must_use]
+    pub fn axes(&self) -> BTreeSet<usize> {
+        let mut axes: BTreeSet<usize> = self.vars.iter().copied().collect();
+        self.visit_indices(&mut |index| {
+            if let Index::Extent(axis) = index {
+                axes.insert(*axis);
+            }
+        });
+        axes
+    }
+
+    /// Calls `f` on every index and everything below it.
+    fn visit_indices(&self, f: &mut dyn FnMut(&Index)) {
+        for assign in &self.assigns {
+            assign.index.iter().for_each(|index| index.visit(f));
+            assign.value.visit(&mut |expr| expr.indices().into_iter().for_each(|index| index.visit(f)));
+        }
     }
 }
 

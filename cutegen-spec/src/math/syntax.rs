@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::lexer::{Kind, Token, lex};
 use crate::diagnostic::{Diagnostic, SIZE, SYNTAX};
+use crate::hint;
 
 /// Deepest nesting that is read.
 const MAX_DEPTH: usize = 96;
@@ -115,6 +116,11 @@ impl Parser {
 
     fn expected(&self, what: &str) -> Diagnostic {
         let token = self.peek();
+        let label = format!("expected {what}");
+        if let Some((pair, start, text)) = self.pair() {
+            let span = start..start + pair.len();
+            return Diagnostic::new(SYNTAX, span, format!("found `{pair}`"), label).help(text);
+        }
         let found = match &token.kind {
             Kind::Word(word) => format!("`{word}`"),
             Kind::Number(value) => format!("`{value}`"),
@@ -123,7 +129,39 @@ impl Parser {
             Kind::End => "the end of the math".to_owned(),
         };
         let end = if token.kind == Kind::Separator { token.span.start } else { token.span.end };
-        Diagnostic::new(SYNTAX, token.span.start..end, format!("found {found}"), format!("expected {what}"))
+        let error = Diagnostic::new(SYNTAX, token.span.start..end, format!("found {found}"), label);
+        Diagnostic { help: self.mistake().map(str::to_owned), ..error }
+    }
+
+    /// Two signs without a blank that are one operator elsewhere: the token with its neighbour.
+    fn pair(&self) -> Option<(&'static str, usize, &'static str)> {
+        let sides = [self.at.checked_sub(1).zip(Some(self.at)), Some((self.at, self.at + 1))];
+        sides.into_iter().flatten().find_map(|(first, second)| {
+            let (first, second) = (self.tokens.get(first)?, self.tokens.get(second)?);
+            let (Kind::Sign(a), Kind::Sign(b)) = (&first.kind, &second.kind) else { return None };
+            let (pair, text) = hint::pair(a, b)?;
+            (first.span.end == second.span.start).then_some((pair, first.span.start, text))
+        })
+    }
+
+    /// What was meant by the token that does not fit, or by the keyword before it.
+    fn mistake(&self) -> Option<&'static str> {
+        let before = self.at.checked_sub(1).map(|at| &self.tokens[at].kind);
+        let word = |kind: &Kind| match kind {
+            Kind::Word(word) => hint::keyword(word),
+            Kind::Number(_) | Kind::Sign(_) | Kind::Separator | Kind::End => None,
+        };
+        word(&self.peek().kind).or_else(|| word(before?)).or(match (before?, &self.peek().kind) {
+            (Kind::Number(_), Kind::Word(_) | Kind::Sign("(")) => Some("a product has its sign: `2 * x`"),
+            (Kind::Sign("]"), Kind::Sign("[")) => {
+                Some("all indices stand in one pair of brackets: `x[m, k]`")
+            }
+            (_, Kind::Sign("=")) => {
+                Some("an assignment has one `=`; `==` compares, and arguments have no names")
+            }
+            (_, Kind::Sign("{" | "}")) => hint::character('{'),
+            _ => None,
+        })
     }
 
     fn statement(&mut self) -> Result<Statement, Diagnostic> {

@@ -78,7 +78,8 @@ impl Resolver<'_> {
         indices: &[Node],
         span: &Range<usize>,
     ) -> Resolved<(Vec<Index>, Vec<IntExpr>)> {
-        let index = indices.iter().map(|index| self.index(index)).collect::<Resolved<Vec<_>>>()?;
+        let each = 0..indices.len();
+        let index = each.map(|at| self.index_at((place, name), indices, at)).collect::<Resolved<Vec<_>>>()?;
         match place {
             Place::Tensor(t) => {
                 self.check_rank(&self.scope.tensors[t], index.len(), span)?;
@@ -103,8 +104,12 @@ impl Resolver<'_> {
 
     /// How a tensor is declared, for labels.
     pub(super) fn declared(&self, tensor: &Tensor) -> String {
-        let dims: Vec<String> = tensor.dims.iter().map(|dim| self.extent_text(dim)).collect();
-        format!("declared as {}[{}]", tensor.dtype, dims.join(", "))
+        format!("declared as {}[{}]", tensor.dtype, self.dims_text(tensor))
+    }
+
+    /// The extents of a tensor as a list.
+    pub(super) fn dims_text(&self, tensor: &Tensor) -> String {
+        tensor.dims.iter().map(|dim| self.extent_text(dim)).collect::<Vec<_>>().join(", ")
     }
 
     fn extent_text(&self, extent: &IntExpr) -> String {
@@ -221,7 +226,8 @@ impl Resolver<'_> {
             return Err(wrong(
                 format!("`{}` is no input", name.text),
                 "an index is read from integer inputs only",
-            ));
+            )
+            .help("compare an axis with it instead: `max(e, where(e == i[t], x[t, e], -inf))`"));
         };
         let tensor = &self.scope.tensors[t];
         if Kind::of(tensor.dtype) != Kind::Int || tensor.role != Role::Input {

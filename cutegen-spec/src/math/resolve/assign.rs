@@ -6,6 +6,7 @@ use crate::int_expr::{IntExpr, IntOp};
 use crate::math::range;
 use crate::math::syntax::{Name, Node, NodeKind, Statement};
 use crate::math::{Index, Kind, Place};
+use crate::name::MATH_WORDS;
 use crate::tensor::{Role, Tensor};
 
 impl Resolver<'_> {
@@ -58,6 +59,9 @@ impl Resolver<'_> {
         let name = &target.text;
         if self.math.temps.iter().any(|temp| temp.name == *name) {
             return wrong(format!("`{name}` is assigned twice"), "already has a value");
+        }
+        if MATH_WORDS.contains(&name.as_str()) {
+            return wrong(format!("`{name}` is a word of the math"), "cannot be assigned");
         }
         if self.axis(name).is_some() || self.scope.scalars.iter().any(|s| s.name == *name) {
             let what = if self.axis(name).is_some() { "an axis" } else { "a scalar" };
@@ -211,7 +215,10 @@ impl Resolver<'_> {
             return Ok(());
         }
         let message = rank(&tensor.name, tensor.dims.len(), found);
-        Err(Diagnostic::new(ACCESS, span.clone(), message, self.declared(tensor)))
+        let error = Diagnostic::new(ACCESS, span.clone(), message, self.declared(tensor));
+        let help =
+            (found == 0).then(|| format!("name its axes: `{}[{}]`", tensor.name, self.dims_text(tensor)));
+        Err(Diagnostic { help, ..error })
     }
 }
 
@@ -222,7 +229,7 @@ pub(super) fn rank(name: &str, dims: usize, found: usize) -> String {
 }
 
 /// Names inside an index, in order; those of tensors are there too and are no axes.
-fn names_in(node: &Node, out: &mut Vec<String>) {
+pub(super) fn names_in(node: &Node, out: &mut Vec<String>) {
     match &node.kind {
         NodeKind::Name(name) => out.push(name.clone()),
         NodeKind::Access(_, indices) | NodeKind::Tuple(indices) => {

@@ -2,10 +2,12 @@
 //!
 //! A call whose first argument is an axis that nothing binds yet is a reduction, and binds it; the prelude's axis
 //! stays free. Every error of a kernel's math is collected, one per assignment. This module owns assignments and the
-//! names in scope; `value` resolves expressions, `access` indices, `reduction` what loops.
+//! names in scope; `value` resolves expressions, `access` indices, `reduction` what loops. What a mistake was meant for is
+//! said by `mistakes`.
 
 mod access;
 mod assign;
+mod mistakes;
 mod reduction;
 mod value;
 
@@ -16,8 +18,9 @@ use super::range::{Domain, VarBound};
 use super::syntax::{Name, Statement, parse};
 use super::{Assign, Expr, Index, Kind, Math, Place, Temp};
 use crate::axis::Axis;
-use crate::diagnostic::{ASSIGN, Diagnostic, SIZE, UNDECLARED, nearest};
+use crate::diagnostic::{ASSIGN, Diagnostic, SIZE, UNDECLARED};
 use crate::dtype::DType;
+use crate::hint;
 use crate::tensor::{Role, Scalar, Tensor};
 
 /// What the math may name.
@@ -48,7 +51,7 @@ pub fn resolve(text: &str, scope: Scope<'_>) -> Result<Math, Vec<Diagnostic>> {
     }
     let assigned = statements.iter().map(|statement| statement.target.text.as_str()).collect();
     let (bound, bounds) = (Vec::new(), Vec::new());
-    let mut resolver = Resolver { scope, math: Math::default(), bound, bounds, assigned };
+    let mut resolver = Resolver { text, scope, math: Math::default(), bound, bounds, assigned };
     let mut failed = Vec::new();
     let mut errors = Vec::new();
     for statement in &statements {
@@ -78,6 +81,8 @@ type Resolved<T> = Result<T, Diagnostic>;
 type Typed = (Expr, Kind);
 
 struct Resolver<'a> {
+    /// What was parsed, for messages that repeat some of it.
+    text: &'a str,
     scope: Scope<'a>,
     math: Math,
     /// Axis positions in scope with their loop variables, innermost last.
@@ -137,25 +142,6 @@ impl Resolver<'_> {
         prove(&Domain { axes: self.scope.axes, vars: &self.bounds, reads: &reads })
     }
 
-    fn undeclared(&self, name: &str, span: &Range<usize>) -> Diagnostic {
-        let known = self.scope.tensors.iter().map(|t| t.name.as_str());
-        let known = known.chain(self.math.temps.iter().map(|t| t.name.as_str()));
-        let known = known.chain(self.scope.scalars.iter().map(|s| s.name.as_str()));
-        let known = known.chain(self.scope.axes.iter().map(|a| a.name.as_str()));
-        let message = format!("`{name}` is not declared");
-        let error = Diagnostic::new(UNDECLARED, span.clone(), message, "no such name here");
-        if self.assigned.contains(name) {
-            return error.help("a value is read after its assignment: move that up");
-        }
-        near(error, name, known)
-    }
-
-    fn no_axis(&self, name: &str, span: &Range<usize>) -> Diagnostic {
-        let error =
-            Diagnostic::new(UNDECLARED, span.clone(), format!("`{name}` is no axis"), "expected an axis");
-        near(error, name, self.scope.axes.iter().map(|a| a.name.as_str()))
-    }
-
     fn not_bound(&self, name: &str, span: &Range<usize>, help: String) -> Diagnostic {
         let message = format!("axis `{name}` is not bound here");
         Diagnostic::new(UNDECLARED, span.clone(), message, "neither on the left side nor reduced over")
@@ -194,17 +180,10 @@ impl Resolver<'_> {
                 let message = format!("`{}` is never read", name.text);
                 let error = Diagnostic::new(ASSIGN, name.span.clone(), message, "expected a use of it");
                 let outputs = self.scope.tensors.iter().filter(|tensor| tensor.role != Role::Input);
-                near(error, &name.text, outputs.map(|tensor| tensor.name.as_str()))
+                let help = hint::meant(&name.text, outputs.map(|tensor| tensor.name.as_str()));
+                Diagnostic { help, ..error }
             })
             .collect()
-    }
-}
-
-/// `error` with the known name nearest to `name`, if one is near.
-fn near<'n>(error: Diagnostic, name: &str, known: impl Iterator<Item = &'n str>) -> Diagnostic {
-    match nearest(name, known.filter(|k| !k.is_empty())) {
-        Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error,
     }
 }
 

@@ -30,7 +30,8 @@ impl Resolver<'_> {
     ) -> Resolved<Typed> {
         let [over, body] = self.arguments(name, arguments, span)?;
         let scope = self.bound.len();
-        let reduced = self.loops(over).and_then(|loops| Ok((loops, self.number(body)?)));
+        let loops = self.loops(over).map_err(|error| self.axis_first(error, name, arguments));
+        let reduced = loops.and_then(|loops| Ok((loops, self.number(body)?)));
         self.unbind(scope);
         let (loops, (body, kind)) = reduced?;
         let Some(op) = ReduceOp::parse(&name.text) else {
@@ -112,7 +113,7 @@ impl Resolver<'_> {
     }
 
     /// The axis that `node` names, if nothing binds it.
-    fn free_axis<'n>(&self, node: &'n Node) -> Option<&'n str> {
+    pub(super) fn free_axis<'n>(&self, node: &'n Node) -> Option<&'n str> {
         match &node.kind {
             NodeKind::Name(name) => {
                 self.axis(name).is_some_and(|a| self.in_scope(a).is_none()).then_some(name.as_str())
@@ -191,7 +192,10 @@ impl Resolver<'_> {
         };
         let NodeKind::Name(axis_name) = &over.kind else {
             let message = format!("`{}` takes an axis first", name.text);
-            return Err(Diagnostic::new(SYNTAX, over.span.clone(), message, "expected an axis"));
+            let error = Diagnostic::new(SYNTAX, over.span.clone(), message, "expected an axis");
+            return Err(self
+                .bounded(name, over, body)
+                .unwrap_or_else(|| self.axis_first(error, name, arguments)));
         };
         let axis = self.axis(axis_name).ok_or_else(|| self.no_axis(axis_name, &over.span))?;
         let var = self.in_scope(axis).ok_or_else(|| {

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::access::{int_op, whole};
-use super::{Resolved, Resolver, Typed, name_of, near};
-use crate::diagnostic::{Diagnostic, KIND, SYNTAX, UNDECLARED, nearest};
+use super::{Resolved, Resolver, Typed, name_of};
+use crate::diagnostic::{Diagnostic, KIND, SYNTAX, UNDECLARED};
 use crate::dtype::DType;
+use crate::hint;
 use crate::int_expr::IntOp;
-use crate::math::func::{PRELUDE, REDUCTIONS, callable};
+use crate::math::func::{PRELUDE, REDUCTIONS};
 use crate::math::syntax::{Name, Node, NodeKind};
 use crate::math::{Binary, Expr, Index, Kind, Unary};
 
@@ -162,6 +163,10 @@ impl Resolver<'_> {
             }
             "max" | "min" if !self.binds(arguments.first()) => {
                 let [a, b] = self.arguments(name, arguments, span)?;
+                if let Some(axis) = self.free_axis(b) {
+                    let help = format!("the axis comes first: `{word}({axis}, ...)`");
+                    return Err(self.not_bound(axis, &b.span, help));
+                }
                 self.two(if word == "max" { Binary::Max } else { Binary::Min }, a, b)
             }
             _ if REDUCTIONS.contains(&word) => self.reduction(name, arguments, span),
@@ -169,7 +174,11 @@ impl Resolver<'_> {
             _ => {
                 let message = format!("`{word}` is no function");
                 let error = Diagnostic::new(UNDECLARED, name.span.clone(), message, "not in the language");
-                Err(near(error, word, callable()))
+                let element = self
+                    .element_of(word)
+                    .map(|element| format!("elements are read by brackets: `{element}`"));
+                let help = element.or_else(|| hint::function(word));
+                Err(Diagnostic { help, ..error })
             }
         }
     }
@@ -197,18 +206,19 @@ impl Resolver<'_> {
             NodeKind::Name(word) => word.as_str(),
             _ => "",
         };
-        let Some(dtype) = DType::parse(word).filter(|d| *d != DType::Bool) else {
+        let Some(dtype) = DType::parse(word).filter(|d| is_castable(*d)) else {
             let message = match word {
                 "" => "`cast` takes a dtype first".to_owned(),
                 "bool" => "nothing is cast to `bool`".to_owned(),
                 _ => format!("`{word}` is no dtype"),
             };
-            let error = Diagnostic::new(KIND, to.span.clone(), message, "expected a dtype");
-            if word == "bool" {
-                return Err(error.help("compare it: `... != 0`"));
-            }
-            let help = nearest(word, DType::ALL.iter().map(|d| d.name()));
-            return Err(Diagnostic { help: help.map(|d| format!("did you mean `{d}`?")), ..error });
+            let label = format!("expected one of {}", hint::dtypes(is_castable));
+            let error = Diagnostic::new(KIND, to.span.clone(), message, label);
+            let help = match word {
+                "bool" => Some("compare it: `... != 0`".to_owned()),
+                _ => hint::dtype(word, is_castable),
+            };
+            return Err(Diagnostic { help, ..error });
         };
         let (value, _) = self.number(value)?;
         Ok((Expr::Cast(dtype, Box::new(value)), Kind::of(dtype)))
@@ -233,9 +243,15 @@ impl Resolver<'_> {
         arguments.try_into().map_err(|_| {
             let arguments_text = if N == 1 { "argument" } else { "arguments" };
             let message = format!("`{}` takes {N} {arguments_text}, found {}", name.text, arguments.len());
-            Diagnostic::new(SYNTAX, span.clone(), message, format!("expected {N} {arguments_text}"))
+            let error =
+                Diagnostic::new(SYNTAX, span.clone(), message, format!("expected {N} {arguments_text}"));
+            self.axis_first(error, name, arguments)
         })
     }
+}
+
+fn is_castable(dtype: DType) -> bool {
+    dtype != DType::Bool
 }
 
 fn negated(value: Expr, kind: Kind) -> Typed {
