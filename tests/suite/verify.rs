@@ -218,6 +218,26 @@ fn a_changed_source_with_every_digest_made_again_is_found() {
 }
 
 #[test]
+fn bytes_that_are_launched_otherwise_are_found_where_the_math_says_how() {
+    install_toolchain();
+    let copy = Copy::of_example("verify-forged-launch");
+    copy.forge(GPU, |record| {
+        let (before, after) = record.rsplit_once("\"ptr(t0)\"").expect("an argument");
+        format!("{before}\"ptr(t1)\"{after}")
+    });
+    exits(&copy.run(&["check"]), 1); // the lock pins the launch
+    copy.pin(GPU);
+    exits(&copy.run(&["check"]), 0);
+    let list = copy.folder.join("known.txt").display().to_string();
+    for args in [&["--write-known", &list][..], &["--known", &list]] {
+        let ran = copy.run(&[&["verify", "--rebuild", "--target", GPU, KERNEL], args].concat());
+        exits(&ran, 1);
+        let told = "`naive` is not launched as the naive kernel that is printed from the math";
+        assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_changed_artifact_with_every_digest_made_again_is_found() {
     install_toolchain();
     let copy = Copy::of_example("verify-forged-artifact");

@@ -111,6 +111,7 @@ pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String], roofs: &[
             "evidence",
             &format!("came with the record, {witnesses}; nothing was judged here"),
         ));
+        lines.push(String::new());
     }
     lines.extend(["to judge it again, write that down, compile it again, search again:".to_owned()]);
     lines.extend(commands.iter().map(|command| format!("   {command}")));

@@ -1,9 +1,10 @@
-//! `verify --rebuild`: the stored sources of locked kernels compiled again, all cores at it, to the locked bytes or not.
+//! `verify --rebuild`: the stored sources of locked kernels compiled again, all cores at it, to the locked bytes or not; and
+//! naive kernels launched as the math says, whether or not they are compiled.
 
 use cutegen_build::discover::Project;
 use cutegen_build::pipeline::trust;
 use cutegen_build::plan::Plan;
-use cutegen_build::search::{Rebuilt, Searcher, Stored};
+use cutegen_build::search::{Rebuilt, Searcher, Stored, naive_as_printed};
 use cutegen_build::store::{Entry, Store, lock_file};
 
 use super::known::Known;
@@ -18,6 +19,11 @@ pub(super) fn run(project: &Project, plans: &[Plan], verb: &Verify, out: &Output
     let searcher = Searcher::new().map_err(Failure::machine)?;
     let mut failed = Failures::default();
     let entries = entries(project, plans, (&mut failed, out))?;
+    // bytes say nothing of how they are launched; of a naive kernel the math does
+    for (plan, entry) in &entries {
+        let wrong = naive_as_printed(plan, entry).err().map(Verdict::Wrong);
+        wrong.into_iter().for_each(|wrong| wrong.tell(plan, (&mut failed, out)));
+    }
     let (listed, sources): (Vec<_>, Vec<_>) =
         entries.iter().flat_map(stored).partition(|stored| known.has(stored));
     let tell = &mut |at: usize, rebuilt: Result<Rebuilt, _>| {

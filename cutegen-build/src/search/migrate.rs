@@ -54,7 +54,7 @@ pub fn naive_as_printed(plan: &Plan, entry: &Entry) -> Result<(), String> {
 }
 
 /// But for the name of its entry. An older printer is known by its text.
-pub(super) fn as_printed(plan: &Plan, variant: &Variant, source: &[u8]) -> Result<(), String> {
+fn as_printed(plan: &Plan, variant: &Variant, source: &[u8]) -> Result<(), String> {
     let printed = naive::candidate(plan, &variant.toolchain);
     let (stored, today) = (nameless(&variant.contract), nameless(&printed.contract));
     let is_older = source != printed.source.as_bytes() && !plan.target.is_host();

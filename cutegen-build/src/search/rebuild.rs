@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use cutegen_spec::digest::ArtifactDigest;
-use cutegen_spec::record::{Kind, Variant};
+use cutegen_spec::record::Variant;
 use serde::Serialize;
 
 use super::error::SearchError;
-use super::migrate::as_printed;
 use super::{compiled, ordered};
 use crate::compile::{
     Batch, CompileFor, CompileJob, CompileOutcome, CompileSetup, compile, compile_in, includes,
@@ -70,14 +69,6 @@ pub(super) fn rebuild(
     Ok(())
 }
 
-/// Bytes say nothing of how they are launched. Of a naive kernel the math does.
-fn naive_as_printed(stored: &Stored<'_>) -> Result<(), String> {
-    match stored.variant.kind {
-        Kind::Naive => as_printed(stored.plan, stored.variant, stored.source),
-        Kind::Tuned => Ok(()),
-    }
-}
-
 /// A batch compiler for all headers that two sources at least begin with: reading them once saves half of the time.
 fn batches(setup: &CompileSetup, sources: &[Stored<'_>]) -> Result<BTreeMap<Headers, Batch>, SearchError> {
     let mut groups: BTreeMap<Headers, Vec<&Stored<'_>>> = BTreeMap::new();
@@ -111,9 +102,6 @@ fn one(
 ) -> Result<Rebuilt, SearchError> {
     let (variant, here) = (stored.variant, compiled::fingerprint(setup, &stored.plan.target)?);
     let name = variant.name.clone();
-    if let Err(detail) = naive_as_printed(stored) {
-        return Ok(Rebuilt::Differs { variant: name, detail });
-    }
     if variant.toolchain != here {
         return Ok(Rebuilt::NotRebuilt { variant: name, needs: variant.toolchain.clone(), here });
     }
