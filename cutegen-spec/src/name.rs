@@ -47,15 +47,20 @@ pub const UNNAMEABLE: [&str; 3] = ["crate", "self", "super"];
 /// `r#text`.
 #[must_use]
 pub fn is_raw(text: &str) -> bool {
-    const WORDS: &str = "abstract as async await become box break const continue do dyn else enum extern false final fn \
-                         for gen if impl in let loop macro match mod move mut override priv pub ref return static \
-                         struct trait true try type typeof unsafe unsized use virtual where while yield";
-    WORDS.split_whitespace().any(|word| word == text)
+    KEYWORDS.binary_search(&text).is_ok()
 }
+
+/// In order: emitting asks for every name.
+const KEYWORDS: [&str; 48] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
+    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait",
+    "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
 
 #[cfg(test)]
 mod tests {
-    use super::KernelName;
+    use super::{KEYWORDS, KernelName, UNNAMEABLE, is_raw};
 
     #[test]
     fn accepts_and_teaches() {
@@ -63,5 +68,13 @@ mod tests {
         for bad in ["", "Linear", "2x", "a-b", "self", "inf", "é", &"a".repeat(65)] {
             assert!(KernelName::new(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn keywords_are_in_order_and_raw_ones_can_name() {
+        assert!(KEYWORDS.is_sorted());
+        assert!(KEYWORDS.iter().all(|word| is_raw(word) && KernelName::new(word).is_ok()));
+        assert!(UNNAMEABLE.iter().all(|word| !is_raw(word) && KernelName::new(word).is_err()));
+        assert!(!is_raw("norm"));
     }
 }

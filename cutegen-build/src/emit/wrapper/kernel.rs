@@ -79,11 +79,20 @@ pub(super) struct Names {
 
 /// An identifier that may go to another thread, which [`Ident`] may not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Name(String);
+pub(super) struct Name {
+    text: String,
+    /// Asked once: a name is printed many times.
+    is_raw: bool,
+}
 
 impl Name {
+    fn new(text: String) -> Self {
+        Self { is_raw: symbol::is_raw(&text), text }
+    }
+
+    /// The identifier; of a keyword its raw form.
     pub(super) fn ident(&self) -> Ident {
-        ident(&self.0)
+        if self.is_raw { Ident::new_raw(&self.text, Span::call_site()) } else { ident(&self.text) }
     }
 }
 
@@ -95,13 +104,13 @@ impl ToTokens for Name {
 
 impl IdentFragment for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -223,7 +232,7 @@ fn answer<'a>(package: &Package<'_>, kernel: &EmitKernel<'a>, namer: &mut Namer)
     let EmitKernel { plan, record, artifacts } = *kernel;
     let blob = |v: &Variant| symbol::blob(package.name, package.version, &record.key, &v.name);
     let prefix = format!("{}_{}", plan.spec.name, word(&short_target(&plan.target)));
-    let mut give = |wanted: String| Name(namer.give(wanted));
+    let mut give = |wanted: String| Name::new(namer.give(wanted));
     let functions: Vec<Name> =
         record.variants.iter().map(|variant| give(format!("{prefix}_{}", word(&variant.name)))).collect();
     let fits = functions.iter().map(|function| give(format!("{function}_fits"))).collect();
@@ -262,18 +271,14 @@ impl ToTokens for Once {
     }
 }
 
-/// An identifier; of a keyword its raw form.
 pub(super) fn ident(text: &str) -> Ident {
-    if symbol::is_raw(text) {
-        return Ident::new_raw(text, Span::call_site());
-    }
     Ident::new(text, Span::call_site())
 }
 
 impl Names {
     fn new(spec: &KernelSpec, namer: &mut Namer) -> Self {
         let symbol::Public { function, arguments, raw, workspace_bytes } = symbol::Public::of(&spec.name);
-        let mut give = |wanted: String| Name(namer.give(wanted));
+        let mut give = |wanted: String| Name::new(namer.give(wanted));
         let name = &spec.name;
         Self {
             entry: give(name.as_str().to_uppercase()),
@@ -281,13 +286,13 @@ impl Names {
             bytes: give(format!("{name}_bytes")),
             dispatch: give(format!("{name}_dispatch")),
             fallback: give(format!("fallback_{name}")),
-            function: Name(function),
-            arguments: Name(arguments),
-            raw: Name(raw),
-            workspace_bytes: Name(workspace_bytes),
-            axes: spec.axes.iter().map(|axis| Name(axis.name.clone())).collect(),
-            tensors: spec.tensors.iter().map(|tensor| Name(tensor.name.clone())).collect(),
-            scalars: spec.scalars.iter().map(|scalar| Name(scalar.name.clone())).collect(),
+            function: Name::new(function),
+            arguments: Name::new(arguments),
+            raw: Name::new(raw),
+            workspace_bytes: Name::new(workspace_bytes),
+            axes: spec.axes.iter().map(|axis| Name::new(axis.name.clone())).collect(),
+            tensors: spec.tensors.iter().map(|tensor| Name::new(tensor.name.clone())).collect(),
+            scalars: spec.scalars.iter().map(|scalar| Name::new(scalar.name.clone())).collect(),
             local_axes: Vec::new(),
             local_tensors: Vec::new(),
             local_scalars: Vec::new(),
@@ -297,8 +302,8 @@ impl Names {
     /// A local for each field that hides none of `items`.
     fn name_locals(&mut self, items: &[String]) {
         let fields = self.axes.iter().chain(&self.tensors).chain(&self.scalars);
-        let fields: Vec<&str> = fields.map(|name| name.0.as_str()).collect();
-        let mut locals = symbol::locals(&fields, items).into_iter().map(Name);
+        let fields: Vec<&str> = fields.map(|name| name.text.as_str()).collect();
+        let mut locals = symbol::locals(&fields, items).into_iter().map(Name::new);
         self.local_axes = locals.by_ref().take(self.axes.len()).collect();
         self.local_tensors = locals.by_ref().take(self.tensors.len()).collect();
         self.local_scalars = locals.collect();
