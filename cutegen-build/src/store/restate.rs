@@ -58,7 +58,8 @@ mod tests {
     fn what_was_accepted_meanwhile_stays() {
         let (store, entry) = stored();
         let mut record = entry.record.clone();
-        record.variants[0].evidence = Some(Evidence { gate: 7, ..Evidence::default() });
+        record.variants[0].evidence =
+            Some(Evidence { gate: 6, device: "host x86_64".to_owned(), ..Evidence::default() });
         let (other, files) = sample::entry(2);
         store.put(&other, &sample::borrowed(&files)).expect("put");
         assert!(matches!(store.restate(&entry, &record), Err(StoreError::Contended { .. })));

@@ -40,8 +40,9 @@ fn together(one: &ReplayError, unlocked: &[&ReplayError], is_all: bool) -> Strin
             )
         }
     };
-    let command = if is_all && names.len() > SHOWN { String::new() } else { format!(" {}", names.join(" ")) };
-    format!("{what}: {}\nrun: cargo cutegen lock{command}", abbreviated(&names))
+    let of_all = is_all && names.len() > SHOWN;
+    let named = if of_all { String::new() } else { format!(" {}", names.join(" ")) };
+    format!("{what}: {}\nrun: cargo cutegen lock", abbreviated(&names)) + &named
 }
 
 /// The first of some names, and how many more there are.
