@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use cutegen_build::store::change::Change;
 use cutegen_spec::lock::Locked;
 use cutegen_spec::record::Record;
 use cutegen_tests::{install_toolchain, must, stress};
@@ -131,6 +132,8 @@ impl Case<'_> {
         // again
         let ran = package.run(self.args);
         assert!(ran.ok, "{case}, again: {}\n{}", ran.stdout, ran.stderr);
+        // one that was killed as it cleared up leaves nothing to write, so what is left waits for the next that writes
+        drop(Change::begin(&package.store(), package.path("cache/cutegen.lock")).expect("begins"));
         assert!(remains(&package.path("cache")).is_empty(), "{case}: {:?}", remains(&package.path("cache")));
         let (found, after) = (package.cache(), after);
         assert_eq!(found.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "{case}");
@@ -161,8 +164,9 @@ fn both_ways(name: &str, before: &Files, args: &[&str]) {
 
 #[test]
 fn accept_of_new_entries() {
-    let package = Package::new();
-    both_ways("accept, new", &package.files(), &["accept", "--results", "@tuned.tgz"]);
+    let args: &[&str] = &["accept", "--results", "@tuned.tgz"];
+    let before = Package::new().files();
+    assert!(Case { name: "accept, new", before, args, every: 1, exchange: true, varies: false }.hold() > 60);
 }
 
 #[test]
