@@ -12,10 +12,10 @@ use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::replay::{Cause, ReplayError, replay};
-use cutegen_build::store::trust::{Doubt, doubts, has_judged};
+use cutegen_build::store::trust::{Doubt, doubts, has_filled, has_judged};
 use cutegen_build::store::{CorruptEntry, Entry, Lookup, Store, lock_file, unlocked};
-use cutegen_spec::axis;
-use cutegen_spec::record::{GATE, Record, Variant};
+use cutegen_spec::axis::{self, Extent};
+use cutegen_spec::record::{GATE, Record, Tile, Variant};
 use cutegen_spec::workload::Workload;
 use serde::Serialize;
 
@@ -164,7 +164,21 @@ pub(crate) fn doubted(plan: &Plan, record: &Record) -> Vec<Doubt> {
     let declared: Vec<_> = plan.spec.workloads.iter().map(|workload| workload.axes.clone()).collect();
     let mut doubts = doubts(record, &plan.target, &declared, GATE);
     doubts.extend(declared.into_iter().filter_map(|workload| not_judged_at(plan, record, workload)));
+    doubts.extend(record.variants.iter().flat_map(|variant| tiles_not_filled(plan, variant)));
     doubts
+}
+
+/// Tiles of a judged variant that can be filled, and that no shape of its evidence fills.
+fn tiles_not_filled(plan: &Plan, variant: &Variant) -> Vec<Doubt> {
+    let Some(evidence) = variant.judged() else { return Vec::new() };
+    let open = |tile: &Tile| {
+        let axis = plan.spec.axes.get(tile.axis)?;
+        let Extent::Range { hi, .. } = axis.extent else { return None };
+        let is_open = tile.extent <= hi && !has_filled(evidence, &axis.name, tile.extent);
+        let (variant, axis) = (variant.name.clone(), axis.name.clone());
+        is_open.then_some(Doubt::TileNotFilled { variant, axis, extent: tile.extent })
+    };
+    variant.tiles.iter().filter_map(open).collect()
 }
 
 /// Where the variant that a workload gets was judged, but never there.

@@ -23,7 +23,7 @@ fn evidence(rows: &[Row]) -> Vec<String> {
     for row in rows {
         for doubt in &row.doubts {
             let variant = doubt.variant().map(|variant| format!("/{variant}")).unwrap_or_default();
-            let at = doubt.at().map(|workload| format!(" at {}", extents(workload))).unwrap_or_default();
+            let at = doubt.at().map(|at| format!(" at {at}")).unwrap_or_default();
             let kernels = format!("{}{variant} on {}{at}", row.kernel, row.short_target());
             about.entry(doubt.to_string()).or_default().push(kernels);
         }
@@ -163,6 +163,9 @@ mod tests {
         assert_eq!(lines[0], format!("warning: judged at other shapes, and never at a workload: {kernels}"));
         assert!(lines[1].starts_with("to compare there yourself: cargo cutegen run "), "{lines:?}");
         assert_eq!(lines.len(), 2, "judging again changes nothing: {lines:?}");
+        let tile = Doubt::TileNotFilled { variant: "fast".to_owned(), axis: "m".to_owned(), extent: 96 };
+        let told = "judged at shapes that fill none of its tiles along an axis: k1/fast on sm_90a at m=96";
+        assert_eq!(super::lines(&[row(1, vec![tile])])[0], format!("warning: {told}"));
     }
 
     fn work(m: i64, is_declared: bool, workspace: i64) -> Work {

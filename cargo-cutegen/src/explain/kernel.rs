@@ -5,7 +5,7 @@ use cutegen_build::discover::Project;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::Plan;
 use cutegen_build::store::replay::replay;
-use cutegen_build::store::trust::{Doubt, extents};
+use cutegen_build::store::trust::Doubt;
 use cutegen_build::store::{Store, lock_file};
 use cutegen_spec::diagnostic::nearest;
 use cutegen_spec::record::{Record, Variant};
@@ -98,7 +98,7 @@ pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String], roofs: &[
     let mut lines = vec![format!("{kernel} on {target}: {state}, key {}", plan.key)];
     for doubt in doubted(plan, record) {
         let variant = doubt.variant().map(|variant| format!("{variant}: ")).unwrap_or_default();
-        let at = doubt.at().map(|workload| format!(": {}", extents(workload))).unwrap_or_default();
+        let at = doubt.at().map(|at| format!(": {at}")).unwrap_or_default();
         lines.push(format!("warning: {variant}{doubt}{at}"));
     }
     for (at, one) in record.variants.iter().enumerate() {

@@ -48,6 +48,15 @@ pub enum Doubt {
         /// The workload.
         workload: Workload,
     },
+    /// No shape at which the variant was judged fills one of its tiles.
+    TileNotFilled {
+        /// The variant.
+        variant: String,
+        /// The axis, by name.
+        axis: String,
+        /// What the tile spans of it.
+        extent: i64,
+    },
     /// The spec declares a workload that nothing was timed at.
     NotTimed {
         /// The workload.
@@ -127,15 +136,26 @@ pub fn hold_to(min: Option<u32>, kernel: &str, target: &str, record: &Record) ->
     Err(BelowGate { kernel: kernel.to_owned(), target: target.to_owned(), min, variants })
 }
 
-/// Whether one of the shapes that were judged, `m = 7, n = 64`, is that of the workload.
+/// Whether one of the shapes that were judged is that of the workload.
 #[must_use]
 pub fn has_judged(evidence: &Evidence, workload: &Workload) -> bool {
-    let is_at = |shape: &String| {
-        let extents: Vec<(&str, &str)> =
-            shape.split(", ").filter_map(|axis| axis.split_once(" = ")).collect();
-        workload.iter().all(|(axis, extent)| extents.contains(&(axis.as_str(), extent.to_string().as_str())))
-    };
-    evidence.shapes.iter().any(is_at)
+    evidence
+        .shapes
+        .iter()
+        .map(|shape| by_axis(shape))
+        .any(|shape| workload.iter().all(|(axis, extent)| shape.get(axis.as_str()) == Some(extent)))
+}
+
+/// Whether one of the shapes that were judged is as long as this along the axis.
+#[must_use]
+pub fn has_filled(evidence: &Evidence, axis: &str, extent: i64) -> bool {
+    evidence.shapes.iter().any(|shape| by_axis(shape).get(axis).is_some_and(|judged| *judged >= extent))
+}
+
+/// A shape of evidence, `m = 7, n = 64`.
+fn by_axis(shape: &str) -> BTreeMap<&str, i64> {
+    let axes = shape.split(", ").filter_map(|axis| axis.split_once(" = "));
+    axes.filter_map(|(axis, extent)| Some((axis, extent.parse().ok()?))).collect()
 }
 
 /// `m=7 n=64`
@@ -154,16 +174,18 @@ impl Doubt {
             | Doubt::UnknownGate { variant, .. }
             | Doubt::OlderGate { variant, .. }
             | Doubt::NotSanitized { variant, .. }
-            | Doubt::WorkloadNotJudged { variant, .. } => Some(variant),
+            | Doubt::WorkloadNotJudged { variant, .. }
+            | Doubt::TileNotFilled { variant, .. } => Some(variant),
             Doubt::NotTimed { .. } | Doubt::NotDeclared { .. } => None,
         }
     }
 
-    /// Where, when it is about a variant at one workload.
+    /// Where, when it is about a variant at one workload or tile: `m=96`.
     #[must_use]
-    pub fn at(&self) -> Option<&Workload> {
+    pub fn at(&self) -> Option<String> {
         match self {
-            Doubt::WorkloadNotJudged { workload, .. } => Some(workload),
+            Doubt::WorkloadNotJudged { workload, .. } => Some(extents(workload)),
+            Doubt::TileNotFilled { axis, extent, .. } => Some(format!("{axis}={extent}")),
             Doubt::NotJudged { .. }
             | Doubt::UnknownGate { .. }
             | Doubt::OlderGate { .. }
@@ -181,7 +203,10 @@ impl Doubt {
             | Doubt::UnknownGate { .. }
             | Doubt::OlderGate { .. }
             | Doubt::NotSanitized { .. } => true,
-            Doubt::WorkloadNotJudged { .. } | Doubt::NotTimed { .. } | Doubt::NotDeclared { .. } => false,
+            Doubt::WorkloadNotJudged { .. }
+            | Doubt::TileNotFilled { .. }
+            | Doubt::NotTimed { .. }
+            | Doubt::NotDeclared { .. } => false,
         }
     }
 }
@@ -204,6 +229,9 @@ impl fmt::Display for Doubt {
                 )
             }
             Doubt::WorkloadNotJudged { .. } => f.write_str("judged at other shapes, and never at a workload"),
+            Doubt::TileNotFilled { .. } => {
+                f.write_str("judged at shapes that fill none of its tiles along an axis")
+            }
             Doubt::NotTimed { workload } => write!(f, "workload {} was never timed", extents(workload)),
             Doubt::NotDeclared { workload } => {
                 write!(f, "workload {} was timed and is not declared any more", extents(workload))
@@ -251,7 +279,7 @@ mod tests {
     use cutegen_spec::record::{Evidence, GATE, Record, TimedBy, Timing};
     use cutegen_spec::target::Target;
 
-    use super::{Doubt, Workload, has_judged, hold_to};
+    use super::{Doubt, Workload, has_filled, has_judged, hold_to};
     use crate::store::sample;
 
     fn at(m: i64) -> Workload {
@@ -327,6 +355,8 @@ mod tests {
         for other in [at(1, 96), at(4, 96), at(40, 960)] {
             assert!(!has_judged(&evidence, &other), "{other:?}");
         }
+        assert!(has_filled(&evidence, "m", 40) && has_filled(&evidence, "n", 64));
+        assert!(!has_filled(&evidence, "m", 41) && !has_filled(&evidence, "other", 1));
     }
 
     #[test]
