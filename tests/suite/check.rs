@@ -28,7 +28,7 @@ outputs = { y = 'i64[n]' }
 math = 'y[n] = x[n] + 1'
 workloads = [{ n = 64 }]
 [kernels.scores]
-axes = { s = '1..=16384', d = 32 }
+axes = { s = '1..=16384', t = 's', d = 32 }
 inputs = { q = 'f32[s, d]', v = 'f32[s, d]' }
 outputs = { y = 'f32[s, d]' }
 math = '''
