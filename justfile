@@ -25,6 +25,14 @@ test:
 run:
     .ci/run run
 
+# Whether the last whole run still stands for this commit.
+full:
+    .ci/run full
+
+# The runtime's host tests under AddressSanitizer, and under Miri where a toolchain has it.
+asan:
+    .ci/run asan
+
 # Specs, lock and store of every package with kernels agree.
 check:
     .ci/run check

@@ -150,7 +150,6 @@ fn what_cannot_be_emitted_is_named() {
     assert_eq!(refusal(&["fine", "also_fine"], &nothing), "");
     assert!(refusal(&["a_b", "a__b"], &nothing).contains("`a_b` and `a__b` would both emit `AB`"));
     assert!(refusal(&["error"], &nothing).contains("would emit `Error`"));
-    assert!(refusal(&["load"], &nothing).contains("would emit `load`"));
     assert!(refusal(&["a", "a_raw"], &nothing).contains("would both emit `a_raw`"));
     let missing = |one: &mut Answered| one.artifacts.clear();
     assert!(refusal(&["a"], &missing).contains("a record of 1 variants with 0 artifacts"));

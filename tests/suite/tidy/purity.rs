@@ -48,6 +48,7 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/event.rs",
             // how long a search took
             "cutegen-build/src/search/mod.rs",
+            "cutegen-build/src/search/naive.rs",
             // how long judging took, for the record
             "cutegen-build/src/search/verify.rs",
             "cutegen-build/src/search/finals.rs",
