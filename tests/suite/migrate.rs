@@ -155,7 +155,7 @@ fn other_commands_and_builds_stop_at_version_1() {
     ] {
         let ran = on(&store, verb);
         exits(&ran, 1);
-        let told = "cache/cutegen.lock: lock version 1, of an older CuTeGen\nrun: cargo cutegen lock\n";
+        let told = "cache/cutegen.lock: lock version 1, of an older CuTeGen\nrun: cargo cutegen lock --specs specs --cache cache\n";
         assert_eq!((ran.stderr.as_str(), ran.stdout.as_str()), (told, ""), "{verb:?}");
         assert_eq!(lock_text(&store), before, "{verb:?}");
     }

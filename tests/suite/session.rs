@@ -107,7 +107,7 @@ fn an_entry_that_is_damaged_leaves_the_others_verified() {
         "{}",
         ran.stdout
     );
-    let told = ran.stderr.split_once("not verified:\nfirst on host").expect(&ran.stderr).1;
+    let told = ran.stderr.split_once("not verified:\nkernel `first` for host").expect(&ran.stderr).1;
     assert!(told.contains("its entry cannot be used") && told.contains("naive.cpp"), "{told}");
     assert!(told.contains(&entry_below(&library, "cache")), "{told}");
     must(&mut library.command(&["accept", "second", "--results", "judged.tar.gz"]));

@@ -94,7 +94,8 @@ fn kernels_without_a_template_are_skipped_with_the_reason() {
         "{}",
         ran.stderr
     );
-    let told = "0 of 1 faster, 1 has nothing faster than its naive kernel; next: cargo cutegen accept";
+    let told = "0 of 1 faster, 1 has nothing faster than its naive kernel; next: cargo cutegen accept \
+         --specs specs --cache cache";
     assert_eq!(last_line(&ran.stderr), told);
 }
 
@@ -113,7 +114,10 @@ fn a_wrong_naive_kernel_fails_by_its_facts_and_before_any_candidate() {
     for wanted in ["output `y`, element [", ", at n=", " inputs: got ", ", want ", ", bound "] {
         assert!(ran.stderr.contains(wanted), "{wanted}: {}", ran.stderr);
     }
-    assert_eq!(last_line(&ran.stderr), "judge it alone: cargo cutegen verify shifted --target host");
+    assert_eq!(
+        last_line(&ran.stderr),
+        "judge it alone: cargo cutegen verify shifted --target host --specs specs --cache cache"
+    );
     assert!(!ran.stderr.contains("toolchain"), "{}", ran.stderr);
 }
 
