@@ -7,7 +7,7 @@ use std::process::Command;
 use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, write};
 use serde_json::Value;
 
-/// Two run-time axes and no workloads; a tensor too long for the host's reference; scores that the naive kernel
+/// Two run-time axes and no workloads; a product too dear for the reference at its workload; scores that the naive kernel
 /// keeps in its workspace; integers, which no template fills.
 const SPECS: &str = "edition = 1
 [kernels.open]
@@ -15,12 +15,12 @@ axes = { m = '1..=8192', n = '1..=64' }
 inputs = { x = 'f32[m, n]' }
 outputs = { y = 'f32[m, n]' }
 math = 'y[m, n] = x[m, n] + 1'
-[kernels.long]
-axes = { n = '1..=16777216' }
-inputs = { x = 'f32[n]' }
-outputs = { y = 'f32[n]' }
-math = 'y[n] = x[n] + 1'
-workloads = [{ n = 64 }, { n = 16777216 }]
+[kernels.product]
+axes = { m = '1..=4096', n = 1536, k = 384 }
+inputs = { x = 'f32[m, k]', w = 'f32[n, k]' }
+outputs = { y = 'f32[m, n]' }
+math = 'y[m, n] = sum(k, x[m, k] * w[n, k])'
+workloads = [{ m = 1 }, { m = 4096 }]
 [kernels.counts]
 axes = { n = '1..=64' }
 inputs = { x = 'i64[n]' }
@@ -93,19 +93,20 @@ fn check_warns_of_default_workloads_and_of_large_workspaces() {
 
 #[test]
 fn a_workload_that_was_never_judged_is_warned_of() {
-    let of_long = SPECS.split("[kernels.counts]").next().expect("the first part");
-    let library = Library::new("check-judged", of_long);
-    library.done(&["verify", "long", "--record"]);
-    let ran = library.done(&["check", "long"]);
+    let of_product = SPECS.split("[kernels.counts]").next().expect("the first part");
+    let library = Library::new("check-judged", of_product);
+    library.done(&["verify", "product", "--record"]);
+    let ran = library.done(&["check", "product"]);
+    // 4096 x 1536 x 384 multiply-adds are beyond what the host's reference may cost
     let told = line(&ran.stdout, "warning: judged at other shapes, and never at a workload: ");
-    assert!(told.ends_with(": long/naive on host at n=16777216"), "n = 64 was judged: {told}");
+    assert!(told.ends_with(": product/naive on host at m=4096"), "m = 1 was judged: {told}");
     assert!(
         ran.stdout.contains("cargo cutegen run NAME --axes AXIS=N --random 1 --compare reference"),
         "{}",
         ran.stdout
     );
-    let explained = library.done(&["explain", "long"]);
-    line(&explained.stdout, "warning: naive: judged at other shapes, and never at a workload: n=16777216");
+    let explained = library.done(&["explain", "product"]);
+    line(&explained.stdout, "warning: naive: judged at other shapes, and never at a workload: m=4096");
 }
 
 #[test]
