@@ -11,10 +11,11 @@ use cutegen_build::generate::template;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
-use cutegen_build::store::replay::{Cause, ReplayError, replay};
+use cutegen_build::store::replay::{Cause, ReplayError, mend, replay};
 use cutegen_build::store::trust::{Doubt, doubts, has_filled, has_judged};
-use cutegen_build::store::{CorruptEntry, Entry, Lookup, Store, lock_file, unlocked};
+use cutegen_build::store::{Entry, Lookup, Store, lock_file, unlocked};
 use cutegen_spec::axis::{self, Extent};
+use cutegen_spec::lock::State;
 use cutegen_spec::record::{GATE, Record, Tile, Variant};
 use cutegen_spec::workload::Workload;
 use serde::Serialize;
@@ -111,7 +112,7 @@ fn row(
                 true => ("tuned", None),
                 false => ("untuned", tuned.then(|| untuned(plan))),
             };
-            (state, None, unlinkable(plan, entry).or_else(|| sources(store, plan)).or(wanting))
+            (state, None, unlinkable(plan, entry).or_else(|| sources(store, plan, &entry.record)).or(wanting))
         }
         Err(error) => {
             let stale = stale(&error.cause);
@@ -148,15 +149,11 @@ fn unlinkable(plan: &Plan, entry: &Entry) -> Option<String> {
 }
 
 /// What is wrong with an entry's sources, which no build reads, but people do who want to know what they link.
-fn sources(store: &Store, plan: &Plan) -> Option<String> {
+fn sources(store: &Store, plan: &Plan, record: &Record) -> Option<String> {
     let Lookup::Corrupt(corrupt) = store.get_full(&plan.key) else { return None };
-    Some(untrusted(plan, &corrupt))
-}
-
-/// Says so of a locked entry whose artifacts alone are as they should be.
-pub(crate) fn untrusted(plan: &Plan, corrupt: &CorruptEntry) -> String {
-    let (title, path) = (plan.title(), corrupt.path.display());
-    format!("{title}: its sources cannot be trusted\n  {corrupt}\nrun: git checkout -- {path}")
+    let state = if record.is_tuned() { State::Tuned } else { State::Untuned };
+    let (title, mend) = (plan.title(), mend(plan.spec.name.as_str(), state, &corrupt.path));
+    Some(format!("{title}: its sources cannot be trusted\n  {corrupt}\n{mend}"))
 }
 
 /// What may be said against the evidence, by this program's gate and today's workloads.

@@ -10,8 +10,8 @@ use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
 use cutegen_build::store::change::Change;
-use cutegen_build::store::replay::{Cause, Request, replay};
-use cutegen_build::store::{Reason, Store, lock_file};
+use cutegen_build::store::replay::{Cause, ReplayError, Request, replay, replay_full};
+use cutegen_build::store::{Entry, Reason, Store, lock_file};
 use cutegen_spec::lock::Lock;
 use cutegen_spec::unread::Unread;
 
@@ -94,7 +94,7 @@ fn begin(project: &Project, store: &Store) -> Result<Change, Failure> {
 /// Whether the plan needs no compiling after all: a killed writer had moved its entry aside, another process locked it, or
 /// another kernel asks the same.
 fn is_settled(project: &Project, plan: &Plan, change: &mut Change, out: &Output) -> Result<bool, Failure> {
-    if replay(&request(plan, project, &change.lock, &change.store)).is_ok() {
+    if whole(&request(plan, project, &change.lock, &change.store)).is_ok() {
         return Ok(true);
     }
     let Some(record) = accept::share(plan, change) else { return Ok(false) };
@@ -103,10 +103,16 @@ fn is_settled(project: &Project, plan: &Plan, change: &mut Change, out: &Output)
     Ok(true)
 }
 
+/// The pinned entry; of a naive kernel with its source, which can be printed again.
+fn whole(request: &Request<'_>) -> Result<Entry, ReplayError> {
+    let entry = replay(request)?;
+    if entry.record.is_tuned() { Ok(entry) } else { replay_full(request) }
+}
+
 /// Whether there is nothing valid for a plan. An entry of version 1 that a lock of today pins is renewed; one that it does
 /// not pin stays, if it was tuned.
 fn is_missing(request: &Request<'_>, plan: &Plan) -> Result<bool, Failure> {
-    let Err(error) = replay(request) else { return Ok(false) };
+    let Err(error) = whole(request) else { return Ok(false) };
     match &*error.cause {
         Cause::EntryCorrupt(bad) if matches!(bad.reason, Reason::Record(Unread::Old { .. })) => {
             if renew(request.store, plan, request.lock)? {

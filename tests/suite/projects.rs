@@ -297,16 +297,18 @@ fn a_damaged_entry_that_git_does_not_have_is_locked_again() {
     install_toolchain();
     let workspace = Workspace::new("projects-damaged");
     must(&mut workspace.command("a", &["lock"]));
-    let object = workspace.files().into_iter().find(|path| path.ends_with("naive.o")).expect("an object");
-    fs::write(&object, b"x").expect("damaged");
-    let told = workspace.exits("a", &["check"], 1).stderr;
-    let advice =
-        told.split_once("  if it was never committed, run: cargo cutegen lock add\nrun: git checkout -- ");
-    let entry = advice.expect(&told).1.trim_end();
-    assert!(
-        object
-            .starts_with(workspace.folder.join("a").join(Path::new(entry).strip_prefix(".").expect("here")))
-    );
-    must(&mut workspace.command("a", &["lock", "add"]));
-    must(&mut workspace.command("a", &["check"]));
+    for (file, what) in
+        [("naive.o", "its entry cannot be used"), ("naive.cpp", "its sources cannot be trusted")]
+    {
+        let damaged = workspace.files().into_iter().find(|path| path.ends_with(file)).expect("a file");
+        fs::write(&damaged, b"x").expect("damaged");
+        let told = workspace.exits("a", &["check"], 1).stderr;
+        assert!(told.contains(what), "{told}");
+        let advice = told
+            .split_once("  if it was never committed, run: cargo cutegen lock add\nrun: git checkout -- ");
+        let entry = Path::new(advice.expect(&told).1.trim_end()).strip_prefix(".").expect("here");
+        assert!(damaged.starts_with(workspace.folder.join("a").join(entry)), "{told}");
+        must(&mut workspace.command("a", &["lock", "add"]));
+        must(&mut workspace.command("a", &["check"]));
+    }
 }

@@ -46,6 +46,8 @@ pub struct ReplayError {
     pub target: String,
     /// The lock's path.
     pub lock: PathBuf,
+    /// What is locked, if anything.
+    pub locked: Option<State>,
     /// What is wrong.
     pub cause: Box<Cause>,
     /// Whether the store has all of a searched answer to today's question, which the lock only has to pin: an accept that
@@ -115,6 +117,7 @@ fn replay_as(request: &Request<'_>, get: Get) -> Result<Entry, ReplayError> {
         kernel: request.kernel.to_string(),
         target: request.target.to_string(),
         lock: request.lock_path.to_owned(),
+        locked: request.lock.get(request.kernel.as_str(), &request.target.to_string()).map(|k| k.state),
         cause: Box::new(cause),
         is_searched: has_searched(request),
     })
@@ -238,7 +241,9 @@ impl fmt::Display for ReplayError {
                 )?;
                 self.find_again(f, *state)
             }
-            Cause::EntryCorrupt(bad) => explain_corrupt(f, bad, kernel),
+            Cause::EntryCorrupt(bad) => {
+                explain_corrupt(f, bad, kernel, self.locked.unwrap_or(State::Untuned))
+            }
             Cause::BytesDiffer { path, variants, state } => {
                 writeln!(f, "its entry is whole, but not the one that {lock} pins")?;
                 writeln!(f, "  {} differs in: {}", path.display(), variants.join(", "))?;
@@ -287,7 +292,23 @@ fn explain_move(f: &mut fmt::Formatter<'_>, fields: &[Moved]) -> fmt::Result {
     Ok(())
 }
 
-fn explain_corrupt(f: &mut fmt::Formatter<'_>, bad: &CorruptEntry, kernel: &str) -> fmt::Result {
+/// The advice for a damaged entry, as the last lines of a message: a naive kernel is printed again, a tuned one has to be
+/// found again.
+#[must_use]
+pub fn mend(kernel: &str, locked: State, path: &Path) -> String {
+    let again = match locked {
+        State::Untuned => format!("cargo cutegen lock {kernel}"),
+        State::Tuned => format!("cargo cutegen tune {kernel} && cargo cutegen accept {kernel}"),
+    };
+    format!("  if it was never committed, run: {again}\nrun: git checkout -- {}", path.display())
+}
+
+fn explain_corrupt(
+    f: &mut fmt::Formatter<'_>,
+    bad: &CorruptEntry,
+    kernel: &str,
+    locked: State,
+) -> fmt::Result {
     let path = bad.path.display();
     writeln!(f, "its entry cannot be used")?;
     writeln!(f, "  {bad}")?;
@@ -304,10 +325,7 @@ fn explain_corrupt(f: &mut fmt::Formatter<'_>, bad: &CorruptEntry, kernel: &str)
         | Reason::Record(Unread::Wrong(_))
         | Reason::OtherKey(_)
         | Reason::Contradiction { .. }
-        | Reason::Digest { .. } => {
-            writeln!(f, "  if it was never committed, run: cargo cutegen lock {kernel}")?;
-            write!(f, "run: git checkout -- {path}")
-        }
+        | Reason::Digest { .. } => f.write_str(&mend(kernel, locked, &bad.path)),
     }
 }
 
@@ -456,7 +474,7 @@ mod tests {
             package.error(&sample::question(64)),
             format!(
                 "kernel `relu` for sm_90a: its entry cannot be used\n  {0}: fast.o is empty\n  if it was never committed, \
-                 run: cargo cutegen lock relu\nrun: git checkout -- {0}",
+                 run: cargo cutegen tune relu && cargo cutegen accept relu\nrun: git checkout -- {0}",
                 place()
             )
         );

@@ -69,6 +69,7 @@ mod tests {
             kernel: kernel.to_owned(),
             target: target.to_owned(),
             lock: PathBuf::from("cutegen.lock"),
+            locked: None,
             cause: Box::new(cause),
             is_searched: false,
         }
