@@ -185,6 +185,27 @@ fn what_a_list_has_is_not_rebuilt_and_all_else_is() {
 }
 
 #[test]
+fn what_another_toolchain_compiled_is_counted_where_that_is_asked_for() {
+    install_toolchain();
+    let copy = Copy::of_example("verify-other-toolchain");
+    copy.forge(GPU, |record| {
+        let (before, after) = record.rsplit_once("toolchain = \"nvrtc 13.0.88").expect("a toolchain");
+        format!("{before}toolchain = \"nvrtc 12.9.86{after}")
+    });
+    copy.pin(GPU);
+    let verb = ["verify", "--rebuild", "--target", GPU, KERNEL];
+    let ran = copy.run(&verb);
+    exits(&ran, 3);
+    assert!(ran.stderr.contains("naive: not rebuilt: it needs nvrtc 12.9.86 "), "{}", ran.stderr);
+    let ran = copy.run(&[&verb[..], &["--this-toolchain"]].concat());
+    exits(&ran, 0);
+    let compiled = gpu_variants(|k| k.name == KERNEL) - 1;
+    let told = format!("{compiled} were compiled, 1 not rebuilt: another toolchain");
+    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    assert_eq!(ran.stdout.matches("rebuilt to the locked bytes").count(), compiled, "{}", ran.stdout);
+}
+
+#[test]
 fn a_changed_source_alone_is_refused() {
     install_toolchain();
     let copy = Copy::of_example("verify-changed-alone");

@@ -192,7 +192,7 @@ fn lock_of_what_is_at_hand() {
     let specs = fs::read_to_string(package.path("specs/some.toml")).expect("specs");
     let specs = specs.split("[kernels.twice]").next().expect("a head").to_owned();
     cutegen_tests::write(&package.path("specs/some.toml"), &specs);
-    let args: &[&str] = &["lock"];
+    let args: &[&str] = &["lock", "--prune"];
     let case = Case {
         name: "lock, pinning",
         before: package.files(),
