@@ -87,9 +87,9 @@ fn twice(
 ) -> Result<(), Error> {
     let n = x.len();
     let order = Order::begin(kernel, stream)?;
-    let bound_workspace = order.workspace(workspace, workspace_bytes)?;
     let bound_x = order.read("x", x.view([n]))?;
     let bound_y = order.write("y", y.view_mut([n]))?;
+    let bound_workspace = order.workspace(workspace, workspace_bytes)?;
     let (param_n, x, y) = (n as i32, bound_x.address(), bound_y.address());
     let grid = [n.div_ceil(256) as u32, 1, 1];
     let config = LaunchConfig { grid, block: [256, 1, 1], ..LaunchConfig::default() };
