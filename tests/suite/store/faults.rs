@@ -1,10 +1,11 @@
 //! The command killed, and refused by the system, at every call that touches lock or store. What it leaves is whole,
 //! nothing that was locked is lost, and the same command run again ends where it would have ended.
 //!
-//! Calls that compile or judge in between take longest, so of those runs every few are made; with `CUTEGEN_STRESS` above
-//! 50 all are.
+//! Of these runs every few are made, fewest where a command compiles or judges in between; `CUTEGEN_SAMPLE_SEED` decides
+//! which. With `CUTEGEN_STRESS` above 50 all are.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,8 +22,10 @@ use super::remains;
 /// What happens at a call.
 const KINDS: [&str; 3] = ["KILL", "ENOSPC", "EIO"];
 
-/// Most points between two that are tried where a run takes seconds.
-const SAMPLED: usize = 7;
+/// Of how many faults one is tried: of a command that copies, that compiles, that judges. No multiples of 3, or it were one kind.
+const COPIES: usize = 4;
+const COMPILES: usize = 7;
+const JUDGES: usize = 22;
 
 /// How a run under faults is made and what it may leave.
 struct Case<'a> {
@@ -31,7 +34,7 @@ struct Case<'a> {
     before: Files,
     /// The command.
     args: &'a [&'a str],
-    /// Of how many points one is tried.
+    /// Of how many faults one is tried when there is no time for all.
     every: usize,
     /// Whether the file system lets two names change places.
     exchange: bool,
@@ -75,7 +78,7 @@ impl Case<'_> {
         (status.code(), status.signal(), calls.lines().map(str::to_owned).collect())
     }
 
-    /// Every fault at every call; how many runs that were.
+    /// The faults at every call that are tried; how many calls there are.
     fn hold(&self) -> usize {
         let whole = Package::of(&self.before);
         let locked = whole.lock().kernels;
@@ -92,17 +95,28 @@ impl Case<'_> {
         }
         let after = whole.cache();
         assert!(remains(&whole.path("cache")).is_empty(), "{}: remains of a whole run", self.name);
-        let mut runs = 0;
-        for at in 1..=calls.len() {
-            for (n, kind) in KINDS.into_iter().enumerate() {
-                if (at + n * 3) % self.every == 0 {
-                    self.survives(at, kind, (&locked, &old), &after);
-                    runs += 1;
-                }
-            }
+        let (every, first) = self.sample();
+        let points = (1..=calls.len()).flat_map(|at| KINDS.map(|kind| (at, kind)));
+        let tried: Vec<_> = points.skip(first).step_by(every).collect();
+        tried.iter().for_each(|(at, kind)| self.survives(*at, kind, (&locked, &old), &after));
+        println!(
+            "{}: {} calls, {} faults of {}",
+            self.name,
+            calls.len(),
+            tried.len(),
+            calls.len() * KINDS.len()
+        );
+        calls.len()
+    }
+
+    /// Of how many faults one is tried, and which is the first.
+    fn sample(&self) -> (usize, usize) {
+        if stress() > 50 {
+            return (1, 0);
         }
-        println!("{}: {} calls, {runs} faults of {}", self.name, calls.len(), calls.len() * KINDS.len());
-        runs
+        let mut hasher = DefaultHasher::new();
+        (std::env::var("CUTEGEN_SAMPLE_SEED").ok(), self.name).hash(&mut hasher);
+        (self.every, (hasher.finish() % self.every as u64) as usize)
     }
 
     fn survives(&self, at: usize, kind: &str, (locked, old): (&[Locked], &[Option<Record>]), after: &Files) {
@@ -149,16 +163,12 @@ impl Case<'_> {
     }
 }
 
-fn every_when_sampled() -> usize {
-    if stress() > 50 { 1 } else { SAMPLED }
-}
-
 /// Both ways of replacing an entry.
 fn both_ways(name: &str, before: &Files, args: &[&str]) {
     for (exchange, way) in [(true, "names exchanged"), (false, "in two renames")] {
         let name = format!("{name}, {way}");
-        let case = Case { name: &name, before: before.clone(), args, every: 1, exchange, varies: false };
-        assert!(case.hold() > 60, "{name}");
+        let case = Case { name: &name, before: before.clone(), args, every: COPIES, exchange, varies: false };
+        assert!(case.hold() > 20, "{name}");
     }
 }
 
@@ -166,7 +176,8 @@ fn both_ways(name: &str, before: &Files, args: &[&str]) {
 fn accept_of_new_entries() {
     let args: &[&str] = &["accept", "--results", "@tuned.tgz"];
     let before = Package::new().files();
-    assert!(Case { name: "accept, new", before, args, every: 1, exchange: true, varies: false }.hold() > 60);
+    let case = Case { name: "accept, new", before, args, every: COPIES, exchange: true, varies: false };
+    assert!(case.hold() > 20);
 }
 
 #[test]
@@ -197,17 +208,17 @@ fn lock_of_what_is_at_hand() {
         name: "lock, pinning",
         before: package.files(),
         args,
-        every: 1,
+        every: COPIES,
         exchange: true,
         varies: false,
     };
-    assert!(case.hold() > 30);
+    assert!(case.hold() > 10);
 }
 
 #[test]
 fn lock_of_what_is_compiled() {
     install_toolchain();
-    let every = every_when_sampled();
+    let every = COMPILES;
     let empty = Package::new();
     let args: &[&str] = &["lock", "twice"];
     let before = empty.files();
@@ -229,10 +240,7 @@ fn verify_record() {
     let package = Package::new();
     package.done(&["lock", "twice"]);
     let args: &[&str] = &["verify", "--record", "twice"];
-    let every = every_when_sampled();
-    // a judging takes seconds
-    let every = if every > 1 { 3 * every } else { 1 };
-    for (exchange, every) in [(true, every), (false, 2 * every - 1)] {
+    for (exchange, every) in [(true, JUDGES), (false, 2 * JUDGES)] {
         let name = format!("verify --record, exchange {exchange}");
         Case { name: &name, before: package.files(), args, every, exchange, varies: true }.hold();
     }
