@@ -21,6 +21,7 @@ use cutegen_build::pipeline;
 use cutegen_build::plan::Plan;
 use cutegen_build::store::replay::replay;
 use cutegen_build::store::{Entry, Store, lock_file};
+use cutegen_spec::contract::Contract;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::record::Record;
@@ -250,6 +251,9 @@ fn answer(plan: &Plan, Padded { entry, judged }: &Padded, number: usize) -> (Rec
     let mut files = Files::new();
     for (at, variant) in record.variants.iter_mut().enumerate() {
         let mut bytes = judged[at].clone();
+        if plan.target.is_host() {
+            rename(&mut variant.contract, &mut bytes, number);
+        }
         bytes.extend((number as u64).to_le_bytes());
         let file = stored(&bytes, plan.target.is_host());
         (variant.artifact.artifact, variant.artifact.bytes) =
@@ -259,4 +263,22 @@ fn answer(plan: &Plan, Padded { entry, judged }: &Padded, number: usize) -> (Rec
         files.insert(variant.source.file.clone(), entry.sources[at].clone());
     }
     (record, files)
+}
+
+/// Gives the kernels of a host object entries of their own: two objects of one archive have none in common.
+fn rename(contract: &mut Contract, bytes: &mut [u8], number: usize) {
+    for step in &mut contract.steps {
+        let (old, new) =
+            (step.entry.clone(), format!("cutegen_{:016x}", digest(&step.entry) + number as u64));
+        assert_eq!(old.len(), new.len());
+        let places: Vec<usize> =
+            (0..=bytes.len() - old.len()).filter(|at| bytes[*at..].starts_with(old.as_bytes())).collect();
+        places.iter().for_each(|at| bytes[*at..*at + new.len()].copy_from_slice(new.as_bytes()));
+        step.entry = new;
+    }
+}
+
+/// The number that an entry's name ends with.
+fn digest(entry: &str) -> u64 {
+    u64::from_str_radix(&entry["cutegen_".len()..], 16).unwrap() >> 1
 }
