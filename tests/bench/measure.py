@@ -41,7 +41,7 @@ def replay():
     sums = lambda took: [a + b for a, b in zip(took["lookup_ms"], took["emit_ms"])]
     raw.write(FOLDER / "replay.json", [
         row("replay", "lookup, verification and writing, the archiver left out", fast, sums(fast),
-            "lookup: parsing records and SHA-256; emit: printing 100 wrappers beside writing the members", at_most=50),
+            "lookup: parsing records, SHA-256 and inflating cubins; emit: printing 100 wrappers beside writing the members", at_most=50),
         row("replay, archiving", "the archiver by itself", fast, fast["archive_ms"], "`ar` reads and writes 4 MB in 100 members", at_most=150),
         row("replay, whole", "all of a build script's work, specs and archiver within", fast, fast["whole_ms"], "the rows above", at_most=200),
         row("replay, unoptimised", "lookup, verification and writing, the archiver left out", slow, sums(slow),
