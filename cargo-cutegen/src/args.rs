@@ -212,9 +212,6 @@ pub(crate) struct Verify {
     /// Write that list, with what was rebuilt now, to this file
     #[arg(long, value_name = "FILE", requires = "rebuild")]
     pub(crate) write_known: Option<PathBuf>,
-    /// Count what another toolchain compiled instead of failing over it
-    #[arg(long, requires = "rebuild")]
-    pub(crate) this_toolchain: bool,
     /// Write what was judged into the records, as fresh evidence; bytes, keys and lock stay
     #[arg(long, conflicts_with = "rebuild")]
     pub(crate) record: bool,

@@ -85,7 +85,8 @@ fn append_toolchain(
     }
     let stamp = if with_nvrtc {
         let nvrtc = toolchain.need_nvrtc().map_err(Failure::machine)?;
-        for library in [&nvrtc.library, &nvrtc.builtins, &nvrtc.linker.library] {
+        let linker = nvrtc.linker.as_ref().map(|linker| &linker.library);
+        for library in [&nvrtc.library, &nvrtc.builtins].into_iter().chain(linker) {
             let relative = library.strip_prefix(&toolchain.dir).unwrap_or(library);
             tar.append_path_with_name(library, folder.join(relative)).map_err(failed)?;
         }

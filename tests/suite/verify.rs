@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cutegen_build::store::Store;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::record::Record;
@@ -170,7 +171,11 @@ fn what_a_list_has_is_not_rebuilt_and_all_else_is() {
     let ran = copy.run(&[&verb[..], &known].concat());
     exits(&ran, 0);
     assert_eq!(compiled(&ran), 0, "{}", ran.stdout);
-    assert!(ran.stderr.contains(&format!("{all} variants are listed as rebuilt, 0 were")), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(&format!("{all} variants are listed as rebuilt, 0 are not")),
+        "{}",
+        ran.stderr
+    );
     // another source with digests that agree is another line: only a compiler can tell, and it is asked
     let [was, is] = copy.change_a_token();
     copy.forge(GPU, |record| record.replace(&was, &is));
@@ -178,31 +183,26 @@ fn what_a_list_has_is_not_rebuilt_and_all_else_is() {
     let ran = copy.run(&[&verb[..], &known].concat());
     exits(&ran, 1);
     assert!(ran.stderr.contains("naive: differs: sha256 "), "{}", ran.stderr);
-    assert!(ran.stderr.contains(&format!("{} variants are listed as rebuilt, 1 were", all - 1)));
+    assert!(ran.stderr.contains(&format!("{} variants are listed as rebuilt, 1 are not", all - 1)));
     let missing = copy.run(&[&verb[..], &["--known", "no-such-list"]].concat());
     exits(&missing, 2);
     assert!(missing.stderr.ends_with("name a list: --known FILE\n"), "{}", missing.stderr);
 }
 
 #[test]
-fn what_another_toolchain_compiled_is_counted_where_that_is_asked_for() {
+fn cubins_from_before_there_was_a_linker_are_rebuilt() {
     install_toolchain();
-    let copy = Copy::of_example("verify-other-toolchain");
-    copy.forge(GPU, |record| {
-        let (before, after) = record.rsplit_once("toolchain = \"nvrtc 13.0.88").expect("a toolchain");
-        format!("{before}toolchain = \"nvrtc 12.9.86{after}")
-    });
-    copy.pin(GPU);
-    let verb = ["verify", "--rebuild", "--target", GPU, KERNEL];
-    let ran = copy.run(&verb);
-    exits(&ran, 3);
-    assert!(ran.stderr.contains("naive: not rebuilt: it needs nvrtc 12.9.86 "), "{}", ran.stderr);
-    let ran = copy.run(&[&verb[..], &["--this-toolchain"]].concat());
+    let (specs, cache) = (workspace().join("tests/bars/specs"), workspace().join("tests/bars/cache"));
+    let (lock, store) = (lock_of(&cache), Store::new(&cache));
+    let variants = |locked: &Locked| store.get(&locked.key).hit().expect("an entry").record.variants;
+    let is_older = |locked: &&Locked| variants(locked).iter().all(|v| !v.toolchain.contains("nvjitlink"));
+    let older = lock.kernels.iter().find(is_older).expect("one that NVRTC alone made");
+    let mut command = cutegen(&scratch("verify-unlinked"));
+    command.args(["verify", "--rebuild", &older.name, "--specs"]).arg(specs).arg("--cache").arg(cache);
+    let ran = run(&mut command);
     exits(&ran, 0);
-    let compiled = gpu_variants(|k| k.name == KERNEL) - 1;
-    let told = format!("{compiled} were compiled, 1 not rebuilt: another toolchain");
-    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
-    assert_eq!(ran.stdout.matches("rebuilt to the locked bytes").count(), compiled, "{}", ran.stdout);
+    let rebuilt = ran.stdout.matches("rebuilt to the locked bytes").count();
+    assert_eq!(rebuilt, variants(older).len(), "{}", ran.stdout);
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn tool(job: &CompileJob, setup: &CompileSetup) -> Result<Tool, Error> {
             Ok(Tool::Nvrtc {
                 library: nvrtc.library.clone(),
                 builtins: nvrtc.builtins.clone(),
-                linker: Some(nvrtc.linker.library.clone()),
+                linker: nvrtc.linker.as_ref().map(|linker| linker.library.clone()),
                 arch: arch.clone(),
                 extra: Vec::new(),
                 precompiled: None,

@@ -55,33 +55,50 @@ pub enum Rebuilt {
 /// Architecture and common headers: what one batch compiler serves.
 type Headers = (String, String);
 
+/// A toolchain that is here, and its batch compilers.
+struct Way {
+    setup: CompileSetup,
+    batches: BTreeMap<Headers, Batch>,
+}
+
 /// Compiles each source again and calls `tell` with the outcomes, in order.
 pub(super) fn rebuild(
     setup: &CompileSetup,
     sources: &[Stored<'_>],
     tell: &mut dyn FnMut(usize, Result<Rebuilt, SearchError>),
 ) -> Result<(), SearchError> {
-    let batches = batches(setup, sources)?;
+    let unlinked = CompileSetup { toolchain: setup.toolchain.clone().without_linker(), ..setup.clone() };
+    let ways = [Way::of(setup.clone(), sources)?, Way::of(unlinked, sources)?];
     std::thread::scope(|scope| {
-        let work = |at: usize| one(setup, &batches, &sources[at]);
+        let work = |at: usize| one(&ways, &sources[at]);
         ordered::start(scope, sources.len(), work).enumerate().for_each(|(at, rebuilt)| tell(at, rebuilt));
     });
     Ok(())
 }
 
-/// A batch compiler for all headers that two sources at least begin with: reading them once saves half of the time.
-fn batches(setup: &CompileSetup, sources: &[Stored<'_>]) -> Result<BTreeMap<Headers, Batch>, SearchError> {
-    let mut groups: BTreeMap<Headers, Vec<&Stored<'_>>> = BTreeMap::new();
-    for stored in sources {
-        if let Some(headers) = headers(stored) {
-            groups.entry(headers).or_default().push(stored);
+impl Way {
+    /// With a batch compiler for all headers that two of its sources at least begin with: reading them once saves half of
+    /// the time.
+    fn of(setup: CompileSetup, sources: &[Stored<'_>]) -> Result<Self, SearchError> {
+        let mut way = Self { setup, batches: BTreeMap::new() };
+        let mut groups: BTreeMap<Headers, Vec<&Stored<'_>>> = BTreeMap::new();
+        for stored in sources.iter().filter(|stored| way.made(stored)) {
+            if let Some(headers) = headers(stored) {
+                groups.entry(headers).or_default().push(stored);
+            }
         }
+        for (headers, group) in groups.into_iter().filter(|(_, group)| group.len() > 1) {
+            let batch = Batch::start(&way.setup, &headers.0, &text(group[0]))?;
+            way.batches.insert(headers, batch);
+        }
+        Ok(way)
     }
-    let shared = groups.into_iter().filter(|(_, group)| group.len() > 1);
-    let start = |(headers, group): (Headers, Vec<&Stored<'_>>)| {
-        Ok((headers.clone(), Batch::start(setup, &headers.0, &text(group[0]))?))
-    };
-    shared.map(start).collect()
+
+    /// Whether the record names this toolchain.
+    fn made(&self, stored: &Stored<'_>) -> bool {
+        compiled::fingerprint(&self.setup, &stored.plan.target)
+            .is_ok_and(|here| here == stored.variant.toolchain)
+    }
 }
 
 fn headers(stored: &Stored<'_>) -> Option<Headers> {
@@ -95,27 +112,23 @@ fn text(stored: &Stored<'_>) -> String {
     String::from_utf8_lossy(stored.source).into_owned()
 }
 
-fn one(
-    setup: &CompileSetup,
-    batches: &BTreeMap<Headers, Batch>,
-    stored: &Stored<'_>,
-) -> Result<Rebuilt, SearchError> {
-    let (variant, here) = (stored.variant, compiled::fingerprint(setup, &stored.plan.target)?);
+fn one(ways: &[Way; 2], stored: &Stored<'_>) -> Result<Rebuilt, SearchError> {
+    let (variant, here) = (stored.variant, compiled::fingerprint(&ways[0].setup, &stored.plan.target)?);
     let name = variant.name.clone();
-    if variant.toolchain != here {
+    let Some(way) = ways.iter().find(|way| way.made(stored)) else {
         return Ok(Rebuilt::NotRebuilt { variant: name, needs: variant.toolchain.clone(), here });
-    }
+    };
     let job = CompileJob {
         source: text(stored),
         entries: variant.contract.steps.iter().map(|step| step.entry.clone()).collect(),
         compile_for: compiled::compile_for(&stored.plan.target),
     };
-    let batch = headers(stored).and_then(|headers| batches.get(&headers));
+    let batch = headers(stored).and_then(|headers| way.batches.get(&headers));
     if batch.is_some_and(|batch| compile_in(batch, &job).is_ok_and(|outcome| is_locked(variant, &outcome))) {
         return Ok(Rebuilt::Same { variant: name });
     }
     // only a process of its own, as the locked bytes had, can say that they differ
-    Ok(compared(variant, compile(&job, setup)?))
+    Ok(compared(variant, compile(&job, &way.setup)?))
 }
 
 fn is_locked(variant: &Variant, outcome: &CompileOutcome) -> bool {

@@ -42,8 +42,8 @@ pub struct NvrtcLibrary {
     pub version: String,
     /// SHA-256 of the library.
     pub sha256: String,
-    /// What links its code.
-    pub linker: LinkerLibrary,
+    /// What links its code; where there is none NVRTC makes cubins itself, with every variable of the headers.
+    pub linker: Option<LinkerLibrary>,
 }
 
 /// An nvJitLink on disk.
@@ -88,14 +88,23 @@ impl Toolchain {
         self.cxx.as_ref().ok_or_else(|| Error::NoCxx { tried: vec!["g++".into(), "c++".into()] })
     }
 
+    /// The same without what links NVRTC's code: how cubins were made before there was one.
+    #[must_use]
+    pub fn without_linker(mut self) -> Self {
+        self.nvrtc.iter_mut().for_each(|nvrtc| nvrtc.linker = None);
+        self
+    }
+
     /// Names all that makes a cubin's bytes: `nvrtc 13.0.88 (sha256:...), nvjitlink 13.0.88 (sha256:...), cutlass ...`.
     pub fn cuda_fingerprint(&self) -> Result<String, Error> {
         let nvrtc = self.need_nvrtc()?;
         let named =
             |name: &str, version: &str, sha256: &str| format!("{name} {version} (sha256:{})", &sha256[..16]);
         let compiler = named("nvrtc", &nvrtc.version, &nvrtc.sha256);
-        let linker = named("nvjitlink", &nvrtc.linker.version, &nvrtc.linker.sha256);
-        Ok(format!("{compiler}, {linker}, {}", self.headers_fingerprint()))
+        let linker = nvrtc.linker.as_ref().map(|linker| named("nvjitlink", &linker.version, &linker.sha256));
+        let parts: Vec<String> =
+            [compiler].into_iter().chain(linker).chain([self.headers_fingerprint()]).collect();
+        Ok(parts.join(", "))
     }
 
     /// Names all that makes a host object's bytes: `g++ 12.2.0, cutlass 4.2.0.0, ...`.
@@ -135,11 +144,11 @@ fn own_nvrtc(dir: &Path, stamp: &Stamp) -> Option<NvrtcLibrary> {
         builtins: dir.join(&stamped.builtins),
         version: version_label(&lock().nvrtc, &stamped.sha256),
         sha256: stamped.sha256.clone(),
-        linker: LinkerLibrary {
+        linker: Some(LinkerLibrary {
             library: dir.join(&stamped.linker.library),
             version: version_label(&lock().nvjitlink, &stamped.linker.sha256),
             sha256: stamped.linker.sha256.clone(),
-        },
+        }),
     })
 }
 
@@ -173,7 +182,8 @@ fn borrow(
         return Err(format!("it is NVRTC {}.{}", version.0, version.1));
     }
     let (sha256, _) = sha256_file(&library).map_err(|error| error.to_string())?;
-    Ok(NvrtcLibrary { library, builtins, version: version_label(&lock().nvrtc, &sha256), sha256, linker })
+    let version = version_label(&lock().nvrtc, &sha256);
+    Ok(NvrtcLibrary { library, builtins, version, sha256, linker: Some(linker) })
 }
 
 fn borrow_linker(library: PathBuf) -> Result<LinkerLibrary, String> {

@@ -53,7 +53,8 @@ fn tried(bed: &Bed, name: &str, limits: Limits) -> Came {
     let mut setup = bed.setup(limits);
     let nvrtc = setup.toolchain.nvrtc.as_mut().expect("an NVRTC");
     let taken = bed.at("tool/lib/libnvrtc.so");
-    (nvrtc.library, nvrtc.builtins, nvrtc.linker.library) = (taken.clone(), taken.clone(), taken);
+    nvrtc.linker.as_mut().expect("a linker").library.clone_from(&taken);
+    (nvrtc.library, nvrtc.builtins) = (taken.clone(), taken);
     let place = Place::fork(&setup);
     let outside = match name {
         "cut_a_header" => bed.at("headers/cute/own.h"),
