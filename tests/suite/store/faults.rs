@@ -1,8 +1,8 @@
 //! The command killed, and refused by the system, at every call that touches lock or store. What it leaves is whole,
 //! nothing that was locked is lost, and the same command run again ends where it would have ended.
 //!
-//! Of these runs every few are made, fewest where a command compiles or judges in between; `CUTEGEN_SAMPLE_SEED` decides
-//! which. With `CUTEGEN_STRESS` above 50 all are.
+//! Where a command compiles or judges in between, every few of these runs are made, and `CUTEGEN_SAMPLE_SEED` decides which;
+//! with `CUTEGEN_STRESS` above 50 all are.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -22,8 +22,8 @@ use super::remains;
 /// What happens at a call.
 const KINDS: [&str; 3] = ["KILL", "ENOSPC", "EIO"];
 
-/// Of how many faults one is tried: of a command that copies, that compiles, that judges. No multiples of 3, or it were one kind.
-const COPIES: usize = 4;
+/// Of how many faults one is tried: of a command that copies, that compiles, that judges. Multiples of 3 would be one kind.
+const COPIES: usize = 1;
 const COMPILES: usize = 7;
 const JUDGES: usize = 22;
 
