@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
 
-use cutegen_tests::must;
+use cutegen_tests::{install_toolchain, must};
 
 use super::package::{Package, patiently, place};
 
@@ -266,6 +266,9 @@ fn what_is_good_is_accepted() {
     let ran = accept(&package);
     assert!(ran.ok, "{}", ran.stderr);
     package.done(&["check", "silu_mul"]);
+    install_toolchain();
+    let judged = package.done(&["verify", "silu_mul"]).stdout;
+    assert!(judged.contains("silu_mul on host") && judged.contains("passed"), "{judged}");
     let accepted: Vec<PathBuf> =
         package.cache().into_keys().filter(|name| name.starts_with("cache/v1")).collect();
     assert_eq!(accepted, names.iter().map(|name| Path::new("cache").join(name)).collect::<Vec<_>>());
