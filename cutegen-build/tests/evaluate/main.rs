@@ -1,6 +1,8 @@
 //! The gate on real compiled C++: honest kernels pass, and each of the corpus in `hostile` falls to the check that is
 //! named beside it, and passes with that check off.
 //!
+//! The kernels of `wrong` are judged as those of a search.
+//!
 //! How a slow-down is planted for the timing's own bar is tried here too, on models of a device.
 //!
 //! This test has its own `main`, because the runner is this binary, re-executed.
@@ -20,15 +22,20 @@ mod memory;
 mod planted;
 #[path = "../planting/mod.rs"]
 mod planting;
+#[path = "../sample/mod.rs"]
+mod sample;
 mod sanitizer;
 #[path = "../scan/mod.rs"]
 mod scan;
 mod speed;
 mod walls;
 mod workloads;
+#[path = "../wrong/mod.rs"]
+mod wrong;
 
 use std::process::ExitCode;
 
+use cutegen_build::compile;
 use cutegen_build::evaluate::{RUN, RUN_APART, VARIABLE, runner};
 
 type Test = (&'static str, fn());
@@ -41,6 +48,7 @@ fn main() -> ExitCode {
             lease::hold();
             return ExitCode::SUCCESS;
         }
+        Ok(compile::WORKER_KIND) => compile::worker_main(),
         Ok(_) | Err(_) => {}
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -60,6 +68,7 @@ fn main() -> ExitCode {
         planted::TESTS,
         walls::TESTS,
         maps::TESTS,
+        wrong::TESTS,
     ]
     .concat();
     if arguments.iter().any(|a| a == "--list") {
