@@ -6,6 +6,7 @@ mod deviation;
 mod expected;
 mod files;
 mod scalars;
+mod strides;
 mod tensors;
 mod told;
 mod values;
@@ -110,6 +111,8 @@ fn prepare(plan: Plan, verb: &Run, brought: &Brought) -> Result<Subject, Failure
     }
     for (tensor, bytes) in plan.spec.tensors.iter().zip(&given) {
         values::check(tensor, &axes, bytes.as_deref()).map_err(Failure::Usage)?;
+        let told = |told| Failure::Usage(format!("{}: {told}", plan.title()));
+        strides::check(tensor, &axes, bytes.as_deref()).map_err(told)?;
     }
     Ok(Subject { plan, axes, scalars, given })
 }

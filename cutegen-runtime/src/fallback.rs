@@ -30,26 +30,23 @@ pub fn sigmoid(x: f64) -> f64 {
     }
 }
 
-/// `x * sigmoid(x)`; zero at minus infinity.
+/// `x * sigmoid(x)`; NaN at minus infinity, as in every kernel.
 #[must_use]
 pub fn silu(x: f64) -> f64 {
-    if x == f64::NEG_INFINITY { -0.0 } else { x * sigmoid(x) }
+    x * sigmoid(x)
 }
 
-/// `x * P(Z <= x)` for a standard normal `Z`; zero at minus infinity.
+/// `x * P(Z <= x)` for a standard normal `Z`; NaN at minus infinity, as in every kernel.
 #[must_use]
 pub fn gelu(x: f64) -> f64 {
-    if x == f64::NEG_INFINITY { -0.0 } else { 0.5 * x * erfc(-x * FRAC_1_SQRT_2) }
+    0.5 * x * erfc(-x * FRAC_1_SQRT_2)
 }
 
 /// The tanh form of GELU, `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`.
 ///
-/// Evaluated as `x * sigmoid(2 t)`, its equal, which doesn't cancel for large negative `x`.
+/// Evaluated as `x * sigmoid(2 t)`, its equal, which doesn't cancel for large negative `x`; NaN at minus infinity.
 #[must_use]
 pub fn gelu_tanh(x: f64) -> f64 {
-    if x == f64::NEG_INFINITY {
-        return -0.0;
-    }
     let t = FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * (x + 0.044_715 * x * x * x);
     x * sigmoid(2.0 * t)
 }
@@ -223,7 +220,10 @@ mod tests {
         assert_eq!((softplus(1000.0), softplus(-1000.0)), (1000.0, 0.0));
         for f in [sigmoid, silu, gelu, gelu_tanh, softplus] {
             assert!(f(f64::NAN).is_nan());
-            assert_eq!(f(f64::NEG_INFINITY), 0.0);
+        }
+        assert_eq!((sigmoid(f64::NEG_INFINITY), softplus(f64::NEG_INFINITY)), (0.0, 0.0));
+        for f in [silu, gelu, gelu_tanh] {
+            assert!(f(f64::NEG_INFINITY).is_nan(), "-inf * 0, as the kernels give");
         }
         assert_eq!((silu(f64::INFINITY), gelu(f64::INFINITY)), (f64::INFINITY, f64::INFINITY));
     }

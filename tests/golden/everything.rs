@@ -51,9 +51,9 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 11884];
+            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 12153];
 
-            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 11884];
+            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 12153];
 
             static cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2: [u8; 7];
         }
@@ -127,23 +127,23 @@ self::cutegen_runtime::cuda_module! {
                                 // SAFETY: linked from this package's archive, constant, of this length.
                                 stored: unsafe_block! { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
                                 compressed: false,
-                                sha256: "faa7764a734eb8c87920cb5a793379ef550c62e7dce34a568e6f33f0d5d2d63d",
-                                len: 11884,
+                                sha256: "f440e41cc18ecbb6cd26a0a9ee4106353be5bd1b4fc4b820cc460a0c2229fe90",
+                                len: 12153,
                             },
                             min_driver: 580,
                             steps: &[
                                 Step {
-                                    entry: "cutegen_faa7764a734eb8c8_0",
+                                    entry: "cutegen_f440e41cc18ecbb6_0",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
                                 Step {
-                                    entry: "cutegen_faa7764a734eb8c8_1",
+                                    entry: "cutegen_f440e41cc18ecbb6_1",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
                                 Step {
-                                    entry: "cutegen_faa7764a734eb8c8_2",
+                                    entry: "cutegen_f440e41cc18ecbb6_2",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
@@ -165,23 +165,23 @@ self::cutegen_runtime::cuda_module! {
                             // SAFETY: linked from this package's archive, constant, of this length.
                             stored: unsafe_block! { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
                             compressed: false,
-                            sha256: "faa7764a734eb8c87920cb5a793379ef550c62e7dce34a568e6f33f0d5d2d63d",
-                            len: 11884,
+                            sha256: "f440e41cc18ecbb6cd26a0a9ee4106353be5bd1b4fc4b820cc460a0c2229fe90",
+                            len: 12153,
                         },
                         min_driver: 580,
                         steps: &[
                             Step {
-                                entry: "cutegen_faa7764a734eb8c8_0",
+                                entry: "cutegen_f440e41cc18ecbb6_0",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
                             Step {
-                                entry: "cutegen_faa7764a734eb8c8_1",
+                                entry: "cutegen_f440e41cc18ecbb6_1",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
                             Step {
-                                entry: "cutegen_faa7764a734eb8c8_2",
+                                entry: "cutegen_f440e41cc18ecbb6_2",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
@@ -658,7 +658,7 @@ pub mod host {
     }
 
     unsafe_extern! {
-        fn cutegen_3536c33e778af9a3(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_d2a07b77ea7878bf(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`everything`].
@@ -781,7 +781,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_3536c33e778af9a3,
+                    cutegen_d2a07b77ea7878bf,
                     &mut params![
                         its_check,
                         w,

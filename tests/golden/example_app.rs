@@ -71,15 +71,15 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 10534];
+            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 10803];
 
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
 
-            static cutegen_example_app_0_1_0_3d613f47139a7579_naive: [u8; 12204];
+            static cutegen_example_app_0_1_0_3d613f47139a7579_naive: [u8; 12473];
 
-            static cutegen_example_app_0_1_0_a228384e9067d6ac_naive: [u8; 12258];
+            static cutegen_example_app_0_1_0_a228384e9067d6ac_naive: [u8; 12527];
 
-            static cutegen_example_app_0_1_0_c6c30c4c910eeece_naive: [u8; 11358];
+            static cutegen_example_app_0_1_0_c6c30c4c910eeece_naive: [u8; 11627];
         }
 
         /// Arguments of [`Kernels::silu_mul`].
@@ -134,12 +134,12 @@ self::cutegen_runtime::cuda_module! {
                             // SAFETY: linked from this package's archive, constant, of this length.
                             stored: unsafe_block! { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
                             compressed: false,
-                            sha256: "a09870c620bc63131e0230ebf2cb3945855100284ddf21cf29436a8855f21047",
-                            len: 10534,
+                            sha256: "da1d7faf6c30b25bd818a028c1d4d158e9d79d769fd67e65e46f2d430ced2f99",
+                            len: 10803,
                         },
                         min_driver: 580,
                         steps: &[Step {
-                            entry: "cutegen_a09870c620bc6313_0",
+                            entry: "cutegen_da1d7faf6c30b25b_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         }],
@@ -369,23 +369,23 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_a228384e9067d6ac_naive },
                         compressed: false,
-                        sha256: "0eacb06395545dcf99deba68ba982f1d219ab44ee5776254f84d2563dec85540",
-                        len: 12258,
+                        sha256: "cba27129b5fd6ee3815806ca7bb01101f209b4242411b5229c6c5011e3297662",
+                        len: 12527,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_0eacb06395545dcf_0",
+                            entry: "cutegen_cba27129b5fd6ee3_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_0eacb06395545dcf_1",
+                            entry: "cutegen_cba27129b5fd6ee3_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_0eacb06395545dcf_2",
+                            entry: "cutegen_cba27129b5fd6ee3_2",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -642,23 +642,23 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_3d613f47139a7579_naive },
                         compressed: false,
-                        sha256: "890b08274f27dcf26b613e51d2747ce83518c134389f886d85368db6e7ee532f",
-                        len: 12204,
+                        sha256: "bec2035d4c387703ceedf2dfb99b4899aec71a5fa805bfbb6344733871d9d81a",
+                        len: 12473,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_890b08274f27dcf2_0",
+                            entry: "cutegen_bec2035d4c387703_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_890b08274f27dcf2_1",
+                            entry: "cutegen_bec2035d4c387703_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_890b08274f27dcf2_2",
+                            entry: "cutegen_bec2035d4c387703_2",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -899,18 +899,18 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_c6c30c4c910eeece_naive },
                         compressed: false,
-                        sha256: "0d15dfb9dbd09b8c8b003b28d2475328b3434cae2940b5a77f7b0c90b5b9a526",
-                        len: 11358,
+                        sha256: "2f440ea4a00e2d759931cfb0eb84edb9fb04d1d60a2c0d75143c3dbda9086bba",
+                        len: 11627,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_0d15dfb9dbd09b8c_0",
+                            entry: "cutegen_2f440ea4a00e2d75_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_0d15dfb9dbd09b8c_1",
+                            entry: "cutegen_2f440ea4a00e2d75_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -1167,10 +1167,10 @@ pub mod host {
     }
 
     unsafe_extern! {
-        fn cutegen_360b8f65a4d0498e(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_5faac0c0d460f250(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_8ea7b80dd1c4d721(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_cf29990d8fd03878(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_4dc529f70279bff6(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_878e134c2610cd1b(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_bcafc4767cc9300a(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_c67a4777abf9095b(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`rms_norm`].
@@ -1245,7 +1245,7 @@ pub mod host {
             let part_0 = workspace;
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
-                call(cutegen_360b8f65a4d0498e, &mut params![x, w, y, param_m, param_d, eps, part_0])
+                call(cutegen_bcafc4767cc9300a, &mut params![x, w, y, param_m, param_d, eps, part_0])
             };
             Ok(())
         }
@@ -1273,11 +1273,13 @@ pub mod host {
             for v1 in 0..a1 {
                 t2.put(
                     [v0, v1],
-                    bf16::from_f64(((
-                        f64::from(t0.at([v0, v1])) * math::rsqrt((
-                            (w0[v0] / (a1 as f64)) + f64::from(s0)
-                        ))
-                    ) * f64::from(t1.at([v1])))),
+                    bf16::from_f64(
+                        math::cast_bf16(((
+                            f64::from(t0.at([v0, v1])) * math::rsqrt((
+                                (w0[v0] / (a1 as f64)) + f64::from(s0)
+                            ))
+                        ) * f64::from(t1.at([v1]))))
+                    ),
                 );
             }
         }
@@ -1388,7 +1390,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_cf29990d8fd03878,
+                    cutegen_878e134c2610cd1b,
                     &mut params![x, wg, wu, h, param_m, param_f, param_d, part_0, part_1],
                 )
             };
@@ -1431,7 +1433,10 @@ pub mod host {
         }
         for v6 in 0..a0 {
             for v7 in 0..a1 {
-                t3.put([v6, v7], bf16::from_f64((math::silu(w0[v6 * a1 + v7]) * w1[v6 * a1 + v7])));
+                t3.put(
+                    [v6, v7],
+                    bf16::from_f64(math::cast_bf16((math::silu(w0[v6 * a1 + v7]) * w1[v6 * a1 + v7]))),
+                );
             }
         }
         Ok(())
@@ -1521,7 +1526,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_8ea7b80dd1c4d721,
+                    cutegen_c67a4777abf9095b,
                     &mut params![h, w, r, y, param_m, param_d, param_f, part_0],
                 )
             };
@@ -1553,7 +1558,10 @@ pub mod host {
         }
         for v0 in 0..a0 {
             for v1 in 0..a1 {
-                t3.put([v0, v1], bf16::from_f64((w0[v0 * a1 + v1] + f64::from(t2.at([v0, v1])))));
+                t3.put(
+                    [v0, v1],
+                    bf16::from_f64(math::cast_bf16((w0[v0 * a1 + v1] + f64::from(t2.at([v0, v1]))))),
+                );
             }
         }
         Ok(())
@@ -1629,7 +1637,7 @@ pub mod host {
             let check = Check::new("silu_mul");
             let param_n = n as i64;
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-            unsafe_block! { call(cutegen_5faac0c0d460f250, &mut params![g, u, y, param_n]) };
+            unsafe_block! { call(cutegen_4dc529f70279bff6, &mut params![g, u, y, param_n]) };
             Ok(())
         }
     }
@@ -1641,7 +1649,12 @@ pub mod host {
         let t1 = &args.u;
         let t2 = &mut args.y;
         for v0 in 0..a0 {
-            t2.put([v0], bf16::from_f64((math::silu(f64::from(t0.at([v0]))) * f64::from(t1.at([v0])))));
+            t2.put(
+                [v0],
+                bf16::from_f64(
+                    math::cast_bf16((math::silu(f64::from(t0.at([v0]))) * f64::from(t1.at([v0]))))
+                ),
+            );
         }
         Ok(())
     }

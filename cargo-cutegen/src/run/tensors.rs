@@ -175,10 +175,40 @@ pub(super) fn inputs(subject: &Subject) -> Vec<Written> {
     given.map(|(tensor, data)| written(tensor, &subject.axes, stored(tensor.dtype), data)).collect()
 }
 
-/// What the kernel left, or what the reference gives: floats of that in f64, integers in their own type.
+/// What the kernel left, or what the reference gives: floats of that in f64, integers in their own type, and beside a
+/// result of which some elements are not judged a `NAME.not_judged`, which is true there.
 pub(super) fn results(subject: &Subject, with: With, folder: &Path) -> Result<Vec<Written>, Failure> {
     let results = subject.plan.spec.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Input);
-    let one = |(t, tensor): (usize, &Tensor)| match with {
+    let mut written_all = Vec::new();
+    for (t, tensor) in results {
+        written_all.push(result(subject, with, folder, (t, tensor))?);
+        if with == With::Reference {
+            let open = load(&errand::unjudged(folder, t))?;
+            written_all.extend(open.contains(&1).then(|| mask(tensor, &subject.axes, open)));
+        }
+    }
+    Ok(written_all)
+}
+
+/// The name of the mask beside a result.
+pub(super) fn mask_name(tensor: &Tensor) -> String {
+    format!("{}.not_judged", tensor.name)
+}
+
+fn mask(tensor: &Tensor, axes: &[i64], data: Vec<u8>) -> Written {
+    let extent =
+        |dim: &cutegen_spec::int_expr::IntExpr| dim.eval_axes(axes).and_then(|n| usize::try_from(n).ok());
+    let shape = tensor.dims.iter().map(|dim| extent(dim).unwrap_or(0)).collect();
+    Written { name: mask_name(tensor), dtype: Dtype::BOOL, shape, data }
+}
+
+fn result(
+    subject: &Subject,
+    with: With,
+    folder: &Path,
+    (t, tensor): (usize, &Tensor),
+) -> Result<Written, Failure> {
+    match with {
         With::Tuned | With::Naive => {
             let data = load(&errand::left(folder, 0, t))?;
             Ok(written(tensor, &subject.axes, stored(tensor.dtype), data))
@@ -195,8 +225,7 @@ pub(super) fn results(subject: &Subject, with: With, folder: &Path) -> Result<Ve
                 ),
             })
         }
-    };
-    results.map(one).collect()
+    }
 }
 
 /// Dense f64 as elements of an integer type; refused where they may be the neighbours of what they stand for.

@@ -39,6 +39,9 @@ pub(super) struct Told {
     out: Option<PathBuf>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compared: Vec<Row>,
+    /// Elements of what the reference gives for which any value is right, by tensor.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    not_judged: BTreeMap<String, usize>,
 }
 
 #[derive(Serialize)]
@@ -107,6 +110,10 @@ impl Told {
                 None => Vec::new(),
                 Some(against) => rows(subject, verb.with, against, launched, folder)?,
             },
+            not_judged: match verb.with {
+                With::Reference => not_judged(&spec.tensors, folder)?,
+                With::Tuned | With::Naive => BTreeMap::new(),
+            },
         })
     }
 
@@ -139,6 +146,9 @@ impl Told {
         let mut lines = vec![format!("{}{at}: {what}", self.kernel)];
         lines.extend(self.why_naive.iter().map(|why| format!("   {why}")));
         lines.extend(self.compared.iter().map(Row::text));
+        lines.extend(self.not_judged.iter().map(|(name, count)| {
+            format!("   {name}: {count} elements are not judged, any value is right there: see `{name}.not_judged` in what is written")
+        }));
         lines.extend(self.out.as_ref().map(|out| format!("   written: {}", out.display())));
         lines.join("\n")
     }
@@ -156,6 +166,18 @@ impl Told {
             self.target
         )))
     }
+}
+
+fn not_judged(tensors: &[Tensor], folder: &Path) -> Result<BTreeMap<String, usize>, Failure> {
+    let mut found = BTreeMap::new();
+    for (t, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| tensor.role != Role::Input) {
+        let open = tensors::load(&errand::unjudged(folder, t))?;
+        let count = open.iter().filter(|is_open| **is_open == 1).count();
+        if count > 0 {
+            found.insert(tensor.name.clone(), count);
+        }
+    }
+    Ok(found)
 }
 
 fn variant(entry: &Entry, launched: &Launched) -> Variant {

@@ -1,9 +1,9 @@
 //! Judging one output: every element against its reference and bound. Pure.
 //!
-//! NaN must meet NaN and an infinity the same infinity, whatever the bound says. Where the reference is finite, an
-//! infinity stands for the smallest magnitude that rounds to it: it is right when a result within the bound overflows
-//! the dtype. An element whose bound is infinite or NaN cannot be judged, and is counted; so is an integer whose bound
-//! is `i64::MAX` or more. An element with several right values must equal one of them. Elements that no assignment
+//! An element whose bound is infinite or NaN cannot be judged, whatever its value, and is counted; so is an integer whose
+//! bound is `i64::MAX` or more. Elsewhere NaN must meet NaN and an infinity the same infinity, whatever the bound says.
+//! Where the reference is finite, an infinity stands for the smallest magnitude that rounds to it: it is right when a
+//! result within the bound overflows the dtype. An element with several right values must equal one of them. Elements that no assignment
 //! addresses are not compared here but by [`touched`].
 
 use cutegen_spec::dtype::DType;
@@ -120,6 +120,12 @@ pub fn poisoned(dtype: DType, poison: u8, element: usize) -> u64 {
     element::bits(dtype, &[poison; 8], if is_packed { element % 2 } else { 0 })
 }
 
+/// Whether any value is right, as far as the bound tells.
+#[must_use]
+pub fn is_judged(dtype: DType, expected: &Expected, element: usize) -> bool {
+    expected.also.contains_key(&element) || usable(dtype, expected.bound[element]).is_finite()
+}
+
 /// Whether an output's bounds are tight enough to tell right from wrong on 99 % of the elements that are written.
 #[must_use]
 pub fn is_telling(dtype: DType, expected: &Expected) -> bool {
@@ -128,13 +134,22 @@ pub fn is_telling(dtype: DType, expected: &Expected) -> bool {
     !written.is_empty() && written.iter().filter(loose).count() * 100 <= written.len()
 }
 
-/// A bound is tight when it is finite and no larger than the value itself, or than the spacing of the dtype's
-/// subnormals, below which nothing can be told apart. NaN and infinities need no bound. An integer must be exact.
+/// A bound is tight when it is finite and no larger than the value itself, or than [`nothing`]. NaN and infinities need
+/// no other. An integer must be exact.
 fn is_tight(dtype: DType, value: f64, bound: f64) -> bool {
     if !dtype.is_float() {
         return bound < 1.0;
     }
-    !value.is_finite() || bound <= value.abs().max(4.0 * dtype.underflow())
+    bound.is_finite() && (!value.is_finite() || bound <= value.abs().max(nothing(dtype)))
+}
+
+/// What nothing can be told apart below: twice the spacing of the dtype's subnormals, and what roundings among those of an
+/// accumulator add up to, however they are scaled. That stays below f32's smallest normal number.
+#[must_use]
+pub fn nothing(dtype: DType) -> f64 {
+    const LEAST_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+    let normal = dtype.underflow() / dtype.unit_roundoff();
+    4.0 * dtype.underflow() + normal.min(LEAST_NORMAL)
 }
 
 /// An integer's error of `i64::MAX` stands for one that is not known.
@@ -147,14 +162,14 @@ fn right(yes: bool) -> Verdict {
 }
 
 fn verdict(found: f64, value: f64, bound: f64, threshold: f64) -> Verdict {
+    if !bound.is_finite() {
+        return Verdict::NotJudged;
+    }
     if value.is_nan() {
         return right(found.is_nan());
     }
     if value.is_infinite() {
         return right(found == value);
-    }
-    if !bound.is_finite() {
-        return Verdict::NotJudged;
     }
     if found.is_infinite() {
         return right(value * found.signum() + bound >= threshold);
@@ -199,10 +214,12 @@ mod tests {
         assert_eq!(check(DType::F32, 0.0, 0.0, 0.0), "right");
         assert_eq!(check(DType::F32, NAN, 1.0, 0.5), "wrong");
         assert_eq!(check(DType::F32, NAN, NAN, 0.0), "right");
-        assert_eq!(check(DType::F32, 0.0, NAN, NAN), "wrong", "an expected NaN is no wildcard");
-        assert_eq!(check(DType::F32, INF, -INF, NAN), "wrong");
-        assert_eq!(check(DType::F32, INF, INF, NAN), "right");
-        assert_eq!(check(DType::F32, 1.0, 1.0, INF), "not judged");
+        assert_eq!(check(DType::F32, 0.0, NAN, 0.0), "wrong", "an expected NaN is no wildcard");
+        assert_eq!(check(DType::F32, INF, -INF, 1.0), "wrong");
+        assert_eq!(check(DType::F32, INF, INF, 0.0), "right");
+        for (found, value) in [(1.0, 1.0), (NAN, 1.0), (0.0, NAN), (INF, -INF), (1.0, INF)] {
+            assert_eq!(check(DType::F32, found, value, INF), "not judged", "{found} for {value}");
+        }
         assert_eq!(check(DType::F16, INF, 65519.0, 0.5), "wrong", "65519 rounds to 65504");
         assert_eq!(check(DType::F16, INF, 65519.0, 16.0), "right", "within the bound it overflows");
         assert_eq!(check(DType::F16, 65504.0, 65519.0, 16.0), "right");
@@ -217,6 +234,14 @@ mod tests {
         assert!(telling(1.0) && !telling(1.01) && !telling(f64::NAN) && !telling(f64::INFINITY));
         let zeros = expected(vec![0.0; 4], vec![DType::F32.underflow(); 4]);
         assert!(is_telling(DType::F32, &zeros), "a zero with the bound of rounding is as sharp as can be");
+        for (dtype, scaled) in [(DType::F32, 1e6), (DType::Bf16, 1e6), (DType::F64, 1e6)] {
+            let zeros = |bound| is_telling(dtype, &expected(vec![0.0; 4], vec![bound; 4]));
+            assert!(zeros(scaled * dtype.underflow()), "{dtype}: the same, multiplied");
+            assert!(!zeros(1e-37) && !zeros(f64::INFINITY), "{dtype}");
+        }
+        assert!(!is_telling(DType::F16, &expected(vec![0.0; 4], vec![5.0 * DType::F16.underflow(); 4])));
+        let of = |value| is_telling(DType::F32, &expected(vec![value; 4], vec![f64::INFINITY; 4]));
+        assert!(!of(f64::NAN) && !of(f64::INFINITY), "what is not judged tells nothing");
         let mut few = expected(vec![1.0; 100], vec![0.1; 100]);
         few.bound[3] = 9.0;
         assert!(is_telling(DType::F32, &few));

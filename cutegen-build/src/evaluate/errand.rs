@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::arena::{Alignment, POISON};
 use super::candidate::{Candidate, Loadable};
 use super::case::contents;
-use super::compare::{Compared, compare};
+use super::compare::{Compared, compare, is_judged};
 use super::content::{Content, Contents};
 use super::desk::read::Reading;
 use super::desk::{Inputs, Slots};
@@ -77,10 +77,16 @@ pub fn left(folder: &Path, launch: usize, tensor: usize) -> PathBuf {
     folder.join(format!("left.{launch}.{tensor}"))
 }
 
-/// The file of what the reference gives for an inout or output, in f64; NaN where nothing is written.
+/// The file of what the reference gives for an inout or output, in f64: what an inout held where nothing is written.
 #[must_use]
 pub fn exact(folder: &Path, tensor: usize) -> PathBuf {
     folder.join(format!("exact.{tensor}"))
+}
+
+/// The file that says of each of these, by a byte, whether any value would be right there: 1 where it is not judged.
+#[must_use]
+pub fn unjudged(folder: &Path, tensor: usize) -> PathBuf {
+    folder.join(format!("unjudged.{tensor}"))
 }
 
 /// What the gate would draw for every input and inout, dense; none for outputs.
@@ -129,15 +135,23 @@ impl<D: Reading> Session<D> {
     /// Computes the reference and writes it.
     fn expected(&self, errand: &Errand, contents: &Contents) -> Result<Vec<Option<Expected>>, Error> {
         let Errand { folder, axes, scalars, .. } = errand;
+        let before = contents;
         let contents = contents.clone();
         let inputs = Inputs { spec: &self.spec, axes, scalars, contents, is_exact: false, is_drawn: false };
         let held = self.cases.desk.hold(inputs)?.held;
         let expected = self.cases.desk.expected(&held)?;
         for (t, expected) in expected.iter().enumerate() {
             let Some(expected) = expected else { continue };
-            let placed = Placed::new(&self.spec.tensors[t], axes)?;
-            let dense: Vec<u8> = placed.offsets().flat_map(|at| expected.value[at].to_le_bytes()).collect();
+            let (tensor, held) = (&self.spec.tensors[t], before[t].as_ref().map(Content::bytes));
+            let value = |at| match &held {
+                Some(held) if !expected.is_written(at) => element::read(tensor.dtype, held, at),
+                _ => expected.value[at],
+            };
+            let open = |at| expected.is_written(at) && !is_judged(tensor.dtype, expected, at);
+            let placed = Placed::new(tensor, axes)?;
+            let dense: Vec<u8> = placed.offsets().flat_map(|at| value(at).to_le_bytes()).collect();
             write(&exact(folder, t), &dense)?;
+            write(&unjudged(folder, t), &placed.offsets().map(|at| u8::from(open(at))).collect::<Vec<u8>>())?;
         }
         Ok(expected)
     }

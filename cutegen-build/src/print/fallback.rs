@@ -109,7 +109,7 @@ fn stored(dtype: DType, value: &str) -> String {
         DType::F64 | DType::I64 | DType::Bool | DType::I4 | DType::U4 => value.to_owned(),
         DType::F32 => format!("({value}) as f32"),
         DType::F16 => format!("f16::from_f64(math::cast_f16({value}))"),
-        DType::Bf16 => format!("bf16::from_f64({value})"),
+        DType::Bf16 => format!("bf16::from_f64(math::cast_bf16({value}))"),
         DType::F8e4m3 => format!("F8E4M3::from_f64({value})"),
         DType::F8e5m2 => format!("F8E5M2::from_f64({value})"),
         DType::I8 | DType::U8 | DType::I32 => format!("math::cast_{dtype}({value}) as {dtype}"),

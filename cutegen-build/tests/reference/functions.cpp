@@ -67,25 +67,74 @@ static void transcendental() {
   });
 }
 
+static real inf() { return real(cg_inf()); }
+
 // Infinities that are no overflow go through without an error; what may overflow is not judged.
 static void specials() {
   const VE minus(-cg_inf(), 0), score(3, 0.01);
   expect((score + minus).e < cg_inf() && cg_exp(score + minus).e < 1e-30, "a mask of -inf");
   const real inf = cg_inf();
-  const VE vanished = VE(1e-40, 1e-40) * VE(-inf, cg_inf()), kept = VE(2, 1) * VE(-inf, cg_inf()), none = VE(0, 0) * VE(inf, 0);
-  expect(vanished.v == 0 && vanished.e == cg_inf(), "a factor that may be 0 beside an infinity", "is judged");
-  expect(kept.v == -inf && none.v != none.v, "a factor that is surely no 0 or surely one", "is not judged");
+  const VE vanished = VE(1e-40, 1e-40) * VE(-inf, 0), kept = VE(2, 1) * VE(-inf, 0), none = VE(0, 0) * VE(inf, 0);
+  expect(vanished.e == cg_inf(), "a factor that may be 0 beside an infinity", "is judged");
+  expect(kept.v == -inf && kept.e == 0 && none.v != none.v && none.e == 0, "a factor that is surely no 0 or surely one", "is not judged");
   expect((VE(0.125, 0) * minus).e == 0, "a scaled mask");
   expect(cg_max(minus, score).e == score.e, "the maximum over a mask");
   expect(cg_exp(VE(sizeof(acc) == 4 ? 89 : 710, 0)).e == cg_inf(), "an overflow");
   expect(cg_log(VE(0, 0)).v == -cg_inf() && cg_log(VE(1e-9, 1e-8)).e == cg_inf(), "the logarithm of 0");
   expect(cg_relu(VE(-1, 0.5)).e == 0 && cg_max(VE(1, 0.1), VE(2, 0.2)).e == 0.2, "a sure maximum");
   expect(tolerated(VE(-2, 9), 0.25, 1).e == 1.5, "a tolerance");
+  expect((VE(-inf, 0) * constant(real(0.1L))).e == 0, "an infinity times an inexact literal", "is not judged");
+  expect(cg_gelu(VE(inf, 0)).v == inf && cg_gelu(VE(inf, 0)).e == 0, "gelu of infinity", "is something else");
+}
+
+// What is not judged stays so, whatever is computed from it.
+static void unjudged() {
+  for (const VE a : {cg_silu(VE(-cg_inf(), 0)), cg_gelu(VE(-cg_inf(), 0)), cg_gelu_tanh(VE(-cg_inf(), 0)), VE(0, cg_inf()), VE(3, cg_inf())}) {
+    const VE made[] = {cg_tanh(a), cg_sigmoid(a), cg_erf(a), cg_sin(a), cg_cos(a), cg_exp(-a), cg_pow(a, VE(0, 0)), cg_max(a, VE(inf(), 0)),
+                       cg_relu(a), cg_floor(a), cg_sign(a), cg_cast_bf16(a), a * VE(0, 0), VE(1, 0) / a, a / VE(inf(), 0), saturated(a, 2),
+                       tolerated(a, 1e-4, 1e-5), rounded(a, 0x1p-9, 0x1p-134), cg_abs(a), cg_gelu(a)};
+    for (const VE& one : made) expect(one.e == cg_inf(), "what is not judged", "is judged at " + std::to_string(&one - made));
+  }
+  expect(cg_silu(VE(-cg_inf(), 0)).v != cg_silu(VE(-cg_inf(), 0)).v, "silu of -inf", "is a number");
+}
+
+// NaN and infinities that every kernel has.
+static void sure() {
+  const VE nan(real(__builtin_nan("")), 0), x(2, 0.5), big(inf(), 0);
+  const VE made[] = {nan + x, x - nan, nan * x, x * nan, nan / x, x / nan, cg_exp(nan), cg_sin(nan), cg_max(nan, x), cg_floor(nan), big - big,
+                     big * VE(0, 0), VE(0, 0) / VE(0, 0), big / big, cg_sqrt(VE(-2, 0.5)), rounded(nan, 0x1p-9, 0x1p-134), cg_gelu(nan)};
+  for (const VE& one : made) expect(one.v != one.v && one.e < cg_inf(), "a sure NaN", "is not judged at " + std::to_string(&one - made));
+  expect(error_of(nan) < cg_inf(), "a sure NaN", "has no bound");
+  const VE kept[] = {big * x, big + x, big / x, cg_max(big, x), cg_exp(big), tolerated(big, 0.1, 1)};
+  for (const VE& one : kept) expect(is_infinite(one.v) && one.e < cg_inf(), "a sure infinity", "is not judged at " + std::to_string(&one - kept));
+  expect(cg_log(VE(0, 1e-7)).e == cg_inf() && cg_log(VE(-1e-9, 1e-7)).e == cg_inf(), "a logarithm that may be NaN", "is judged");
+}
+
+// Zeros have a sign, which the functions that end it end, and maxima leave open.
+static void zeros() {
+  const VE one(1, 0), minus(-0.0, 0);
+  expect((one / cg_abs(minus)).v == inf() && (one / cg_abs(minus)).e == 0, "abs of -0");
+  for (const VE zero : {cg_relu(minus), cg_max(minus, VE(0, 0)), cg_min(VE(0, 0), minus)}) {
+    expect((one / zero).e == cg_inf() && cg_rsqrt(zero).e == cg_inf(), "a zero of either sign", "is judged where it divides");
+    expect(cg_floor(zero).e < 1 && cg_gt(zero, VE(0, 0)).sure && (zero + one).e < 3 * U_ACC, "a zero of either sign", "is no zero");
+  }
+  expect((one / cg_relu(minus)).v == inf() && (one / minus).v == -inf() && (one / minus).e == 0, "a sign that is kept");
+}
+
+// The values of tails, where the formulas cancel.
+static void tails() {
+  const auto near = [](real found, double wanted) { return mag(found / real(wanted) - 1) < 1e-12; };
+  expect(near(cg_gelu(VE(-5.5, 0)).v, -1.0444259356238256e-7) && near(cg_gelu(VE(-10, 0)).v, -7.619853024160527e-23), "a tail of gelu");
+  expect(near(cg_gelu_tanh(VE(-8, 0)).v, -3.107782937501113e-21), "a tail of gelu_tanh");
 }
 
 int main() {
   arithmetic();
   transcendental();
   specials();
+  unjudged();
+  sure();
+  zeros();
+  tails();
   return report("functions");
 }

@@ -116,6 +116,7 @@ fn math(
         tensors: &spec.tensors,
         scalars: &spec.scalars,
         intermediates: &spec.intermediates,
+        accumulate: spec.precision.accumulate,
     };
     let found = match resolve(text, scope) {
         Ok(math) => {

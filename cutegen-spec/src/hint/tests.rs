@@ -238,7 +238,9 @@ fn resolved(text: &str) -> Expr {
     };
     let inputs = ["x", "y", "z"].map(|name| tensor(name, Role::Input));
     let tensors: Vec<Tensor> = inputs.into_iter().chain([tensor("out", Role::Output)]).collect();
-    let scope = Scope { axes: &axes, tensors: &tensors, scalars: &[], intermediates: &BTreeMap::new() };
+    let accumulate = DType::F64;
+    let scope =
+        Scope { axes: &axes, tensors: &tensors, scalars: &[], intermediates: &BTreeMap::new(), accumulate };
     // values become elements: nothing that is called has one letter
     let elements: String = words(text)
         .map(|word| if ["x", "y", "z"].contains(&word) { format!("{word}[n]") } else { word.to_owned() })

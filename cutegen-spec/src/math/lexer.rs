@@ -14,13 +14,22 @@ pub enum Kind {
     /// A name or keyword.
     Word(String),
     /// A literal.
-    Number(f64),
+    Number(Number),
     /// Punctuation or an operator.
     Sign(&'static str),
     /// A newline or `;` outside brackets.
     Separator,
     /// After the last character.
     End,
+}
+
+/// A literal, as a real and, where it is whole, as an integer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number {
+    /// The nearest f64.
+    pub value: f64,
+    /// The integer, exactly.
+    pub whole: Option<i128>,
 }
 
 /// A token and its byte range in the math.
@@ -100,10 +109,17 @@ fn number(text: &str, at: &mut usize) -> Result<Kind, Diagnostic> {
     let literal = text[start..*at].replace('_', "");
     let error = |message| Diagnostic::new(SYNTAX, start..*at, message, "expected a decimal literal");
     match literal.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(Kind::Number(value)),
+        Ok(value) if value.is_finite() => Ok(Kind::Number(Number { value, whole: whole(&literal, value) })),
         Ok(_) => Err(error(format!("`{literal}` is larger than every f64")).help("infinity is `inf`")),
         Err(_) => Err(error(format!("`{literal}` is no number"))),
     }
+}
+
+/// The integer that a literal is: of digits alone exactly, else as far as an f64 tells integers apart.
+fn whole(literal: &str, value: f64) -> Option<i128> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let is_told = value.fract() == 0.0 && value.abs() <= EXACT;
+    literal.parse().ok().or(is_told.then_some(value as i128))
 }
 
 /// A dot that begins no number.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::lexer::{Kind, Token, lex};
+use super::lexer::{Kind, Number, Token, lex};
 use crate::diagnostic::{Diagnostic, SIZE, SYNTAX};
 use crate::hint;
 
@@ -49,7 +49,7 @@ pub struct Node {
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
     /// A literal.
-    Number(f64),
+    Number(Number),
     /// A name alone.
     Name(String),
     /// `name[indices]`
@@ -123,7 +123,7 @@ impl Parser {
         }
         let found = match &token.kind {
             Kind::Word(word) => format!("`{word}`"),
-            Kind::Number(value) => format!("`{value}`"),
+            Kind::Number(number) => format!("`{}`", number.value),
             Kind::Sign(sign) => format!("`{sign}`"),
             Kind::Separator => "the end of the assignment".to_owned(),
             Kind::End => "the end of the math".to_owned(),
@@ -260,7 +260,7 @@ impl Parser {
 
     fn atom(&mut self) -> Result<Node, Diagnostic> {
         match self.peek().kind.clone() {
-            Kind::Number(value) => node(NodeKind::Number(value), self.next().span),
+            Kind::Number(number) => node(NodeKind::Number(number), self.next().span),
             Kind::Word(_) => self.word(),
             Kind::Sign("(") => {
                 let start = self.next().span.start;

@@ -19,7 +19,7 @@ use cutegen_spec::dtype::DType;
 use super::kernels::{Kernels, NONE, Word};
 use super::{Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
 use crate::evaluate::clocks::CardId;
-use crate::evaluate::compare::{Compared, Wrong};
+use crate::evaluate::compare::{Compared, Wrong, nothing};
 use crate::evaluate::content::{Bytes, Contents};
 use crate::evaluate::cuda::memory::{DeviceMemory, Lent, Sharing};
 use crate::evaluate::cuda::session::Session;
@@ -163,7 +163,7 @@ impl Desk for CudaDesk {
                 Word::Wide(expected.value()?),
                 Word::Wide(expected.bound()?),
                 Word::Wide(expected.elements),
-                Word::Real(dtype.underflow()),
+                Word::Real(nothing(dtype)),
                 Word::Wide(at),
             ];
             self.kernels.go("cutegen_loose", expected.elements, &words)?;

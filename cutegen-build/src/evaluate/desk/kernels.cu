@@ -149,9 +149,9 @@ extern "C" __global__ void cutegen_compare(u32 type, const u8* found, const doub
     if (!is_float(type) && limit >= 9223372036854775807.0) limit = __longlong_as_double(0x7ff0000000000000ll);
     bool right;
     double part = 0.0;
+    if (!is_finite(limit)) { ++not_judged; continue; }
     if (is_nan(want)) right = is_nan(is);
     else if (!is_finite(want)) right = is == want;
-    else if (!is_finite(limit)) { ++not_judged; continue; }
     else if (is_nan(is)) right = false;
     else if (!is_finite(is)) right = (is > 0.0 ? want : -want) + limit >= threshold;
     else {
@@ -207,14 +207,14 @@ extern "C" __global__ void cutegen_repeat(u32 type, const u8* a, const u8* b, co
 }
 
 // out: written elements, and those of them whose bound tells nothing.
-extern "C" __global__ void cutegen_loose(u32 type, const double* value, const double* bound, u64 n, double underflow,
+extern "C" __global__ void cutegen_loose(u32 type, const double* value, const double* bound, u64 n, double nothing,
                                          u64* out) {
   u64 written = 0, loose = 0;
   for (EACH(i, n)) {
     if (bound[i] == -1.0) continue;
     ++written;
     const bool tight = !is_float(type) ? bound[i] < 1.0
-                       : !is_finite(value[i]) || bound[i] <= fmax(fabs(value[i]), 4.0 * underflow);
+                       : is_finite(bound[i]) && (!is_finite(value[i]) || bound[i] <= fmax(fabs(value[i]), nothing));
     loose += !tight;
   }
   if (written) atomicAdd(&out[0], written);

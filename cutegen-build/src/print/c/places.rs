@@ -23,6 +23,8 @@ impl Places<'_> {
     #[must_use]
     pub fn index(&self, index: &Index) -> String {
         match index {
+            // its magnitude is no literal of C++
+            Index::Const(i64::MIN) => "(int64_t(-9223372036854775807) - 1)".to_owned(),
             Index::Const(value) => format!("int64_t({value})"),
             Index::Extent(axis) => format!("a{axis}"),
             Index::Var(var) => format!("v{var}"),

@@ -162,7 +162,11 @@ CG_FN acc cg_erf(acc x) { return erf(x); }
 CG_FN acc cg_floor(acc x) { return floor(x); }
 CG_FN acc cg_ceil(acc x) { return ceil(x); }
 CG_FN acc cg_round(acc x) { return rint(x); }
-CG_FN acc cg_pow(acc x, acc y) { return pow(x, y); }
+// A half by itself: compilers make a root of it where they vectorise, and the root of -inf is NaN.
+CG_FN acc cg_pow(acc x, acc y) {
+  if (y == acc(0.5)) return fabs(x) == acc(cg_inf()) ? acc(cg_inf()) : sqrt(x) + acc(0);
+  return pow(x, y);
+}
 CG_FN acc cg_sign(acc x) { return x > acc(0) ? acc(1) : (x < acc(0) ? acc(-1) : x); }
 // e^-|x| never overflows, so both tails keep their digits.
 CG_FN acc cg_sigmoid(acc x) {
@@ -170,10 +174,11 @@ CG_FN acc cg_sigmoid(acc x) {
   return (x < acc(0) ? e : acc(1)) / (acc(1) + e);
 }
 CG_FN acc cg_silu(acc x) { return x * cg_sigmoid(x); }
-CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * (acc(1) + erf(x * acc(0.70710678118654752440))); }
+// Both gelus by what doesn't cancel for negative x. At -inf they and silu are -inf * 0, NaN.
+CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * erfc(x * acc(-0.70710678118654752440)); }
 CG_FN acc cg_gelu_tanh(acc x) {
   const acc inner = acc(0.79788456080286535588) * (x + acc(0.044715) * x * x * x);
-  return acc(0.5) * x * (acc(1) + tanh(inner));
+  return x * cg_sigmoid(acc(2) * inner);
 }
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }

@@ -1,7 +1,7 @@
 // Element types and functions of the naive host kernel. Every function computes in `acc`.
 #define CG_FN static inline
 using std::fabs, std::exp, std::exp2, std::expm1, std::log, std::log2, std::log1p, std::sqrt, std::sin, std::cos;
-using std::tanh, std::erf, std::floor, std::ceil, std::rint, std::pow;
+using std::tanh, std::erf, std::erfc, std::floor, std::ceil, std::rint, std::pow;
 
 struct bf16 { uint16_t bits; };
 struct f16 { uint16_t bits; };

@@ -65,7 +65,8 @@ static inline real nearest(real x, const Format& format) {
 template <class F>
 static inline VE cast_real(VE a, F round) {
   const real v = round(a.v);
-  return VE(v, a.e == 0 ? 0 : hull(v, round(a.v - a.e), round(a.v + a.e)));
+  if (!is_judged(a)) return VE(v, a.e);
+  return VE(v, reach(a) == 0 ? a.e : hull(v, round(a.v - a.e), round(a.v + a.e)));
 }
 static inline VE cg_cast_f64(VE a) { return cast_real(a, [](real x) { return real(double(x)); }); }
 static inline VE cg_cast_f32(VE a) { return cast_real(a, [](real x) { return real(float(x)); }); }

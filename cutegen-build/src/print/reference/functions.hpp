@@ -8,13 +8,14 @@
 template <class F>
 static inline VE monotone(VE a, double k, F f) {
   const real v = f(a.v);
-  return node(v, a.e == 0 ? 0 : hull(v, f(a.v - a.e), f(a.v + a.e)), k);
+  if (!is_judged(a)) return VE(v, a.e);
+  return node(v, reach(a) == 0 ? 0 : hull(v, f(a.v - a.e), f(a.v + a.e)), k);
 }
 static inline double fast(double approximate, double standard) { return CG_FAST ? approximate : standard; }
 // What an approximation may be off by, whatever the value.
 static inline VE widened(VE a, double absolute) { return CG_FAST ? VE(a.v, a.e + absolute) : a; }
 
-static inline VE cg_abs(VE a) { return VE(a.v < 0 ? -a.v : a.v, a.e); }
+static inline VE cg_abs(VE a) { return VE(std::fabs(a.v), is_open_zero(a) ? 0 : a.e); }
 // __expf: 2 + floor(abs(1.173 x)) ulp; beyond 128 it is 0 or overflows
 static inline VE cg_exp(VE a) {
   const double size = mag(a.v) + a.e;
@@ -36,7 +37,10 @@ static inline VE cg_log1p(VE a) { return monotone(a, 4, [](real x) { return std:
 
 // sqrt.approx: 2^-23 relative, or x rsqrt(x); rsqrt.approx: 2^-22.9 relative
 static inline VE cg_sqrt(VE a) { return monotone(a, fast(4, 2), [](real x) { return std::sqrt(x); }); }
-static inline VE cg_rsqrt(VE a) { return monotone(a, 4, [](real x) { return 1 / std::sqrt(x); }); }
+static inline VE cg_rsqrt(VE a) {
+  if (is_open_zero(a)) return VE(cg_inf(), cg_inf());
+  return monotone(a, 4, [](real x) { return 1 / std::sqrt(x); });
+}
 
 // sin.approx, cos.approx: 2^-20.5 absolute within a period, 2^-14.7 to 100 pi; nothing is said beyond.
 static inline double circular(VE a) {
@@ -44,8 +48,9 @@ static inline double circular(VE a) {
   return size <= 3.15 ? 6.8e-7 : size <= 314 ? 3.8e-5 : 2;
 }
 // Slopes are at most 1, values in [-1, 1].
-static inline VE cg_sin(VE a) { return widened(node(std::sin(a.v), a.e < 2 ? a.e : 2, 4), circular(a)); }
-static inline VE cg_cos(VE a) { return widened(node(std::cos(a.v), a.e < 2 ? a.e : 2, 4), circular(a)); }
+static inline double turned(VE a) { return a.e < 2 || !is_judged(a) ? a.e : 2; }
+static inline VE cg_sin(VE a) { return widened(node(std::sin(a.v), turned(a), 4), circular(a)); }
+static inline VE cg_cos(VE a) { return widened(node(std::cos(a.v), turned(a), 4), circular(a)); }
 
 // tanh.approx: 2^-11 relative
 static inline VE cg_tanh(VE a) { return monotone(a, fast(8192, 8), [](real x) { return std::tanh(x); }); }
@@ -61,21 +66,29 @@ static inline VE cg_softplus(VE a) {
       monotone(a, 8, [](real x) { return (x > 0 ? x : real(0)) + std::log1p(std::exp(-(x > 0 ? x : -x))); }), 7.2e-7);
 }
 static inline VE cg_relu(VE a) { return a.v != a.v ? a : cg_max(a, VE(0, 0)); }
+// At -inf the next three are an infinity times what may be zero: NaN by their formulas, and not judged.
 static inline VE cg_silu(VE a) { return a * cg_sigmoid(a); }
+// What a formula loses to cancellation for negative x is allowed, whatever form a kernel takes; the value has lost nothing.
+static inline VE uncancelled(VE formula, real v) {
+  return v == v ? VE(v, known(formula.e + apart(formula.v, v))) : VE(v, formula.e);
+}
 static inline VE cg_gelu(VE a) {
   const VE root = constant(real(0.70710678118654752440L));
-  return constant(0.5) * a * (constant(1) + cg_erf(a * root));
+  const VE written = constant(0.5) * a * (constant(1) + cg_erf(a * root));
+  return uncancelled(written, real(0.5) * a.v * std::erfc(-a.v * real(0.70710678118654752440L)));
 }
-// As written: what the formula loses to cancellation for negative x is allowed, whatever form a kernel takes.
 static inline VE cg_gelu_tanh(VE a) {
   const VE cubic = a + constant(real(0.044715L)) * a * a * a;
-  return constant(0.5) * a * (constant(1) + cg_tanh(constant(real(0.79788456080286535588L)) * cubic));
+  const VE inner = constant(real(0.79788456080286535588L)) * cubic;
+  const VE written = constant(0.5) * a * (constant(1) + cg_tanh(inner));
+  return uncancelled(written, a.v / (1 + std::exp(-2 * inner.v)));
 }
 
 // How far x^y moves over the box of both errors. For positive x it is monotone in each, so most at a corner. For
 // others only an exact integer exponent gives numbers on both sides: where an even one turns, at 0, it is nearer than
 // at the farther corner.
 static inline double power_error(VE x, VE y, real v) {
+  if (!is_judged(x) || !is_judged(y)) return cg_inf();
   if (x.e == 0 && y.e == 0) return 0;
   const real left = x.v - x.e, right = x.v + x.e, low = y.v - y.e, high = y.v + y.e;
   const bool pole = right >= 0 && y.v < 0;

@@ -73,7 +73,7 @@ static inline VE cg_real(IV a) {
 }
 
 // Surely decided where the difference exceeds both errors, or where there are none.
-static inline bool decided(VE a, VE b) { return (a.e == 0 && b.e == 0) || mag(a.v - b.v) > a.e + b.e; }
+static inline bool decided(VE a, VE b) { return (reach(a) == 0 && reach(b) == 0) || mag(a.v - b.v) > a.e + b.e; }
 static inline bool decided(IV a, IV b) {
   if (a.e == UNKNOWN || b.e == UNKNOWN) return false;
   return (a.e == 0 && b.e == 0) || (a.v > b.v ? wide(a.v) - b.v : wide(b.v) - a.v) > wide(a.e) + b.e;

@@ -119,7 +119,9 @@ static inline void sums_of_products(Extents size, Left left, Right right, Store 
       const int64_t r = row + Fragment::row(i), c = column + Fragment::column(i);
       if (r >= size.rows || c >= size.columns) continue;
       Sum s;
-      s.v = v.at[i], s.magnitude = magnitude.at[i], s.e = error.at[i], s.n = n[i];
+      // NaN and infinities are no magnitudes, as in Sum::add
+      const double size = mag(v.at[i]) < cg_inf() ? magnitude.at[i] : 0;
+      s.v = v.at[i], s.magnitude = size, s.e = error.at[i], s.n = n[i];
       store(batch, r, c, s);
     }
   }
@@ -144,6 +146,7 @@ static inline Place crossing(int64_t i, Extents size) {
 // Whether two ways to the sum s, with so many terms of such a magnitude, differ by more than f64 rounds.
 static inline bool differ(VE held, VE again, const Sum& s) {
   if (!(again.e < cg_inf())) return held.e < cg_inf();
+  if (again.v != again.v || is_infinite(again.v)) return apart(held.v, again.v) > 0;
   const double lost = (s.n + 1) * 0x1p-52 * s.magnitude;
   return !(mag(held.v - again.v) <= lost) || !(std::fabs(held.e - again.e) <= 1e-9 * again.e + lost * 0x1p-24);
 }

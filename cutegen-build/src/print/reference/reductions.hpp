@@ -9,6 +9,11 @@
 // the differences of short floats and a scalar do. What that costs is measured: `plain` adds the terms one after another
 // in the accumulation type, and an honest order may lose twice what that one lost.
 static constexpr double REPEAT = 0.875, DRIFT = 2;
+// The magnitude of a finite number, 0 of others.
+static inline double finite_size(real x) {
+  const double size = mag(x);
+  return size < cg_inf() ? size : 0.0;
+}
 struct Sum {
   real v = 0, last = 0;
   scalar_t plain = 0;
@@ -16,7 +21,7 @@ struct Sum {
   double e = 0, magnitude = 0, n = 0, repeats = 0;
   void add(Exact t) {
     v += t.v;
-    magnitude += mag(t.v);
+    magnitude += finite_size(t.v);
     plain += scalar_t(t.v);
     const double counts = t.v != 0 ? 1.0 : 0.0;
     n += counts;
@@ -25,7 +30,7 @@ struct Sum {
   }
   void add(VE t) { add(Exact{t.v}); e += t.e; }
   VE bounded(double scale, double alike, double drift) const {
-    // an infinity among the terms, or what an accumulator may not hold in some order: not judged
+    // what an accumulator may not hold in some order: not judged
     if (!(magnitude + e <= ACC_MAX)) return VE(v, cg_inf());
     const double rounding = (2 * std::sqrt(n) + n / 8 + REPEAT * alike) * U_ACC * (magnitude + e);
     return VE(v, e + scale * ((drift > rounding ? drift : rounding) + n * CG_ETA));
@@ -50,6 +55,7 @@ struct SumOf8Bits {
   void add(VE t) { add(Exact{t.v}); sum.e += t.e; }
   VE result(double scale) const {
     const VE usual = sum.result(scale);
+    if (usual.v != usual.v || is_infinite(usual.v)) return usual;
     const double instructions = sum.n < 128 ? std::ceil(sum.n / 32) : 4;
     return VE(usual.v, known(usual.e + (instructions + std::sqrt(sum.n) / 2) * 0x1p-13 * most));
   }
@@ -76,10 +82,10 @@ struct Prod {
   void add(Exact t) { add(VE(t)); }
   VE result(double) const {
     const bool flushes = small * U_ACC < 2 * CG_ETA, overflows = !(large <= ACC_MAX);
-    // What overflows in some orders is NaN there beside a 0, or beside what underflows, and 0 in others: anything is right, and
-    // so is what v became. After a factor that is NaN, or infinite beside a 0, every order gives NaN.
-    if (overflows && flushes && !nan && !(infinite && zero)) return VE(0, cg_inf());
-    if (is_infinite(v)) return VE(v, known(e));
+    // What overflows in some orders is NaN there beside a 0, or beside what underflows, and 0 in others: anything is right.
+    // After a factor that is NaN, or infinite beside a 0, every order gives NaN.
+    if (overflows && flushes && !nan && !(infinite && zero)) return VE(v, cg_inf());
+    if (is_infinite(v) || v != v) return VE(v, known(e));
     if (overflows) return VE(v, cg_inf());
     if (zero || n == 0) return VE(v, e);
     const double roundings = double(n - 1) * U_ACC;

@@ -5,7 +5,8 @@
 template <class F>
 static inline VE rising(VE a, F f) {
   const real v = f(a.v);
-  return VE(v, a.e == 0 ? 0 : hull(v, f(a.v - a.e), f(a.v + a.e)));
+  if (!is_judged(a)) return VE(v, a.e);
+  return VE(v, reach(a) == 0 ? 0 : hull(v, f(a.v - a.e), f(a.v + a.e)));
 }
 static inline VE cg_floor(VE a) { return rising(a, [](real x) { return std::floor(x); }); }
 static inline VE cg_ceil(VE a) { return rising(a, [](real x) { return std::ceil(x); }); }
@@ -38,7 +39,7 @@ static inline int64_t truncated(real x, int64_t low, int64_t high) {
 }
 static inline IV cast_integer(VE a, int64_t low, int64_t high) {
   const int64_t v = truncated(a.v, low, high);
-  if (!(a.e < cg_inf())) return IV{v, UNKNOWN};
+  if (!is_judged(a)) return IV{v, UNKNOWN};
   return between(v, truncated(a.v - a.e, low, high), truncated(a.v + a.e, low, high));
 }
 static inline wide clamped(wide x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }

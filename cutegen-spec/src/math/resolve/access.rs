@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use super::value::literal;
 use super::{Resolved, Resolver};
 use crate::diagnostic::{ACCESS, Diagnostic, KIND, RANGE};
 use crate::int_expr::{IntExpr, IntOp};
+use crate::math::lexer::Number;
 use crate::math::range::{self, Proof};
 use crate::math::syntax::{Name, Node, NodeKind};
 use crate::math::{Expr, Index, Kind, Place};
@@ -41,7 +43,8 @@ impl Resolver<'_> {
         let kind = self.kind_of(place);
         let load = (Expr::Load(place, index.clone()), kind);
         let outside = self.expr(other)?;
-        let ((_, common), (outside, _)) = self.alike(load, outside, &other.span)?;
+        let whole = [None, literal(other)];
+        let ((_, common), (outside, _)) = self.alike(load, outside, whole, &other.span)?;
         if common != kind {
             let message =
                 format!("`{}` holds {}, what stands outside is a real number", tensor.text, kind.plural());
@@ -163,7 +166,7 @@ impl Resolver<'_> {
     /// An integer expression in brackets.
     pub(super) fn index(&mut self, node: &Node) -> Resolved<Index> {
         match &node.kind {
-            NodeKind::Number(value) => whole(*value).map(Index::Const).ok_or_else(|| self.no_integer(node)),
+            NodeKind::Number(number) => small(*number).map(Index::Const).ok_or_else(|| self.no_integer(node)),
             NodeKind::Name(name) => self.axis_index(name, &node.span),
             NodeKind::Prefix("-", operand) => {
                 Ok(Index::op(IntOp::Sub, Index::Const(0), self.index(operand)?))
@@ -193,7 +196,7 @@ impl Resolver<'_> {
 
     fn no_integer(&self, node: &Node) -> Diagnostic {
         let found = match &node.kind {
-            NodeKind::Number(value) => format!("`{value}` is no integer"),
+            NodeKind::Number(number) => format!("`{}` is no integer", number.value),
             NodeKind::Call(name, _) => format!("`{}` cannot stand in an index", name.text),
             NodeKind::Prefix(sign, _) | NodeKind::Infix(sign, ..) => {
                 format!("`{sign}` cannot stand in an index")
@@ -264,11 +267,13 @@ fn as_extent(index: &Index) -> Option<IntExpr> {
     }
 }
 
-/// The integer that a literal is.
-pub(super) fn whole(value: f64) -> Option<i64> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
+/// The integer that a literal is, of those that proofs of ranges take.
+fn small(number: Number) -> Option<i64> {
+    number.whole.and_then(|whole| i64::try_from(whole).ok()).filter(|whole| *whole <= SMALL)
 }
+
+/// What index arithmetic is folded up to.
+pub(super) const SMALL: i64 = 1 << 53;
 
 pub(super) fn int_op(sign: &str) -> Option<IntOp> {
     match sign {

@@ -34,6 +34,8 @@ pub struct Scope<'a> {
     pub scalars: &'a [Scalar],
     /// Values that a kernel may round.
     pub intermediates: &'a BTreeMap<String, DType>,
+    /// The type of reals.
+    pub accumulate: DType,
 }
 
 /// Most assignments of one kernel.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::access::{int_op, whole};
+use super::access::{SMALL, int_op};
 use super::{Resolved, Resolver, Typed, name_of};
 use crate::diagnostic::{Diagnostic, KIND, SYNTAX, UNDECLARED};
 use crate::dtype::DType;
@@ -15,7 +15,7 @@ use crate::math::{Binary, Expr, Index, Kind, Unary};
 impl Resolver<'_> {
     pub(super) fn expr(&mut self, node: &Node) -> Resolved<Typed> {
         match &node.kind {
-            NodeKind::Number(value) => Ok((Expr::Const(*value), Kind::Real)),
+            NodeKind::Number(number) => Ok((Expr::Const(self.held(number.value, &node.span)?), Kind::Real)),
             NodeKind::Name(name) => self.name(name, &node.span),
             NodeKind::Access(name, indices) => self.access(name, indices, &node.span),
             NodeKind::Call(name, arguments) => self.call(name, arguments, &node.span),
@@ -33,6 +33,20 @@ impl Resolver<'_> {
                 Err(Diagnostic::new(SYNTAX, node.span.clone(), message, "expected one expression"))
             }
         }
+    }
+
+    /// A literal that the accumulation type holds, though it may round it.
+    fn held(&self, value: f64, span: &Range<usize>) -> Resolved<f64> {
+        let accumulate = self.scope.accumulate;
+        let held = if accumulate == DType::F32 { f64::from(value as f32) } else { value };
+        let how = match value {
+            _ if held.is_infinite() => "beyond its largest number",
+            _ if held == 0.0 && value != 0.0 => "below its smallest",
+            _ => return Ok(value),
+        };
+        let message = format!("`{value:e}` is no number of {accumulate}, in which this kernel computes");
+        let error = Diagnostic::new(KIND, span.clone(), message, how);
+        Err(error.help("compute in f64: `precision = { accumulate = \"f64\" }`"))
     }
 
     /// A real or an integer.
@@ -54,19 +68,25 @@ impl Resolver<'_> {
         Err(Diagnostic::new(KIND, node.span.clone(), message, "no condition").help("compare it: `... != 0`"))
     }
 
-    /// Two values brought to one kind: literals beside integers are integers.
-    pub(super) fn alike(&self, a: Typed, b: Typed, span: &Range<usize>) -> Resolved<(Typed, Typed)> {
+    /// Two values brought to one kind: literals beside integers are integers. `whole` are those that the two are.
+    pub(super) fn alike(
+        &self,
+        a: Typed,
+        b: Typed,
+        whole: [Option<i64>; 2],
+        span: &Range<usize>,
+    ) -> Resolved<(Typed, Typed)> {
         match (a.1, b.1) {
             (Kind::Cond, Kind::Cond) | (Kind::Int, Kind::Int) | (Kind::Real, Kind::Real) => Ok((a, b)),
             (Kind::Cond, _) | (_, Kind::Cond) => {
                 let message = "a condition and a number stand side by side";
                 Err(Diagnostic::new(KIND, span.clone(), message, "of the other kind"))
             }
-            (Kind::Int, Kind::Real) => Ok(match literal(&b.0) {
+            (Kind::Int, Kind::Real) => Ok(match whole[1] {
                 Some(value) => (a, (Expr::Int(Index::Const(value)), Kind::Int)),
                 None => ((a.0, Kind::Real), b),
             }),
-            (Kind::Real, Kind::Int) => Ok(match literal(&a.0) {
+            (Kind::Real, Kind::Int) => Ok(match whole[0] {
                 Some(value) => ((Expr::Int(Index::Const(value)), Kind::Int), b),
                 None => (a, (b.0, Kind::Real)),
             }),
@@ -84,7 +104,7 @@ impl Resolver<'_> {
         if op == Binary::Div {
             return Ok((a.0.binary(op, b.0), Kind::Real));
         }
-        let ((a, ka), (b, kb)) = self.alike(a, b, &span)?;
+        let ((a, ka), (b, kb)) = self.alike(a, b, [literal(left), literal(right)], &span)?;
         let ints = ka == Kind::Int && kb == Kind::Int;
         if op.compares() {
             return Ok((a.binary(op, b), Kind::Cond));
@@ -157,8 +177,8 @@ impl Resolver<'_> {
             "clamp" => {
                 let [x, lo, hi] = self.arguments(name, arguments, span)?;
                 let low = self.two(Binary::Max, x, lo)?;
-                let hi = self.number(hi)?;
-                let ((a, kind), (b, _)) = self.alike(low, hi, span)?;
+                let high = self.number(hi)?;
+                let ((a, kind), (b, _)) = self.alike(low, high, [None, literal(hi)], span)?;
                 Ok((a.binary(Binary::Min, b), kind))
             }
             "max" | "min" if !self.binds(arguments.first()) => {
@@ -186,17 +206,18 @@ impl Resolver<'_> {
     /// `max` or `min` of two numbers.
     fn two(&mut self, op: Binary, a: &Node, b: &Node) -> Resolved<Typed> {
         let span = a.span.start..b.span.end;
+        let whole = [literal(a), literal(b)];
         let (a, b) = (self.number(a)?, self.number(b)?);
-        let ((a, kind), (b, _)) = self.alike(a, b, &span)?;
+        let ((a, kind), (b, _)) = self.alike(a, b, whole, &span)?;
         Ok((a.binary(op, b), kind))
     }
 
     fn choice(&mut self, name: &Name, arguments: &[Node], span: &Range<usize>) -> Resolved<Typed> {
         let [c, a, b] = self.arguments(name, arguments, span)?;
-        let other = b.span.clone();
+        let (other, whole) = (b.span.clone(), [literal(a), literal(b)]);
         let c = self.condition(c)?;
         let (a, b) = (self.expr(a)?, self.expr(b)?);
-        let ((a, kind), (b, _)) = self.alike(a, b, &other)?;
+        let ((a, kind), (b, _)) = self.alike(a, b, whole, &other)?;
         Ok((Expr::Where(Box::new([c, a, b])), kind))
     }
 
@@ -263,6 +284,11 @@ fn negated(value: Expr, kind: Kind) -> Typed {
 
 /// An operation on integers: index arithmetic where both sides are that.
 fn fold(op: Binary, sign: &str, a: Expr, b: Expr) -> Expr {
+    let is_large =
+        |x: &Expr| matches!(x, Expr::Int(Index::Const(value)) if value.unsigned_abs() > SMALL.unsigned_abs());
+    if is_large(&a) || is_large(&b) {
+        return a.binary(op, b);
+    }
     match (a, b, int_op(sign)) {
         (Expr::Int(a), Expr::Int(b), Some(int)) => Expr::Int(Index::op(int, a, b)),
         (a, b, _) => a.binary(op, b),
@@ -270,10 +296,13 @@ fn fold(op: Binary, sign: &str, a: Expr, b: Expr) -> Expr {
 }
 
 /// The integer that a literal stands for beside integers.
-fn literal(value: &Expr) -> Option<i64> {
-    match value {
-        Expr::Const(value) => whole(*value),
-        Expr::Unary(Unary::Neg, inner) => literal(inner).map(|value| -value),
-        _ => None,
+pub(super) fn literal(node: &Node) -> Option<i64> {
+    fn whole(node: &Node) -> Option<i128> {
+        match &node.kind {
+            NodeKind::Number(number) => number.whole,
+            NodeKind::Prefix("-", inner) => whole(inner).and_then(i128::checked_neg),
+            _ => None,
+        }
     }
+    whole(node).and_then(|whole| i64::try_from(whole).ok())
 }
