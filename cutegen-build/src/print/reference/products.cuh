@@ -119,9 +119,11 @@ static inline void sums_of_products(Extents size, Left left, Right right, Store 
       const int64_t r = row + Fragment::row(i), c = column + Fragment::column(i);
       if (r >= size.rows || c >= size.columns) continue;
       Sum s;
-      // NaN and infinities are no magnitudes, as in Sum::add
-      const double size = mag(v.at[i]) < cg_inf() ? magnitude.at[i] : 0;
-      s.v = v.at[i], s.magnitude = size, s.e = error.at[i], s.n = n[i];
+      if (mag(v.at[i]) < cg_inf()) {
+        s.v = v.at[i], s.magnitude = magnitude.at[i], s.e = error.at[i], s.n = n[i];
+      } else {  // beside NaN and infinities no product of an error tells which of them every kernel has
+        for (int64_t k = 0; k < size.depth; ++k) s.add(left(batch, r, k) * right(batch, c, k));
+      }
       store(batch, r, c, s);
     }
   }
