@@ -7,11 +7,14 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 mod cast;
+mod sum;
 
 pub use cast::{
     Whole, cast_bf16, cast_f8e4m3, cast_f8e5m2, cast_f16, cast_f32, cast_f64, cast_i4, cast_i8, cast_i32,
     cast_i64, cast_u4, cast_u8, ceil, floor, pow, round,
 };
+
+pub use sum::Sum;
 
 /// `1 / sqrt(x)`.
 #[must_use]

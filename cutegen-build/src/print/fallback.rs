@@ -67,13 +67,18 @@ impl Rust<'_> {
                 let fold = Fold::new(*op, self.expr(body));
                 let heads: String = over.iter().map(|l| self.head(l)).collect();
                 let at = over.first().map_or(0, |l| l.var);
-                let value =
-                    format!("{{ {} {heads}{}{} r }}", fold.start(), fold.next(at), "}".repeat(over.len()));
+                let value = format!(
+                    "{{ {} {heads}{}{} {} }}",
+                    fold.start(),
+                    fold.next(at),
+                    "}".repeat(over.len()),
+                    fold.value()
+                );
                 self.store(step, &self.converted(step, value, fold.result()))
             }
             Value::Scan { op, over, along, direction, body } => {
                 let fold = Fold::new(*op, self.expr(body));
-                let store = self.store(step, &self.converted(step, "r".to_owned(), fold.result()));
+                let store = self.store(step, &self.converted(step, fold.value().to_owned(), fold.result()));
                 let (first, second) =
                     if direction.exclusive { (store, fold.next(*over)) } else { (fold.next(*over), store) };
                 format!(
@@ -128,6 +133,11 @@ impl Fold {
         Fold { op, body, kind }
     }
 
+    /// Reals are summed in blocks.
+    fn is_blocked(&self) -> bool {
+        self.op == ReduceOp::Sum && self.kind != Kind::Int
+    }
+
     fn start(&self) -> String {
         let (ty, lowest, highest) = match self.kind {
             Kind::Int => ("i64", "i64::MIN", "i64::MAX"),
@@ -135,7 +145,7 @@ impl Fold {
         };
         let start = match (self.op, self.kind) {
             (ReduceOp::Sum, Kind::Int) => "0_i64",
-            (ReduceOp::Sum, _) => "0.0",
+            (ReduceOp::Sum, _) => "math::Sum::default()",
             (ReduceOp::Prod, Kind::Int) => "1_i64",
             (ReduceOp::Prod, _) => "1.0",
             (ReduceOp::Max, _) => lowest,
@@ -150,6 +160,7 @@ impl Fold {
     fn next(&self, at: usize) -> String {
         let ty = if self.kind == Kind::Int { "i64" } else { "f64" };
         let next = match (self.op, self.kind) {
+            (ReduceOp::Sum, _) if self.is_blocked() => "r.add(e);".to_owned(),
             (ReduceOp::Sum, _) => "r = r + e;".to_owned(),
             (ReduceOp::Prod, _) => "r = r * e;".to_owned(),
             (ReduceOp::Max, Kind::Int) => "r = r.max(e);".to_owned(),
@@ -166,6 +177,11 @@ impl Fold {
             }
         };
         format!("let e: {ty} = {}; {next}", self.body)
+    }
+
+    /// What the terms so far give.
+    fn value(&self) -> &'static str {
+        if self.is_blocked() { "r.value()" } else { "r" }
     }
 
     fn result(&self) -> Kind {

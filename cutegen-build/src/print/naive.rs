@@ -213,7 +213,15 @@ impl Fold {
         if self.kind == Kind::Int { "int64_t" } else { "acc" }
     }
 
+    /// Reals are summed in blocks.
+    fn is_blocked(&self) -> bool {
+        self.op == ReduceOp::Sum && self.kind != Kind::Int
+    }
+
     fn start(&self, indent: &str) -> String {
+        if self.is_blocked() {
+            return format!("{indent}cg_sum r;\n");
+        }
         let ty = self.ty();
         let start = match (self.op, self.kind) {
             (ReduceOp::Sum, _) => format!("{ty}(0)"),
@@ -233,6 +241,9 @@ impl Fold {
 
     fn next(&self, indent: &str, at: usize) -> String {
         let element = format!("{indent}const {} e = {};\n", self.ty(), self.body);
+        if self.is_blocked() {
+            return format!("{element}{indent}r.add(e);\n");
+        }
         let next = self.join("e").unwrap_or_else(|| {
             let better = if self.op == ReduceOp::ArgMax { "e > best" } else { "e < best" };
             let nan = if self.kind == Kind::Int { "" } else { " || (e != e && best == best)" };
@@ -241,7 +252,7 @@ impl Fold {
         format!("{element}{indent}{next}\n")
     }
 
-    /// The statement that joins another value to `r`; none where more than values is kept, as for an index.
+    /// The statement that joins another value to `r`, a value alone; none where more is kept, as for an index.
     fn join(&self, other: &str) -> Option<String> {
         match self.op {
             ReduceOp::Sum => Some(format!("r = r + {other};")),
@@ -253,6 +264,6 @@ impl Fold {
     }
 
     fn result(&self) -> &'static str {
-        "r"
+        if self.is_blocked() { "r.value()" } else { "r" }
     }
 }

@@ -38,6 +38,7 @@ impl Precision {
             "#include <cmath>\n#include <cstdint>\n#include <cstring>\n#include <vector>\n\
              using real = {real};\nusing scalar_t = {scalar};\n\
              static constexpr double U_ACC = {unit}, ETA_ACC = {underflow}, ACC_MAX = {max};\n\
+             static constexpr int CHAIN = 512, DRIFTING = 131072;\n\
              static constexpr bool FAST_MATH = {fast};\n"
         )
     }
@@ -252,7 +253,16 @@ const WEAKENED: &[Weakened] = &[
         "argmax",
     ),
     // a bound that faults no longer leave
-    weakened("2 * std::sqrt(n) + n / 8", "200 * std::sqrt(n) + n * 20", FAULTS, "a sum kept in bf16"),
+    weakened(
+        "2 * std::sqrt(chain) + drifting / 8",
+        "200 * std::sqrt(chain) + drifting * 20",
+        FAULTS,
+        "a sum kept in bf16",
+    ),
+    weakened("LONG || n < CHAIN ? n : CHAIN", "n", REDUCTIONS, "a long sum"),
+    weakened("n > chain ? alike * chain / n : alike", "alike", REDUCTIONS, "a long sum of equals"),
+    weakened("in_chain++ == CHAIN", "in_chain++ < 0", REDUCTIONS, "a long sum of equals"),
+    weakened("chain < DRIFTING ? chain : DRIFTING", "chain", REDUCTIONS, "a long contraction"),
     weakened("return CG_FAST ? approximate : standard;", "return approximate;", FAULTS, "tanh.approx"),
 ];
 

@@ -1,28 +1,30 @@
 // Reductions: honest orders stay inside, exact data are exact, what may overflow is not judged.
 using Terms = std::vector<acc>;
 
-static acc sequential(const Terms& x) {
+// One chain: the worst that is honest, up to CHAIN terms. Of more, a tree of such chains.
+static acc serial(const acc* x, size_t n) {
   acc sum = 0;
-  for (acc t : x) sum += t;
+  for (size_t i = 0; i < n; ++i) sum += x[i];
   return sum;
 }
+static acc sequential(const acc* x, size_t n) {
+  if (n <= size_t(CHAIN)) return serial(x, n);
+  const size_t half = (n / CHAIN + 1) / 2 * CHAIN;
+  return sequential(x, half) + sequential(x + half, n - half);
+}
+static acc sequential(const Terms& x) { return sequential(x.data(), x.size()); }
 static acc pairwise(const acc* x, size_t n) {
   return n == 0 ? acc(0) : n == 1 ? x[0] : pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
 }
 static acc blocked(const Terms& x) {
-  acc sum = 0;
-  for (size_t i = 0; i < x.size(); i += 32) {
-    acc part = 0;
-    for (size_t j = i; j < x.size() && j < i + 32; ++j) part += x[j];
-    sum += part;
-  }
-  return sum;
+  Terms parts;
+  for (size_t i = 0; i < x.size(); i += 32) parts.push_back(serial(x.data() + i, std::min(x.size() - i, size_t(32))));
+  return sequential(parts);
 }
 static acc lanes(const Terms& x) {
-  acc part[32] = {}, sum = 0;
-  for (size_t i = 0; i < x.size(); ++i) part[i % 32] += x[i];
-  for (acc p : part) sum += p;
-  return sum;
+  Terms parts(std::max(size_t(32), x.size() / CHAIN));
+  for (size_t i = 0; i < x.size(); ++i) parts[i % parts.size()] += x[i];
+  return sequential(parts);
 }
 static double share(const Terms& x, VE r) {
   const Terms back(x.rbegin(), x.rend());
@@ -33,8 +35,9 @@ static double share(const Terms& x, VE r) {
   }
   return worst;
 }
+template <class S = Sum>
 static VE summed(const Terms& x) {
-  Sum s;
+  S s;
   for (acc t : x) s.add(Exact{real(t)});
   return s.result(1);
 }
@@ -56,7 +59,7 @@ static Terms lattice(size_t n, acc constant) {
   return x;
 }
 static void lattices() {
-  const size_t n = 65536;
+  const size_t n = CHAIN;
   // from n to 2n the last bit of the sum weighs 2 n u; the constant is a little less than half of it
   for (int i = 0; i < 20; ++i) orders("a lattice and a constant", lattice(n, acc(uniform(0.8, 0.99) * double(n) * U_ACC)));
 }
@@ -80,11 +83,37 @@ static void sums() {
       orders("a one-hot variance", one_hot_variance(n, size_t(whole(0, int64_t(n) - 1)), uniform(0.5, 2)));
       orders("a one-hot variance, last", one_hot_variance(n, n - 1, uniform(0.5, 2)));
     }
+    if (n > size_t(CHAIN)) continue;
     // the worst case: each step loses half an ulp of the first term
     Terms lost(n, acc(U_ACC * (1 - U_ACC * 8)));
     lost[0] = 1;
     orders("a sum that stands still", lost);
   }
+}
+// What a chain of all terms errs by, as a share of the bound.
+template <class S = Sum>
+static double chained(const Terms& x) {
+  const VE r = summed<S>(x);
+  return mag(real(serial(x.data(), x.size())) - r.v) / r.e;
+}
+static void long_sums() {
+  const size_t n = size_t(1) << 22;
+  Terms positive(n), normal(n), equal(n, acc(0.1)), means(n);
+  std::normal_distribution<double> bell;
+  for (size_t k = 0; k < n; ++k) {
+    positive[k] = acc(uniform(0, 1)), normal[k] = acc(bell(engine)), means[k] = acc(1013.7 + bell(engine));
+  }
+  for (const Terms* x : {&positive, &normal, &equal, &means}) orders("a long sum", *x);
+  double magnitude = 0;
+  for (acc t : normal) magnitude += std::fabs(double(t));
+  expect(summed(normal).e < 112 * U_ACC * magnitude, "a long sum", "of normals is as loose as its terms are many");
+  expect(summed(equal).e < 1100 * U_ACC * 0.1 * double(n), "a long sum of equals", "is as loose as its terms are many");
+  expect(chained(positive) > 1 && chained(means) > 1, "a long sum", "in one chain is inside");
+  expect(chained(equal) > 1, "a long sum of equals", "in one chain is inside");
+  expect(chained<LongSum>(positive) < 1, "a long contraction", "in one chain is outside");
+  LongSum all;
+  all.n = 1 << 22, all.magnitude = 1, all.v = 1;
+  expect(all.usual(1).e < (2 * 2048 + 131072 / 8 + 1) * U_ACC, "a long contraction", "drifts on and on");
 }
 static void terms_and_bounds() {
   Sum one;
@@ -239,6 +268,7 @@ static void arguments() {
 
 int main() {
   sums();
+  long_sums();
   lattices();
   terms_and_bounds();
   products();

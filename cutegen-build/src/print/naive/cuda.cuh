@@ -1,5 +1,6 @@
 // Element types and functions of the naive CUDA kernel. Every function computes in `acc`.
 #define CG_FN __device__ inline
+#define CG_METHOD __device__ inline
 using int64_t = long long;
 using bf16 = __nv_bfloat16;
 using f16 = __half;

@@ -65,13 +65,15 @@ fn total(naive: &Naive<'_>, step: &Step) -> Option<String> {
     let (places, ty) = (naive.places(), fold.ty());
     let at = over.first().map_or(0, |l| l.var);
     Some(format!(
-        "  const int64_t total = {};\n{}{}  __shared__ {ty} parts[{THREADS_OF_A_TOTAL}];\n  parts[threadIdx.x] = r;\n\
+        "  const int64_t total = {};\n  const auto share = [&] {{\n{}{}    return {};\n  }};\n  {ty} r = share();\n\
+         \x20 __shared__ {ty} parts[{THREADS_OF_A_TOTAL}];\n  parts[threadIdx.x] = r;\n\
          \x20 for (unsigned left = {THREADS_OF_A_TOTAL} / 2; left > 0; left /= 2) {{\n    __syncthreads();\n\
          \x20   if (threadIdx.x >= left) continue;\n    {join}\n    parts[threadIdx.x] = r;\n  }}\n\
          \x20 if (threadIdx.x > 0) return;\n{}",
         places.total(over),
-        fold.start("  "),
+        fold.start("    "),
         grid::each_point(places, over, &fold.next("    ", at)),
-        naive.store(step, fold.result(), "  ")
+        fold.result(),
+        naive.store(step, "r", "  ")
     ))
 }

@@ -168,6 +168,23 @@ CG_FN acc cg_pow(acc x, acc y) {
   return pow(x, y);
 }
 CG_FN acc cg_sign(acc x) { return x > acc(0) ? acc(1) : (x < acc(0) ? acc(-1) : x); }
+// A sum in blocks of blocks: what is added is one of 128 terms, of 128 sums of these, or of what is left, so that errors
+// grow as in a tree over threads and not with the number of terms.
+struct cg_sum {
+  acc block = acc(0), blocks = acc(0), all = acc(0);
+  unsigned terms = 0u;
+  CG_METHOD void add(acc term) {
+    block = block + term;
+    if ((++terms & 127u) != 0u) return;
+    blocks = blocks + block;
+    block = acc(0);
+    if ((terms & 16383u) != 0u) return;
+    all = all + blocks;
+    blocks = acc(0);
+  }
+  CG_METHOD acc value() const { return all + (blocks + block); }
+};
+
 // e^-|x| never overflows, so both tails keep their digits.
 CG_FN acc cg_sigmoid(acc x) {
   const acc e = exp(-fabs(x));

@@ -1,5 +1,6 @@
 // Element types and functions of the naive host kernel. Every function computes in `acc`.
 #define CG_FN static inline
+#define CG_METHOD inline
 using std::fabs, std::exp, std::exp2, std::expm1, std::log, std::log2, std::log1p, std::sqrt, std::sin, std::cos;
 using std::tanh, std::erf, std::erfc, std::floor, std::ceil, std::rint, std::pow;
 

@@ -4,7 +4,7 @@
 //
 // ROWS, COLUMNS and AGAIN, how many elements are made again, are defined before this.
 //
-// An element sees no order of its terms here. So it has the bound of independent ones, Sum::usual, which is narrower than
+// An element sees no order of its terms here. So it has the bound of independent ones, LongSum::usual, which is narrower than
 // that of a serial sum where terms repeat or lie on a coarse lattice.
 static constexpr int DEPTH = 16;
 // 8-byte words of a panel's row: eight rows of four words lie in different banks
@@ -118,7 +118,7 @@ static inline void sums_of_products(Extents size, Left left, Right right, Store 
     for (int i = 0; i < Fragment::COUNT; ++i) {
       const int64_t r = row + Fragment::row(i), c = column + Fragment::column(i);
       if (r >= size.rows || c >= size.columns) continue;
-      Sum s;
+      LongSum s;
       if (mag(v.at[i]) < cg_inf()) {
         s.v = v.at[i], s.magnitude = magnitude.at[i], s.e = error.at[i], s.n = n[i];
       } else {  // beside NaN and infinities no product of an error tells which of them every kernel has
@@ -146,7 +146,7 @@ static inline Place crossing(int64_t i, Extents size) {
   return Place{scattered(3 * i + 3, size.batches), row % size.rows, column % size.columns};
 }
 // Whether two ways to the sum s, with so many terms of such a magnitude, differ by more than f64 rounds.
-static inline bool differ(VE held, VE again, const Sum& s) {
+static inline bool differ(VE held, VE again, const LongSum& s) {
   if (!(again.e < cg_inf())) return held.e < cg_inf();
   if (again.v != again.v || is_infinite(again.v)) return apart(held.v, again.v) > 0;
   const double lost = (s.n + 1) * 0x1p-52 * s.magnitude;

@@ -104,7 +104,7 @@ impl<'a> Products<'a> {
         };
         format!(
             "  const double sum_scale = *scale;\n{}{}  sums_of_products({}, row_factor, column_factor,\n    \
-             [&](int64_t batch, int64_t row, int64_t column, const Sum& s) {{\n{}{}{}{}  }});\n",
+             [&](int64_t batch, int64_t row, int64_t column, const LongSum& s) {{\n{}{}{}{}  }});\n",
             factor("row", &self.rows, self.left),
             factor("column", &self.columns, self.right),
             self.extents(running),

@@ -8,20 +8,26 @@
 // Different terms round alike, too, where they lie on a lattice coarser than the sum's last bit plus one constant, as
 // the differences of short floats and a scalar do. What that costs is measured: `plain` adds the terms one after another
 // in the accumulation type, and an honest order may lose twice what that one lost.
+// An honest kernel adds no more than CHAIN terms one after another: its threads have a share each, and their sums form a
+// tree. So n is CHAIN at most, repeats are those of a chain, and `plain` begins anew after CHAIN terms. Contractions are
+// LONG: tensor cores take all their terms in one chain, and truncate. That drifts no farther than over DRIFTING terms.
 static constexpr double REPEAT = 0.875, DRIFT = 2;
 // The magnitude of a finite number, 0 of others.
 static inline double finite_size(real x) {
   const double size = mag(x);
   return size < cg_inf() ? size : 0.0;
 }
-struct Sum {
-  real v = 0, last = 0;
+template <bool LONG>
+struct SumOf {
+  real v = 0, last = 0, chains = 0;
   scalar_t plain = 0;
+  int in_chain = 0;
   // the counts are doubles: masks and additions, no branches
   double e = 0, magnitude = 0, n = 0, repeats = 0;
   void add(Exact t) {
     v += t.v;
     magnitude += finite_size(t.v);
+    if (!LONG && in_chain++ == CHAIN) chains += real(plain), plain = 0, in_chain = 1;
     plain += scalar_t(t.v);
     const double counts = t.v != 0 ? 1.0 : 0.0;
     n += counts;
@@ -32,20 +38,25 @@ struct Sum {
   VE bounded(double scale, double alike, double drift) const {
     // what an accumulator may not hold in some order: not judged
     if (!(magnitude + e <= ACC_MAX)) return VE(v, cg_inf());
-    const double rounding = (2 * std::sqrt(n) + n / 8 + REPEAT * alike) * U_ACC * (magnitude + e);
+    const double chain = LONG || n < CHAIN ? n : CHAIN, drifting = chain < DRIFTING ? chain : DRIFTING;
+    const double repeating = n > chain ? alike * chain / n : alike;
+    const double roundings = 2 * std::sqrt(chain) + drifting / 8 + REPEAT * repeating;
+    const double rounding = roundings * U_ACC * (magnitude + e);
     return VE(v, e + scale * ((drift > rounding ? drift : rounding) + n * CG_ETA));
   }
-  VE result(double scale) const { return bounded(scale, repeats, DRIFT * mag(v - real(plain))); }
+  VE result(double scale) const { return bounded(scale, repeats, DRIFT * mag(v - (chains + real(plain)))); }
   // Terms taken for independent.
   VE usual(double scale) const { return bounded(scale, 0, 0); }
 };
+using Sum = SumOf<false>;
+using LongSum = SumOf<true>;
 
 // A sum of products of two 8-bit floats, which tensor cores may form. Hopper's bring the 32 products of an instruction,
 // and what was summed before, to the largest exponent among them and drop what lies more than 13 bits below (DeepSeek-AI,
 // "DeepSeek-V3 Technical Report", 2024, section 3.5.2), until the sum is promoted after 128. So each instruction loses up
 // to 2^-13 of `most`, the largest term or partial sum, and terms far below the largest as much in either direction.
 struct SumOf8Bits {
-  Sum sum;
+  LongSum sum;
   double most = 0;
   void add(Exact t) {
     sum.add(t);

@@ -7,6 +7,7 @@ use cutegen_spec::spec::Multiply;
 
 use super::host;
 use crate::plan::Plan;
+use crate::plan::family::Family;
 use crate::plan::schedule::{Step, Value};
 use crate::print::c::{self, Dialect, Places, literal};
 
@@ -83,6 +84,7 @@ impl Running<'_> {
         let limit = self.int_limit();
         match (op, int) {
             (ReduceOp::Sum, false) if self.is_for_tensor_cores_of_8_bits(body) => "SumOf8Bits s".to_owned(),
+            (ReduceOp::Sum, false) if self.is_contraction(body) => "LongSum s".to_owned(),
             (ReduceOp::Sum, false) => "Sum s".to_owned(),
             (ReduceOp::Sum, true) => format!("ISum s({limit})"),
             (ReduceOp::Prod, false) => "Prod s".to_owned(),
@@ -126,6 +128,23 @@ impl Running<'_> {
         };
         let is_product = matches!(body, Expr::Binary(Binary::Mul, a, b) if of_8_bits(a) && of_8_bits(b));
         is_product && self.plan.spec.precision.accumulate == DType::F32
+    }
+
+    /// Whether a kernel may sum this on tensor cores: the kernel is a contraction, or what is summed is a product of factors
+    /// of which each knows something that the other does not, rows and columns.
+    fn is_contraction(&self, body: &Expr) -> bool {
+        fn factors<'e>(body: &'e Expr, found: &mut Vec<&'e Expr>) {
+            match body {
+                Expr::Binary(Binary::Mul, a, b) => [a, b].into_iter().for_each(|factor| factors(factor, found)),
+                other => found.push(other),
+            }
+        }
+        let mut all = Vec::new();
+        factors(body, &mut all);
+        let knows_more = |a: &Expr, b: &Expr| a.free_vars().iter().any(|var| !b.free_vars().contains(var));
+        let crosses = |a: &Expr, b: &Expr| knows_more(a, b) && knows_more(b, a);
+        matches!(self.plan.family, Family::Contraction { .. })
+            || all.iter().any(|a| all.iter().any(|b| crosses(a, b)))
     }
 
     fn keep_also(&self, step: &Step, op: ReduceOp) -> String {
