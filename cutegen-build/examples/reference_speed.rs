@@ -103,6 +103,7 @@ fn timed(
             elements: sizes[*t],
             row: sizes[*t],
             terms: 1,
+            most: 100,
             range: None,
             is_unique: false,
         };

@@ -11,7 +11,8 @@ use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 use super::content::{self, Content, Contents};
 use super::desk::{Desk, Holding, Inputs};
 use super::error::Error;
-use super::inputs::{Request, draw, draw_scalar, mix, scalar_value};
+use super::inputs::{Request, draw, draw_odd_scalar, draw_scalar, mix, scalar_value};
+use super::magnitude;
 use super::protocol::ScalarValue;
 use super::strided::Placed;
 use crate::outcome::Distribution;
@@ -85,14 +86,38 @@ impl<D: Desk> Cases<D> {
         distribution: Distribution,
     ) -> Result<(Case<D::Held>, usize), Error> {
         let contents = prepared(spec, (seed, distribution), axes, D::DRAWS)?;
-        let scalars = self.scalars(spec, seed, distribution);
+        let usual = self.scalars(spec, seed, distribution);
+        let odd = self.odd_scalars(spec, seed, distribution);
         // declared ranges and distinct values are larger than what these promise
         let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
         let integers = matches!(distribution, Distribution::Integers | Distribution::WideIntegers);
         let is_exact = self.exact_integers && integers && small;
-        let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact, is_drawn: true };
-        let Holding { held, loose, bytes } = self.desk.hold(inputs)?;
-        Ok((Case { axes: axes.to_vec(), distribution, scalars, held, loose }, bytes))
+        let hold = |scalars: &[ScalarValue], contents| {
+            self.desk.hold(Inputs { spec, axes, scalars, contents, is_exact, is_drawn: true })
+        };
+        let case = |Holding { held, loose, bytes, .. }: Holding<D::Held>, scalars| {
+            (Case { axes: axes.to_vec(), distribution, scalars, held, loose }, bytes)
+        };
+        if let Some(odd) = odd {
+            let holding = hold(&odd, contents.clone())?;
+            if holding.is_finite {
+                return Ok(case(holding, odd));
+            }
+        }
+        Ok(case(hold(&usual, contents)?, usual))
+    }
+
+    /// Scalars of either sign and any size, in half of the cases; none where a distribution has its own.
+    fn odd_scalars(
+        &self,
+        spec: &KernelSpec,
+        seed: u64,
+        distribution: Distribution,
+    ) -> Option<Vec<ScalarValue>> {
+        let own = [Distribution::NearOne, Distribution::Specials, Distribution::PairedSpecials];
+        let is_odd = mix(seed ^ mix(distribution as u64)) % 2 == 0 && !own.contains(&distribution);
+        let drawn = || spec.scalars.iter().enumerate().map(|(at, scalar)| draw_odd_scalar(seed, at, scalar));
+        (is_odd && self.scalar.is_none() && !spec.scalars.is_empty()).then(|| drawn().collect())
     }
 
     /// The scalars of a launch.
@@ -129,12 +154,12 @@ pub(super) fn prepared(
     draws: Option<usize>,
 ) -> Result<Contents, Error> {
     let inputs = spec.tensors.iter().filter(|t| t.role != Role::Output).count();
-    let terms = terms(spec, axes);
+    let limits = (terms(spec, axes), magnitude::integers(spec, axes));
     let drawn = spec.tensors.iter().enumerate().map(|(position, tensor)| match tensor.role {
         Role::Output => Ok(None),
         Role::Input | Role::Inout => {
             let placed = Placed::new(tensor, axes)?;
-            let request = request((tensor, &placed), (seed, position, inputs), (axes, terms))?;
+            let request = request((tensor, &placed), (seed, position, inputs), (axes, limits))?;
             content((tensor, &placed), (request, distribution), axes, draws).map(Some)
         }
     });
@@ -156,7 +181,7 @@ fn terms(spec: &KernelSpec, axes: &[i64]) -> u64 {
 fn request(
     (tensor, placed): (&Tensor, &Placed),
     (seed, position, inputs): (u64, usize, usize),
-    (axes, terms): (&[i64], u64),
+    (axes, (terms, most)): (&[i64], (u64, i64)),
 ) -> Result<Request, Error> {
     let ends = |range: &ValueRange| Some((range.from.eval_axes(axes)?, range.to.eval_axes(axes)?));
     let range = tensor.range.as_ref().map(|range| {
@@ -171,6 +196,7 @@ fn request(
         elements: placed.elements(),
         row: placed.row(),
         terms,
+        most,
         range: range.transpose()?,
         is_unique: tensor.unique,
     })

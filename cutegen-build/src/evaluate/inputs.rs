@@ -25,6 +25,8 @@ pub struct Request {
     pub row: usize,
     /// Terms of a sum, at most, where the math is a sum.
     pub terms: u64,
+    /// The largest magnitude of integers without a declared range at which none of the math leaves what kernels hold.
+    pub most: i64,
     /// The declared range of an integer input, its end excluded.
     pub range: Option<(i64, i64)>,
     /// Whether no two integers may be equal.
@@ -47,9 +49,9 @@ pub(super) const PIECE: usize = 1 << 16;
 /// What a distribution makes of a draw, where that depends on the tensor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
-    /// What a normal number is multiplied by, or shifted by; of wide integers, the terms of a sum.
+    /// What a normal number is multiplied by, or shifted by; of wide integers, the terms of a sum; the largest exponent.
     pub(super) number: f64,
-    /// The largest integer.
+    /// The largest integer; the least exponent, 0 where numbers are normal.
     pub(super) whole: i64,
 }
 
@@ -66,11 +68,14 @@ impl Request {
             Distribution::Large => large(self.dtype),
             Distribution::LargeMean => mean(self.dtype),
             Distribution::WideIntegers => self.terms as f64,
+            Distribution::LogUniform => exponents(self.dtype).1 as f64,
             _ => 1.0,
         };
         let whole = match distribution {
             Distribution::Integers => whole(self.dtype),
             Distribution::WideIntegers if self.is_chosen() => widest(self.dtype),
+            Distribution::LogUniform if self.is_chosen() => exponents(self.dtype).0,
+            Distribution::LogUniform => 0,
             _ => 1,
         };
         Law { number, whole }
@@ -86,19 +91,42 @@ impl Request {
         stem(self.seed, self.position as u64)
     }
 
-    /// Elements between two that are special, about.
-    pub(super) fn run(&self) -> usize {
+    /// What is special in this input, if anything.
+    pub(super) fn planting(&self, distribution: Distribution) -> Option<Planting> {
+        let chosen = self.seed % self.inputs as u64;
+        let is_next = self.position as u64 == (chosen + 1) % self.inputs as u64;
+        let (turns, order) = match distribution {
+            Distribution::Specials if self.is_chosen() => (SPECIALS, 0x43210),
+            Distribution::PairedSpecials if self.is_chosen() => (PAIRS, FIRST_OF_PAIRS),
+            Distribution::PairedSpecials if is_next => (PAIRS, SECOND_OF_PAIRS),
+            _ => return None,
+        };
         // a single row would hold but one of them; a few elements still hold but one
         let row = self.row.max(1);
-        let is_single = self.elements == row && row >= 4 * SPECIALS;
-        if is_single { row.div_ceil(SPECIALS) } else { row }
+        let is_single = self.elements == row && row >= 4 * turns;
+        let run = if is_single { row.div_ceil(turns) } else { row };
+        // both of a pair lie at the same places
+        Some(Planting { run, turns, order, stem: stem(self.seed, chosen) })
     }
+}
+
+/// Where special values lie in an input, one in each run, and which.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planting {
+    /// Elements between two of them, about.
+    pub(super) run: usize,
+    /// After so many they begin again.
+    pub(super) turns: usize,
+    /// Positions in [`specials`], four bits each, the first lowest.
+    pub(super) order: u64,
+    /// What their places are drawn from.
+    pub(super) stem: u64,
 }
 
 /// The bytes of floats. Every piece has a generator of its own, so that what is drawn does not depend on how many threads
 /// draw it.
 pub(super) fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
-    let Request { seed, position, dtype, elements, .. } = *request;
+    let Request { dtype, elements, .. } = *request;
     let mut bytes = vec![0; request.bytes()];
     let piece_bytes = element::bytes(dtype, PIECE);
     let pieces: Vec<(usize, &mut [u8])> = bytes.chunks_mut(piece_bytes).enumerate().collect();
@@ -114,9 +142,9 @@ pub(super) fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
     } else {
         std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
     }
-    if distribution == Distribution::Specials && request.is_chosen() {
-        let mut random = Random::new(seed, position as u64, mix(distribution as u64));
-        plant(&mut random, request, &mut bytes);
+    if let Some(planting) = request.planting(distribution) {
+        let mut random = Random::of(planting.stem, mix(distribution as u64));
+        plant(&mut random, request, &planting, &mut bytes);
     }
     bytes
 }
@@ -129,9 +157,13 @@ fn fill_piece(distribution: Distribution, request: &Request, piece: usize, bytes
     let Law { number, whole } = request.law(distribution);
     let mut previous = 0.0;
     for index in 0..PIECE.min(elements - first) {
-        let column = (first + index) % row;
+        let (line, column) = ((first + index) / row, (first + index) % row);
         let value = match distribution {
-            Distribution::Normal | Distribution::Specials => random.normal(),
+            Distribution::Normal | Distribution::Specials | Distribution::PairedSpecials => random.normal(),
+            Distribution::RowShapes if position > 0 => random.normal(),
+            Distribution::RowShapes => shaped(&mut random, request.stem(), (line, column)),
+            Distribution::LogUniform if whole == 0 => random.normal(),
+            Distribution::LogUniform => log_uniform(&mut random, (whole, number as i64)),
             Distribution::Uniform => random.unit(),
             Distribution::Small | Distribution::Large => random.normal() * number,
             Distribution::Cancelling => pair(&mut random, position, column, previous),
@@ -157,6 +189,21 @@ pub fn draw_scalar(distribution: Distribution, seed: u64, position: usize, scala
     let value = match distribution {
         Distribution::NearOne => near_one(&mut random),
         _ => 10.0_f64.powf(-6.0 + 4.0 * random.unit()),
+    };
+    scalar_value(scalar.dtype, value)
+}
+
+/// A scalar that need not be what specs have in mind: of either sign, 0, 1, -1, 2, a thousand.
+#[must_use]
+pub fn draw_odd_scalar(seed: u64, position: usize, scalar: &Scalar) -> ScalarValue {
+    let mut random = Random::new(seed, position as u64, u64::MAX - 1);
+    let value = match random.within((0, 8)) {
+        0 => 0.0,
+        1 => 1.0,
+        2 => -1.0,
+        3 => 2.0,
+        4 => 1e3,
+        odd => (if odd == 5 { 1.0 } else { -1.0 }) * 10.0_f64.powf(-2.0 + 4.0 * random.unit()),
     };
     scalar_value(scalar.dtype, value)
 }
@@ -220,7 +267,42 @@ fn one_hot(random: &mut Random, position: usize, hot: bool) -> f64 {
     if hot || position > 0 { value } else { 0.0 }
 }
 
+/// The exponents that are drawn, the largest one included. Below the least lie as many bits as three pieces of 8 take.
+fn exponents(dtype: DType) -> (i64, i64) {
+    match dtype {
+        DType::F64 => (-900, 1000),
+        DType::F16 | DType::F8e5m2 => (-14, 14),
+        DType::F8e4m3 => (-6, 7),
+        _ => (-100, 126),
+    }
+}
+
+/// Of either sign, its exponent uniform between these.
+fn log_uniform(random: &mut Random, (least, most): (i64, i64)) -> f64 {
+    let word = random.next();
+    let exponent = least + (((word >> 52 & 0x7ff) as i64 * (most - least + 1)) >> 11);
+    f64::from_bits(word & (1 << 63 | ((1 << 52) - 1)) | ((exponent + 1023) as u64) << 52)
+}
+
+/// An element of a row that is constant, normalised, skewed, or made of zeros, which the row's number decides.
+fn shaped(random: &mut Random, stem: u64, (line, column): (usize, usize)) -> f64 {
+    let (word, own) = (random.next(), mix(stem ^ mix(line as u64)));
+    match own >> 62 {
+        0 => (own & 0xffff) as f64 / 8192.0 - 4.0,
+        1 if (mix(own ^ (column / 2) as u64) ^ column as u64) & 1 == 0 => 1.0,
+        1 => -1.0,
+        2 => 1.0 / (0.015625 + (word >> 11) as f64 * 2.0_f64.powi(-53)),
+        _ if word >> 63 == 0 => 0.0,
+        _ => -0.0,
+    }
+}
+
 const SPECIALS: usize = 5;
+/// Pairs of special values, whose positions in [`specials`] lie below. An infinity meets no subnormal: what they make with
+/// a third factor depends on the order.
+const PAIRS: usize = 14;
+const FIRST_OF_PAIRS: u64 = 0x21_4443_3221_1100;
+const SECOND_OF_PAIRS: u64 = 0x44_1434_3212_1010;
 
 /// What is planted, in turn.
 pub(super) fn specials(dtype: DType) -> [f64; SPECIALS] {
@@ -228,12 +310,14 @@ pub(super) fn specials(dtype: DType) -> [f64; SPECIALS] {
     [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, subnormal, -0.0]
 }
 
-fn plant(random: &mut Random, request: &Request, bytes: &mut [u8]) {
-    let (Request { dtype, elements, .. }, run) = (*request, request.run());
+fn plant(random: &mut Random, request: &Request, planting: &Planting, bytes: &mut [u8]) {
+    let Request { dtype, elements, .. } = *request;
+    let Planting { run, turns, order, .. } = *planting;
     let values = specials(dtype);
     let first = random.next() as usize;
     for start in (0..elements).step_by(run) {
-        let value = values[first.wrapping_add(start / run) % values.len()];
+        let turn = first.wrapping_add(start / run) % turns;
+        let value = values[(order >> (4 * turn) & 15) as usize];
         let column = (random.next() % run.min(elements - start) as u64) as usize;
         element::write(dtype, bytes, start + column, value);
     }
@@ -245,7 +329,11 @@ pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64, position: u64, stream: u64) -> Self {
-        Self(mix(stem(seed, position) ^ stream).max(1))
+        Self::of(stem(seed, position), stream)
+    }
+
+    fn of(stem: u64, stream: u64) -> Self {
+        Self(mix(stem ^ stream).max(1))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -302,6 +390,7 @@ mod tests {
             elements,
             row,
             terms: 64,
+            most: i64::MAX,
             range: None,
             is_unique: false,
         };
@@ -367,7 +456,8 @@ mod tests {
     #[test]
     fn eight_bit_floats_stay_in_range() {
         for dtype in [DType::F8e4m3, DType::F8e5m2] {
-            for distribution in Distribution::ALL.into_iter().filter(|d| *d != Distribution::Specials) {
+            let at_ends = [Distribution::Specials, Distribution::PairedSpecials, Distribution::LogUniform];
+            for distribution in Distribution::ALL.into_iter().filter(|d| !at_ends.contains(d)) {
                 let most =
                     values(distribution, 1, 0, dtype).into_iter().fold(0.0, |m: f64, v| m.max(v.abs()));
                 assert!(most < dtype.max_finite() / 4.0, "{dtype} {distribution}: {most}");

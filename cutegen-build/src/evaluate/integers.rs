@@ -21,7 +21,12 @@ const UNIT: Range = (-1, 2);
 pub(super) fn draw(distribution: Distribution, request: &Request) -> Result<Vec<u8>, String> {
     let Request { seed, position, dtype, elements, .. } = *request;
     let mut random = Random::new(seed, position as u64, distribution as u64);
-    let range = clipped(request.range.unwrap_or(natural(dtype)), dtype);
+    let free_range = if is_wide(distribution, dtype) {
+        (-request.most, request.most.saturating_add(1))
+    } else {
+        natural(dtype)
+    };
+    let range = clipped(request.range.unwrap_or(free_range), dtype);
     if elements > 0 && range.0 >= range.1 {
         return Err(format!("has no value in its range {}..{}", range.0, range.1));
     }
@@ -48,6 +53,12 @@ fn natural(dtype: DType) -> Range {
         DType::I32 | DType::I64 => (-100, 101),
         DType::F64 | DType::F32 | DType::F16 | DType::Bf16 | DType::F8e4m3 | DType::F8e5m2 => (0, 1),
     }
+}
+
+/// Whether integers fill what the math allows.
+fn is_wide(distribution: Distribution, dtype: DType) -> bool {
+    let far = matches!(distribution, Distribution::Uniform | Distribution::LogUniform);
+    far && matches!(dtype, DType::I32 | DType::I64)
 }
 
 fn clipped(range: Range, dtype: DType) -> Range {
@@ -119,6 +130,10 @@ fn free(random: &mut Random, distribution: Distribution, range: Range, request: 
             Distribution::Normal | Distribution::Uniform | Distribution::Specials | Distribution::NearOne => {
                 random.within(range)
             }
+            Distribution::PairedSpecials => random.within(range),
+            Distribution::LogUniform => power_of_two(random, range),
+            Distribution::RowShapes if column == 0 => random.within(range),
+            Distribution::RowShapes => previous,
             Distribution::Small | Distribution::Integers => {
                 random.within((from.max(SMALL.0), to.min(SMALL.1)))
             }
@@ -136,6 +151,15 @@ fn free(random: &mut Random, distribution: Distribution, range: Range, request: 
         previous
     };
     (0..elements).map(value).collect()
+}
+
+/// A power of two, or one less or more, of either sign, inside the range.
+fn power_of_two(random: &mut Random, (from, to): Range) -> i64 {
+    let largest = from.unsigned_abs().max(to.unsigned_abs()).max(2).ilog2();
+    let beside = random.within((-1, 2));
+    let magnitude = (1_i64 << random.within((0, i64::from(largest.min(62)) + 1))) + beside;
+    let value = if random.within((0, 2)) == 0 { magnitude } else { -magnitude };
+    value.clamp(from, to - 1)
 }
 
 /// Not zero where it is hot, which takes one more draw than where it is not.
@@ -164,6 +188,7 @@ mod tests {
             elements,
             row: 40,
             terms: 40,
+            most: 1 << 40,
             range: None,
             is_unique: false,
         }
@@ -199,6 +224,20 @@ mod tests {
         }
         let coins = values(Distribution::Normal, &request(DType::Bool, 8000));
         assert!((3700..4300).contains(&coins.iter().sum::<i64>()));
+    }
+
+    #[test]
+    fn wide_integers_fill_what_the_math_allows() {
+        let mut request = request(DType::I64, 8000);
+        let (least, most) = ends(&values(Distribution::Uniform, &request));
+        assert!(least < -(1 << 39) && most > 1 << 39 && least.abs().max(most) <= 1 << 40, "{least} {most}");
+        let powers = values(Distribution::LogUniform, &request);
+        for wanted in [-1, 0, 127, 128, 129, -32769, 65536, (1 << 31) - 1, 1 << 31, -(1 << 32) - 1] {
+            assert!(powers.contains(&wanted), "{wanted}");
+        }
+        assert!(powers.iter().all(|v| v.abs() <= 1 << 40));
+        request.most = 3;
+        assert_eq!(ends(&values(Distribution::Uniform, &request)), (-3, 3));
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod judge;
 mod launches;
 mod lease;
 mod library;
+mod magnitude;
 pub mod memory;
 pub mod peer;
 mod process;

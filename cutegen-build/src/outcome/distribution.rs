@@ -31,11 +31,19 @@ pub enum Distribution {
     /// One input's integers fill its significand, up to 18 bits, about 64 of them in a sum; all others are -1 or 1. Sums
     /// are exact, and of inputs rounded below their type they are not. For math whose sums of integers are exact.
     WideIntegers,
+    /// The exponents of one input are uniform over nearly all that its type has: what is right about 1 alone. Integers:
+    /// powers of two, and one less and more, as large as the math allows.
+    LogUniform,
+    /// As [`Specials`](Self::Specials), in two inputs at one index: what NaN, infinities, zeros and subnormals make of
+    /// each other.
+    PairedSpecials,
+    /// Rows of the first input are constant, of mean 0 and variance 1 as they are, skewed, or zeros of both signs.
+    RowShapes,
 }
 
 impl Distribution {
     /// All, in the order in which they are judged.
-    pub const ALL: [Distribution; 12] = [
+    pub const ALL: [Distribution; 15] = [
         Distribution::Normal,
         Distribution::OneHotLast,
         Distribution::Integers,
@@ -48,6 +56,9 @@ impl Distribution {
         Distribution::OneHotFirst,
         Distribution::NearOne,
         Distribution::WideIntegers,
+        Distribution::LogUniform,
+        Distribution::PairedSpecials,
+        Distribution::RowShapes,
     ];
 
     /// The word that evidence uses.
@@ -66,6 +77,9 @@ impl Distribution {
             Distribution::Specials => "specials",
             Distribution::NearOne => "near-one",
             Distribution::WideIntegers => "wide-integers",
+            Distribution::LogUniform => "log-uniform",
+            Distribution::PairedSpecials => "paired-specials",
+            Distribution::RowShapes => "row-shapes",
         }
     }
 }

@@ -115,6 +115,7 @@ fn request(dtype: DType, (elements, row): (usize, usize), (seed, position): (u64
         elements,
         row,
         terms: 200,
+        most: i64::MAX,
         range: None,
         is_unique: false,
     }
@@ -197,7 +198,7 @@ const PLANTED: [(&str, &str); 12] = [
     ("? 0 : row - 1) || position", "? 0 : row - 1)"),
     ("random.unit() * number < 64.0", "false"),
     ("run < n - start ? run : n - start", "run"),
-    ("(first + start / run) % 5", "(first + start) % 5"),
+    ("(first + start / run) % turns", "(first + start) % turns"),
 ];
 
 pub(crate) fn planted_faults_are_found() {

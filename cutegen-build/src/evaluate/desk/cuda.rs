@@ -153,11 +153,11 @@ impl Desk for CudaDesk {
     fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<CudaCase>, Error> {
         let drawn = self.place(&inputs.contents)?;
         let mut held = self.oracle.hold(&self.session, &inputs, drawn)?;
-        let mut loose = Vec::new();
+        let (mut loose, mut is_finite) = (Vec::new(), true);
         for (t, expected) in held.expected.iter_mut().enumerate() {
             let Some(expected) = expected else { continue };
             let dtype = inputs.spec.tensors[t].dtype;
-            let at = self.kernels.clear(&[0, 0])?;
+            let at = self.kernels.clear(&[0, 0, 0])?;
             let words = [
                 code(dtype),
                 Word::Wide(expected.value()?),
@@ -167,13 +167,14 @@ impl Desk for CudaDesk {
                 Word::Wide(at),
             ];
             self.kernels.go("cutegen_loose", expected.elements, &words)?;
-            let [written, untold] = self.kernels.results(2)?[..] else { continue };
+            let [written, untold, odd] = self.kernels.results(3)?[..] else { continue };
+            is_finite &= 2 * odd <= written;
             expected.has_gaps = written < expected.elements;
             if written == 0 || untold * 100 > written {
                 loose.push(t);
             }
         }
-        Ok(Holding { loose, bytes: held.bytes(), held })
+        Ok(Holding { loose, is_finite, bytes: held.bytes(), held })
     }
 
     fn contents(&self, held: &CudaCase) -> Result<Bytes, Error> {

@@ -3,7 +3,7 @@
 // `kernels.cu`.
 
 // In the order of `Distribution`.
-enum Distribution : u32 { NORMAL, UNIFORM, SMALL, LARGE, CANCELLING, ONE_HOT_FIRST, ONE_HOT_LAST, INTEGERS, LARGE_MEAN, SPECIALS, NEAR_ONE, WIDE_INTEGERS };
+enum Distribution : u32 { NORMAL, UNIFORM, SMALL, LARGE, CANCELLING, ONE_HOT_FIRST, ONE_HOT_LAST, INTEGERS, LARGE_MEAN, SPECIALS, NEAR_ONE, WIDE_INTEGERS, LOG_UNIFORM, PAIRED_SPECIALS, ROW_SHAPES };
 
 // xorshift64*
 struct Random {
@@ -65,8 +65,24 @@ static __device__ double wide(Random& random, i64 most) {
   return random.unit() < 0.5 ? magnitude : -magnitude;
 }
 
-// The value at `column`, behind `previous`.
-static __device__ double drawn(u32 distribution, Random& random, u32 position, u64 column, u64 row, double previous, double number, i64 whole) {
+static __device__ double log_uniform(Random& random, i64 least, i64 most) {
+  const u64 word = random.next();
+  const i64 exponent = least + ((i64(word >> 52 & 0x7ff) * (most - least + 1)) >> 11);
+  return __longlong_as_double(i64((word & (1ull << 63 | ((1ull << 52) - 1))) | u64(exponent + 1023) << 52));
+}
+
+static __device__ double shaped(Random& random, u64 stem, u64 line, u64 column) {
+  const u64 word = random.next(), own = mix(stem ^ mix(line));
+  switch (own >> 62) {
+    case 0: return double(own & 0xffff) / 8192.0 - 4.0;
+    case 1: return ((mix(own ^ column / 2) ^ column) & 1) == 0 ? 1.0 : -1.0;
+    case 2: return 1.0 / (0.015625 + double(word >> 11) * 0x1p-53);
+    default: return word >> 63 == 0 ? 0.0 : -0.0;
+  }
+}
+
+// The value at `column` of row `line`, behind `previous`.
+static __device__ double drawn(u32 distribution, Random& random, u64 stem, u32 position, u64 line, u64 column, u64 row, double previous, double number, i64 whole) {
   switch (distribution) {
     case UNIFORM: return random.unit();
     case SMALL: case LARGE: return random.normal() * number;
@@ -80,6 +96,8 @@ static __device__ double drawn(u32 distribution, Random& random, u32 position, u
     case INTEGERS: return double(i64(random.below(u64(2 * whole + 1))) - whole);
     case LARGE_MEAN: return random.normal() + number;
     case NEAR_ONE: return 0.9375 + random.unit() / 8.0;
+    case LOG_UNIFORM: return whole ? log_uniform(random, whole, i64(number)) : random.normal();
+    case ROW_SHAPES: return position ? random.normal() : shaped(random, stem, line, column);
     case WIDE_INTEGERS: return wide(random, random.unit() * number < 64.0 ? whole : 1);
     default: return random.normal();
   }
@@ -92,17 +110,18 @@ extern "C" __global__ void cutegen_draw(u32 distribution, u32 type, u8* at, u64 
     Random random = Random::of(stem, mix(distribution ^ mix(piece)));
     const u64 end = n < (piece + 1) * piece_elements ? n : (piece + 1) * piece_elements;
     u64 column = piece * piece_elements % row;
+    u64 line = piece * piece_elements / row;
     double previous = 0.0;
     for (u64 i = piece * piece_elements; i < end; ++i) {
-      previous = drawn(distribution, random, position, column, row, previous, number, whole);
+      previous = drawn(distribution, random, stem, position, line, column, row, previous, number, whole);
       put(type, at, i, previous);
-      if (++column == row) column = 0;
+      if (++column == row) { column = 0; ++line; }
     }
   }
 }
 
 // What is special, one in each `run` of the n elements, by one thread.
-extern "C" __global__ void cutegen_plant(u32 distribution, u32 type, u8* at, u64 n, u64 run, u64 stem, double subnormal) {
+extern "C" __global__ void cutegen_plant(u32 distribution, u32 type, u8* at, u64 n, u64 run, u64 stem, u64 turns, u64 order, double subnormal) {
   if (blockIdx.x != 0 || threadIdx.x != 0) return;
   const double infinity = __longlong_as_double(0x7ff0000000000000ll);
   const double values[5] = { __longlong_as_double(0x7ff8000000000000ll), infinity, -infinity, subnormal, -0.0 };
@@ -110,6 +129,6 @@ extern "C" __global__ void cutegen_plant(u32 distribution, u32 type, u8* at, u64
   const u64 first = random.next();
   for (u64 start = 0; start < n; start += run) {
     const u64 length = run < n - start ? run : n - start;
-    put(type, at, start + random.next() % length, values[(first + start / run) % 5]);
+    put(type, at, start + random.next() % length, values[order >> 4 * ((first + start / run) % turns) & 15]);
   }
 }

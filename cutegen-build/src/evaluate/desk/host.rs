@@ -109,8 +109,9 @@ impl Desk for HostDesk {
         let is_loose =
             |t: &usize| expected[*t].as_ref().is_some_and(|e| !is_telling(spec.tensors[*t].dtype, e));
         let loose = (0..spec.tensors.len()).filter(is_loose).collect();
+        let is_finite = expected.iter().flatten().all(mostly_finite);
         let held = HostCase { contents: drawn(contents), expected };
-        Ok(Holding { loose, bytes: held.bytes(), held })
+        Ok(Holding { loose, is_finite, bytes: held.bytes(), held })
     }
 
     fn contents(&self, held: &HostCase) -> Result<Bytes, Error> {
@@ -264,6 +265,15 @@ impl Output<'_, HostDesk> {
     fn expected(&self) -> Option<&Expected> {
         self.held.expected[self.tensor].as_ref()
     }
+}
+
+/// Whether no more than half of an output is NaN or infinite.
+fn mostly_finite(expected: &Expected) -> bool {
+    let written = (0..expected.value.len()).filter(|e| expected.is_written(*e));
+    let (all, odd) = written.fold((0_usize, 0_usize), |(all, odd), e| {
+        (all + 1, odd + usize::from(!expected.value[e].is_finite()))
+    });
+    2 * odd <= all
 }
 
 /// Fills an arena of the host.

@@ -209,16 +209,18 @@ extern "C" __global__ void cutegen_repeat(u32 type, const u8* a, const u8* b, co
 // out: written elements, and those of them whose bound tells nothing.
 extern "C" __global__ void cutegen_loose(u32 type, const double* value, const double* bound, u64 n, double nothing,
                                          u64* out) {
-  u64 written = 0, loose = 0;
+  u64 written = 0, loose = 0, odd = 0;
   for (EACH(i, n)) {
     if (bound[i] == -1.0) continue;
     ++written;
     const bool tight = !is_float(type) ? bound[i] < 1.0
                        : is_finite(bound[i]) && (!is_finite(value[i]) || bound[i] <= fmax(fabs(value[i]), nothing));
     loose += !tight;
+    odd += !is_finite(value[i]);
   }
   if (written) atomicAdd(&out[0], written);
   if (loose) atomicAdd(&out[1], loose);
+  if (odd) atomicAdd(&out[2], odd);
 }
 
 // What the errors of an output add up to, see `rms.rs`. Sums are taken in no fixed order: the judge asks no more of them

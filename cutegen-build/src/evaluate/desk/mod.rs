@@ -44,6 +44,8 @@ pub(super) struct Holding<H> {
     pub(super) held: H,
     /// Positions of outputs for which the bound is too loose to tell anything.
     pub(super) loose: Vec<usize>,
+    /// Whether no more than half of what is written is NaN or infinite.
+    pub(super) is_finite: bool,
     /// Bytes that it takes.
     pub(super) bytes: usize,
 }

@@ -77,15 +77,21 @@ pub fn drawing(distribution: Distribution, request: &Request, at: u64) -> Vec<Dr
     ];
     let threads = elements.div_ceil(PIECE) as u64;
     let mut all = vec![Drawing { entry: "cutegen_draw", threads, words: [&first[..], &more].concat() }];
-    if distribution == Distribution::Specials && request.is_chosen() {
+    if let Some(planting) = request.planting(distribution) {
         let [.., subnormal, _] = specials(dtype);
-        let more = [Word::Wide(request.run() as u64), Word::Wide(request.stem()), Word::Real(subnormal)];
+        let more = [
+            Word::Wide(planting.run as u64),
+            Word::Wide(planting.stem),
+            Word::Wide(planting.turns as u64),
+            Word::Wide(planting.order),
+            Word::Real(subnormal),
+        ];
         all.push(Drawing { entry: "cutegen_plant", threads: 1, words: [&first[..], &more].concat() });
     }
     all
 }
 
 fn is_drawn_here(distribution: Distribution, request: &Request) -> bool {
-    let planted = request.elements.div_ceil(request.run());
-    distribution != Distribution::Specials || planted <= PLANTED_MOST
+    let planted = request.planting(distribution).map(|planting| request.elements.div_ceil(planting.run));
+    planted.is_none_or(|planted| planted <= PLANTED_MOST)
 }
