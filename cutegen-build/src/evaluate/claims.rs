@@ -24,6 +24,8 @@ pub(super) enum Price {
     Affordable,
     /// The same; but what goes wrong at an edge does so on most inputs, so few distributions do.
     Edge,
+    /// One of many between powers of two: what goes wrong there does so on most inputs, and at the first launch.
+    Octave,
     /// More than the cap: a variant that serves no other shape is judged there as at a large workload.
     Large,
 }

@@ -21,6 +21,7 @@ use super::error::Error;
 use super::image::{Image, image};
 use super::launches::Repeats;
 use super::lease::Lease;
+use super::octaves::octaves;
 use super::peer::{Peer, Starting};
 use super::session::{Bench, Halt, Launchable, settle};
 use super::settings::{Cost, Question, Settings};
@@ -44,6 +45,8 @@ pub(super) struct Session<D: Desk> {
     shapes: Vec<Vec<i64>>,
     /// Workloads that cost too much for a full pass.
     large: Vec<Vec<i64>>,
+    /// Shapes between powers of two; they keep their numbers too.
+    octaves: Vec<Vec<i64>>,
     /// What lists needed besides; they keep their numbers, which their inputs are drawn by.
     further: Vec<Vec<i64>>,
     tiles: Vec<i64>,
@@ -73,6 +76,9 @@ pub(super) struct Drawn<D: Desk> {
 /// What is drawn at workloads that are too large for all distributions, and at edges.
 pub const LARGE: [Distribution; 4] =
     [Distribution::Normal, Distribution::OneHotLast, Distribution::Integers, Distribution::WideIntegers];
+
+/// What is drawn at shapes between powers of two.
+const OCTAVE: [Distribution; 2] = [Distribution::Normal, Distribution::OneHotLast];
 
 /// Where large workloads are not judged, a variant that serves no cheaper shape is judged at one of so many times the cap.
 const DEAR: u64 = 32;
@@ -116,6 +122,9 @@ impl<D: Desk> Session<D> {
             return Err(Error::Shape(format!("kernel `{}` has no shape", spec.name)));
         }
         let large = beyond(&spec, &shapes, |axes| (cap + 1..=settings.large_cap).contains(&cost(axes)));
+        let budget = Budget { cost: &cost, cap, most, tiles: &tiles };
+        let known: Vec<Vec<i64>> = shapes.iter().chain(&large).cloned().collect();
+        let octaves = octaves(&spec, &budget, settings.seed, &known);
         let cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
         let baseline = Known::default();
@@ -132,6 +141,7 @@ impl<D: Desk> Session<D> {
             cases,
             shapes,
             large,
+            octaves,
             further: Vec::new(),
             tiles,
             folder,
@@ -211,6 +221,12 @@ impl<D: Desk> Session<D> {
         for workload in (0..self.large.len()).filter(|_| scope.reach == Reach::Claims) {
             self.judge_shape(&list, (self.shapes.len() + workload, Price::Large), scope, &mut passed)?;
         }
+        for axes in self.octaves.clone() {
+            if scope.reach == Reach::Claims {
+                let shape = self.number(&axes);
+                self.judge_shape(&list, (shape, Price::Octave), scope, &mut passed)?;
+            }
+        }
         match idle(variants, &passed) {
             Some(reason) => Err(Outcome::Blocked(reason).into()),
             None => Ok(Correctness::of_list(passed)),
@@ -249,7 +265,8 @@ impl<D: Desk> Session<D> {
         passed: &mut [Correctness],
     ) -> Result<(), Halt> {
         let is_whole = price == Price::Affordable;
-        for distribution in scope.distributions.iter().filter(|d| is_whole || LARGE.contains(d)) {
+        let some = if price == Price::Octave { &OCTAVE[..] } else { &LARGE[..] };
+        for distribution in scope.distributions.iter().filter(|d| is_whole || some.contains(d)) {
             self.judge_case(variants, (shape, *distribution, Alignment::Allocator), scope, passed)?;
         }
         if is_whole && self.settings.checks.has(Check::Misalignment) {
@@ -296,6 +313,7 @@ impl<D: Desk> Session<D> {
             Distribution::Normal if before == 0 && !is_large => (scope.least, scope.repeats),
             Distribution::Normal if before == 0 => (few, scope.repeats),
             Distribution::Normal if is_large => (2, 2),
+            Distribution::Normal if self.octaves.contains(&axes) => (2, 2),
             Distribution::Normal if before < self.settings.screening.0 => (few, scope.repeats),
             Distribution::Normal => (few, few),
             _ => (2, 2),

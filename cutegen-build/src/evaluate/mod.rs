@@ -34,6 +34,7 @@ mod library;
 mod magnitude;
 pub mod memory;
 pub mod peer;
+mod octaves;
 mod process;
 pub mod protocol;
 mod reference;
