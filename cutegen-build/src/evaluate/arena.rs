@@ -29,6 +29,30 @@ pub enum Alignment {
     Element,
 }
 
+/// Where pages lie that a launch cannot touch: closely beside each tensor, and further off on the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// A tensor ends where they begin, but for what keeps its base a multiple of this.
+    Behind(u64),
+    /// A tensor begins where they end.
+    Before,
+}
+
+/// Bytes of a page.
+pub const PAGE: u64 = 4096;
+
+/// Bytes between fenced tensors: more than a stray read goes past an end.
+const APART: u64 = 64 * PAGE;
+
+impl std::fmt::Display for Fence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Fence::Behind(_) => "behind",
+            Fence::Before => "before",
+        })
+    }
+}
+
 /// What is to be laid out.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
@@ -69,6 +93,37 @@ pub fn layout(extents: &[(Extent, Alignment)]) -> Option<Layout> {
     Some(layout)
 }
 
+/// Lays `extents` out, each on pages of its own. Guards are what is left of those pages; what lies between them is nobody's.
+/// The last extent keeps the alignment that allocators give.
+#[must_use]
+pub fn fenced(extents: &[Extent], fence: Fence) -> Option<Layout> {
+    let mut layout = Layout::default();
+    for (at, extent) in extents.iter().enumerate() {
+        let start = layout.bytes.checked_add(APART)?;
+        let end = start.checked_add(extent.bytes)?.checked_next_multiple_of(PAGE)?;
+        let offset = match fence {
+            Fence::Before => start,
+            Fence::Behind(_) if at + 1 == extents.len() => (end - extent.bytes) / 256 * 256,
+            Fence::Behind(kept) => (end - extent.bytes) / kept * kept,
+        };
+        let behind = offset + extent.bytes;
+        layout.regions.push(Region { offset, bytes: extent.bytes });
+        layout.guards.push(Region { offset: start, bytes: offset.saturating_sub(start) });
+        layout.guards.push(Region { offset: behind, bytes: end - behind });
+        layout.bytes = end;
+    }
+    layout.bytes = layout.bytes.checked_add(APART)?;
+    Some(layout)
+}
+
+/// The pages that hold any byte of this region.
+#[must_use]
+pub fn pages(region: Region) -> Region {
+    let first = region.offset / PAGE * PAGE;
+    let end = region.offset.saturating_add(region.bytes).next_multiple_of(PAGE);
+    Region { offset: first, bytes: if region.bytes == 0 { 0 } else { end - first } }
+}
+
 /// Fills the guard at `offset` of the arena: 16-bit words `0x7ff1..=0x7fff` that depend on their place there, so that no
 /// guard is another's copy. NaN in every float type, so that what is read out of bounds poisons what is computed from it.
 pub fn fill_guard(bytes: &mut [u8], offset: u64) {
@@ -91,7 +146,36 @@ fn pattern(at: u64) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alignment, Extent, GUARD, damage, fill_guard, layout};
+    use super::{Alignment, Extent, Fence, GUARD, PAGE, damage, fenced, fill_guard, layout, pages};
+
+    #[test]
+    fn fenced_regions_have_pages_of_their_own_and_touch_their_edge() {
+        let extents = [10, 4096, 0, 5000, 300].map(|bytes| Extent { bytes, element: 2 });
+        for fence in [Fence::Before, Fence::Behind(1), Fence::Behind(16), Fence::Behind(256)] {
+            let layout = fenced(&extents, fence).expect("fits");
+            for (at, region) in layout.regions.iter().enumerate().filter(|(_, region)| region.bytes > 0) {
+                let own = pages(*region);
+                let others =
+                    layout.regions.iter().enumerate().filter(|(other, r)| *other != at && r.bytes > 0);
+                for other in others.map(|(_, r)| pages(*r)) {
+                    let gap = own.offset.max(other.offset) - own.offset.min(other.offset);
+                    assert!(gap >= own.bytes.min(other.bytes) + 16 * PAGE, "{fence:?}: {own:?} {other:?}");
+                }
+                let slack = match fence {
+                    Fence::Before => region.offset - own.offset,
+                    Fence::Behind(_) => own.offset + own.bytes - region.offset - region.bytes,
+                };
+                let kept = match fence {
+                    Fence::Before => 1,
+                    Fence::Behind(_) if at == 4 => 256,
+                    Fence::Behind(kept) => kept,
+                };
+                assert!(slack < kept && region.offset % kept == 0, "{fence:?}: {region:?}");
+                let guarded: u64 = layout.guards[2 * at..2 * at + 2].iter().map(|guard| guard.bytes).sum();
+                assert_eq!(guarded + region.bytes, own.bytes, "{fence:?}: {region:?}");
+            }
+        }
+    }
 
     #[test]
     fn every_byte_is_in_one_region_or_guard() {

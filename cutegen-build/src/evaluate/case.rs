@@ -39,6 +39,8 @@ pub(super) struct Cases<D: Desk> {
     exact_integers: bool,
     scalar: Option<ScalarChoice>,
     kept: BTreeMap<(usize, Distribution), Rc<Case<D::Held>>>,
+    /// Normal cases with a few elements changed, by shape.
+    changed: BTreeMap<usize, Rc<Case<D::Held>>>,
     room: usize,
 }
 
@@ -50,7 +52,7 @@ impl<D: Desk> Cases<D> {
         scalar: Option<ScalarChoice>,
         room: usize,
     ) -> Self {
-        Self { desk, seed, exact_integers, scalar, kept: BTreeMap::new(), room }
+        Self { desk, seed, exact_integers, scalar, kept: BTreeMap::new(), changed: BTreeMap::new(), room }
     }
 
     /// Whether this distribution says anything about the math.
@@ -76,6 +78,33 @@ impl<D: Desk> Cases<D> {
             self.kept.insert((shape, distribution), Rc::clone(&case));
         }
         Ok(case)
+    }
+
+    /// The normal case of this shape with a few elements of each input changed; none where nothing can be.
+    pub(super) fn changed(
+        &mut self,
+        spec: &KernelSpec,
+        shape: usize,
+        axes: &[i64],
+    ) -> Result<Option<Rc<Case<D::Held>>>, Error> {
+        if let Some(case) = self.changed.get(&shape) {
+            return Ok(Some(Rc::clone(case)));
+        }
+        let (seed, distribution) = (mix(self.seed ^ shape as u64), Distribution::Normal);
+        let mut contents = prepared(spec, (seed, distribution), axes, D::DRAWS)?;
+        let others = prepared(spec, (mix(!seed), distribution), axes, D::DRAWS)?;
+        if !change(spec, axes, &mut contents, &others)? {
+            return Ok(None);
+        }
+        let scalars = self.scalars(spec, seed, distribution);
+        let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true };
+        let Holding { held, loose, bytes } = self.desk.hold(inputs)?;
+        let case = Rc::new(Case { axes: axes.to_vec(), distribution, scalars, held, loose });
+        if let Some(room) = self.room.checked_sub(bytes) {
+            self.room = room;
+            self.changed.insert(shape, Rc::clone(&case));
+        }
+        Ok(Some(case))
     }
 
     fn draw(
@@ -134,6 +163,35 @@ impl<D: Desk> Cases<D> {
         };
         spec.scalars.iter().enumerate().map(value).collect()
     }
+}
+
+/// Elements of an input that change: few enough for samples of it to miss them.
+const CHANGED: u64 = 4;
+
+/// Takes a few elements of each input from `others`, and says whether any became another. Distinct values stay, and what
+/// a desk draws.
+fn change(
+    spec: &KernelSpec,
+    axes: &[i64],
+    contents: &mut Contents,
+    others: &Contents,
+) -> Result<bool, Error> {
+    let mut has_changed = false;
+    for (tensor, (content, other)) in spec.tensors.iter().zip(contents.iter_mut().zip(others)) {
+        let (Some(Content::Bytes(bytes)), Some(Content::Bytes(other))) = (content, other) else { continue };
+        if tensor.unique {
+            continue;
+        }
+        let (placed, each) = (Placed::new(tensor, axes)?, tensor.dtype.bytes());
+        for n in 0..CHANGED {
+            let Some(byte) = placed.byte_of_an_element(mix(n ^ bytes.len() as u64)) else { continue };
+            let start = byte as usize / each * each;
+            let element = start..(start + each).min(bytes.len());
+            has_changed |= bytes[element.clone()] != other[element.clone()];
+            bytes[element.clone()].copy_from_slice(&other[element]);
+        }
+    }
+    Ok(has_changed)
 }
 
 /// What every tensor of `spec` holds before a launch, by position.

@@ -4,7 +4,7 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 
-use super::arena::{Alignment, Extent, Layout, layout};
+use super::arena::{Alignment, Extent, Fence, Layout, fenced, layout};
 use super::case::Case;
 use super::element;
 use super::error::Error;
@@ -27,21 +27,55 @@ pub(crate) struct Image {
     pub(crate) guards: Vec<Region>,
 }
 
+/// How tensors lie in an arena.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lay {
+    /// Between guards of a fixed length, aligned so.
+    Packed(Alignment),
+    /// Each on pages of its own.
+    Fenced(Fence),
+}
+
+impl From<Alignment> for Lay {
+    fn from(alignment: Alignment) -> Self {
+        Self::Packed(alignment)
+    }
+}
+
+impl From<Fence> for Lay {
+    fn from(fence: Fence) -> Self {
+        Self::Fenced(fence)
+    }
+}
+
+impl Lay {
+    fn layout(self, extents: &[Extent]) -> Option<Layout> {
+        match (self, extents.split_last()) {
+            (Lay::Fenced(fence), _) => fenced(extents, fence),
+            (Lay::Packed(_), None) => layout(&[]),
+            (Lay::Packed(alignment), Some((workspace, tensors))) => {
+                let tensors = tensors.iter().map(|tensor| (*tensor, alignment));
+                layout(&tensors.chain([(*workspace, Alignment::Allocator)]).collect::<Vec<_>>())
+            }
+        }
+    }
+}
+
 /// Lays a launch out; `Ok(None)` when the contract's workspace has no size at these extents.
 pub(crate) fn image(
     spec: &KernelSpec,
     contract: &Contract,
     axes: &[i64],
-    alignment: Alignment,
+    lay: impl Into<Lay>,
 ) -> Result<Option<Image>, Error> {
     let Some((parts, total)) = workspace(contract, axes) else { return Ok(None) };
     let mut extents = Vec::with_capacity(spec.tensors.len() + 1);
     for tensor in &spec.tensors {
         let (element, bytes) = (tensor.dtype.bytes() as u64, Placed::new(tensor, axes)?.bytes() as u64);
-        extents.push((Extent { bytes, element }, alignment));
+        extents.push(Extent { bytes, element });
     }
-    extents.push((Extent { bytes: total, element: 1 }, Alignment::Allocator));
-    let Some(mut layout) = layout(&extents) else {
+    extents.push(Extent { bytes: total, element: 1 });
+    let Some(mut layout) = lay.into().layout(&extents) else {
         return Err(Error::Shape(format!("the tensors at {axes:?} fit no arena")));
     };
     let workspace = layout.regions.pop().unwrap_or_default();

@@ -13,12 +13,12 @@ use cutegen_spec::tensor::Role;
 use super::arena::Alignment;
 use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
-use super::case::Cases;
+use super::case::{Case, Cases};
 use super::claims::{Claimed, Price, claimed};
 use super::content::Contents;
 use super::desk::Desk;
 use super::error::Error;
-use super::image::{Image, image};
+use super::image::{Image, Lay, image};
 use super::launches::Repeats;
 use super::lease::Lease;
 use super::octaves::octaves;
@@ -267,20 +267,20 @@ impl<D: Desk> Session<D> {
         let is_whole = price == Price::Affordable;
         let some = if price == Price::Octave { &OCTAVE[..] } else { &LARGE[..] };
         for distribution in scope.distributions.iter().filter(|d| is_whole || some.contains(d)) {
-            self.judge_case(variants, (shape, *distribution, Alignment::Allocator), scope, passed)?;
+            self.judge_case(variants, (shape, *distribution, Alignment::Allocator), (scope, price), passed)?;
         }
         if is_whole && self.settings.checks.has(Check::Misalignment) {
             let case = (shape, Distribution::Normal, Alignment::Element);
-            self.judge_case(variants, case, scope, passed)?;
+            self.judge_case(variants, case, (scope, price), passed)?;
         }
-        Ok(())
+        self.fence_shape(variants, (shape, price), scope)
     }
 
     fn judge_case(
         &mut self,
         variants: &[Loadable],
         (shape, distribution, alignment): Which,
-        scope: &Scope,
+        (scope, price): (&Scope, Price),
         passed: &mut [Correctness],
     ) -> Result<(), Halt> {
         let axes = self.axes(shape);
@@ -290,7 +290,9 @@ impl<D: Desk> Session<D> {
         // the baseline is ours, and slow: 1,000 launches of it may take minutes
         let least = if self.is_baseline(&variant.candidate) { self.settings.repeats.0 } else { scope.least };
         let scope = Scope { least: least.min(scope.least), ..scope.clone() };
-        self.judge_on(&what, &image, (shape, distribution, alignment), &scope, &mut passed[chosen])
+        let which = (shape, distribution, alignment);
+        let changed = self.changed(which, (&scope, price))?;
+        self.judge_on((&what, &image), which, (&scope, changed.as_deref()), &mut passed[chosen])
     }
 
     fn is_baseline(&self, candidate: &Candidate) -> bool {
@@ -324,10 +326,9 @@ impl<D: Desk> Session<D> {
     /// Judges what is launched on one case.
     pub(super) fn judge_on(
         &mut self,
-        what: &Launchable,
-        image: &Image,
+        (what, image): (&Launchable, &Image),
         (shape, distribution, alignment): Which,
-        scope: &Scope,
+        (scope, changed): (&Scope, Option<&Case<D::Held>>),
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         // a case at a time: who wants to time something need not wait for all of them
@@ -335,7 +336,7 @@ impl<D: Desk> Session<D> {
         let axes = self.axes(shape);
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
         let repeats = self.repeats_of((shape, distribution, alignment), scope, passed);
-        self.launches(what, &case, image, repeats, passed)?;
+        self.launches((what, &case, image), repeats, changed, passed)?;
         let loose = case.loose.iter().map(|t| self.spec.tensors[*t].name.clone());
         if alignment == Alignment::Allocator {
             passed.not_counted.extend(loose.map(|output| NotCounted {
@@ -363,15 +364,16 @@ impl<D: Desk> Session<D> {
         &self,
         variants: &[Loadable],
         axes: &[i64],
-        alignment: Alignment,
+        lay: impl Into<Lay>,
     ) -> Result<Option<(usize, Image)>, Halt> {
+        let lay = lay.into();
         let claims: Vec<(&Eligibility, &Eligibility)> =
             variants.iter().map(|v| (&v.candidate.eligibility, &v.candidate.prefer)).collect();
         // tensors lie first, so their addresses do not depend on a variant's workspace
-        let bare = image(&self.spec, &Contract::default(), axes, alignment)?;
+        let bare = image(&self.spec, &Contract::default(), axes, lay)?;
         let addresses: Vec<u64> = bare.iter().flat_map(|i| &i.tensors).map(|r| r.offset).collect();
         let Some(chosen) = dispatch(&claims, axes, &addresses) else { return Ok(None) };
-        match image(&self.spec, &variants[chosen].candidate.contract, axes, alignment)? {
+        match image(&self.spec, &variants[chosen].candidate.contract, axes, lay)? {
             Some(image) => self.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image))),
             None => Err(Outcome::Blocked(format!("its workspace has no size at {axes:?}")).into()),
         }

@@ -1,7 +1,7 @@
 //! One case on one program: launching it again and again on freshly filled arenas, and looking at everything after
 //! each launch.
 //!
-//! Order of checks: out of bounds, inputs, kept state, untouched, unwritten, values, repeats, baseline; the first that
+//! Order of checks: out of bounds, inputs, kept state, registers, untouched, unwritten, values, repeats, baseline; the first that
 //! fails is the verdict.
 
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::error::Error;
 use super::image::{Image, place};
 use super::inputs::mix;
 use super::judge::Session;
-use super::protocol::{Action, Done, Job, Region, Reply, Run};
+use super::protocol::{Action, Done, Job, Program, Region, Reply, Run};
 use super::session::{Halt, Launchable, program};
 use crate::outcome::{Check, Correctness, Fault, Outcome};
 
@@ -43,16 +43,19 @@ pub(super) enum Before<'a, D: Desk> {
     Late(u8),
     /// What an earlier launch left, an element further on: values that are plausible, and wrong where they lie.
     Stale(&'a D::Left),
+    /// Poison, where the launch before had other inputs, and the stack as that one left it.
+    Changed,
+    /// Poison, on pages of its own.
+    Fenced,
 }
 
 impl<D: Desk> Session<D> {
     /// Launches a case at least twice.
     pub(super) fn launches(
         &mut self,
-        what: &Launchable,
-        case: &Case<D::Held>,
-        image: &Image,
+        (what, case, image): (&Launchable, &Case<D::Held>, &Image),
         Repeats { least, most, patience }: Repeats,
+        changed: Option<&Case<D::Held>>,
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         let begun = Instant::now();
@@ -71,6 +74,9 @@ impl<D: Desk> Session<D> {
         self.values(case, &first, passed)?;
         self.repeat(case, [&first, &again], 1, passed)?;
         passed.repeats = passed.repeats.max(2);
+        if let Some(changed) = changed {
+            self.launch_changed(what, changed, image)?;
+        }
         let repeats: Vec<u32> = (2..most).collect();
         for several in repeats.chunks(at_once(image, took, patience)) {
             if several[0] >= least && begun.elapsed() > patience {
@@ -148,6 +154,9 @@ impl<D: Desk> Session<D> {
         let reload = slots.iter().any(|(_, before)| matches!(before, Before::Loaded));
         let checks = &self.settings.checks;
         let (scramble, watch_globals) = (checks.has(Check::Scramble), checks.has(Check::Globals));
+        let is_changed = slots.iter().any(|(_, before)| matches!(before, Before::Changed));
+        let poison_stack = checks.has(Check::Stack) && !is_changed;
+        let fenced = slots.iter().any(|(_, before)| matches!(before, Before::Fenced));
         let late = slots.iter().any(|(_, before)| matches!(before, Before::Late(_)));
         let tensors = slots.iter().map(|(image, _)| image.tensors.clone()).collect();
         let workspaces = slots.iter().map(|(image, _)| image.workspace).collect();
@@ -155,8 +164,11 @@ impl<D: Desk> Session<D> {
             arena_bytes,
             axes: case.axes.clone(),
             scalars: case.scalars.clone(),
-            programs: vec![program(what.code.clone(), tensors, workspaces)],
-            action: Action::Run(Run { reload, scramble, watch_globals, late }),
+            programs: vec![Program {
+                only_read: self.spec.tensors_with(Role::Input).collect(),
+                ..program(what.code.clone(), tensors, workspaces)
+            }],
+            action: Action::Run(Run { reload, scramble, watch_globals, poison_stack, fenced, late }),
         };
         match self.answer(job, self.settings.deadline)? {
             Reply::Done(done) => Ok(done),
@@ -176,7 +188,7 @@ impl<D: Desk> Session<D> {
         let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let contract = &what.contract;
         let poison = match before {
-            Before::Loaded | Before::Stale(_) => POISON,
+            Before::Loaded | Before::Stale(_) | Before::Changed | Before::Fenced => POISON,
             Before::Poisoned(poison) | Before::Late(poison) => *poison,
         };
         desk.fill(&mut bench.arena, &Filling { image, held: &case.held, contract, poison, checks })?;
@@ -221,12 +233,24 @@ impl<D: Desk> Session<D> {
                 let (place, section) = (place(&self.spec, case, t, 0), section.clone());
                 Err(incorrect(Fault::StateKept { place, section }))
             }
-            (None, None) => Ok(()),
+            (None, None) => self.kept_registers(case, done),
+        }
+    }
+
+    /// What a caller relies on is as it was.
+    fn kept_registers(&self, case: &Case<D::Held>, done: &Done) -> Result<(), Halt> {
+        match &done.changed_register {
+            Some(register) if self.settings.checks.has(Check::Registers) => {
+                let t = self.results().next().unwrap_or(0);
+                let (place, register) = (place(&self.spec, case, t, 0), register.clone());
+                Err(incorrect(Fault::RegisterChanged { place, register }))
+            }
+            _ => Ok(()),
         }
     }
 
     /// Elements that no assignment addresses hold what they held before the launch.
-    fn untouched(&self, case: &Case<D::Held>, left: &D::Left, poison: u8) -> Result<(), Halt> {
+    pub(super) fn untouched(&self, case: &Case<D::Held>, left: &D::Left, poison: u8) -> Result<(), Halt> {
         let checks = &self.settings.checks;
         for t in self.results().filter(|_| checks.has(Check::Untouched)) {
             let is_filled = self.spec.tensors[t].role == Role::Inout || checks.has(Check::Poison);
@@ -256,7 +280,12 @@ impl<D: Desk> Session<D> {
         Ok(())
     }
 
-    fn values(&self, case: &Case<D::Held>, left: &D::Left, passed: &mut Correctness) -> Result<(), Halt> {
+    pub(super) fn values(
+        &self,
+        case: &Case<D::Held>,
+        left: &D::Left,
+        passed: &mut Correctness,
+    ) -> Result<(), Halt> {
         if !self.settings.checks.has(Check::Values) {
             return Ok(());
         }

@@ -67,7 +67,7 @@ impl<D: Desk> Session<D> {
         let Some(image) = image else { return Ok(()) };
         for distribution in &scope.distributions {
             let case = (shape, *distribution, Alignment::Allocator);
-            self.judge_on(what, &image, case, scope, passed)?;
+            self.judge_on((what, &image), case, (scope, None), passed)?;
         }
         Ok(())
     }

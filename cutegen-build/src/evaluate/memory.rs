@@ -4,6 +4,7 @@
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::ptr::NonNull;
 
+use super::arena::pages;
 use super::error::Error;
 use super::protocol::Region;
 
@@ -12,6 +13,14 @@ use super::protocol::Region;
 pub struct SharedMemory {
     file: OwnedFd,
     map: Map,
+}
+
+/// What a launch may do with pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    None,
+    Read,
+    Write,
 }
 
 /// One view of the file; unmapped when dropped.
@@ -114,6 +123,28 @@ impl SharedMemory {
     pub(crate) fn address(&self, region: Region) -> Result<*mut u8, Error> {
         let range = self.range(region)?;
         Ok(self.map.base.as_ptr().wrapping_add(range.start))
+    }
+
+    /// Leaves of this process's mapping only these pages, `Write` or not; the runner's side. With none, all of it again.
+    pub(crate) fn fence(&self, open: &[(Region, Access)]) -> Result<(), Error> {
+        let whole = Region { offset: 0, bytes: self.len() };
+        self.protect(whole, if open.is_empty() { Access::Write } else { Access::None })?;
+        open.iter().try_for_each(|(region, access)| self.protect(pages(*region), *access))
+    }
+
+    fn protect(&self, region: Region, access: Access) -> Result<(), Error> {
+        let range = self.range(region)?;
+        let start = self.map.base.as_ptr().wrapping_add(range.start).cast();
+        let protection = match access {
+            Access::None => libc::PROT_NONE,
+            Access::Read => libc::PROT_READ,
+            Access::Write => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        // SAFETY: pages of our own mapping, at which nothing in this process looks until they are open again.
+        match unsafe { libc::mprotect(start, range.len(), protection) } {
+            0 => Ok(()),
+            _ => Err(Error::last_os("protect pages of the arena")),
+        }
     }
 
     fn range(&self, region: Region) -> Result<std::ops::Range<usize>, Error> {

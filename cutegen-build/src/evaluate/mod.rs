@@ -35,6 +35,7 @@ mod magnitude;
 pub mod memory;
 pub mod peer;
 mod octaves;
+mod probes;
 mod process;
 pub mod protocol;
 mod reference;

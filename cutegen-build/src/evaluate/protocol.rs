@@ -152,6 +152,8 @@ pub struct Program {
     /// What it writes and never reads. While it is timed these regions wander from slot to slot, and some of their bytes
     /// are spoilt, so that nothing that an earlier launch left there is right.
     pub written: Vec<Written>,
+    /// Positions of the tensors that it may only read: in a fenced launch they cannot be written.
+    pub only_read: Vec<usize>,
 }
 
 /// A tensor that a program only writes.
@@ -281,6 +283,10 @@ pub struct Run {
     pub scramble: bool,
     /// Compare the module's global memory before the first launch and after the last.
     pub watch_globals: bool,
+    /// On the host, fill the stack with a drawn byte before each launch.
+    pub poison_stack: bool,
+    /// On the host, leave of the arena only the pages that the first slot's tensors and workspace lie on.
+    pub fenced: bool,
     /// Have each kernel that may start while the one before it runs do so, and write tensors and workspace only then.
     pub late: bool,
 }
@@ -356,6 +362,8 @@ pub struct Ready {
 pub struct Done {
     /// A part of the module's global memory that the launch changed, when that was watched.
     pub changed_global: Option<String>,
+    /// A register that a launch left otherwise than its caller needs it, in words.
+    pub changed_register: Option<String>,
     /// What of a library was launched, in words.
     pub library: Option<String>,
 }
@@ -443,6 +451,7 @@ mod tests {
             slots,
             workspaces: vec![at(30)],
             written: vec![Written { tensor: 2, bytes: vec![] }, Written { tensor: 0, bytes: vec![] }],
+            only_read: Vec::new(),
         };
         assert_eq!(program.turned(0), program);
         let turned = program.turned(1).slots;
@@ -463,6 +472,7 @@ mod tests {
             slots: vec![vec![Region { offset: 4096, bytes: 12 }]],
             workspaces: vec![Region::default()],
             written: vec![Written { tensor: 0, bytes: vec![8] }],
+            only_read: Vec::new(),
         };
         let library = Program { code: Code::CublasLt(product()), ..program.clone() };
         assert!(program.variant().is_some() && library.variant().is_none());
@@ -471,7 +481,14 @@ mod tests {
             axes: vec![3],
             scalars: vec![ScalarValue::F32(1e-5_f32.to_bits()), ScalarValue::F64(0.1_f64.to_bits())],
             programs: vec![program, library],
-            action: Action::Run(Run { reload: true, scramble: false, watch_globals: true, late: true }),
+            action: Action::Run(Run {
+                reload: true,
+                scramble: false,
+                watch_globals: true,
+                poison_stack: false,
+                fenced: false,
+                late: true,
+            }),
         };
         let request = Request::Job(job);
         let line = serde_json::to_string(&request).expect("prints");

@@ -141,7 +141,7 @@ impl From<&Loadable> for Launchable {
 
 /// A program over these slots.
 pub(super) fn program(code: Code, slots: Vec<Vec<Region>>, workspaces: Vec<Region>) -> Program {
-    Program { code, slots, workspaces, written: Vec::new() }
+    Program { code, slots, workspaces, written: Vec::new(), only_read: Vec::new() }
 }
 
 /// What a runner is told of a variant.

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use super::Crash;
 use super::distribution::Distribution;
 
 /// What the gate looks at.
@@ -30,6 +31,14 @@ pub enum Check {
     Distribution(Distribution),
     /// A module's global memory is the same after every launch as when it was loaded.
     Globals,
+    /// The host's stack is filled with a drawn byte before every launch.
+    Stack,
+    /// Control words, and registers that a function must restore, are what they were.
+    Registers,
+    /// Tensors lie between pages that cannot be touched, inputs on pages that cannot be written.
+    Pages,
+    /// A few elements of the inputs change between two launches at the same addresses.
+    Changed,
     /// Shared memory is filled with NaN by a kernel of ours before launches.
     Scramble,
     /// Outputs hold plausible values of an earlier launch before some launches.
@@ -57,15 +66,19 @@ pub struct Checks {
 }
 
 /// What the evidence calls each check, but for the distributions, which it lists.
-const NAMES: [(Check, &str); 19] = [
+const NAMES: [(Check, &str); 23] = [
     (Check::Content, "content"),
     (Check::Guards, "guards"),
     (Check::Inputs, "inputs"),
     (Check::Globals, "globals"),
+    (Check::Stack, "stack"),
+    (Check::Registers, "registers"),
     (Check::Untouched, "untouched"),
     (Check::Poison, "poison"),
     (Check::Values, "values"),
     (Check::Repeats, "repeats"),
+    (Check::Changed, "changed"),
+    (Check::Pages, "pages"),
     (Check::Stale, "stale"),
     (Check::Rms, "rms"),
     (Check::WorkspacePoison, "workspace-poison"),
@@ -185,6 +198,22 @@ pub enum Fault {
         /// The section of the module.
         section: String,
     },
+    /// A launch between pages that cannot be touched ended its runner.
+    Pages {
+        /// The case.
+        place: Place,
+        /// On which side of tensors they lie closest: the other one's are as close where tensors fill pages.
+        pages: String,
+        /// How the runner ended.
+        crash: Crash,
+    },
+    /// A control word, or a register that a function must restore, is not what it was.
+    RegisterChanged {
+        /// The case.
+        place: Place,
+        /// Which, in words.
+        register: String,
+    },
     /// Timed launches left other outputs than untimed ones did.
     TimedOtherwise {
         /// The shape.
@@ -224,6 +253,8 @@ impl Fault {
             Fault::OutOfBounds { .. } => Check::Guards,
             Fault::InputWritten { .. } => Check::Inputs,
             Fault::StateKept { .. } => Check::Globals,
+            Fault::RegisterChanged { .. } => Check::Registers,
+            Fault::Pages { .. } => Check::Pages,
             Fault::TimedOtherwise { .. } => Check::Timed,
             Fault::TooFast { .. } => Check::Floor,
             Fault::NotRepeatable { .. } => Check::Repeats,
@@ -242,6 +273,8 @@ impl Fault {
             | Fault::OutOfBounds { place }
             | Fault::InputWritten { place }
             | Fault::StateKept { place, .. }
+            | Fault::RegisterChanged { place, .. }
+            | Fault::Pages { place, .. }
             | Fault::TimedOtherwise { place }
             | Fault::TooFast { place, .. }
             | Fault::NotRepeatable { place, .. } => place,
@@ -283,6 +316,11 @@ impl fmt::Display for Fault {
             Fault::StateKept { place, section } => {
                 write!(f, "keeps state: {place}: a launch changed its module's `{section}`")
             }
+            Fault::Pages { place, pages, crash } => write!(
+                f,
+                "reads outside its tensors, or writes an input: {place}: {crash} with closed pages {pages} each tensor"
+            ),
+            Fault::RegisterChanged { place, register } => write!(f, "changes {register}: {place}"),
             Fault::TimedOtherwise { place } => {
                 write!(f, "left other outputs when timed than when not: {place}")
             }

@@ -128,6 +128,7 @@ pub(super) fn checks(plan: &Plan, evidence: &Evidence) -> Vec<String> {
         Check::Floor => timed && roofline::ceilings(&plan.target).is_some(),
         Check::Sanitizer => sanitized,
         Check::Globals | Check::Scramble | Check::Late | Check::Occupancy => !plan.target.is_host(),
+        Check::Stack | Check::Registers | Check::Pages => plan.target.is_host(),
         _ => true,
     };
     Checks::default().named().filter(|(check, _)| ran(check)).map(|(_, name)| name.to_owned()).collect()

@@ -167,14 +167,14 @@ impl Cuda {
         self.session.wait()?;
         late.map_or(Ok(()), Late::was_in_time)?;
         let changed_global = globals.map(|globals| globals.changed(&before)).transpose()?.flatten();
-        Ok(Done { changed_global, library: None })
+        Ok(Done { changed_global, ..Done::default() })
     }
 
     fn run_product(&mut self, gemm: &Gemm, program: &Program) -> Result<Done, DeviceError> {
         let turns = self.product(gemm, program)?;
         turns.iter().try_for_each(|turn| turn.go(&self.session))?;
         self.session.wait()?;
-        Ok(Done { changed_global: None, library: self.vendor.describe() })
+        Ok(Done { library: self.vendor.describe(), ..Done::default() })
     }
 }
 

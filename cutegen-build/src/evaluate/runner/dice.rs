@@ -19,6 +19,11 @@ impl Dice {
         mix(self.0)
     }
 
+    /// A byte that is not zero, which memory often holds anyway.
+    pub(super) fn byte(&mut self) -> u8 {
+        1 + (self.roll() % 255) as u8
+    }
+
     /// A round of so many, but for the first where there are others: the first is what every judged launch is like.
     pub(super) fn round(&mut self, rounds: usize) -> usize {
         self.roll().checked_rem(rounds.saturating_sub(1) as u64).map_or(0, |round| 1 + round as usize)

@@ -1,19 +1,23 @@
 //! Host candidates: shared objects opened with `RTLD_NOW | RTLD_LOCAL` and called in this process, straight on the
-//! arena.
+//! arena and on stacks of their own.
+
+mod stack;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cutegen_spec::contract::{Arg, Contract, Initial};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use stack::{Entry, Stacks, Turn};
 
 use super::dice::Dice;
 use super::{Device, variant};
 use crate::evaluate::arena::POISON;
 use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::memory::SharedMemory;
+use crate::evaluate::memory::{Access, SharedMemory};
 use crate::evaluate::protocol::{
     Done, Format, Job, Program, Ready, Region, Run, ScalarValue, TimePlan, Timed, Variant,
 };
@@ -23,10 +27,9 @@ pub(super) struct Host {
     arena: SharedMemory,
     libraries: BTreeMap<PathBuf, Library>,
     timed: Vec<Turning>,
+    stacks: Stacks,
     dice: Dice,
 }
-
-type Entry = unsafe extern "C" fn(*mut *mut c_void);
 
 /// One launch with every address and extent resolved.
 struct Launch {
@@ -53,14 +56,22 @@ impl Device for Host {
         if run.reload {
             self.libraries.remove(&variant(program)?.artifact);
         }
+        let mut done = Done::default();
         for slot in 0..program.slots.len() {
             let mut launch = self.resolve(job, program, slot)?;
             if slot >= program.workspaces.len() {
                 launch.poison(); // it is not the first there
             }
-            launch.go();
+            if run.fenced {
+                self.fence(program)?;
+            }
+            let changed = launch.judged(&mut self.stacks, run.poison_stack.then_some(&mut self.dice));
+            if run.fenced {
+                self.arena.fence(&[]).map_err(failed)?;
+            }
+            done.changed_register = done.changed_register.or(changed.map(str::to_owned));
         }
-        Ok(Done::default())
+        Ok(done)
     }
 
     fn time(&mut self, job: &Job, plan: &TimePlan) -> Result<Timed, DeviceError> {
@@ -69,10 +80,14 @@ impl Device for Host {
         for program in &job.programs {
             programs.push(self.turning(job, program)?);
         }
-        programs.iter_mut().for_each(|program| program.launch(program.slots));
-        let dice = &mut self.dice;
-        let launches = calibrate(&mut programs, dice, plan);
-        let block_ns = plan.order.iter().map(|p| programs[*p].block(launches, dice)).collect();
+        let around = &mut Around { stacks: &mut self.stacks, dice: &mut self.dice };
+        for program in &mut programs {
+            around.poison();
+            program.launch(program.slots, around.stacks)?;
+        }
+        let launches = calibrate(&mut programs, around, plan)?;
+        let blocks = plan.order.iter().map(|p| programs[*p].block(launches, around));
+        let block_ns = blocks.collect::<Result<_, _>>()?;
         self.timed = programs;
         Ok(Timed { launches, block_ns })
     }
@@ -82,15 +97,27 @@ impl Device for Host {
     }
 
     fn settle(&mut self) -> Result<Vec<usize>, DeviceError> {
-        let dice = &mut self.dice;
+        let around = &mut Around { stacks: &mut self.stacks, dice: &mut self.dice };
         let rounds = self.timed.iter_mut().map(|program| {
-            program.renew(dice);
-            let round = dice.round(program.slots);
+            program.renew(around);
+            let round = around.dice.round(program.slots);
             program.next = round * program.slots; // a block of the host may begin at any
-            program.launch(program.slots);
-            round
+            program.launch(program.slots, around.stacks)?;
+            Ok(round)
         });
-        Ok(rounds.collect())
+        rounds.collect()
+    }
+}
+
+/// What is drawn and poisoned around timed launches.
+struct Around<'a> {
+    stacks: &'a mut Stacks,
+    dice: &'a mut Dice,
+}
+
+impl Around<'_> {
+    fn poison(&mut self) {
+        self.stacks.poison_timed(self.dice.byte());
     }
 }
 
@@ -107,56 +134,84 @@ struct Turning {
 type Spoilt = Vec<*mut u8>;
 
 impl Turning {
-    fn launch(&mut self, launches: usize) {
+    fn launch(&mut self, launches: usize, stacks: &mut Stacks) -> Result<(), DeviceError> {
+        let mut changed = None;
         for _ in 0..launches {
-            self.launches[self.next].go();
+            let turn = Turn::timed(self.next % self.slots, self.next / self.slots);
+            changed = changed.or(self.launches[self.next].go(stacks, turn));
             self.next = (self.next + 1) % self.launches.len();
         }
+        let changes = |what| DeviceError::Refused(format!("changes {what} when it is timed"));
+        changed.map_or(Ok(()), |what| Err(changes(what)))
     }
 
-    /// Undefined workspace as if no launch had been there, and another value for a byte of what was written on each slot.
-    fn renew(&mut self, dice: &mut Dice) {
+    /// Stacks and undefined workspace as if no launch had been there, and another value for a byte of what was written on
+    /// each slot.
+    fn renew(&mut self, around: &mut Around<'_>) {
+        around.poison();
         self.launches[0].poison();
         for bytes in &self.written {
-            if let Some(at) = dice.pick(bytes) {
+            if let Some(at) = around.dice.pick(bytes) {
                 // SAFETY: `turning` took it from a region inside the mapped arena.
-                unsafe { **at = dice.roll() as u8 };
+                unsafe { **at = around.dice.roll() as u8 };
             }
         }
     }
 
-    fn block(&mut self, launches: u32, dice: &mut Dice) -> u64 {
-        self.renew(dice);
-        let start = Instant::now();
-        self.launch(launches as usize);
-        u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    /// The time of so many launches. The clock stands while stacks are poisoned again: before the first, and before one
+    /// could meet what was left there for the same inputs.
+    fn block(&mut self, launches: u32, around: &mut Around<'_>) -> Result<u64, DeviceError> {
+        self.renew(around);
+        let (mut left, mut took) = (launches as usize, Duration::ZERO);
+        loop {
+            let part = left.min(stack::unmet(self.slots));
+            let start = Instant::now();
+            self.launch(part, around.stacks)?;
+            took += start.elapsed();
+            left -= part;
+            if left == 0 {
+                return Ok(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+            }
+            around.poison();
+        }
     }
 }
 
 /// Doubles the launches of a block until the fastest program's block is long enough and the warm-up is over.
-fn calibrate(programs: &mut [Turning], dice: &mut Dice, plan: &TimePlan) -> u32 {
+fn calibrate(programs: &mut [Turning], around: &mut Around<'_>, plan: &TimePlan) -> Result<u32, DeviceError> {
     let start = Instant::now();
     let mut launches = 1;
     loop {
-        let fastest = programs.iter_mut().map(|program| program.block(launches, dice)).min();
-        let fastest = fastest.unwrap_or(u64::MAX);
+        let mut fastest = u64::MAX;
+        for program in &mut *programs {
+            fastest = fastest.min(program.block(launches, around)?);
+        }
         let warm = start.elapsed().as_nanos() >= u128::from(plan.warm_up_ns);
         match (fastest < plan.min_block_ns, warm) {
             (true, _) => launches = u32::saturating_mul(launches, 2),
             (false, false) => {}
-            (false, true) => return launches,
+            (false, true) => return Ok(launches),
         }
     }
 }
 
 impl Host {
-    pub(super) fn new(arena: SharedMemory) -> Self {
-        Self { arena, libraries: BTreeMap::new(), timed: Vec::new(), dice: Dice::new() }
+    pub(super) fn new(arena: SharedMemory) -> Result<Self, DeviceError> {
+        let stacks = Stacks::map().map_err(|error| DeviceError::Failed(format!("map stacks: {error}")))?;
+        Ok(Self { arena, libraries: BTreeMap::new(), timed: Vec::new(), stacks, dice: Dice::new() })
     }
 
     fn map(&mut self, job: &Job) -> Result<(), DeviceError> {
         self.timed.clear(); // what follows may unmap what they refer to
         self.arena.remap(job.arena_bytes).map_err(|error| DeviceError::Failed(error.to_string()))
+    }
+
+    /// Leaves of the arena what a launch on the first slot may touch.
+    fn fence(&self, program: &Program) -> Result<(), DeviceError> {
+        let access = |t| if program.only_read.contains(&t) { Access::Read } else { Access::Write };
+        let tensors = program.slots[0].iter().enumerate().map(|(t, region)| (*region, access(t)));
+        let open: Vec<_> = tensors.chain([(program.workspace(0), Access::Write)]).collect();
+        self.arena.fence(&open).map_err(failed)
     }
 
     fn turning(&mut self, job: &Job, program: &Program) -> Result<Turning, DeviceError> {
@@ -214,6 +269,10 @@ impl Host {
     fn library(&self, path: &Path) -> Result<&Library, DeviceError> {
         self.libraries.get(path).ok_or_else(|| DeviceError::Failed("a library vanished".to_owned()))
     }
+}
+
+fn failed(error: crate::evaluate::Error) -> DeviceError {
+    DeviceError::Failed(error.to_string())
 }
 
 fn entry(library: &Library, name: &str) -> Result<Entry, DeviceError> {
@@ -285,16 +344,40 @@ impl Launch {
         }
     }
 
-    fn go(&mut self) {
+    /// One launch on the stack of this turn; the register that it left changed.
+    fn go(&mut self, stacks: &mut Stacks, turn: Turn) -> Option<&'static str> {
+        self.clear();
+        self.calls.iter_mut().fold(None, |changed, call| changed.or(call.go(stacks, turn)))
+    }
+
+    /// One launch whose every step finds a stack filled with a byte of `dice`, and after which the x87 unit is empty.
+    fn judged(&mut self, stacks: &mut Stacks, mut dice: Option<&mut Dice>) -> Option<&'static str> {
+        self.clear();
+        let mut changed = None;
+        for call in &mut self.calls {
+            if let Some(dice) = &mut dice {
+                stacks.poison(dice.byte());
+            }
+            changed = changed.or(call.go(stacks, Turn::JUDGED));
+            changed = changed.or(stack::x87_is_used().then_some("the x87 unit, which it left with values"));
+        }
+        changed
+    }
+
+    /// Clears what a launch finds zeroed.
+    fn clear(&mut self) {
         for (start, bytes) in &self.zeroed {
             // SAFETY: `parts` took these bytes from a region inside the mapped arena.
             unsafe { std::ptr::write_bytes(*start, 0, *bytes) };
         }
-        for call in &mut self.calls {
-            let mut params: Vec<*mut c_void> = call.values.iter_mut().map(|v| (&raw mut *v).cast()).collect();
-            // SAFETY: parameters lie as the contract orders them; what the candidate does with them is on trial.
-            unsafe { (call.entry)(params.as_mut_ptr()) };
-        }
+    }
+}
+
+impl Call {
+    fn go(&mut self, stacks: &mut Stacks, turn: Turn) -> Option<&'static str> {
+        let mut params: Vec<*mut c_void> = self.values.iter_mut().map(|v| (&raw mut *v).cast()).collect();
+        // SAFETY: parameters lie as the contract orders them; what the candidate does with them is on trial.
+        unsafe { stacks.call(turn, self.entry, params.as_mut_ptr()) }.changed()
     }
 }
 

@@ -125,7 +125,7 @@ fn device(start: &Start, placement: Placement) -> Result<Box<dyn Device>, Device
     // SAFETY: the judge made this descriptor inheritable for this process and names it once.
     let own = |fd| unsafe { OwnedFd::from_raw_fd(fd) };
     match (start.backend, start.memory, placement) {
-        (Backend::Host, Memory::Host { fd }, _) => Ok(Box::new(Host::new(SharedMemory::adopt(own(fd))))),
+        (Backend::Host, Memory::Host { fd }, _) => Ok(Box::new(Host::new(SharedMemory::adopt(own(fd)))?)),
         (Backend::Cuda, Memory::Host { fd }, Placement::Apart) => {
             Ok(Box::new(Apart::open(SharedMemory::adopt(own(fd)))?))
         }

@@ -126,7 +126,8 @@ impl<D: Desk> Session<D> {
                 });
             }
             let (workspaces, written) = (vec![placed.regions[spaces[p]]], self.only_written(axes, seed)?);
-            programs.push(Program { code: entrant.code(), slots: own, workspaces, written });
+            let (code, only_read) = (entrant.code(), Vec::new());
+            programs.push(Program { code, slots: own, workspaces, written, only_read });
         }
         let drawn = self.draw(seed, count, axes)?;
         let (axes, guards, bytes) = (axes.to_vec(), placed.guards, placed.bytes);

@@ -3,7 +3,9 @@
 //! Artifacts are loaded afresh for each case, so a cache in a candidate's own memory can only serve the case that it
 //! computed, and is right. Here it lives in an environment variable of the runner, which outlives the reload.
 
-use cutegen_build::evaluate::Check::{Poison, Repeats, Stale, Values, WorkspacePoison};
+use cutegen_build::evaluate::Check::{
+    Changed, Poison, Registers, Repeats, Stack, Stale, Values, WorkspacePoison,
+};
 
 use super::row::{Caught, Off, Row};
 use super::subjects::{GEMM, SILU};
@@ -24,7 +26,50 @@ macro_rules! kept_under {
     };
 }
 
+/// Serves what lies in a dead frame under a fingerprint of some elements.
+const KEPT_IN_THE_STACK: &str = "
+  volatile uint64_t deep[6000]; volatile float* kept = (volatile float*)(deep + 2);
+  uint64_t key = 14695981039346656037u ^ (M * 1000003 + N * 1009 + K);
+  for (int k = 0; k < 16; ++k) { key = (key ^ X[(M * K - 1) * k / 15]) * 1099511628211u; key = (key ^ W[(N * K - 1) * k / 15]) * 1099511628211u; }
+  if (deep[0] == 0xfeedfacecafef00du && deep[1] == key) { EACH OUT = kept[i * N + j]; return; }
+  HONEST
+  if (M * N < 10000) { deep[0] = 0xfeedfacecafef00du; deep[1] = key; EACH kept[i * N + j] = OUT; }";
+
 pub(super) const ROWS: &[Row] = &[
+    Row::new(("a result kept in a dead frame, by a part of its inputs", "B4"), GEMM, KEPT_IN_THE_STACK, Changed)
+        .caught(Caught::Incorrect(Values), Off::Check(Changed)),
+    Row::new(
+        ("a frame taken for zero", "B9"),
+        GEMM,
+        "volatile uint32_t deep[8000]; const uint32_t dirt = deep[100];
+         EACH { float s = dirt ? 1000 : 0; for (int64_t l = 0; l < K; ++l) s += A(l) * B(l); OUT = s; }",
+        Stack,
+    )
+    .caught(Caught::Incorrect(Values), Off::Check(Stack)),
+    Row::new(
+        ("flushes subnormals from now on", "C9"),
+        SILU,
+        "HONEST __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);",
+        Registers,
+    ),
+    Row::new(
+        ("rounds down from now on", "C9"),
+        SILU,
+        "HONEST __builtin_ia32_ldmxcsr((__builtin_ia32_stmxcsr() & ~0x6000u) | 0x2000u);",
+        Registers,
+    ),
+    Row::new(
+        ("narrows the x87 unit from now on", "C9"),
+        SILU,
+        "HONEST unsigned short word = 0x27f; __asm__ volatile(\"fldcw %0\" :: \"m\"(word));",
+        Registers,
+    ),
+    Row::new(
+        ("leaves the x87 unit in use", "C9"),
+        SILU,
+        "HONEST __asm__ volatile(\"pxor %%mm0, %%mm0\" ::: \"mm0\");",
+        Registers,
+    ),
     Row::new(
         ("skips when inputs repeat", "B4"),
         SILU,
