@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
         a_worker_that_hangs_is_killed_with_its_children,
     ),
     ("pipes::nonsense_is_told", nonsense_is_told),
+    ("pipes::only_expressions_over_tensors_are_run", only_expressions_over_tensors_are_run),
     ("pipes::endless_lines_are_nonsense", endless_lines_are_nonsense),
 ];
 
@@ -114,6 +115,59 @@ fn a_worker_that_hangs_is_killed_with_its_children() {
             state.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).unwrap_or("gone");
         assert!(["gone", "Z", "X"].contains(&state), "{pid} lives on: {state}");
     }
+}
+
+/// Expressions as specs have them, and texts that would do something else.
+const MATH: [&str; 6] = [
+    "torch.nn.functional.gelu(x @ w.T, approximate='tanh') * -x[:, None]",
+    "(lambda s: (s, torch.nn.functional.rms_norm(s, (4096,), w, 1e-5)))(x + eps)",
+    "(lambda a: (a / a.abs().amax(-1)).to(torch.float8_e4m3fn))(x.float())",
+    "torch._scaled_mm(x, w.T, eps, eps, out_dtype=torch.bfloat16)",
+    "torch.where(x > 0, x, w) if len(x.shape) == 2 else x",
+    "x.flip(-1).cumsum(-1).flip(-1)",
+];
+const NO_MATH: [&str; 20] = [
+    "__import__('os').system('true')",
+    "x.__class__.__mro__",
+    "(lambda: 1).__globals__",
+    "torch.os.system('true')",
+    "torch.load('x')",
+    "torch.nn.functional.torch.load('x')",
+    "torch.functional.sys.modules",
+    "torch.utils.cpp_extension.load('x')",
+    "torch._C.x",
+    "torch.relu.func_globals.x",
+    "(lambda torch: torch.load)(x)",
+    "torch",
+    "torch.nn.functional",
+    "open('f')",
+    "getattr(x, 'y')",
+    "x.numpy()",
+    "f'{x}'",
+    "[y for y in x]",
+    "(y := x)",
+    "x\nimport os",
+];
+
+/// The text is held against a list before anything of it is run, by the worker's own functions.
+fn only_expressions_over_tensors_are_run() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/evaluate/peer");
+    let ask = "import json, sys, worker\n\
+               def said(text):\n    try:\n        worker.allowed(text, ['x', 'w', 'eps'])\n\
+               \x20   except worker.Refused:\n        return False\n    return True\n\
+               print(json.dumps([said(text) for text in json.loads(sys.argv[1])]))";
+    let texts = [&MATH[..], &NO_MATH].concat();
+    let mut asked = std::process::Command::new(python().command);
+    asked
+        .args(["-B", "-c", ask])
+        .arg(serde_json::to_string(&texts).expect("texts"))
+        .env("PYTHONPATH", folder);
+    let answer = asked.output().expect("python runs");
+    let ran: Vec<bool> = serde_json::from_slice(&answer.stdout).expect("an answer for each");
+    for (at, (text, ran)) in texts.iter().zip(&ran).enumerate() {
+        assert_eq!(*ran, at < MATH.len(), "{text}");
+    }
+    assert_eq!(ran.len(), texts.len());
 }
 
 /// The descriptor of the worker's replies is the first one free: 3.

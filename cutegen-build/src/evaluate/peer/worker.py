@@ -6,6 +6,7 @@ lacks is an answer too ("absent"). CUDA blocks are replays of a captured graph; 
 after another, for tests of everything but speed.
 """
 
+import ast
 import contextlib
 import ctypes
 import importlib.util
@@ -163,14 +164,69 @@ def scalar(described):
     return struct.unpack("<f", word[:4])[0] if described["dtype"] == "f32" else struct.unpack("<d", word)[0]
 
 
+# What an expression may be made of: no statements, no comprehensions, no strings that format, no assignments.
+NODES = (ast.Expression, ast.Call, ast.keyword, ast.Attribute, ast.Name, ast.Load, ast.Constant, ast.Tuple, ast.List,
+         ast.UnaryOp, ast.BinOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Subscript, ast.Slice, ast.Lambda, ast.arguments, ast.arg,
+         ast.unaryop, ast.operator, ast.cmpop, ast.boolop)
+# Names of torch that lead on; another is a function, a dtype, or the name of a method.
+FOLDERS = {("torch", "nn"), ("torch", "nn", "functional"), ("torch", "linalg"), ("torch", "special"), ("torch", "fft")}
+# Functions of torch that are no math: they read or write files, load or compile code, or change how torch works.
+NO_MATH = {"load", "save", "compile", "from_file", "set_default_device", "set_default_dtype", "set_num_threads", "manual_seed", "seed",
+           "from_numpy", "frombuffer", "from_dlpack", "to_dlpack", "hub", "jit", "ops", "utils", "classes", "library", "export", "package",
+           "cuda", "backends", "serialization", "storage", "multiprocessing", "distributed", "numpy", "data_ptr", "register_hook",
+           "map_", "map2_", "apply_", "tolist", "share_memory_", "set_", "untyped_storage", "typename", "os", "sys", "random"}
+# With one underscore in front, the few that are products.
+PRODUCTS = {"_int_mm", "_scaled_mm", "_weight_int8pack_mm"}
+
+
+def path(node):
+    """The names of a chain of attributes, outermost last; none where it begins with something else."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else ()
+
+
+def allowed(expression, names):
+    """The tree of an expression over tensors, or why it is none."""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise Refused(f"SyntaxError: {getattr(error, 'msg', error)}") from error
+    bound = {arg.arg for node in ast.walk(tree) if isinstance(node, ast.Lambda) for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+    known = {"torch", "float", "len", *names, *bound}
+    if "torch" in bound | set(names):
+        raise Refused("`torch` names torch and nothing else")
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if not isinstance(node, NODES):
+            raise Refused(f"an expression over tensors has no {type(node).__name__}")
+        if isinstance(node, ast.Name) and node.id not in known:
+            raise Refused(f"`{node.id}` is no tensor, no scalar and not torch")
+        if isinstance(node, ast.Name) and node.id == "torch" and id(node) not in inner:
+            raise Refused("torch itself is no value")
+        if isinstance(node, ast.Attribute):
+            attribute(node, id(node) in inner)
+    return tree
+
+
+def attribute(node, leads_on):
+    """Refuses an attribute that is not math."""
+    name, whole = node.attr, path(node)
+    if (name.startswith("_") and (whole[:1] != ("torch",) or name not in PRODUCTS)) or name in NO_MATH:
+        raise Refused(f"`{name}` is no math")
+    if whole[:1] == ("torch",) and (leads_on or whole in FOLDERS) and (whole not in FOLDERS or not leads_on):
+        raise Refused(f"`{'.'.join(whole)}` is no function of torch")
+
+
 def function(torch, expression, names, scalars, mode):
     """The expression as a function of its tensors; scalars are constants of it."""
-    scope = {"torch": torch, **scalars}
-    try:
-        exec(compile(f"def expression({', '.join(names)}):\n    return ({expression})\n", "<peer>", "exec"), scope)
-    except SyntaxError as error:
-        raise Refused(f"SyntaxError: {error.msg}") from error
-    plain = scope["expression"]
+    tree = allowed(expression, [*names, *scalars])
+    scope = {"__builtins__": {}, "torch": torch, "float": float, "len": len, **scalars}
+    arguments = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
+    whole = ast.fix_missing_locations(ast.Expression(ast.Lambda(arguments, tree.body)))
+    plain = eval(compile(whole, "<peer>", "eval"), scope)
     if mode == "eager":
         return plain
     return torch.compile(plain, dynamic=False, **MODES[mode])
