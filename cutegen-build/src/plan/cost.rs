@@ -7,6 +7,7 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor};
 
 use super::Plan;
+use super::active::Active;
 use super::schedule::{Schedule, Step, Value};
 
 /// The least work at given extents.
@@ -16,8 +17,8 @@ pub struct Cost {
     pub bytes: f64,
     /// Those of `bytes` that are written.
     pub written: f64,
-    /// Operations: each function, operator and reduction step counts one. A bounded loop counts half of its axis for
-    /// each bound.
+    /// Operations: each function, operator and reduction step counts one. What a bound, a `pad` or a condition on
+    /// integers leaves out counts nothing, nor do conditions.
     pub flops: f64,
 }
 
@@ -35,19 +36,21 @@ pub fn cost(spec: &KernelSpec, schedule: &Schedule, axes: &[i64]) -> Cost {
     let work = Work { spec, schedule, axes };
     let moved = (0..spec.tensors.len()).map(|tensor| work.moved(tensor));
     let (read, written) = moved.fold((0.0, 0.0), |all, (read, written)| (all.0 + read, all.1 + written));
-    Cost { bytes: read + written, written, flops: schedule.steps.iter().map(|step| work.flops(step)).sum() }
+    Cost { bytes: read + written, written, flops: schedule.steps.iter().map(|step| work.least(step)).sum() }
 }
 
 /// What it takes to judge a kernel once at `axes`, in operations of its reference: drawing, filling and comparing a
 /// byte takes about as long as 16 of a CPU core's, and 64 of a device's. Whole tensors count, for all of them are
-/// filled, whatever the math addresses.
+/// filled, whatever the math addresses; so do terms that a condition leaves out, for the reference visits them.
 #[must_use]
 pub fn judging(plan: &Plan, axes: &[i64]) -> u64 {
     let byte = if plan.target.is_host() { 16.0 } else { 64.0 };
     let bits = |tensor: &Tensor| tensor.elements(axes).unwrap_or(0) as f64 * f64::from(tensor.dtype.bits());
     let held: f64 = plan.spec.tensors.iter().map(bits).sum::<f64>() / 8.0;
-    let Cost { bytes, flops, .. } = cost(&plan.spec, &plan.schedule, axes);
-    flops.max(byte * bytes.max(held)) as u64
+    let work = Work { spec: &plan.spec, schedule: &plan.schedule, axes };
+    let visited: f64 = plan.schedule.steps.iter().map(|step| work.visited(step)).sum();
+    let Cost { bytes, .. } = cost(&plan.spec, &plan.schedule, axes);
+    visited.max(byte * bytes.max(held)) as u64
 }
 
 struct Work<'a> {
@@ -66,13 +69,27 @@ impl Work<'_> {
         loops.iter().map(one).product()
     }
 
-    fn flops(&self, step: &Step) -> f64 {
+    /// Operations of a reference that visits every point; a bounded loop counts half of its axis for each bound.
+    fn visited(&self, step: &Step) -> f64 {
         let points = self.points(&step.loops);
         match &step.value {
             Value::Map(expr) => points * operations(expr),
             Value::Reduce { over, body, .. } => points * self.points(over) * (operations(body) + 1.0),
             Value::Scan { over, body, .. } => points * self.extent(*over) * (operations(body) + 1.0),
         }
+    }
+
+    /// Operations that no kernel is spared.
+    fn least(&self, step: &Step) -> f64 {
+        let (inner, last) = match &step.value {
+            Value::Map(_) => (Vec::new(), 0.0),
+            Value::Reduce { over, .. } => (over.clone(), 1.0),
+            Value::Scan { over, .. } => (vec![Loop::whole(*over)], 1.0),
+        };
+        let loops: Vec<Loop> = step.loops.iter().cloned().chain(inner).collect();
+        let box_of = loops.iter().map(|l| self.extent(l.var)).product::<f64>();
+        let active = Active { spec: self.spec, schedule: self.schedule, axes: self.axes };
+        box_of * active.mean(&loops, step.value.expr(), last)
     }
 
     /// Bytes of a tensor that are read and that are written: all that is addressed, which are fewer than it has where every
@@ -142,6 +159,57 @@ mod tests {
 
     use super::{cost, judging};
     use crate::plan::Plan;
+
+    /// The plan of `math` with these axes and tensors.
+    fn plan(axes: &str, tensors: &str, math: &str) -> Plan {
+        let text = format!("edition = 1\n[kernels.k]\naxes = {{ {axes} }}\n{tensors}\nmath = '''{math}'''");
+        let kernels = spec_file(&text, &Settings::default()).into_kernels().expect("right specs");
+        Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"))
+    }
+
+    /// Operations of a launch with constant axes, and what judging it takes.
+    fn operations(plan: &Plan) -> (f64, u64) {
+        let axes = plan.spec.bind(&Default::default()).expect("constant axes");
+        (cost(&plan.spec, &plan.schedule, &axes).flops, judging(plan, &axes))
+    }
+
+    #[test]
+    fn masked_taps_of_a_transposed_convolution_are_no_work() {
+        let axes = "b = 1, c = 32, o = 64, h = 64, v = 128, r = 3, s = 3, p = '(h - 1) * 5 + 3', q = '(v - 1) * 5 + 3'";
+        let strided = plan(
+            axes,
+            "inputs = { x = 'f32[b, c, h, v]', w = 'f32[c, o, r, s]' }\noutputs = { y = 'f32[b, o, p, q]' }",
+            "y[b, o, p, q] = sum((c, r, s), where((p + 1 - r * 2) % 5 == 0 and (q + 1 - s * 2) % 5 == 0, \
+             pad(x[b, c, (p + 1 - r * 2) / 5, (q + 1 - s * 2) / 5], 0) * w[c, o, r, s], 0))",
+        );
+        // each input pixel meets each tap of the filter once, but at the edges
+        let whole = 2.0 * 64.0 * 128.0 * 32.0 * 64.0 * 9.0;
+        let (flops, judged) = operations(&strided);
+        assert!((0.9..=1.02).contains(&(flops / whole)), "{flops} of {whole}");
+        assert!(judged as f64 > 20.0 * whole, "the reference visits every tap");
+    }
+
+    #[test]
+    fn bounds_count_the_points_inside() {
+        let tensors = "inputs = { a = 'f32[i, k]', b = 'f32[k, j]' }\noutputs = { y = 'f32[i, j]' }";
+        let triangle = |n: u64| {
+            let math = "y[i, j] = sum((k >= j, k <= i), a[i, k] * b[k, j])";
+            operations(&plan(&format!("i = {n}, j = {n}, k = {n}"), tensors, math)).0
+        };
+        // of 8 cubed, 8 * 9 * 10 / 6 points have j <= k <= i; all are looked at
+        assert!((triangle(8) - 2.0 * 120.0).abs() < 1e-6, "{}", triangle(8));
+        let sixth = 2.0 * 512_f64.powi(3) / 6.0;
+        assert!((triangle(512) / sixth - 1.0).abs() < 0.05, "{} of {sixth}", triangle(512));
+    }
+
+    #[test]
+    fn conditions_and_what_they_leave_out_are_no_work() {
+        let tensors = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }";
+        let of = |math: &str| operations(&plan("m = 4, d = 8", tensors, math)).0 as u64;
+        assert_eq!(of("y[m, d] = where(d < 2, x[m, d] * x[m, d], 0)"), 8);
+        assert_eq!(of("y[m, d] = where(x[m, d] > 0, x[m, d], x[m, d] * 2)"), 0, "the cheaper branch");
+        assert_eq!(of("y[m, d] = x[m, d] * 2 + 1"), 64);
+    }
 
     #[test]
     fn judging_fills_what_the_math_leaves_alone() {

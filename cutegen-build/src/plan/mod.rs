@@ -1,6 +1,7 @@
 //! Plan: what is asked of one kernel on one target, worked out before anything is tried. Pure: no file system, no
 //! clock, no device.
 
+mod active;
 pub mod cost;
 pub mod family;
 pub mod roofline;

@@ -10,7 +10,7 @@ use cutegen_spec::target::{Arch, Target};
 
 use super::Plan;
 use super::cost::Cost;
-use super::family::Family;
+use super::family::{self, Family};
 
 /// What a device reaches at most.
 #[derive(Clone, Copy, Debug)]
@@ -170,17 +170,21 @@ pub fn floor(plan: &Plan) -> Option<Micros> {
     }))
 }
 
-/// The unit whose rate bounds a plan. Tensor cores compute contractions only; what stands around their sums is
-/// counted at the same rate, which keeps the roof a floor.
+/// The unit whose rate bounds a plan: the fastest that any of its sums of products may have. What stands around the
+/// sums is counted at the same rate, which keeps the roof a floor.
 #[must_use]
 pub fn unit(plan: &Plan) -> Unit {
     let vector = match plan.spec.precision.accumulate {
         DType::F64 => Unit::VectorF64,
         _ => Unit::VectorF32,
     };
-    let Family::Contraction { operands, .. } = &plan.family else { return vector };
-    let operands = operands.iter().map(|tensor| plan.spec.tensors[*tensor].dtype);
-    tensor_unit(&plan.spec, operands.collect()).unwrap_or(vector)
+    let dtypes = |tensors: &[usize]| tensors.iter().map(|tensor| plan.spec.tensors[*tensor].dtype).collect();
+    let found: Vec<Vec<DType>> = match &plan.family {
+        Family::Contraction { operands, .. } => vec![dtypes(operands)],
+        _ => family::products(&plan.schedule).iter().map(|tensors| dtypes(tensors)).collect(),
+    };
+    let units = found.into_iter().filter_map(|operands| tensor_unit(&plan.spec, operands));
+    units.max_by(|a, b| h200_nominal(*a).total_cmp(&h200_nominal(*b))).unwrap_or(vector)
 }
 
 /// The tensor cores that multiply these types, which are as wide as the widest.
@@ -239,10 +243,39 @@ mod tests {
     }
 
     #[test]
-    fn only_contractions_get_tensor_cores() {
+    fn only_sums_of_products_get_tensor_cores() {
         let outer = "y[m, n] = max(k, a[m, k] * b[n, k])";
         assert_eq!(unit(&plan("bf16", outer, "")), Unit::VectorF32);
         assert_eq!(unit(&plan("f64", outer, "")), Unit::VectorF64);
+    }
+
+    #[test]
+    fn sums_of_products_have_them_in_any_family() {
+        let planned = |axes: &str, tensors: &str, math: &str| {
+            let head = "edition = 1\n[kernels.one]\ntargets = ['sm_90a']";
+            let text = format!("{head}\naxes = {{ {axes} }}\n{tensors}\nmath = '''{math}'''");
+            Plan::all(&spec_file(&text, &Settings::default()).into_kernels().expect("right specs")).remove(0)
+        };
+        let conv = planned(
+            "c = 8, o = 4, h = 64, r = 3, p = 'h - 2'",
+            "inputs = { x = 'bf16[c, h]', w = 'bf16[o, c, r]' }\noutputs = { y = 'bf16[o, p]' }",
+            "y[o, p] = sum((c, r), x[c, p + r] * w[o, c, r])",
+        );
+        assert_eq!((conv.family.name(), unit(&conv)), ("window", Unit::TensorHalf));
+        let heads = "inputs = { q = 'f8e4m3[t, d]', k = 'f8e4m3[s, d]', v = 'bf16[s, d]' }";
+        let attention = planned(
+            "t = 4, s = 6, d = 8",
+            &format!("{heads}\noutputs = {{ o = 'bf16[t, d]' }}"),
+            "p[t, s] = softmax(s, sum(d, q[t, d] * k[s, d]))\no[t, d] = sum(s, p[t, s] * v[s, d])",
+        );
+        assert!(attention.family.is("attention"));
+        assert_eq!(unit(&attention), Unit::TensorF8, "the faster of two keeps the roof a floor");
+        let norm = planned(
+            "t = 4, d = 8",
+            "inputs = { x = 'bf16[t, d]' }\noutputs = { y = 'bf16[t, d]' }",
+            "y[t, d] = rms_norm(d, x[t, d], 1e-5)",
+        );
+        assert_eq!(unit(&norm), Unit::VectorF32, "squares are no products of matrices");
     }
 
     #[test]

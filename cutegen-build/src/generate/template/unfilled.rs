@@ -106,6 +106,25 @@ mod tests {
     }
 
     #[test]
+    fn an_alias_or_a_difference_costs_no_template() {
+        let told = |target: &str, axes: &str, kernel: &str| {
+            let text = format!("edition = 1\n[kernels.k]\naxes = {{ {axes} }}\n{kernel}");
+            let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+            unfilled(&Plan::new(&kernels[0], &Target::parse(target).expect("a target")))
+        };
+        let square = "inputs = { a = 'f32[m, k]', b = 'f32[k, n]' }\noutputs = { y = 'f32[m, n]' }\n\
+                      math = 'y[m, n] = sum(k, a[m, k] * b[k, n])'";
+        assert_eq!(told("host", "m = '1..=64', n = 'm', k = 'm'", square), None);
+        let norm = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }\n\
+                    math = 'y[m, d] = x[m, d] / sqrt(sum(e, x[m, e] * x[m, e]))'";
+        let axes = "m = '1..=64', d = 32, e = 'd'";
+        assert_eq!((told("host", axes, norm), told("sm_90a", axes, norm)), (None, None));
+        let causal = "inputs = { x = 'f32[b, s, t]' }\noutputs = { y = 'f32[b, s, t]' }\nscalars = { slope = 'f32' }\n\
+                      math = 'y[b, s, t] = softmax(t, where(t <= s, x[b, s, t] + slope * (t - s), -inf))'";
+        assert_eq!(told("sm_90a", "b = 2, s = '1..=64', t = 's'", causal), None);
+    }
+
+    #[test]
     fn the_first_thing_that_is_lacking_is_told() {
         let is = |target: &str, kernel: &str, why: &str| {
             assert_eq!(told(target, kernel).as_deref(), Some(why), "{kernel}");

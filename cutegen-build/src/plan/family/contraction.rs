@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use cutegen_spec::math::{Binary, Expr, Loop, Place, ReduceOp};
 use cutegen_spec::spec::KernelSpec;
 
-use super::shape::{Reduction, root};
+use super::alias::Identity;
+use super::shape::Reduction;
 use crate::plan::schedule::{Schedule, Step, Value};
 
 /// What the axes of a contraction are to it, in BLAS terms.
@@ -21,9 +22,27 @@ pub struct Roles {
     pub k: Vec<usize>,
 }
 
-/// The roles of the schedule's axes, if every reduction in it is a contraction of one shape that shares an operand
+impl Roles {
+    /// The roles of two products that share an operand: what the other operands alone have may differ.
+    fn joined(&self, other: &Roles) -> Option<Roles> {
+        let same = (&self.batch, &self.k) == (&other.batch, &other.k);
+        let all = |a: &[usize], b: &[usize]| a.iter().chain(b).copied().collect::<BTreeSet<_>>();
+        let one_side = self.m == other.m || self.n == other.n;
+        (same && one_side).then(|| Roles {
+            m: all(&self.m, &other.m).into_iter().collect(),
+            n: all(&self.n, &other.n).into_iter().collect(),
+            ..self.clone()
+        })
+    }
+}
+
+/// The roles of the schedule's axes, if every reduction in it is a contraction that shares an operand and its roles
 /// with the others; and the tensors that are multiplied, scales left out.
-pub(super) fn roles(spec: &KernelSpec, schedule: &Schedule) -> Option<(Roles, Vec<usize>)> {
+pub(super) fn roles(
+    spec: &KernelSpec,
+    schedule: &Schedule,
+    identity: &Identity,
+) -> Option<(Roles, Vec<usize>)> {
     let mut found: Option<(Roles, BTreeSet<usize>)> = None;
     let mut all = BTreeSet::new();
     let inner: BTreeSet<usize> = schedule.steps.iter().flat_map(|step| sums_inside(schedule, step)).collect();
@@ -31,15 +50,13 @@ pub(super) fn roles(spec: &KernelSpec, schedule: &Schedule) -> Option<(Roles, Ve
         if matches!(step.value, Value::Map(_)) || matches!(step.dst, Place::Temp(t) if inner.contains(&t)) {
             continue;
         }
-        let (roles, operands) = one(spec, schedule, step)?;
+        let (roles, operands) = one(spec, schedule, identity, step)?;
         all.extend(operands.iter().copied());
         match &mut found {
             None => found = Some((roles, operands)),
             Some((known, shared)) => {
                 shared.retain(|tensor| operands.contains(tensor));
-                if *known != roles || shared.is_empty() {
-                    return None;
-                }
+                *known = known.joined(&roles).filter(|_| !shared.is_empty())?;
             }
         }
     }
@@ -77,15 +94,20 @@ struct Factor {
 }
 
 /// The roles of one sum of products, and the tensors it multiplies.
-fn one(spec: &KernelSpec, schedule: &Schedule, step: &Step) -> Option<(Roles, BTreeSet<usize>)> {
+fn one(
+    spec: &KernelSpec,
+    schedule: &Schedule,
+    identity: &Identity,
+    step: &Step,
+) -> Option<(Roles, BTreeSet<usize>)> {
     let Value::Reduce { op: ReduceOp::Sum, over, body } = &step.value else { return None };
-    let shape = Reduction::of(spec, schedule, step)?;
+    let shape = Reduction::of(spec, schedule, identity, step)?;
     if !shape.is_whole || shape.slides {
         return None;
     }
-    let mut k: BTreeSet<usize> = over.iter().map(|l| root(spec, schedule.vars[l.var])).collect();
+    let mut k: BTreeSet<usize> = over.iter().map(|l| identity.var(schedule, l.var)).collect();
     let mut factors = Vec::new();
-    collect(spec, schedule, body, &mut factors, &mut k)?;
+    collect((spec, schedule, identity), body, &mut factors, &mut k)?;
     let summed: Vec<&Factor> = factors.iter().filter(|f| !f.axes.is_disjoint(&k)).collect();
     let free = |f: &Factor| f.axes.difference(&k).copied().collect::<BTreeSet<_>>();
     // the operands are the factors with most of the summed axes; scales have fewer
@@ -114,8 +136,7 @@ fn min_tensor(factor: &Factor) -> usize {
 
 /// The factors of a product; those of a sum that stands in it as a factor join, with its axes.
 fn collect(
-    spec: &KernelSpec,
-    schedule: &Schedule,
+    (spec, schedule, identity): (&KernelSpec, &Schedule, &Identity),
     body: &Expr,
     out: &mut Vec<Factor>,
     k: &mut BTreeSet<usize>,
@@ -129,28 +150,59 @@ fn collect(
         };
         match inner {
             Some((step, over, body)) => {
-                let shape = Reduction::of(spec, schedule, step)?;
+                let shape = Reduction::of(spec, schedule, identity, step)?;
                 if !shape.is_whole || shape.slides {
                     return None;
                 }
-                k.extend(over.iter().map(|l| root(spec, schedule.vars[l.var])));
-                collect(spec, schedule, body, out, k)?;
+                k.extend(over.iter().map(|l| identity.var(schedule, l.var)));
+                collect((spec, schedule, identity), body, out, k)?;
             }
-            None => out.push(reads(spec, schedule, factor)),
+            None => out.push(reads(schedule, identity, factor)),
         }
     }
     Some(())
 }
 
-fn reads(spec: &KernelSpec, schedule: &Schedule, factor: &Expr) -> Factor {
+fn reads(schedule: &Schedule, identity: &Identity, factor: &Expr) -> Factor {
     let mut tensors = BTreeSet::new();
+    multiplied(factor, &mut tensors);
+    let axes = factor.free_vars().into_iter().map(|v| identity.var(schedule, v)).collect();
+    Factor { axes, tensors }
+}
+
+/// The tensors that each sum of products of a schedule multiplies, or that what it multiplies is made of. A product of
+/// elements at one index, as in a norm, is none.
+pub(crate) fn products(schedule: &Schedule) -> Vec<Vec<usize>> {
+    let sums = schedule.steps.iter().filter_map(factors_of_sum);
+    let unlike = sums.filter(|(_, factors)| factors.iter().any(|f| f.free_vars() != factors[0].free_vars()));
+    let read = unlike.map(|(_, factors)| {
+        let mut tensors = BTreeSet::new();
+        factors.into_iter().for_each(|factor| read_through(schedule, factor, &mut tensors));
+        tensors.into_iter().collect()
+    });
+    read.collect()
+}
+
+/// The same as [`multiplied`], with what a factor's temporaries are made of.
+fn read_through(schedule: &Schedule, factor: &Expr, tensors: &mut BTreeSet<usize>) {
+    multiplied(factor, tensors);
     factor.visit(&mut |e| {
-        if let Expr::Load(Place::Tensor(t), _) = e {
-            tensors.insert(*t);
+        if let Expr::Load(place @ Place::Temp(_), _) = e {
+            let values = schedule.steps.iter().filter(|step| step.dst == *place);
+            values.for_each(|step| read_through(schedule, step.value.expr(), tensors));
         }
     });
-    let axes = factor.free_vars().into_iter().map(|v| root(spec, schedule.vars[v])).collect();
-    Factor { axes, tensors }
+}
+
+/// Adds the tensors whose elements `factor` takes its value from: what only a condition reads is none of them.
+fn multiplied(factor: &Expr, tensors: &mut BTreeSet<usize>) {
+    match factor {
+        Expr::Load(Place::Tensor(t), _) => {
+            tensors.insert(*t);
+        }
+        Expr::Where(parts) => parts[1..].iter().for_each(|part| multiplied(part, tensors)),
+        other => other.children().into_iter().for_each(|child| multiplied(child, tensors)),
+    }
 }
 
 /// The factors of a product.
@@ -164,9 +216,9 @@ pub(super) fn flatten<'a>(body: &'a Expr, out: &mut Vec<&'a Expr>) {
     }
 }
 
-/// Whether a sum is over a product of two factors that both depend on what it runs over.
-pub(super) fn is_product_of_two(step: &Step) -> bool {
-    let Value::Reduce { over, body, .. } = &step.value else { return false };
+/// What a step sums over and the factors of its terms that depend on it, where those are two or more.
+pub(super) fn factors_of_sum(step: &Step) -> Option<(&[Loop], Vec<&Expr>)> {
+    let Value::Reduce { op: ReduceOp::Sum, over, body } = &step.value else { return None };
     let mut body = body;
     // a softmax divides its terms; the division does not hide the product
     while let Expr::Binary(Binary::Div, inner, _) = body {
@@ -174,7 +226,6 @@ pub(super) fn is_product_of_two(step: &Step) -> bool {
     }
     let mut factors = Vec::new();
     flatten(body, &mut factors);
-    let reduced: Vec<usize> = over.iter().map(|l| l.var).collect();
-    let over = |f: &&&Expr| f.free_vars().iter().any(|v| reduced.contains(v));
-    factors.iter().filter(over).count() >= 2
+    factors.retain(|factor| factor.free_vars().iter().any(|v| over.iter().any(|l| l.var == *v)));
+    (factors.len() >= 2).then_some((over, factors))
 }

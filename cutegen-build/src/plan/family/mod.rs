@@ -1,16 +1,19 @@
 //! [`Family`]: what a kernel's loops look like, and why it is in no faster family, in words.
 
+mod alias;
+mod attention;
 mod contraction;
 pub mod matmul;
 mod rows;
 mod shape;
 mod simple;
 
-use cutegen_spec::math::{Expr, ReduceOp, Unary};
 use cutegen_spec::spec::KernelSpec;
 
-use super::schedule::{Schedule, Step, Value};
+use super::schedule::{Schedule, Value};
+use alias::Identity;
 pub use contraction::Roles;
+pub(super) use contraction::products;
 pub use rows::{Access, Lie, Merge, Reduced, Rows, constant};
 use shape::Reduction;
 pub use simple::{Contraction, Elementwise, Operand, Rowwise, lacking};
@@ -109,8 +112,9 @@ impl Family {
 /// Finds the family of a schedule.
 #[must_use]
 pub fn classify(spec: &KernelSpec, schedule: &Schedule) -> Family {
+    let identity = &Identity::of(spec, schedule);
     let reductions: Vec<Reduction> =
-        schedule.steps.iter().filter_map(|step| Reduction::of(spec, schedule, step)).collect();
+        schedule.steps.iter().filter_map(|step| Reduction::of(spec, schedule, identity, step)).collect();
     if reductions.is_empty() {
         return Family::Elementwise { plain: simple::elementwise(spec, schedule) };
     }
@@ -119,27 +123,28 @@ pub fn classify(spec: &KernelSpec, schedule: &Schedule) -> Family {
         Value::Map(_) | Value::Reduce { .. } => None,
     });
     if let Some(along) = scan
-        && reductions.iter().all(|r| r.is_scan || (r.is_whole && r.over == [shape::root(spec, along)]))
+        && reductions.iter().all(|r| r.is_scan || (r.is_whole && r.over == [identity.axis(along)]))
     {
         return Family::Scan { along };
     }
-    if let Some((roles, operands)) = contraction::roles(spec, schedule) {
+    if let Some((roles, operands)) = contraction::roles(spec, schedule, identity) {
         return Family::Contraction { roles, operands, plain: simple::contraction(spec, schedule) };
     }
     if reductions.iter().all(|r| r.is_whole && !r.slides && r.over == reductions[0].over) {
         let over = reductions[0].over.clone();
-        let (plain, rows) = (simple::rowwise(spec, schedule), rows::rows(spec, schedule));
+        let (plain, rows) = (simple::rowwise(spec, schedule, identity), rows::rows(spec, schedule, identity));
         return Family::Rowwise { over, plain, rows };
     }
     if reductions.iter().all(|r| r.is_whole && !r.slides)
-        && let Some(rows) = rows::rows(spec, schedule)
+        && let Some(rows) = rows::rows(spec, schedule, identity)
     {
         return Family::Rowwise { over: reductions[0].over.clone(), plain: None, rows: Some(rows) };
     }
     if reductions.iter().all(|r| r.is_whole && r.slides) {
         return Family::Window;
     }
-    let class = if is_attention(spec, schedule) { Class::Attention } else { Class::FusedGraph };
+    let class =
+        if attention::is_attention(schedule, identity) { Class::Attention } else { Class::FusedGraph };
     Family::General { class, why: why(spec, &reductions, class) }
 }
 
@@ -174,33 +179,6 @@ fn why(spec: &KernelSpec, reductions: &[Reduction], class: Class) -> String {
         ),
         None => "its reductions are neither contractions, rows, scans nor windows".to_owned(),
     }
-}
-
-/// Two contractions, the second over an axis that the first leaves free and an exponential lies between.
-fn is_attention(spec: &KernelSpec, schedule: &Schedule) -> bool {
-    let sums: Vec<&Step> = schedule
-        .steps
-        .iter()
-        .filter(|step| matches!(&step.value, Value::Reduce { op: ReduceOp::Sum, .. }))
-        .filter(|step| contraction::is_product_of_two(step))
-        .collect();
-    let exponential = schedule.steps.iter().any(|step| {
-        let mut found = false;
-        step.value.expr().visit(&mut |e| found |= matches!(e, Expr::Unary(Unary::Exp | Unary::Exp2, _)));
-        found
-    });
-    let axes = |vars: Vec<usize>| -> Vec<usize> {
-        vars.into_iter().map(|v| shape::root(spec, schedule.vars[v])).collect()
-    };
-    let shared = sums.iter().enumerate().any(|(i, first)| {
-        sums[i + 1..].iter().any(|second| {
-            let Value::Reduce { over, .. } = &second.value else { return false };
-            let over = axes(over.iter().map(|l| l.var).collect());
-            let free = axes(first.vars());
-            over.iter().any(|axis| free.contains(axis))
-        })
-    });
-    exponential && shared
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use cutegen_spec::tensor::Role;
 pub use lie::Lie;
 pub use merge::Merge;
 
-use super::shape::root;
+use super::alias::Identity;
 use crate::plan::schedule::{Schedule, Step, Value};
 
 /// Most nodes of an expression once temporaries are written out in it.
@@ -119,13 +119,13 @@ impl Rows {
 }
 
 /// The rows of a schedule, if it is nothing else.
-pub(super) fn rows(spec: &KernelSpec, schedule: &Schedule) -> Option<Rows> {
+pub(super) fn rows(spec: &KernelSpec, schedule: &Schedule, identity: &Identity) -> Option<Rows> {
     let plain = spec.tensors.iter().all(|t| t.role != Role::Inout && is_held(t.dtype));
     let precise = spec.precision.multiply == Multiply::Native && spec.precision.accumulate == DType::F32;
     if !plain || !precise {
         return None;
     }
-    let mut finding = Finding::of(spec, schedule)?;
+    let mut finding = Finding::of(spec, schedule, identity)?;
     schedule.steps.iter().try_for_each(|step| finding.step(step))?;
     finding.found()
 }
@@ -138,6 +138,7 @@ fn is_held(dtype: DType) -> bool {
 struct Finding<'a> {
     spec: &'a KernelSpec,
     schedule: &'a Schedule,
+    identity: &'a Identity,
     /// What stands for each temporary that is no reduction, or for a reduction that a factor was taken out of.
     maps: BTreeMap<usize, Expr>,
     /// Elements that such a factor was taken from.
@@ -147,7 +148,7 @@ struct Finding<'a> {
 
 impl<'a> Finding<'a> {
     /// Starts from the first reduction: its loops are the rows, what it runs over the columns.
-    fn of(spec: &'a KernelSpec, schedule: &'a Schedule) -> Option<Self> {
+    fn of(spec: &'a KernelSpec, schedule: &'a Schedule, identity: &'a Identity) -> Option<Self> {
         let first = schedule.steps.iter().find_map(|step| match &step.value {
             Value::Reduce { over, .. } => Some((step.vars(), over.iter().map(|l| l.var).collect::<Vec<_>>())),
             Value::Map(_) | Value::Scan { .. } => None,
@@ -164,7 +165,7 @@ impl<'a> Finding<'a> {
             folds: Vec::new(),
             totals: Vec::new(),
         };
-        Some(Finding { spec, schedule, maps: BTreeMap::new(), elements: Vec::new(), rows })
+        Some(Finding { spec, schedule, identity, maps: BTreeMap::new(), elements: Vec::new(), rows })
     }
 
     fn step(&mut self, step: &Step) -> Option<()> {
@@ -292,7 +293,7 @@ impl<'a> Finding<'a> {
     /// What a step's variables are in terms of the rows': the one with the same axis, or, where a row is part of an
     /// axis, the sum of part and place in it.
     fn renaming(&self, vars: &[usize]) -> Option<BTreeMap<usize, Index>> {
-        let axis = |var: &usize| root(self.spec, self.schedule.vars[*var]);
+        let axis = |var: &usize| self.identity.var(self.schedule, *var);
         let own: Vec<usize> = self.rows.rows.iter().chain(&self.rows.cols).copied().collect();
         let mut to = BTreeMap::new();
         for var in vars {

@@ -1,9 +1,10 @@
 //! What one reduction of a schedule looks like: which axes it runs over, whether whole, and whether it slides.
 
 use cutegen_spec::int_expr::{IntExpr, IntOp};
-use cutegen_spec::math::{Index, Loop};
+use cutegen_spec::math::{Expr, Index, Loop};
 use cutegen_spec::spec::KernelSpec;
 
+use super::alias::Identity;
 use crate::plan::scan;
 use crate::plan::schedule::{Schedule, Step, Value};
 
@@ -22,7 +23,12 @@ pub(super) struct Reduction {
 
 impl Reduction {
     /// The reduction that a step is, if it is one.
-    pub(super) fn of(spec: &KernelSpec, schedule: &Schedule, step: &Step) -> Option<Reduction> {
+    pub(super) fn of(
+        spec: &KernelSpec,
+        schedule: &Schedule,
+        identity: &Identity,
+        step: &Step,
+    ) -> Option<Reduction> {
         let (vars, is_whole, is_scan) = match &step.value {
             Value::Map(_) => return None,
             Value::Reduce { over, .. } => {
@@ -31,19 +37,31 @@ impl Reduction {
             }
             Value::Scan { over, .. } => (vec![*over], false, true),
         };
-        let mut over: Vec<usize> = vars.iter().map(|v| root(spec, schedule.vars[*v])).collect();
+        let mut over: Vec<usize> = vars.iter().map(|v| identity.var(schedule, *v)).collect();
         over.sort_unstable();
         over.dedup();
         let mut slides = false;
         step.value.expr().visit(&mut |e| {
-            slides |= e.indices().iter().any(|index| is_mixed(spec, schedule, index, &vars));
+            slides |= places(e).into_iter().any(|index| is_mixed(spec, schedule, index, &vars));
         });
         Some(Reduction { over, is_whole, is_scan, slides })
     }
 }
 
-/// The axis that `axis` only renames.
-pub(super) fn root(spec: &KernelSpec, axis: usize) -> usize {
+/// The indices at which `expr` itself reads. An integer that is a value is none.
+fn places(expr: &Expr) -> Vec<&Index> {
+    let Expr::Int(value) = expr else { return expr.indices() };
+    let mut found = Vec::new();
+    value.visit(&mut |index| {
+        if let Index::Read(_, inner) = index {
+            found.extend(inner);
+        }
+    });
+    found
+}
+
+/// The axis that `axis` only renames, wherever it stands.
+fn root(spec: &KernelSpec, axis: usize) -> usize {
     scan::root(&spec.axes, axis)
 }
 

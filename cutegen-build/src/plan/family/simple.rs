@@ -5,6 +5,7 @@ use cutegen_spec::math::{Binary, Expr, Index, Loop, Place, ReduceOp, Unary, as_v
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor};
 
+use super::alias::Identity;
 use crate::plan::schedule::{Schedule, Step, Value};
 
 /// `out[m, n] = epilogue(sum_k a[m, k] * b[n, k], ...)`; several sums share `a`.
@@ -211,7 +212,7 @@ fn epilogue_is_flat(epilogue: &Expr, vars: [usize; 2]) -> bool {
     flat
 }
 
-pub(super) fn rowwise(spec: &KernelSpec, schedule: &Schedule) -> Option<Rowwise> {
+pub(super) fn rowwise(spec: &KernelSpec, schedule: &Schedule, identity: &Identity) -> Option<Rowwise> {
     let (out, last, value, before) = only_output(spec, schedule)?;
     let vars = last.vars();
     let (col, rows) = vars.split_last()?;
@@ -219,8 +220,8 @@ pub(super) fn rowwise(spec: &KernelSpec, schedule: &Schedule) -> Option<Rowwise>
     for step in before {
         let (temp, op, over, body) = one_axis(step)?;
         // a reduction over part of the row axes is a broadcast of something that is not a row
-        let axes = |vars: &[usize]| vars.iter().map(|v| schedule.vars[*v]).collect::<Vec<_>>();
-        if schedule.vars[over] != schedule.vars[*col] || axes(&step.vars()) != axes(rows) {
+        let axes = |vars: &[usize]| vars.iter().map(|v| identity.var(schedule, *v)).collect::<Vec<_>>();
+        if axes(&[over]) != axes(&[*col]) || axes(&step.vars()) != axes(rows) {
             return None;
         }
         let moved =

@@ -190,3 +190,86 @@ fn sums_over_a_maximum_or_a_mean_merge() {
         "u[m] = mean(d, x[m, d])\ns[m] = sum(d, abs(x[m, d] - u[m]))\ny[m, d] = x[m, d] * w[d] / s[m]";
     assert_eq!(merges(absolute), None, "not a square");
 }
+
+#[test]
+fn an_alias_beside_its_axis_is_an_axis_of_its_own() {
+    let square = "inputs = { x = 'f32[m, k]', w = 'f32[k, n]' }\noutputs = { y = 'f32[m, n]' }";
+    let axes = "m = '1..=64', n = 'm', k = 'm'";
+    let (found, operands) = roles(axes, square, "y[m, n] = sum(k, x[m, k] * w[k, n])");
+    assert_eq!((found.m, found.n, found.k, operands), (vec![0], vec![1], vec![2], vec![0, 1]));
+    // two names of one summed axis, which no step has both of, are one
+    let gated = "y[m, n] = sum(k, x[m, k] * w[k, n]) * relu(sum(j, x[m, j] * w[j, n]))";
+    let (found, _) = roles(&format!("{axes}, j = 'k'"), square, gated);
+    assert_eq!(found.k, [2]);
+    let causal = "inputs = { x = 'f32[b, s, t]' }\noutputs = { y = 'f32[b, s, t]' }";
+    let math = "y[b, s, t] = softmax(t, where(t <= s, x[b, s, t], -inf))";
+    let found = rows("b = 2, s = '1..=64', t = 's'", causal, math);
+    assert_eq!((found.rows.len(), found.cols.len(), found.levels()), (2, 1, 2));
+    let renamed = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }";
+    let math = "y[m, d] = x[m, d] / sqrt(sum(e, x[m, e] * x[m, e]))";
+    let found = family("m = 3, d = 8, e = 'd'", renamed, math);
+    assert!(matches!(found, Family::Rowwise { plain: Some(_), rows: Some(_), .. }), "{found:?}");
+}
+
+#[test]
+fn a_difference_that_is_no_index_is_no_window() {
+    let tensors = "inputs = { x = 'f32[s, t]', b = 'f32[]' }\noutputs = { y = 'f32[s, t]' }";
+    let math = "y[s, t] = softmax(t, where(t <= s, x[s, t] + b[] * (t - s), -inf))";
+    assert_eq!(rows("s = '1..=64', t = 's'", tensors, math).levels(), 2);
+    let read =
+        "inputs = { x = 'f32[p]', id = { type = 'i32[h]', range = '0..p' } }\noutputs = { y = 'f32[p]' }";
+    let found = family("h = '3..=99', p = 'h - 2', r = 3", read, "y[p] = max(r, x[id[p + r]])");
+    assert_eq!(found.name(), "window", "an index inside an index");
+}
+
+#[test]
+fn products_of_one_left_operand_may_have_columns_of_their_own() {
+    let weights = |inputs: &str| {
+        format!(
+            "inputs = {{ x = 'bf16[m, k]', {inputs} }}\noutputs = {{ q = 'bf16[m, n]', kv = 'bf16[m, j]' }}"
+        )
+    };
+    let axes = "m = 3, n = 4, j = 2, k = 8, e = 6";
+    let two = "q[m, n] = sum(k, x[m, k] * a[n, k])\nkv[m, j] = sum(k, x[m, k] * c[j, k])";
+    let (found, operands) = roles(axes, &weights("a = 'bf16[n, k]', c = 'bf16[j, k]'"), two);
+    assert_eq!((found.m, found.n, found.k), (vec![0], vec![1, 2], vec![3]));
+    assert_eq!(operands, [0, 1, 2]);
+    let packed = two.replace("a[n, k]", "w[n, k]").replace("c[j, k]", "w[j + 4, k]");
+    assert_eq!(family(axes, &weights("w = 'bf16[e, k]'"), &packed).name(), "contraction");
+    let apart = two.replace("x[m, k] * c[j, k]", "a[m, k] * c[j, k]");
+    let found = family(axes, &weights("a = 'bf16[n, k]', c = 'bf16[j, k]'"), &apart);
+    assert_ne!(found.name(), "contraction", "`a` has other roles in the second");
+}
+
+#[test]
+fn a_condition_on_a_table_of_integers_multiplies_nothing() {
+    let tensors =
+        "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]', len = 'i32[m]' }\noutputs = { y = 'bf16[m, n]' }";
+    let math = "y[m, n] = sum(k, where(k < len[m], x[m, k], 0) * w[n, k])";
+    assert_eq!(roles("m = 3, n = 4, k = 8", tensors, math).1, [0, 1]);
+}
+
+#[test]
+fn only_a_softmax_between_contractions_is_attention() {
+    let tensors =
+        "inputs = { x = 'f32[b, k]', w = 'f32[n, k]', u = 'f32[j, n]' }\noutputs = { y = 'f32[b, OUT]' }";
+    let is = |out: &str, math: &str| {
+        family("b = 4, n = 6, k = 8, j = 5, o = 'n'", &tensors.replace("OUT", out), math).is("attention")
+    };
+    let score = "t[b, n] = sum(k, x[b, k] * w[n, k])";
+    for (weights, softmax) in [
+        ("t[b, n]", false),
+        ("t[b, n] / (1 + exp(-t[b, n]))", false),
+        ("exp(t[b, n])", false),
+        ("softmax(n, t[b, n])", true),
+        ("exp(t[b, n] / 2) / sum(o, exp(t[b, o] / 2))", true),
+    ] {
+        let math = format!("{score}\np[b, n] = {weights}\ny[b, j] = sum(n, p[b, n] * u[j, n])");
+        assert_eq!(is("j", &math), softmax, "{weights}");
+    }
+    let normed = "mu[n] = mean(b, t[b, n])\nvar[n] = mean(b, (t[b, n] - mu[n]) * (t[b, n] - mu[n]))\n\
+                  y[b, n] = softmax(n, (t[b, n] - mu[n]) * rsqrt(var[n] + 1e-5) + u[0, n])";
+    assert!(!is("n", &format!("{score}\n{normed}")), "a batch norm, then a softmax");
+    let behind = "v[b, j] = sum(n, t[b, n] * u[j, n])\ny[b, n] = log(sum(j, exp(v[b, j]))) + t[b, n]";
+    assert!(!is("n", &format!("{score}\n{behind}")), "exponentials behind both products");
+}
