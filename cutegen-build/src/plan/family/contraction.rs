@@ -43,7 +43,7 @@ pub(super) fn roles(
     schedule: &Schedule,
     identity: &Identity,
 ) -> Option<(Roles, Vec<usize>)> {
-    let mut found: Option<(Roles, BTreeSet<usize>)> = None;
+    let mut found: Option<(Roles, BTreeSet<Operand>)> = None;
     let mut all = BTreeSet::new();
     let inner: BTreeSet<usize> = schedule.steps.iter().flat_map(|step| sums_inside(schedule, step)).collect();
     for step in &schedule.steps {
@@ -51,11 +51,11 @@ pub(super) fn roles(
             continue;
         }
         let (roles, operands) = one(spec, schedule, identity, step)?;
-        all.extend(operands.iter().copied());
+        all.extend(operands.iter().map(|(tensor, _)| *tensor));
         match &mut found {
             None => found = Some((roles, operands)),
             Some((known, shared)) => {
-                shared.retain(|tensor| operands.contains(tensor));
+                shared.retain(|operand| operands.contains(operand));
                 *known = known.joined(&roles).filter(|_| !shared.is_empty())?;
             }
         }
@@ -87,6 +87,9 @@ fn sum_of(schedule: &Schedule, temp: usize) -> Option<(&Step, &[Loop], &Expr)> {
     })
 }
 
+/// A tensor that is multiplied, and its axes that are not summed.
+type Operand = (usize, BTreeSet<usize>);
+
 /// The axes that one factor depends on, and the tensors it reads.
 struct Factor {
     axes: BTreeSet<usize>,
@@ -99,7 +102,7 @@ fn one(
     schedule: &Schedule,
     identity: &Identity,
     step: &Step,
-) -> Option<(Roles, BTreeSet<usize>)> {
+) -> Option<(Roles, BTreeSet<Operand>)> {
     let Value::Reduce { op: ReduceOp::Sum, over, body } = &step.value else { return None };
     let shape = Reduction::of(spec, schedule, identity, step)?;
     if !shape.is_whole || shape.slides {
@@ -120,7 +123,8 @@ fn one(
     if !all.iter().all(|axis| left.contains(axis) || right.contains(axis)) {
         return None;
     }
-    let tensors = [first, second].iter().flat_map(|f| f.tensors.iter().copied()).collect();
+    let tensors =
+        [first, second].iter().flat_map(|f| f.tensors.iter().map(|tensor| (*tensor, free(f)))).collect();
     let roles = Roles {
         batch: left.intersection(&right).copied().collect(),
         m: left.difference(&right).copied().collect(),
