@@ -73,6 +73,18 @@ impl Loaded {
         }
     }
 
+    /// Bytes of local memory that a thread of its kernels has, at most.
+    pub(crate) fn frame(&self) -> Result<u32, DeviceError> {
+        let local = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+        let mut most = 0;
+        for function in self.functions.values() {
+            // SAFETY: the function's module is loaded in the current context.
+            let bytes = unsafe { result::function::get_function_attribute(*function, local) };
+            most = most.max(u32::try_from(bytes.map_err(machine("cuFuncGetAttribute"))?).unwrap_or(u32::MAX));
+        }
+        Ok(most)
+    }
+
     /// Whether it has looked up all that this contract launches.
     pub(crate) fn serves(&self, contract: &Contract) -> bool {
         contract.steps.iter().all(|step| self.functions.contains_key(&step.entry))

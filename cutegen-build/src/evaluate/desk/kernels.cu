@@ -277,3 +277,20 @@ extern "C" __global__ void cutegen_scramble(u32 bytes) {
   for (u32 i = threadIdx.x; i < bytes / 4; i += blockDim.x) ((volatile u32*)shared)[i] = 0x7ff17ff1u + i % 15;
   __syncthreads();
 }
+
+// Fills a frame of local memory with NaN in every thread that a multiprocessor has room for: local memory belongs to such a
+// room, and keeps what an earlier launch left there. All blocks are resident, and none leaves before all have begun.
+#define SCRAMBLE_FRAME(BYTES)                                                                         \
+  extern "C" __global__ void __launch_bounds__(256) cutegen_scramble_##BYTES(volatile u32* begun) {   \
+    volatile u32 frame[BYTES / 4];                                                                    \
+    for (u32 i = 0; i < BYTES / 4; ++i) frame[i] = 0x7ff17ff1u + i % 15;                              \
+    __syncthreads();                                                                                  \
+    if (threadIdx.x == 0) {                                                                           \
+      atomicAdd((u32*)begun, 1u);                                                                     \
+      while (*begun < gridDim.x) {}                                                                   \
+    }                                                                                                 \
+    __syncthreads();                                                                                  \
+  }
+SCRAMBLE_FRAME(2048)
+SCRAMBLE_FRAME(16384)
+SCRAMBLE_FRAME(32768)

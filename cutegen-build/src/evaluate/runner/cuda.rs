@@ -150,6 +150,7 @@ impl Cuda {
         let slots = (0..program.slots.len()).map(|slot| self.launch(job, (program, variant), slot));
         let launches = slots.collect::<Result<Vec<_>, _>>()?;
         let scramble = self.own.as_ref().filter(|_| run.scramble);
+        let frame = self.module(variant)?.loaded.frame()?;
         let globals = self.module(variant)?.globals.as_ref().filter(|_| run.watch_globals);
         let before = globals.map(|globals| globals.read()).transpose()?.unwrap_or_default();
         let late = self.own.as_ref().filter(|_| run.late).map(|own| &own.late);
@@ -157,7 +158,7 @@ impl Cuda {
             if slot >= program.workspaces.len() {
                 launch.poison(&self.session)?; // it is not the first there
             }
-            scramble.map_or(Ok(()), Own::scramble)?;
+            scramble.map_or(Ok(()), |own| own.before(frame))?;
             let held = program.slots[slot].iter().copied().chain([program.workspace(slot)]);
             launch.go_behind(&self.session, |launch| match late {
                 Some(late) => late.before(&self.arena, held.clone(), launch),

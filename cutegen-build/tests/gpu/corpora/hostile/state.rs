@@ -187,6 +187,57 @@ extern \"C\" __global__ void candidate_copy(const float* s, float* y, I m, I n) 
         &[Launch::flat("ceil_div(a0, 256)", "t0 t1 a0 a1")],
     ),
     Row::new(
+        ("local memory taken for zero", "A3"),
+        &SUM,
+        "",
+        Scramble,
+    )
+    .whole(
+        "extern \"C\" __global__ void candidate(const float* x, float* y, I m, I n) {
+  volatile float held[300];
+  const float before = held[n & 255];
+  const I i = INDEX;
+  if (i < m) { float s = before == before ? 0 : before; for (I j = 0; j < n; ++j) s += x[i * n + j]; y[i] = s; }
+  held[n & 255] = 0;
+}
+",
+        &[Launch::flat("ceil_div(a0, 256)", "t0 t1 a0 a1")],
+    ),
+    Row::new(
+        ("local memory taken for zero, in a long frame", "A3"),
+        &SUM,
+        "",
+        Scramble,
+    )
+    .whole(
+        "extern \"C\" __global__ void candidate(const float* x, float* y, I m, I n) {
+  volatile float held[3000];
+  const float before = held[2048 + (n & 255)];
+  const I i = INDEX;
+  if (i < m) { float s = before == before ? 0 : before; for (I j = 0; j < n; ++j) s += x[i * n + j]; y[i] = s; }
+  held[2048 + (n & 255)] = 0;
+}
+",
+        &[Launch::flat("ceil_div(a0, 256)", "t0 t1 a0 a1")],
+    ),
+    Row::new(
+        ("a frame that nothing fills", "A3"),
+        &SUM,
+        "",
+        Scramble,
+    )
+    .whole(
+        "extern \"C\" __global__ void candidate(const float* x, float* y, I m, I n) {
+  volatile float held[10000];
+  const I i = INDEX;
+  held[n & 255] = 0;
+  if (i < m) { float s = 0; for (I j = 0; j < n; ++j) s += x[i * n + j]; y[i] = s + held[n & 255]; }
+}
+",
+        &[Launch::flat("ceil_div(a0, 256)", "t0 t1 a0 a1")],
+    )
+    .caught(Caught::Blocked, Off::Check(Scramble)),
+    Row::new(
         ("tells a poison that is not NaN", "C9"),
         &SILU,
         "if (i < m * n) { const unsigned short held = __bfloat16_as_ushort(y[i]);
