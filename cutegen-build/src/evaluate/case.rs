@@ -96,9 +96,9 @@ impl<D: Desk> Cases<D> {
         if !change(spec, axes, &mut contents, &others)? {
             return Ok(None);
         }
-        let scalars = self.scalars(spec, seed, distribution);
+        let scalars = self.get(spec, shape, axes, distribution)?.scalars.clone();
         let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true };
-        let Holding { held, loose, bytes } = self.desk.hold(inputs)?;
+        let Holding { held, loose, bytes, .. } = self.desk.hold(inputs)?;
         let case = Rc::new(Case { axes: axes.to_vec(), distribution, scalars, held, loose });
         if let Some(room) = self.room.checked_sub(bytes) {
             self.room = room;
