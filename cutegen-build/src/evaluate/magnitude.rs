@@ -98,12 +98,12 @@ mod tests {
 
     fn of(dtype: &str, math: &str) -> i64 {
         let text = format!(
-            "edition = 1\n[kernels.one]\naxes = {{ m = '1..=64', n = '1..=64' }}\n\
+            "edition = 1\n[kernels.one]\naxes = {{ m = '1..=64', n = '1..=64', k = 'n' }}\n\
              inputs = {{ x = '{dtype}[m, n]', z = '{dtype}[m, n]' }}\noutputs = {{ y = '{dtype}[m, n]' }}\n\
              math = 'y[m, n] = {math}'"
         );
         let specs = spec_file(&text, &Settings::default()).into_kernels().expect("a right spec");
-        integers(&specs[0], &[4, 32])
+        integers(&specs[0], &[4, 32, 32])
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(of("i64", "x[m, n] + z[m, n]"), ((1 << 53) - 1) / 2);
         assert_eq!(of("i32", "x[m, n] * z[m, n]"), 46340);
         assert_eq!(of("i64", "max(x[m, n], z[m, n])"), (1 << 53) - 1);
-        assert_eq!(of("i32", "sum(n, x[m, n]) + z[m, n]"), i64::from(i32::MAX) / 33);
-        assert_eq!(of("i32", "sum(n, x[m, n] * z[m, n])"), 8191);
+        assert_eq!(of("i32", "sum(k, x[m, k]) + z[m, n]"), i64::from(i32::MAX) / 33);
+        assert_eq!(of("i32", "sum(k, x[m, k] * z[m, k])"), 8191);
     }
 }

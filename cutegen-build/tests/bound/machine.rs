@@ -3,6 +3,7 @@
 
 use cutegen_build::evaluate::element;
 use cutegen_build::plan::Plan;
+use cutegen_build::plan::family::Family;
 use cutegen_build::plan::schedule::{Step, Value};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::IntOp;
@@ -340,6 +341,9 @@ impl<'a> Machine<'a> {
 
     fn total(&mut self, op: ReduceOp, body: &Expr, terms: &[(f64, f64)], mean: Option<f64>) -> f64 {
         let mut style = self.style;
+        if matches!(self.launch.plan.family, Family::Contraction { .. }) {
+            style.chain = usize::MAX;
+        }
         if matches!(style.order, Order::TensorCore(_) | Order::TensorCoreOf8Bits)
             && !(op == ReduceOp::Sum && matches!(body, Expr::Binary(Binary::Mul, ..)))
         {

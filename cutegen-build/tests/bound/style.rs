@@ -75,6 +75,8 @@ pub(crate) struct Style {
     /// Whether reals are f64.
     pub(crate) is_wide: bool,
     pub(crate) order: Order,
+    /// How many terms are added one after another, at most; the sums of such chains form a tree.
+    pub(crate) chain: usize,
     /// Whether a product that is added is fused.
     pub(crate) fuses: bool,
     pub(crate) functions: Functions,
@@ -103,12 +105,16 @@ const ORDERS: [Order; 16] = [
     Order::Kahan,
 ];
 
+/// The longest chain that is honest outside contractions.
+const CHAIN: usize = 512;
+
 impl Style {
     /// The plainest one.
     pub(crate) fn plain(is_wide: bool) -> Self {
         Self {
             is_wide,
             order: Order::Forward,
+            chain: CHAIN,
             fuses: false,
             functions: Functions::Best,
             recomputes: false,
@@ -126,6 +132,7 @@ impl Style {
                 (Some(_), block) => Order::TensorCore([8, 16][block]),
                 (None, _) => ORDERS[dice.below(ORDERS.len())],
             },
+            chain: CHAIN,
             fuses: dice.below(2) == 0,
             functions: [Functions::Best, Functions::Worst, Functions::Composed][dice.below(3)],
             recomputes: dice.below(4) == 0,
@@ -153,7 +160,7 @@ pub(crate) trait Fold {
     fn add(&self, total: f64, term: (f64, f64)) -> f64;
     fn join(&self, a: f64, b: f64) -> f64;
     /// All terms, one after the other, as precisely as is usual.
-    fn careful(&self, terms: Terms<'_>) -> f64;
+    fn careful(&self, terms: Terms<'_>) -> Option<f64>;
 }
 
 /// Terms are products `a b`; those of plain sums have `b` = 1.
@@ -183,7 +190,7 @@ impl Fold for Sum<'_> {
     }
 
     /// Kahan's; an infinite total has no compensation.
-    fn careful(&self, terms: Terms<'_>) -> f64 {
+    fn careful(&self, terms: Terms<'_>) -> Option<f64> {
         let (mut total, mut lost) = (0.0, 0.0);
         for term in terms {
             let next = self.style.round(self.add(0.0, *term) - lost);
@@ -191,7 +198,7 @@ impl Fold for Sum<'_> {
             lost = self.style.round(self.style.round(sum - total) - next);
             total = sum;
         }
-        if total.is_finite() { total } else { run(terms.iter(), self) }
+        total.is_finite().then_some(total)
     }
 }
 
@@ -210,8 +217,8 @@ impl Fold for Product<'_> {
         self.0.round(a * b)
     }
 
-    fn careful(&self, terms: Terms<'_>) -> f64 {
-        run(terms.iter(), self)
+    fn careful(&self, _: Terms<'_>) -> Option<f64> {
+        None
     }
 }
 
@@ -219,61 +226,86 @@ type Terms<'a> = &'a [(f64, f64)];
 
 /// `terms` in the order that the style has.
 pub(crate) fn fold(terms: Terms<'_>, style: &Style, by: &dyn Fold) -> f64 {
-    let forward = |terms: Terms<'_>| run(terms.iter(), by);
+    let by = Chains { length: style.chain, by };
+    let forward = |terms: Terms<'_>| by.run(terms.iter());
     match style.order {
         Order::Forward => forward(terms),
-        Order::Backward => run(terms.iter().rev(), by),
-        Order::Pairwise => pairwise(terms, by),
-        Order::Lanes(n) => joined((0..n.min(terms.len())).map(|i| run(terms[i..].iter().step_by(n), by)), by),
-        Order::Blocks(n) => joined(terms.chunks(n).map(forward), by),
-        Order::Split(n) => joined(terms.chunks(terms.len().div_ceil(n).max(1)).map(forward), by),
+        Order::Backward => by.run(terms.iter().rev()),
+        Order::Pairwise => by.pairwise(terms),
+        Order::Lanes(n) => by.joined((0..n.min(terms.len())).map(|i| by.run(terms[i..].iter().step_by(n)))),
+        Order::Blocks(n) => by.joined(terms.chunks(n).map(forward)),
+        Order::Split(n) => by.joined(terms.chunks(terms.len().div_ceil(n).max(1)).map(forward)),
         Order::Outward => {
             let (left, right) = terms.split_at(terms.len() / 2);
-            run(right.iter().chain(left.iter().rev()), by)
+            by.run(right.iter().chain(left.iter().rev()))
         }
-        Order::Permuted(seed) => run(shuffled(terms, seed).iter(), by),
+        Order::Permuted(seed) => by.run(shuffled(terms, seed).iter()),
         Order::WarpTree => {
-            tree((0..32.min(terms.len())).map(|i| run(terms[i..].iter().step_by(32), by)).collect(), by)
+            by.tree((0..32.min(terms.len())).map(|i| by.run(terms[i..].iter().step_by(32))).collect())
         }
-        Order::Kahan => by.careful(terms),
-        Order::TensorCore(n) => terms.chunks(n).fold(by.start(), truncated_block),
+        Order::Kahan => by.by.careful(terms).unwrap_or_else(|| forward(terms)),
+        Order::TensorCore(n) => {
+            let chained = |part: &[(f64, f64)]| part.chunks(n).fold(by.by.start(), truncated_block);
+            by.joined(terms.chunks(by.length).map(chained))
+        }
         Order::TensorCoreOf8Bits => {
-            let promoted = |part: &[(f64, f64)]| part.chunks(32).fold(by.start(), aligned_block);
-            joined(terms.chunks(128).map(promoted), by)
+            let promoted = |part: &[(f64, f64)]| part.chunks(32).fold(by.by.start(), aligned_block);
+            by.joined(terms.chunks(128).map(promoted))
         }
     }
 }
 
-fn run<'a>(terms: impl Iterator<Item = &'a (f64, f64)>, by: &dyn Fold) -> f64 {
-    terms.fold(by.start(), |total, term| by.add(total, *term))
+/// Terms that are combined in chains of at most this length.
+struct Chains<'a> {
+    length: usize,
+    by: &'a dyn Fold,
 }
 
-fn joined(parts: impl Iterator<Item = f64>, by: &dyn Fold) -> f64 {
-    parts.reduce(|a, b| by.join(a, b)).unwrap_or(by.start())
+impl Chains<'_> {
+    fn run<'t>(&self, terms: impl Iterator<Item = &'t (f64, f64)>) -> f64 {
+        let (mut chains, mut total) = (Vec::new(), self.by.start());
+        for (n, term) in terms.enumerate() {
+            if n > 0 && n % self.length == 0 {
+                chains.push(std::mem::replace(&mut total, self.by.start()));
+            }
+            total = self.by.add(total, *term);
+        }
+        if chains.is_empty() {
+            return total;
+        }
+        chains.push(total);
+        self.tree(chains)
+    }
+
+    fn joined(&self, parts: impl Iterator<Item = f64>) -> f64 {
+        let parts: Vec<f64> = parts.collect();
+        let one = |parts: &[f64]| parts.iter().copied().reduce(|a, b| self.by.join(a, b));
+        self.tree(parts.chunks(self.length).filter_map(one).collect())
+    }
+
+    /// Lane i takes that of lane i + half, until one is left.
+    fn tree(&self, mut lanes: Vec<f64>) -> f64 {
+        while lanes.len() > 1 {
+            let half = lanes.len().div_ceil(2);
+            (half..lanes.len()).for_each(|i| lanes[i - half] = self.by.join(lanes[i - half], lanes[i]));
+            lanes.truncate(half);
+        }
+        lanes.first().copied().unwrap_or(self.by.start())
+    }
+
+    fn pairwise(&self, terms: Terms<'_>) -> f64 {
+        if terms.len() <= 2 {
+            return self.run(terms.iter());
+        }
+        let (left, right) = terms.split_at(terms.len() / 2);
+        self.by.join(self.pairwise(left), self.pairwise(right))
+    }
 }
 
 fn shuffled(terms: Terms<'_>, seed: u64) -> Vec<(f64, f64)> {
     let (mut dice, mut terms) = (Dice::new(seed), terms.to_vec());
     (1..terms.len()).rev().for_each(|i| terms.swap(i, dice.below(i + 1)));
     terms
-}
-
-/// Lane i takes that of lane i + half, until one is left.
-fn tree(mut lanes: Vec<f64>, by: &dyn Fold) -> f64 {
-    while lanes.len() > 1 {
-        let half = lanes.len().div_ceil(2);
-        (half..lanes.len()).for_each(|i| lanes[i - half] = by.join(lanes[i - half], lanes[i]));
-        lanes.truncate(half);
-    }
-    lanes.first().copied().unwrap_or(by.start())
-}
-
-fn pairwise(terms: Terms<'_>, by: &dyn Fold) -> f64 {
-    if terms.len() <= 2 {
-        return run(terms.iter(), by);
-    }
-    let (left, right) = terms.split_at(terms.len() / 2);
-    by.join(pairwise(left, by), pairwise(right, by))
 }
 
 /// A block's products are exact in f64 and so, nearly, is their sum; the result is cut to f32.

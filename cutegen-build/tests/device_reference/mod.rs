@@ -129,7 +129,12 @@ fn farther(host: &Expected, large: &Expected) -> Option<String> {
         let same =
             value.to_bits() == large.value[*i].to_bits() || (value.is_nan() && large.value[*i].is_nan());
         let near = same || apart <= VALUES * value.abs() + ORDER * bound || bound == f64::INFINITY;
-        !near || large.bound[*i] > bound * (1.0 + BOUNDS) || host.is_written(*i) != large.is_written(*i)
+        // beside NaN and infinities a bound only tells whether they are judged
+        let is_wider = match value.is_finite() {
+            true => large.bound[*i] > bound * (1.0 + BOUNDS),
+            false => large.bound[*i].is_finite() != bound.is_finite(),
+        };
+        !near || is_wider || host.is_written(*i) != large.is_written(*i)
     };
     let of = |e: &Expected, i: usize| format!("{:e} +- {:e}", e.value[i], e.bound[i]);
     let found = (0..host.value.len()).find(differs);

@@ -33,6 +33,7 @@ static inline float __double2float_rn(double x) { return static_cast<float>(x); 
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
+static inline unsigned atomicAdd(unsigned* to, unsigned n) { const unsigned before = *to; *to += n; return before; }
 static inline double atomicAdd(double* to, double n) { const double before = *to; *to += n; return before; }
 static inline float __int_as_float(int word) { float x; std::memcpy(&x, &word, 4); return x; }
 static inline long long __double_as_longlong(double x) { long long word; std::memcpy(&word, &x, 8); return word; }
