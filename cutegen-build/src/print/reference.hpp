@@ -137,7 +137,7 @@ static inline VE cg_max(VE a, VE b) {
   const double larger = a.e > b.e ? a.e : b.e;
   if (a.v != a.v || b.v != b.v) return VE(a.v + b.v, larger);
   if (!(larger < cg_inf())) return VE(a.v > b.v ? a.v : b.v, larger);
-  if (a.v == 0 && b.v == 0 && larger == 0 && std::signbit(a.v) != std::signbit(b.v)) return VE(0, SIGN);
+  if (a.v == 0 && b.v == 0 && larger == 0 && std::copysign(1.0, a.v) != std::copysign(1.0, b.v)) return VE(0, SIGN);
   if (a.v - a.e >= b.v + b.e) return a;
   if (b.v - b.e >= a.v + a.e) return b;
   return VE(a.v > b.v ? a.v : b.v, larger);

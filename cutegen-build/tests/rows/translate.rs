@@ -19,8 +19,8 @@ const NAMES: &[(&str, &str)] = &[
     ("__launch_bounds__(256)", ""),
     ("__launch_bounds__(1024)", ""),
     (
-        "#define CG_FN __device__ inline\nusing int64_t = long long;\n",
-        "#define CG_FN inline\nconstexpr int BLOCK = 1024;\n",
+        "#define CG_FN __device__ inline\n#define CG_METHOD __device__ inline\nusing int64_t = long long;\n",
+        "#define CG_FN inline\n#define CG_METHOD inline\nconstexpr int BLOCK = 1024;\n",
     ),
     ("__shared__ acc parts[1024];", "acc* parts = emu_shared<acc>();"),
     ("__shared__ int64_t parts[1024];", "int64_t* parts = emu_shared<int64_t>();"),

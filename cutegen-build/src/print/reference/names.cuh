@@ -13,6 +13,6 @@ using uint64_t = unsigned long long;
 
 namespace std {
 using ::memcpy;
-using ::cos, ::erf, ::exp, ::exp2, ::expm1, ::fabs, ::log, ::log1p, ::log2, ::pow, ::sin, ::sqrt, ::tanh;
-using ::ceil, ::floor, ::ldexp, ::nearbyint;
+using ::cos, ::erf, ::erfc, ::exp, ::exp2, ::expm1, ::fabs, ::log, ::log1p, ::log2, ::pow, ::sin, ::sqrt, ::tanh;
+using ::ceil, ::copysign, ::floor, ::ldexp, ::nearbyint;
 }  // namespace std
