@@ -2,7 +2,7 @@
 //
 // This file: reals and their arithmetic. Beside it, in reference/: elements and casts, integers and conditions,
 // functions, steps (discontinuous ones), reductions. All of them print into one translation unit, in that order,
-// after the definitions of real, scalar_t, U_ACC, ETA_ACC, ACC_MAX, CHAIN, DRIFTING and FAST_MATH. U_ACC and ETA_ACC are the unit
+// after the definitions of real, scalar_t, U_ACC, ETA_ACC, ACC_MAX, CHAIN, LONGEST, DRIFTING and FAST_MATH. U_ACC and ETA_ACC are the unit
 // roundoff and the underflow of the accumulation type, ACC_MAX its largest finite value.
 //
 // An infinite error means: not judged. It stays infinite whatever is computed from it, and the value beside it is only

@@ -44,10 +44,13 @@ const DEVICE_PRELUDE: &str = concat!(rules!(), include_str!("reference/repeated.
 /// The symbol of the host's reference; those of a device's kernels start with it.
 pub const ENTRY: &str = "cutegen_reference";
 
-/// The longest chain of additions that the bound of a sum allows outside contractions. In committed templates a thread adds
+/// The longest chain of additions that the bound of a long sum allows outside contractions. In committed templates a thread adds
 /// at most 128 terms or partial sums one after another, as `rowwise-read-x1t1024` over 131,072 columns and the parts of
 /// `rowwise-split` do; four times that is left to kernels with fewer threads, and to the levels of the naive one.
 pub const CHAIN: u32 = 512;
+
+/// Terms of a row that one thread may have for itself: loops over a few thousand columns are what people write.
+const LONGEST: u32 = 4096;
 
 /// Products behind which a tensor core's truncation drifts no further: it then adds to partial sums of as many.
 const DRIFTING: u32 = 131_072;
@@ -59,7 +62,7 @@ fn definitions(plan: &Plan) -> String {
     format!(
         "using real = {real};\nusing scalar_t = {};\n\
          static constexpr double U_ACC = {:?}, ETA_ACC = {:?}, ACC_MAX = {:?};\n\
-         static constexpr int CHAIN = {CHAIN}, DRIFTING = {DRIFTING};\n\
+         static constexpr int CHAIN = {CHAIN}, LONGEST = {LONGEST}, DRIFTING = {DRIFTING};\n\
          static constexpr bool FAST_MATH = {};\n\n",
         element(acc),
         acc.unit_roundoff(),

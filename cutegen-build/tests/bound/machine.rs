@@ -342,7 +342,7 @@ impl<'a> Machine<'a> {
     fn total(&mut self, op: ReduceOp, body: &Expr, terms: &[(f64, f64)], mean: Option<f64>) -> f64 {
         let mut style = self.style;
         if matches!(self.launch.plan.family, Family::Contraction { .. }) {
-            style.chain = usize::MAX;
+            style.is_long = true;
         }
         if matches!(style.order, Order::TensorCore(_) | Order::TensorCoreOf8Bits)
             && !(op == ReduceOp::Sum && matches!(body, Expr::Binary(Binary::Mul, ..)))

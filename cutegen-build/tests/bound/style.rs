@@ -75,8 +75,8 @@ pub(crate) struct Style {
     /// Whether reals are f64.
     pub(crate) is_wide: bool,
     pub(crate) order: Order,
-    /// How many terms are added one after another, at most; the sums of such chains form a tree.
-    pub(crate) chain: usize,
+    /// Whether any number of terms may be one chain, as in contractions.
+    pub(crate) is_long: bool,
     /// Whether a product that is added is fused.
     pub(crate) fuses: bool,
     pub(crate) functions: Functions,
@@ -105,8 +105,12 @@ const ORDERS: [Order; 16] = [
     Order::Kahan,
 ];
 
-/// The longest chain that is honest outside contractions.
-const CHAIN: usize = 512;
+/// The longest chain of so many terms that is honest outside contractions: a row of one thread, or a share of it.
+fn honest_chain(terms: usize) -> usize {
+    const CHAIN: usize = 512;
+    const LONGEST: usize = 4096;
+    if terms <= LONGEST { LONGEST } else { (LONGEST * LONGEST / terms).max(CHAIN) }
+}
 
 impl Style {
     /// The plainest one.
@@ -114,7 +118,7 @@ impl Style {
         Self {
             is_wide,
             order: Order::Forward,
-            chain: CHAIN,
+            is_long: false,
             fuses: false,
             functions: Functions::Best,
             recomputes: false,
@@ -132,7 +136,7 @@ impl Style {
                 (Some(_), block) => Order::TensorCore([8, 16][block]),
                 (None, _) => ORDERS[dice.below(ORDERS.len())],
             },
-            chain: CHAIN,
+            is_long: false,
             fuses: dice.below(2) == 0,
             functions: [Functions::Best, Functions::Worst, Functions::Composed][dice.below(3)],
             recomputes: dice.below(4) == 0,
@@ -226,7 +230,8 @@ type Terms<'a> = &'a [(f64, f64)];
 
 /// `terms` in the order that the style has.
 pub(crate) fn fold(terms: Terms<'_>, style: &Style, by: &dyn Fold) -> f64 {
-    let by = Chains { length: style.chain, by };
+    let length = if style.is_long { usize::MAX } else { honest_chain(terms.len()) };
+    let by = Chains { length, by };
     let forward = |terms: Terms<'_>| by.run(terms.iter());
     match style.order {
         Order::Forward => forward(terms),

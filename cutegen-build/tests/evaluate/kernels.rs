@@ -38,6 +38,8 @@ static inline bf16 down(float f) {
 }
 #define PTR(T, i) (*(T**)p[i])
 #define VAL(T, i) (*(T*)p[i])
+// What an f32 may not hold in some order is not judged.
+static inline double held(double size, double bound) { return size <= 0x1.fffffep127 ? bound : INFINITY; }
 static const double U16 = 0x1p-8, ETA16 = 0x1p-134, U32 = 0x1p-24, ETA32 = 0x1p-150;
 "#;
 
@@ -113,7 +115,7 @@ extern "C" void cutegen_reference(void** p) {
     for (int64_t j = 0; j < n; ++j) {
       double value = up(x[i * n + j]) * r * up(w[j]);
       v[i * n + j] = value;
-      b[i * n + j] = fabs(value) * (U16 + u * (1 + U16)) + ETA16;
+      b[i * n + j] = held(sum, fabs(value) * (U16 + u * (1 + U16)) + ETA16);
     }
   }
 }
@@ -144,7 +146,7 @@ extern "C" void cutegen_reference(void** p) {
       sum += t; size += fabs(t); terms += t != 0;
     }
     v[i * n + j] = sum;
-    b[i * n + j] = U32 * fabs(sum) + (1 + terms) * ETA32 + scale * (2 * sqrt(terms) + terms / 8) * U32 * size;
+    b[i * n + j] = held(size, U32 * fabs(sum) + (1 + terms) * ETA32 + scale * (2 * sqrt(terms) + terms / 8) * U32 * size);
   }
 }
 "#;
@@ -244,7 +246,8 @@ extern "C" void cutegen_reference(void** p) {
     }
     sum += c[j];
     v[i * n + j] = sum < 0 ? 0 : sum;
-    b[i * n + j] = U32 * fabs(sum) + (1 + terms) * ETA32 + scale * (2 * sqrt(terms) + terms / 8) * U32 * (size + fabs(c[j]));
+    size += fabs(c[j]);
+    b[i * n + j] = held(size, U32 * fabs(sum) + (1 + terms) * ETA32 + scale * (2 * sqrt(terms) + terms / 8) * U32 * size);
   }
 }
 "#;
@@ -299,7 +302,7 @@ extern "C" void cutegen_reference(void** p) {
       var += d * d; error += 2 * fabs(d) * ed + ed * ed;
     }
     v[i] = var / n;
-    b[i] = error / n + (u + 2 * U32) * var / n + ETA32;
+    b[i] = held(size > var ? size : var, error / n + (u + 2 * U32) * var / n + ETA32);
   }
 }
 "#,

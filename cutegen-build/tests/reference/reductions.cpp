@@ -1,18 +1,21 @@
 // Reductions: honest orders stay inside, exact data are exact, what may overflow is not judged.
 using Terms = std::vector<acc>;
 
-// One chain: the worst that is honest, up to CHAIN terms. Of more, a tree of such chains.
+// One chain: the worst that is honest, up to LONGEST terms. Of more, a tree of shorter ones.
 static acc serial(const acc* x, size_t n) {
   acc sum = 0;
   for (size_t i = 0; i < n; ++i) sum += x[i];
   return sum;
 }
-static acc sequential(const acc* x, size_t n) {
-  if (n <= size_t(CHAIN)) return serial(x, n);
-  const size_t half = (n / CHAIN + 1) / 2 * CHAIN;
-  return sequential(x, half) + sequential(x + half, n - half);
+static size_t honest_chain(size_t n) {
+  return n <= size_t(LONGEST) ? n : std::max(size_t(CHAIN), size_t(LONGEST) * LONGEST / n);
 }
-static acc sequential(const Terms& x) { return sequential(x.data(), x.size()); }
+static acc tree(const acc* x, size_t n, size_t chain) {
+  if (n <= chain) return serial(x, n);
+  const size_t half = (n / chain + 1) / 2 * chain;
+  return tree(x, half, chain) + tree(x + half, n - half, chain);
+}
+static acc sequential(const Terms& x) { return tree(x.data(), x.size(), honest_chain(x.size())); }
 static acc pairwise(const acc* x, size_t n) {
   return n == 0 ? acc(0) : n == 1 ? x[0] : pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
 }
@@ -22,7 +25,7 @@ static acc blocked(const Terms& x) {
   return sequential(parts);
 }
 static acc lanes(const Terms& x) {
-  Terms parts(std::max(size_t(32), x.size() / CHAIN));
+  Terms parts(std::max(size_t(32), x.size() / honest_chain(x.size())));
   for (size_t i = 0; i < x.size(); ++i) parts[i % parts.size()] += x[i];
   return sequential(parts);
 }
@@ -59,7 +62,7 @@ static Terms lattice(size_t n, acc constant) {
   return x;
 }
 static void lattices() {
-  const size_t n = CHAIN;
+  const size_t n = LONGEST;
   // from n to 2n the last bit of the sum weighs 2 n u; the constant is a little less than half of it
   for (int i = 0; i < 20; ++i) orders("a lattice and a constant", lattice(n, acc(uniform(0.8, 0.99) * double(n) * U_ACC)));
 }
@@ -83,7 +86,7 @@ static void sums() {
       orders("a one-hot variance", one_hot_variance(n, size_t(whole(0, int64_t(n) - 1)), uniform(0.5, 2)));
       orders("a one-hot variance, last", one_hot_variance(n, n - 1, uniform(0.5, 2)));
     }
-    if (n > size_t(CHAIN)) continue;
+    if (n > size_t(LONGEST)) continue;
     // the worst case: each step loses half an ulp of the first term
     Terms lost(n, acc(U_ACC * (1 - U_ACC * 8)));
     lost[0] = 1;
@@ -108,6 +111,9 @@ static void long_sums() {
   for (acc t : normal) magnitude += std::fabs(double(t));
   expect(summed(normal).e < 112 * U_ACC * magnitude, "a long sum", "of normals is as loose as its terms are many");
   expect(summed(equal).e < 1100 * U_ACC * 0.1 * double(n), "a long sum of equals", "is as loose as its terms are many");
+  const Terms some(16384, acc(0.1));
+  orders("a row of several threads", some);
+  expect(summed(some).e < 3000 * U_ACC * 0.1 * 16384, "a row of several threads", "is as loose as one of one thread");
   // errors of one sign: those of random terms are now and then small
   if (sizeof(acc) == 4) expect(chained(means) > 1, "a long sum", "in one chain is inside");
   expect(chained(equal) > 1, "a long sum of equals", "in one chain is inside");

@@ -8,9 +8,10 @@
 // Different terms round alike, too, where they lie on a lattice coarser than the sum's last bit plus one constant, as
 // the differences of short floats and a scalar do. What that costs is measured: `plain` adds the terms one after another
 // in the accumulation type, and an honest order may lose twice what that one lost.
-// An honest kernel adds no more than CHAIN terms one after another: its threads have a share each, and their sums form a
-// tree. So n is CHAIN at most, repeats are those of a chain, and `plain` begins anew after CHAIN terms. Contractions are
-// LONG: tensor cores take all their terms in one chain, and truncate. That drifts no farther than over DRIFTING terms.
+// An honest kernel adds no more than LONGEST terms one after another, which is a row that one thread has for itself. The
+// longer a row, the more threads have a share of it, down to CHAIN terms each, and their sums form a tree. So n is that of
+// a chain, repeats are those of a chain, and `plain` begins anew where one ends. Contractions are LONG: tensor cores take
+// all their terms in one chain, and truncate. That drifts no farther than over DRIFTING terms.
 static constexpr double REPEAT = 0.875, DRIFT = 2;
 // The magnitude of a finite number, 0 of others.
 static inline double finite_size(real x) {
@@ -19,32 +20,47 @@ static inline double finite_size(real x) {
 }
 template <bool LONG>
 struct SumOf {
-  real v = 0, last = 0, chains = 0;
-  scalar_t plain = 0;
-  int in_chain = 0;
+  real v = 0, last = 0, chains = 0, short_chains = 0;
+  scalar_t plain = 0, short_plain = 0;
+  uint32_t added = 0;
   // the counts are doubles: masks and additions, no branches
   double e = 0, magnitude = 0, n = 0, repeats = 0;
   void add(Exact t) {
     v += t.v;
     magnitude += finite_size(t.v);
-    if (!LONG && in_chain++ == CHAIN) chains += real(plain), plain = 0, in_chain = 1;
     plain += scalar_t(t.v);
+    if (!LONG) add_to_chains(scalar_t(t.v));
     const double counts = t.v != 0 ? 1.0 : 0.0;
     n += counts;
     repeats += t.v == last ? counts : 0.0;
     last = t.v != 0 ? t.v : last;
   }
   void add(VE t) { add(Exact{t.v}); e += t.e; }
+  void add_to_chains(scalar_t t) {
+    short_plain += t;
+    ++added;
+    if (added % CHAIN == 0) short_chains += real(short_plain), short_plain = 0;
+    if (added % LONGEST == 0) chains += real(plain), plain = 0;
+  }
+  // Terms of the longest chain that is honest.
+  double chain() const {
+    const double shared = double(LONGEST) * LONGEST / n;
+    return LONG || n < LONGEST ? n : shared > CHAIN ? shared : CHAIN;
+  }
+  // What honest chains lost.
+  double lost() const {
+    return mag(v - (LONG || chain() > CHAIN ? chains + real(plain) : short_chains + real(short_plain)));
+  }
   VE bounded(double scale, double alike, double drift) const {
     // what an accumulator may not hold in some order: not judged
     if (!(magnitude + e <= ACC_MAX)) return VE(v, cg_inf());
-    const double chain = LONG || n < CHAIN ? n : CHAIN, drifting = chain < DRIFTING ? chain : DRIFTING;
-    const double repeating = n > chain ? alike * chain / n : alike;
-    const double roundings = 2 * std::sqrt(chain) + drifting / 8 + REPEAT * repeating;
+    const double length = chain(), drifting = length < DRIFTING ? length : DRIFTING;
+    const double repeating = n > length ? alike * length / n : alike;
+    const double roundings = 2 * std::sqrt(length) + drifting / 8 + REPEAT * repeating;
     const double rounding = roundings * U_ACC * (magnitude + e);
     return VE(v, e + scale * ((drift > rounding ? drift : rounding) + n * CG_ETA));
   }
-  VE result(double scale) const { return bounded(scale, repeats, DRIFT * mag(v - (chains + real(plain)))); }
+  VE result(double scale) const { return bounded(scale, repeats, DRIFT * lost()); }
   // Terms taken for independent.
   VE usual(double scale) const { return bounded(scale, 0, 0); }
 };
