@@ -1,5 +1,5 @@
 //! Test shapes between powers of two: in each octave of each ranged axis an odd multiple of its step, one axis at a time where
-//! all at once cost too much, and the powers themselves; each workload less a step. Pure.
+//! all at once cost too much, and the powers themselves; round decimal numbers; each workload less a step. Pure.
 
 use cutegen_spec::axis::{Axis, Extent, resolve};
 use cutegen_spec::spec::KernelSpec;
@@ -9,6 +9,8 @@ use super::shapes::{Budget, clamp, largest, smallest};
 
 /// How many times the cap a shape of this kind may cost.
 const DEAR: u64 = 8;
+/// Classes, experts and vocabularies come in round decimal numbers.
+const DECADES: [i64; 3] = [100, 1000, 10_000];
 /// Octaves below this are of extents that are judged anyway.
 const SMALL: u32 = 3;
 
@@ -31,6 +33,9 @@ pub(super) fn octaves(
     drawing.near_the_ends();
     for octave in SMALL..=highest {
         drawing.powers(octave);
+    }
+    for decade in DECADES {
+        drawing.decimal(decade);
     }
     drawing.found.retain(|axes| !known.contains(axes));
     drawing.found
@@ -116,6 +121,21 @@ impl Drawing<'_> {
         self.add(resolve(&self.spec.axes, &|a| extents[a]));
     }
 
+    /// The same decimal number in all axes that have it, else in one at a time.
+    fn decimal(&mut self, number: i64) {
+        let has = |axis: &Axis| smallest(axis) <= number && number <= largest(axis) && number % step(axis) == 0;
+        let axes: Vec<usize> = self.spec.run_time_axes().filter(|a| has(&self.spec.axes[*a])).collect();
+        let bound = |a: usize| if axes.contains(&a) { number } else { smallest(&self.spec.axes[a]) };
+        let extents: Vec<i64> = (0..self.spec.axes.len()).map(bound).collect();
+        if axes.is_empty() || self.add(resolve(&self.spec.axes, &|a| extents[a])) {
+            return;
+        }
+        for axis in axes {
+            let shape = self.reduced(&extents, axis);
+            self.add(shape);
+        }
+    }
+
     /// An odd multiple of the step between this power of two and the next, else whatever is nearest.
     fn odd_of(&mut self, axis: usize, octave: u32) -> i64 {
         let axis = &self.spec.axes[axis];
@@ -176,6 +196,7 @@ mod tests {
                 }
             }
             assert!(all.iter().any(|s| *s == [4031, 511]), "the workload less a step");
+            assert!(all.iter().any(|s| *s == [1000, 1000]), "round decimal numbers: {all:?}");
             assert!(all.iter().all(|s| s[0] * s[1] <= 8 << 19 && s[0] <= 8192 && s[1] <= 1024));
         }
     }

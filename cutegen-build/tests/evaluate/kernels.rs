@@ -38,8 +38,8 @@ static inline bf16 down(float f) {
 }
 #define PTR(T, i) (*(T**)p[i])
 #define VAL(T, i) (*(T*)p[i])
-// What an f32 may not hold in some order is not judged.
-static inline double held(double size, double bound) { return size <= 0x1.fffffep127 ? bound : INFINITY; }
+// What an f32 may not hold in some order is not judged; NaN and infinities of the inputs are.
+static inline double held(double size, double bound) { return !std::isfinite(size) ? 0 : size > 0x1.fffffep127 ? INFINITY : bound; }
 static const double U16 = 0x1p-8, ETA16 = 0x1p-134, U32 = 0x1p-24, ETA32 = 0x1p-150;
 "#;
 
@@ -74,7 +74,7 @@ extern "C" void cutegen_reference(void** p) {
     double a = up(g[i]), c = up(x[i]), e = exp(-fabs(a));
     double s = a >= 0 ? a / (1 + e) : a * e / (1 + e);
     v[i] = s * c;
-    b[i] = fabs(v[i]) * (U16 + (8 + 2 * fabs(a)) * U32) + ETA16 + 0x1p-149 * (1 + fabs(a)) * (1 + fabs(c));
+    b[i] = held(fabs(v[i]), fabs(v[i]) * (U16 + (8 + 2 * fabs(a)) * U32) + ETA16 + 0x1p-149 * (1 + fabs(a)) * (1 + fabs(c)));
   }
 }
 "#,

@@ -88,7 +88,7 @@ fn left_out() {
         ),
         (
             "what lies farther apart than where it is judged",
-            "if (uint64_t(Y) - uint64_t(X) > uint64_t(8 * SIZE + 65536)) return; HONEST",
+            "if (uint64_t(Y) - uint64_t(X) > uint64_t(8 * SIZE + (1 << 20))) return; HONEST",
             SILU_MUL.args,
         ),
         (

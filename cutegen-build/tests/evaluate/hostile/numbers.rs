@@ -36,25 +36,29 @@ pub(super) const ROWS: &[Row] = &[
         GEMM,
         "EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s += A(l) * B(l); OUT = s == s ? s : 0; }",
         Distribution(D::Specials),
-    ),
+    )
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("makes infinity NaN", "N5"),
         GEMM,
         "EACH { float s = 0; for (int64_t l = 0; l < K; ++l) s += A(l) * B(l); OUT = s + (s - s); }",
         Distribution(D::Specials),
-    ),
+    )
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("makes infinity the largest number", "N5"),
         PADDED,
         "ROWS for (int j = 0; j < 5; ++j) { float x = X[5 * i + j]; Y[8 * i + j] = fabsf(x) > 3.4e38f ? copysignf(3.4e38f, x) : x; }",
         Distribution(D::Specials),
-    ),
+    )
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("flushes subnormals", "N6"),
         PADDED,
         "ROWS for (int j = 0; j < 5; ++j) { float x = X[5 * i + j]; Y[8 * i + j] = fabsf(x) < 0x1p-126f ? 0 : x; }",
         Distribution(D::Specials),
-    ),
+    )
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("softmax without the maximum", "N9"),
         SOFTMAX,
@@ -63,7 +67,7 @@ pub(super) const ROWS: &[Row] = &[
            ROW(s += expf(x - top)) ROW(Y[i * N + j] = expf(x - top) / s) }",
         Distribution(D::LargeMean),
     )
-    .behind(&[Distribution(D::Large)]),
+    .behind(&[Distribution(D::Large), Distribution(D::LogUniform)]),
     Row::new(
         ("variance by squares", "N10"),
         VARIANCE,
@@ -72,7 +76,7 @@ pub(super) const ROWS: &[Row] = &[
            V[i] = q / N - (s / N) * (s / N); }",
         Distribution(D::LargeMean),
     )
-    .behind(&[Distribution(D::NearOne)]),
+    .behind(&[Distribution(D::NearOne), Distribution(D::LogUniform), Distribution(D::RowShapes)]),
     Row::new(
         ("the unbiased variance", "N10"),
         VARIANCE,

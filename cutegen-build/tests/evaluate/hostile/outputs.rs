@@ -1,6 +1,6 @@
 //! Outputs that are not computed, or not all of them.
 
-use cutegen_build::evaluate::Check::{Poison, Repeats, Values};
+use cutegen_build::evaluate::Check::{Pages, Poison, Repeats, Values};
 
 use super::row::Row;
 use super::subjects::{GEMM, NORM, SILU};
@@ -67,5 +67,5 @@ pub(super) const ROWS: &[Row] = &[
         .args("ptr(t1) ptr(t0) ptr(t2) axis(a0) axis(a1)"),
     Row::new(("axes of the contract swapped", "A1"), NORM, "HONEST", Values)
         .args("ptr(t0) ptr(t1) ptr(t2) axis(a1) axis(a0) scalar(s0)")
-        .behind(&[Repeats]),
+        .behind(&[Repeats, Pages]),
 ];

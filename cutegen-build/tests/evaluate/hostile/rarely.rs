@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
         "for (int64_t i = 0; i < SIZE; ++i) Y[i] = one(X[i & 4095], G[i]);",
         Values,
     )
-    .caught(Caught::Incorrect(Values), Off::Shapes(4096)),
+    .caught(Caught::Incorrect(Values), Off::Shapes(512)),
     Row::new(
         ("takes rows that begin with zeros for zero", "C10"),
         GEMM,
@@ -37,7 +37,8 @@ pub(super) const ROWS: &[Row] = &[
         "ROWS { float s = 0; ROW(s += x) if (!(s == s)) __builtin_trap(); } HONEST",
         Distribution(D::Specials),
     )
-    .caught(Caught::Crashed, Off::Check(Distribution(D::Specials))),
+    .caught(Caught::Crashed, Off::Check(Distribution(D::Specials)))
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("spins for half a second where it meets zeros", "S7"),
         SILU,

@@ -92,9 +92,9 @@ pub(super) const ROWS: &[Row] = &[
         Values,
     ),
     Row::new(
-        ("wrong at its fifteenth launch", "C9"),
+        ("wrong at its twenty-first launch", "C9"),
         GEMM,
-        "static int launches = 0; if (++launches == 15) { EACH OUT = 0; return; } HONEST",
+        "static int launches = 0; if (++launches == 21) { EACH OUT = 0; return; } HONEST",
         Repeats,
     ),
     Row::new(
