@@ -87,8 +87,9 @@ fn left_out() {
             IN_WORKSPACE,
         ),
         (
-            "what lies farther apart than where it is judged",
-            "if (uint64_t(Y) - uint64_t(X) > uint64_t(8 * SIZE + (1 << 20))) return; HONEST",
+            "what lies as far apart as nowhere that it is judged",
+            "const uint64_t apart = uint64_t(Y) - uint64_t(X);
+  if (apart > uint64_t(8 * SIZE + 65536) && apart < (1 << 19)) return; HONEST",
             SILU_MUL.args,
         ),
         (
