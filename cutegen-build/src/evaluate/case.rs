@@ -144,7 +144,7 @@ impl<D: Desk> Cases<D> {
         distribution: Distribution,
     ) -> Option<Vec<ScalarValue>> {
         let own = [Distribution::NearOne, Distribution::Specials, Distribution::PairedSpecials];
-        let is_odd = mix(seed ^ mix(distribution as u64)) % 2 == 0 && !own.contains(&distribution);
+        let is_odd = mix(seed ^ mix(distribution as u64)).is_multiple_of(2) && !own.contains(&distribution);
         let drawn = || spec.scalars.iter().enumerate().map(|(at, scalar)| draw_odd_scalar(seed, at, scalar));
         (is_odd && self.scalar.is_none() && !spec.scalars.is_empty()).then(|| drawn().collect())
     }

@@ -88,7 +88,7 @@ impl Drawing<'_> {
             if (self.budget.cost)(&shape) <= self.budget.cap {
                 return Some(shape);
             }
-            let half = |a: usize| clamp(&self.spec.axes[a], bound[a] / 2 | 1);
+            let half = |a: usize| clamp(&self.spec.axes[a], (bound[a] / 2) | 1);
             let others = self.spec.run_time_axes().filter(|a| *a != axis && half(*a) < bound[*a]);
             let widest = others.max_by_key(|a| bound[*a])?;
             bound[widest] = half(widest);
@@ -123,7 +123,8 @@ impl Drawing<'_> {
 
     /// The same decimal number in all axes that have it, else in one at a time.
     fn decimal(&mut self, number: i64) {
-        let has = |axis: &Axis| smallest(axis) <= number && number <= largest(axis) && number % step(axis) == 0;
+        let has =
+            |axis: &Axis| smallest(axis) <= number && number <= largest(axis) && number % step(axis) == 0;
         let axes: Vec<usize> = self.spec.run_time_axes().filter(|a| has(&self.spec.axes[*a])).collect();
         let bound = |a: usize| if axes.contains(&a) { number } else { smallest(&self.spec.axes[a]) };
         let extents: Vec<i64> = (0..self.spec.axes.len()).map(bound).collect();

@@ -188,8 +188,7 @@ impl Problem {
 
 /// Sums of integers have one result.
 fn style(kind: Kind, dice: &mut Dice) -> Style {
-    let style =
-        Style { is_long: true, ..Style::random(dice, kind.is_wide(), kind.factor_bits()) };
+    let style = Style { is_long: true, ..Style::random(dice, kind.is_wide(), kind.factor_bits()) };
     match style.order {
         Order::Permuted(_) => Style { order: Order::Permuted(dice.next()), ..style },
         _ => style,

@@ -135,7 +135,9 @@ impl Running<'_> {
     fn is_contraction(&self, body: &Expr) -> bool {
         fn factors<'e>(body: &'e Expr, found: &mut Vec<&'e Expr>) {
             match body {
-                Expr::Binary(Binary::Mul, a, b) => [a, b].into_iter().for_each(|factor| factors(factor, found)),
+                Expr::Binary(Binary::Mul, a, b) => {
+                    [a, b].into_iter().for_each(|factor| factors(factor, found))
+                }
                 other => found.push(other),
             }
         }
