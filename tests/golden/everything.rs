@@ -51,9 +51,9 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 12153];
+            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 12778];
 
-            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 12153];
+            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 12778];
 
             static cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2: [u8; 7];
         }
@@ -127,23 +127,23 @@ self::cutegen_runtime::cuda_module! {
                                 // SAFETY: linked from this package's archive, constant, of this length.
                                 stored: unsafe_block! { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
                                 compressed: false,
-                                sha256: "f440e41cc18ecbb6cd26a0a9ee4106353be5bd1b4fc4b820cc460a0c2229fe90",
-                                len: 12153,
+                                sha256: "dd4ef1b1dd6bc8bde96d4cf1f8358b87f9a89ab7ff5f07e8317fe61d9ca8bcaa",
+                                len: 12778,
                             },
                             min_driver: 580,
                             steps: &[
                                 Step {
-                                    entry: "cutegen_f440e41cc18ecbb6_0",
+                                    entry: "cutegen_dd4ef1b1dd6bc8bd_0",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
                                 Step {
-                                    entry: "cutegen_f440e41cc18ecbb6_1",
+                                    entry: "cutegen_dd4ef1b1dd6bc8bd_1",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
                                 Step {
-                                    entry: "cutegen_f440e41cc18ecbb6_2",
+                                    entry: "cutegen_dd4ef1b1dd6bc8bd_2",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
@@ -165,23 +165,23 @@ self::cutegen_runtime::cuda_module! {
                             // SAFETY: linked from this package's archive, constant, of this length.
                             stored: unsafe_block! { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
                             compressed: false,
-                            sha256: "f440e41cc18ecbb6cd26a0a9ee4106353be5bd1b4fc4b820cc460a0c2229fe90",
-                            len: 12153,
+                            sha256: "dd4ef1b1dd6bc8bde96d4cf1f8358b87f9a89ab7ff5f07e8317fe61d9ca8bcaa",
+                            len: 12778,
                         },
                         min_driver: 580,
                         steps: &[
                             Step {
-                                entry: "cutegen_f440e41cc18ecbb6_0",
+                                entry: "cutegen_dd4ef1b1dd6bc8bd_0",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
                             Step {
-                                entry: "cutegen_f440e41cc18ecbb6_1",
+                                entry: "cutegen_dd4ef1b1dd6bc8bd_1",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
                             Step {
-                                entry: "cutegen_f440e41cc18ecbb6_2",
+                                entry: "cutegen_dd4ef1b1dd6bc8bd_2",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
@@ -658,7 +658,7 @@ pub mod host {
     }
 
     unsafe_extern! {
-        fn cutegen_d2a07b77ea7878bf(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_6bd39bfde818d4a9(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`everything`].
@@ -781,7 +781,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_d2a07b77ea7878bf,
+                    cutegen_6bd39bfde818d4a9,
                     &mut params![
                         its_check,
                         w,
@@ -816,12 +816,12 @@ pub mod host {
         for v0 in 0..a0 {
             for v1 in 0..a1 {
                 w0[v0 * a1 + v1] = {
-                    let mut r = 0.0;
+                    let mut r = math::Sum::default();
                     for v2 in 0..a2 {
                         let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
-                        r = r + e;
+                        r.add(e);
                     }
-                    r
+                    r.value()
                 };
             }
         }

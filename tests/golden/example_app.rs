@@ -71,15 +71,15 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 10803];
+            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 11427];
 
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
 
-            static cutegen_example_app_0_1_0_3d613f47139a7579_naive: [u8; 12473];
+            static cutegen_example_app_0_1_0_3d613f47139a7579_naive: [u8; 13099];
 
-            static cutegen_example_app_0_1_0_a228384e9067d6ac_naive: [u8; 12527];
+            static cutegen_example_app_0_1_0_a228384e9067d6ac_naive: [u8; 13152];
 
-            static cutegen_example_app_0_1_0_c6c30c4c910eeece_naive: [u8; 11627];
+            static cutegen_example_app_0_1_0_c6c30c4c910eeece_naive: [u8; 12252];
         }
 
         /// Arguments of [`Kernels::silu_mul`].
@@ -134,12 +134,12 @@ self::cutegen_runtime::cuda_module! {
                             // SAFETY: linked from this package's archive, constant, of this length.
                             stored: unsafe_block! { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
                             compressed: false,
-                            sha256: "da1d7faf6c30b25bd818a028c1d4d158e9d79d769fd67e65e46f2d430ced2f99",
-                            len: 10803,
+                            sha256: "ecb8c8e5c4039a7693ff119af835497aa525fd91c8f2fe02116003817603b832",
+                            len: 11427,
                         },
                         min_driver: 580,
                         steps: &[Step {
-                            entry: "cutegen_da1d7faf6c30b25b_0",
+                            entry: "cutegen_ecb8c8e5c4039a76_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         }],
@@ -369,23 +369,23 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_a228384e9067d6ac_naive },
                         compressed: false,
-                        sha256: "cba27129b5fd6ee3815806ca7bb01101f209b4242411b5229c6c5011e3297662",
-                        len: 12527,
+                        sha256: "7afb0e5fcc06a5c59933911f9002e26bc71e099bfda1c299cf202c1c014548c6",
+                        len: 13152,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_cba27129b5fd6ee3_0",
+                            entry: "cutegen_7afb0e5fcc06a5c5_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_cba27129b5fd6ee3_1",
+                            entry: "cutegen_7afb0e5fcc06a5c5_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_cba27129b5fd6ee3_2",
+                            entry: "cutegen_7afb0e5fcc06a5c5_2",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -642,23 +642,23 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_3d613f47139a7579_naive },
                         compressed: false,
-                        sha256: "bec2035d4c387703ceedf2dfb99b4899aec71a5fa805bfbb6344733871d9d81a",
-                        len: 12473,
+                        sha256: "aad9b0ce97f9dd9575191907787afe7289db43f320709486ac6e2fd67e550a3d",
+                        len: 13099,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_bec2035d4c387703_0",
+                            entry: "cutegen_aad9b0ce97f9dd95_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_bec2035d4c387703_1",
+                            entry: "cutegen_aad9b0ce97f9dd95_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_bec2035d4c387703_2",
+                            entry: "cutegen_aad9b0ce97f9dd95_2",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -899,18 +899,18 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_c6c30c4c910eeece_naive },
                         compressed: false,
-                        sha256: "2f440ea4a00e2d759931cfb0eb84edb9fb04d1d60a2c0d75143c3dbda9086bba",
-                        len: 11627,
+                        sha256: "459b5cb3d35693b823a311979bda7839624609d84e4f274c8d4e10e948c422b8",
+                        len: 12252,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_2f440ea4a00e2d75_0",
+                            entry: "cutegen_459b5cb3d35693b8_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_2f440ea4a00e2d75_1",
+                            entry: "cutegen_459b5cb3d35693b8_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -1167,10 +1167,10 @@ pub mod host {
     }
 
     unsafe_extern! {
-        fn cutegen_4dc529f70279bff6(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_878e134c2610cd1b(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_bcafc4767cc9300a(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_c67a4777abf9095b(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_0202ceb97976d4d6(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_1e826ac375f32bc4(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_6b415b6a08d48ea2(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_86487f68a378b7d2(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`rms_norm`].
@@ -1245,7 +1245,7 @@ pub mod host {
             let part_0 = workspace;
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
-                call(cutegen_bcafc4767cc9300a, &mut params![x, w, y, param_m, param_d, eps, part_0])
+                call(cutegen_6b415b6a08d48ea2, &mut params![x, w, y, param_m, param_d, eps, part_0])
             };
             Ok(())
         }
@@ -1261,12 +1261,12 @@ pub mod host {
         let mut w0 = check.zeros::<f64>(&[a0])?;
         for v0 in 0..a0 {
             w0[v0] = {
-                let mut r = 0.0;
+                let mut r = math::Sum::default();
                 for v2 in 0..a1 {
                     let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t0.at([v0, v2])));
-                    r = r + e;
+                    r.add(e);
                 }
-                r
+                r.value()
             };
         }
         for v0 in 0..a0 {
@@ -1390,7 +1390,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_878e134c2610cd1b,
+                    cutegen_86487f68a378b7d2,
                     &mut params![x, wg, wu, h, param_m, param_f, param_d, part_0, part_1],
                 )
             };
@@ -1410,24 +1410,24 @@ pub mod host {
         for v0 in 0..a0 {
             for v1 in 0..a1 {
                 w0[v0 * a1 + v1] = {
-                    let mut r = 0.0;
+                    let mut r = math::Sum::default();
                     for v2 in 0..a2 {
                         let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
-                        r = r + e;
+                        r.add(e);
                     }
-                    r
+                    r.value()
                 };
             }
         }
         for v3 in 0..a0 {
             for v4 in 0..a1 {
                 w1[v3 * a1 + v4] = {
-                    let mut r = 0.0;
+                    let mut r = math::Sum::default();
                     for v5 in 0..a2 {
                         let e: f64 = (f64::from(t0.at([v3, v5])) * f64::from(t2.at([v4, v5])));
-                        r = r + e;
+                        r.add(e);
                     }
-                    r
+                    r.value()
                 };
             }
         }
@@ -1526,7 +1526,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_c67a4777abf9095b,
+                    cutegen_1e826ac375f32bc4,
                     &mut params![h, w, r, y, param_m, param_d, param_f, part_0],
                 )
             };
@@ -1547,12 +1547,12 @@ pub mod host {
         for v0 in 0..a0 {
             for v1 in 0..a1 {
                 w0[v0 * a1 + v1] = {
-                    let mut r = 0.0;
+                    let mut r = math::Sum::default();
                     for v2 in 0..a2 {
                         let e: f64 = (f64::from(t0.at([v0, v2])) * f64::from(t1.at([v1, v2])));
-                        r = r + e;
+                        r.add(e);
                     }
-                    r
+                    r.value()
                 };
             }
         }
@@ -1637,7 +1637,7 @@ pub mod host {
             let check = Check::new("silu_mul");
             let param_n = n as i64;
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-            unsafe_block! { call(cutegen_4dc529f70279bff6, &mut params![g, u, y, param_n]) };
+            unsafe_block! { call(cutegen_0202ceb97976d4d6, &mut params![g, u, y, param_n]) };
             Ok(())
         }
     }

@@ -52,7 +52,7 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_cee6d995f0a73e98_naive: [u8; 14968];
+            static cutegen_example_app_0_1_0_cee6d995f0a73e98_naive: [u8; 15663];
         }
 
         /// Arguments of [`Kernels::scatter`].
@@ -110,38 +110,38 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_cee6d995f0a73e98_naive },
                         compressed: false,
-                        sha256: "09c8d9b8a870d2e2ea98eafa0405247d955ae75a859ed2dd163f60324b879ee8",
-                        len: 14968,
+                        sha256: "a29d57766069c3650acf66f32810b7e987582901a169de604d700d691762148c",
+                        len: 15663,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_09c8d9b8a870d2e2_0",
+                            entry: "cutegen_a29d57766069c365_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_09c8d9b8a870d2e2_1",
+                            entry: "cutegen_a29d57766069c365_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_09c8d9b8a870d2e2_2",
+                            entry: "cutegen_a29d57766069c365_2",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_09c8d9b8a870d2e2_3",
+                            entry: "cutegen_a29d57766069c365_3",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_09c8d9b8a870d2e2_4",
+                            entry: "cutegen_a29d57766069c365_4",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_09c8d9b8a870d2e2_5",
+                            entry: "cutegen_a29d57766069c365_5",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -643,7 +643,7 @@ pub mod host {
     }
 
     unsafe_extern! {
-        fn cutegen_f3ccda7909480e92(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_539320e6727356f0(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`scatter`].
@@ -829,7 +829,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_f3ccda7909480e92,
+                    cutegen_539320e6727356f0,
                     &mut params![
                         x,
                         scale,

@@ -400,7 +400,7 @@ impl<D: Desk> Session<D> {
             let tells = |d: &&Distribution| {
                 let counted =
                     loose.get(&(tensor.name.as_str(), **d)).copied().unwrap_or(0) < passed.shapes.len();
-                counted && **d != Distribution::Specials
+                counted && !matches!(d, Distribution::Specials | Distribution::PairedSpecials)
             };
             let count = passed.distributions.iter().filter(tells).count();
             if count < 3 {

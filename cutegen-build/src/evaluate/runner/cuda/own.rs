@@ -19,8 +19,7 @@ use crate::evaluate::protocol::Region;
 const SCRAMBLE: &str = "cutegen_scramble";
 const LATE: &str = "cutegen_late";
 /// Kernels that fill frames of local memory, and the bytes of each frame, ascending.
-const FRAMES: [(&str, u32); 3] =
-    [("cutegen_scramble_2048", 2048), ("cutegen_scramble_16384", 16384), ("cutegen_scramble_32768", 32768)];
+const FRAMES: [(&str, u32); 2] = [("cutegen_scramble_16384", 16384), ("cutegen_scramble_32768", 32768)];
 /// The counter of blocks that have begun.
 const BEGUN: Region = Region { offset: 0, bytes: 4 };
 /// Threads of a block of theirs.

@@ -110,6 +110,6 @@ extern \"C\" __global__ void candidate(const T* x, const T* g, T* y, I m, I n) {
         "const unsigned short at = (unsigned short)i; if (i < m * n) y[at] = one(x[at], g[at]);",
         Poison,
     )
-    .caught(Caught::Incorrect(Poison), Off::Shapes(6 * 60000))
+    .caught(Caught::Incorrect(Poison), Off::Shapes(6 * 7500))
     .behind(&[]),
 ];

@@ -36,25 +36,29 @@ pub(super) const ROWS: &[Row] = &[
         &GEMM,
         "EACH float s = 0; for (I l = 0; l < k; ++l) s += P(l) * Q(l); y[i] = s == s ? s : 0;",
         Distribution(D::Specials),
-    ),
+    )
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("makes infinity NaN", "N5"),
         &GEMM,
         "EACH float s = 0; for (I l = 0; l < k; ++l) s += P(l) * Q(l); y[i] = s + (s - s);",
         Distribution(D::Specials),
-    ),
+    )
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("makes infinity the largest number", "N5"),
         &PADDED,
         "if (i < m * n) y[i / n * 8 + i % n] = fabsf(x[i]) > 3.4e38f ? copysignf(3.4e38f, x[i]) : x[i];",
         Distribution(D::Specials),
-    ),
+    )
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("flushes subnormals", "N6"),
         &PADDED,
         "if (i < m * n) { float v; asm(\"mul.ftz.f32 %0, %1, 0f3f800000;\" : \"=f\"(v) : \"f\"(x[i])); y[i / n * 8 + i % n] = v; }",
         Distribution(D::Specials),
-    ),
+    )
+    .behind(&[Distribution(D::PairedSpecials)]),
     Row::new(
         ("softmax without the maximum", "N9"),
         &SOFTMAX,
@@ -63,14 +67,14 @@ pub(super) const ROWS: &[Row] = &[
          ALL s += expf(v[j] - top); ALL y[i * n + j] = expf(v[j] - top) / s;",
         Distribution(D::LargeMean),
     )
-    .behind(&[Distribution(D::Large)]),
+    .behind(&[Distribution(D::Large), Distribution(D::LogUniform)]),
     Row::new(
         ("variance by squares", "N10"),
         &VARIANCE,
         "ROW float s = 0, q = 0; ALL { s += v[j]; q += v[j] * v[j]; } y[i] = q / n - (s / n) * (s / n);",
         Distribution(D::LargeMean),
     )
-    .behind(&[Distribution(D::NearOne), Distribution(D::Uniform)]),
+    .behind(&[Distribution(D::NearOne), Distribution(D::Uniform), Distribution(D::LogUniform), Distribution(D::RowShapes)]),
     Row::new(
         ("the unbiased variance", "N10"),
         &VARIANCE,

@@ -1,7 +1,7 @@
 //! What a launch takes over from an earlier one, or from elsewhere: memory, clocks, counters, where it runs.
 
 use cutegen_build::evaluate::Check::{
-    Globals, Poison, Repeats, Scramble, Stale, Timed, Values, WorkspacePoison,
+    Changed, Globals, Poison, Repeats, Scramble, Stale, Timed, Values, WorkspacePoison,
 };
 
 use super::super::launch::Launch;
@@ -46,7 +46,8 @@ pub(super) const ROWS: &[Row] = &[
         Globals,
     )
     .head("__device__ T kept[1 << 16]; __device__ const T* from[1 << 16];\n")
-    .claims("(a0 * a1) <= 65536"),
+    .claims("(a0 * a1) <= 65536")
+    .behind(&[Changed]),
     Row::new(
         ("a result kept by its inputs", "A7"),
         &SILU,
@@ -64,7 +65,8 @@ pub(super) const ROWS: &[Row] = &[
         Globals,
     )
     .head("__device__ T kept[1 << 16]; __device__ I shape[1 << 16];\n")
-    .claims("(a0 * a1) <= 65536"),
+    .claims("(a0 * a1) <= 65536")
+    .behind(&[Changed]),
     Row::new(
         ("a table that the first launch makes", "C15"),
         &SILU,
