@@ -1,7 +1,6 @@
 //! [`Session`]: judges many candidates for one spec. It draws the cases, has its desk hold them and fill arenas, has
 //! runners launch candidates on those, and has every element compared. It never loads candidate code.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -339,6 +338,12 @@ impl<D: Desk> Session<D> {
         self.launches((what, &case, image), repeats, changed, passed)?;
         let loose = case.loose.iter().map(|t| self.spec.tensors[*t].name.clone());
         if alignment == Alignment::Allocator {
+            let told = (0..self.spec.tensors.len()).filter(|t| !case.loose.contains(t));
+            for told in told.map(|t| (distribution, t)) {
+                if !passed.told.contains(&told) {
+                    passed.told.push(told);
+                }
+            }
             passed.not_counted.extend(loose.map(|output| NotCounted {
                 axes: axes.clone(),
                 distribution,
@@ -392,17 +397,9 @@ impl<D: Desk> Session<D> {
 
     /// Every output must have been told right from wrong by at least three distributions.
     fn check_telling(&self, passed: &Correctness) -> Result<(), Error> {
-        let mut loose: BTreeMap<(&str, Distribution), usize> = BTreeMap::new();
-        for case in &passed.not_counted {
-            *loose.entry((&case.output, case.distribution)).or_default() += 1;
-        }
-        for tensor in self.spec.tensors.iter().filter(|t| t.role != Role::Input) {
-            let tells = |d: &&Distribution| {
-                let counted =
-                    loose.get(&(tensor.name.as_str(), **d)).copied().unwrap_or(0) < passed.shapes.len();
-                counted && !matches!(d, Distribution::Specials | Distribution::PairedSpecials)
-            };
-            let count = passed.distributions.iter().filter(tells).count();
+        const ODD: [Distribution; 2] = [Distribution::Specials, Distribution::PairedSpecials];
+        for (t, tensor) in self.spec.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Input) {
+            let count = passed.told.iter().filter(|(d, told)| *told == t && !ODD.contains(d)).count();
             if count < 3 {
                 let name = &tensor.name;
                 return Err(Error::Shape(format!(

@@ -65,6 +65,9 @@ pub struct Correctness {
     pub repeats: u32,
     /// Cases whose bound was too loose to count as a test.
     pub not_counted: Vec<NotCounted>,
+    /// Distributions that told an output, by its place, right from wrong at some shape. Of this session alone.
+    #[serde(skip)]
+    pub told: Vec<(Distribution, usize)>,
     /// Isolation that the system did not give the runners.
     pub not_enforced: Vec<String>,
     /// The device that it was judged on.
@@ -99,6 +102,7 @@ impl Correctness {
         extend(&mut self.shapes, part.shapes);
         extend(&mut self.distributions, part.distributions);
         extend(&mut self.not_counted, part.not_counted);
+        extend(&mut self.told, part.told);
         extend(&mut self.not_enforced, part.not_enforced);
         self.elements += part.elements;
         self.not_judged += part.not_judged;
