@@ -25,7 +25,7 @@ test:
 run:
     .ci/run run
 
-# Whether the last whole run still stands for this commit.
+# Whether the last whole run of each part still stands for this commit.
 full:
     .ci/run full
 

@@ -1,4 +1,4 @@
-//! `.ci/since-full` in a repository of its own: a whole run stands until a commit touches what only it tests in full.
+//! `.ci/since-full` in a repository of its own: a part's whole run stands until a commit touches what only it tests in full.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,12 +39,19 @@ fn commit(folder: &Path) -> String {
     git(folder, &["rev-parse", "HEAD"])
 }
 
-/// Says that `commit` went through a whole run.
+const PARTS: [&str; 3] = ["kernels", "suite", "rebuild"];
+
+/// Says that every part of `commit` went through a whole run.
 fn record(folder: &Path, commit: &str) {
-    write(
-        &folder.join(".ci/full.toml"),
-        &format!("commit = \"{commit}\"\ntotals = \"9 passed, 0 failed\"\n"),
-    );
+    let part = |part: &&str| format!("[{part}]\ncommit = \"{commit}\"\ntotals = \"9 passed, 0 failed\"\n");
+    write(&folder.join(".ci/full.toml"), &PARTS.iter().map(part).collect::<String>());
+}
+
+fn stale(folder: &Path) -> String {
+    must(Command::new("bash").current_dir(folder).args([".ci/since-full", "--stale"]))
+        .stdout
+        .trim()
+        .to_owned()
 }
 
 fn since_full(folder: &Path) -> Ran {
@@ -55,20 +62,25 @@ fn since_full(folder: &Path) -> Ran {
 fn a_whole_run_stands_until_what_it_tests_is_touched() {
     let folder = repository("ci-since-full");
     let ran = since_full(&folder);
-    assert!(ran.code == Some(1) && ran.stdout.contains("there is no .ci/full.toml"), "{}", ran.stdout);
+    assert!(
+        ran.code == Some(1) && ran.stdout.contains("suite: no whole run is in .ci/full.toml"),
+        "{}",
+        ran.stdout
+    );
     record(&folder, &git(&folder, &["rev-parse", "HEAD"]));
     commit(&folder);
     write(&folder.join("cutegen-build/src/search/mod.rs"), "// elsewhere\n");
     commit(&folder);
     let ran = since_full(&folder);
     assert_eq!((ran.code, ran.stdout.contains("2 commits ago: 9 passed, 0 failed")), (Some(0), true));
-    for path in [
-        "compile/guard.rs",
-        "evaluate/runner/walls.rs",
-        "inspect/x.rs",
-        "store/x.rs",
-        "print/x.rs",
-        "emit/x.rs",
+    assert_eq!(stale(&folder), "");
+    for (path, parts) in [
+        ("compile/guard.rs", "kernels\nrebuild"),
+        ("evaluate/runner/walls.rs", "kernels"),
+        ("inspect/x.rs", "kernels\nrebuild"),
+        ("store/x.rs", "suite\nrebuild"),
+        ("print/x.rs", "kernels\nrebuild"),
+        ("emit/x.rs", "suite"),
     ] {
         let before = git(&folder, &["rev-parse", "HEAD"]);
         write(&folder.join("cutegen-build/src").join(path), "// touched\n");
@@ -78,6 +90,9 @@ fn a_whole_run_stands_until_what_it_tests_is_touched() {
         let ran = since_full(&folder);
         assert!(ran.code == Some(1) && ran.stdout.contains(&touching[..7]), "{path}: {}", ran.stdout);
         assert!(ran.stdout.ends_with("run: .ci/full, then commit what it writes\n"), "{}", ran.stdout);
+        assert_eq!(stale(&folder), parts, "{path}");
+        let standing = PARTS.iter().filter(|part| !parts.contains(*part)).count();
+        assert_eq!(ran.stdout.matches("ago: 9 passed").count(), standing, "{path}: {}", ran.stdout);
         git(&folder, &["reset", "-q", "--hard", &before]);
     }
     assert_eq!(since_full(&folder).code, Some(0));
@@ -91,7 +106,7 @@ fn many_commits_warn_and_a_foreign_commit_fails() {
         commit(&folder);
     }
     let ran = since_full(&folder);
-    let warned = ran.stdout.contains("warning: 201 commits since the last whole run");
+    let warned = ran.stdout.contains("warning: 201 commits since the last whole run of suite");
     assert_eq!((ran.code, warned), (Some(0), true), "{}", ran.stdout);
     record(&folder, "0123456789012345678901234567890123456789");
     let ran = since_full(&folder);
