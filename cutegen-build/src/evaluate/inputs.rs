@@ -66,7 +66,7 @@ impl Request {
         let number = match distribution {
             Distribution::Small => 1e-3,
             Distribution::Large => large(self.dtype),
-            Distribution::LargeMean => mean(self.dtype),
+            Distribution::LargeMean => mean(self.dtype, self.row),
             Distribution::WideIntegers => self.terms as f64,
             Distribution::LogUniform => exponents(self.dtype).1 as f64,
             _ => 1.0,
@@ -244,8 +244,13 @@ fn widest(dtype: DType) -> i64 {
     (1 << dtype.significand_bits().unwrap_or(0).min(18)) - 1
 }
 
-fn mean(dtype: DType) -> f64 {
-    2.0_f64.powi(dtype.significand_bits().unwrap_or(0) as i32 / 2)
+fn mean(dtype: DType, row: usize) -> f64 {
+    const SHORT_ROW: f64 = 4096.0;
+    let costs_half = |bits: u32| 2.0_f64.powi(bits as i32 / 2);
+    let accumulated = costs_half(if dtype == DType::F64 { 53 } else { 24 });
+    // what a long sum of them may lose must stay below what is left of an element
+    let of_long_rows = accumulated / (row as f64 / SHORT_ROW).max(1.0).sqrt();
+    costs_half(dtype.significand_bits().unwrap_or(0)).min(of_long_rows)
 }
 
 /// In even inputs neighbours have opposite signs and differ by up to an eighth; in odd ones they are equal, so that

@@ -23,6 +23,7 @@
 
 use cutegen_spec::dtype::DType;
 
+use super::compare::nothing;
 use super::element;
 use super::reference::Expected;
 use crate::outcome::Apart;
@@ -34,6 +35,8 @@ pub struct Moments {
     pub count: u64,
     /// Sum of squared errors.
     pub squares: f64,
+    /// Sum of squared values of the reference.
+    pub value_squares: f64,
     /// Sum of the squared slack of each.
     pub slack_squares: f64,
     /// The largest error, before the output's own rounding, that a bound allows.
@@ -80,6 +83,18 @@ pub fn apart(found: &Moments, baseline: &Moments) -> Option<Apart> {
     (!within).then(|| Apart { found: found.rms(), baseline: baseline.rms(), limit })
 }
 
+/// The most of an output's root mean square that a baseline's own errors may be, beside its last rounding.
+const TRUSTED: f64 = 0.02;
+
+/// What is wrong with a baseline, where bounds tell right from wrong: a reference for others is close to right itself.
+#[must_use]
+pub fn untrusted(dtype: DType, baseline: &Moments) -> Option<Apart> {
+    let of_values = (baseline.value_squares / baseline.count as f64).sqrt();
+    let limit = (TRUSTED + dtype.unit_roundoff()) * of_values + nothing(dtype);
+    let is_off = baseline.count > 0 && baseline.rms() > limit;
+    is_off.then(|| Apart { found: baseline.rms(), baseline: 0.0, limit })
+}
+
 impl Moments {
     /// The root of the mean square of the errors.
     #[must_use]
@@ -94,6 +109,7 @@ impl Moments {
         let e = rule.before_rounding(value, bound);
         self.count += 1;
         self.squares += (found - value).powi(2);
+        self.value_squares += value.powi(2);
         self.slack_squares += (rule.share(value, e) * e).powi(2);
         self.largest = self.largest.max(e);
     }
@@ -131,7 +147,7 @@ fn counts(dtype: DType, expected: &Expected, element: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Moments, Rule, apart, moments};
+    use super::{Moments, Rule, apart, moments, untrusted};
     use crate::evaluate::element;
     use crate::evaluate::reference::{Expected, UNTOUCHED};
     use cutegen_spec::dtype::DType;
@@ -217,5 +233,20 @@ mod tests {
         assert_eq!(apart(&wrong, &Moments::default()), None, "nothing to compare with");
         let integers = moments(Rule { dtype: DType::I32, ..SUMS }, &[0; 32], &case(1.0, 0.0, 8));
         assert_eq!(integers, Moments::default());
+    }
+
+    #[test]
+    fn a_baseline_errs_by_two_percent_at_most() {
+        let of = |dtype, share: f64| {
+            let mut bytes = vec![0; element::bytes(dtype, 64)];
+            (0..64).for_each(|i| element::write(dtype, &mut bytes, i, 4.0 * (1.0 + share)));
+            let rule = Rule { dtype, ..ANY };
+            untrusted(dtype, &moments(rule, &bytes, &case(4.0, 4.0, 64)))
+        };
+        assert!(of(DType::F32, 0.019).is_none() && of(DType::F32, 0.021).is_some());
+        assert!(of(DType::F8e4m3, 0.0625).is_none(), "its own rounding is no error of the math");
+        let apart = of(DType::F32, 0.5).expect("half of it");
+        near(apart.found, 2.0);
+        assert!(untrusted(DType::F32, &Moments::default()).is_none());
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod faults;
 pub(crate) mod functions;
 mod gemm;
 pub(crate) mod library;
+mod long;
 pub(crate) mod machine;
 mod report;
 pub(crate) mod specs;

@@ -6,11 +6,12 @@ use crate::Test;
 use crate::bench::Bench;
 use crate::bodies::{HONEST_GEMM, HONEST_SILU, HONEST_VARIANCE};
 use crate::honest::{gemm_orders, rms_bodies};
-use crate::kernels::{GEMM_8, RMS_NORM, SILU_MUL, VARIANCE};
+use crate::kernels::{GEMM_8, RMS_NORM, SILU_MUL, TOLERANT_SILU_MUL, VARIANCE};
 
 pub(crate) const TESTS: &[Test] = &[
     ("baseline::every_sum_truncated", every_sum_truncated),
     ("baseline::honest_kernels_pass", honest_kernels_pass),
+    ("baseline::is_close_to_right_itself", is_close_to_right_itself),
     ("baseline::sees_no_candidate", sees_no_candidate),
     ("baseline::is_launched_for_a_second", is_launched_for_a_second),
     ("baseline::leaves_word_of_the_candidate_s_runner", leaves_word_of_the_candidate_s_runner),
@@ -42,6 +43,19 @@ fn honest_kernels_pass() {
         let bench = Bench::trusting(kernel, body, false);
         bench.passes(&bench.candidate(body), Checks::default());
     }
+}
+
+/// Bounds of half of a value, as a tolerance may ask for, forgive a gain of 5 %; a baseline must not have it.
+fn is_close_to_right_itself() {
+    let bodies = ["HONEST", "HONEST for (int64_t i = 0; i < SIZE; ++i) Y[i] = down(up(Y[i]) * 1.05f);"];
+    let [honest, gaining] = bodies.map(|body| body.replace("HONEST", HONEST_SILU));
+    let bench = Bench::trusting(&TOLERANT_SILU_MUL, &gaining, false);
+    let outcome = bench.full(&bench.candidate(&gaining), Checks::default());
+    let Outcome::Incorrect(Fault::Rms { apart, .. }) = &outcome else { panic!("{outcome:?}") };
+    assert!(apart.found > apart.limit, "{apart:?}");
+    bench.passes(&bench.candidate(&gaining), Checks::default().without(Check::Rms));
+    let bench = Bench::trusting(&TOLERANT_SILU_MUL, &honest, false);
+    bench.passes(&bench.candidate(&honest), Checks::default());
 }
 
 /// A baseline that would stop its own runner if a candidate had been there before.

@@ -57,6 +57,24 @@ workloads = [{ m = 512, n = 512 }]
     ..SILU
 };
 
+/// The same with bounds of half of a value.
+pub(crate) static TOLERANT_SILU_MUL: Kernel = Kernel {
+    reference: r#"
+extern "C" void cutegen_reference(void** p) {
+  const bf16 *x = PTR(bf16, 0), *g = PTR(bf16, 1);
+  double *v = PTR(double, 4), *b = PTR(double, 5);
+  int64_t size = VAL(int64_t, 2) * VAL(int64_t, 3);
+  for (int64_t i = 0; i < size; ++i) {
+    double a = up(g[i]), c = up(x[i]), e = exp(-fabs(a));
+    double s = a >= 0 ? a / (1 + e) : a * e / (1 + e);
+    v[i] = s * c;
+    b[i] = held(fabs(v[i]), 0.5 * fabs(v[i]) + ETA16);
+  }
+}
+"#,
+    ..SILU
+};
+
 const SILU: Kernel = Kernel {
     spec: r#"
 axes = { m = "1..=4096", n = "1..=4096" }

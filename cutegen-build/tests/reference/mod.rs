@@ -176,8 +176,8 @@ const WEAKENED: &[Weakened] = &[
     ),
     weakened("is_open_zero(a) ? 0 : a.e; }\n\n", "a.e; }\n\n", FUNCTIONS, "a zero of either sign"),
     weakened(
-        "std::erfc(-a.v * real(0.70710678118654752440L))",
-        "(1 + std::erf(a.v * real(0.70710678118654752440L)))",
+        "either(written, constant(0.5) * a * cg_erfc(-(a * root)))",
+        "written",
         FUNCTIONS,
         "a tail of gelu",
     ),

@@ -373,7 +373,7 @@ impl Desk for CudaDesk {
 
     fn moments(&self, output: &Output<'_, Self>, left: &Left, rule: Rule) -> Result<Moments, Error> {
         let Some(expected) = output.expected() else { return Ok(Moments::default()) };
-        let at = self.kernels.clear(&[0, 0, 0, 0])?;
+        let at = self.kernels.clear(&[0, 0, 0, 0, 0])?;
         let (dtype, u) = (rule.dtype, rule.dtype.unit_roundoff());
         let words = [
             code(dtype),
@@ -391,11 +391,12 @@ impl Desk for CudaDesk {
             Word::Wide(at),
         ];
         self.kernels.go("cutegen_moments", expected.elements, &words)?;
-        let [count, squares, slack, largest] = self.kernels.results(4)?[..] else {
+        let [count, squares, values, slack, largest] = self.kernels.results(5)?[..] else {
             return Err(Error::Worker("the judge's device: moments without results".to_owned()));
         };
-        let [squares, slack_squares, largest] = [squares, slack, largest].map(f64::from_bits);
-        Ok(Moments { count, squares, slack_squares, largest })
+        let [squares, value_squares, slack_squares, largest] =
+            [squares, values, slack, largest].map(f64::from_bits);
+        Ok(Moments { count, squares, value_squares, slack_squares, largest })
     }
 
     fn drawn(&self, slots: Vec<Rc<Contents>>) -> Result<Self::Drawn, Error> {

@@ -225,13 +225,13 @@ extern "C" __global__ void cutegen_loose(u32 type, const double* value, const do
 
 // What the errors of an output add up to, see `rms.rs`. Sums are taken in no fixed order: the judge asks no more of them
 // than a few digits.
-struct Moments { u64 count; double squares, slack_squares; u64 largest; };
+struct Moments { u64 count; double squares, value_squares, slack_squares; u64 largest; };
 
 extern "C" __global__ void cutegen_moments(u32 type, const u8* found, const double* value, const double* bound,
                                            const u8* several, u64 n, u32 is_rounded, u32 only_sums, double u, double h,
                                            double u_acc, double most, Moments* out) {
   u64 count = 0;
-  double squares = 0.0, slack_squares = 0.0, largest = 0.0;
+  double squares = 0.0, value_squares = 0.0, slack_squares = 0.0, largest = 0.0;
   for (EACH(i, n)) {
     const double limit = bound[i], want = value[i];
     if (limit == -1.0 || !is_finite(want) || !is_finite(limit) || (several && several[i])) continue;
@@ -243,12 +243,14 @@ extern "C" __global__ void cutegen_moments(u32 type, const u8* found, const doub
     const double share = !only_sums || !is_finite(roundings) ? most : fmin(root / (16.0 + root), most);
     ++count;
     squares += (is - want) * (is - want);
+    value_squares += want * want;
     slack_squares += share * e * share * e;
     largest = fmax(largest, e);
   }
   if (!count) return;
   atomicAdd(&out->count, count);
   atomicAdd(&out->squares, squares);
+  atomicAdd(&out->value_squares, value_squares);
   atomicAdd(&out->slack_squares, slack_squares);
   raise(&out->largest, largest);
 }
