@@ -39,7 +39,7 @@ fn commit(folder: &Path) -> String {
     git(folder, &["rev-parse", "HEAD"])
 }
 
-const PARTS: [&str; 3] = ["kernels", "suite", "rebuild"];
+const PARTS: [&str; 4] = ["numbers", "gate", "suite", "rebuild"];
 
 /// Says that every part of `commit` went through a whole run.
 fn record(folder: &Path, commit: &str) {
@@ -75,11 +75,11 @@ fn a_whole_run_stands_until_what_it_tests_is_touched() {
     assert_eq!((ran.code, ran.stdout.contains("2 commits ago: 9 passed, 0 failed")), (Some(0), true));
     assert_eq!(stale(&folder), "");
     for (path, parts) in [
-        ("compile/guard.rs", "kernels\nrebuild"),
-        ("evaluate/runner/walls.rs", "kernels"),
-        ("inspect/x.rs", "kernels\nrebuild"),
+        ("compile/guard.rs", "gate\nrebuild"),
+        ("evaluate/runner/walls.rs", "gate"),
+        ("inspect/x.rs", "gate\nrebuild"),
         ("store/x.rs", "suite\nrebuild"),
-        ("print/x.rs", "kernels\nrebuild"),
+        ("print/x.rs", "numbers\nrebuild"),
         ("emit/x.rs", "suite"),
     ] {
         let before = git(&folder, &["rev-parse", "HEAD"]);
