@@ -70,7 +70,7 @@ impl Diagnostic {
     /// A diagnostic without help.
     #[must_use]
     pub fn new(code: Code, span: Range<usize>, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { code, message: message.into(), span, label: label.into(), help: None }
+        Self { code, message: one_line(message.into()), span, label: one_line(label.into()), help: None }
     }
 
     /// Adds how to mend it.
@@ -79,6 +79,11 @@ impl Diagnostic {
         self.help = Some(help.into());
         self
     }
+}
+
+/// `text`, whose quotes from a spec may have line ends, in one line.
+fn one_line(text: String) -> String {
+    if text.contains(['\n', '\r']) { text.replace('\n', "\\n").replace('\r', "\\r") } else { text }
 }
 
 /// The candidate that `word` is a slip of the pen away from, or written in another way: case, `-` and `_` count for
@@ -148,6 +153,12 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{CODES, nearest};
+
+    #[test]
+    fn a_quoted_line_end_is_written_out() {
+        let error = super::Diagnostic::new(super::Code(5), 0..1, "`i4\n, k]` has no `[`", "at \r\n");
+        assert_eq!((error.message.as_str(), error.label.as_str()), ("`i4\\n, k]` has no `[`", "at \\r\\n"));
+    }
 
     #[test]
     fn every_code_is_listed_by_number() {

@@ -1,6 +1,6 @@
 //! Timing. Figures are printed, never asserted to be small: this machine may be shared.
 
-use cutegen_build::evaluate::{Check, Checks, Crash, Floor, Outcome};
+use cutegen_build::evaluate::{Check, Checks, Comparison, Crash, Floor, Outcome};
 
 use cutegen_build::evaluate::gemm::{Compute, Element, Gemm, Matrix};
 use cutegen_build::evaluate::peer::Mode;
@@ -87,9 +87,8 @@ fn left_out() {
             IN_WORKSPACE,
         ),
         (
-            "what lies as far apart as nowhere that it is judged",
-            "const uint64_t apart = uint64_t(Y) - uint64_t(X);
-  if (apart > uint64_t(8 * SIZE + 65536) && apart < (1 << 19)) return; HONEST",
+            "what lies farther apart than where it is judged",
+            "if (uint64_t(Y) - uint64_t(X) > uint64_t(8 * SIZE + (1 << 20))) return; HONEST",
             SILU_MUL.args,
         ),
         (
@@ -113,11 +112,11 @@ fn left_out() {
             .as_ref()
             .is_err_and(|told| matches!(&**told, Outcome::Incorrect(fault) if fault.check() == Check::Timed));
         // or nothing is left that it could leave out
-        let gains_nothing = seen.as_ref().is_ok_and(|comparison| comparison.speedup < 1.1);
-        assert!(is_timed || gains_nothing, "{what}");
-        // on a busy machine one interval may be wide
+        let gains_nothing = |c: &Comparison| c.speedup < 1.1;
+        assert!(is_timed || seen.as_ref().is_ok_and(gains_nothing), "{what}");
+        // unseen it gains, or has hardly a launch to leave out; on a busy machine one interval may be wide
         let mut unseen = (0..3).map(|_| timed(Checks::default().without(Check::Timed)));
-        assert!(gains_nothing || unseen.any(|c| c.is_ok_and(|c| c.low > 1.5)), "{what}: worth it");
+        assert!(unseen.any(|c| c.is_ok_and(|c| c.low > 1.5 || gains_nothing(&c))), "{what}: worth it");
     }
 }
 
