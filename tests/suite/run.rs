@@ -578,7 +578,7 @@ math = 'y[n] = 1 / abs(x[n])'
 axes = { n = '1..=64' }
 inputs = { x = 'f32[n]' }
 outputs = { y = 'f32[n]', z = 'f32[n]' }
-math = 'y[n] = sin((x[n] + 0.3) * 1e30); z[n] = x[n]'
+math = 'y[n] = log(x[n] - 0.1 * (x[n] * 10)); z[n] = x[n]'
 ";
 
 #[test]
