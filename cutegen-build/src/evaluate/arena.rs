@@ -93,7 +93,7 @@ pub fn layout(extents: &[(Extent, Alignment)]) -> Option<Layout> {
     Some(layout)
 }
 
-/// Lays `extents` out, each on pages of its own. Guards are what is left of those pages; what lies between them is nobody's.
+/// Lays `extents` out, each on pages of its own. Guards are what is left of those pages; what lies between them belongs to no tensor.
 /// The last extent keeps the alignment that allocators give.
 #[must_use]
 pub fn fenced(extents: &[Extent], fence: Fence) -> Option<Layout> {

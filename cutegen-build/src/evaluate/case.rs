@@ -32,15 +32,21 @@ pub(crate) struct Case<H> {
     pub(crate) loose: Vec<usize>,
 }
 
+/// How the inputs of a shape came to be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    Drawn(Distribution),
+    /// Normal ones, of which a few elements are others.
+    Changed,
+}
+
 /// Draws cases and keeps them while they fit.
 pub(super) struct Cases<D: Desk> {
     pub(super) desk: D,
     seed: u64,
     exact_integers: bool,
     scalar: Option<ScalarChoice>,
-    kept: BTreeMap<(usize, Distribution), Rc<Case<D::Held>>>,
-    /// Normal cases with a few elements changed, by shape.
-    changed: BTreeMap<usize, Rc<Case<D::Held>>>,
+    kept: BTreeMap<(usize, Origin), Rc<Case<D::Held>>>,
     room: usize,
 }
 
@@ -52,7 +58,7 @@ impl<D: Desk> Cases<D> {
         scalar: Option<ScalarChoice>,
         room: usize,
     ) -> Self {
-        Self { desk, seed, exact_integers, scalar, kept: BTreeMap::new(), changed: BTreeMap::new(), room }
+        Self { desk, seed, exact_integers, scalar, kept: BTreeMap::new(), room }
     }
 
     /// Whether this distribution says anything about the math.
@@ -68,16 +74,22 @@ impl<D: Desk> Cases<D> {
         axes: &[i64],
         distribution: Distribution,
     ) -> Result<Rc<Case<D::Held>>, Error> {
-        if let Some(case) = self.kept.get(&(shape, distribution)) {
+        let key = (shape, Origin::Drawn(distribution));
+        if let Some(case) = self.kept.get(&key) {
             return Ok(Rc::clone(case));
         }
-        let (case, bytes) = self.draw(spec, mix(self.seed ^ shape as u64), axes, distribution)?;
+        let drawn = self.draw(spec, mix(self.seed ^ shape as u64), axes, distribution)?;
+        Ok(self.keep(key, drawn))
+    }
+
+    /// Keeps a case of so many bytes while there is room.
+    fn keep(&mut self, key: (usize, Origin), (case, bytes): (Case<D::Held>, usize)) -> Rc<Case<D::Held>> {
         let case = Rc::new(case);
         if let Some(room) = self.room.checked_sub(bytes) {
             self.room = room;
-            self.kept.insert((shape, distribution), Rc::clone(&case));
+            self.kept.insert(key, Rc::clone(&case));
         }
-        Ok(case)
+        case
     }
 
     /// The normal case of this shape with a few elements of each input changed; none where nothing can be.
@@ -87,7 +99,8 @@ impl<D: Desk> Cases<D> {
         shape: usize,
         axes: &[i64],
     ) -> Result<Option<Rc<Case<D::Held>>>, Error> {
-        if let Some(case) = self.changed.get(&shape) {
+        let key = (shape, Origin::Changed);
+        if let Some(case) = self.kept.get(&key) {
             return Ok(Some(Rc::clone(case)));
         }
         let (seed, distribution) = (mix(self.seed ^ shape as u64), Distribution::Normal);
@@ -99,12 +112,8 @@ impl<D: Desk> Cases<D> {
         let scalars = self.get(spec, shape, axes, distribution)?.scalars.clone();
         let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true };
         let Holding { held, loose, bytes, .. } = self.desk.hold(inputs)?;
-        let case = Rc::new(Case { axes: axes.to_vec(), distribution, scalars, held, loose });
-        if let Some(room) = self.room.checked_sub(bytes) {
-            self.room = room;
-            self.changed.insert(shape, Rc::clone(&case));
-        }
-        Ok(Some(case))
+        let case = Case { axes: axes.to_vec(), distribution, scalars, held, loose };
+        Ok(Some(self.keep(key, (case, bytes))))
     }
 
     fn draw(

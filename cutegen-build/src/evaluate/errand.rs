@@ -200,14 +200,7 @@ impl<D: Reading> Session<D> {
             axes: errand.axes.clone(),
             scalars: errand.scalars.clone(),
             programs: vec![program(code(variant), slots, vec![image.workspace])],
-            action: Action::Run(Run {
-                reload: true,
-                scramble: false,
-                watch_globals: false,
-                poison_stack: true,
-                fenced: false,
-                late: false,
-            }),
+            action: Action::Run(Run::AFRESH),
         };
         match self.answer(job, DEADLINE)? {
             Reply::Done(_) => {}

@@ -69,13 +69,18 @@ impl Drawing<'_> {
     fn odd(&mut self, octave: u32) {
         let extents: Vec<i64> =
             (0..self.spec.axes.len()).map(|a| self.odd_of(a, octave.min(top(&self.spec.axes[a])))).collect();
+        let axes: Vec<usize> =
+            self.spec.run_time_axes().filter(|a| top(&self.spec.axes[*a]) >= octave).collect();
+        self.at_once_or_each(&extents, &axes);
+    }
+
+    /// These extents at once, else of one of these axes at a time.
+    fn at_once_or_each(&mut self, extents: &[i64], axes: &[usize]) {
         if self.add(resolve(&self.spec.axes, &|a| extents[a])) {
             return;
         }
-        let axes: Vec<usize> =
-            self.spec.run_time_axes().filter(|a| top(&self.spec.axes[*a]) >= octave).collect();
         for axis in axes {
-            let shape = self.reduced(&extents, axis);
+            let shape = self.reduced(extents, *axis);
             self.add(shape);
         }
     }
@@ -128,12 +133,8 @@ impl Drawing<'_> {
         let axes: Vec<usize> = self.spec.run_time_axes().filter(|a| has(&self.spec.axes[*a])).collect();
         let bound = |a: usize| if axes.contains(&a) { number } else { smallest(&self.spec.axes[a]) };
         let extents: Vec<i64> = (0..self.spec.axes.len()).map(bound).collect();
-        if axes.is_empty() || self.add(resolve(&self.spec.axes, &|a| extents[a])) {
-            return;
-        }
-        for axis in axes {
-            let shape = self.reduced(&extents, axis);
-            self.add(shape);
+        if !axes.is_empty() {
+            self.at_once_or_each(&extents, &axes);
         }
     }
 

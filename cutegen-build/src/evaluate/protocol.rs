@@ -291,6 +291,18 @@ pub struct Run {
     pub late: bool,
 }
 
+impl Run {
+    /// One launch of what is loaded afresh, and nothing around it but a filled stack.
+    pub const AFRESH: Run = Run {
+        reload: true,
+        scramble: false,
+        watch_globals: false,
+        poison_stack: true,
+        fenced: false,
+        late: false,
+    };
+}
+
 /// A comparison: which program each block times. Every block is the same number of launches; the runner doubles that
 /// number until the fastest program's block lasts `min_block_ns`. Launches go over the rotation's slots in turn; in each
 /// further round a slot has what is written of the next. Before the first block every program has run on every slot, and

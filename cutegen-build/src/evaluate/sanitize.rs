@@ -246,15 +246,7 @@ fn side_by_side(looks: &[&Look], checks: &Checks) -> Result<(SharedMemory, Vec<J
         arena.grow(end)?;
         fill(&mut arena, contents, &Filling { image: &image, held: &(), contract, poison: POISON, checks })?;
         let programs = vec![program(code.clone(), vec![image.tensors], vec![image.workspace])];
-        let run = Run {
-            reload: true,
-            scramble: false,
-            watch_globals: false,
-            poison_stack: true,
-            fenced: false,
-            late: false,
-        };
-        let (axes, scalars, action) = (axes.clone(), scalars.clone(), Action::Run(run));
+        let (axes, scalars, action) = (axes.clone(), scalars.clone(), Action::Run(Run::AFRESH));
         jobs.push(Job { arena_bytes: end, axes, scalars, programs, action });
     }
     Ok((arena, jobs))

@@ -198,15 +198,7 @@ impl<D: Desk> Session<D> {
         self.fill_rotation(rotation)?;
         let mut about = None;
         for program in &rotation.programs {
-            let run = Run {
-                reload: true,
-                scramble: false,
-                watch_globals: false,
-                poison_stack: true,
-                fenced: false,
-                late: false,
-            };
-            match self.reply(self.job(rotation, vec![program.clone()], Action::Run(run)))? {
+            match self.reply(self.job(rotation, vec![program.clone()], Action::Run(Run::AFRESH)))? {
                 Reply::Done(done) => about = done.library.or(about),
                 other => return Err(self.unexpected(&other).into()),
             }

@@ -57,9 +57,11 @@ workloads = [{ m = 512, n = 512 }]
     ..SILU
 };
 
-/// The same with bounds of half of a value.
-pub(crate) static TOLERANT_SILU_MUL: Kernel = Kernel {
-    reference: r#"
+/// The reference of `silu(g) * x`, with this bound.
+macro_rules! silu_reference {
+    ($bound:literal) => {
+        concat!(
+            r#"
 extern "C" void cutegen_reference(void** p) {
   const bf16 *x = PTR(bf16, 0), *g = PTR(bf16, 1);
   double *v = PTR(double, 4), *b = PTR(double, 5);
@@ -68,12 +70,19 @@ extern "C" void cutegen_reference(void** p) {
     double a = up(g[i]), c = up(x[i]), e = exp(-fabs(a));
     double s = a >= 0 ? a / (1 + e) : a * e / (1 + e);
     v[i] = s * c;
-    b[i] = held(fabs(v[i]), 0.5 * fabs(v[i]) + ETA16);
+    b[i] = held(fabs(v[i]), "#,
+            $bound,
+            r#");
   }
 }
-"#,
-    ..SILU
-};
+"#
+        )
+    };
+}
+
+/// The same with bounds of half of a value.
+pub(crate) static TOLERANT_SILU_MUL: Kernel =
+    Kernel { reference: silu_reference!("0.5 * fabs(v[i]) + ETA16"), ..SILU };
 
 const SILU: Kernel = Kernel {
     spec: r#"
@@ -83,19 +92,9 @@ outputs = { y = "bf16[m, n]" }
 math = "y[m, n] = silu(g[m, n]) * x[m, n]"
 "#,
     adjust: |_| {},
-    reference: r#"
-extern "C" void cutegen_reference(void** p) {
-  const bf16 *x = PTR(bf16, 0), *g = PTR(bf16, 1);
-  double *v = PTR(double, 4), *b = PTR(double, 5);
-  int64_t size = VAL(int64_t, 2) * VAL(int64_t, 3);
-  for (int64_t i = 0; i < size; ++i) {
-    double a = up(g[i]), c = up(x[i]), e = exp(-fabs(a));
-    double s = a >= 0 ? a / (1 + e) : a * e / (1 + e);
-    v[i] = s * c;
-    b[i] = held(fabs(v[i]), fabs(v[i]) * (U16 + (8 + 2 * fabs(a)) * U32) + ETA16 + 0x1p-149 * (1 + fabs(a)) * (1 + fabs(c)));
-  }
-}
-"#,
+    reference: silu_reference!(
+        "fabs(v[i]) * (U16 + (8 + 2 * fabs(a)) * U32) + ETA16 + 0x1p-149 * (1 + fabs(a)) * (1 + fabs(c))"
+    ),
     arguments: r#"
 #define X PTR(const bf16, 0)
 #define G PTR(const bf16, 1)

@@ -280,9 +280,9 @@ extern "C" __global__ void cutegen_scramble(u32 bytes) {
   __syncthreads();
 }
 
-// Frames of several sizes do not begin at one place: one of 2 KB leaves most of another of 1.2 KB, and one of 16 KB nothing (H100).
 // Fills a frame of local memory with NaN in every thread that a multiprocessor has room for: local memory belongs to such a
-// room, and keeps what an earlier launch left there. All blocks are resident, and none leaves before all have begun.
+// room, and keeps what an earlier launch left there. All blocks are resident, and none leaves before all have begun. Frames of
+// several sizes do not begin at one place: one of 2 KB leaves most of another of 1.2 KB, and one of 16 KB nothing (H100).
 #define SCRAMBLE_FRAME(BYTES)                                                                         \
   extern "C" __global__ void __launch_bounds__(256) cutegen_scramble_##BYTES(volatile u32* begun) {   \
     volatile u32 frame[BYTES / 4];                                                                    \
