@@ -1,5 +1,6 @@
 //! Test shapes that a list's claims need besides those that are judged anyway: where each variant is the one dispatched,
-//! the edges of its own tiles, and the ends of the ranges in which it is preferred, as far as the domain has them and each can be afforded. Pure.
+//! the edges of its own tiles, two of them and a part of a third, and the ends of the ranges in which it is preferred, as far
+//! as the domain has them and each can be afforded. Pure.
 
 use std::collections::BTreeSet;
 
@@ -33,10 +34,16 @@ pub(super) enum Price {
 /// What variants claim, as (eligible, preferred), in dispatch order.
 type Claims<'a> = [(&'a Eligibility, &'a Eligibility)];
 
+/// Tile extents of a variant by axis.
+type Tiles<'a> = &'a [(usize, i64)];
+
+/// Whether an extent fills a tile as wanted, and which extent of an axis does.
+type Filling<'a> = (&'a dyn Fn(i64, i64) -> bool, &'a dyn Fn(usize, i64) -> i64);
+
 /// Shapes that each variant should serve.
 const SERVED: usize = 3;
 /// Most shapes for one list.
-const MOST: usize = 24;
+const MOST: usize = 32;
 /// Most combinations of extents that are tried.
 const COMBINED: usize = 1 << 14;
 /// Most multiples that are tried for one condition.
@@ -44,20 +51,21 @@ const MULTIPLES: i64 = 1 << 16;
 /// How many steps around an extent one is looked for that meets several conditions.
 const AROUND: i64 = 1 << 9;
 
-/// The shapes that `claims` and tiles, by variant, need and `known` lacks; none that costs more than `dear`.
+/// The shapes that `claims` and tiles, by variant, need and `known` lacks, which are judged by all distributions, or those
+/// `beyond`, by some; none that costs more than `dear`.
 pub(super) fn claimed(
     spec: &KernelSpec,
     (budget, dear): (&Budget<'_>, u64),
-    (claims, tiles): (&Claims<'_>, &[&[(usize, i64)]]),
-    known: &[Vec<i64>],
+    (claims, tiles): (&Claims<'_>, &[Tiles<'_>]),
+    [known, beyond]: [&[Vec<i64>]; 2],
 ) -> Vec<Claimed> {
     let search = Search::new(spec, (budget, dear), claims);
     let mut found = Vec::new();
     (0..claims.len()).for_each(|variant| search.serve(variant, known, &mut found));
-    for (variant, tiles) in tiles.iter().enumerate().filter(|(_, tiles)| !tiles.is_empty()) {
-        search.edges((variant, tiles), known, &mut found);
-    }
+    let tiled = || tiles.iter().copied().enumerate().filter(|(_, tiles)| !tiles.is_empty());
+    tiled().for_each(|tiled| search.edges(tiled, known, &mut found));
     (0..claims.len()).for_each(|variant| search.ends(variant, known, &mut found));
+    tiled().for_each(|tiled| search.twice(tiled, &[known, beyond].concat(), &mut found));
     found.truncate(MOST);
     found
 }
@@ -131,34 +139,71 @@ impl<'a> Search<'a> {
     }
 
     /// Adds shapes of one tile in each tiled axis, and of an element less and more: in all of these at once, else in one.
-    fn edges(
-        &self,
-        (variant, tiles): (usize, &[(usize, i64)]),
-        known: &[Vec<i64>],
-        found: &mut Vec<Claimed>,
-    ) {
-        let serves =
-            |axes: &Vec<i64>| self.is_affordable(axes) && self.served(axes, Bases::Aligned) == Some(variant);
-        let at = |origin: &[i64], by: &dyn Fn(usize) -> i64| {
-            let tile = |axis| tiles.iter().find(|(tiled, _)| *tiled == axis).map(|(_, extent)| *extent);
-            let extent = |axis: usize| match tile(axis) {
-                Some(tile) => clamp(&self.spec.axes[axis], tile + by(axis)),
-                None => origin[axis],
-            };
-            resolve(&self.spec.axes, &extent).filter(serves)
-        };
+    fn edges(&self, (variant, tiles): (usize, Tiles<'_>), known: &[Vec<i64>], found: &mut Vec<Claimed>) {
         for by in [0, 1, -1] {
-            let all = self.origins.iter().find_map(|origin| at(origin, &|_| by));
-            let one = |axis: usize| {
-                self.origins.iter().find_map(|origin| at(origin, &|at| if at == axis { by } else { 0 }))
-            };
-            let several = || tiles.iter().filter_map(|(axis, _)| one(*axis)).collect();
-            for axes in all.map_or_else(several, |axes| vec![axes]) {
+            for axes in self.tiled((variant, tiles), &|_, tile| tile + by) {
                 if !known.contains(&axes) {
                     add(found, &axes, Price::Edge);
                 }
             }
         }
+    }
+
+    /// Adds shapes of two whole tiles, and of two and a part of a third, where nothing that is judged anyway has as many:
+    /// what a kernel keeps from one tile to the next is wrong in the second.
+    fn twice(&self, (variant, tiles): (usize, Tiles<'_>), judged: &[Vec<i64>], found: &mut Vec<Claimed>) {
+        let has_whole = |extent: i64, tile: i64| extent == 2 * tile;
+        let has_part = |extent: i64, tile: i64| extent > 2 * tile && extent % tile != 0;
+        let whole = |_: usize, tile: i64| 2 * tile;
+        // a power of two divides by what a variant may want
+        let part = |tile: i64| 1_i64 << (tile / 2).max(1).ilog2();
+        let and_part =
+            |axis: usize, tile: i64| self.step(axis, 2 * tile, (part(tile) / self.stride(axis)).max(1));
+        self.filled((variant, tiles), (&has_whole, &whole), judged, found);
+        self.filled((variant, tiles), (&has_part, &and_part), judged, found);
+    }
+
+    /// Adds shapes of these extents for the tiled axes that no judged shape fills so, which this variant serves.
+    fn filled(
+        &self,
+        (variant, tiles): (usize, Tiles<'_>),
+        (is_filled, extent): Filling<'_>,
+        judged: &[Vec<i64>],
+        found: &mut Vec<Claimed>,
+    ) {
+        let serves = |axes: &&Vec<i64>| self.served(axes, Bases::Aligned) == Some(variant);
+        let fills = |axes: &Vec<i64>, (axis, tile): &(usize, i64)| is_filled(axes[*axis], *tile);
+        let ranged: Vec<(usize, i64)> =
+            tiles.iter().filter(|(axis, _)| self.spec.axes[*axis].is_run_time()).copied().collect();
+        let is_judged = judged.iter().filter(serves).any(|axes| ranged.iter().all(|tile| fills(axes, tile)));
+        if !is_judged {
+            let shapes = self.tiled((variant, &ranged), extent);
+            let new = shapes.iter().filter(|axes| ranged.iter().any(|tile| fills(axes, tile)));
+            new.for_each(|axes| add(found, axes, Price::Octave));
+        }
+    }
+
+    /// Shapes that this variant serves, tiled axes having this extent: all of them at once, else one.
+    fn tiled(
+        &self,
+        (variant, tiles): (usize, Tiles<'_>),
+        extent: &dyn Fn(usize, i64) -> i64,
+    ) -> Vec<Vec<i64>> {
+        let serves =
+            |axes: &Vec<i64>| self.is_affordable(axes) && self.served(axes, Bases::Aligned) == Some(variant);
+        let tile = |axis| tiles.iter().find(|(tiled, _)| *tiled == axis).map(|(_, extent)| *extent);
+        let at = |moves: &dyn Fn(usize) -> bool| {
+            self.origins.iter().find_map(|origin| {
+                let bound = |axis: usize| match tile(axis) {
+                    Some(tile) if moves(axis) => clamp(&self.spec.axes[axis], extent(axis, tile)),
+                    Some(tile) => clamp(&self.spec.axes[axis], tile),
+                    None => origin[axis],
+                };
+                resolve(&self.spec.axes, &bound).filter(serves)
+            })
+        };
+        let several = || tiles.iter().filter_map(|(axis, _)| at(&|moved| moved == *axis)).collect();
+        at(&|_| true).map_or_else(several, |axes| vec![axes])
     }
 
     /// Adds the ends of the ranges in which this variant is preferred, and what lies one beyond.
@@ -246,11 +291,15 @@ impl<'a> Search<'a> {
 
     /// The extent this many steps further, inside the range.
     fn step(&self, axis: usize, from: i64, steps: i64) -> i64 {
-        let step = match self.spec.axes[axis].extent {
+        clamp(&self.spec.axes[axis], from.saturating_add(steps.saturating_mul(self.stride(axis))))
+    }
+
+    /// What extents of an axis are multiples of.
+    fn stride(&self, axis: usize) -> i64 {
+        match self.spec.axes[axis].extent {
             Extent::Range { multiple_of, .. } => multiple_of.max(1),
             _ => 1,
-        };
-        clamp(&self.spec.axes[axis], from.saturating_add(steps.saturating_mul(step)))
+        }
     }
 
     /// The first and the last extents at which something divides, and what lies one beyond each.

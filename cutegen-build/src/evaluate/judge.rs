@@ -242,7 +242,8 @@ impl<D: Desk> Session<D> {
         let claims: Vec<_> = variants.iter().map(|v| (&v.eligibility, &v.prefer)).collect();
         let dear = self.settings.large_cap.max(cap.saturating_mul(DEAR));
         let tiles: Vec<&[(usize, i64)]> = variants.iter().map(|v| v.tiles.as_slice()).collect();
-        claimed(&self.spec, (&budget, dear), (&claims, &tiles), &self.shapes)
+        let beyond: Vec<Vec<i64>> = self.large.iter().chain(&self.octaves).cloned().collect();
+        claimed(&self.spec, (&budget, dear), (&claims, &tiles), [&self.shapes, &beyond])
     }
 
     /// The number of this shape, which it keeps for the rest of the session.

@@ -31,7 +31,7 @@ fn of(axes: &str, cap: u64, claims: &[(&str, &str)]) -> (Vec<Vec<i64>>, Vec<Clai
     let budget = Budget { cost: &cost, cap, most: 14, tiles: &[128] };
     let known = shapes(&spec, &budget);
     let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
-    let more = claimed(&spec, (&budget, cap << 8), (&claims, &[]), &known);
+    let more = claimed(&spec, (&budget, cap << 8), (&claims, &[]), [&known, &[]]);
     (known, more)
 }
 
@@ -89,14 +89,40 @@ fn edges_of_its_own_tiles() {
         let claims = parsed(&[(claim, "true"), ("true", "true")]);
         let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
         let own: [&[(usize, i64)]; 2] = [&[(0, 192), (1, 96)], &[]];
-        let more = claimed(&spec, (&budget, 1 << 20), (&claims, &own), &known);
-        more.into_iter().map(|claimed| claimed.axes).collect::<Vec<_>>()
+        let more = claimed(&spec, (&budget, 1 << 20), (&claims, &own), [&known, &[]]);
+        let edges = more.into_iter().filter(|claimed| claimed.price == Price::Edge);
+        edges.map(|claimed| claimed.axes).collect::<Vec<_>>()
     };
     assert_eq!(of("true"), [[192, 96], [193, 97], [191, 95]]);
     let some = of("a1 % 8 == 0");
     for wanted in [[192, 96], [193, 96], [191, 96]] {
         assert!(some.contains(&wanted.to_vec()), "{wanted:?} in {some:?}");
     }
+}
+
+/// Two whole tiles of each axis, and two with a part of a third, which the variant itself serves.
+#[test]
+fn tiles_are_filled_twice() {
+    let of = |axes: &str, claim: &str, cap: u64, judged: &[Vec<i64>]| {
+        let (spec, claims) = (spec(axes), parsed(&[(claim, "true"), ("true", "true")]));
+        let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
+        let budget = Budget { cost: &cost, cap, most: 14, tiles: &[] };
+        let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+        let own: [&[(usize, i64)]; 2] = [&[(0, 192), (1, 96)], &[]];
+        let more = claimed(&spec, (&budget, cap), (&claims, &own), [&[], judged]);
+        let twice = more.into_iter().filter(|claimed| claimed.price == Price::Octave);
+        twice.map(|claimed| claimed.axes).collect::<Vec<_>>()
+    };
+    assert_eq!(of(WIDE, "true", 1 << 20, &[]), [[384, 192], [448, 224]]);
+    let judged = [vec![1001, 999], vec![384, 192]];
+    assert!(of(WIDE, "true", 1 << 20, &judged).is_empty(), "both are judged anyway");
+    assert_eq!(of(WIDE, "a1 % 32 == 0", 1 << 20, &judged), [[448, 224]], "999 columns are not its own");
+    let one_by_one = of(WIDE, "true", 44_000, &[]);
+    assert_eq!(one_by_one, [[384, 96], [192, 192], [448, 96], [192, 224]], "dear at once");
+    let steps = "{ m = \"1..=8192\", n = { range = \"64..=4032\", multiple-of = 64 } }";
+    assert_eq!(of(steps, "true", 1 << 20, &[]), [[384, 192], [448, 256]]);
+    let constant = "{ m = \"1..=8192\", n = \"64..=64\" }";
+    assert_eq!(of(constant, "true", 1 << 20, &[]), [[384, 64], [448, 64]]);
 }
 
 #[test]
