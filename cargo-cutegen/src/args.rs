@@ -218,6 +218,15 @@ pub(crate) struct Verify {
     /// Also write those entries to this file, for `accept` on another machine
     #[arg(long, value_name = "FILE", requires = "record")]
     pub(crate) results: Option<PathBuf>,
+    /// Leave out what this program's gate has recorded already; FILE gets it all the same
+    #[arg(long, requires = "record")]
+    pub(crate) resume: bool,
+    /// Judge so many kernels at a time; one that does not pass beside others is judged again alone
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with = "rebuild", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: u16,
+    /// Begin no kernel once so many seconds have passed; those that are begun are finished
+    #[arg(long, value_name = "SECONDS", conflicts_with = "rebuild")]
+    pub(crate) deadline: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -1,136 +1,117 @@
 //! `verify`: trust nothing that is locked. Judges locked kernels again on this machine, and writes what it saw into
 //! their records when asked to; or compiles their stored sources again and compares digests, for which no GPU is needed.
+//!
+//! Invariant: nothing is said against a kernel that was judged beside others. It may have lacked memory or time for their
+//! sake, so it is judged again alone.
 
 mod known;
+mod lanes;
 mod rebuild;
+mod session;
+
+use std::cmp::Reverse;
+use std::time::{Duration, Instant};
 
 use cutegen_build::discover::Project;
 use cutegen_build::evaluate::Outcome;
-use cutegen_build::pipeline::{request, trust};
+use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Searcher;
 use cutegen_build::store::replay::replay_full;
-use cutegen_build::store::{Entry, Store, lock_file};
-use cutegen_spec::digest::CacheKey;
+use cutegen_build::store::trust::{Doubt, doubts};
+use cutegen_build::store::{Entry, Store};
 use cutegen_spec::lock::Lock;
-use cutegen_spec::record::GATE;
-use serde::Serialize;
+use cutegen_spec::record::{Evidence, GATE, Record, Variant};
 
 use crate::args::{Command, Verify};
-use crate::failure::{Failure, Failures};
+use crate::failure::Failure;
 use crate::outfile::Kept;
 use crate::output::Output;
-use crate::skipped::Skipped;
-use crate::{pack, project};
+use crate::project;
+use session::{Session, Verdict, not_seen};
 
-/// What is known of a kernel or a variant now.
-enum Verdict {
-    /// Shown to be right.
-    Right(String),
-    /// Not shown to be right.
-    Wrong(String),
-    /// Nothing: this machine cannot judge it.
+/// What became of kernels that the deadline left out.
+const LEFT: &str = "not begun before the deadline\ngo on: cargo cutegen verify --record --resume";
+
+/// What a lane saw of a kernel. Nothing is written yet.
+enum Seen {
+    /// It passed.
+    Passed(String),
+    /// Every variant passed: its record with fresh evidence.
+    Fresh(Box<Record>),
+    /// It did not pass.
+    Refused(String),
+    /// This machine cannot judge it.
     NotJudged(String),
 }
 
-/// One verdict, for `--json`.
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Line {
-    kernel: String,
-    ok: bool,
-    verdict: String,
-}
+/// A kernel, and what is locked for it.
+type Kernel = (Plan, Entry);
 
 /// Verifies every selected kernel; fails when one of them is not shown to be right, once all others were looked at.
 pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), Failure> {
+    let began = Instant::now();
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
     if verb.rebuild {
         return rebuild::run(&project, &plans, verb, out);
     }
-    let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
-    let mut kept = Kept::new(verb.results.as_deref())?;
-    let searcher = Searcher::new().map_err(Failure::machine)?;
-    let store = Store::new(&project.store);
-    let (mut failed, mut recorded, mut skipped) = (Failures::default(), Vec::new(), Skipped::default());
-    for plan in plans {
-        let before = recorded.len();
-        let entry = whole_entry(&project, &lock, &store, &plan);
-        let seen = entry.and_then(|mut entry| {
-            let verdict = verdict(&searcher, verb, &plan, (&store, &mut entry), &mut recorded)?;
-            Ok((verdict, trust(&plan, &project, &entry.record).err()))
-        });
-        let below = match seen {
-            Ok((Verdict::NotJudged(why), below)) => {
-                out.value(&Line { kernel: plan.title(), ok: false, verdict: why.clone() });
-                skipped.add(plan.title(), why);
-                below
-            }
-            Ok((verdict, below)) => {
-                verdict.tell(&plan, (&mut failed, out));
-                below
-            }
-            Err(failure) => {
-                not_seen(&plan, failure, (&mut failed, out));
-                None
-            }
-        };
-        below.into_iter().for_each(|below| failed.add(Failure::project(below)));
-        if recorded.len() > before {
-            kept.write(|file| pack::write_results(&store, &recorded, file));
+    let kept = Kept::new(verb.results.as_deref())?;
+    let (searcher, store) = (Searcher::new().map_err(Failure::machine)?, Store::new(&project.store));
+    let mut session = Session::new((&project, &store), kept, out);
+    let kernels =
+        session.kernels(plans, |plan, record| verb.resume && is_recorded(&searcher, plan, record))?;
+    let is_over = || verb.deadline.is_some_and(|seconds| began.elapsed() >= Duration::from_secs(seconds));
+    let work = |at: usize| match verb.record {
+        true => judge_again(&searcher, &kernels[at]),
+        false => rejudge(&searcher, &kernels[at]),
+    };
+    let (order, lanes, mut alone) = (in_order(&kernels, verb.jobs), usize::from(verb.jobs), Vec::new());
+    let mut left = lanes::run(lanes, &order, &is_over, &work, |at, seen| {
+        match lanes > 1 && is_in_doubt(searcher.sanitizes(&kernels[at].0.target), &seen) {
+            true => alone.push(at),
+            false => session.take(&kernels[at], seen),
         }
+    });
+    if !alone.is_empty() {
+        out.note(&format!("kernels judged again, alone: {}", alone.len()));
     }
-    for line in skipped.lines() {
-        out.remark(&line);
-        failed.add(Failure::Machine(line));
-    }
-    kept.end((&mut failed, out));
-    failed.end("not verified:\n")
+    left.extend(lanes::run(1, &alone, &is_over, &work, |at, seen| session.take(&kernels[at], seen)));
+    left.into_iter().for_each(|at| session.leave(&kernels[at].0, LEFT));
+    session.end()
 }
 
-/// Prints that nothing was seen of a kernel, and why.
-fn not_seen(plan: &Plan, failure: Failure, (failed, out): (&mut Failures, &Output)) {
-    let line = Line { kernel: plan.title(), ok: false, verdict: failure.to_string() };
-    out.result(&line.verdict, &line);
-    failed.add(failure);
+/// What takes longest first, where several are judged at a time: else it would be waited for at the end.
+fn in_order(kernels: &[Kernel], lanes: u16) -> Vec<usize> {
+    let seconds = |at: &usize| -> f64 {
+        let evidence = kernels[*at].1.record.variants.iter().filter_map(Variant::judged);
+        evidence.filter_map(|evidence| evidence.judge_seconds).sum()
+    };
+    let mut order: Vec<usize> = (0..kernels.len()).collect();
+    if lanes > 1 {
+        order.sort_by_key(|at| Reverse(seconds(at).to_bits()));
+    }
+    order
 }
 
-/// What is known of a kernel now, in the way that was asked for.
-fn verdict(
-    searcher: &Searcher,
-    verb: &Verify,
-    plan: &Plan,
-    (store, entry): (&Store, &mut Entry),
-    recorded: &mut Vec<CacheKey>,
-) -> Result<Verdict, Failure> {
-    match verb.record {
-        true => judge_again(searcher, plan, store, entry, recorded),
-        false => rejudge(searcher, plan, entry),
-    }
+/// Whether judging again would see no more: this gate judged every variant, and compute-sanitizer did where it is here.
+fn is_recorded(searcher: &Searcher, plan: &Plan, record: &Record) -> bool {
+    let is_open = |doubt: &Doubt| match doubt {
+        Doubt::NotSanitized { .. } => searcher.sanitizes(&plan.target),
+        other => other.ends_by_judging(),
+    };
+    !doubts(record, &plan.target, &[], GATE).iter().any(is_open)
 }
 
-impl Verdict {
-    /// Prints it, and keeps what it says against the kernel.
-    fn tell(self, plan: &Plan, (failed, out): (&mut Failures, &Output)) {
-        let line = Line { kernel: plan.title(), ok: self.is_right(), verdict: self.text().to_owned() };
-        let text = format!("{}: {}", line.kernel, line.verdict);
-        out.result(&text, &line);
-        match self {
-            Verdict::Right(_) => {}
-            Verdict::Wrong(_) => failed.add(Failure::Disagreement(text)),
-            Verdict::NotJudged(_) => failed.add(Failure::Machine(text)),
+/// Whether what was seen may be the doing of kernels that were judged beside it.
+/// `sanitizes` says that compute-sanitizer is here.
+fn is_in_doubt(sanitizes: bool, seen: &Result<Seen, Failure>) -> bool {
+    match seen {
+        Ok(Seen::Passed(_) | Seen::NotJudged(_)) => false,
+        Ok(Seen::Fresh(record)) => {
+            sanitizes && !record.variants.iter().filter_map(Variant::judged).all(Evidence::is_sanitized)
         }
-    }
-
-    fn is_right(&self) -> bool {
-        matches!(self, Verdict::Right(_))
-    }
-
-    fn text(&self) -> &str {
-        match self {
-            Verdict::Right(text) | Verdict::Wrong(text) | Verdict::NotJudged(text) => text,
-        }
+        Ok(Seen::Refused(_)) | Err(_) => true,
     }
 }
 
@@ -139,36 +120,59 @@ fn whole_entry(project: &Project, lock: &Lock, store: &Store, plan: &Plan) -> Re
     replay_full(&request(plan, project, lock, store)).map_err(Failure::project)
 }
 
-fn rejudge(searcher: &Searcher, plan: &Plan, entry: &Entry) -> Result<Verdict, Failure> {
+fn rejudge(searcher: &Searcher, (plan, entry): &Kernel) -> Result<Seen, Failure> {
     if let Err(reason) = searcher.can_judge(&plan.target) {
-        return Ok(Verdict::NotJudged(format!("not judged: {reason}")));
+        return Ok(Seen::NotJudged(format!("not judged: {reason}")));
     }
     Ok(match searcher.rejudge(plan, entry).map_err(|error| Failure::machine_at(&plan.title(), error))? {
-        passed @ Outcome::Passed { .. } => Verdict::Right(passed.to_string()),
-        refused => Verdict::Wrong(refused.to_string()),
+        passed @ Outcome::Passed { .. } => Seen::Passed(passed.to_string()),
+        refused => Seen::Refused(refused.to_string()),
     })
 }
 
-/// Judges, and replaces the entry's record where every variant passed; else the old evidence stays.
-fn judge_again(
-    searcher: &Searcher,
-    plan: &Plan,
-    store: &Store,
-    entry: &mut Entry,
-    recorded: &mut Vec<CacheKey>,
-) -> Result<Verdict, Failure> {
+/// Judges every variant for the record.
+fn judge_again(searcher: &Searcher, (plan, entry): &Kernel) -> Result<Seen, Failure> {
     if let Err(reason) = searcher.can_judge(&plan.target) {
-        return Ok(Verdict::NotJudged(format!("not judged: {reason}")));
+        return Ok(Seen::NotJudged(format!("not judged: {reason}")));
     }
-    let at = |error: &dyn std::fmt::Display| Failure::machine_at(&plan.title(), error);
-    match searcher.judge_again(plan, entry).map_err(|error| at(&error))? {
-        Err(verdict) => Ok(Verdict::Wrong(format!("{verdict}; its record stays as it was"))),
-        Ok(record) => {
-            store.restate(entry, &record).map_err(|error| at(&error))?;
-            let variants = record.variants.len();
-            entry.record = record;
-            recorded.push(plan.key);
-            Ok(Verdict::Right(format!("judged by gate {GATE} and recorded: {variants} variants passed")))
+    let judged =
+        searcher.judge_again(plan, entry).map_err(|error| Failure::machine_at(&plan.title(), error))?;
+    let refused = |verdict| Seen::Refused(format!("{verdict}; its record stays as it was"));
+    Ok(judged.map_or_else(refused, |record| Seen::Fresh(Box::new(record))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use cutegen_spec::record::{Evidence, Record};
+
+    use super::{Failure, Seen, is_in_doubt};
+
+    /// A committed record, of whose variants compute-sanitizer said this.
+    fn fresh(sanitizer: &str) -> Seen {
+        let mut path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-app/cutegen-store/v1");
+        while path.is_dir() {
+            let inside = std::fs::read_dir(path).expect("a folder").map(|item| item.expect("listed").path());
+            path =
+                inside.filter(|path| path.is_dir() || path.ends_with("record.toml")).min().expect("an entry");
         }
+        let mut record = Record::parse(&std::fs::read_to_string(path).expect("a record")).expect("parses");
+        for variant in &mut record.variants {
+            variant.evidence = Some(Evidence { sanitizer: sanitizer.to_owned(), ..Evidence::default() });
+        }
+        Seen::Fresh(Box::new(record))
+    }
+
+    #[test]
+    fn only_a_pass_is_believed_of_kernels_judged_side_by_side() {
+        let with_tool = |seen| is_in_doubt(true, &seen);
+        assert!(!with_tool(Ok(Seen::Passed("passed".to_owned()))));
+        assert!(!with_tool(Ok(Seen::NotJudged("no device".to_owned()))));
+        assert!(with_tool(Ok(Seen::Refused("no room in an arena".to_owned()))));
+        assert!(with_tool(Err(Failure::Machine("cuMemAlloc: out of memory".to_owned()))));
+        let (clean, open) = ("clean: memcheck, racecheck", "not run: cuMemAlloc: out of memory");
+        assert!(!with_tool(Ok(fresh(clean))) && with_tool(Ok(fresh(open))));
+        assert!(!is_in_doubt(false, &Ok(fresh(open))), "it would not run alone either");
     }
 }

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cutegen_spec::lock::Lock;
+use cutegen_build::store::{Store, lock_file};
+use cutegen_spec::lock::{Lock, Locked};
+use cutegen_spec::record::{GATE, Record};
 use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, write};
 
 /// No template fills integers, so a search of these takes a second.
@@ -146,4 +148,71 @@ fn an_incumbent_that_was_asked_for_is_told_where_there_is_none() {
     let line = ran.stdout.lines().find(|line| line.starts_with("second host")).expect(&ran.stdout);
     assert!(line.contains("nothing: it is the naive kernel") && !line.contains('x'), "no ratio: {line}");
     assert!(!ran.stdout.contains("not timed"), "{}", ran.stdout);
+}
+
+impl Library {
+    /// The gate that judged each kernel's record in the lock's store.
+    fn gates(&self) -> [Option<u32>; 2] {
+        let lock = lock_file::read(&self.folder.join("cache/cutegen.lock")).expect("a lock");
+        ["first", "second"].map(|name| {
+            let locked = lock.kernels.iter().find(|kernel| kernel.name == name).expect("locked");
+            let entry = Store::new(self.folder.join("cache")).get_full(&locked.key).hit().expect("whole");
+            entry.record.variants[0].evidence.as_ref().map(|evidence| evidence.gate)
+        })
+    }
+
+    /// Locks for `first` what is locked for `second`: whole, and wrong.
+    fn swap(&self) {
+        let (store, path) = (Store::new(self.folder.join("cache")), self.folder.join("cache/cutegen.lock"));
+        let mut lock = lock_file::read(&path).expect("a lock");
+        let [first, second] = ["first", "second"].map(|name| {
+            let locked = lock.kernels.iter().find(|kernel| kernel.name == name).expect("locked");
+            (store.get_full(&locked.key).hit().expect("whole"), locked.target.clone())
+        });
+        let wrong = Record { variants: second.0.record.variants.clone(), ..first.0.record.clone() };
+        let files = [
+            (wrong.variants[0].artifact.file.as_str(), second.0.artifacts[0].as_slice()),
+            (wrong.variants[0].source.file.as_str(), second.0.sources[0].as_slice()),
+        ];
+        store.put(&wrong, &files).expect("put");
+        lock.set(Locked::pin("first", &first.1, &wrong));
+        lock_file::write(&path, &lock).expect("written");
+    }
+}
+
+#[test]
+fn records_that_a_deadline_cut_short_are_gone_on_with() {
+    let library = Library::new("session-resume");
+    let late = library.fails(&["verify", "--record", "--deadline", "0", "--results", "r.tgz"], 3);
+    assert!(late.stdout.starts_with("2 kernels (first on host"), "{}", late.stdout);
+    let go_on = "not begun before the deadline\ngo on: cargo cutegen verify --record --resume";
+    assert!(late.stdout.contains(go_on), "{}", late.stdout);
+    assert_eq!(library.gates(), [None, None]);
+
+    must(&mut library.command(&["verify", "--record", "first"]));
+    assert_eq!(library.gates(), [Some(GATE), None]);
+    let rest = ["verify", "--record", "--resume", "--jobs", "2", "--deadline", "600", "--results", "r.tgz"];
+    let ran = must(&mut library.command(&rest));
+    let told: Vec<&str> = ran.stdout.lines().collect();
+    assert!(told.len() == 1 && told[0].starts_with("second on host"), "{}", ran.stdout);
+    assert!(ran.stderr.contains(&format!("kernels recorded by gate {GATE} already: 1")), "{}", ran.stderr);
+    assert_eq!(library.gates(), [Some(GATE); 2]);
+    let again = must(&mut library.command(&rest));
+    assert_eq!(again.stdout, "");
+
+    // both are in the results, the one that an earlier call recorded too
+    let home = Library::new("session-resume-home");
+    must(&mut home.command(&["accept", "--results", library.folder.join("r.tgz").to_str().expect("text")]));
+    assert_eq!(home.gates(), [Some(GATE); 2]);
+}
+
+#[test]
+fn a_kernel_is_held_wrong_only_once_it_is_judged_alone() {
+    let library = Library::new("session-lanes");
+    library.swap();
+    let ran = library.fails(&["verify", "--record", "--jobs", "2"], 1);
+    assert!(ran.stderr.starts_with("kernels judged again, alone: 1\n"), "{}", ran.stderr);
+    let wrong: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("first on host")).collect();
+    assert!(wrong.len() == 1 && wrong[0].ends_with("its record stays as it was"), "{}", ran.stdout);
+    assert_eq!(library.gates(), [None, Some(GATE)], "the other is recorded");
 }

@@ -114,6 +114,12 @@ impl Searcher {
         }
     }
 
+    /// Whether compute-sanitizer looks at what is judged for `target` here.
+    #[must_use]
+    pub fn sanitizes(&self, target: &Target) -> bool {
+        !target.is_host() && sanitize::program().is_some()
+    }
+
     /// The user store's tuned entry for the plan, or that of a new search, which has to beat what is `locked`.
     pub fn find(
         &self,

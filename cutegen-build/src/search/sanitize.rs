@@ -2,6 +2,8 @@
 //! works on this machine, and of a candidate it must come out clean too. A kernel can tell that it is slowed down; if it
 //! then crashed or hung, and that counted as a tool that did not run, no tool would hold it.
 
+use std::path::PathBuf;
+
 use super::error::SearchError;
 use super::judging::Judging;
 use crate::env;
@@ -18,6 +20,12 @@ pub(super) struct Naive {
     seen: Option<Sanitized>,
 }
 
+/// compute-sanitizer, where this machine has it.
+pub(super) fn program() -> Option<PathBuf> {
+    let (path, home) = (env::variable_os("PATH"), env::variable_os("CUDA_HOME"));
+    locate(path.as_deref(), home.as_deref())
+}
+
 /// The tool for this plan on this machine: what it says of each of these at small shapes.
 pub(super) fn asked<'a>(
     plan: &'a Plan,
@@ -29,8 +37,7 @@ pub(super) fn asked<'a>(
         if plan.target.is_host() {
             return not_run("host code");
         }
-        let (path, home) = (env::variable_os("PATH"), env::variable_os("CUDA_HOME"));
-        match locate(path.as_deref(), home.as_deref()) {
+        match program() {
             Some(program) => judge.sanitize(candidates, &program, &Tool::ALL),
             None => not_run("no compute-sanitizer on this machine"),
         }
