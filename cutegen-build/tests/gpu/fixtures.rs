@@ -54,6 +54,8 @@ pub(crate) fn prepare(folder: &Path) {
     sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     crate::corpora::prepare(folder, lanes);
+    let rings: Vec<_> = crate::rings::plans().iter().flat_map(crate::rings::rings).collect();
+    candidates_in(folder, &rings);
     // all of the language: on every core
     let plans = Mutex::new(
         crate::specs::all().into_iter().chain(crate::template::more()).chain(crate::rows::plans()),
@@ -77,6 +79,10 @@ pub(crate) fn prepare(folder: &Path) {
 
 /// Candidates as the gate takes them, in order: compiled on every core but for an eighth, as another process may time.
 pub(crate) fn compiled(candidates: &[generate::Candidate]) -> Vec<Candidate> {
+    candidates_in(&FOLDER.0, candidates)
+}
+
+fn candidates_in(folder: &Path, candidates: &[generate::Candidate]) -> Vec<Candidate> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let lanes = cores - cores / 8;
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -86,7 +92,7 @@ pub(crate) fn compiled(candidates: &[generate::Candidate]) -> Vec<Candidate> {
                 while let Some((at, candidate)) = numbered(candidates, &next) {
                     let entries: Vec<&str> =
                         candidate.contract.steps.iter().map(|s| s.entry.as_str()).collect();
-                    let artifact = cubin(&candidate.source, &entries);
+                    let artifact = cubin_in(folder, &candidate.source, &entries);
                     let gate = Candidate {
                         artifact,
                         contract: candidate.contract.clone(),

@@ -18,6 +18,7 @@ mod measured;
 #[path = "../planting/mod.rs"]
 mod planting;
 mod products;
+mod rings;
 mod rows;
 mod sanitized;
 #[path = "../scan/mod.rs"]
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         sharing::TESTS,
         template::TESTS,
         rows::TESTS,
+        rings::TESTS,
         sanitized::TESTS,
         speed::TESTS,
         errand::TESTS,

@@ -80,6 +80,7 @@ pub(crate) fn all() -> Vec<Plan> {
         plans_of(LARGE),
         crate::measured::plans(),
         crate::rows::plans(),
+        crate::rings::plans(),
         crate::products::plans(),
     ]
     .concat()
