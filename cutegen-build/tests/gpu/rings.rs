@@ -65,7 +65,7 @@ fn racecheck_comes_out_clean_of_each() {
     let (mut bad, mut looked) = (Vec::new(), 0);
     for plan in plans() {
         let mut judge = specs::judge_with(&plan, |settings| {
-            (settings.cost_cap, settings.shapes_most) = (1 << 32, 2);
+            (settings.cost_cap, settings.shapes_most) = (1 << 32, 8);
         });
         let rings = rings(&plan);
         for (ring, gate) in rings.iter().zip(fixtures::compiled(&rings)) {
