@@ -100,7 +100,10 @@ fn line(
             against,
             figures.incumbent_micros.map_or_else(dash, digits),
             format!("{:.2}x", figures.speedup),
-            format!("{:.3} to {:.3}{}", figures.low, figures.high, verdict(figures)),
+            figures.interval().map_or_else(
+                || "timed once".to_owned(),
+                |(low, high)| format!("{low:.3} to {high:.3}{}", verdict(figures)),
+            ),
         ],
     });
     cells

@@ -81,7 +81,9 @@ fn row(incumbent: &str, load: &str, figures: &Figures, roof: Option<f64>) -> Vec
         digits(figures.micros),
         figures.incumbent_micros.map_or_else(dash, digits),
         format!("{:.3}x", figures.speedup),
-        format!("{:.3} to {:.3}", figures.low, figures.high),
+        figures
+            .interval()
+            .map_or_else(|| "timed once".to_owned(), |(low, high)| format!("{low:.3} to {high:.3}")),
         figures.samples.to_string(),
         roof.map_or_else(dash, |roof| format!("{:.0} %", 100.0 * roof / figures.micros)),
     ]

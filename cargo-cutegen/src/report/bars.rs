@@ -92,15 +92,21 @@ fn row(bar: &Bar<'_>, is_new: bool, scale: &Scale) -> String {
     };
     format!(
         "<div class=\"bar{}\" data-kernel=\"{}\" data-incumbent=\"{}\" data-interval=\"{low} {high}\"><div>{head}\
-         <span class=\"against\">over {}</span></div>{}<div class=\"figure\"><b>{speedup:.2}×</b> <span>{low:.3} to \
-         {high:.3}</span>{}</div></div>\n",
+         <span class=\"against\">over {}</span></div>{}<div class=\"figure\"><b>{speedup:.2}×</b> <span>{}\
+         </span>{}</div></div>\n",
         if is_new { " first" } else { "" },
         text(&bar.kernel),
         text(incumbent),
         text(incumbent),
         drawing(bar.timing, scale),
+        interval(bar.timing),
         more(bar.timing)
     )
+}
+
+fn interval(timing: &Timing) -> String {
+    let told = |(low, high)| format!("{low:.3} to {high:.3}");
+    timing.burst().interval().map_or_else(|| "timed once".to_owned(), told)
 }
 
 fn drawing(timing: &Timing, scale: &Scale) -> String {
@@ -112,11 +118,13 @@ fn drawing(timing: &Timing, scale: &Scale) -> String {
         _ => "faster",
     };
     let [one, low, high] = [one, low, high].map(at);
+    let ends = format!("<path class=\"interval\" d=\"M{low} 11H{high}M{low} 6V16M{high} 6V16\"/>");
+    let ends = timing.burst().interval().map_or_else(String::new, |_| ends);
     let label = format!("{:.2} times {}", timing.speedup, timing.incumbent);
     format!(
         "<svg viewBox=\"0 0 400 22\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\"><rect class=\"{class}\" \
          x=\"{left}\" y=\"5\" width=\"{width}\" height=\"12\"/><line class=\"one\" x1=\"{one}\" y1=\"0\" x2=\"{one}\" \
-         y2=\"22\"/><path class=\"interval\" d=\"M{low} 11H{high}M{low} 6V16M{high} 6V16\"/></svg>",
+         y2=\"22\"/>{ends}</svg>",
         text(label)
     )
 }

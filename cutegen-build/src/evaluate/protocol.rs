@@ -319,6 +319,31 @@ pub struct TimePlan {
     pub warm_up_ns: u64,
     /// How hard the device is driven.
     pub regime: Regime,
+    /// Of two programs: where a block of the second takes this many times one of the first, while calibrating and then in the
+    /// first pair of blocks, no more are timed.
+    pub enough: Option<u32>,
+}
+
+impl TimePlan {
+    /// Whether blocks of these lengths, by program, are far enough apart for a single pair.
+    #[must_use]
+    pub fn is_enough(&self, by_program: &[u64]) -> bool {
+        match (self.enough, by_program) {
+            (Some(enough), &[first, second]) => first > 0 && second / u64::from(enough) >= first,
+            _ => false,
+        }
+    }
+
+    /// Whether these blocks, the first of the order, are a pair behind which none is timed.
+    #[must_use]
+    pub fn ends_behind(&self, block_ns: &[u64]) -> bool {
+        match (self.order.get(..2), block_ns) {
+            (Some([0, 1]), &[first, second]) | (Some([1, 0]), &[second, first]) => {
+                self.is_enough(&[first, second])
+            }
+            _ => false,
+        }
+    }
 }
 
 /// How hard a device is driven while it is timed.
@@ -413,8 +438,8 @@ impl ScalarValue {
 #[cfg(test)]
 mod tests {
     use super::{
-        Action, Backend, Code, Format, IpcHandle, Job, Limits, Memory, Program, Region, Reply, Request, Run,
-        ScalarValue, Start, Timed, Variant, Written,
+        Action, Backend, Code, Format, IpcHandle, Job, Limits, Memory, Program, Regime, Region, Reply,
+        Request, Run, ScalarValue, Start, TimePlan, Timed, Variant, Written,
     };
     use crate::evaluate::gemm::{Compute, Element, Gemm, Matrix};
 
@@ -470,6 +495,27 @@ mod tests {
         assert_eq!(turned[0], [at(1), at(10), at(21)]);
         assert_eq!(turned[2], [at(0), at(12), at(20)]);
         assert_eq!(program.turned(4).slots, turned, "around");
+    }
+
+    /// A pause of the machine in one block must not pass for a slow incumbent.
+    #[test]
+    fn far_slower_is_what_is_so_while_calibrating_and_in_the_first_pair() {
+        let plan = |order: &[usize], enough| TimePlan {
+            order: order.to_vec(),
+            min_block_ns: 1,
+            warm_up_ns: 1,
+            regime: Regime::Burst,
+            enough,
+        };
+        let far = plan(&[0, 1, 1, 0], Some(20));
+        assert!(far.is_enough(&[10, 200]) && !far.is_enough(&[10, 199]) && !far.is_enough(&[200, 10]));
+        assert!(!far.is_enough(&[0, 0]) && !far.is_enough(&[10]) && !far.is_enough(&[10, 200, 200]));
+        assert!(far.ends_behind(&[10, 200]) && !far.ends_behind(&[200, 10]));
+        let turned = plan(&[1, 0, 0, 1], Some(20));
+        assert!(turned.ends_behind(&[200, 10]) && !turned.ends_behind(&[10, 200]));
+        assert!(!far.ends_behind(&[10]) && !far.ends_behind(&[10, 200, 200]) && !far.ends_behind(&[]));
+        let never = plan(&[0, 1, 1, 0], None);
+        assert!(!never.is_enough(&[10, 200]) && !never.ends_behind(&[10, 200]));
     }
 
     #[test]

@@ -35,6 +35,8 @@ const SUSTAINED_WARM_UP_NS: u64 = 300_000_000;
 const SUSTAINED_NS: u64 = 3_000_000_000;
 /// Parts of a finalist's blocks, between which the card is looked at: of a sustained timing each lasts a second.
 const PARTS: usize = 3;
+/// An incumbent this many times slower is timed once: nothing hangs on how much slower it is.
+const FAR: u32 = 20;
 /// Blocks of an ABBA of two programs, which stay together.
 const TOGETHER: usize = 4;
 
@@ -110,7 +112,8 @@ impl<D: Desk> Session<D> {
         let order = interleave(2, self.settings.pairs, rotation.seed);
         let (timed, samples) = self.timed(&rotation, &order, (Turn::Final, regime))?;
         differs = differs.or(self.check_timed(&rotation, &untimed.left)?);
-        let comparison = compare(&order, timed.launches, &timed.block_ns, rotation.seed);
+        let order = order.get(..timed.block_ns.len()).unwrap_or_default();
+        let comparison = compare(order, timed.launches, &timed.block_ns, rotation.seed);
         let comparison = comparison
             .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
         self.check_floor(axes, &comparison).map_or(Ok(()), Err)?;
@@ -215,7 +218,8 @@ impl<D: Desk> Session<D> {
         }
     }
 
-    /// Times the blocks of `order`; a finalist's in parts, and the card is looked at around and between them.
+    /// Times the blocks of `order`; a finalist's in parts, and the card is looked at around and between them. Against an
+    /// incumbent that is far slower they end behind the first pair.
     fn timed(
         &mut self,
         rotation: &Rotation<D>,
@@ -230,19 +234,26 @@ impl<D: Desk> Session<D> {
         let length = order.len().div_ceil(parts).next_multiple_of(TOGETHER);
         let (mut all, mut samples) = (Timed::default(), Vec::new());
         self.watch.look(&mut samples);
+        let plan = |part: &[usize]| plan(part, order.len(), (turn, regime));
         for (number, part) in order.chunks(length.max(1)).enumerate() {
             let (programs, action) = match number {
-                0 => (rotation.programs.clone(), Action::Time(plan(part, order.len(), regime))),
+                0 => (rotation.programs.clone(), Action::Time(plan(part))),
                 _ => (Vec::new(), Action::Blocks(part.to_vec())),
             };
-            match self.reply(self.job(rotation, programs, action))? {
-                Reply::Timed(Timed { launches, block_ns }) => {
-                    all.launches = launches;
-                    all.block_ns.extend(block_ns);
-                }
+            let Timed { launches, block_ns } = match self.reply(self.job(rotation, programs, action))? {
+                Reply::Timed(timed) => timed,
                 other => return Err(self.unexpected(&other).into()),
-            }
+            };
             self.watch.look(&mut samples);
+            let is_over = number == 0 && plan(part).ends_behind(&block_ns);
+            if block_ns.len() != part.len() && !is_over {
+                return Err(Outcome::Crashed(Crash::Protocol("timed other blocks".to_owned())).into());
+            }
+            all.launches = launches;
+            all.block_ns.extend(block_ns);
+            if is_over {
+                break;
+            }
         }
         Ok((all, samples))
     }
@@ -280,12 +291,13 @@ impl<D: Desk> Session<D> {
 }
 
 /// How `part` of `blocks` blocks is timed.
-fn plan(part: &[usize], blocks: usize, regime: Regime) -> TimePlan {
+fn plan(part: &[usize], blocks: usize, (turn, regime): (Turn, Regime)) -> TimePlan {
     let (min_block_ns, warm_up_ns) = match regime {
         Regime::Burst => (MIN_BLOCK_NS, WARM_UP_NS),
         Regime::Sustained => (MIN_BLOCK_NS.max(SUSTAINED_NS / blocks.max(1) as u64), SUSTAINED_WARM_UP_NS),
     };
-    TimePlan { order: part.to_vec(), min_block_ns, warm_up_ns, regime }
+    let enough = (turn == Turn::Final && regime == Regime::Burst).then_some(FAR);
+    TimePlan { order: part.to_vec(), min_block_ns, warm_up_ns, regime, enough }
 }
 
 impl Halted {

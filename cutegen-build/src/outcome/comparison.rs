@@ -10,7 +10,7 @@ pub struct Comparison {
     pub incumbent_us: f64,
     /// Median ratio, incumbent over candidate: above 1 the candidate is faster.
     pub speedup: f64,
-    /// Lower end of the 95 % bootstrap interval of the ratio.
+    /// Lower end of the 95 % bootstrap interval of the ratio; of a single sample the ratio.
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
@@ -27,6 +27,6 @@ impl Comparison {
     /// Whether a timing without pause would say anything after this one in bursts.
     #[must_use]
     pub fn may_last(&self) -> bool {
-        self.incumbent_us <= LASTING_US
+        self.samples > 1 && self.incumbent_us <= LASTING_US
     }
 }

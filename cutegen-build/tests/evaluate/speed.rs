@@ -5,7 +5,7 @@ use cutegen_build::evaluate::{Check, Checks, Crash, Floor, Outcome};
 use cutegen_build::evaluate::gemm::{Compute, Element, Gemm, Matrix};
 use cutegen_build::evaluate::peer::Mode;
 use cutegen_build::evaluate::protocol::Regime;
-use cutegen_build::evaluate::{Incumbent, Unmeasured};
+use cutegen_build::evaluate::{Candidate, Incumbent, Unmeasured};
 use cutegen_spec::eligibility::Eligibility;
 
 use crate::Test;
@@ -15,6 +15,7 @@ use crate::kernels::{GEMM, SILU_MUL};
 
 pub(crate) const TESTS: &[Test] = &[
     ("speed::a_a_and_a_slower_one", comparisons),
+    ("speed::an_incumbent_that_is_far_slower", far_slower),
     ("speed::outcomes", outcomes),
     ("speed::who_leaves_out_what_was_done", left_out),
     ("speed::a_heat_of_many", heat),
@@ -37,6 +38,30 @@ fn comparisons() {
             assert!(name == "A/A" || comparison.low > 1.2, "twice the work shows on any machine");
         }
     }
+}
+
+/// Timed once, and no interval is made of that. One that is not so slow, and a candidate that is, are timed as ever.
+fn far_slower() {
+    let bench = Bench::new(&GEMM);
+    let mut judge = bench.judge(Checks::default());
+    let honest = bench.candidate(HONEST_GEMM);
+    let times = |times: usize| {
+        let again = format!("{HONEST_GEMM} __asm__ volatile(\"\" ::: \"memory\");");
+        bench.candidate(&format!("for (int again = 0; again < {times}; ++again) {{ {again} }}"))
+    };
+    let (far, near) = (times(60), times(3));
+    let mut samples = |candidate: &Candidate, incumbent: &Candidate| {
+        let incumbent = Incumbent::Variant(incumbent.clone());
+        let measured = judge.measure(candidate, &incumbent, &[64, 64, 256], Regime::Burst);
+        measured.expect("works").expect("timed").comparison
+    };
+    let once = samples(&honest, &far);
+    println!("    {once:.4?}");
+    assert_eq!((once.samples, once.pairs.len()), (1, 1));
+    assert!(once.speedup >= 20.0 && once.low == once.high && once.low == once.speedup, "{once:?}");
+    assert!(!once.may_last(), "nor is it timed without pause");
+    assert_eq!(samples(&honest, &near).samples, 30);
+    assert_eq!(samples(&far, &honest).samples, 30);
 }
 
 fn outcomes() {

@@ -189,7 +189,7 @@ pub struct Figures {
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
-    /// Paired samples.
+    /// Paired samples. Of one there is no interval: the incumbent is so much slower that it was timed once.
     pub samples: u32,
 }
 
@@ -206,6 +206,14 @@ pub struct Clocks {
     /// Why the device held its clocks down, in words; empty when it did not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttle: Vec<String>,
+}
+
+impl Figures {
+    /// The interval of the ratio; none where there was a single sample.
+    #[must_use]
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        (self.samples > 1).then_some((self.low, self.high))
+    }
 }
 
 impl Timing {

@@ -204,7 +204,7 @@ impl Device for Cuda {
         let spoilt = spoilt.collect::<Result<Vec<_>, _>>()?;
         let mut round = |program: usize, round| self.turns(job, &job.programs[program].turned(round));
         let mut bench = Bench::prepare(&session, spoilt, plan, &mut round)?;
-        let timed = bench.time(&plan.order)?;
+        let timed = bench.begin(plan)?;
         self.bench = Some(bench);
         Ok(timed)
     }

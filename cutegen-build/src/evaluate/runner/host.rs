@@ -85,9 +85,14 @@ impl Device for Host {
             around.poison();
             program.launch(program.slots, around.stacks)?;
         }
-        let launches = calibrate(&mut programs, around, plan)?;
-        let blocks = plan.order.iter().map(|p| programs[*p].block(launches, around));
-        let block_ns = blocks.collect::<Result<_, _>>()?;
+        let (launches, fastest) = calibrate(&mut programs, around, plan)?;
+        let (may_end, mut block_ns) = (plan.is_enough(&fastest), Vec::with_capacity(plan.order.len()));
+        for program in &plan.order {
+            block_ns.push(programs[*program].block(launches, around)?);
+            if may_end && plan.ends_behind(&block_ns) {
+                break;
+            }
+        }
         self.timed = programs;
         Ok(Timed { launches, block_ns })
     }
@@ -177,20 +182,28 @@ impl Turning {
     }
 }
 
-/// Doubles the launches of a block until the fastest program's block is long enough and the warm-up is over.
-fn calibrate(programs: &mut [Turning], around: &mut Around<'_>, plan: &TimePlan) -> Result<u32, DeviceError> {
+/// Doubles the launches of a block until the fastest program's block is long enough and the warm-up is over. So many
+/// launches, and by program the fastest block of them.
+fn calibrate(
+    programs: &mut [Turning],
+    around: &mut Around<'_>,
+    plan: &TimePlan,
+) -> Result<(u32, Vec<u64>), DeviceError> {
     let start = Instant::now();
-    let mut launches = 1;
+    let (mut launches, mut fastest) = (1, vec![u64::MAX; programs.len()]);
     loop {
-        let mut fastest = u64::MAX;
-        for program in &mut *programs {
-            fastest = fastest.min(program.block(launches, around)?);
+        let mut now = u64::MAX;
+        for (program, fastest) in programs.iter_mut().zip(&mut fastest) {
+            let block = program.block(launches, around)?;
+            (now, *fastest) = (now.min(block), block.min(*fastest));
         }
         let warm = start.elapsed().as_nanos() >= u128::from(plan.warm_up_ns);
-        match (fastest < plan.min_block_ns, warm) {
-            (true, _) => launches = u32::saturating_mul(launches, 2),
+        match (now < plan.min_block_ns, warm) {
+            (true, _) => {
+                (launches, fastest) = (u32::saturating_mul(launches, 2), vec![u64::MAX; programs.len()])
+            }
             (false, false) => {}
-            (false, true) => return Ok(launches),
+            (false, true) => return Ok((launches, fastest)),
         }
     }
 }

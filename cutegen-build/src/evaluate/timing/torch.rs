@@ -204,7 +204,7 @@ impl<D: Desk> Session<D> {
     /// Captures blocks of the candidate that last long enough; their launches.
     fn calibrated(&mut self, rotation: &Rotation<D>) -> Result<u32, Halted> {
         self.fill_rotation(rotation)?;
-        let action = Action::Time(plan(&[CANDIDATE], 1, Regime::Burst));
+        let action = Action::Time(plan(&[CANDIDATE], 1, (Turn::Final, Regime::Burst)));
         match self.reply(self.job(rotation, rotation.programs.clone(), action))? {
             Reply::Timed(Timed { launches, .. }) => Ok(launches),
             other => Err(self.unexpected(&other).into()),

@@ -135,6 +135,21 @@ impl Bench {
         }
     }
 
+    /// Times the blocks of a plan; only the first pair where that is enough.
+    pub(super) fn begin(&mut self, plan: &TimePlan) -> Result<Timed, DeviceError> {
+        let estimates = self.estimates.iter().zip(&self.counts);
+        let estimates: Vec<u64> = estimates.map(|(ns, count)| of_all(*ns, self.launches, *count)).collect();
+        let Some((pair, others)) = plan.order.split_at_checked(2).filter(|_| plan.is_enough(&estimates))
+        else {
+            return self.time(&plan.order);
+        };
+        let mut timed = self.time(pair)?;
+        if !plan.ends_behind(&timed.block_ns) {
+            timed.block_ns.extend(self.time(others)?.block_ns);
+        }
+        Ok(timed)
+    }
+
     /// Times these blocks.
     pub(super) fn time(&mut self, order: &[usize]) -> Result<Timed, DeviceError> {
         if order.iter().any(|program| *program >= self.graphs.len()) {
