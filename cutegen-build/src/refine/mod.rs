@@ -87,6 +87,16 @@ pub fn ranked(history: &[Trial]) -> Vec<&Trial> {
     timed.into_iter().map(|(_, trial)| trial).collect()
 }
 
+/// What candidates that differ in numbers alone have in common: the sketch's kind, or the words that their name begins with.
+#[must_use]
+pub fn kind(candidate: &Candidate) -> String {
+    let words = || {
+        let has_no_digit = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
+        candidate.name.split('-').take_while(has_no_digit).collect::<Vec<_>>().join("-")
+    };
+    candidate.sketch.as_ref().map_or_else(words, |sketch| sketch.kind.to_owned())
+}
+
 /// Which of these trials are worth a second look: the faster half, and the fastest at each workload.
 #[must_use]
 pub fn faster(trials: &[Trial]) -> BTreeSet<usize> {

@@ -3,6 +3,7 @@
 //! judged as the runtime would dispatch them.
 
 mod found;
+mod reserve;
 mod standing;
 mod times;
 
@@ -22,9 +23,10 @@ use crate::evaluate::{Candidate, Outcome};
 use crate::event::{Event, Phase, Reporter};
 use crate::generate;
 use crate::plan::Plan;
-use crate::refine::CLOSE;
+use crate::refine::{CLOSE, kind};
 pub(super) use found::{Found, Judged, Team};
 use found::{Passed, named};
+pub(super) use reserve::Reserve;
 use standing::judged_before;
 pub(super) use standing::{Fate, Standing};
 use times::{Clock, Heaviest};
@@ -59,6 +61,8 @@ pub(super) struct Finals<'a> {
     pub(super) peers: bool,
     /// How many teams there are.
     pub(super) teams: usize,
+    /// Who follows where all of them fall.
+    pub(super) reserve: Reserve<Team>,
 }
 
 impl Finals<'_> {
@@ -86,6 +90,9 @@ impl Finals<'_> {
             if won > 0.0 {
                 break; // who is left is slower
             }
+            if winner.is_empty() && waiting.is_empty() {
+                waiting.extend(self.follower(events)?);
+            }
         }
         match winner.is_empty() {
             true => winner = stands,
@@ -96,6 +103,27 @@ impl Finals<'_> {
         let sanitizer = sanitizer.map_err(|errors| naive::refused(plan, &Outcome::Blocked(errors)))?;
         winner.push((naive.clone(), Some(Judged { sanitizer, ..judged })));
         Ok(Found { variants: winner, fate })
+    }
+
+    /// Who is judged once every finalist has fallen.
+    fn follower(&mut self, events: &mut dyn Reporter) -> Result<Option<Team>, SearchError> {
+        while let Some(team) = self.reserve.next() {
+            let text =
+                format!("{}: every finalist fell, {} follows", self.plan.title(), named(&team.members));
+            events.report(&Event::Note { text });
+            let teams = [team];
+            let attempts = alone(self.setup, self.plan, &teams)?;
+            self.teams += 1;
+            if let Some(team) = self.compiled_again(&teams, attempts, events).pop() {
+                return Ok(Some(team));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Who is dispatched first speaks for the team.
+    fn fell(&mut self, team: &[Compiled]) {
+        team.iter().take(1).for_each(|lead| self.reserve.fell(kind(&lead.candidate)));
     }
 
     /// Judges those that wait until one has won that no other comes near: those that passed and are faster than what they
@@ -120,7 +148,10 @@ impl Finals<'_> {
             };
             self.tell(&team, told, began, events);
             progress(self.plan, Phase::FinalEvaluation, (self.teams - waiting.len(), self.teams), events);
-            let Ok((judged, heaviest)) = found else { continue };
+            let Ok((judged, heaviest)) = found else {
+                self.fell(&team);
+                continue;
+            };
             for text in judged.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
             }
@@ -129,6 +160,8 @@ impl Finals<'_> {
             if has_raced && times::wins(&judged.timings, self.plan.spec.min_speedup) {
                 passed.push(Passed { team, judged, heaviest });
                 won = won.max(ranked);
+            } else {
+                self.reserve.close();
             }
         }
         passed.sort_by(|a, b| b.judged.speedup().total_cmp(&a.judged.speedup()));
@@ -164,7 +197,10 @@ impl Finals<'_> {
             let (began, team) = (Instant::now(), passed.team.clone());
             match self.clear(passed, sanitizer)? {
                 Ok(members) => return Ok(members),
-                Err(refused) => self.tell(&team, refused.to_string(), began, events),
+                Err(refused) => {
+                    self.tell(&team, refused.to_string(), began, events);
+                    self.fell(&team);
+                }
             }
         }
         Ok(Vec::new())

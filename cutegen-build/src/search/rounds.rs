@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::compiled::{self, Attempt, Compiled, Compiling};
 use super::error::SearchError;
-use super::finals::{Finals, Found, Judged, Locked, Standing, Team};
+use super::finals::{Finals, Found, Judged, Locked, Reserve, Standing, Team};
 use super::judging::{Judging, Oracle};
 use super::{naive, progress, spent, verify};
 use crate::compile::{Batch, CompileSetup};
@@ -149,6 +149,7 @@ impl Search<'_> {
             (self.plan.title(), self.started.elapsed().as_secs_f64() - self.judged.seconds);
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
         let teams = self.teams(&history, &kept);
+        let reserve = self.reserve(&history, &kept, &teams);
         let standing = self.standing.take().map(|locked| {
             let behind = refine::anywhere(&history, &[]).and_then(|member| kept.get(&member.name));
             let behind = behind.map(|(compiled, _)| compiled.candidate.clone());
@@ -165,6 +166,7 @@ impl Search<'_> {
             standing,
             peers: self.peers,
             teams: teams.len(),
+            reserve,
         };
         finals.choose((&self.naive.0, self.judged), &teams, events)
     }
@@ -253,6 +255,18 @@ impl Search<'_> {
         faster.into_iter().for_each(|at| trials[at].again = true);
         self.settled = history.len();
         Ok(())
+    }
+
+    /// Who is not among these, best first, each alone.
+    fn reserve(&self, history: &[Trial], kept: &Kept, teams: &[Team]) -> Reserve<Team> {
+        let leads = |name: &str| teams.iter().any(|team| team.members[0].candidate.name == name);
+        let others = refine::ranked(history).into_iter().filter(|trial| !leads(&trial.candidate.name));
+        let alone = others.filter_map(|trial| {
+            let (compiled, _) = kept.get(&trial.candidate.name)?;
+            let team = Team { members: vec![compiled.clone()], ranked: trial.speedup().unwrap_or(1.0) };
+            Some((refine::kind(&trial.candidate), team))
+        });
+        Reserve::of(alone)
     }
 
     /// Who may go to the finals, best first: those that share an axis, where that gains, and the best alone; behind each
