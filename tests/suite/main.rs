@@ -8,6 +8,7 @@ mod buckets;
 mod candle;
 mod check;
 mod ci;
+mod cookbook;
 mod diagnostics;
 mod emit;
 mod forged_evidence;

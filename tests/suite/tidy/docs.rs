@@ -149,7 +149,8 @@ fn shows_specs(path: &str) -> bool {
 }
 
 /// The documents of which every `toml` block is a whole spec file.
-const ALL_SPECS: &[&str] = &["docs/tour.md", "docs/math.md"];
+const ALL_SPECS: &[&str] =
+    &["docs/tour.md", "docs/math.md", "docs/cookbook.md", "docs/templates.md"];
 
 /// Each kernel that a document shows is one: the reader takes it, and its family is the one that it asserts. Where
 /// `kernel-specs/` has a kernel of that name, one shown in a spec file asks the same question.
