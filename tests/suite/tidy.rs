@@ -141,6 +141,11 @@ fn documents_name_paths_that_exist() {
 }
 
 #[test]
+fn short_documents_stay_short() {
+    hold(docs::short);
+}
+
+#[test]
 fn documents_know_the_gate_s_revision() {
     hold_all(docs::revisions);
 }

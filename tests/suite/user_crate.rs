@@ -117,11 +117,11 @@ impl UserCrate {
     }
 }
 
-/// The README's function of that name, for the kernel of this crate and blocks of two rows.
+/// The guide's function of that name, for the kernel of this crate and blocks of two rows.
 fn on_threads() -> String {
-    let readme = std::fs::read_to_string(workspace().join("README.md")).expect("a README");
-    let from = readme.find("fn on_threads(").expect("how to use several threads");
-    let code = readme[from..].split("```").next().expect("the end of its block");
+    let guide = std::fs::read_to_string(workspace().join("docs/guide.md")).expect("the guide");
+    let from = guide.find("fn on_threads(").expect("how to use several threads");
+    let code = guide[from..].split("```").next().expect("the end of its block");
     let ours = [("64 * 4096", "2 * 96"), ("4096", "96"), ("rms_norm", "norm"), ("RmsNorm", "Norm")];
     ours.iter().fold(code.to_owned(), |code, (theirs, ours)| code.replace(theirs, ours))
 }

@@ -11,8 +11,11 @@ use cutegen_spec::target::Target;
 use super::Finding;
 use super::tree::File;
 
-/// Documents whose paths are promises.
+/// Documents whose paths are promises, besides the pages of `docs/`.
 const CHECKED: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md"];
+
+/// What a path in a document may leave out: CONTRIBUTING.md says so above its table.
+const ROOTS: &[&str] = &["", "cutegen-build/src/"];
 
 /// First components of paths in a user's package or in build output: not ours to have.
 const ELSEWHERE: &[&str] = &["OUT_DIR", "target", "src", "v1", "cutegen-store", "~", ".", ".."];
@@ -22,8 +25,17 @@ const MARKERS: &[&str] = &["<!-- ci:test -->", "<!-- ci:run -->"];
 
 /// Each path that a document names, in backticks or as a link, is in the tree.
 pub(super) fn paths_exist(files: &[File]) -> Vec<String> {
-    let documents = files.iter().filter(|file| CHECKED.contains(&file.path.as_str()));
+    let documents = files.iter().filter(|file| is_checked(&file.path));
     documents.flat_map(|document| missing(document, files)).collect()
+}
+
+fn is_checked(path: &str) -> bool {
+    CHECKED.contains(&path) || is_page(path)
+}
+
+/// A page of `docs/`; those of `docs/errors/` have a test of their own.
+fn is_page(path: &str) -> bool {
+    path.strip_prefix("docs/").is_some_and(|name| name.ends_with(".md") && !name.contains('/'))
 }
 
 /// Documents that say which revision the gate has, and the words before it.
@@ -45,10 +57,11 @@ pub(super) fn revisions(files: &[File]) -> Vec<String> {
 }
 
 fn missing(document: &File, files: &[File]) -> Vec<String> {
-    let exists = |path: &str| {
+    let is_there = |path: &str| {
         let folder = format!("{path}/");
         files.iter().any(|file| file.path == path || file.path.starts_with(&folder))
     };
+    let exists = |path: &str| ROOTS.iter().any(|root| is_there(&format!("{root}{path}")));
     let mut findings = Vec::new();
     let mut fenced = false;
     for (index, line) in document.text.lines().enumerate() {
@@ -59,8 +72,9 @@ fn missing(document: &File, files: &[File]) -> Vec<String> {
             continue;
         }
         let links = links(line).into_iter().filter_map(link_path);
-        let named = code_spans(line).into_iter().filter_map(span_path).chain(links);
-        let gone = named.filter(|path| !exists(path));
+        let links = links.map(|path| beside(&document.path, path)).filter(|path| !is_there(path));
+        let spans = code_spans(line).into_iter().filter_map(span_path).filter(|path| !exists(path));
+        let gone = spans.map(str::to_owned).chain(links);
         findings.extend(gone.map(|path| format!("{}:{}: no `{path}` in the tree", document.path, index + 1)));
     }
     findings
@@ -100,6 +114,32 @@ const EXTENSIONS: &[&str] =
 fn link_path(target: &str) -> Option<&str> {
     let path = target.split('#').next()?.trim_end_matches('/');
     (!path.is_empty() && !path.contains(':')).then_some(path)
+}
+
+/// The path in the tree that a link in this document leads to.
+fn beside(document: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = document.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// Documents that stay short, by what they may have at most: the first screen of a stranger.
+const SHORT: &[(&str, &str, usize)] = &[("README.md", "lines", 150)];
+
+/// A short document stays short. What does not fit is a page of its own.
+pub(super) fn short(path: &str, text: &str) -> Vec<Finding> {
+    let has =
+        |unit: &str| if unit == "lines" { text.lines().count() } else { text.split_whitespace().count() };
+    let limits = SHORT.iter().filter(|(short, ..)| *short == path);
+    let over = limits.filter(|(_, unit, most)| has(unit) > *most);
+    over.map(|(_, unit, most)| Finding::new(1, format!("{} {unit}, of {most} at most", has(unit)))).collect()
 }
 
 /// Documents that the other rules read, or that a published crate must carry.
@@ -149,8 +189,7 @@ fn shows_specs(path: &str) -> bool {
 }
 
 /// The documents of which every `toml` block is a whole spec file.
-const ALL_SPECS: &[&str] =
-    &["docs/tour.md", "docs/math.md", "docs/cookbook.md", "docs/templates.md"];
+const ALL_SPECS: &[&str] = &["docs/tour.md", "docs/math.md", "docs/cookbook.md", "docs/templates.md"];
 
 /// Each kernel that a document shows is one: the reader takes it, and its family is the one that it asserts. Where
 /// `kernel-specs/` has a kernel of that name, one shown in a spec file asks the same question.
@@ -290,6 +329,28 @@ mod tests {
         };
         assert!(revisions(&tree(GATE)).is_empty());
         assert_eq!(revisions(&tree(GATE - 1)).len(), REVISIONS.len());
+    }
+
+    #[test]
+    fn links_of_a_page_start_at_its_folder() {
+        let tree = |page: &str| {
+            let page = File::planted("docs/a.md", page);
+            paths_exist(&[page, File::planted("docs/b.md", ""), File::planted("README.md", "")])
+        };
+        assert!(tree("[b](b.md#there), [home](../README.md), `docs/b.md`").is_empty());
+        for gone in ["[c](c.md)", "[b](docs/b.md)", "[x](../b.md)", "`docs/c.md`"] {
+            assert_eq!(tree(gone).len(), 1, "{gone}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_grows_is_found() {
+        for (path, unit, most) in SHORT {
+            let of = |count: usize| if *unit == "lines" { "x\n".repeat(count) } else { "x ".repeat(count) };
+            assert_eq!(short(path, &of(*most)), []);
+            assert_eq!(short(path, &of(*most + 1)).len(), 1, "{path}");
+        }
+        assert_eq!(short("CHANGELOG.md", &"x\n".repeat(9999)), []);
     }
 
     #[test]
