@@ -40,7 +40,7 @@ fn is_page(path: &str) -> bool {
 
 /// Documents that say which revision the gate has, and the words before it.
 const REVISIONS: &[(&str, &str)] = &[
-    ("ARCHITECTURE.md", "| gate | revision "),
+    ("docs/formats.md", "| gate | revision "),
     ("CHANGELOG.md", "store layout v1, gate revision "),
     ("docs/gate.md", "as of gate revision "),
 ];
@@ -130,8 +130,8 @@ fn beside(document: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// Documents that stay short, by what they may have at most: the first screen of a stranger.
-const SHORT: &[(&str, &str, usize)] = &[("README.md", "lines", 150)];
+/// Documents that stay short, by what they may have at most: the first screen of a stranger, and ten minutes.
+const SHORT: &[(&str, &str, usize)] = &[("README.md", "lines", 150), ("ARCHITECTURE.md", "words", 1300)];
 
 /// A short document stays short. What does not fit is a page of its own.
 pub(super) fn short(path: &str, text: &str) -> Vec<Finding> {
