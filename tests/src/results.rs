@@ -1,9 +1,10 @@
-//! The results pages: rows of `results/raw/*.json`, what follows from their samples, and, in `page`, the text of
-//! `results/README.md` and `results/incumbents.md`. A verdict is never written down by hand; it is computed here from
-//! the samples, or from the evidence of a committed record. Of tables of many cells see [`cells`].
+//! The results pages: rows of `results/raw/*.json` and what follows from their samples. `page` has the text of the
+//! pages of `results/`, and `summary` the table that opens `results/README.md`. A verdict is never written by hand; it
+//! is computed here from the samples, or from the evidence of a committed record. Of tables of many cells see [`cells`].
 
 pub mod cells;
 mod page;
+mod summary;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -22,7 +22,7 @@ const TEXTS: [&str; 14] = [
     "kernel-specs/README.md",
     "cache/README.md",
     "tests/bars/README.md",
-    "results/README.md",
+    "results",
 ];
 
 /// How a command line begins: as cargo is asked for it, in a bundle, in a checkout.

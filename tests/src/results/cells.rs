@@ -50,9 +50,14 @@ fn all(row: &Row) -> Result<Vec<Counted<'_>>, String> {
     row.cells.iter().map(counted).collect()
 }
 
-fn geomean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+pub(super) fn geomean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len() as f64;
     (values.map(f64::ln).sum::<f64>() / count).exp()
+}
+
+/// What each cell comes to against the strongest there, by its name.
+pub(super) fn medians(row: &Row) -> Result<Vec<(String, f64)>, String> {
+    Ok(all(row)?.iter().map(|cell| (cell.at.to_owned(), cell.median)).collect())
 }
 
 /// What a row's cells say.

@@ -1,10 +1,10 @@
-//! The text of the results pages. A row stands on one of them: timings of other libraries have a page of their own,
-//! since they are many and no bar is on them. Nothing on a page is written by hand.
+//! The text of the results pages. Each row stands on one of them, by its raw file; the first page has no rows, but the
+//! summary and what was missed. Nothing on a page is written by hand.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Row, Verdict, cells, figure, short, verdict};
+use super::{Row, Verdict, cells, figure, short, summary, verdict};
 
 /// The raw file whose rows are what others' kernels take.
 const INCUMBENTS: &str = "incumbents_h200.json";
@@ -12,20 +12,68 @@ const INCUMBENTS: &str = "incumbents_h200.json";
 /// Which page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
-    /// What CuTeGen is held against, and what else was measured of it.
+    /// What a stranger should know, and where the rest is.
     Main,
+    /// The bar table: memory-bound kernels against PyTorch.
+    Pytorch,
+    /// Other kernels, and their launches.
+    Kernels,
+    /// Searches.
+    Search,
+    /// What the gate finds, and how long it takes.
+    Gate,
+    /// Builds, and the code.
+    Builds,
     /// What other libraries take.
     Incumbents,
 }
 
+/// The page of each raw file.
+const PLACES: [(&str, Page); 23] = [
+    ("attacks.json", Page::Gate),
+    ("bars_h200.json", Page::Pytorch),
+    ("choices.json", Page::Search),
+    ("cold_build.json", Page::Builds),
+    ("example_h200.json", Page::Kernels),
+    ("fuzz.json", Page::Gate),
+    ("gate_h200_bars.json", Page::Gate),
+    ("gate_h200_corpora.json", Page::Gate),
+    ("gate_h200_full.json", Page::Gate),
+    ("gate_h200_linked.json", Page::Gate),
+    ("gate_h200_peer.json", Page::Gate),
+    ("gate_h200_slow.json", Page::Gate),
+    ("gate_h200_timing.json", Page::Gate),
+    ("host_gemm.json", Page::Kernels),
+    (INCUMBENTS, Page::Incumbents),
+    ("language.json", Page::Builds),
+    ("lines.json", Page::Builds),
+    ("model.json", Page::Gate),
+    ("replay.json", Page::Builds),
+    ("search_h200.json", Page::Search),
+    ("silu_mul.json", Page::Kernels),
+    ("specs_sm90a.json", Page::Kernels),
+    ("wrapper_h200.json", Page::Kernels),
+];
+
 impl Page {
     /// Every page.
-    pub const ALL: [Page; 2] = [Page::Main, Page::Incumbents];
+    pub const ALL: [Page; 7] =
+        [Page::Main, Page::Pytorch, Page::Kernels, Page::Search, Page::Gate, Page::Builds, Page::Incumbents];
 
-    /// The page that a row stands on. One with a bar is on the main page, whatever its file.
+    /// The page that a row stands on. Others' kernels have no bars: one with a bar is held against PyTorch.
     #[must_use]
     pub fn of(row: &Row) -> Page {
-        if row.raw == INCUMBENTS && !barred(row) { Page::Incumbents } else { Page::Main }
+        let place = PLACES.iter().find(|(raw, _)| *raw == row.raw);
+        match place.map_or(Page::Kernels, |(_, page)| *page) {
+            Page::Incumbents if barred(row) => Page::Pytorch,
+            page => page,
+        }
+    }
+
+    /// Whether a raw file has its page by name, and not for want of one.
+    #[must_use]
+    pub fn knows(raw: &str) -> bool {
+        PLACES.iter().any(|(known, _)| *known == raw)
     }
 
     /// Its file, from the workspace's root.
@@ -33,20 +81,42 @@ impl Page {
     pub fn path(self) -> &'static str {
         match self {
             Page::Main => "results/README.md",
+            Page::Pytorch => "results/pytorch.md",
+            Page::Kernels => "results/kernels.md",
+            Page::Search => "results/search.md",
+            Page::Gate => "results/gate.md",
+            Page::Builds => "results/builds.md",
             Page::Incumbents => "results/incumbents.md",
         }
     }
 
-    fn head(self) -> &'static str {
+    /// Its title, and what is on it.
+    fn head(self) -> [&'static str; 2] {
         match self {
-            Page::Main => MAIN,
-            Page::Incumbents => OTHERS,
+            Page::Main => ["Results", "how fast committed kernels are"],
+            Page::Pytorch => ["Against PyTorch", "the bar table: memory-bound kernels, cell by cell"],
+            Page::Kernels => {
+                ["Kernels and launches", "products on the host, naive kernels, wrappers, the example"]
+            }
+            Page::Search => ["Searches", "how long they take, and what they miss"],
+            Page::Gate => ["The gate", "what it finds, what it must not reject, and how long it takes"],
+            Page::Builds => ["Builds", "replaying and cold builds, reading specs, lengths of files"],
+            Page::Incumbents => ["What other libraries take", "cuBLASLt and PyTorch alone; no bars"],
         }
+    }
+
+    /// Its name beside the other pages.
+    fn file(self) -> &'static str {
+        self.path().trim_start_matches("results/")
     }
 }
 
 /// The page's text: its rows of all these, those with a bar first.
 pub fn render(page: Page, rows: &[Row], root: &Path) -> Result<String, String> {
+    let [title, about] = page.head();
+    if page == Page::Main {
+        return Ok(format!("# {title}\n\n{}\n{}\n{}", summary::table(rows)?, missed(rows, root)?, pages()));
+    }
     let mut lines = String::new();
     let mut notes = String::new();
     let (first, last): (Vec<&Row>, Vec<&Row>) =
@@ -57,7 +127,41 @@ pub fn render(page: Page, rows: &[Row], root: &Path) -> Result<String, String> {
         let each = cells::told(row).map(|told| format!(" Cells: {told}.")).unwrap_or_default();
         let _ = writeln!(notes, "- **{}**: {}.{note}{each}", row.bar, row.shows);
     }
-    Ok(format!("{}\n{TABLE}{lines}\n## What the rows show\n\n{notes}", page.head()))
+    Ok(format!("# {title}\n\nHere: {about}. {READ}\n{TABLE}{lines}\n## What the rows show\n\n{notes}"))
+}
+
+/// How many bars are met, and which are not.
+fn missed(rows: &[Row], root: &Path) -> Result<String, String> {
+    let mut bars = 0;
+    let mut lines = String::new();
+    for row in rows.iter().filter(|row| barred(row)) {
+        bars += 1;
+        let Verdict::Missed(by) = verdict(row, &figure(row, root)?) else { continue };
+        let _ = writeln!(
+            lines,
+            "- {}{}: by {} {} ({})",
+            row.bar,
+            limit(row),
+            short(by),
+            row.unit,
+            Page::of(row).file()
+        );
+    }
+    let count = lines.lines().count();
+    Ok(format!(
+        "Of {bars} bars that were set before measuring, {} are met and {count} are missed:\n\n{lines}",
+        bars - count
+    ))
+}
+
+/// The other pages, and how all of them are made.
+fn pages() -> String {
+    let mut lines = String::from("| page | has |\n|---|---|\n");
+    for page in Page::ALL.iter().filter(|page| **page != Page::Main) {
+        let [title, about] = page.head();
+        let _ = writeln!(lines, "| [{title}]({}) | {about} |", page.file());
+    }
+    format!("{lines}\n{MADE}")
 }
 
 /// The cells of a row's line.
@@ -95,22 +199,14 @@ const TABLE: &str = "\
 |---|---|---|---|---|---|---|
 ";
 
-const MAIN: &str = "\
-# Results
-
-Rendered from `raw/` by `cargo run -p cutegen-tests --bin results`; edit nothing here. The suite renders it again and
-compares. Each raw file holds every sample, in the order in which it was taken. Rows on an accepted kernel quote the
-evidence in its committed record; the lower end of its interval is held against the bar. A row over cells holds the
-geometric mean of their medians against the bar, and the worst of them against the one for every cell; a cell counts against
-the best of those it was timed against.
-
-Rows with a bar come first. What cuBLASLt and PyTorch take on an H200 is on a page of its own, [incumbents.md](incumbents.md).
+const READ: &str = "\
+[README.md](README.md) has the short form, and how these pages are made. Rows with a bar come first.
 ";
 
-const OTHERS: &str = "\
-# What other libraries take
-
-Kernels of others, timed alone: figures to compare with, and no bars. [README.md](README.md) has what CuTeGen's kernels
-are held against. Rendered from `raw/incumbents_h200.json` by `cargo run -p cutegen-tests --bin results`; edit nothing
-here. The suite renders it again and compares.
+const MADE: &str = "\
+These pages are rendered from `results/raw/` by `cargo run -p cutegen-tests --bin results`; edit none of them. The suite
+renders them again and compares. Each raw file holds every sample, in the order in which it was taken. A row over cells
+holds the geometric mean of their medians against its bar, and its worst cell against the bar for every cell. A cell counts
+against the best of those it was timed against. A row on an accepted kernel quotes the evidence in its committed record,
+and holds the lower end of the interval against the bar.
 ";
