@@ -237,7 +237,7 @@ fn rows_follow_from_the_samples() {
     // one of 79 cells: no verdict
     assert_eq!(judge(&found, "the bar table over naive kernels"), Verdict::NoBar);
     assert!(
-        results::render(Page::Main, &found, &workspace())
+        results::render(Page::of(&found[0]), &found, &workspace())
             .expect("a page")
             .contains("silu_mul n=16777216 1.02 (torch-compile)")
     );
