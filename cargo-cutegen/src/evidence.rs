@@ -3,11 +3,16 @@
 use std::collections::BTreeSet;
 
 use cutegen_build::plan::Plan;
-use cutegen_spec::record::{Evidence, GATE, Record, Variant};
+use cutegen_spec::record::{Evidence, Figures, GATE, Record, Variant};
 
 /// What it means that inputs are not counted.
 const NOT_COUNTED: &str =
     "run there, but the error bound is so wide that a wrong kernel could pass: no test of this output";
+
+/// The interval of a ratio, `1.020 to 1.050`, or that there is none.
+pub(crate) fn interval(figures: &Figures) -> String {
+    figures.interval().map_or_else(|| "timed once".to_owned(), |(low, high)| format!("{low:.3} to {high:.3}"))
+}
 
 /// Labels and values, in the order in which a reader asks; of the times only that there are none, and which are missing.
 pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, String)> {

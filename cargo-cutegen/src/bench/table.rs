@@ -8,6 +8,7 @@ use cutegen_spec::target::Target;
 
 use super::results::{Kernel, Times};
 use crate::check::table::digits;
+use crate::evidence::interval;
 
 /// Columns of numbers, which end at one edge.
 const RIGHT: [usize; 5] = [3, 4, 5, 7, 8];
@@ -100,10 +101,7 @@ fn line(
             against,
             figures.incumbent_micros.map_or_else(dash, digits),
             format!("{:.2}x", figures.speedup),
-            figures.interval().map_or_else(
-                || "timed once".to_owned(),
-                |(low, high)| format!("{low:.3} to {high:.3}{}", verdict(figures)),
-            ),
+            interval(figures) + verdict(figures),
         ],
     });
     cells

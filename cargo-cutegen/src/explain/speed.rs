@@ -6,6 +6,7 @@ use cutegen_spec::record::{Clocks, Figures, Record, Timing, Variant};
 use serde::Serialize;
 
 use crate::check::table::digits;
+use crate::evidence::interval;
 use crate::output::aligned;
 
 const TITLE: [&str; 8] =
@@ -81,9 +82,7 @@ fn row(incumbent: &str, load: &str, figures: &Figures, roof: Option<f64>) -> Vec
         digits(figures.micros),
         figures.incumbent_micros.map_or_else(dash, digits),
         format!("{:.3}x", figures.speedup),
-        figures
-            .interval()
-            .map_or_else(|| "timed once".to_owned(), |(low, high)| format!("{low:.3} to {high:.3}")),
+        interval(figures),
         figures.samples.to_string(),
         roof.map_or_else(dash, |roof| format!("{:.0} %", 100.0 * roof / figures.micros)),
     ]

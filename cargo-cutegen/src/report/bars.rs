@@ -9,6 +9,7 @@ use super::gather::Entry;
 use super::html::{Scale, at, powers, text};
 use crate::bench::results::{Kernel, Times};
 use crate::check::table::digits;
+use crate::evidence::interval;
 
 /// Ends of the drawing's width.
 const ENDS: (f64, f64) = (6.0, 394.0);
@@ -99,14 +100,9 @@ fn row(bar: &Bar<'_>, is_new: bool, scale: &Scale) -> String {
         text(incumbent),
         text(incumbent),
         drawing(bar.timing, scale),
-        interval(bar.timing),
+        interval(&bar.timing.burst()),
         more(bar.timing)
     )
-}
-
-fn interval(timing: &Timing) -> String {
-    let told = |(low, high)| format!("{low:.3} to {high:.3}");
-    timing.burst().interval().map_or_else(|| "timed once".to_owned(), told)
 }
 
 fn drawing(timing: &Timing, scale: &Scale) -> String {
@@ -118,8 +114,9 @@ fn drawing(timing: &Timing, scale: &Scale) -> String {
         _ => "faster",
     };
     let [one, low, high] = [one, low, high].map(at);
-    let ends = format!("<path class=\"interval\" d=\"M{low} 11H{high}M{low} 6V16M{high} 6V16\"/>");
-    let ends = timing.burst().interval().map_or_else(String::new, |_| ends);
+    let ends = timing.burst().interval().map_or_else(String::new, |_| {
+        format!("<path class=\"interval\" d=\"M{low} 11H{high}M{low} 6V16M{high} 6V16\"/>")
+    });
     let label = format!("{:.2} times {}", timing.speedup, timing.incumbent);
     format!(
         "<svg viewBox=\"0 0 400 22\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\"><rect class=\"{class}\" \
