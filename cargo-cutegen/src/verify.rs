@@ -9,7 +9,6 @@ mod lanes;
 mod rebuild;
 mod session;
 
-use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use cutegen_build::discover::Project;
@@ -66,7 +65,9 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
         true => judge_again(&searcher, &kernels[at]),
         false => rejudge(&searcher, &kernels[at]),
     };
-    let (order, lanes, mut alone) = (in_order(&kernels, verb.jobs), usize::from(verb.jobs), Vec::new());
+    let (lanes, mut alone) = (usize::from(verb.jobs), Vec::new());
+    let seconds: Vec<f64> = kernels.iter().map(judge_seconds).collect();
+    let order = in_order(&seconds, lanes, verb.deadline.is_some());
     let mut left = lanes::run(lanes, &order, &is_over, &work, |at, seen| {
         match lanes > 1 && is_in_doubt(searcher.sanitizes(&kernels[at].0.target), &seen) {
             true => alone.push(at),
@@ -81,15 +82,20 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
     session.end()
 }
 
-/// What takes longest first, where several are judged at a time: else it would be waited for at the end.
-fn in_order(kernels: &[Kernel], lanes: u16) -> Vec<usize> {
-    let seconds = |at: &usize| -> f64 {
-        let evidence = kernels[*at].1.record.variants.iter().filter_map(Variant::judged);
-        evidence.filter_map(|evidence| evidence.judge_seconds).sum()
-    };
-    let mut order: Vec<usize> = (0..kernels.len()).collect();
-    if lanes > 1 {
-        order.sort_by_key(|at| Reverse(seconds(at).to_bits()));
+/// What judging a kernel took before; nothing where no record says so.
+fn judge_seconds((_, entry): &Kernel) -> f64 {
+    let evidence = entry.record.variants.iter().filter_map(Variant::judged);
+    evidence.filter_map(|evidence| evidence.judge_seconds).sum()
+}
+
+/// Where several are judged at a time, what takes longest comes first: else the end would wait for it. Under a deadline it
+/// comes last: else a run that is cut off, and gone on with, would begin with the same kernels each time and end none.
+fn in_order(seconds: &[f64], lanes: usize, has_deadline: bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..seconds.len()).collect();
+    if has_deadline {
+        order.sort_by(|a, b| seconds[*a].total_cmp(&seconds[*b]));
+    } else if lanes > 1 {
+        order.sort_by(|a, b| seconds[*b].total_cmp(&seconds[*a]));
     }
     order
 }
@@ -147,7 +153,7 @@ mod tests {
 
     use cutegen_spec::record::{Evidence, Record};
 
-    use super::{Failure, Seen, is_in_doubt};
+    use super::{Failure, Seen, in_order, is_in_doubt};
 
     /// A committed record, of whose variants compute-sanitizer said this.
     fn fresh(sanitizer: &str) -> Seen {
@@ -162,6 +168,16 @@ mod tests {
             variant.evidence = Some(Evidence { sanitizer: sanitizer.to_owned(), ..Evidence::default() });
         }
         Seen::Fresh(Box::new(record))
+    }
+
+    #[test]
+    fn what_takes_longest_is_first_but_last_under_a_deadline() {
+        let seconds = [3.0, 90.0, 0.0, 7.0];
+        assert_eq!(in_order(&seconds, 1, false), [0, 1, 2, 3], "as they are declared");
+        assert_eq!(in_order(&seconds, 4, false), [1, 3, 0, 2]);
+        for lanes in [1, 4] {
+            assert_eq!(in_order(&seconds, lanes, true), [2, 0, 3, 1]);
+        }
     }
 
     #[test]
