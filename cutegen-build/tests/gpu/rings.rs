@@ -1,11 +1,11 @@
 //! Rings whose blocks share long rows, under racecheck: a search proposes only what the tool comes out clean of.
 
-use cutegen_build::evaluate::sanitize::{Sanitized, Tool, locate};
-use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{self, Feedback, Generator};
+use cutegen_build::evaluate::sanitize::{Sanitized, Tool};
+use cutegen_build::generate;
 use cutegen_build::plan::Plan;
 
-use crate::{Test, fixtures, specs};
+use crate::sanitized::sanitizer;
+use crate::{Test, fixtures, rows, specs};
 
 pub(crate) const TESTS: &[Test] =
     &[("rings::racecheck_comes_out_clean_of_each", racecheck_comes_out_clean_of_each)];
@@ -49,19 +49,11 @@ pub(crate) fn plans() -> Vec<Plan> {
 
 /// What has a ring, of one plan.
 pub(crate) fn rings(plan: &Plan) -> Vec<generate::Candidate> {
-    let mut found = Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default());
-    let is_ring = |name: &str| name.starts_with("rowwise-ring") || name.starts_with("rowwise-apart");
-    found.retain(|candidate| is_ring(&candidate.name));
-    found
+    ["rowwise-ring", "rowwise-apart"].iter().flat_map(|prefix| rows::proposed(plan, prefix)).collect()
 }
 
 fn racecheck_comes_out_clean_of_each() {
-    let (path, home) = (std::env::var_os("PATH"), std::env::var_os("CUDA_HOME"));
-    let Some(sanitizer) = locate(path.as_deref(), home.as_deref()) else {
-        println!("    skipped: no compute-sanitizer");
-        assert!(std::env::var_os("CUTEGEN_REQUIRE_SANITIZER").is_none(), "it is required");
-        return;
-    };
+    let Some(sanitizer) = sanitizer() else { return };
     let (mut bad, mut looked) = (Vec::new(), 0);
     for plan in plans() {
         let mut judge = specs::judge_with(&plan, |settings| {

@@ -107,9 +107,16 @@ pub(crate) fn plans() -> Vec<Plan> {
     [ranged(), shared(), timed()].concat()
 }
 
-fn proposed(plan: &Plan) -> Vec<generate::Candidate> {
+/// What the templates propose for a plan under names that begin so.
+pub(crate) fn proposed(plan: &Plan, prefix: &str) -> Vec<generate::Candidate> {
     let mut found = Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default());
-    found.retain(|candidate| candidate.name.starts_with("rowwise-"));
+    found.retain(|candidate| candidate.name.starts_with(prefix));
+    found
+}
+
+/// All that are row-wise.
+fn rowwise(plan: &Plan) -> Vec<generate::Candidate> {
+    let found = proposed(plan, "rowwise-");
     assert!(found.len() >= 10, "{}: {} candidates", plan.spec.name, found.len());
     found
 }
@@ -121,7 +128,7 @@ fn every_candidate_is_right() {
             (settings.cost_cap, settings.shapes_most, settings.repeats) = (1 << 32, 14, (4, 4));
             settings.screening = (14, usize::MAX);
         });
-        let candidates = proposed(&plan);
+        let candidates = rowwise(&plan);
         for (candidate, gate) in candidates.iter().zip(fixtures::compiled(&candidates)) {
             let outcome = judge.screen(&gate).expect("the machine works");
             let said = match &outcome {
@@ -154,7 +161,7 @@ fn shared_rings_repeat() {
         let mut judge = specs::judge_with(&plan, |settings| {
             (settings.cost_cap, settings.shapes_most, settings.repeats) = (1 << 40, 2, (200, 200));
         });
-        let mut rings = proposed(&plan);
+        let mut rings = rowwise(&plan);
         rings.retain(|candidate| candidate.contract.steps.iter().any(|step| step.co_resident));
         let gates = fixtures::compiled(&rings);
         for (ring, gate) in rings.iter().zip(&gates) {
@@ -190,7 +197,7 @@ fn speeds() {
             let axes = plan.spec.bind(&workload.axes).expect("inside the domain");
             let tensors = vec![0; plan.spec.tensors.len()];
             let eligible: Vec<_> =
-                proposed(&plan).into_iter().filter(|c| c.eligibility.holds(&axes, &tensors)).collect();
+                rowwise(&plan).into_iter().filter(|c| c.eligibility.holds(&axes, &tensors)).collect();
             let gates = fixtures::compiled(&eligible);
             for (candidate, gate) in eligible.iter().zip(&gates) {
                 let timed = judge.compare(gate, &gates[0], &axes).expect("the machine works");

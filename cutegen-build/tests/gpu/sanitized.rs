@@ -1,6 +1,6 @@
 //! What the gate cannot see and compute-sanitizer can.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cutegen_build::evaluate::Judge;
 use cutegen_build::evaluate::sanitize::{Sanitized, Tool, locate};
@@ -79,13 +79,19 @@ pub(crate) fn sources() -> impl Iterator<Item = (String, Vec<&'static str>)> {
     PLANTED.iter().map(|planted| (format!("{PRELUDE}{}", planted.kernel), vec!["candidate"]))
 }
 
-fn each_falls_to_its_tool() {
+/// compute-sanitizer; that it is not here is said, and fails where it is required.
+pub(crate) fn sanitizer() -> Option<PathBuf> {
     let (path, home) = (std::env::var_os("PATH"), std::env::var_os("CUDA_HOME"));
-    let Some(sanitizer) = locate(path.as_deref(), home.as_deref()) else {
+    let found = locate(path.as_deref(), home.as_deref());
+    if found.is_none() {
         println!("    skipped: no compute-sanitizer");
         assert!(std::env::var_os("CUTEGEN_REQUIRE_SANITIZER").is_none(), "it is required");
-        return;
-    };
+    }
+    found
+}
+
+fn each_falls_to_its_tool() {
+    let Some(sanitizer) = sanitizer() else { return };
     let mut judge = bench::judge();
     let clean =
         judge.sanitize(&[bench::honest()], &sanitizer, &Tool::ALL).expect("the machine works").remove(0);
