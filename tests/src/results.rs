@@ -183,6 +183,14 @@ fn quoted(row: &Row, quote: &Quote, root: &Path) -> Result<Figure, String> {
     Ok(Figure { judged: timing.low, worst: None, text, machine: evidence.device.clone() })
 }
 
+/// The middle of what is given in any order, or the mean of the two that are; of nothing no number.
+#[must_use]
+pub fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    if sorted.is_empty() { f64::NAN } else { quantile(&sorted, 0.5) }
+}
+
 /// Linear between neighbours.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;

@@ -79,12 +79,6 @@ fn short(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// The middle of sorted values, or the mean of the two that are.
-fn median(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
-}
-
 /// What the table says of these kernels: how many are tuned, and how much slower naive ones are.
 fn cells(count: &Count) -> [String; 2] {
     let mut sorted = count.slower.clone();
@@ -92,9 +86,9 @@ fn cells(count: &Count) -> [String; 2] {
     let slower = match sorted[..] {
         [] => "not known".to_owned(),
         [first, .., last] if sorted.len() > 4 => {
-            format!("{} ({} to {})", short(median(&sorted)), short(first), short(last))
+            format!("{} ({} to {})", short(results::median(&sorted)), short(first), short(last))
         }
-        _ => short(median(&sorted)),
+        _ => short(results::median(&sorted)),
     };
     let (tuned, all) = (count.tuned, count.all);
     let word = if tuned == 0 { "**naive**" } else { "tuned" };
@@ -129,9 +123,7 @@ fn what_is_said_of_products_is_what_was_measured() {
     let rows = results::read(&workspace()).expect("raw files");
     let us = |bar: &str| {
         let row = rows.iter().find(|row| row.bar == bar).unwrap_or_else(|| panic!("no row {bar}"));
-        let mut sorted = row.samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        median(&sorted)
+        results::median(&row.samples)
     };
     let ours = us("Llama 3 8B's MLP block with naive products, tokens: 512");
     let product = |name: &str| us(&format!("cuBLASLt, the fastest of its heuristics: gemm_bf16 {name}_m512"));

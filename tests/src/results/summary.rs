@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Row, cells, quantile};
+use super::{Row, cells, median};
 
 /// A line of the table.
 struct Line {
@@ -103,10 +103,10 @@ fn found(of: &Of, rows: &[Row]) -> Result<(Vec<(String, f64)>, String), String> 
         Of::Cells(bars) => {
             bars.iter().map(|bar| cells::medians(row(rows, bar)?)).collect::<Result<Vec<_>, _>>()?.concat()
         }
-        Of::Samples(bar) => vec![((*bar).to_owned(), median(row(rows, bar)?))],
+        Of::Samples(bar) => vec![((*bar).to_owned(), median(&row(rows, bar)?.samples))],
         Of::Times { tokens, ours, theirs } => {
             let cell = |tokens: &u32| {
-                let us = |bar: &str| row(rows, &format!("{bar}{tokens}")).map(median);
+                let us = |bar: &str| row(rows, &format!("{bar}{tokens}")).map(|row| median(&row.samples));
                 let theirs: f64 = theirs.iter().map(|bar| us(bar)).sum::<Result<f64, String>>()?;
                 Ok((format!("{tokens} tokens"), theirs / us(ours)?))
             };
@@ -120,12 +120,6 @@ fn found(of: &Of, rows: &[Row]) -> Result<(Vec<(String, f64)>, String), String> 
 
 fn row<'a>(rows: &'a [Row], bar: &str) -> Result<&'a Row, String> {
     rows.iter().find(|row| row.bar == bar).ok_or_else(|| format!("the summary wants a row `{bar}`"))
-}
-
-fn median(row: &Row) -> f64 {
-    let mut sorted = row.samples.clone();
-    sorted.sort_by(f64::total_cmp);
-    if sorted.is_empty() { f64::NAN } else { quantile(&sorted, 0.5) }
 }
 
 /// A factor to two places, or what it is a fraction of.
