@@ -170,6 +170,9 @@ pub(crate) struct Lock {
     /// Drop from the lock what no spec declares any more; without it that stays, and is told
     #[arg(long)]
     pub(crate) prune: bool,
+    /// Make anew what is locked: naive kernels from the math, host variants from their sources; tuned cubins stay
+    #[arg(long)]
+    pub(crate) renew: bool,
 }
 
 #[derive(Debug, Args)]

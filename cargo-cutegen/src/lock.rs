@@ -1,8 +1,9 @@
 //! `lock`: every kernel can always be locked to something right. Compiles the naive kernel of whatever is not locked; what no
 //! spec declares any more stays locked and is told, until `--prune` drops it. Brings a lock of version 1 to the present one
-//! first. Compiling takes long, so it lies between two changes of the lock, and what another process locked meanwhile stays.
+//! first; with `--renew` what is locked is made anew. Compiling takes long, so it lies between two changes of the lock, and what another process locked meanwhile stays.
 
 pub(crate) mod orphans;
+mod renew;
 
 use cutegen_build::accept::{self, Accepted};
 use cutegen_build::discover::Project;
@@ -28,6 +29,9 @@ pub(crate) fn run(command: &Command, verb: &args::Lock, out: &Output) -> Result<
     let store = Store::new(&project.store);
     let migration = migrated(&project, &store)?;
     migration.iter().for_each(|migration| migration.tell(out));
+    if verb.renew {
+        renew::run(&project, &store, &plans, out)?;
+    }
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let mut searcher = None;
     for plan in &plans {
@@ -122,6 +126,6 @@ fn is_missing(request: &Request<'_>, plan: &Plan) -> Result<bool, Failure> {
                 format!("{}: its entry is of version 1, and not the one that the lock pins", plan.title());
             Err(Failure::Disagreement(format!("{text}\nrun: git status")))
         }
-        _ => Ok(true),
+        _ => renew::cut_short(plan, request.store, request.lock).map_or(Ok(true), Err),
     }
 }

@@ -14,7 +14,7 @@ use crate::home::{self, HomeError};
 use crate::plan::Plan;
 use crate::store::accept_copy::transfer;
 use crate::store::change::Change;
-use crate::store::{CorruptEntry, Files, Lookup, Store, StoreError};
+use crate::store::{CorruptEntry, Entry, Files, Lookup, Store, StoreError};
 
 /// Why an entry did not become the package's answer.
 #[derive(Debug)]
@@ -84,11 +84,21 @@ pub fn accept(plan: &Plan, from: &Store, change: &mut Change) -> Result<Record, 
         Lookup::Miss => return Err(AcceptError::Vanished { kernel, path: to.entry_dir(&plan.key) }),
         Lookup::Corrupt(entry) => return Err(AcceptError::Corrupt { kernel, entry: Box::new(entry) }),
     };
-    for same in change.lock.kernels.iter_mut().filter(|locked| locked.key == record.key) {
-        *same = Locked::pin(&same.name, &same.target, &record);
-    }
-    pin(plan, &record, &mut change.lock);
+    pin_all(plan, &record, &mut change.lock);
     Ok(record)
+}
+
+/// Puts an entry that was made anew in the place of `entry`, and pins it for every kernel that asks the same.
+pub fn renewed(
+    plan: &Plan,
+    entry: &Entry,
+    (record, files): (&Record, &Files),
+    change: &mut Change,
+) -> Result<(), StoreError> {
+    let files: Vec<_> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    change.store.replace(entry, record, &files)?;
+    pin_all(plan, record, &mut change.lock);
+    Ok(())
 }
 
 /// Pins what the store has for `plan`, where that is what the lock pins for another kernel that asks the same.
@@ -110,6 +120,14 @@ pub fn untuned(
     change.store.put(record, &files)?;
     pin(plan, record, &mut change.lock);
     Ok(())
+}
+
+/// Pins `record` in `lock` as the answer to `plan`, and to all that ask the same.
+fn pin_all(plan: &Plan, record: &Record, lock: &mut Lock) {
+    for same in lock.kernels.iter_mut().filter(|locked| locked.key == record.key) {
+        *same = Locked::pin(&same.name, &same.target, record);
+    }
+    pin(plan, record, lock);
 }
 
 /// Pins `record` in `lock` as the answer to `plan`.

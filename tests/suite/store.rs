@@ -8,6 +8,7 @@ mod hostile;
 mod mounts;
 mod package;
 mod processes;
+mod renew;
 
 use std::fs;
 use std::path::{Path, PathBuf};

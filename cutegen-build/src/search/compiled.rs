@@ -58,6 +58,20 @@ pub(super) fn tiles_of(variant: &Variant) -> Vec<(usize, i64)> {
     variant.tiles.iter().map(|tile| (tile.axis, tile.extent)).collect()
 }
 
+/// A stored variant as a candidate again, for compilers.
+pub(super) fn stored(variant: &Variant, source: &[u8]) -> Candidate {
+    Candidate {
+        name: variant.name.clone(),
+        kind: variant.kind,
+        origin: variant.origin.clone(),
+        source: String::from_utf8_lossy(source).into_owned(),
+        contract: variant.contract.clone(),
+        eligibility: variant.eligibility.clone(),
+        tiles: tiles_of(variant),
+        sketch: None,
+    }
+}
+
 /// The compiler that a target means.
 pub(super) fn compile_for(target: &Target) -> CompileFor {
     match target {
@@ -101,7 +115,7 @@ pub(super) fn batch(
 }
 
 /// Compiles one candidate, in a process of its own where there is no batch.
-fn one(
+pub(super) fn one(
     setup: &CompileSetup,
     batch: Option<&Batch>,
     plan: &Plan,

@@ -32,7 +32,8 @@ pub(super) fn build(plan: &Plan, found: &Found) -> Result<(Record, Vec<File>), S
     Ok((record, files))
 }
 
-fn variant(
+/// A variant of a record; its files go to `files`.
+pub(super) fn variant(
     plan: &Plan,
     compiled: &Compiled,
     judged: Option<&Judged>,

@@ -12,6 +12,7 @@ mod migrate;
 mod naive;
 mod ordered;
 mod rebuild;
+mod renew;
 mod rounds;
 mod sanitize;
 mod verify;
@@ -28,6 +29,7 @@ pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
 pub use migrate::{Migrated, migrated, naive_as_printed};
 pub use rebuild::{Rebuilt, Stored};
+pub use renew::Renewed;
 pub use verify::Verdict;
 
 use finals::Fate;
@@ -237,6 +239,16 @@ impl Searcher {
         tell: &mut dyn FnMut(usize, Result<Rebuilt, SearchError>),
     ) -> Result<(), SearchError> {
         rebuild::rebuild(&self.setup, sources, tell)
+    }
+
+    /// Makes locked entries, which came with their sources, as today's printer and compilers make them, on all cores. `tell`
+    /// gets each under its number, in order and as soon as it is made. No device is needed.
+    pub fn renew(
+        &self,
+        entries: &[(&Plan, Entry)],
+        tell: &mut dyn FnMut(usize, Result<Renewed, SearchError>),
+    ) {
+        renew::renew(&self.setup, entries, tell);
     }
 
     fn put(&self, record: &Record, files: &[(String, Vec<u8>)]) -> Result<(), SearchError> {

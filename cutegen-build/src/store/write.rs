@@ -102,6 +102,16 @@ impl Store {
         self.put_draft(&Draft::new(record, files)?)
     }
 
+    /// Puts an entry in the place of `entry`. What was put there since that was read stays, which is an error.
+    pub fn replace(
+        &self,
+        entry: &Entry,
+        record: &Record,
+        files: &[(&str, &[u8])],
+    ) -> Result<Put, StoreError> {
+        self.put_over(entry, &Draft::new(record, files)?)
+    }
+
     pub(super) fn put_draft(&self, draft: &Draft) -> Result<Put, StoreError> {
         let dir = self.entry_dir(&draft.key);
         let before = self.get_full(&draft.key).hit();

@@ -56,16 +56,7 @@ impl Standing {
         let pairs = entry.record.variants.iter().zip(&entry.sources);
         let members =
             pairs.filter(|(variant, _)| variant.kind != Kind::Naive).map(|(variant, source)| Locked {
-                candidate: Candidate {
-                    name: variant.name.clone(),
-                    kind: variant.kind,
-                    origin: variant.origin.clone(),
-                    source: String::from_utf8_lossy(source).into_owned(),
-                    contract: variant.contract.clone(),
-                    eligibility: variant.eligibility.clone(),
-                    tiles: compiled::tiles_of(variant),
-                    sketch: None,
-                },
+                candidate: compiled::stored(variant, source),
                 prefer: variant.prefer.clone(),
                 digest: variant.artifact.artifact,
             });
