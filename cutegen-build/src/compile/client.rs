@@ -63,7 +63,7 @@ fn guarded(
         return Ok(failed(FailureReason::Diagnostics, raw.diagnostics));
     }
     Ok(match inspect(job, &raw.bytes) {
-        Ok(inspected) => compiled(raw, inspected, fingerprint),
+        Ok((bytes, inspected)) => compiled(RawArtifact { bytes, ..raw }, inspected, fingerprint),
         Err(problems) => forbidden(problems.into_iter().map(Forbidden::Artifact).collect(), raw.diagnostics),
     })
 }
@@ -141,10 +141,18 @@ fn raw(
     }
 }
 
-fn inspect(job: &CompileJob, bytes: &[u8]) -> Result<Inspected, Vec<String>> {
+/// What is kept of the bytes: a cubin as it is, an object in the form that is judged and linked.
+fn inspect(job: &CompileJob, bytes: &[u8]) -> Result<(Vec<u8>, Inspected), Vec<String>> {
     match job.compile_for {
-        CompileFor::Cuda { .. } => cubin_check::check(bytes, &job.entries).map(Inspected::Cubin),
-        CompileFor::Host { .. } => inspect::object::check(bytes, &job.entries).map(Inspected::Object),
+        CompileFor::Cuda { .. } => {
+            let info = cubin_check::check(bytes, &job.entries)?;
+            Ok((bytes.to_vec(), Inspected::Cubin(info)))
+        }
+        CompileFor::Host { .. } => {
+            let canonical = inspect::object::canonical(bytes, &job.entries)?;
+            let info = inspect::object::check(&canonical, &job.entries)?;
+            Ok((canonical, Inspected::Object(info)))
+        }
     }
 }
 

@@ -1,11 +1,21 @@
-//! What may be inside a host object: one entry, no code that runs by itself, no calls out but into libc and libm.
+//! What may be inside a host object: one entry, no code that runs by itself, no calls out but into libc and libm. And the form
+//! of it that is judged, stored and linked, which has that and nothing else.
 //!
 //! Only what compilers write is let through: what linkers do with the rest differs, and an object from a store may have been
 //! made by hand. What its code does once it is called is not seen here. Every other definition must be local. A weak one (a COMDAT template instance) would be merged with another
 //! object's when both are linked, and what ships would no longer be what was measured.
 
+mod callable;
+mod canonical;
+mod image;
+
 use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind, SymbolSection, elf};
+
+use callable::CALLABLE;
+pub(super) use image::Image;
+#[cfg(test)]
+pub(super) use image::Target;
 
 type ElfSection<'data, 'file> = object::read::elf::ElfSection64<'data, 'file, object::Endianness>;
 
@@ -20,92 +30,16 @@ pub struct ObjectInfo {
     pub text_bytes: u64,
 }
 
-/// Functions of libc and libm that a candidate may call.
-const CALLABLE: &[&str] = &[
-    "memcpy",
-    "memset",
-    "memmove",
-    "exp",
-    "expf",
-    "exp2",
-    "exp2f",
-    "expm1",
-    "expm1f",
-    "log",
-    "logf",
-    "log2",
-    "log2f",
-    "log1p",
-    "log1pf",
-    "log10",
-    "log10f",
-    "pow",
-    "powf",
-    "sqrt",
-    "sqrtf",
-    "cbrt",
-    "cbrtf",
-    "sin",
-    "sinf",
-    "cos",
-    "cosf",
-    "sincos",
-    "sincosf",
-    "tan",
-    "tanf",
-    "tanh",
-    "tanhf",
-    "sinh",
-    "sinhf",
-    "cosh",
-    "coshf",
-    "erf",
-    "erff",
-    "erfc",
-    "erfcf",
-    "fmod",
-    "fmodf",
-    "fma",
-    "fmaf",
-    "floor",
-    "floorf",
-    "ceil",
-    "ceilf",
-    "round",
-    "roundf",
-    "trunc",
-    "truncf",
-    "rint",
-    "rintf",
-    "nearbyint",
-    "nearbyintf",
-    "lround",
-    "lroundf",
-    "llround",
-    "llroundf",
-    "lrint",
-    "lrintf",
-    "ldexp",
-    "ldexpf",
-    "scalbn",
-    "scalbnf",
-    "fmax",
-    "fmaxf",
-    "fmin",
-    "fminf",
-    "fabs",
-    "fabsf",
-    "copysign",
-    "copysignf",
-    "atan",
-    "atanf",
-    "atan2",
-    "atan2f",
-    "lgamma",
-    "lgammaf",
-    "tgamma",
-    "tgammaf",
-];
+/// What becomes of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It is linked as code.
+    Code,
+    /// It is linked as constants.
+    Constants,
+    /// It stays behind.
+    Beside,
+}
 
 /// Sections whose content runs before `main`, after it, or once per thread.
 const SELF_RUNNING: &[&str] = &[
@@ -158,21 +92,26 @@ const FLAGS: [elf::SectionFlags; 6] = [
     elf::SHF_INFO_LINK,
 ];
 
-/// Relocations of x86-64 that compilers ask for, with the bytes that a linker writes.
-const RELOCATIONS: [(elf::RelocationType, u64); 9] = [
-    (elf::R_X86_64_64, 8),
-    (elf::R_X86_64_PC32, 4),
-    (elf::R_X86_64_PLT32, 4),
-    (elf::R_X86_64_GOTPCREL, 4),
-    (elf::R_X86_64_32, 4),
-    (elf::R_X86_64_32S, 4),
-    (elf::R_X86_64_PC64, 8),
-    (elf::R_X86_64_GOTPCRELX, 4),
-    (elf::R_X86_64_REX_GOTPCRELX, 4),
-];
+/// Relocations of x86-64 that compilers ask for in code: distances of four bytes.
+const RELOCATIONS: [elf::RelocationType; 2] = [elf::R_X86_64_PC32, elf::R_X86_64_PLT32];
 
 /// All problems at once, each a sentence for the generator.
 pub fn check(bytes: &[u8], entries: &[String]) -> Result<ObjectInfo, Vec<String>> {
+    let (image, entry) = read(bytes, entries)?;
+    Ok(info(&image, entry))
+}
+
+/// The object in the one form that is judged, stored and linked.
+///
+/// # Errors
+/// As [`check`].
+pub fn canonical(bytes: &[u8], entries: &[String]) -> Result<Vec<u8>, Vec<String>> {
+    let (image, entry) = read(bytes, entries)?;
+    Ok(canonical::write(&image, entry))
+}
+
+/// What is linked of it.
+pub(super) fn read<'a>(bytes: &[u8], entries: &'a [String]) -> Result<(Image, &'a str), Vec<String>> {
     let [entry] = entries else {
         return Err(vec![format!("a host object has one entry, not {}", entries.len())]);
     };
@@ -186,7 +125,7 @@ pub fn check(bytes: &[u8], entries: &[String]) -> Result<ObjectInfo, Vec<String>
             "no function `{entry}`: declare it extern \"C\" with __attribute__((visibility(\"default\"), externally_visible))"
         ));
     }
-    if problems.is_empty() { Ok(info(&file, entry)) } else { Err(problems) }
+    if problems.is_empty() { Ok((Image::read(&file, entry)?, entry)) } else { Err(problems) }
 }
 
 fn header_problems(file: &ElfFile64<'_, object::Endianness>) -> Vec<String> {
@@ -215,8 +154,10 @@ fn section_problem<'data>(section: &impl ObjectSection<'data>) -> Option<String>
     if sh_flags.contains(elf::SHF_WRITE) && sh_flags.contains(elf::SHF_EXECINSTR) {
         return Some(format!("section `{name}` is writable code"));
     }
-    let is_constant = [".data.rel.ro", ".data.rel.ro.local"].contains(&name);
-    if sh_flags.contains(elf::SHF_WRITE) && section.size() > 0 && !is_constant {
+    if [".data.rel.ro", ".data.rel.ro.local"].contains(&name) && section.size() > 0 {
+        return Some(format!("section `{name}`: constants may hold numbers, not addresses"));
+    }
+    if sh_flags.contains(elf::SHF_WRITE) && section.size() > 0 {
         return Some(format!("section `{name}`: no mutable statics, the kernel is called from many threads"));
     }
     let known = if sh_flags.contains(elf::SHF_ALLOC) {
@@ -227,7 +168,7 @@ fn section_problem<'data>(section: &impl ObjectSection<'data>) -> Option<String>
     let code = !sh_flags.contains(elf::SHF_EXECINSTR) || is_or_begins(name, ".text");
     let flags = FLAGS.iter().fold(0, |all, flag| all | flag.0);
     if known && code && TYPES.contains(&sh_type) && sh_flags.0 & !flags == 0 {
-        return relocation_problem(section, name);
+        return linked_problem(section, name, sh_type);
     }
     Some(format!("section `{name}`: only code, constants and what belongs to them may be linked"))
 }
@@ -237,19 +178,43 @@ fn is_or_begins(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Every relocation writes inside its own section: some linkers patch whatever lies there.
-fn relocation_problem<'data>(section: &impl ObjectSection<'data>, name: &str) -> Option<String> {
-    let width = |relocation: &object::Relocation| match relocation.flags() {
-        object::RelocationFlags::Elf { r_type } => {
-            RELOCATIONS.iter().find(|(known, _)| *known == r_type).map(|(_, bytes)| *bytes)
-        }
-        _ => None,
+fn kind_of(name: &str) -> Kind {
+    match name {
+        _ if is_or_begins(name, ".text") => Kind::Code,
+        _ if is_or_begins(name, ".rodata") => Kind::Constants,
+        _ => Kind::Beside,
+    }
+}
+
+/// What is linked lies in the file, at no odd place, and only code refers to anything, by distances inside its own section.
+fn linked_problem<'data>(
+    section: &impl ObjectSection<'data>,
+    name: &str,
+    sh_type: elf::SectionType,
+) -> Option<String> {
+    let kind = kind_of(name);
+    if kind == Kind::Beside {
+        return None;
+    }
+    if sh_type != elf::SHT_PROGBITS {
+        return Some(format!("section `{name}` has no bytes of its own"));
+    }
+    let align = section.align();
+    if align > image::ALIGN || !(align == 0 || align.is_power_of_two()) {
+        return Some(format!("section `{name}` is aligned to {align} bytes: at most {}", image::ALIGN));
+    }
+    if kind == Kind::Constants && section.relocations().next().is_some() {
+        return Some(format!("section `{name}`: constants may hold numbers, not addresses"));
+    }
+    let known = |relocation: &object::Relocation| match relocation.flags() {
+        object::RelocationFlags::Elf { r_type } => RELOCATIONS.contains(&r_type),
+        _ => false,
     };
-    let outside = section.relocations().any(|(offset, relocation)| {
-        let end = width(&relocation).and_then(|bytes| offset.checked_add(bytes));
+    let foreign = section.relocations().any(|(offset, relocation)| {
+        let end = offset.checked_add(4).filter(|_| known(&relocation));
         end.is_none_or(|end| end > section.size())
     });
-    outside.then(|| format!("section `{name}` has a relocation that compilers don't write"))
+    foreign.then(|| format!("section `{name}` has a relocation that is no distance to code or constants"))
 }
 
 fn symbol_problem<'data>(symbol: &impl ObjectSymbol<'data>, entry: &str) -> Option<String> {
@@ -283,18 +248,9 @@ fn elf_type<'data>(symbol: &impl ObjectSymbol<'data>) -> Option<elf::SymbolType>
     }
 }
 
-fn info(file: &ElfFile64<'_, object::Endianness>, entry: &str) -> ObjectInfo {
-    let mut undefined: Vec<String> = file
-        .symbols()
-        .filter(|symbol| symbol.section() == SymbolSection::Undefined)
-        .filter_map(|symbol| symbol.name().ok().filter(|name| !name.is_empty()).map(str::to_owned))
-        .collect();
-    undefined.sort();
-    let code = |section: &object::read::elf::ElfSection64<'_, '_, object::Endianness>| {
-        section.kind() == object::SectionKind::Text
-    };
-    let text_bytes = file.sections().filter(code).map(|section| section.size()).sum();
-    ObjectInfo { entry: entry.to_owned(), undefined, text_bytes }
+pub(super) fn info(image: &Image, entry: &str) -> ObjectInfo {
+    let undefined = image.functions().into_iter().map(str::to_owned).collect();
+    ObjectInfo { entry: entry.to_owned(), undefined, text_bytes: image.code.len() as u64 }
 }
 
 #[cfg(test)]

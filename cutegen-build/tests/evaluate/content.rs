@@ -30,7 +30,8 @@ const BESIDE: [(&str, &str); 5] = [
 ];
 
 /// Assembly beside an honest kernel that linkers treat each in their own way, and what is said of it.
-const MADE: [(&str, &str); 8] = [
+const MADE: [(&str, &str); 9] = [
+    (".reloc ., R_X86_64_NONE; nop", "a relocation that is no distance to code or constants"),
     (".section .deplibs,\\\"MS\\\",@0x6fff4c04,1; .asciz \\\"other.o\\\"", "section `.deplibs`: only code"),
     (".section .gnu.lto_x,\\\"e\\\",@progbits; .byte 1", "section `.gnu.lto_x`: only code"),
     (".section .gnu.warning.write; .asciz \\\"said\\\"", "section `.gnu.warning.write`: only code"),
@@ -40,7 +41,7 @@ const MADE: [(&str, &str); 8] = [
     (".section __libc_atexit,\\\"a\\\",@progbits; .quad 0", "section `__libc_atexit`: only code"),
     (
         ".section .rodata.y,\\\"a\\\",@progbits; .reloc ., R_X86_64_NONE; .byte 1",
-        "relocation that compilers don't write",
+        "constants may hold numbers, not addresses",
     ),
 ];
 
