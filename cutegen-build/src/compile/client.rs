@@ -150,7 +150,7 @@ fn inspect(job: &CompileJob, bytes: &[u8]) -> Result<(Vec<u8>, Inspected), Vec<S
         }
         CompileFor::Host { .. } => {
             let canonical = inspect::object::canonical(bytes, &job.entries)?;
-            let info = inspect::object::check(&canonical, &job.entries)?;
+            let info = inspect::judged(&canonical, &job.entries)?;
             Ok((canonical, Inspected::Object(info)))
         }
     }

@@ -16,7 +16,9 @@ use cutegen_spec::symbol;
 
 use crate::plan::Plan;
 pub use error::Error;
-pub use object::{carries, linkable};
+pub use object::carries;
+#[cfg(feature = "search")]
+pub use object::linkable;
 use wrapper::kernel;
 
 /// The folder under OUT_DIR that everything goes to.

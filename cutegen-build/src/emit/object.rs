@@ -53,27 +53,36 @@ pub(super) fn collect<'a>(package: &Package<'_>, kernels: &[EmitKernel<'a>]) -> 
     Ok(content)
 }
 
-/// Whether every host object of an answer may be linked.
+/// Whether every host object of an answer may be linked, and has code as compilers write it.
 ///
 /// # Errors
-/// [`Error::Content`].
+/// As [`emit`](super::emit) has them, and [`Error::Content`] for what its code does.
+#[cfg(feature = "search")]
 pub fn linkable(kernel: &EmitKernel<'_>) -> Result<(), Error> {
     if !kernel.plan.target.is_host() {
         return Ok(());
     }
     let mut objects = kernel.record.variants.iter().zip(kernel.artifacts);
-    objects.try_for_each(|(variant, bytes)| entry_of(kernel, variant, bytes).map(drop))
+    objects.try_for_each(|(variant, bytes)| {
+        entry_of(kernel, variant, bytes)?;
+        inspect::judged(bytes, &entries_of(variant)).map_err(foreign(kernel, variant)).map(drop)
+    })
+}
+
+fn entries_of(variant: &Variant) -> Vec<String> {
+    variant.contract.steps.iter().map(|step| step.entry.clone()).collect()
+}
+
+fn foreign(kernel: &EmitKernel<'_>, variant: &Variant) -> impl Fn(Vec<String>) -> Error {
+    let kernel = format!("{}, variant `{}`", kernel.plan.title(), variant.name);
+    move |problems| Error::Content { kernel: kernel.clone(), problems }
 }
 
 /// The entry of a host object, which may hold nothing else that runs or that others see: it is linked into the user's
 /// program, whoever vouches for it.
 fn entry_of<'a>(kernel: &EmitKernel<'a>, variant: &'a Variant, bytes: &[u8]) -> Result<&'a str, Error> {
-    let entries: Vec<String> = variant.contract.steps.iter().map(|step| step.entry.clone()).collect();
-    let foreign = |problems| Error::Content {
-        kernel: format!("{}, variant `{}`", kernel.plan.title(), variant.name),
-        problems,
-    };
-    inspect::object::check(bytes, &entries).map_err(foreign)?;
+    let foreign = foreign(kernel, variant);
+    inspect::object::check(bytes, &entries_of(variant)).map_err(&foreign)?;
     let entry = variant.contract.steps.first().map_or("", |step| step.entry.as_str());
     if is_ours(entry) { Ok(entry) } else { Err(foreign(vec![format!("its entry is called `{entry}`")])) }
 }

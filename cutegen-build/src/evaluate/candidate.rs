@@ -74,7 +74,7 @@ fn foreign(candidate: &Candidate, backend: Backend, bytes: &[u8]) -> Option<Vec<
     let entries: Vec<String> = candidate.contract.steps.iter().map(|step| step.entry.clone()).collect();
     match backend {
         Backend::Cuda => cubin_check::check(bytes, &entries).err(),
-        Backend::Host => inspect::object::check(bytes, &entries).err(),
+        Backend::Host => inspect::judged(bytes, &entries).err(),
     }
 }
 

@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 
 use super::error::Error;
 
+/// The largest frame of a host kernel.
+const FRAME_BYTES_MAX: u32 = 64 << 10;
+
 /// A compiler that answered.
 #[derive(Debug, Clone)]
 pub struct Cxx {
@@ -60,6 +63,10 @@ pub fn host_flags(family: CxxFamily, level: &str, header_roots: &[PathBuf]) -> V
         "-fvisibility=hidden",
         "-DNDEBUG",
         "-fno-stack-protector",
+        "-fstack-clash-protection",
+        "-fno-jump-tables",
+        "-Werror=alloca",
+        "-Werror=vla",
         "-fcf-protection=none",
         "-U_FORTIFY_SOURCE",
         "-fno-ident",
@@ -70,18 +77,28 @@ pub fn host_flags(family: CxxFamily, level: &str, header_roots: &[PathBuf]) -> V
     let mut flags: Vec<String> = fixed.map(str::to_owned).into();
     flags.push(format!("-march={level}"));
     match family {
-        CxxFamily::Gcc => flags.extend(
-            ["-fwhole-program", "-fno-stack-clash-protection", "-frandom-seed=kernel", "-fmax-errors=40"]
-                .map(str::to_owned),
-        ),
+        CxxFamily::Gcc => {
+            flags.extend(["-fwhole-program", "-frandom-seed=kernel", "-fmax-errors=40"].map(str::to_owned))
+        }
         CxxFamily::Clang => flags.push("-ferror-limit=40".to_owned()),
     }
+    flags.extend(frame_flags(family));
     flags.push("-Ishim".to_owned());
     for (index, root) in header_roots.iter().enumerate() {
         flags.push(format!("-ffile-prefix-map={}=/headers/{index}", root.display()));
         flags.extend(["-isystem".to_owned(), root.display().to_string()]);
     }
     flags
+}
+
+/// A larger frame is an error: a thread of Rust has 2 MiB of stack, whoever calls the kernel, and a page behind it that faults.
+fn frame_flags(family: CxxFamily) -> Vec<String> {
+    match family {
+        CxxFamily::Gcc => vec![format!("-Werror=frame-larger-than={FRAME_BYTES_MAX}")],
+        CxxFamily::Clang => {
+            vec![format!("-Wframe-larger-than={FRAME_BYTES_MAX}"), "-Werror=frame-larger-than".to_owned()]
+        }
+    }
 }
 
 /// Writes the `iostream` that goes before the real one, which would leave a constructor in each object.

@@ -8,6 +8,7 @@ mod coverage;
 mod cuda;
 mod emulated;
 mod flat;
+mod flow;
 mod host;
 mod hostile;
 mod install;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         choices::TESTS,
         coverage::TESTS,
         flat::TESTS,
+        flow::TESTS,
         emulated::TESTS,
         templates::TESTS,
         waits::TESTS,

@@ -131,7 +131,7 @@ impl Bench {
 
 fn run_compiler(source: &Path, output: &Path, flags: &[&str]) {
     let mut command = Command::new("c++");
-    command.args(["-std=c++17", "-O2", "-fPIC", "-ffp-contract=off"]).args(flags);
+    command.args(["-std=c++17", "-O2", "-fPIC", "-fno-jump-tables", "-ffp-contract=off"]).args(flags);
     let run = command.arg("-o").arg(output).arg(source).output().expect("c++ runs");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }
