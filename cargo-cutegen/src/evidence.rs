@@ -25,6 +25,7 @@ pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, Stri
     };
     list("checks", &evidence.checks, ", ");
     list("shapes", &whole_shapes(evidence), "; ");
+    list("of a sample", &evidence.sampled, "; ");
     list("inputs", &evidence.distributions, ", ");
     said.push(("compared", compared(evidence)));
     if !evidence.not_counted.is_empty() {

@@ -113,7 +113,14 @@ fn timed(
     let outputs: Vec<usize> = spec.tensors_with(Role::Output).map(|t| sizes[t]).collect();
     let scalars: Vec<ScalarValue> =
         spec.scalars.iter().map(|_| ScalarValue::F32(0.088_f32.to_bits())).collect();
-    let call = Call { inputs: &contents, axes: &axes, scalars: &scalars, outputs: &outputs, exact: false };
+    let call = Call {
+        inputs: &contents,
+        axes: &axes,
+        scalars: &scalars,
+        outputs: &outputs,
+        exact: false,
+        sampled: None,
+    };
     Ok((0..REPEATS)
         .map(|_| {
             let start = Instant::now();

@@ -105,6 +105,7 @@ fn every_field() -> Evidence {
         seeds: Seeds { judging: 16_947_743_616_812_226_514, timing: Some(7) },
         checks: words(&["values", "poison", "untouched", "guards", "inputs", "workspace-poison", "globals"]),
         shapes: (1..=24).map(|n| format!("n = {}", n * n * 1021)).collect(),
+        sampled: Vec::new(),
         distributions: words(&["normal", "one-hot-last", "integers"]),
         elements: 7_943_012,
         not_judged: Some(12),

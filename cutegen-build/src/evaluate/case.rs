@@ -14,6 +14,8 @@ use super::error::Error;
 use super::inputs::{Request, draw, draw_odd_scalar, draw_scalar, mix, scalar_value};
 use super::magnitude;
 use super::protocol::ScalarValue;
+use super::reference::Sampled;
+use super::sampling::Shares;
 use super::strided::Placed;
 use crate::outcome::Distribution;
 
@@ -30,6 +32,8 @@ pub(crate) struct Case<H> {
     pub(crate) held: H,
     /// Positions of outputs for which the bound is too loose to tell anything.
     pub(crate) loose: Vec<usize>,
+    /// Whether expectations are of some elements alone.
+    pub(crate) is_sampled: bool,
 }
 
 /// How the inputs of a shape came to be.
@@ -46,6 +50,8 @@ pub(super) struct Cases<D: Desk> {
     seed: u64,
     exact_integers: bool,
     scalar: Option<ScalarChoice>,
+    /// Where references are sampled.
+    pub(super) shares: Shares,
     kept: BTreeMap<(usize, Origin), Rc<Case<D::Held>>>,
     room: usize,
 }
@@ -58,7 +64,7 @@ impl<D: Desk> Cases<D> {
         scalar: Option<ScalarChoice>,
         room: usize,
     ) -> Self {
-        Self { desk, seed, exact_integers, scalar, kept: BTreeMap::new(), room }
+        Self { desk, seed, exact_integers, scalar, shares: Shares::new(), kept: BTreeMap::new(), room }
     }
 
     /// Whether this distribution says anything about the math.
@@ -110,9 +116,12 @@ impl<D: Desk> Cases<D> {
             return Ok(None);
         }
         let scalars = self.get(spec, shape, axes, distribution)?.scalars.clone();
-        let inputs = Inputs { spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true };
+        let sampled = self.sampled(seed, axes);
+        let inputs =
+            Inputs { spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true, sampled };
         let Holding { held, loose, bytes, .. } = self.desk.hold(inputs)?;
-        let case = Case { axes: axes.to_vec(), distribution, scalars, held, loose };
+        let is_sampled = sampled.is_some();
+        let case = Case { axes: axes.to_vec(), distribution, scalars, held, loose, is_sampled };
         Ok(Some(self.keep(key, (case, bytes))))
     }
 
@@ -130,11 +139,13 @@ impl<D: Desk> Cases<D> {
         let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
         let integers = matches!(distribution, Distribution::Integers | Distribution::WideIntegers);
         let is_exact = self.exact_integers && integers && small;
+        let sampled = self.sampled(mix(seed ^ distribution as u64), axes);
         let hold = |scalars: &[ScalarValue], contents| {
-            self.desk.hold(Inputs { spec, axes, scalars, contents, is_exact, is_drawn: true })
+            self.desk.hold(Inputs { spec, axes, scalars, contents, is_exact, is_drawn: true, sampled })
         };
         let case = |Holding { held, loose, bytes, .. }: Holding<D::Held>, scalars| {
-            (Case { axes: axes.to_vec(), distribution, scalars, held, loose }, bytes)
+            let is_sampled = sampled.is_some();
+            (Case { axes: axes.to_vec(), distribution, scalars, held, loose, is_sampled }, bytes)
         };
         if let Some(odd) = odd {
             let holding = hold(&odd, contents.clone())?;
@@ -143,6 +154,11 @@ impl<D: Desk> Cases<D> {
             }
         }
         Ok(case(hold(&usual, contents)?, usual))
+    }
+
+    /// Which elements are computed at these extents: others for each case.
+    fn sampled(&self, seed: u64, axes: &[i64]) -> Option<Sampled> {
+        self.shares.get(axes).map(|share| Sampled { seed, share: *share })
     }
 
     /// Scalars of either sign and any size, in half of the cases; none where a distribution has its own.

@@ -9,6 +9,7 @@ use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility, dispatch};
 use cutegen_spec::spec::KernelSpec;
 
+use super::sampling::IsSampled;
 use super::shapes::{Budget, clamp, largest, nth, smallest, telling};
 
 /// A shape that somebody's claims need.
@@ -51,15 +52,18 @@ const MULTIPLES: i64 = 1 << 16;
 /// How many steps around an extent one is looked for that meets several conditions.
 const AROUND: i64 = 1 << 9;
 
+/// What can be afforded: of whole references, of the dearest, and whether it can by a sample.
+pub(super) type Means<'a> = (&'a Budget<'a>, u64, IsSampled<'a>);
+
 /// The shapes that `claims` and tiles, by variant, need and `known` lacks, which are judged by all distributions, or those
 /// `beyond`, by some; none that costs more than `dear`.
 pub(super) fn claimed(
     spec: &KernelSpec,
-    (budget, dear): (&Budget<'_>, u64),
+    means: Means<'_>,
     (claims, tiles): (&Claims<'_>, &[Tiles<'_>]),
     [known, beyond]: [&[Vec<i64>]; 2],
 ) -> Vec<Claimed> {
-    let search = Search::new(spec, (budget, dear), claims);
+    let search = Search::new(spec, means, claims);
     let mut found = Vec::new();
     (0..claims.len()).for_each(|variant| search.serve(variant, known, &mut found));
     let tiled = || tiles.iter().copied().enumerate().filter(|(_, tiles)| !tiles.is_empty());
@@ -82,6 +86,7 @@ struct Search<'a> {
     budget: &'a Budget<'a>,
     /// The largest cost of all.
     dear: u64,
+    sampled: IsSampled<'a>,
     claims: &'a Claims<'a>,
     /// Shapes that others are made from, an axis moved at a time.
     origins: Vec<Vec<i64>>,
@@ -92,9 +97,10 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(spec: &'a KernelSpec, (budget, dear): (&'a Budget<'a>, u64), claims: &'a Claims<'a>) -> Self {
+    fn new(spec: &'a KernelSpec, (budget, dear, sampled): Means<'a>, claims: &'a Claims<'a>) -> Self {
         let (extents, shapes) = (Vec::new(), Vec::new());
-        let mut search = Self { spec, budget, dear, claims, origins: origins(spec, budget), extents, shapes };
+        let origins = origins(spec, budget);
+        let mut search = Self { spec, budget, dear, sampled, claims, origins, extents, shapes };
         search.extents = (0..spec.axes.len()).map(|axis| search.extents_of(axis)).collect();
         search.shapes = search.combined();
         search
@@ -189,8 +195,9 @@ impl<'a> Search<'a> {
         (variant, tiles): (usize, Tiles<'_>),
         extent: &dyn Fn(usize, i64) -> i64,
     ) -> Vec<Vec<i64>> {
+        let is_affordable = |axes: &Vec<i64>| self.is_affordable(axes) || (self.sampled)(axes);
         let serves =
-            |axes: &Vec<i64>| self.is_affordable(axes) && self.served(axes, Bases::Aligned) == Some(variant);
+            |axes: &Vec<i64>| is_affordable(axes) && self.served(axes, Bases::Aligned) == Some(variant);
         let tile = |axis| tiles.iter().find(|(tiled, _)| *tiled == axis).map(|(_, extent)| *extent);
         let at = |moves: &dyn Fn(usize) -> bool| {
             self.origins.iter().find_map(|origin| {

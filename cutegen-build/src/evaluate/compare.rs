@@ -4,7 +4,7 @@
 //! bound is `i64::MAX` or more. Elsewhere NaN must meet NaN and an infinity the same infinity, whatever the bound says.
 //! Where the reference is finite, an infinity stands for the smallest magnitude that rounds to it: it is right when a
 //! result within the bound overflows the dtype. An element with several right values must equal one of them. Elements that no assignment
-//! addresses are not compared here but by [`touched`].
+//! addresses are not compared here but by [`touched`], and those that a sample leaves out by nothing.
 
 use cutegen_spec::dtype::DType;
 
@@ -68,7 +68,7 @@ enum Verdict {
 pub fn compare(dtype: DType, bytes: &[u8], expected: &Expected) -> Compared {
     let threshold = element::overflow_threshold(dtype);
     let mut compared = Compared::default();
-    for element in (0..expected.value.len()).filter(|e| expected.is_written(*e)) {
+    for element in (0..expected.value.len()).filter(|e| expected.is_compared(*e)) {
         let (value, bound) = (expected.value[element], usable(dtype, expected.bound[element]));
         let found = element::read(dtype, bytes, element);
         let verdict = match expected.also.get(&element) {
@@ -129,7 +129,7 @@ pub fn is_judged(dtype: DType, expected: &Expected, element: usize) -> bool {
 /// Whether an output's bounds are tight enough to tell right from wrong on 99 % of the elements that are written.
 #[must_use]
 pub fn is_telling(dtype: DType, expected: &Expected) -> bool {
-    let written: Vec<usize> = (0..expected.value.len()).filter(|e| expected.is_written(*e)).collect();
+    let written: Vec<usize> = (0..expected.value.len()).filter(|e| expected.is_compared(*e)).collect();
     let loose = |e: &&usize| !is_tight(dtype, expected.value[**e], expected.bound[**e]);
     !written.is_empty() && written.iter().filter(loose).count() * 100 <= written.len()
 }

@@ -137,7 +137,15 @@ impl<D: Reading> Session<D> {
         let Errand { folder, axes, scalars, .. } = errand;
         let before = contents;
         let contents = contents.clone();
-        let inputs = Inputs { spec: &self.spec, axes, scalars, contents, is_exact: false, is_drawn: false };
+        let inputs = Inputs {
+            spec: &self.spec,
+            axes,
+            scalars,
+            contents,
+            is_exact: false,
+            is_drawn: false,
+            sampled: None,
+        };
         let held = self.cases.desk.hold(inputs)?.held;
         let expected = self.cases.desk.expected(&held)?;
         for (t, expected) in expected.iter().enumerate() {

@@ -22,6 +22,7 @@ use super::launches::Repeats;
 use super::lease::Lease;
 use super::octaves::octaves;
 use super::peer::{Peer, Starting};
+use super::sampling::{Means, REFERENCE, Shares};
 use super::session::{Bench, Halt, Launchable, settle};
 use super::settings::{Cost, Question, Settings};
 use super::shapes::{Budget, beyond, shapes};
@@ -77,7 +78,7 @@ pub const LARGE: [Distribution; 4] =
     [Distribution::Normal, Distribution::OneHotLast, Distribution::Integers, Distribution::WideIntegers];
 
 /// What is drawn at shapes between powers of two.
-const OCTAVE: [Distribution; 2] = [Distribution::Normal, Distribution::OneHotLast];
+pub(super) const OCTAVE: [Distribution; 2] = [Distribution::Normal, Distribution::OneHotLast];
 
 /// Where large workloads are not judged, a variant that serves no cheaper shape is judged at one of so many times the cap.
 const DEAR: u64 = 32;
@@ -120,11 +121,22 @@ impl<D: Desk> Session<D> {
         if shapes.is_empty() {
             return Err(Error::Shape(format!("kernel `{}` has no shape", spec.name)));
         }
-        let large = beyond(&spec, &shapes, |axes| (cap + 1..=settings.large_cap).contains(&cost(axes)));
+        let means =
+            Means { cost: &cost, sampling: settings.sampling.as_ref(), cap, large_cap: settings.large_cap };
+        let is_larger = |axes: &[i64]| cost(axes) > settings.large_cap;
+        let mut large = beyond(&spec, &shapes, |axes| cost(axes) > cap && !is_larger(axes));
+        large.extend(beyond(&spec, &shapes, |axes| {
+            is_larger(axes) && means.share_of_workload(axes).is_some()
+        }));
         let budget = Budget { cost: &cost, cap, most, tiles: &tiles };
         let known: Vec<Vec<i64>> = shapes.iter().chain(&large).cloned().collect();
-        let octaves = octaves(&spec, &budget, settings.seed, &known);
-        let cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
+        let octaves = octaves(&spec, (&budget, &|axes| means.share(axes).is_some()), settings.seed, &known);
+        let mut cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
+        let workloads = large.iter().filter(|axes| is_larger(axes));
+        let workloads = workloads.filter_map(|axes| Some((axes.clone(), means.share_of_workload(axes)?)));
+        let between = octaves.iter().filter(|axes| cost(axes) > cap.saturating_mul(REFERENCE));
+        let between = between.filter_map(|axes| Some((axes.clone(), means.share(axes)?)));
+        cases.shares = workloads.chain(between).collect::<Shares>();
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
         let baseline = Known::default();
         let card = cases.desk.card();
@@ -208,6 +220,7 @@ impl<D: Desk> Session<D> {
 
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
         let claimed = self.claimed(variants, scope);
+        self.sample(&claimed);
         let list = self.load(variants)?;
         let mut passed = vec![Correctness::default(); variants.len()];
         for shape in 0..scope.shapes.min(self.shapes.len()) {
@@ -243,7 +256,35 @@ impl<D: Desk> Session<D> {
         let dear = self.settings.large_cap.max(cap.saturating_mul(DEAR));
         let tiles: Vec<&[(usize, i64)]> = variants.iter().map(|v| v.tiles.as_slice()).collect();
         let beyond: Vec<Vec<i64>> = self.large.iter().chain(&self.octaves).cloned().collect();
-        claimed(&self.spec, (&budget, dear), (&claims, &tiles), [&self.shapes, &beyond])
+        let sampled = |axes: &[i64]| self.means().share(axes).is_some();
+        claimed(&self.spec, (&budget, dear, &sampled), (&claims, &tiles), [&self.shapes, &beyond])
+    }
+
+    fn means(&self) -> Means<'_> {
+        let Settings { cost_cap: cap, large_cap, sampling, .. } = &self.settings;
+        Means { cost: &self.cost, sampling: sampling.as_ref(), cap: *cap, large_cap: *large_cap }
+    }
+
+    /// Notes which of these shapes, at tiles, cost so much that their references are sampled.
+    fn sample(&mut self, claimed: &[Claimed]) {
+        for Claimed { axes, price } in claimed {
+            let is_dear =
+                matches!(price, Price::Edge | Price::Octave) && (self.cost)(axes) > self.settings.cost_cap;
+            let is_known = self.large.contains(axes) || self.octaves.contains(axes);
+            if let Some(share) = self.means().share(axes).filter(|_| is_dear && !is_known) {
+                self.cases.shares.insert(axes.clone(), share);
+            }
+        }
+    }
+
+    /// Whether a workload is so large that only a variant that declares its tiles is launched there: others may be no faster
+    /// than the naive kernel.
+    fn is_left_out(&self, variants: &[Loadable], axes: &[i64]) -> Result<bool, Halt> {
+        if (self.cost)(axes) <= self.settings.large_cap || !self.cases.shares.contains_key(axes) {
+            return Ok(false);
+        }
+        let chosen = self.dispatched(variants, axes, Alignment::Allocator)?;
+        Ok(chosen.is_none_or(|(chosen, _)| variants[chosen].candidate.tiles.is_empty()))
     }
 
     /// The number of this shape, which it keeps for the rest of the session.
@@ -264,6 +305,9 @@ impl<D: Desk> Session<D> {
         scope: &Scope,
         passed: &mut [Correctness],
     ) -> Result<(), Halt> {
+        if self.is_left_out(variants, &self.axes(shape))? {
+            return Ok(());
+        }
         let is_whole = price == Price::Affordable;
         let some = if price == Price::Octave { &OCTAVE[..] } else { &LARGE[..] };
         for distribution in scope.distributions.iter().filter(|d| is_whole || some.contains(d)) {
@@ -350,6 +394,9 @@ impl<D: Desk> Session<D> {
                 distribution,
                 output,
             }));
+        }
+        if case.is_sampled && !passed.sampled.contains(&axes) {
+            passed.sampled.push(axes.clone());
         }
         if !passed.shapes.contains(&axes) {
             passed.shapes.push(axes);

@@ -5,26 +5,28 @@ use cutegen_spec::axis::{Axis, Extent, resolve};
 use cutegen_spec::spec::KernelSpec;
 
 use super::inputs::Random;
+use super::sampling::{IsSampled, REFERENCE};
 use super::shapes::{Budget, clamp, largest, smallest};
 
-/// How many times the cap a shape of this kind may cost.
-const DEAR: u64 = 8;
 /// Classes, experts and vocabularies come in round decimal numbers.
 const DECADES: [i64; 3] = [100, 1000, 10_000];
 /// Octaves below this are of extents that are judged anyway.
 const SMALL: u32 = 3;
 
-/// The extents of all axes for each shape that `known` lacks, what they are drawn by being the seed.
+/// The extents of all axes for each shape that `known` lacks, what they are drawn by being the seed. Where it costs too much,
+/// but `sampled` does not, the reference is to be sampled.
 pub(super) fn octaves(
     spec: &KernelSpec,
-    budget: &Budget<'_>,
+    (budget, sampled): (&Budget<'_>, IsSampled<'_>),
     seed: u64,
     known: &[Vec<i64>],
 ) -> Vec<Vec<i64>> {
-    let mut drawing = Drawing { spec, budget, random: Random::new(seed, 0, u64::MAX - 2), found: Vec::new() };
+    let random = Random::new(seed, 0, u64::MAX - 2);
+    let mut drawing = Drawing { spec, budget, sampled, random, found: Vec::new() };
     for workload in &spec.workloads {
         let less = spec.bind(&workload.axes).ok().and_then(|axes| drawing.less_a_step(&axes));
-        drawing.add(less);
+        let is_judged = drawing.add(less.clone());
+        less.filter(|axes| !is_judged && sampled(axes)).into_iter().for_each(|axes| drawing.push(axes));
     }
     let highest = spec.run_time_axes().map(|axis| top(&spec.axes[axis])).max().unwrap_or(0);
     for octave in SMALL..=highest {
@@ -44,18 +46,23 @@ pub(super) fn octaves(
 struct Drawing<'a> {
     spec: &'a KernelSpec,
     budget: &'a Budget<'a>,
+    sampled: IsSampled<'a>,
     random: Random,
     found: Vec<Vec<i64>>,
 }
 
 impl Drawing<'_> {
     fn add(&mut self, shape: Option<Vec<i64>>) -> bool {
-        let dear = self.budget.cap.saturating_mul(DEAR);
+        let dear = self.budget.cap.saturating_mul(REFERENCE);
         let Some(shape) = shape.filter(|shape| (self.budget.cost)(shape) <= dear) else { return false };
+        self.push(shape);
+        true
+    }
+
+    fn push(&mut self, shape: Vec<i64>) {
         if !self.found.contains(&shape) {
             self.found.push(shape);
         }
-        true
     }
 
     fn less_a_step(&self, axes: &[i64]) -> Option<Vec<i64>> {
@@ -80,27 +87,36 @@ impl Drawing<'_> {
             return;
         }
         for axis in axes {
-            let shape = self.reduced(extents, *axis);
-            self.add(shape);
+            let whole = |shape: &[i64]| (self.budget.cost)(shape) <= self.budget.cap;
+            let shape = self.reduced(extents, Some(*axis), &whole);
+            if !self.add(shape) {
+                let shape = self.reduced(extents, Some(*axis), self.sampled);
+                shape.into_iter().for_each(|shape| self.push(shape));
+            }
         }
     }
 
     /// One axis as it is, the others halved until the shape can be afforded.
-    fn reduced(&self, extents: &[i64], axis: usize) -> Option<Vec<i64>> {
+    fn reduced(
+        &self,
+        extents: &[i64],
+        axis: Option<usize>,
+        is_affordable: &dyn Fn(&[i64]) -> bool,
+    ) -> Option<Vec<i64>> {
         let mut bound = extents.to_vec();
         loop {
             let shape = resolve(&self.spec.axes, &|a| bound[a])?;
-            if (self.budget.cost)(&shape) <= self.budget.cap {
+            if is_affordable(&shape) {
                 return Some(shape);
             }
             let half = |a: usize| clamp(&self.spec.axes[a], (bound[a] / 2) | 1);
-            let others = self.spec.run_time_axes().filter(|a| *a != axis && half(*a) < bound[*a]);
+            let others = self.spec.run_time_axes().filter(|a| Some(*a) != axis && half(*a) < bound[*a]);
             let widest = others.max_by_key(|a| bound[*a])?;
             bound[widest] = half(widest);
         }
     }
 
-    /// All axes within an eighth of their ends at once.
+    /// All axes within an eighth of their ends at once, else all as long as a sample can be afforded of.
     fn near_the_ends(&mut self) {
         let extents: Vec<i64> = (0..self.spec.axes.len())
             .map(|a| {
@@ -110,7 +126,10 @@ impl Drawing<'_> {
                 clamp(axis, end - back * step(axis))
             })
             .collect();
-        self.add(resolve(&self.spec.axes, &|a| extents[a]));
+        if !self.add(resolve(&self.spec.axes, &|a| extents[a])) {
+            let shape = self.reduced(&extents, None, self.sampled);
+            shape.into_iter().for_each(|shape| self.push(shape));
+        }
     }
 
     /// A power of two in each axis, each in another octave.
@@ -183,7 +202,8 @@ mod tests {
 
     fn of(axes: &str, cap: u64, seed: u64) -> Vec<Vec<i64>> {
         let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
-        octaves(&spec(axes), &Budget { cost: &cost, cap, most: 14, tiles: &[] }, seed, &[])
+        let budget = Budget { cost: &cost, cap, most: 14, tiles: &[] };
+        octaves(&spec(axes), (&budget, &|_| false), seed, &[])
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::case::Case;
 use super::claims::Price;
 use super::desk::Desk;
 use super::image::{Image, place};
-use super::judge::{LARGE, Reach, Scope, Session};
+use super::judge::{LARGE, OCTAVE, Reach, Scope, Session};
 use super::launches::Before;
 use super::protocol::Backend;
 use super::session::{Halt, Launchable};
@@ -64,8 +64,9 @@ impl<D: Desk> Session<D> {
             return Ok(());
         };
         let is_whole = price == Price::Affordable;
+        let some = if price == Price::Octave { &OCTAVE[..] } else { &LARGE[..] };
         let what = Launchable::from(&variants[chosen]);
-        for distribution in scope.distributions.iter().filter(|d| is_whole || LARGE.contains(d)) {
+        for distribution in scope.distributions.iter().filter(|d| is_whole || some.contains(d)) {
             let case = self.cases.get(&self.spec, shape, &axes, *distribution)?;
             let mut fenced = Vec::new();
             for kept in KEPT {

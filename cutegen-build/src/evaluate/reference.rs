@@ -5,11 +5,12 @@
 //! argument's value: the pointers of inputs and inouts (storage dtype, strides as declared, in the spec's order, inouts
 //! as they are before the launch); all axes as `int64_t`; scalars as `float` or `double`; for each inout and output, in
 //! the spec's order, `double* value`, `double* bound`, `void (*also)(void*, int64_t element, double value)` and
-//! `void* context`; and a `double`, the scale of the bound's summation term: 1, or 0 where inputs are such that every
-//! sum is exact.
+//! `void* context`; a `double`, the scale of the bound's summation term: 1, or 0 where inputs are such that every
+//! sum is exact; and a `double` that says which elements are computed, see [`Sampled`]: all by 0.
 //!
 //! `value` and `bound` have an element for each of the tensor's memory, gaps included. Every bound is [`UNTOUCHED`]
-//! before the call: an element that keeps it must be left alone by a kernel. `also(context, element, value)` adds a
+//! before the call: an element that keeps it must be left alone by a kernel; one that is written and not computed has
+//! [`UNSAMPLED`]. `also(context, element, value)` adds a
 //! value that is as right as the first; an element with such values must equal one of them, and its bound is not used.
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use super::error::Error;
 use super::protocol::ScalarValue;
+use crate::plan::sample::Share;
 
 /// A loaded reference.
 #[derive(Debug)]
@@ -33,6 +35,31 @@ type Entry = unsafe extern "C" fn(*mut *mut c_void);
 
 /// The bound of an element that no assignment addresses: nobody wrote it.
 pub const UNTOUCHED: f64 = -1.0;
+
+/// The bound of an element that a kernel writes and the reference leaves out.
+pub const UNSAMPLED: f64 = -2.0;
+
+/// Which elements a reference computes, where not all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    /// What rows and columns are chosen by.
+    pub seed: u64,
+    /// What is computed of them.
+    pub share: Share,
+}
+
+impl Sampled {
+    /// As a reference is told.
+    #[must_use]
+    pub fn word(sampled: Option<Self>) -> f64 {
+        let seed = |seed: u64| ((seed >> 12) | 1) as f64;
+        match sampled {
+            None => 0.0,
+            Some(Self { seed: of, share: Share::Lines }) => seed(of),
+            Some(Self { seed: of, share: Share::Grid }) => -seed(of),
+        }
+    }
+}
 
 /// What an inout or output must be, by element of its memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +77,12 @@ impl Expected {
     #[must_use]
     pub fn is_written(&self, element: usize) -> bool {
         self.bound[element] != UNTOUCHED
+    }
+
+    /// Whether the reference has a value for `element`.
+    #[must_use]
+    pub fn is_compared(&self, element: usize) -> bool {
+        self.is_written(element) && self.bound[element] != UNSAMPLED
     }
 
     fn blank(elements: usize) -> Self {
@@ -70,6 +103,8 @@ pub struct Call<'a> {
     pub outputs: &'a [usize],
     /// Whether every sum over these inputs is exact.
     pub exact: bool,
+    /// Which elements are computed; all of them by none.
+    pub sampled: Option<Sampled>,
 }
 
 impl Reference {
@@ -97,6 +132,7 @@ impl Reference {
             values.extend([also as *const () as u64, (&raw mut output.also) as u64]);
         }
         values.push(if call.exact { 0.0_f64 } else { 1.0 }.to_bits());
+        values.push(Sampled::word(call.sampled).to_bits());
         let mut params: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();
         // SAFETY: parameters lie as the ABI above has it; buffers outlive the call and hold the spec's elements.
         unsafe { (self.entry)(params.as_mut_ptr()) };
@@ -146,7 +182,14 @@ mod tests {
     #[test]
     fn alternatives_and_untouched_elements_arrive() {
         let reference = Reference { entry: tie, _library: Library::this() };
-        let call = Call { inputs: &[vec![1, 2, 3]], axes: &[3], scalars: &[], outputs: &[3], exact: false };
+        let call = Call {
+            inputs: &[vec![1, 2, 3]],
+            axes: &[3],
+            scalars: &[],
+            outputs: &[3],
+            exact: false,
+            sampled: None,
+        };
         let got = reference.call(&call).remove(0);
         let also = BTreeMap::from([(0, vec![7.0])]);
         assert_eq!(got.bound, [1.0, UNTOUCHED, UNTOUCHED]);

@@ -139,7 +139,7 @@ impl Rule {
 
 fn counts(dtype: DType, expected: &Expected, element: usize) -> bool {
     dtype.is_float()
-        && expected.is_written(element)
+        && expected.is_compared(element)
         && expected.value[element].is_finite()
         && expected.bound[element].is_finite()
         && !expected.also.contains_key(&element)

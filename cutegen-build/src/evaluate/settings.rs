@@ -12,6 +12,7 @@ use super::case::ScalarChoice;
 use super::cuda::memory::Sharing;
 use super::peer::Python;
 use super::protocol::Backend;
+use super::sampling::Sampling;
 use super::worker::Workers;
 use crate::outcome::Checks;
 use crate::print::reference::DeviceReference;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub baseline: Option<Baseline>,
     /// Slots of a rotation whose inputs are drawn; further ones repeat theirs in memory of their own.
     pub drawn_slots: u64,
+    /// What a sampled reference costs; none where references compute every element.
+    pub sampling: Option<Sampling>,
     /// The least time that a kernel can take; none where no ceilings are known.
     pub floor: Option<Floor>,
     /// Folders in which the vendor's libraries may lie, besides the loader's.
@@ -142,6 +145,7 @@ impl Settings {
             rotation_bytes: 256 << 20,
             baseline: None,
             drawn_slots,
+            sampling: None,
             floor: None,
             libraries: Vec::new(),
             python: None,

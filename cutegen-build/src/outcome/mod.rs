@@ -53,6 +53,9 @@ pub enum Crash {
 pub struct Correctness {
     /// Shapes judged, as extents of all axes.
     pub shapes: Vec<Vec<i64>>,
+    /// Those of them whose reference was a sample of each output.
+    #[serde(default)]
+    pub sampled: Vec<Vec<i64>>,
     /// Distributions judged.
     pub distributions: Vec<Distribution>,
     /// Elements compared.
@@ -100,6 +103,7 @@ impl Correctness {
 
     fn add(&mut self, part: Correctness) {
         extend(&mut self.shapes, part.shapes);
+        extend(&mut self.sampled, part.sampled);
         extend(&mut self.distributions, part.distributions);
         extend(&mut self.not_counted, part.not_counted);
         extend(&mut self.told, part.told);

@@ -8,6 +8,7 @@ use cutegen_spec::tensor::{Role, Tensor};
 
 use super::Plan;
 use super::active::Active;
+use super::sample::{Sample, Share};
 use super::schedule::{Schedule, Step, Value};
 
 /// The least work at given extents.
@@ -44,11 +45,24 @@ pub fn cost(spec: &KernelSpec, schedule: &Schedule, axes: &[i64]) -> Cost {
 /// filled, whatever the math addresses; so do terms that a condition leaves out, for the reference visits them.
 #[must_use]
 pub fn judging(plan: &Plan, axes: &[i64]) -> u64 {
+    judged(plan, axes, |_| 1.0)
+}
+
+/// The same where the reference computes a sample of each output.
+#[must_use]
+pub fn judging_sample(plan: &Plan, sample: &Sample, axes: &[i64], share: Share) -> u64 {
+    let steps = &plan.schedule.steps;
+    judged(plan, axes, |number| sample.part((number, &steps[number]), &plan.schedule, axes, share))
+}
+
+/// What it takes where of each step this part of its elements is visited.
+fn judged(plan: &Plan, axes: &[i64], part: impl Fn(usize) -> f64) -> u64 {
     let byte = if plan.target.is_host() { 16.0 } else { 64.0 };
     let bits = |tensor: &Tensor| tensor.elements(axes).unwrap_or(0) as f64 * f64::from(tensor.dtype.bits());
     let held: f64 = plan.spec.tensors.iter().map(bits).sum::<f64>() / 8.0;
     let work = Work { spec: &plan.spec, schedule: &plan.schedule, axes };
-    let visited: f64 = plan.schedule.steps.iter().map(|step| work.visited(step)).sum();
+    let steps = plan.schedule.steps.iter().enumerate();
+    let visited: f64 = steps.map(|(number, step)| work.visited(step) * part(number)).sum();
     let Cost { bytes, .. } = cost(&plan.spec, &plan.schedule, axes);
     visited.max(byte * bytes.max(held)) as u64
 }

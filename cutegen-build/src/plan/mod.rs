@@ -5,6 +5,7 @@ mod active;
 pub mod cost;
 pub mod family;
 pub mod roofline;
+pub mod sample;
 mod scan;
 pub mod schedule;
 pub mod sums;

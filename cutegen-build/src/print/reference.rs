@@ -11,6 +11,7 @@ mod host;
 mod others;
 mod products;
 mod running;
+mod sampled;
 
 use cutegen_spec::dtype::DType;
 
@@ -31,6 +32,7 @@ macro_rules! rules {
             include_str!("reference/functions.hpp"),
             include_str!("reference/steps.hpp"),
             include_str!("reference/reductions.hpp"),
+            include_str!("reference/sample.hpp"),
         )
     };
 }

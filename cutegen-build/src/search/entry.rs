@@ -88,6 +88,7 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
         device: correctness.device.clone(),
         seeds: Seeds { judging: judged.seed, timing: timings.first().map(|_| judged.seed) },
         shapes: correctness.shapes.iter().map(|axes| shape(plan, axes)).collect(),
+        sampled: correctness.sampled.iter().map(|axes| shape(plan, axes)).collect(),
         distributions: correctness.distributions.iter().map(ToString::to_string).collect(),
         elements: correctness.elements,
         not_judged: Some(correctness.not_judged),

@@ -43,7 +43,7 @@ pub(crate) fn draw(
     let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
     let integers = matches!(distribution, Distribution::Integers | Distribution::WideIntegers);
     let exact = small && exact_integers(plan) && integers;
-    let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &spans, exact };
+    let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &spans, exact, sampled: None };
     let mut expected = vec![None; spec.tensors.len()];
     results.iter().zip(reference.call(&call)).for_each(|(t, e)| expected[*t] = Some(e));
     let scalars = scalars.iter().map(number).collect();

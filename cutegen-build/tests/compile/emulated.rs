@@ -226,8 +226,14 @@ fn one(
         (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Input).collect();
     let outputs: Vec<usize> =
         results.iter().map(|t| spec.tensors[*t].span(axes).expect("a size") as usize).collect();
-    let expected =
-        reference.call(&Call { inputs: &inputs, axes, scalars: &scalars, outputs: &outputs, exact: false });
+    let expected = reference.call(&Call {
+        inputs: &inputs,
+        axes,
+        scalars: &scalars,
+        outputs: &outputs,
+        exact: false,
+        sampled: None,
+    });
     for (tensor, memory) in tensors.iter().enumerate() {
         if !memory.is_guarded() || (!results.contains(&tensor) && memory.read() != before[tensor]) {
             return Err(format!("tensor {tensor} was written where it must not be"));

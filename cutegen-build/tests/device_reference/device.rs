@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::fmt::Write as _;
 
-use cutegen_build::evaluate::{Call, Expected};
+use cutegen_build::evaluate::{Call, Expected, Sampled};
 use cutegen_build::print::reference::{DeviceReference, others};
 use cutegen_spec::contract::{Arg, Contract, Step};
 use cutegen_spec::spec::KernelSpec;
@@ -87,7 +87,9 @@ impl Device {
     ) -> Result<Vec<Expected>, String> {
         let sizes = contract.workspace.iter().map(|part| part.bytes.eval_axes(call.axes).expect("a size"));
         let mut parts: Vec<Part> = sizes.map(Part::new).collect();
-        parts[self.printed.parts.sum_scale].words[0] = if call.exact { 0.0_f64 } else { 1.0 }.to_bits();
+        let scale = &mut parts[self.printed.parts.sum_scale].words;
+        scale[0] = if call.exact { 0.0_f64 } else { 1.0 }.to_bits();
+        scale[1] = Sampled::word(call.sampled).to_bits();
         let inputs: Vec<Vec<u64>> = call.inputs.iter().map(|bytes| words(bytes)).collect();
         for step in &contract.steps {
             self.launch(spec, step, call, (&inputs, &mut parts));

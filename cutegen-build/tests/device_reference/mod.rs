@@ -5,6 +5,7 @@
 mod device;
 mod draws;
 mod pieces;
+mod sampled;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -76,12 +77,15 @@ impl Both<'_> {
         let scalars: Vec<_> = spec.scalars.iter().enumerate().map(scalar).collect();
         let results = spec.tensors.iter().filter(|t| t.role != Role::Input);
         let outputs: Vec<usize> = results.map(|t| t.span(axes).expect("a size") as usize).collect();
-        let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &outputs, exact };
+        let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &outputs, exact, sampled: None };
         let mut host = self.host.call(&call);
         host.iter_mut().flat_map(|e| e.also.values_mut()).for_each(|all| all.sort_by(f64::total_cmp));
         let device = self.device.call(self.device.serial(), spec, &call)?;
         for (result, (host, device)) in host.iter().zip(&device).enumerate() {
             difference(host, device).map_or(Ok(()), |e| Err(format!("result {result}: {e}")))?;
+        }
+        if distribution == Distribution::Normal {
+            sampled::agrees(self, &call, [&host, &device])?;
         }
         if let Some(contract) = self.device.large() {
             let large = self.device.call(contract, spec, &call).map_err(|e| format!("large: {e}"))?;

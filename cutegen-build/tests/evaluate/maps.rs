@@ -38,7 +38,8 @@ fn needles(bench: &Bench, seed: u64) -> Vec<Needle> {
     let drawn = contents(&bench.spec(), mix(seed), &AXES, Distribution::Normal).expect("drawn");
     let inputs: Vec<Vec<u8>> = drawn.into_iter().flatten().collect();
     let outputs = [(AXES[0] * AXES[1]) as usize];
-    let call = Call { inputs: &inputs, axes: &AXES, scalars: &[], outputs: &outputs, exact: false };
+    let call =
+        Call { inputs: &inputs, axes: &AXES, scalars: &[], outputs: &outputs, exact: false, sampled: None };
     let expected = Reference::load(&bench.reference()).expect("it loads").call(&call).remove(0);
     let values = |name: &str, all: &[f64]| {
         let bytes = all[3000..3004].iter().flat_map(|value| value.to_le_bytes()).collect();

@@ -50,7 +50,7 @@ pub(crate) fn load(name: &str, source: &str) -> Result<Reference, String> {
 pub(crate) fn call(reference: &Reference, case: &Case) -> Vec<Expected> {
     let (inputs, outputs) = case.call();
     let (axes, scalars) = (&case.axes, &case.scalars);
-    reference.call(&Call { inputs: &inputs, axes, scalars, outputs: &outputs, exact: false })
+    reference.call(&Call { inputs: &inputs, axes, scalars, outputs: &outputs, exact: false, sampled: None })
 }
 
 /// The first element of each output that is not NumPy's.

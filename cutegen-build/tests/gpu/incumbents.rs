@@ -223,7 +223,8 @@ fn expected(axes: &[i64]) -> Vec<Option<Expected>> {
     let reference = Reference::load(&fixtures::reference()).expect("it loads");
     let inputs: Vec<Vec<u8>> = drawn(axes)[0].iter().flatten().cloned().collect();
     let elements = axes.iter().product::<i64>() as usize;
-    let call = Call { inputs: &inputs, axes, scalars: &[], outputs: &[elements], exact: false };
+    let call =
+        Call { inputs: &inputs, axes, scalars: &[], outputs: &[elements], exact: false, sampled: None };
     vec![None, None, Some(reference.call(&call).remove(0))]
 }
 

@@ -102,7 +102,7 @@ impl Bench {
         let outputs: Vec<usize> = results.iter().map(size).collect();
         let inputs: Vec<Vec<u8>> = self.slots[0].iter().flatten().cloned().collect();
         let (axes, scalars) = (&self.axes, &self.scalars);
-        let call = Call { inputs: &inputs, axes, scalars, outputs: &outputs, exact: false };
+        let call = Call { inputs: &inputs, axes, scalars, outputs: &outputs, exact: false, sampled: None };
         let mut expected = vec![None; spec.tensors.len()];
         results.iter().zip(reference.call(&call)).for_each(|(t, e)| expected[*t] = Some(e));
         expected

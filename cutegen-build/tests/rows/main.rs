@@ -306,7 +306,14 @@ fn judged(
     let elements: Vec<usize> =
         outputs.iter().map(|t| spec.tensors[*t].span(&axes).expect("a size") as usize).collect();
     let inputs: Vec<Vec<u8>> = held.iter().flatten().cloned().collect();
-    let call = Call { inputs: &inputs, axes: &axes, scalars: &scalars, outputs: &elements, exact: false };
+    let call = Call {
+        inputs: &inputs,
+        axes: &axes,
+        scalars: &scalars,
+        outputs: &elements,
+        exact: false,
+        sampled: None,
+    };
     let expected = reference.call(&call);
     launch(plan, candidate, folder, &axes, &held)?;
     let mut share = 0.0_f64;

@@ -3,13 +3,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 use cutegen_build::compile::{
     CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers as CompileWorkers, compile,
 };
 use cutegen_build::evaluate::protocol::{Backend, Limits as RunnerLimits};
-use cutegen_build::evaluate::{Baseline, Candidate, Judge, Outcome, Question, Settings, Workers};
+use cutegen_build::evaluate::{Baseline, Candidate, Judge, Outcome, Question, Sampling, Settings, Workers};
 use cutegen_build::generate::{self, ENTRY, name_entry};
+use cutegen_build::plan::sample::Sample;
 use cutegen_build::plan::sums::{exact_integers, only_sums};
 use cutegen_build::plan::{Plan, cost};
 use cutegen_build::print;
@@ -17,6 +19,7 @@ use cutegen_build::toolchain::{Places, locate};
 use cutegen_spec::contract::Contract;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
 
 use super::Labelled;
@@ -41,12 +44,22 @@ impl Bench {
     pub(super) fn new(spec: &str) -> Self {
         let specs = spec_file(SPECS, &Default::default()).into_kernels().expect("right specs");
         let spec = specs.into_iter().find(|found| found.name.as_str() == spec).expect("a spec of that name");
-        let plan = Plan::new(&spec, &Target::host());
+        Self::with(&spec, &|_| {})
+    }
+
+    /// The only spec of a text, judged by other settings.
+    pub(super) fn of(text: &str, set: &dyn Fn(&mut Settings)) -> Self {
+        let mut specs = spec_file(text, &Default::default()).into_kernels().expect("right specs");
+        Self::with(&specs.remove(0), set)
+    }
+
+    fn with(spec: &KernelSpec, set: &dyn Fn(&mut Settings)) -> Self {
+        let plan = Plan::new(spec, &Target::host());
         let toolchain = locate(&Places::from_env().expect("a home folder")).expect("there is one");
         let workers = CompileWorkers::current().expect("this program has a path");
         let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
         let folder = tempfile::tempdir().expect("a folder");
-        let judge = session(&plan, &setup, folder.path());
+        let judge = session(&plan, &setup, (folder.path(), set));
         Self { plan, setup, folder, judge }
     }
 
@@ -68,7 +81,7 @@ impl Bench {
 }
 
 /// A session as `search::judging` opens it, with a seed that is known.
-fn session(plan: &Plan, setup: &CompileSetup, folder: &Path) -> Judge {
+fn session(plan: &Plan, setup: &CompileSetup, (folder, set): (&Path, &dyn Fn(&mut Settings))) -> Judge {
     let judged = plan.clone();
     let question = Question {
         spec: plan.spec.clone(),
@@ -93,7 +106,17 @@ fn session(plan: &Plan, setup: &CompileSetup, folder: &Path) -> Judge {
     settings.linker = setup.toolchain.need_cxx().expect("there is one").program.clone();
     let candidate = naive.expect("the naive kernel compiles");
     settings.baseline = Some(Baseline { candidate, only_sums: only_sums(plan) });
+    settings.sampling = sampling(plan);
+    set(&mut settings);
     Judge::new(question, settings).expect("a session")
+}
+
+/// What sampled references cost.
+fn sampling(plan: &Plan) -> Option<Sampling> {
+    let sample = Sample::of(&plan.spec, &plan.schedule)?;
+    let plan = plan.clone();
+    let price = move |axes: &[i64], share| cost::judging_sample(&plan, &sample, axes, share);
+    Some(Sampling(Rc::new(price)))
 }
 
 /// The printed reference as a shared object.

@@ -6,6 +6,7 @@
 
 mod cheats;
 mod judging;
+mod sampled;
 mod values;
 
 use std::collections::BTreeMap;
@@ -18,8 +19,11 @@ use serde::Deserialize;
 use crate::{Test, sample};
 use judging::Bench;
 
-pub(crate) const TESTS: &[Test] =
-    &[("wrong::values_and_shapes", values::verdicts), ("wrong::cheats", cheats::verdicts)];
+pub(crate) const TESTS: &[Test] = &[
+    ("wrong::values_and_shapes", values::verdicts),
+    ("wrong::cheats", cheats::verdicts),
+    ("wrong::sampled", sampled::verdicts),
+];
 
 /// Specs at a time.
 const LANES: usize = 2;

@@ -42,6 +42,9 @@ pub struct Evidence {
     pub checks: Vec<String>,
     /// Shapes judged, as axis extents.
     pub shapes: Vec<String>,
+    /// Those of them where the reference computed a sample of each output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sampled: Vec<String>,
     /// Distributions judged.
     pub distributions: Vec<String>,
     /// Elements compared.

@@ -95,6 +95,7 @@ fn drawn(number: u64) -> Evidence {
         seeds: Seeds { judging: word, timing: is(5).then_some(!word) },
         checks: words(6, &["values", "poison"]),
         shapes: words(7, &["m = 1, n = 2"]),
+        sampled: words(21, &["m = 1, n = 2"]),
         distributions: words(8, &["normal"]),
         elements: word >> 20,
         not_judged: is(9).then_some(word >> 40),

@@ -31,7 +31,7 @@ fn of(axes: &str, cap: u64, claims: &[(&str, &str)]) -> (Vec<Vec<i64>>, Vec<Clai
     let budget = Budget { cost: &cost, cap, most: 14, tiles: &[128] };
     let known = shapes(&spec, &budget);
     let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
-    let more = claimed(&spec, (&budget, cap << 8), (&claims, &[]), [&known, &[]]);
+    let more = claimed(&spec, (&budget, cap << 8, &|_| false), (&claims, &[]), [&known, &[]]);
     (known, more)
 }
 
@@ -89,7 +89,7 @@ fn edges_of_its_own_tiles() {
         let claims = parsed(&[(claim, "true"), ("true", "true")]);
         let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
         let own: [&[(usize, i64)]; 2] = [&[(0, 192), (1, 96)], &[]];
-        let more = claimed(&spec, (&budget, 1 << 20), (&claims, &own), [&known, &[]]);
+        let more = claimed(&spec, (&budget, 1 << 20, &|_| false), (&claims, &own), [&known, &[]]);
         let edges = more.into_iter().filter(|claimed| claimed.price == Price::Edge);
         edges.map(|claimed| claimed.axes).collect::<Vec<_>>()
     };
@@ -109,7 +109,7 @@ fn tiles_are_filled_twice() {
         let budget = Budget { cost: &cost, cap, most: 14, tiles: &[] };
         let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
         let own: [&[(usize, i64)]; 2] = [&[(0, 192), (1, 96)], &[]];
-        let more = claimed(&spec, (&budget, cap), (&claims, &own), [&[], judged]);
+        let more = claimed(&spec, (&budget, cap, &|_| false), (&claims, &own), [&[], judged]);
         let twice = more.into_iter().filter(|claimed| claimed.price == Price::Octave);
         twice.map(|claimed| claimed.axes).collect::<Vec<_>>()
     };

@@ -144,7 +144,7 @@ extern "C" __global__ void cutegen_compare(u32 type, const u8* found, const doub
   double share = 0.0;
   for (EACH(i, n)) {
     double limit = bound[i];
-    if (limit == -1.0 || (several && several[i])) continue;
+    if (limit < 0.0 || (several && several[i])) continue;
     const double is = value_of(type, found, i), want = value[i];
     if (!is_float(type) && limit >= 9223372036854775807.0) limit = __longlong_as_double(0x7ff0000000000000ll);
     bool right;
@@ -206,12 +206,14 @@ extern "C" __global__ void cutegen_repeat(u32 type, const u8* a, const u8* b, co
   for (EACH(i, n)) if (bound[i] != -1.0 && bits_of(type, a, i) != bits_of(type, b, i)) atomicMin(first, i);
 }
 
-// out: written elements, and those of them whose bound tells nothing.
+// out: elements that are compared, those of them whose bound tells nothing, those that are NaN or infinite, and elements
+// that no assignment addresses.
 extern "C" __global__ void cutegen_loose(u32 type, const double* value, const double* bound, u64 n, double nothing,
                                          u64* out) {
-  u64 written = 0, loose = 0, odd = 0;
+  u64 written = 0, loose = 0, odd = 0, gaps = 0;
   for (EACH(i, n)) {
-    if (bound[i] == -1.0) continue;
+    gaps += bound[i] == -1.0;
+    if (bound[i] < 0.0) continue;
     ++written;
     const bool tight = !is_float(type) ? bound[i] < 1.0
                        : is_finite(bound[i]) && (!is_finite(value[i]) || bound[i] <= fmax(fabs(value[i]), nothing));
@@ -221,6 +223,7 @@ extern "C" __global__ void cutegen_loose(u32 type, const double* value, const do
   if (written) atomicAdd(&out[0], written);
   if (loose) atomicAdd(&out[1], loose);
   if (odd) atomicAdd(&out[2], odd);
+  if (gaps) atomicAdd(&out[3], gaps);
 }
 
 // What the errors of an output add up to, see `rms.rs`. Sums are taken in no fixed order: the judge asks no more of them
@@ -234,7 +237,7 @@ extern "C" __global__ void cutegen_moments(u32 type, const u8* found, const doub
   double squares = 0.0, value_squares = 0.0, slack_squares = 0.0, largest = 0.0;
   for (EACH(i, n)) {
     const double limit = bound[i], want = value[i];
-    if (limit == -1.0 || !is_finite(want) || !is_finite(limit) || (several && several[i])) continue;
+    if (limit < 0.0 || !is_finite(want) || !is_finite(limit) || (several && several[i])) continue;
     const double is = value_of(type, found, i);
     if (!is_nan(is) && !is_finite(is)) continue;
     const double e = is_rounded ? fmax((limit - u * fabs(want) - h) / (1.0 + u), 0.0) : limit;

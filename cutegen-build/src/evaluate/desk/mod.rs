@@ -19,6 +19,7 @@ use super::content::{Bytes, Contents};
 use super::error::Error;
 use super::image::Image;
 use super::protocol::{Memory, Region, ScalarValue};
+use super::reference::Sampled;
 use super::rms::{Moments, Rule};
 use crate::outcome::Checks;
 
@@ -36,6 +37,8 @@ pub(super) struct Inputs<'a> {
     pub(super) is_exact: bool,
     /// Whether they were drawn, so that the many terms of a large sum are independent: a user's need not be.
     pub(super) is_drawn: bool,
+    /// Which elements of the outputs the reference computes.
+    pub(super) sampled: Option<Sampled>,
 }
 
 /// A case where the desk looks at it.

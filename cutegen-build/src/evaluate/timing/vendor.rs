@@ -34,8 +34,15 @@ impl<D: Desk> Session<D> {
         }
         let contents = prepared(&self.spec, (mix(seed), Distribution::Normal), axes, D::DRAWS)?;
         let scalars = self.cases.scalars(&self.spec, seed, Distribution::Normal);
-        let inputs =
-            Inputs { spec: &self.spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true };
+        let inputs = Inputs {
+            spec: &self.spec,
+            axes,
+            scalars: &scalars,
+            contents,
+            is_exact: false,
+            is_drawn: true,
+            sampled: None,
+        };
         Ok(Some(self.cases.desk.hold(inputs)?.held))
     }
 

@@ -12,8 +12,10 @@ use cutegen_spec::tensor::{Role, Tensor};
 use super::others::{OTHERS_MAX, RECORD_BYTES};
 use super::products::{self, Products};
 use super::running::{Running, Side, held};
+use super::sampled::Sampled;
 use super::{DEVICE_PRELUDE, ENTRY, definitions};
 use crate::plan::Plan;
+use crate::plan::sample::Sample;
 use crate::plan::schedule::{Step, Value};
 use crate::print::c::element;
 use crate::print::grid;
@@ -26,6 +28,9 @@ const OPTIONS: [&str; 3] = ["--fmad=false", "--device-int128", "--diag-suppress=
 
 /// The first kernel: nothing is touched, no value but the first is right.
 const BLANK: &str = "blank";
+
+/// What kernels of steps that are cut start with.
+const SAMPLE: &str = "  const Sample sample(scale[1]);\n";
 
 /// A reference as kernels.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +67,8 @@ pub struct Parts {
     pub temps: Range<usize>,
     /// Further right values, for [`others`](super::others); where indices of extremes are results.
     pub others: Option<usize>,
-    /// One double that the judge writes before the launch: 1, or 0 where inputs are such that every sum is exact.
+    /// Two doubles that the judge writes before the launch: 1, or 0 where inputs are such that every sum is exact; and which
+    /// elements are computed, all by 0.
     pub sum_scale: usize,
     /// One double: not 0 where two ways to a sum differ.
     pub crossed: usize,
@@ -89,7 +95,8 @@ pub fn print_cuda(plan: &Plan) -> Option<DeviceReference> {
     }
     let running = Running { plan, side: Side::Device };
     let parts = parts(&running);
-    let device = Device { running, parts };
+    let sample = Sample::of(&plan.spec, &plan.schedule);
+    let device = Device { running, parts, sample };
     let mut source = format!(
         "{NAMES}static constexpr int64_t OTHERS_MAX = {OTHERS_MAX};\n{}{DEVICE_PRELUDE}\n",
         definitions(plan)
@@ -134,6 +141,7 @@ fn span(tensor: &Tensor) -> IntExpr {
 struct Device<'a> {
     running: Running<'a>,
     parts: Parts,
+    sample: Option<Sample>,
 }
 
 impl Device<'_> {
@@ -150,7 +158,7 @@ impl Device<'_> {
             temp.axes.iter().fold(IntExpr::Const(bytes), |n, a| IntExpr::op(IntOp::Mul, n, IntExpr::Axis(*a)))
         });
         let others = self.parts.others.map(|_| IntExpr::Const(((1 + OTHERS_MAX) * RECORD_BYTES) as i64));
-        let all = results.chain(temps).chain(others).chain([IntExpr::Const(8), IntExpr::Const(8)]);
+        let all = results.chain(temps).chain(others).chain([IntExpr::Const(16), IntExpr::Const(8)]);
         all.map(|bytes| WorkspacePart { bytes, initial: Initial::Undefined }).collect()
     }
 
@@ -250,11 +258,23 @@ impl Device<'_> {
             Value::Map(_) => "",
             Value::Reduce { .. } | Value::Scan { .. } => "  const double sum_scale = *scale;\n",
         };
-        let body = format!(
-            "{scale}  const int64_t total = {};\n{}",
-            places.total(&step.loops),
-            grid::each_point(places, &step.loops, &self.running.statement(step))
-        );
+        let (total, statement) = (places.total(&step.loops), self.running.statement(step));
+        let head = |total: &str| format!("{scale}  const int64_t total = {total};\n");
+        let body = match Sampled::of(self.running, self.sample.as_ref(), (number, step)) {
+            None => head(&total) + &grid::each_point(places, &step.loops, &statement),
+            Some(sampled) if sampled.is_marked() => {
+                let marked = sampled.mark("continue") + &statement;
+                format!("{SAMPLE}{}{}", head(&total), grid::each_point(places, &step.loops, &marked))
+            }
+            Some(sampled) => {
+                let rest = sampled.point(&total, "continue") + &places.unravel(&step.loops, "    ");
+                format!(
+                    "{SAMPLE}{}{}",
+                    head(&sampled.points(&total)),
+                    grid::stride_loop("total", &(rest + &statement))
+                )
+            }
+        };
         self.text((&number.to_string(), grid::THREADS), Some(step.dst), &body)
     }
 }

@@ -6,8 +6,10 @@ use cutegen_spec::math::{Expr, Loop, Place};
 use cutegen_spec::tensor::Role;
 
 use super::running::{Running, Side, held, indexing};
+use super::sampled::Sampled;
 use super::{ENTRY, PRELUDE, definitions};
 use crate::plan::Plan;
+use crate::plan::sample::Sample;
 use crate::plan::schedule::{Step, Value};
 use crate::print::c::{Places, element};
 
@@ -37,8 +39,9 @@ pub fn print(plan: &Plan) -> String {
             let _ = writeln!(source, "  std::vector<std::vector<int64_t>> also{i}({size});");
         }
     }
-    for step in &plan.schedule.steps {
-        source.push_str(&step_loops(&running, step));
+    let sample = Sample::of(&plan.spec, &plan.schedule);
+    for step in plan.schedule.steps.iter().enumerate() {
+        source.push_str(&step_loops(&running, step.1, Sampled::of(running, sample.as_ref(), step).as_ref()));
     }
     source.push_str("}\n");
     source
@@ -103,12 +106,14 @@ fn unpack(plan: &Plan) -> String {
         line("void*", &format!("context{i}"));
     }
     line("double", "sum_scale");
+    line("double", "sampled");
+    text.push_str("  const Sample sample(sampled);\n");
     text
 }
 
 /// A step's loops. Its elements don't depend on each other, so the leading whole loops are one range that is shared
 /// among threads, but where alternatives are handed to the judge.
-fn step_loops(running: &Running<'_>, step: &Step) -> String {
+fn step_loops(running: &Running<'_>, step: &Step, sampled: Option<&Sampled<'_>>) -> String {
     let plan = running.plan;
     let places = running.places();
     let shared = step.loops.iter().take_while(|l| l.is_whole()).count();
@@ -123,11 +128,15 @@ fn step_loops(running: &Running<'_>, step: &Step) -> String {
     let inner =
         rest.iter().map(extent).chain(over(step).into_iter().map(|v| format!("a{}", plan.schedule.vars[v])));
     let inner = inner.fold("1.0".to_owned(), |text, a| format!("{text} * double({a})"));
-    format!(
-        "  shared_among_threads({}, {inner}, [&](int64_t rest) {{\n{}{body}  }});\n",
-        places.total(flat),
-        places.unravel(flat, "    ")
-    )
+    let (total, unravel) = (places.total(flat), places.unravel(flat, "    "));
+    let shared = |total: &str, i: &str, head: &str| {
+        format!("  shared_among_threads({total}, {inner}, [&](int64_t {i}) {{\n{head}{body}  }});\n")
+    };
+    match sampled {
+        None => shared(&total, "rest", &unravel),
+        Some(sampled) if sampled.is_marked() => shared(&total, "rest", &(unravel + &sampled.mark("return"))),
+        Some(sampled) => shared(&sampled.points(&total), "i", &(sampled.point(&total, "return") + &unravel)),
+    }
 }
 
 /// The variables that a step's value runs over.

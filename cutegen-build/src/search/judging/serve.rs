@@ -7,7 +7,10 @@ use std::rc::Rc;
 use super::wire::{self, Ask, Heat, Start, Tell};
 use crate::env;
 use crate::evaluate::peer::Python;
-use crate::evaluate::{Baseline, Error, Floor, Judge, OnDevice, Question, Settings, die_with_parent};
+use crate::evaluate::{
+    Baseline, Error, Floor, Judge, OnDevice, Question, Sampling, Settings, die_with_parent,
+};
+use crate::plan::sample::Sample;
 use crate::plan::sums::{exact_integers, only_sums};
 use crate::plan::{Plan, cost, roofline};
 use crate::print;
@@ -104,6 +107,7 @@ fn open(start: Start, seed: u64) -> Result<Judge, Error> {
         let reference = files.reference.and_then(|cubin| Some((cubin, printed()?)));
         OnDevice { kernels: files.kernels, reference }
     });
+    settings.sampling = sampling(&plan);
     settings.libraries = start.libraries;
     settings.python = Some(python());
     settings.floor = roofline::floor(&plan).map(|floor| Floor(Rc::from(floor)));
@@ -111,6 +115,14 @@ fn open(start: Start, seed: u64) -> Result<Judge, Error> {
         (settings.rotation_bytes, settings.pairs) = (0, 12);
     }
     Judge::new(question, settings)
+}
+
+/// What references cost that compute a sample, where the math allows one.
+fn sampling(plan: &Plan) -> Option<Sampling> {
+    let sample = Sample::of(&plan.spec, &plan.schedule)?;
+    let plan = plan.clone();
+    let price = move |axes: &[i64], share| cost::judging_sample(&plan, &sample, axes, share);
+    Some(Sampling(Rc::new(price)))
 }
 
 /// The interpreter that is found first, with what it needs to find PyTorch, a compiler and the device.

@@ -44,7 +44,8 @@ fn expected(seed: u64) -> Expected {
     let inputs = contents(&spec(), mix(seed), &AXES, Distribution::Normal).expect("drawn");
     let inputs: Vec<Vec<u8>> = inputs.into_iter().flatten().collect();
     let outputs = [(AXES[0] * AXES[1]) as usize];
-    let call = Call { inputs: &inputs, axes: &AXES, scalars: &[], outputs: &outputs, exact: false };
+    let call =
+        Call { inputs: &inputs, axes: &AXES, scalars: &[], outputs: &outputs, exact: false, sampled: None };
     Reference::load(&fixtures::reference()).expect("it loads").call(&call).remove(0)
 }
 

@@ -17,7 +17,7 @@ use crate::evaluate::desk::{Inputs, host};
 use crate::evaluate::element;
 use crate::evaluate::error::Error;
 use crate::evaluate::protocol::Region;
-use crate::evaluate::reference::{Expected, Reference};
+use crate::evaluate::reference::{Expected, Reference, Sampled};
 use crate::evaluate::strided;
 use crate::print::reference::{DeviceReference, Large, OTHERS_MAX, others};
 
@@ -129,9 +129,10 @@ impl Kernels {
         inputs: &Inputs<'_>,
         held: &[Option<DeviceMemory>],
     ) -> Result<Vec<Option<Expectation>>, Error> {
-        let Inputs { spec, axes, scalars, is_exact, is_drawn, .. } = inputs;
+        let Inputs { spec, axes, scalars, is_exact, is_drawn, sampled, .. } = inputs;
         let DeviceReference { parts, .. } = &self.printed;
-        let contract = self.contract(axes, *is_drawn);
+        // what sums on tensor cores makes all elements
+        let contract = self.contract(axes, *is_drawn && sampled.is_none());
         let mut places = Vec::new();
         let mut end = 0_u64;
         for part in &contract.workspace {
@@ -143,7 +144,8 @@ impl Kernels {
         }
         let memory = DeviceMemory::new(session, end)?;
         let scale = if *is_exact { 0.0_f64 } else { 1.0 };
-        memory.write(places[parts.sum_scale].offset, &scale.to_le_bytes())?;
+        let words = [scale, Sampled::word(*sampled)].map(f64::to_le_bytes).concat();
+        memory.write(places[parts.sum_scale].offset, &words)?;
         let address = |memory: &Option<DeviceMemory>| match memory {
             Some(memory) => memory.at(Region { offset: 0, bytes: memory.bytes() }),
             None => Ok(0),
