@@ -51,9 +51,9 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 12778];
+            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 14215];
 
-            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 12778];
+            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 14215];
 
             static cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2: [u8; 7];
         }
@@ -127,23 +127,18 @@ self::cutegen_runtime::cuda_module! {
                                 // SAFETY: linked from this package's archive, constant, of this length.
                                 stored: unsafe_block! { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
                                 compressed: false,
-                                sha256: "dd4ef1b1dd6bc8bde96d4cf1f8358b87f9a89ab7ff5f07e8317fe61d9ca8bcaa",
-                                len: 12778,
+                                sha256: "d0410597b9327fd0150c1c6aa60aea61527534f28ee4569e6a4df638ded778e6",
+                                len: 14215,
                             },
                             min_driver: 580,
                             steps: &[
                                 Step {
-                                    entry: "cutegen_dd4ef1b1dd6bc8bd_0",
+                                    entry: "cutegen_d0410597b9327fd0_0",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
                                 Step {
-                                    entry: "cutegen_dd4ef1b1dd6bc8bd_1",
-                                    dynamic_smem_max: 0,
-                                    nonportable_cluster: false,
-                                },
-                                Step {
-                                    entry: "cutegen_dd4ef1b1dd6bc8bd_2",
+                                    entry: "cutegen_d0410597b9327fd0_1",
                                     dynamic_smem_max: 0,
                                     nonportable_cluster: false,
                                 },
@@ -165,23 +160,18 @@ self::cutegen_runtime::cuda_module! {
                             // SAFETY: linked from this package's archive, constant, of this length.
                             stored: unsafe_block! { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
                             compressed: false,
-                            sha256: "dd4ef1b1dd6bc8bde96d4cf1f8358b87f9a89ab7ff5f07e8317fe61d9ca8bcaa",
-                            len: 12778,
+                            sha256: "d0410597b9327fd0150c1c6aa60aea61527534f28ee4569e6a4df638ded778e6",
+                            len: 14215,
                         },
                         min_driver: 580,
                         steps: &[
                             Step {
-                                entry: "cutegen_dd4ef1b1dd6bc8bd_0",
+                                entry: "cutegen_d0410597b9327fd0_0",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
                             Step {
-                                entry: "cutegen_dd4ef1b1dd6bc8bd_1",
-                                dynamic_smem_max: 0,
-                                nonportable_cluster: false,
-                            },
-                            Step {
-                                entry: "cutegen_dd4ef1b1dd6bc8bd_2",
+                                entry: "cutegen_d0410597b9327fd0_1",
                                 dynamic_smem_max: 0,
                                 nonportable_cluster: false,
                             },
@@ -326,8 +316,8 @@ self::cutegen_runtime::cuda_module! {
             fn everything_bytes(&self, variant: usize, m: usize, its_stream: usize, twice: usize) -> usize {
                 let bytes = match variant {
                     0 => Int::padded((Int::from(m) * 512) * 4) + Int::padded(Int::new(1024)),
-                    1 => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
-                    _ => Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
+                    1 => Int::new(0),
+                    _ => Int::new(0),
                 };
                 Int::bytes(bytes)
             }
@@ -494,13 +484,16 @@ self::cutegen_runtime::cuda_module! {
                     let check = Check::new("everything");
                     let param_m = m as i64;
                     let param_stream = its_stream as i64;
-                    let param_k: i64 = 512;
                     let param_twice = twice as i64;
-                    let part_0 = workspace;
                     let config = LaunchConfig {
                         grid: check.blocks([
                             Int::min(
-                                Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                                Int::ceil_div(
+                                    (Int::ceil_div(Int::from(m), Int::new(64)) * Int::ceil_div(
+                                        Int::from(its_stream), Int::new(64),
+                                    )) * 1,
+                                    Int::new(1),
+                                ),
                                 Int::new(1048576),
                             ),
                             Int::new(1),
@@ -510,27 +503,10 @@ self::cutegen_runtime::cuda_module! {
                         ..LaunchConfig::default()
                     };
                     let mut params = params![
-                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                        its_check, w, y, z, param_m, param_stream, param_twice, eps, its_args,
                     ];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.everything.launch(1, 0, stream, &config, &mut params)? };
-                    let config = LaunchConfig {
-                        grid: check.blocks([
-                            Int::min(
-                                Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
-                        block: [256, 1, 1],
-                        ..LaunchConfig::default()
-                    };
-                    let mut params = params![
-                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
-                    ];
-                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.everything.launch(1, 1, stream, &config, &mut params)? };
                     let config = LaunchConfig {
                         grid: check.blocks([
                             Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
@@ -541,10 +517,10 @@ self::cutegen_runtime::cuda_module! {
                         ..LaunchConfig::default()
                     };
                     let mut params = params![
-                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                        its_check, w, y, z, param_m, param_stream, param_twice, eps, its_args,
                     ];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.everything.launch(1, 2, stream, &config, &mut params)? };
+                    unsafe_block! { self.everything.launch(1, 1, stream, &config, &mut params)? };
                     Ok(())
                 }
             }
@@ -568,13 +544,16 @@ self::cutegen_runtime::cuda_module! {
                     let check = Check::new("everything");
                     let param_m = m as i64;
                     let param_stream = its_stream as i64;
-                    let param_k: i64 = 512;
                     let param_twice = twice as i64;
-                    let part_0 = workspace;
                     let config = LaunchConfig {
                         grid: check.blocks([
                             Int::min(
-                                Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
+                                Int::ceil_div(
+                                    (Int::ceil_div(Int::from(m), Int::new(64)) * Int::ceil_div(
+                                        Int::from(its_stream), Int::new(64),
+                                    )) * 1,
+                                    Int::new(1),
+                                ),
                                 Int::new(1048576),
                             ),
                             Int::new(1),
@@ -584,27 +563,10 @@ self::cutegen_runtime::cuda_module! {
                         ..LaunchConfig::default()
                     };
                     let mut params = params![
-                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                        its_check, w, y, z, param_m, param_stream, param_twice, eps, its_args,
                     ];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.everything.launch(0, 0, stream, &config, &mut params)? };
-                    let config = LaunchConfig {
-                        grid: check.blocks([
-                            Int::min(
-                                Int::ceil_div(Int::from(m) * Int::from(its_stream), Int::new(256)),
-                                Int::new(1048576),
-                            ),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
-                        block: [256, 1, 1],
-                        ..LaunchConfig::default()
-                    };
-                    let mut params = params![
-                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
-                    ];
-                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.everything.launch(0, 1, stream, &config, &mut params)? };
                     let config = LaunchConfig {
                         grid: check.blocks([
                             Int::min(Int::ceil_div(Int::from(twice), Int::new(256)), Int::new(1048576)),
@@ -615,10 +577,10 @@ self::cutegen_runtime::cuda_module! {
                         ..LaunchConfig::default()
                     };
                     let mut params = params![
-                        its_check, w, y, z, param_m, param_stream, param_k, param_twice, eps, its_args, part_0,
+                        its_check, w, y, z, param_m, param_stream, param_twice, eps, its_args,
                     ];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.everything.launch(0, 2, stream, &config, &mut params)? };
+                    unsafe_block! { self.everything.launch(0, 1, stream, &config, &mut params)? };
                     Ok(())
                 }
             }
@@ -658,7 +620,7 @@ pub mod host {
     }
 
     unsafe_extern! {
-        fn cutegen_6bd39bfde818d4a9(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_704674ed680ac940(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`everything`].
@@ -781,7 +743,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_6bd39bfde818d4a9,
+                    cutegen_704674ed680ac940,
                     &mut params![
                         its_check,
                         w,

@@ -54,9 +54,9 @@ self::cutegen_runtime::cuda_module! {
 
         impl Kernels {
             /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
-            /// align it, none needs more than these 234881024 bytes.
+            /// align it, none needs more than these 32768 bytes.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
-                Workspace::with_bytes(stream, 234881024)
+                Workspace::with_bytes(stream, 32768)
             }
 
             /// What is loaded, and in which order it is tried.
@@ -71,15 +71,15 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 11427];
+            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 11293];
 
             static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
 
-            static cutegen_example_app_0_1_0_3d613f47139a7579_naive: [u8; 13099];
+            static cutegen_example_app_0_1_0_3d613f47139a7579_naive: [u8; 15739];
 
-            static cutegen_example_app_0_1_0_a228384e9067d6ac_naive: [u8; 13152];
+            static cutegen_example_app_0_1_0_a228384e9067d6ac_naive: [u8; 15597];
 
-            static cutegen_example_app_0_1_0_c6c30c4c910eeece_naive: [u8; 12252];
+            static cutegen_example_app_0_1_0_c6c30c4c910eeece_naive: [u8; 13813];
         }
 
         /// Arguments of [`Kernels::silu_mul`].
@@ -134,12 +134,12 @@ self::cutegen_runtime::cuda_module! {
                             // SAFETY: linked from this package's archive, constant, of this length.
                             stored: unsafe_block! { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
                             compressed: false,
-                            sha256: "ecb8c8e5c4039a7693ff119af835497aa525fd91c8f2fe02116003817603b832",
-                            len: 11427,
+                            sha256: "d3deb753dcc8999995a44ff802e5de691f1d38b1771bb0f8a7844ede8248f11c",
+                            len: 11293,
                         },
                         min_driver: 580,
                         steps: &[Step {
-                            entry: "cutegen_ecb8c8e5c4039a76_0",
+                            entry: "cutegen_d3deb753dcc89999_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         }],
@@ -369,23 +369,23 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_a228384e9067d6ac_naive },
                         compressed: false,
-                        sha256: "7afb0e5fcc06a5c59933911f9002e26bc71e099bfda1c299cf202c1c014548c6",
-                        len: 13152,
+                        sha256: "76f25a84b312511af6b8f5806e963bcab2ca00a5dbdbb5f2bfe5ec0f305ebb3b",
+                        len: 15597,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_7afb0e5fcc06a5c5_0",
+                            entry: "cutegen_76f25a84b312511a_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_7afb0e5fcc06a5c5_1",
+                            entry: "cutegen_76f25a84b312511a_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_7afb0e5fcc06a5c5_2",
+                            entry: "cutegen_76f25a84b312511a_2",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -566,7 +566,6 @@ self::cutegen_runtime::cuda_module! {
                 ) -> Result<(), Error> {
                     let check = Check::new("llama_norm");
                     let param_m = m as i64;
-                    let param_d: i64 = 4096;
                     let part_0 = workspace;
                     let config = LaunchConfig {
                         grid: check.blocks([
@@ -577,19 +576,19 @@ self::cutegen_runtime::cuda_module! {
                         block: [256, 1, 1],
                         ..LaunchConfig::default()
                     };
-                    let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                    let mut params = params![x, r, w, s, y, param_m, eps, part_0];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.llama_norm.launch(0, 0, stream, &config, &mut params)? };
                     let config = LaunchConfig {
                         grid: check.blocks([
-                            Int::min(Int::ceil_div(Int::from(m), Int::new(256)), Int::new(1048576)),
+                            Int::min(Int::ceil_div(Int::from(m), Int::new(1)), Int::new(1048576)),
                             Int::new(1),
                             Int::new(1),
                         ])?,
                         block: [256, 1, 1],
                         ..LaunchConfig::default()
                     };
-                    let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                    let mut params = params![x, r, w, s, y, param_m, eps, part_0];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.llama_norm.launch(0, 1, stream, &config, &mut params)? };
                     let config = LaunchConfig {
@@ -601,7 +600,7 @@ self::cutegen_runtime::cuda_module! {
                         block: [256, 1, 1],
                         ..LaunchConfig::default()
                     };
-                    let mut params = params![x, r, w, s, y, param_m, param_d, eps, part_0];
+                    let mut params = params![x, r, w, s, y, param_m, eps, part_0];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.llama_norm.launch(0, 2, stream, &config, &mut params)? };
                     Ok(())
@@ -642,27 +641,15 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_3d613f47139a7579_naive },
                         compressed: false,
-                        sha256: "aad9b0ce97f9dd9575191907787afe7289db43f320709486ac6e2fd67e550a3d",
-                        len: 13099,
+                        sha256: "43f02220c06fb5491c0042b38f8a42f62d391919522b377d7f7451a67d5c1f8f",
+                        len: 15739,
                     },
                     min_driver: 580,
-                    steps: &[
-                        Step {
-                            entry: "cutegen_aad9b0ce97f9dd95_0",
-                            dynamic_smem_max: 0,
-                            nonportable_cluster: false,
-                        },
-                        Step {
-                            entry: "cutegen_aad9b0ce97f9dd95_1",
-                            dynamic_smem_max: 0,
-                            nonportable_cluster: false,
-                        },
-                        Step {
-                            entry: "cutegen_aad9b0ce97f9dd95_2",
-                            dynamic_smem_max: 0,
-                            nonportable_cluster: false,
-                        },
-                    ],
+                    steps: &[Step {
+                        entry: "cutegen_43f02220c06fb549_0",
+                        dynamic_smem_max: 0,
+                        nonportable_cluster: false,
+                    }],
                 }],
             }],
         };
@@ -709,7 +696,7 @@ self::cutegen_runtime::cuda_module! {
                     let variant = self.llama_gate_up_variant(
                         m, bound_y.address(), bound_wg.address(), bound_wu.address(), bound_h.address(),
                     );
-                    let bound_workspace = order.workspace(workspace, self.llama_gate_up_bytes(variant, m))?;
+                    let bound_workspace = order.workspace(workspace, 0)?;
                     // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
                     unsafe_block! {
                         self.llama_gate_up_dispatch(
@@ -766,18 +753,7 @@ self::cutegen_runtime::cuda_module! {
             pub fn llama_gate_up_workspace_bytes(
                 &self, m: usize, y: CUdeviceptr, wg: CUdeviceptr, wu: CUdeviceptr, h: CUdeviceptr,
             ) -> usize {
-                let variant = self.llama_gate_up_variant(m, y, wg, wu, h);
-                self.llama_gate_up_bytes(variant, m)
-            }
-
-            /// Bytes of workspace of a variant.
-            fn llama_gate_up_bytes(&self, variant: usize, m: usize) -> usize {
-                let bytes = match variant {
-                    _ => Int::padded(
-                        (Int::new(4) * Int::from(m)) * 14336
-                    ) + Int::padded((Int::new(4) * Int::from(m)) * 14336),
-                };
-                Int::bytes(bytes)
+                0
             }
 
             /// The variant that these arguments get, counted through all targets.
@@ -823,48 +799,23 @@ self::cutegen_runtime::cuda_module! {
                 ) -> Result<(), Error> {
                     let check = Check::new("llama_gate_up");
                     let param_m = m as i64;
-                    let param_f: i64 = 14336;
-                    let param_d: i64 = 4096;
-                    let part_0 = workspace;
-                    let part_1 = workspace + check.count(
-                        "workspace", Int::padded((Int::new(4) * Int::from(m)) * 14336),
-                    )? as u64;
                     let config = LaunchConfig {
                         grid: check.blocks([
-                            Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
+                            Int::min(
+                                Int::ceil_div(
+                                    (Int::ceil_div(Int::from(m), Int::new(64)) * 224) * 1, Int::new(1),
+                                ),
+                                Int::new(1048576),
+                            ),
                             Int::new(1),
                             Int::new(1),
                         ])?,
                         block: [256, 1, 1],
                         ..LaunchConfig::default()
                     };
-                    let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
+                    let mut params = params![y, wg, wu, h, param_m];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.llama_gate_up.launch(0, 0, stream, &config, &mut params)? };
-                    let config = LaunchConfig {
-                        grid: check.blocks([
-                            Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
-                        block: [256, 1, 1],
-                        ..LaunchConfig::default()
-                    };
-                    let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
-                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.llama_gate_up.launch(0, 1, stream, &config, &mut params)? };
-                    let config = LaunchConfig {
-                        grid: check.blocks([
-                            Int::min(Int::ceil_div(Int::from(m) * 14336, Int::new(256)), Int::new(1048576)),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
-                        block: [256, 1, 1],
-                        ..LaunchConfig::default()
-                    };
-                    let mut params = params![y, wg, wu, h, param_m, param_f, param_d, part_0, part_1];
-                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.llama_gate_up.launch(0, 2, stream, &config, &mut params)? };
                     Ok(())
                 }
             }
@@ -899,22 +850,15 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_c6c30c4c910eeece_naive },
                         compressed: false,
-                        sha256: "459b5cb3d35693b823a311979bda7839624609d84e4f274c8d4e10e948c422b8",
-                        len: 12252,
+                        sha256: "0ee9a388e29e846612ff28101dcde815b1afd81bb84b9b4a09809cfe18d58b9c",
+                        len: 13813,
                     },
                     min_driver: 580,
-                    steps: &[
-                        Step {
-                            entry: "cutegen_459b5cb3d35693b8_0",
-                            dynamic_smem_max: 0,
-                            nonportable_cluster: false,
-                        },
-                        Step {
-                            entry: "cutegen_459b5cb3d35693b8_1",
-                            dynamic_smem_max: 0,
-                            nonportable_cluster: false,
-                        },
-                    ],
+                    steps: &[Step {
+                        entry: "cutegen_0ee9a388e29e8466_0",
+                        dynamic_smem_max: 0,
+                        nonportable_cluster: false,
+                    }],
                 }],
             }],
         };
@@ -957,7 +901,7 @@ self::cutegen_runtime::cuda_module! {
                     let variant = self.llama_down_variant(
                         m, bound_h.address(), bound_w.address(), bound_s.address(), bound_z.address(),
                     );
-                    let bound_workspace = order.workspace(workspace, self.llama_down_bytes(variant, m))?;
+                    let bound_workspace = order.workspace(workspace, 0)?;
                     // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
                     unsafe_block! {
                         self.llama_down_dispatch(
@@ -1014,16 +958,7 @@ self::cutegen_runtime::cuda_module! {
             pub fn llama_down_workspace_bytes(
                 &self, m: usize, h: CUdeviceptr, w: CUdeviceptr, s: CUdeviceptr, z: CUdeviceptr,
             ) -> usize {
-                let variant = self.llama_down_variant(m, h, w, s, z);
-                self.llama_down_bytes(variant, m)
-            }
-
-            /// Bytes of workspace of a variant.
-            fn llama_down_bytes(&self, variant: usize, m: usize) -> usize {
-                let bytes = match variant {
-                    _ => Int::padded((Int::new(4) * Int::from(m)) * 4096),
-                };
-                Int::bytes(bytes)
+                0
             }
 
             /// The variant that these arguments get, counted through all targets.
@@ -1069,33 +1004,21 @@ self::cutegen_runtime::cuda_module! {
                 ) -> Result<(), Error> {
                     let check = Check::new("llama_down");
                     let param_m = m as i64;
-                    let param_d: i64 = 4096;
-                    let param_f: i64 = 14336;
-                    let part_0 = workspace;
                     let config = LaunchConfig {
                         grid: check.blocks([
-                            Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
+                            Int::min(
+                                Int::ceil_div((Int::ceil_div(Int::from(m), Int::new(64)) * 64) * 1, Int::new(1)),
+                                Int::new(1048576),
+                            ),
                             Int::new(1),
                             Int::new(1),
                         ])?,
                         block: [256, 1, 1],
                         ..LaunchConfig::default()
                     };
-                    let mut params = params![h, w, s, z, param_m, param_d, param_f, part_0];
+                    let mut params = params![h, w, s, z, param_m];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.llama_down.launch(0, 0, stream, &config, &mut params)? };
-                    let config = LaunchConfig {
-                        grid: check.blocks([
-                            Int::min(Int::ceil_div(Int::from(m) * 4096, Int::new(256)), Int::new(1048576)),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
-                        block: [256, 1, 1],
-                        ..LaunchConfig::default()
-                    };
-                    let mut params = params![h, w, s, z, param_m, param_d, param_f, part_0];
-                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.llama_down.launch(0, 1, stream, &config, &mut params)? };
                     Ok(())
                 }
             }
@@ -1167,10 +1090,10 @@ pub mod host {
     }
 
     unsafe_extern! {
-        fn cutegen_0202ceb97976d4d6(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_1e826ac375f32bc4(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_6b415b6a08d48ea2(params: *mut *mut ::core::ffi::c_void);
-        fn cutegen_86487f68a378b7d2(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_1c0cb9378593721b(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_260f5fbee767d567(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_a2c8695e165b489e(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_b5b5a9b36e8dd42d(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`rms_norm`].
@@ -1245,7 +1168,7 @@ pub mod host {
             let part_0 = workspace;
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
-                call(cutegen_6b415b6a08d48ea2, &mut params![x, w, y, param_m, param_d, eps, part_0])
+                call(cutegen_b5b5a9b36e8dd42d, &mut params![x, w, y, param_m, param_d, eps, part_0])
             };
             Ok(())
         }
@@ -1390,7 +1313,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_86487f68a378b7d2,
+                    cutegen_a2c8695e165b489e,
                     &mut params![x, wg, wu, h, param_m, param_f, param_d, part_0, part_1],
                 )
             };
@@ -1526,7 +1449,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_1e826ac375f32bc4,
+                    cutegen_1c0cb9378593721b,
                     &mut params![h, w, r, y, param_m, param_d, param_f, part_0],
                 )
             };
@@ -1637,7 +1560,7 @@ pub mod host {
             let check = Check::new("silu_mul");
             let param_n = n as i64;
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
-            unsafe_block! { call(cutegen_0202ceb97976d4d6, &mut params![g, u, y, param_n]) };
+            unsafe_block! { call(cutegen_260f5fbee767d567, &mut params![g, u, y, param_n]) };
             Ok(())
         }
     }

@@ -40,9 +40,9 @@ self::cutegen_runtime::cuda_module! {
 
         impl Kernels {
             /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
-            /// align it, none needs more than these 1280 bytes.
+            /// align it, none needs more than these 256 bytes.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
-                Workspace::with_bytes(stream, 1280)
+                Workspace::with_bytes(stream, 256)
             }
 
             /// What is loaded, and in which order it is tried.
@@ -52,7 +52,7 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_cee6d995f0a73e98_naive: [u8; 15663];
+            static cutegen_example_app_0_1_0_cee6d995f0a73e98_naive: [u8; 17049];
         }
 
         /// Arguments of [`Kernels::scatter`].
@@ -110,38 +110,33 @@ self::cutegen_runtime::cuda_module! {
                         // SAFETY: linked from this package's archive, constant, of this length.
                         stored: unsafe_block! { &cutegen_example_app_0_1_0_cee6d995f0a73e98_naive },
                         compressed: false,
-                        sha256: "a29d57766069c3650acf66f32810b7e987582901a169de604d700d691762148c",
-                        len: 15663,
+                        sha256: "0bec3e1e1c36863973a9b72188fcb9af5b3ea94b6cbb7c9fe845a827a6d27821",
+                        len: 17049,
                     },
                     min_driver: 580,
                     steps: &[
                         Step {
-                            entry: "cutegen_a29d57766069c365_0",
+                            entry: "cutegen_0bec3e1e1c368639_0",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_a29d57766069c365_1",
+                            entry: "cutegen_0bec3e1e1c368639_1",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_a29d57766069c365_2",
+                            entry: "cutegen_0bec3e1e1c368639_2",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_a29d57766069c365_3",
+                            entry: "cutegen_0bec3e1e1c368639_3",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
                         Step {
-                            entry: "cutegen_a29d57766069c365_4",
-                            dynamic_smem_max: 0,
-                            nonportable_cluster: false,
-                        },
-                        Step {
-                            entry: "cutegen_a29d57766069c365_5",
+                            entry: "cutegen_0bec3e1e1c368639_4",
                             dynamic_smem_max: 0,
                             nonportable_cluster: false,
                         },
@@ -358,7 +353,7 @@ self::cutegen_runtime::cuda_module! {
             /// Bytes of workspace of a variant.
             fn scatter_bytes(&self, variant: usize, t: usize, n: usize, d: usize, ldx: usize) -> usize {
                 let bytes = match variant {
-                    _ => Int::padded(Int::new(4) * Int::from(t)) + Int::padded(Int::new(8)),
+                    _ => Int::padded(Int::new(8)),
                 };
                 Int::bytes(bytes)
             }
@@ -437,11 +432,7 @@ self::cutegen_runtime::cuda_module! {
                     let param_n = n as i64;
                     let param_d = d as i64;
                     let param_ldx = ldx as i64;
-                    let param_h: i64 = 3;
                     let part_0 = workspace;
-                    let part_1 = workspace + check.count(
-                        "workspace", Int::padded(Int::new(4) * Int::from(t)),
-                    )? as u64;
                     let config = LaunchConfig {
                         grid: check.blocks([
                             Int::min(
@@ -466,9 +457,7 @@ self::cutegen_runtime::cuda_module! {
                         param_n,
                         param_d,
                         param_ldx,
-                        param_h,
                         part_0,
-                        part_1,
                     ];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.scatter.launch(0, 0, stream, &config, &mut params)? };
@@ -494,62 +483,10 @@ self::cutegen_runtime::cuda_module! {
                         param_n,
                         param_d,
                         param_ldx,
-                        param_h,
                         part_0,
-                        part_1,
                     ];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
                     unsafe_block! { self.scatter.launch(0, 1, stream, &config, &mut params)? };
-                    let config = LaunchConfig {
-                        grid: check.blocks([
-                            Int::min(Int::ceil_div(Int::from(t), Int::new(256)), Int::new(1048576)),
-                            Int::new(1),
-                            Int::new(1),
-                        ])?,
-                        block: [256, 1, 1],
-                        ..LaunchConfig::default()
-                    };
-                    let mut params = params![
-                        x,
-                        scale,
-                        slot,
-                        kind,
-                        cache,
-                        code,
-                        kept,
-                        total,
-                        param_t,
-                        param_n,
-                        param_d,
-                        param_ldx,
-                        param_h,
-                        part_0,
-                        part_1,
-                    ];
-                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.scatter.launch(0, 2, stream, &config, &mut params)? };
-                    let config = LaunchConfig {
-                        grid: [1, 1, 1], block: [1024, 1, 1], ..LaunchConfig::default()
-                    };
-                    let mut params = params![
-                        x,
-                        scale,
-                        slot,
-                        kind,
-                        cache,
-                        code,
-                        kept,
-                        total,
-                        param_t,
-                        param_n,
-                        param_d,
-                        param_ldx,
-                        param_h,
-                        part_0,
-                        part_1,
-                    ];
-                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.scatter.launch(0, 3, stream, &config, &mut params)? };
                     let config = LaunchConfig {
                         grid: [1, 1, 1], block: [256, 1, 1], ..LaunchConfig::default()
                     };
@@ -566,12 +503,30 @@ self::cutegen_runtime::cuda_module! {
                         param_n,
                         param_d,
                         param_ldx,
-                        param_h,
                         part_0,
-                        part_1,
                     ];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.scatter.launch(0, 4, stream, &config, &mut params)? };
+                    unsafe_block! { self.scatter.launch(0, 2, stream, &config, &mut params)? };
+                    let config = LaunchConfig {
+                        grid: [1, 1, 1], block: [256, 1, 1], ..LaunchConfig::default()
+                    };
+                    let mut params = params![
+                        x,
+                        scale,
+                        slot,
+                        kind,
+                        cache,
+                        code,
+                        kept,
+                        total,
+                        param_t,
+                        param_n,
+                        param_d,
+                        param_ldx,
+                        part_0,
+                    ];
+                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                    unsafe_block! { self.scatter.launch(0, 3, stream, &config, &mut params)? };
                     let config = LaunchConfig {
                         grid: check.blocks([
                             Int::min(
@@ -596,12 +551,10 @@ self::cutegen_runtime::cuda_module! {
                         param_n,
                         param_d,
                         param_ldx,
-                        param_h,
                         part_0,
-                        part_1,
                     ];
                     // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.scatter.launch(0, 5, stream, &config, &mut params)? };
+                    unsafe_block! { self.scatter.launch(0, 4, stream, &config, &mut params)? };
                     Ok(())
                 }
             }
@@ -643,7 +596,7 @@ pub mod host {
     }
 
     unsafe_extern! {
-        fn cutegen_539320e6727356f0(params: *mut *mut ::core::ffi::c_void);
+        fn cutegen_f68da6f01bdd9073(params: *mut *mut ::core::ffi::c_void);
     }
 
     /// Arguments of [`scatter`].
@@ -829,7 +782,7 @@ pub mod host {
             // SAFETY: the parameters are the contract's; the caller vouches for the memory.
             unsafe_block! {
                 call(
-                    cutegen_539320e6727356f0,
+                    cutegen_f68da6f01bdd9073,
                     &mut params![
                         x,
                         scale,

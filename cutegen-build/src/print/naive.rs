@@ -1,8 +1,10 @@
-//! The naive kernel of a schedule: one pass per step, temporaries in the workspace, no idea beyond the math. It is
+//! The naive kernel of a schedule: plain loops, temporaries in the workspace, no idea beyond the math. It is
 //! the first incumbent, the last variant of every entry, and needs no GPU to be made.
 
 mod cuda;
 mod host;
+
+use std::collections::BTreeSet;
 
 use cutegen_spec::contract::{Contract, Initial, WorkspacePart};
 use cutegen_spec::dtype::DType;
@@ -12,6 +14,7 @@ use cutegen_spec::target::Target;
 
 use super::c::{self, Dialect, Places, element, is_packed, literal};
 use crate::plan::Plan;
+use crate::plan::family::constant;
 use crate::plan::schedule::{Step, Temp, Value};
 
 /// What naive kernels for `host` start with, after the headers and `acc`.
@@ -32,7 +35,7 @@ pub struct Printed {
 /// Prints the naive kernel for the plan's target.
 #[must_use]
 pub fn print(plan: &Plan) -> Printed {
-    let naive = Naive { plan };
+    let naive = Naive { plan, held: BTreeSet::new() };
     match plan.target {
         Target::Host { .. } => host::print(&naive),
         Target::Cuda { .. } => cuda::print(&naive),
@@ -42,10 +45,17 @@ pub fn print(plan: &Plan) -> Printed {
 /// What is printed.
 struct Naive<'a> {
     plan: &'a Plan,
+    /// Temporaries that are variables of a kernel, `r` and their number, and not in the workspace.
+    held: BTreeSet<usize>,
 }
 
 impl Dialect for Naive<'_> {
     fn load(&self, place: Place, index: &[Index]) -> String {
+        if let Place::Temp(temp) = place
+            && self.held.contains(&temp)
+        {
+            return format!("r{temp}");
+        }
         let text = self.places().load(place, index);
         let held = matches!(place, Place::Temp(_)) && self.kind(place) == Kind::Cond;
         if held { format!("({text} != 0)") } else { text }
@@ -72,7 +82,15 @@ impl Dialect for Naive<'_> {
     }
 
     fn inside(&self, place: Place, index: &[Index]) -> String {
-        self.places().inside(place, index)
+        let dims = self.places().dims(place);
+        let leaving = index.iter().zip(&dims).enumerate();
+        let leaving = leaving.filter(|(dim, (index, _))| !self.stays(place, *dim, index));
+        let one = |(_, (index, dim)): (usize, (&Index, &String))| {
+            let at = self.places().index(index);
+            format!("{at} >= 0 && {at} < {dim}")
+        };
+        let all: Vec<String> = leaving.map(one).collect();
+        if all.is_empty() { "true".to_owned() } else { all.join(" && ") }
     }
 }
 
@@ -84,6 +102,14 @@ impl Naive<'_> {
     /// Type of real values.
     fn acc(&self) -> DType {
         self.plan.spec.precision.accumulate
+    }
+
+    /// Whether an index is a loop variable that runs over the dimension it stands at.
+    fn stays(&self, place: Place, dim: usize, index: &Index) -> bool {
+        let (Place::Tensor(tensor), Some(var)) = (place, index.as_var()) else { return false };
+        let (spec, axis) = (&self.plan.spec, IntExpr::Axis(self.plan.schedule.vars[var]));
+        let extent = &spec.tensors[tensor].dims[dim];
+        *extent == axis || constant(spec, &axis).is_some_and(|axis| constant(spec, extent) == Some(axis))
     }
 
     fn element(&self, tensor: usize) -> &'static str {
@@ -121,8 +147,7 @@ impl Naive<'_> {
     fn header(&self) -> String {
         let math = self.plan.spec.math.canonical().trim_end().replace('\n', "\n// ");
         format!(
-            "// Naive kernel, printed from the math: one pass per step, temporaries in the workspace.\n\
-             // Bound by memory traffic of the temporaries and by scalar arithmetic; it exists to be right.\n\
+            "// Naive kernel, printed from the math: plain loops, no idea beyond it. It exists to be right.\n\
              //\n// {math}\n"
         )
     }
@@ -209,6 +234,11 @@ impl Fold {
         Fold { op, kind, body }
     }
 
+    /// The type of the result: an index is an integer.
+    fn kept(&self) -> &'static str {
+        if self.op.gives_index() { "int64_t" } else { self.ty() }
+    }
+
     fn ty(&self) -> &'static str {
         if self.kind == Kind::Int { "int64_t" } else { "acc" }
     }
@@ -219,24 +249,26 @@ impl Fold {
     }
 
     fn start(&self, indent: &str) -> String {
+        let ty = self.ty();
         if self.is_blocked() {
             return format!("{indent}cg_sum r;\n");
         }
-        let ty = self.ty();
-        let start = match (self.op, self.kind) {
-            (ReduceOp::Sum, _) => format!("{ty}(0)"),
-            (ReduceOp::Prod, _) => format!("{ty}(1)"),
+        if self.op.gives_index() {
+            return format!("{indent}int64_t r = 0;\n{indent}{ty} best = 0;\n{indent}bool any = false;\n");
+        }
+        format!("{indent}{ty} r = {};\n", self.neutral())
+    }
+
+    /// The value of no terms; 0 for an index.
+    fn neutral(&self) -> String {
+        match (self.op, self.kind) {
+            (ReduceOp::Prod, _) => format!("{}(1)", self.ty()),
             (ReduceOp::Max, Kind::Int) => "(-9223372036854775807ll - 1)".to_owned(),
             (ReduceOp::Min, Kind::Int) => "9223372036854775807ll".to_owned(),
             (ReduceOp::Max, _) => "-acc(cg_inf())".to_owned(),
             (ReduceOp::Min, _) => "acc(cg_inf())".to_owned(),
-            (ReduceOp::ArgMax | ReduceOp::ArgMin, _) => {
-                return format!(
-                    "{indent}int64_t r = 0;\n{indent}{ty} best = 0;\n{indent}bool any = false;\n"
-                );
-            }
-        };
-        format!("{indent}{ty} r = {start};\n")
+            (ReduceOp::Sum | ReduceOp::ArgMax | ReduceOp::ArgMin, _) => format!("{}(0)", self.ty()),
+        }
     }
 
     fn next(&self, indent: &str, at: usize) -> String {
@@ -252,13 +284,18 @@ impl Fold {
         format!("{element}{indent}{next}\n")
     }
 
-    /// The statement that joins another value to `r`, a value alone; none where more is kept, as for an index.
+    /// The statement that joins another value to `r`; none where more is kept, as for an index.
     fn join(&self, other: &str) -> Option<String> {
+        self.joined("r", other).map(|joined| format!("r = {joined};"))
+    }
+
+    /// Two values joined.
+    fn joined(&self, a: &str, b: &str) -> Option<String> {
         match self.op {
-            ReduceOp::Sum => Some(format!("r = r + {other};")),
-            ReduceOp::Prod => Some(format!("r = r * {other};")),
-            ReduceOp::Max => Some(format!("r = cg_max(r, {other});")),
-            ReduceOp::Min => Some(format!("r = cg_min(r, {other});")),
+            ReduceOp::Sum => Some(format!("{a} + {b}")),
+            ReduceOp::Prod => Some(format!("{a} * {b}")),
+            ReduceOp::Max => Some(format!("cg_max({a}, {b})")),
+            ReduceOp::Min => Some(format!("cg_min({a}, {b})")),
             ReduceOp::ArgMax | ReduceOp::ArgMin => None,
         }
     }

@@ -3,19 +3,22 @@
 
 use cutegen_build::compile::cubin_check::{self, KernelInfo};
 use cutegen_build::compile::{
-    CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile as compile_job, own_cubin,
+    CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, Limits, Workers, compile as compile_job,
+    own_cubin,
 };
 use cutegen_build::plan::Plan;
 use cutegen_build::print::naive::{self, Printed};
 use cutegen_build::print::reference::{self, DeviceReference};
 use cutegen_build::toolchain::locate;
 use cutegen_spec::dtype::DType;
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::settings::Settings;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
 use cutegen_spec::tensor::Role;
 
 use crate::cases::{Library, places};
-use crate::parallel;
+use crate::{parallel, sample};
 
 const ARCH: &str = "sm_90a";
 
@@ -23,11 +26,20 @@ const ARCH: &str = "sm_90a";
 /// doubles takes.
 const STACK_MAX: u32 = 64;
 
+/// Bytes of shared memory that a kernel may declare.
+const SHARED_MAX: u64 = 48 << 10;
+
+/// What the special forms of naive kernels have in them.
+const FORMS: &str = include_str!("../naive_cuda/specs.toml");
+
 /// Every kernel as its spec asks, and in f64.
 pub(crate) fn compile(library: &Library) -> Vec<String> {
     let (setup, target) = setup();
-    let found = parallel::each(&library.sampled(), |kernel| of_kernel(kernel.spec(), &target, &setup));
-    found.concat()
+    let forms = spec_file(FORMS, &Settings::default()).into_kernels().expect("right specs");
+    let forms = sample::of(forms.iter().collect(), |spec| spec.name.to_string());
+    let library = library.sampled();
+    let all: Vec<&KernelSpec> = library.iter().map(|kernel| kernel.spec()).chain(forms).collect();
+    parallel::each(&all, |spec| of_kernel(spec, &target, &setup)).concat()
 }
 
 /// The reference with bounds of every kernel that has one for devices.
@@ -103,7 +115,11 @@ fn refused(printed: &Printed, setup: &CompileSetup) -> Option<String> {
         compile_for: CompileFor::Cuda { arch: ARCH.to_owned() },
     };
     match compile_job(&job, setup).expect("the machine can compile") {
-        CompileOutcome::Compiled(_) => None,
+        CompileOutcome::Compiled(artifact) => {
+            let Inspected::Cubin(info) = artifact.inspected else { return Some("it is no cubin".to_owned()) };
+            let is_large = |kernel: &&KernelInfo| kernel.static_smem_bytes > SHARED_MAX;
+            info.kernels.iter().find(is_large).map(|kernel| format!("shared memory: {kernel:?}"))
+        }
         CompileOutcome::Failed(failure) => {
             let first = failure.diagnostics.first().map(|d| format!("line {:?}: {}", d.line, d.message));
             Some(format!("{:?} {}", failure.reason, first.unwrap_or_default()))

@@ -11,6 +11,8 @@ mod device_reference;
 mod model;
 #[path = "../naive/mod.rs"]
 mod naive;
+#[path = "../naive_cuda/mod.rs"]
+mod naive_cuda;
 #[path = "../reference/mod.rs"]
 mod reference;
 #[path = "../sample/mod.rs"]
