@@ -1,5 +1,4 @@
-// Naive kernel, printed from the math: one pass per step, temporaries in the workspace.
-// Bound by memory traffic of the temporaries and by scalar arithmetic; it exists to be right.
+// Naive kernel, printed from the math: plain loops, no idea beyond it. It exists to be right.
 //
 // t2[v0:a0] = add(t0[v0:a0], t1[v0:a0])
 #include <cuda_bf16.h>
@@ -9,6 +8,7 @@ using acc = float;
 
 // Element types and functions of the naive CUDA kernel. Every function computes in `acc`.
 #define CG_FN __device__ inline
+#define CG_METHOD __device__ inline
 using int64_t = long long;
 using bf16 = __nv_bfloat16;
 using f16 = __half;
@@ -191,30 +191,51 @@ CG_FN acc cg_erf(acc x) { return erf(x); }
 CG_FN acc cg_floor(acc x) { return floor(x); }
 CG_FN acc cg_ceil(acc x) { return ceil(x); }
 CG_FN acc cg_round(acc x) { return rint(x); }
-CG_FN acc cg_pow(acc x, acc y) { return pow(x, y); }
+// A half by itself: compilers make a root of it where they vectorise, and the root of -inf is NaN.
+CG_FN acc cg_pow(acc x, acc y) {
+  if (y == acc(0.5)) return fabs(x) == acc(cg_inf()) ? acc(cg_inf()) : sqrt(x) + acc(0);
+  return pow(x, y);
+}
 CG_FN acc cg_sign(acc x) { return x > acc(0) ? acc(1) : (x < acc(0) ? acc(-1) : x); }
+// A sum in blocks of blocks: what is added is one of 128 terms, of 128 sums of these, or of what is left, so that errors
+// grow as in a tree over threads and not with the number of terms.
+struct cg_sum {
+  acc block = acc(0), blocks = acc(0), all = acc(0);
+  unsigned terms = 0u;
+  CG_METHOD void add(acc term) {
+    block = block + term;
+    if ((++terms & 127u) != 0u) return;
+    blocks = blocks + block;
+    block = acc(0);
+    if ((terms & 16383u) != 0u) return;
+    all = all + blocks;
+    blocks = acc(0);
+  }
+  CG_METHOD acc value() const { return all + (blocks + block); }
+};
+
 // e^-|x| never overflows, so both tails keep their digits.
 CG_FN acc cg_sigmoid(acc x) {
   const acc e = exp(-fabs(x));
   return (x < acc(0) ? e : acc(1)) / (acc(1) + e);
 }
 CG_FN acc cg_silu(acc x) { return x * cg_sigmoid(x); }
-CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * (acc(1) + erf(x * acc(0.70710678118654752440))); }
+// Both gelus by what doesn't cancel for negative x. At -inf they and silu are -inf * 0, NaN.
+CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * erfc(x * acc(-0.70710678118654752440)); }
 CG_FN acc cg_gelu_tanh(acc x) {
   const acc inner = acc(0.79788456080286535588) * (x + acc(0.044715) * x * x * x);
-  return acc(0.5) * x * (acc(1) + tanh(inner));
+  return x * cg_sigmoid(acc(2) * inner);
 }
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_d32df22158f9a83b_0(
+
+extern "C" __global__ void __launch_bounds__(256) cutegen_0ab811e7d61ef1de_0(
     const bf16* t0, const bf16* t1, bf16* t2, int64_t a0) {
   const int64_t total = int64_t(1) * a0;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
-    int64_t rest = i;
-    const int64_t v0 = rest % a0;
-    rest /= a0;
+    const int64_t v0 = i;
     cg_store(t2[v0], (cg_load(t0[v0]) + cg_load(t1[v0])));
   }
 }

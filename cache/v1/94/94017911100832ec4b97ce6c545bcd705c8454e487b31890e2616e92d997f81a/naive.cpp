@@ -1,5 +1,4 @@
-// Naive kernel, printed from the math: one pass per step, temporaries in the workspace.
-// Bound by memory traffic of the temporaries and by scalar arithmetic; it exists to be right.
+// Naive kernel, printed from the math: plain loops, no idea beyond it. It exists to be right.
 //
 // t2[v0:a0, v1:a1] = mul(mul(t0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(t0[v0:a0, v2:a1], t0[v0:a0, v2:a1])), len(a1)), s0))), t1[v1:a1])
 #include <cmath>
@@ -9,29 +8,32 @@
 using acc = float;
 
 // Element types and functions of the naive host kernel. Every function computes in `acc`.
+#define CG_FN static inline
+#define CG_METHOD inline
+using std::fabs, std::exp, std::exp2, std::expm1, std::log, std::log2, std::log1p, std::sqrt, std::sin, std::cos;
+using std::tanh, std::erf, std::erfc, std::floor, std::ceil, std::rint, std::pow;
+
 struct bf16 { uint16_t bits; };
 struct f16 { uint16_t bits; };
 
-static inline double cg_inf() { return __builtin_inf(); }
+CG_FN double cg_inf() { return __builtin_inf(); }
 
-static inline float cg_bits_to_float(uint32_t bits) {
+CG_FN float cg_bits_to_float(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, 4);
   return value;
 }
 
-static inline uint32_t cg_float_to_bits(float value) {
+CG_FN uint32_t cg_float_to_bits(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
   return bits;
 }
 
-static inline acc cg_load(double x) { return acc(x); }
-static inline acc cg_load(float x) { return acc(x); }
-static inline acc cg_load(bf16 x) { return acc(cg_bits_to_float(uint32_t(x.bits) << 16)); }
+CG_FN acc cg_load(bf16 x) { return acc(cg_bits_to_float(uint32_t(x.bits) << 16)); }
 
 // Half to float: normal numbers rebias, subnormals are a multiple of 2^-24, all-ones exponents stay.
-static inline acc cg_load(f16 x) {
+CG_FN acc cg_load(f16 x) {
   const uint32_t sign = uint32_t(x.bits & 0x8000u) << 16, rest = x.bits & 0x7fffu;
   if (rest >= 0x7c00u) return acc(cg_bits_to_float(sign | 0x7f800000u | (rest & 0x3ffu) << 13));
   if (rest >= 0x0400u) return acc(cg_bits_to_float(sign | ((rest << 13) + 0x38000000u)));
@@ -39,19 +41,16 @@ static inline acc cg_load(f16 x) {
   return acc(sign ? -magnitude : magnitude);
 }
 
-static inline void cg_store(double& to, acc x) { to = double(x); }
-static inline void cg_store(float& to, acc x) { to = float(x); }
-
 // Round to nearest even on the upper half; a NaN keeps its sign and becomes quiet.
-static inline void cg_store(bf16& to, acc x) {
-  const uint32_t bits = cg_float_to_bits(float(x));
+CG_FN void cg_store_bits(bf16& to, float x) {
+  const uint32_t bits = cg_float_to_bits(x);
   const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
   to.bits = uint16_t(nan ? (bits >> 16 | 0x40u) : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
 // Round to nearest even by adding a number whose last bit has the weight of half's last bit.
-static inline void cg_store(f16& to, acc x) {
-  const uint32_t bits = cg_float_to_bits(float(x)), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+CG_FN void cg_store_bits(f16& to, float x) {
+  const uint32_t bits = cg_float_to_bits(x), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
   if (rest > 0x7f800000u) { to.bits = uint16_t(sign | 0x7e00u); return; }
   if (rest >= 0x477ff000u) { to.bits = uint16_t(sign | 0x7c00u); return; }
   if (rest < 0x38800000u) {
@@ -62,36 +61,216 @@ static inline void cg_store(f16& to, acc x) {
   to.bits = uint16_t(sign | (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1u)) >> 13);
 }
 
-static inline acc cg_max(acc a, acc b) { return a != a || b != b ? a + b : (a > b ? a : b); }
-static inline acc cg_min(acc a, acc b) { return a != a || b != b ? a + b : (a < b ? a : b); }
-static inline acc cg_abs(acc x) { return std::fabs(x); }
-static inline acc cg_exp(acc x) { return std::exp(x); }
-static inline acc cg_exp2(acc x) { return std::exp2(x); }
-static inline acc cg_expm1(acc x) { return std::expm1(x); }
-static inline acc cg_log(acc x) { return std::log(x); }
-static inline acc cg_log2(acc x) { return std::log2(x); }
-static inline acc cg_log1p(acc x) { return std::log1p(x); }
-static inline acc cg_sqrt(acc x) { return std::sqrt(x); }
-static inline acc cg_rsqrt(acc x) { return acc(1) / std::sqrt(x); }
-static inline acc cg_sin(acc x) { return std::sin(x); }
-static inline acc cg_cos(acc x) { return std::cos(x); }
-static inline acc cg_tanh(acc x) { return std::tanh(x); }
-static inline acc cg_erf(acc x) { return std::erf(x); }
+static inline float cg_to_odd(float x);
+static inline float cg_to_odd(double x);
+CG_FN void cg_store(bf16& to, acc x) { cg_store_bits(to, cg_to_odd(x)); }
+CG_FN void cg_store(f16& to, acc x) { cg_store_bits(to, cg_to_odd(x)); }
+
+CG_FN acc cg_rsqrt(acc x) { return acc(1) / sqrt(x); }
+
+// Common to host and CUDA from here on; a test compares the two texts.
+struct f8e4m3 { unsigned char bits; };
+struct f8e5m2 { unsigned char bits; };
+struct bool8 { unsigned char bits; };
+
+// A double as a float that rounds on as the double does: where it is inexact its last bit is set.
+CG_FN float cg_to_odd(float x) { return x; }
+CG_FN float cg_to_odd(double x) {
+  const float near = float(x);
+  if (double(near) == x || x != x) return near;
+  const unsigned bits = cg_float_to_bits(near), beyond = fabs(double(near)) > fabs(x) ? 1u : 0u;
+  return cg_bits_to_float((bits - beyond) | 1u);
+}
+
+// 8-bit floats: `fraction` bits behind the point, 2^`least` the smallest normal number.
+CG_FN acc cg_f8_value(unsigned bits, int fraction, int least) {
+  const unsigned exponent = (bits & 0x7fu) >> fraction, tail = bits & ((1u << fraction) - 1u);
+  const int power = (exponent == 0u ? 0 : int(exponent) - 1) + least - fraction;
+  const float steps = float(exponent == 0u ? tail : tail | 1u << fraction);
+  const float magnitude = steps * cg_bits_to_float(unsigned(power + 127) << 23);
+  return acc((bits & 0x80u) != 0u ? -magnitude : magnitude);
+}
+
+// Below the smallest normal number, adding one whose last bit has the weight of a step rounds to whole steps.
+CG_FN unsigned cg_f8_code(float x, int fraction, int least, unsigned most) {
+  const unsigned bits = cg_float_to_bits(x) & 0x7fffffffu, drop = unsigned(23 - fraction);
+  if (bits < unsigned(least + 127) << 23) {
+    const float large = cg_bits_to_float(unsigned(least + 150 - fraction) << 23);
+    return cg_float_to_bits(large + cg_bits_to_float(bits)) - cg_float_to_bits(large);
+  }
+  const unsigned rounded = (bits + (1u << (drop - 1u)) - 1u + (bits >> drop & 1u)) >> drop;
+  const unsigned code = rounded - (unsigned(least + 126) << fraction);
+  return code < most ? code : most;
+}
+
+CG_FN acc cg_load(double x) { return acc(x); }
+CG_FN acc cg_load(float x) { return acc(x); }
+CG_FN acc cg_load(f8e4m3 x) {
+  return (x.bits & 0x7fu) == 0x7fu ? acc(cg_bits_to_float(0x7fc00000u)) : cg_f8_value(x.bits, 3, -6);
+}
+CG_FN acc cg_load(f8e5m2 x) {
+  const unsigned code = x.bits & 0x7fu;
+  if (code > 0x7cu) return acc(cg_bits_to_float(0x7fc00000u));
+  if (code == 0x7cu) return acc(x.bits == code ? cg_inf() : -cg_inf());
+  return cg_f8_value(x.bits, 2, -14);
+}
+CG_FN int64_t cg_load(signed char x) { return x; }
+CG_FN int64_t cg_load(unsigned char x) { return x; }
+CG_FN int64_t cg_load(int x) { return x; }
+CG_FN int64_t cg_load(long long x) { return x; }
+CG_FN bool cg_load(bool8 x) { return x.bits != 0; }
+CG_FN int64_t cg_load_u4(const unsigned char* base, int64_t element) {
+  return base[element >> 1] >> (element & 1 ? 4 : 0) & 15;
+}
+CG_FN int64_t cg_load_i4(const unsigned char* base, int64_t element) {
+  return (cg_load_u4(base, element) ^ 8) - 8;
+}
+
+CG_FN int64_t cg_int(int64_t x) { return x; }
+CG_FN acc cg_real(int64_t x) { return acc(x); }
+
+// Rounds down; the divisor is positive.
+CG_FN int64_t cg_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+CG_FN int64_t cg_mod(int64_t a, int64_t b) { return a % b < 0 ? a % b + b : a % b; }
+CG_FN int64_t cg_imin(int64_t a, int64_t b) { return a < b ? a : b; }
+CG_FN int64_t cg_imax(int64_t a, int64_t b) { return a > b ? a : b; }
+
+CG_FN int64_t cg_max(int64_t a, int64_t b) { return a > b ? a : b; }
+CG_FN int64_t cg_min(int64_t a, int64_t b) { return a < b ? a : b; }
+CG_FN int64_t cg_abs(int64_t x) { return x < 0 ? -x : x; }
+CG_FN int64_t cg_sign(int64_t x) { return (x > 0 ? 1 : 0) - (x < 0 ? 1 : 0); }
+CG_FN int64_t cg_rem(int64_t a, int64_t b) { return cg_mod(a, b); }
+
+// Toward zero; NaN is 0. The comparisons hold in `acc` too: what it cannot hold of an end is rounded outward.
+CG_FN int64_t cg_whole(acc x, int64_t least, int64_t most) {
+  if (x != x) return 0;
+  if (x <= acc(least)) return least;
+  return x >= acc(most) ? most : int64_t(x);
+}
+CG_FN int64_t cg_whole(int64_t x, int64_t least, int64_t most) { return x < least ? least : (x > most ? most : x); }
+
+CG_FN int64_t cg_cast_i4(acc x) { return cg_whole(x, -8, 7); }
+CG_FN int64_t cg_cast_i4(int64_t x) { return cg_whole(x, -8, 7); }
+CG_FN int64_t cg_cast_u4(acc x) { return cg_whole(x, 0, 15); }
+CG_FN int64_t cg_cast_u4(int64_t x) { return cg_whole(x, 0, 15); }
+CG_FN int64_t cg_cast_i8(acc x) { return cg_whole(x, -128, 127); }
+CG_FN int64_t cg_cast_i8(int64_t x) { return cg_whole(x, -128, 127); }
+CG_FN int64_t cg_cast_u8(acc x) { return cg_whole(x, 0, 255); }
+CG_FN int64_t cg_cast_u8(int64_t x) { return cg_whole(x, 0, 255); }
+CG_FN int64_t cg_cast_i32(acc x) { return cg_whole(x, -2147483648ll, 2147483647ll); }
+CG_FN int64_t cg_cast_i32(int64_t x) { return cg_whole(x, -2147483648ll, 2147483647ll); }
+CG_FN int64_t cg_cast_i64(acc x) { return cg_whole(x, -9223372036854775807ll - 1, 9223372036854775807ll); }
+CG_FN int64_t cg_cast_i64(int64_t x) { return x; }
+
+CG_FN void cg_store(double& to, acc x) { to = double(x); }
+CG_FN void cg_store(float& to, acc x) { to = float(x); }
+CG_FN void cg_store(f8e4m3& to, acc x) {
+  const float near = cg_to_odd(x);
+  const unsigned sign = cg_float_to_bits(near) >> 24 & 0x80u;
+  to.bits = (unsigned char)(sign | (x != x ? 0x7fu : cg_f8_code(near, 3, -6, 0x7eu)));
+}
+CG_FN void cg_store(f8e5m2& to, acc x) {
+  const float near = cg_to_odd(x);
+  const unsigned sign = cg_float_to_bits(near) >> 24 & 0x80u;
+  to.bits = (unsigned char)(sign | (x != x ? 0x7eu : cg_f8_code(near, 2, -14, 0x7bu)));
+}
+CG_FN void cg_store(signed char& to, int64_t x) { to = (signed char)cg_cast_i8(x); }
+CG_FN void cg_store(unsigned char& to, int64_t x) { to = (unsigned char)cg_cast_u8(x); }
+CG_FN void cg_store(int& to, int64_t x) { to = int(cg_cast_i32(x)); }
+CG_FN void cg_store(long long& to, int64_t x) { to = x; }
+CG_FN void cg_store(bool8& to, bool x) { to.bits = x ? 1 : 0; }
+CG_FN unsigned char cg_pack_u4(int64_t low, int64_t high) {
+  return (unsigned char)(cg_cast_u4(low) | cg_cast_u4(high) << 4);
+}
+CG_FN unsigned char cg_pack_i4(int64_t low, int64_t high) {
+  return (unsigned char)((cg_cast_i4(low) & 15) | (cg_cast_i4(high) & 15) << 4);
+}
+
+template <class T>
+CG_FN acc cg_through(acc x) {
+  T stored;
+  cg_store(stored, x);
+  return cg_load(stored);
+}
+CG_FN acc cg_cast_f64(acc x) { return x; }
+CG_FN acc cg_cast_f32(acc x) { return acc(float(x)); }
+CG_FN acc cg_cast_f16(acc x) { return cg_through<f16>(x); }
+CG_FN acc cg_cast_bf16(acc x) { return cg_through<bf16>(x); }
+CG_FN acc cg_cast_f8e4m3(acc x) { return cg_through<f8e4m3>(x); }
+CG_FN acc cg_cast_f8e5m2(acc x) { return cg_through<f8e5m2>(x); }
+
+CG_FN bool cg_lt(acc a, acc b) { return a < b; }
+CG_FN bool cg_le(acc a, acc b) { return a <= b; }
+CG_FN bool cg_gt(acc a, acc b) { return a > b; }
+CG_FN bool cg_ge(acc a, acc b) { return a >= b; }
+CG_FN bool cg_eq(acc a, acc b) { return a == b; }
+CG_FN bool cg_ne(acc a, acc b) { return a != b; }
+CG_FN bool cg_lt(int64_t a, int64_t b) { return a < b; }
+CG_FN bool cg_le(int64_t a, int64_t b) { return a <= b; }
+CG_FN bool cg_gt(int64_t a, int64_t b) { return a > b; }
+CG_FN bool cg_ge(int64_t a, int64_t b) { return a >= b; }
+CG_FN bool cg_eq(int64_t a, int64_t b) { return a == b; }
+CG_FN bool cg_ne(int64_t a, int64_t b) { return a != b; }
+CG_FN bool cg_and(bool a, bool b) { return a && b; }
+CG_FN bool cg_or(bool a, bool b) { return a || b; }
+CG_FN bool cg_not(bool a) { return !a; }
+
+CG_FN acc cg_max(acc a, acc b) { return a != a || b != b ? a + b : (a > b ? a : b); }
+CG_FN acc cg_min(acc a, acc b) { return a != a || b != b ? a + b : (a < b ? a : b); }
+CG_FN acc cg_abs(acc x) { return fabs(x); }
+CG_FN acc cg_exp(acc x) { return exp(x); }
+CG_FN acc cg_exp2(acc x) { return exp2(x); }
+CG_FN acc cg_expm1(acc x) { return expm1(x); }
+CG_FN acc cg_log(acc x) { return log(x); }
+CG_FN acc cg_log2(acc x) { return log2(x); }
+CG_FN acc cg_log1p(acc x) { return log1p(x); }
+CG_FN acc cg_sqrt(acc x) { return sqrt(x); }
+CG_FN acc cg_sin(acc x) { return sin(x); }
+CG_FN acc cg_cos(acc x) { return cos(x); }
+CG_FN acc cg_tanh(acc x) { return tanh(x); }
+CG_FN acc cg_erf(acc x) { return erf(x); }
+CG_FN acc cg_floor(acc x) { return floor(x); }
+CG_FN acc cg_ceil(acc x) { return ceil(x); }
+CG_FN acc cg_round(acc x) { return rint(x); }
+// A half by itself: compilers make a root of it where they vectorise, and the root of -inf is NaN.
+CG_FN acc cg_pow(acc x, acc y) {
+  if (y == acc(0.5)) return fabs(x) == acc(cg_inf()) ? acc(cg_inf()) : sqrt(x) + acc(0);
+  return pow(x, y);
+}
+CG_FN acc cg_sign(acc x) { return x > acc(0) ? acc(1) : (x < acc(0) ? acc(-1) : x); }
+// A sum in blocks of blocks: what is added is one of 128 terms, of 128 sums of these, or of what is left, so that errors
+// grow as in a tree over threads and not with the number of terms.
+struct cg_sum {
+  acc block = acc(0), blocks = acc(0), all = acc(0);
+  unsigned terms = 0u;
+  CG_METHOD void add(acc term) {
+    block = block + term;
+    if ((++terms & 127u) != 0u) return;
+    blocks = blocks + block;
+    block = acc(0);
+    if ((terms & 16383u) != 0u) return;
+    all = all + blocks;
+    blocks = acc(0);
+  }
+  CG_METHOD acc value() const { return all + (blocks + block); }
+};
+
 // e^-|x| never overflows, so both tails keep their digits.
-static inline acc cg_sigmoid(acc x) {
-  const acc e = std::exp(-std::fabs(x));
+CG_FN acc cg_sigmoid(acc x) {
+  const acc e = exp(-fabs(x));
   return (x < acc(0) ? e : acc(1)) / (acc(1) + e);
 }
-static inline acc cg_silu(acc x) { return x * cg_sigmoid(x); }
-static inline acc cg_gelu(acc x) { return acc(0.5) * x * (acc(1) + std::erf(x * acc(0.70710678118654752440))); }
-static inline acc cg_gelu_tanh(acc x) {
+CG_FN acc cg_silu(acc x) { return x * cg_sigmoid(x); }
+// Both gelus by what doesn't cancel for negative x. At -inf they and silu are -inf * 0, NaN.
+CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * erfc(x * acc(-0.70710678118654752440)); }
+CG_FN acc cg_gelu_tanh(acc x) {
   const acc inner = acc(0.79788456080286535588) * (x + acc(0.044715) * x * x * x);
-  return acc(0.5) * x * (acc(1) + std::tanh(inner));
+  return x * cg_sigmoid(acc(2) * inner);
 }
-static inline acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
-static inline acc cg_softplus(acc x) { return cg_max(x, acc(0)) + std::log1p(std::exp(-std::fabs(x))); }
+CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
+CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __attribute__((visibility("default"), externally_visible)) void cutegen_5a7683f532925c06(void** params) {
+extern "C" __attribute__((visibility("default"), externally_visible)) void cutegen_692b247c4c4ce27b(void** params) {
   const bf16* const t0 = *reinterpret_cast<const bf16* const*>(params[0]);
   const bf16* const t1 = *reinterpret_cast<const bf16* const*>(params[1]);
   bf16* const t2 = *reinterpret_cast<bf16* const*>(params[2]);
@@ -101,18 +280,18 @@ extern "C" __attribute__((visibility("default"), externally_visible)) void cuteg
   acc* const w0 = *reinterpret_cast<acc* const*>(params[6]);
   for (int64_t v0 = 0; v0 < a0; ++v0) {
     {
-      acc r = acc(0);
+      cg_sum r;
       for (int64_t v2 = 0; v2 < a1; ++v2) {
         const acc e = (cg_load(t0[v0 * a1 + v2]) * cg_load(t0[v0 * a1 + v2]));
-        r = r + e;
+        r.add(e);
       }
-      w0[v0] = r;
+      w0[v0] = r.value();
     }
   }
   for (int64_t v0 = 0; v0 < a0; ++v0) {
     for (int64_t v1 = 0; v1 < a1; ++v1) {
       {
-        cg_store(t2[v0 * a1 + v1], ((cg_load(t0[v0 * a1 + v1]) * cg_rsqrt(((w0[v0] / acc(a1)) + acc(s0)))) * cg_load(t1[v1])));
+        cg_store(t2[v0 * a1 + v1], ((cg_load(t0[v0 * a1 + v1]) * cg_rsqrt(((w0[v0] / cg_real(cg_int(a1))) + acc(s0)))) * cg_load(t1[v1])));
       }
     }
   }

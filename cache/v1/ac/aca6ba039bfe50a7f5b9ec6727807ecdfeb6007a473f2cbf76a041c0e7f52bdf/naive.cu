@@ -1,5 +1,4 @@
-// Naive kernel, printed from the math: one pass per step, temporaries in the workspace.
-// Bound by memory traffic of the temporaries and by scalar arithmetic; it exists to be right.
+// Naive kernel, printed from the math: plain loops, no idea beyond it. It exists to be right.
 //
 // t3[v0:a0, v1:a1] = sigmoid(add(sum(v2:a2, mul(t0[v0:a0, v2:a2], t1[v1:a1, v2:a2])), t2[v1:a1]))
 #include <cuda_bf16.h>
@@ -9,6 +8,7 @@ using acc = float;
 
 // Element types and functions of the naive CUDA kernel. Every function computes in `acc`.
 #define CG_FN __device__ inline
+#define CG_METHOD __device__ inline
 using int64_t = long long;
 using bf16 = __nv_bfloat16;
 using f16 = __half;
@@ -191,52 +191,119 @@ CG_FN acc cg_erf(acc x) { return erf(x); }
 CG_FN acc cg_floor(acc x) { return floor(x); }
 CG_FN acc cg_ceil(acc x) { return ceil(x); }
 CG_FN acc cg_round(acc x) { return rint(x); }
-CG_FN acc cg_pow(acc x, acc y) { return pow(x, y); }
+// A half by itself: compilers make a root of it where they vectorise, and the root of -inf is NaN.
+CG_FN acc cg_pow(acc x, acc y) {
+  if (y == acc(0.5)) return fabs(x) == acc(cg_inf()) ? acc(cg_inf()) : sqrt(x) + acc(0);
+  return pow(x, y);
+}
 CG_FN acc cg_sign(acc x) { return x > acc(0) ? acc(1) : (x < acc(0) ? acc(-1) : x); }
+// A sum in blocks of blocks: what is added is one of 128 terms, of 128 sums of these, or of what is left, so that errors
+// grow as in a tree over threads and not with the number of terms.
+struct cg_sum {
+  acc block = acc(0), blocks = acc(0), all = acc(0);
+  unsigned terms = 0u;
+  CG_METHOD void add(acc term) {
+    block = block + term;
+    if ((++terms & 127u) != 0u) return;
+    blocks = blocks + block;
+    block = acc(0);
+    if ((terms & 16383u) != 0u) return;
+    all = all + blocks;
+    blocks = acc(0);
+  }
+  CG_METHOD acc value() const { return all + (blocks + block); }
+};
+
 // e^-|x| never overflows, so both tails keep their digits.
 CG_FN acc cg_sigmoid(acc x) {
   const acc e = exp(-fabs(x));
   return (x < acc(0) ? e : acc(1)) / (acc(1) + e);
 }
 CG_FN acc cg_silu(acc x) { return x * cg_sigmoid(x); }
-CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * (acc(1) + erf(x * acc(0.70710678118654752440))); }
+// Both gelus by what doesn't cancel for negative x. At -inf they and silu are -inf * 0, NaN.
+CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * erfc(x * acc(-0.70710678118654752440)); }
 CG_FN acc cg_gelu_tanh(acc x) {
   const acc inner = acc(0.79788456080286535588) * (x + acc(0.044715) * x * x * x);
-  return acc(0.5) * x * (acc(1) + tanh(inner));
+  return x * cg_sigmoid(acc(2) * inner);
 }
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_94c66862e603ee49_0(
-    const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, acc* w0) {
-  const int64_t total = int64_t(1) * a0 * a1;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    int64_t rest = i;
-    const int64_t v1 = rest % a1;
-    rest /= a1;
-    const int64_t v0 = rest % a0;
-    rest /= a0;
-    acc r = acc(0);
-    for (int64_t v2 = 0; v2 < a2; ++v2) {
-      const acc e = (cg_load(t0[v0 * a2 + v2]) * cg_load(t1[v1 * a2 + v2]));
-      r = r + e;
-    }
-    w0[v0 * a1 + v1] = r;
-  }
-}
+static constexpr int64_t a1 = 1024;
+static constexpr int64_t a2 = 512;
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_94c66862e603ee49_1(
-    const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0, int64_t a1, int64_t a2, acc* w0) {
-  const int64_t total = int64_t(1) * a0 * a1;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    int64_t rest = i;
-    const int64_t v1 = rest % a1;
-    rest /= a1;
-    const int64_t v0 = rest % a0;
-    rest /= a0;
-    cg_store(t3[v0 * a1 + v1], cg_sigmoid((w0[v0 * a1 + v1] + cg_load(t2[v1]))));
+extern "C" __global__ void __launch_bounds__(256) cutegen_3694a5f8d77ec6ee_0(
+    const bf16* t0, const bf16* t1, const bf16* t2, bf16* t3, int64_t a0) {
+  __shared__ __align__(16) acc left[16][64 + 4], right[16][64 + 4];
+  const int64_t rows = int64_t(1) * a0, cols = int64_t(1) * a1;
+  const int64_t down = (rows + 64 - 1) / 64, across = (cols + 64 - 1) / 64;
+  const int64_t total = down * across * int64_t(1);
+  const int x = threadIdx.x % 16, y = threadIdx.x / 16;
+  for (int64_t i = blockIdx.x; i < total; i += gridDim.x) {
+    const int64_t col0 = i % across * 64, row0 = i / across % down * 64;
+    const int64_t batch = i / across / down;
+    acc sums0[4][4] = {};
+    {
+      const int64_t count = int64_t(1) * a2;
+      for (int64_t from = 0; from < count; from += 128) {
+        acc parts[4][4] = {};
+        const int64_t to = cg_imin(count, from + 128);
+        for (int64_t first = from; first < to; first += 16) {
+          __syncthreads();
+#pragma unroll
+          for (int e = threadIdx.x; e < 16 * 64; e += 256) {
+            const int k = e % 16, i = e / 16;
+            const int64_t term = first + k, row = row0 + i;
+            acc value = 0;
+            if (term < count && row < rows) {
+              const int64_t v0 = row;
+              const int64_t v2 = term;
+              value = cg_load(t0[v0 * a2 + v2]);
+            }
+            left[k][i] = value;
+          }
+#pragma unroll
+          for (int e = threadIdx.x; e < 16 * 64; e += 256) {
+            const int k = e % 16, i = e / 16;
+            const int64_t term = first + k, col = col0 + i;
+            acc value = 0;
+            if (term < count && col < cols) {
+              const int64_t v1 = col;
+              const int64_t v2 = term;
+              value = cg_load(t1[v1 * a2 + v2]);
+            }
+            right[k][i] = value;
+          }
+          __syncthreads();
+#pragma unroll
+          for (int k = 0; k < 16; ++k) {
+            acc a[4], b[4];
+#pragma unroll
+            for (int p = 0; p < 4; ++p) a[p] = left[k][y * 4 + p], b[p] = right[k][x * 4 + p];
+#pragma unroll
+            for (int p = 0; p < 4; ++p)
+#pragma unroll
+              for (int q = 0; q < 4; ++q) parts[p][q] = parts[p][q] + a[p] * b[q];
+          }
+        }
+#pragma unroll
+        for (int p = 0; p < 4; ++p)
+#pragma unroll
+          for (int q = 0; q < 4; ++q) sums0[p][q] = sums0[p][q] + parts[p][q];
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < 4; ++p) {
+#pragma unroll
+      for (int q = 0; q < 4; ++q) {
+        const int64_t row = row0 + y * 4 + p, col = col0 + x * 4 + q;
+        if (row >= rows || col >= cols) continue;
+        const int64_t v0 = row;
+        const int64_t v1 = col;
+        const acc r0 = sums0[p][q];
+        cg_store(t3[v0 * a1 + v1], cg_sigmoid((r0 + cg_load(t2[v1]))));
+      }
+    }
   }
 }
 

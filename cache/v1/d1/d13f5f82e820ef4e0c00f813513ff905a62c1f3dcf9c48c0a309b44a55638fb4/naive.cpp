@@ -1,5 +1,4 @@
-// Naive kernel, printed from the math: one pass per step, temporaries in the workspace.
-// Bound by memory traffic of the temporaries and by scalar arithmetic; it exists to be right.
+// Naive kernel, printed from the math: plain loops, no idea beyond it. It exists to be right.
 //
 // t3[v0:a0, v1:a1] = silu(add(sum(v2:a2, mul(t0[v0:a0, v2:a2], t1[v1:a1, v2:a2])), t2[v1:a1]))
 #include <cmath>
@@ -10,8 +9,9 @@ using acc = float;
 
 // Element types and functions of the naive host kernel. Every function computes in `acc`.
 #define CG_FN static inline
+#define CG_METHOD inline
 using std::fabs, std::exp, std::exp2, std::expm1, std::log, std::log2, std::log1p, std::sqrt, std::sin, std::cos;
-using std::tanh, std::erf, std::floor, std::ceil, std::rint, std::pow;
+using std::tanh, std::erf, std::erfc, std::floor, std::ceil, std::rint, std::pow;
 
 struct bf16 { uint16_t bits; };
 struct f16 { uint16_t bits; };
@@ -232,23 +232,45 @@ CG_FN acc cg_erf(acc x) { return erf(x); }
 CG_FN acc cg_floor(acc x) { return floor(x); }
 CG_FN acc cg_ceil(acc x) { return ceil(x); }
 CG_FN acc cg_round(acc x) { return rint(x); }
-CG_FN acc cg_pow(acc x, acc y) { return pow(x, y); }
+// A half by itself: compilers make a root of it where they vectorise, and the root of -inf is NaN.
+CG_FN acc cg_pow(acc x, acc y) {
+  if (y == acc(0.5)) return fabs(x) == acc(cg_inf()) ? acc(cg_inf()) : sqrt(x) + acc(0);
+  return pow(x, y);
+}
 CG_FN acc cg_sign(acc x) { return x > acc(0) ? acc(1) : (x < acc(0) ? acc(-1) : x); }
+// A sum in blocks of blocks: what is added is one of 128 terms, of 128 sums of these, or of what is left, so that errors
+// grow as in a tree over threads and not with the number of terms.
+struct cg_sum {
+  acc block = acc(0), blocks = acc(0), all = acc(0);
+  unsigned terms = 0u;
+  CG_METHOD void add(acc term) {
+    block = block + term;
+    if ((++terms & 127u) != 0u) return;
+    blocks = blocks + block;
+    block = acc(0);
+    if ((terms & 16383u) != 0u) return;
+    all = all + blocks;
+    blocks = acc(0);
+  }
+  CG_METHOD acc value() const { return all + (blocks + block); }
+};
+
 // e^-|x| never overflows, so both tails keep their digits.
 CG_FN acc cg_sigmoid(acc x) {
   const acc e = exp(-fabs(x));
   return (x < acc(0) ? e : acc(1)) / (acc(1) + e);
 }
 CG_FN acc cg_silu(acc x) { return x * cg_sigmoid(x); }
-CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * (acc(1) + erf(x * acc(0.70710678118654752440))); }
+// Both gelus by what doesn't cancel for negative x. At -inf they and silu are -inf * 0, NaN.
+CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * erfc(x * acc(-0.70710678118654752440)); }
 CG_FN acc cg_gelu_tanh(acc x) {
   const acc inner = acc(0.79788456080286535588) * (x + acc(0.044715) * x * x * x);
-  return acc(0.5) * x * (acc(1) + tanh(inner));
+  return x * cg_sigmoid(acc(2) * inner);
 }
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __attribute__((visibility("default"), externally_visible)) void cutegen_52836e15c2846f8c(void** params) {
+extern "C" __attribute__((visibility("default"), externally_visible)) void cutegen_042ad06e16933541(void** params) {
   const bf16* const t0 = *reinterpret_cast<const bf16* const*>(params[0]);
   const bf16* const t1 = *reinterpret_cast<const bf16* const*>(params[1]);
   const bf16* const t2 = *reinterpret_cast<const bf16* const*>(params[2]);
@@ -260,12 +282,12 @@ extern "C" __attribute__((visibility("default"), externally_visible)) void cuteg
   for (int64_t v0 = 0; v0 < a0; ++v0) {
     for (int64_t v1 = 0; v1 < a1; ++v1) {
       {
-        acc r = acc(0);
+        cg_sum r;
         for (int64_t v2 = 0; v2 < a2; ++v2) {
           const acc e = (cg_load(t0[v0 * a2 + v2]) * cg_load(t1[v1 * a2 + v2]));
-          r = r + e;
+          r.add(e);
         }
-        w0[v0 * a1 + v1] = r;
+        w0[v0 * a1 + v1] = r.value();
       }
     }
   }

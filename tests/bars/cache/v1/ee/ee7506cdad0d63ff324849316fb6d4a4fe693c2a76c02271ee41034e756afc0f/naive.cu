@@ -1,5 +1,4 @@
-// Naive kernel, printed from the math: one pass per step, temporaries in the workspace.
-// Bound by memory traffic of the temporaries and by scalar arithmetic; it exists to be right.
+// Naive kernel, printed from the math: plain loops, no idea beyond it. It exists to be right.
 //
 // t1[v0:a0, v1:a1] = div(exp(sub(t0[v0:a0, v1:a1], max(v2:a1, t0[v0:a0, v2:a1]))), sum(v2:a1, exp(sub(t0[v0:a0, v2:a1], max(v2:a1, t0[v0:a0, v2:a1])))))
 #include <cuda_bf16.h>
@@ -9,6 +8,7 @@ using acc = float;
 
 // Element types and functions of the naive CUDA kernel. Every function computes in `acc`.
 #define CG_FN __device__ inline
+#define CG_METHOD __device__ inline
 using int64_t = long long;
 using bf16 = __nv_bfloat16;
 using f16 = __half;
@@ -191,66 +191,165 @@ CG_FN acc cg_erf(acc x) { return erf(x); }
 CG_FN acc cg_floor(acc x) { return floor(x); }
 CG_FN acc cg_ceil(acc x) { return ceil(x); }
 CG_FN acc cg_round(acc x) { return rint(x); }
-CG_FN acc cg_pow(acc x, acc y) { return pow(x, y); }
+// A half by itself: compilers make a root of it where they vectorise, and the root of -inf is NaN.
+CG_FN acc cg_pow(acc x, acc y) {
+  if (y == acc(0.5)) return fabs(x) == acc(cg_inf()) ? acc(cg_inf()) : sqrt(x) + acc(0);
+  return pow(x, y);
+}
 CG_FN acc cg_sign(acc x) { return x > acc(0) ? acc(1) : (x < acc(0) ? acc(-1) : x); }
+// A sum in blocks of blocks: what is added is one of 128 terms, of 128 sums of these, or of what is left, so that errors
+// grow as in a tree over threads and not with the number of terms.
+struct cg_sum {
+  acc block = acc(0), blocks = acc(0), all = acc(0);
+  unsigned terms = 0u;
+  CG_METHOD void add(acc term) {
+    block = block + term;
+    if ((++terms & 127u) != 0u) return;
+    blocks = blocks + block;
+    block = acc(0);
+    if ((terms & 16383u) != 0u) return;
+    all = all + blocks;
+    blocks = acc(0);
+  }
+  CG_METHOD acc value() const { return all + (blocks + block); }
+};
+
 // e^-|x| never overflows, so both tails keep their digits.
 CG_FN acc cg_sigmoid(acc x) {
   const acc e = exp(-fabs(x));
   return (x < acc(0) ? e : acc(1)) / (acc(1) + e);
 }
 CG_FN acc cg_silu(acc x) { return x * cg_sigmoid(x); }
-CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * (acc(1) + erf(x * acc(0.70710678118654752440))); }
+// Both gelus by what doesn't cancel for negative x. At -inf they and silu are -inf * 0, NaN.
+CG_FN acc cg_gelu(acc x) { return acc(0.5) * x * erfc(x * acc(-0.70710678118654752440)); }
 CG_FN acc cg_gelu_tanh(acc x) {
   const acc inner = acc(0.79788456080286535588) * (x + acc(0.044715) * x * x * x);
-  return acc(0.5) * x * (acc(1) + tanh(inner));
+  return x * cg_sigmoid(acc(2) * inner);
 }
 CG_FN acc cg_relu(acc x) { return x != x || x > acc(0) ? x : acc(0); }
 CG_FN acc cg_softplus(acc x) { return cg_max(x, acc(0)) + log1p(exp(-fabs(x))); }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_876d1fd5bcb010dc_0(
-    const bf16* t0, bf16* t1, int64_t a0, int64_t a1, acc* w0, acc* w1) {
+// What the threads of a block, and the blocks of a cluster, have in shares is joined in a tree that is the same at every
+// launch. All threads call these together; `join` takes two shares and gives one.
+static constexpr int CG_SHARE = 24;
+
+// One memory for shares of every type: a kernel has 48 KiB.
+template <int THREADS>
+CG_FN unsigned char* cg_share_bytes() {
+  __shared__ __align__(16) unsigned char shares[THREADS * CG_SHARE];
+  return shares;
+}
+
+template <int THREADS, class T>
+CG_FN T* cg_shares() {
+  static_assert(sizeof(T) <= CG_SHARE, "a share");
+  return reinterpret_cast<T*>(cg_share_bytes<THREADS>());
+}
+
+template <int THREADS, class T, class Join>
+CG_FN T cg_of_block(T own, Join join) {
+  T* const shares = cg_shares<THREADS, T>();
+  shares[threadIdx.x] = own;
+  for (unsigned left = THREADS / 2; left > 0; left /= 2) {
+    __syncthreads();
+    if (threadIdx.x < left) shares[threadIdx.x] = join(shares[threadIdx.x], shares[threadIdx.x + left]);
+  }
+  __syncthreads();
+  const T all = shares[0];
+  __syncthreads();
+  return all;
+}
+
+CG_FN void cg_cluster_sync() {
+  __cluster_barrier_arrive();
+  __cluster_barrier_wait();
+}
+
+template <int THREADS, int BLOCKS, class T, class Join>
+CG_FN T cg_of_cluster(T own, Join join) {
+  T* const shares = cg_shares<THREADS, T>();
+  T all = cg_of_block<THREADS>(own, join);
+  if (threadIdx.x == 0) shares[0] = all;
+  cg_cluster_sync();
+  all = *static_cast<T*>(__cluster_map_shared_rank(shares, 0));
+  for (unsigned block = 1; block < BLOCKS; ++block)
+    all = join(all, *static_cast<T*>(__cluster_map_shared_rank(shares, block)));
+  cg_cluster_sync();
+  return all;
+}
+
+// Where the largest or smallest value lies, as a loop finds it: the first NaN if there is one, the lowest index of equals.
+template <class T>
+struct cg_leader { T best; int64_t at; bool any; };
+template <bool LARGEST, class T>
+CG_FN cg_leader<T> cg_better(cg_leader<T> a, cg_leader<T> b) {
+  if (!a.any || !b.any) return a.any ? a : b;
+  const bool nan_a = a.best != a.best, nan_b = b.best != b.best;
+  if (nan_a != nan_b) return nan_a ? a : b;
+  if (nan_a || a.best == b.best) return a.at < b.at ? a : b;
+  return (LARGEST ? a.best > b.best : a.best < b.best) ? a : b;
+}
+static constexpr int64_t a1 = 4096;
+
+extern "C" __global__ void __launch_bounds__(256) cutegen_5a8fe5d0bb576c03_0(
+    const bf16* t0, bf16* t1, int64_t a0, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    int64_t rest = i;
-    const int64_t v0 = rest % a0;
-    rest /= a0;
-    acc r = -acc(cg_inf());
-    for (int64_t v2 = 0; v2 < a1; ++v2) {
-      const acc e = cg_load(t0[v0 * a1 + v2]);
-      r = cg_max(r, e);
+  for (int64_t i = blockIdx.x; i < total; i += gridDim.x) {
+    const int64_t v0 = i;
+    const acc own0 = [&] {
+      const int64_t first = 0 + int64_t(threadIdx.x), end = a1;
+      acc r = -acc(cg_inf());
+#pragma unroll 8
+      for (int64_t j = first; j < end; j += 256) {
+        const int64_t v2 = j;
+        const acc e = cg_load(t0[v0 * a1 + v2]);
+        r = cg_max(r, e);
+      }
+      return r;
+    }();
+    const acc r0 = cg_of_block<256>(own0, [](acc a, acc b) -> acc { return cg_max(a, b); });
+    if (threadIdx.x == 0) {
+      w0[v0] = r0;
     }
-    w0[v0] = r;
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_876d1fd5bcb010dc_1(
-    const bf16* t0, bf16* t1, int64_t a0, int64_t a1, acc* w0, acc* w1) {
+extern "C" __global__ void __launch_bounds__(256) cutegen_5a8fe5d0bb576c03_1(
+    const bf16* t0, bf16* t1, int64_t a0, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
-       i += int64_t(gridDim.x) * blockDim.x) {
-    int64_t rest = i;
-    const int64_t v0 = rest % a0;
-    rest /= a0;
-    acc r = acc(0);
-    for (int64_t v2 = 0; v2 < a1; ++v2) {
-      const acc e = cg_exp((cg_load(t0[v0 * a1 + v2]) - w0[v0]));
-      r = r + e;
+  for (int64_t i = blockIdx.x; i < total; i += gridDim.x) {
+    const int64_t v0 = i;
+    const acc own1 = [&] {
+      const int64_t first = 0 + int64_t(threadIdx.x), end = a1;
+      cg_sum r;
+      for (int64_t from = first; from < end; from += 128 * 256) {
+        const int64_t to = cg_imin(end, from + 128 * 256);
+        acc block = 0;
+#pragma unroll 8
+        for (int64_t j = from; j < to; j += 256) {
+          const int64_t v2 = j;
+          block = block + cg_exp((cg_load(t0[v0 * a1 + v2]) - w0[v0]));
+        }
+        r.add(block);
+      }
+      return r.value();
+    }();
+    const acc r1 = cg_of_block<256>(own1, [](acc a, acc b) -> acc { return a + b; });
+    if (threadIdx.x == 0) {
+      w1[v0] = r1;
     }
-    w1[v0] = r;
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) cutegen_876d1fd5bcb010dc_2(
-    const bf16* t0, bf16* t1, int64_t a0, int64_t a1, acc* w0, acc* w1) {
+extern "C" __global__ void __launch_bounds__(256) cutegen_5a8fe5d0bb576c03_2(
+    const bf16* t0, bf16* t1, int64_t a0, acc* w0, acc* w1) {
   const int64_t total = int64_t(1) * a0 * a1;
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
        i += int64_t(gridDim.x) * blockDim.x) {
-    int64_t rest = i;
-    const int64_t v1 = rest % a1;
-    rest /= a1;
-    const int64_t v0 = rest % a0;
-    rest /= a0;
+    int64_t rest_i = i;
+    const int64_t v1 = rest_i % a1;
+    rest_i /= a1;
+    const int64_t v0 = rest_i;
     cg_store(t1[v0 * a1 + v1], (cg_exp((cg_load(t0[v0 * a1 + v1]) - w0[v0])) / w1[v0]));
   }
 }
