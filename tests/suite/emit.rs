@@ -2,6 +2,7 @@
 //! means what the contract means, and refuses at compile time what types can refuse.
 
 mod agree;
+mod crafted;
 mod fixture;
 mod golden;
 mod include;

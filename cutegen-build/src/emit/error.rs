@@ -32,6 +32,13 @@ pub enum Error {
         /// What is in it.
         problems: Vec<String>,
     },
+    /// A host object is not the one that would be written of what is linked of it.
+    NotCanonical {
+        /// The kernel, target and variant.
+        kernel: String,
+        /// The object in its store.
+        path: PathBuf,
+    },
     /// A contract can't be printed.
     Contract {
         /// The kernel and variant.
@@ -66,6 +73,7 @@ impl std::error::Error for Error {
             | Self::Names(_)
             | Self::SymbolTaken { .. }
             | Self::Content { .. }
+            | Self::NotCanonical { .. }
             | Self::Contract { .. }
             | Self::Archiver(_)
             | Self::Internal(_) => None,
@@ -93,6 +101,12 @@ impl fmt::Display for Error {
                 f,
                 "{kernel}: its object may not be linked: {}; run `cargo cutegen tune`, then `cargo cutegen accept`",
                 problems.join("; ")
+            ),
+            Self::NotCanonical { kernel, path } => write!(
+                f,
+                "{kernel}: its object, {} in the store, holds more than what is linked of it, or is of an older \
+                 version; run `cargo cutegen lock --renew`",
+                path.display()
             ),
             Self::Contract { kernel, why } => {
                 write!(f, "{kernel}: the launch contract can't be emitted: {why}; run `cargo cutegen check`")

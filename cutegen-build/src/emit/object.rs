@@ -3,6 +3,7 @@
 //! bytes out.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::record::Variant;
@@ -13,6 +14,7 @@ use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, S
 
 use super::{EmitKernel, Error, Package};
 use crate::inspect;
+use crate::store::LAYOUT;
 
 /// Enough for the driver, and for copies by whole vectors.
 const ALIGN: u64 = 16;
@@ -82,9 +84,19 @@ fn foreign(kernel: &EmitKernel<'_>, variant: &Variant) -> impl Fn(Vec<String>) -
 /// program, whoever vouches for it.
 fn entry_of<'a>(kernel: &EmitKernel<'a>, variant: &'a Variant, bytes: &[u8]) -> Result<&'a str, Error> {
     let foreign = foreign(kernel, variant);
-    inspect::object::check(bytes, &entries_of(variant)).map_err(&foreign)?;
+    if inspect::object::canonical(bytes, &entries_of(variant)).map_err(&foreign)? != bytes {
+        return Err(not_canonical(kernel, variant));
+    }
     let entry = variant.contract.steps.first().map_or("", |step| step.entry.as_str());
     if is_ours(entry) { Ok(entry) } else { Err(foreign(vec![format!("its entry is called `{entry}`")])) }
+}
+
+fn not_canonical(kernel: &EmitKernel<'_>, variant: &Variant) -> Error {
+    let key = kernel.record.key.to_string();
+    Error::NotCanonical {
+        kernel: format!("{}, variant `{}`", kernel.plan.title(), variant.name),
+        path: Path::new(LAYOUT).join(&key[..2]).join(&key).join(&variant.artifact.file),
+    }
 }
 
 /// `cutegen_` and 16 hex digits: no name that a program or a library has.

@@ -13,6 +13,9 @@ pub mod object;
 #[cfg(feature = "search")]
 pub fn judged(bytes: &[u8], entries: &[String]) -> Result<object::ObjectInfo, Vec<String>> {
     let (image, entry) = object::read(bytes, entries)?;
-    let problems = code::problems(&image);
+    let mut problems = code::problems(&image);
+    if object::written(&image, entry) != bytes {
+        problems.push("it is not the object that is written of what is linked of it".to_owned());
+    }
     if problems.is_empty() { Ok(object::info(&image, entry)) } else { Err(problems) }
 }

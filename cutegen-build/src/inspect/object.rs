@@ -110,6 +110,12 @@ pub fn canonical(bytes: &[u8], entries: &[String]) -> Result<Vec<u8>, Vec<String
     Ok(canonical::write(&image, entry))
 }
 
+/// The same of what was read.
+#[cfg(feature = "search")]
+pub(super) fn written(image: &Image, entry: &str) -> Vec<u8> {
+    canonical::write(image, entry)
+}
+
 /// What is linked of it.
 pub(super) fn read<'a>(bytes: &[u8], entries: &'a [String]) -> Result<(Image, &'a str), Vec<String>> {
     let [entry] = entries else {

@@ -8,6 +8,7 @@ use cutegen_build::evaluate::protocol::{Backend, Limits};
 use cutegen_build::evaluate::{
     Baseline, Candidate, Check, Checks, Judge, Outcome, Question, Settings, Workers,
 };
+use cutegen_build::inspect::object;
 use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
@@ -88,6 +89,10 @@ impl Bench {
     pub(crate) fn whole(&self, source: &str, args: &str) -> Candidate {
         let name = format!("{:016x}.o", fnv(&format!("{source}{args}")));
         let artifact = self.compile(source, &name, &["-c"]);
+        let bytes = std::fs::read(&artifact).expect("an object");
+        if let Ok(canonical) = object::canonical(&bytes, &["candidate".to_owned()]) {
+            std::fs::write(&artifact, canonical).expect("written");
+        }
         Candidate {
             artifact,
             contract: contract(args),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cutegen_build::emit::{EmitKernel, Package};
+use cutegen_build::inspect;
 use cutegen_build::plan::Plan;
 use cutegen_build::print::naive;
 use cutegen_spec::contract::Contract;
@@ -132,7 +133,12 @@ fn returning(entry: &str) -> Vec<u8> {
         section: SymbolSection::Section(section),
         flags: SymbolFlags::None,
     });
-    object.write().expect("an object")
+    canonical(&object.write().expect("an object"), entry)
+}
+
+/// The form in which objects are stored; what has none stays as it is.
+fn canonical(bytes: &[u8], entry: &str) -> Vec<u8> {
+    inspect::object::canonical(bytes, &[entry.to_owned()]).unwrap_or_else(|_| bytes.to_vec())
 }
 
 /// Compiles the naive host kernel of an [`untuned`] answer to the object that it names.
@@ -149,7 +155,7 @@ pub(super) fn built(mut answered: Answered, source: &str, folder: &Path) -> Answ
     write(&cpp, source);
     let flags = ["-std=c++17", "-O1", "-fPIC", "-fno-exceptions", "-fno-rtti", "-ffp-contract=off", "-c"];
     must(Command::new("c++").args(flags).arg(&cpp).arg("-o").arg(&object));
-    let bytes = std::fs::read(&object).expect("an object");
+    let bytes = canonical(&std::fs::read(&object).expect("an object"), entry);
     let variant = &mut answered.record.variants[0];
     let digest = ArtifactDigest::of(&bytes);
     variant.artifact.artifact = digest;

@@ -118,16 +118,16 @@ fn a_host_object_that_may_not_be_linked_is_refused() {
     // a name that a library has would be taken for the library's
     let write = refusal(&|all| {
         let source = naive::print(&all[0].plan).source.replace("@ENTRY@", "write");
-        all[0] = built(all[0].clone(), &source, &folder);
         all[0].record.variants[0].contract.steps[0].entry = "write".to_owned();
+        all[0] = built(all[0].clone(), &source, &folder);
     });
     assert!(write.contains("its entry is called `write`"), "{write}");
     // two objects under one name: a linker would take either
     let twice = refusal(&|all| {
         let taken = all[0].record.variants[0].contract.clone();
         let source = naive::print(&all[1].plan).source.replace("@ENTRY@", &taken.steps[0].entry);
-        all[1] = built(all[1].clone(), &source, &folder);
         all[1].record.variants[0].contract = taken;
+        all[1] = built(all[1].clone(), &source, &folder);
     });
     assert!(twice.starts_with("two different artifacts are called `cutegen_"), "{twice}");
 }
