@@ -2,7 +2,6 @@
 //! variables, each access that runs along a row, or across all of them, told apart; and reductions of a value of each
 //! row over all rows. Knows schedules and memory order, no template.
 
-mod factor;
 mod lie;
 mod merge;
 
@@ -11,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cutegen_spec::axis::Extent;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
-use cutegen_spec::math::{Expr, Index, Kind, Loop, Place, ReduceOp, Unary};
+use cutegen_spec::math::{Expr, Index, Kind, Loop, Place, ReduceOp};
 use cutegen_spec::spec::{KernelSpec, Multiply};
 use cutegen_spec::tensor::Role;
 
@@ -139,10 +138,8 @@ struct Finding<'a> {
     spec: &'a KernelSpec,
     schedule: &'a Schedule,
     identity: &'a Identity,
-    /// What stands for each temporary that is no reduction, or for a reduction that a factor was taken out of.
+    /// What stands for each temporary that is no reduction.
     maps: BTreeMap<usize, Expr>,
-    /// Elements that such a factor was taken from.
-    elements: Vec<Expr>,
     rows: Rows,
 }
 
@@ -165,7 +162,7 @@ impl<'a> Finding<'a> {
             folds: Vec::new(),
             totals: Vec::new(),
         };
-        Some(Finding { spec, schedule, identity, maps: BTreeMap::new(), elements: Vec::new(), rows })
+        Some(Finding { spec, schedule, identity, maps: BTreeMap::new(), rows })
     }
 
     fn step(&mut self, step: &Step) -> Option<()> {
@@ -194,26 +191,8 @@ impl<'a> Finding<'a> {
         if body.kind(&|place| self.schedule.kind(self.spec, place)) != Kind::Real {
             return None;
         }
-        let body = self.without_factor(temp, op, body);
         let level = self.deepest(&body).map_or(0, |level| level + 1);
         (!self.reads_fold(&body)).then(|| self.rows.reductions.push(Reduced { temp, op, body, level }))
-    }
-
-    /// What is left to reduce where a factor of other reductions can be taken out, which stands beside the temporary then.
-    fn without_factor(&mut self, temp: usize, op: ReduceOp, body: Expr) -> Expr {
-        let found = factor::factored(op, &body, &self.rows.cols);
-        let Some((factors, element)) = found.and_then(|f| f.element().map(|element| (f, element))) else {
-            return body;
-        };
-        let deepest = factors.of_row().filter_map(|factor| self.deepest(factor)).max();
-        if deepest <= self.deepest(&element) {
-            return body;
-        }
-        let index = self.rows.rows.iter().copied().map(Index::Var).collect();
-        let largest = Expr::Load(Place::Temp(temp), index);
-        self.maps.insert(temp, factors.times(largest));
-        self.elements.push(element.clone());
-        element.unary(Unary::Abs)
     }
 
     /// A reduction over all rows of a real value that each has.
@@ -277,7 +256,6 @@ impl<'a> Finding<'a> {
             self.rows.scalars.push((access, value));
             return Some(());
         }
-        let value = factor::gathered(&value, &self.elements, &self.rows.cols);
         self.rows.sinks.push((access, value));
         self.covers(&to).then_some(())
     }
