@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::candidate::Candidate;
-use super::desk::cuda::{Choice, CudaDesk};
+use super::desk::cuda::{Choice, CudaDesk, Totals};
 use super::desk::host::HostDesk;
 use super::errand::{Errand, Ran};
 use super::error::Error;
@@ -14,7 +14,7 @@ use super::judge::Session;
 use super::protocol::{Backend, Regime};
 use super::reference::Reference;
 use super::sanitize::{Sanitized, Tool};
-use super::settings::{OnDevice, Question, Settings};
+use super::settings::{OnDevice, Question, Settings, Terms};
 use crate::outcome::{Comparison, Outcome};
 
 /// A judging session. Bound to the thread that made it, as its runners are.
@@ -147,10 +147,18 @@ impl Judge {
     }
 }
 
-/// The printed reference's kernels, else the host's reference.
+/// The printed reference's kernels, beside the host's for long totals, else the host's reference.
 fn choose(question: &Question, device: &OnDevice) -> Result<Choice, Error> {
+    let totals = |terms: &Terms| {
+        let reference = Reference::load(&question.reference)?;
+        Ok::<_, Error>(Totals { reference, terms: terms.clone() })
+    };
     Ok(match &device.reference {
-        Some((cubin, printed)) => Choice::Device(Rc::from(cubin.as_path()), Box::new(printed.clone())),
+        Some((cubin, printed)) => Choice::Device(
+            Rc::from(cubin.as_path()),
+            Box::new(printed.clone()),
+            device.totals.as_ref().map(totals).transpose()?,
+        ),
         None => Choice::Host(Reference::load(&question.reference)?),
     })
 }

@@ -71,6 +71,6 @@ pub use lease::{Held, LEASE, Lease};
 pub use process::die_with_parent;
 pub use reference::{Call, Expected, Reference, Sampled, UNSAMPLED, UNTOUCHED};
 pub use sampling::Sampling;
-pub use settings::{Baseline, Cost, Floor, OnDevice, Question, Settings};
+pub use settings::{Baseline, Cost, Floor, OnDevice, Question, Settings, Terms};
 pub use shapes::{Budget, shapes};
 pub use worker::{JUDGE, RUN, RUN_APART, VARIABLE, Workers};

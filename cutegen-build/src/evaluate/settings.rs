@@ -119,6 +119,18 @@ pub struct OnDevice {
     pub kernels: PathBuf,
     /// The reference's kernels: their cubin, and what was printed. Without them the host's reference is used.
     pub reference: Option<(PathBuf, DeviceReference)>,
+    /// Terms of the longest total of a case, where there are totals: the host's reference makes long ones.
+    pub totals: Option<Terms>,
+}
+
+/// How many terms are added to one element at given extents.
+#[derive(Clone)]
+pub struct Terms(pub Rc<dyn Fn(&[i64]) -> u64>);
+
+impl fmt::Debug for Terms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Terms")
+    }
 }
 
 impl Settings {

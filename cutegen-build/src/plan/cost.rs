@@ -67,6 +67,29 @@ fn judged(plan: &Plan, axes: &[i64], part: impl Fn(usize) -> f64) -> u64 {
     visited.max(byte * bytes.max(held)) as u64
 }
 
+/// Terms of a reduction to one element that a reference on a device would add one after another, at `axes`: the most of
+/// any step, 0 where all steps have loops.
+#[must_use]
+pub fn total(plan: &Plan, axes: &[i64]) -> u64 {
+    let work = Work { spec: &plan.spec, schedule: &plan.schedule, axes };
+    let terms = totals(plan).map(|over| work.points(over) as u64);
+    terms.max().unwrap_or(0)
+}
+
+/// Whether a step reduces to one element.
+#[must_use]
+pub fn has_total(plan: &Plan) -> bool {
+    totals(plan).next().is_some()
+}
+
+/// What each step that has one element is reduced over.
+fn totals(plan: &Plan) -> impl Iterator<Item = &[Loop]> {
+    plan.schedule.steps.iter().filter_map(|step| match &step.value {
+        Value::Reduce { over, .. } if step.loops.is_empty() => Some(over.as_slice()),
+        Value::Reduce { .. } | Value::Map(_) | Value::Scan { .. } => None,
+    })
+}
+
 struct Work<'a> {
     spec: &'a KernelSpec,
     schedule: &'a Schedule,
@@ -171,7 +194,7 @@ mod tests {
     use cutegen_spec::settings::Settings;
     use cutegen_spec::target::Target;
 
-    use super::{cost, judging};
+    use super::{cost, has_total, judging, total};
     use crate::plan::Plan;
 
     /// The plan of `math` with these axes and tensors.
@@ -185,6 +208,17 @@ mod tests {
     fn operations(plan: &Plan) -> (f64, u64) {
         let axes = plan.spec.bind(&Default::default()).expect("constant axes");
         (cost(&plan.spec, &plan.schedule, &axes).flops, judging(plan, &axes))
+    }
+
+    #[test]
+    fn totals_have_all_terms_of_one_element() {
+        let tensors = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[]', r = 'f32[m]' }";
+        let rows = "t[m] = sum(d, x[m, d])\nr[m] = t[m]";
+        let both = plan("m = 6, d = 8", tensors, &format!("{rows}\ny[] = sum((m, d), x[m, d] * x[m, d])"));
+        let of_rows = plan("m = 6, d = 8", tensors, &format!("{rows}\ny[] = sum(m, t[m])"));
+        assert_eq!((total(&both, &[6, 8]), total(&of_rows, &[6, 8])), (48, 6));
+        let none = plan("m = 6, d = 8", "inputs = { x = 'f32[m, d]' }\noutputs = { r = 'f32[m]' }", rows);
+        assert_eq!((has_total(&both), has_total(&none), total(&none, &[6, 8])), (true, false, 0));
     }
 
     #[test]

@@ -112,7 +112,8 @@ pub(crate) fn judge_of(
     settings.shapes_most = 8;
     settings.repeats = (20, 100);
     settings.deadline = Duration::from_secs(5);
-    settings.device = Some(OnDevice { kernels: crate::fixtures::gate_kernels(), reference: None });
+    settings.device =
+        Some(OnDevice { kernels: crate::fixtures::gate_kernels(), reference: None, totals: None });
     adjust(&mut settings);
     Judge::new(question, settings).expect("a session")
 }

@@ -115,7 +115,7 @@ pub(crate) fn question(plan: &Plan) -> (Question, OnDevice) {
         tiles: vec![256],
         scalar: None,
     };
-    (question, OnDevice { kernels: fixtures::gate_kernels(), reference })
+    (question, OnDevice { kernels: fixtures::gate_kernels(), reference, totals: None })
 }
 
 fn judge(plan: &Plan, cap: u64, shapes: usize) -> Judge {

@@ -30,7 +30,7 @@ use crate::evaluate::protocol::{Memory, Region};
 use crate::evaluate::rms::{MOST, Moments, Rule};
 use crate::outcome::{Check, Checks};
 use case::Oracle;
-pub(in crate::evaluate) use case::{Choice, CudaCase};
+pub(in crate::evaluate) use case::{Choice, CudaCase, Totals};
 pub use draw::{Drawing, drawing};
 use pieces::{Found, Pieces};
 use spare::{Left, Spare};

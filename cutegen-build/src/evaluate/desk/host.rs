@@ -47,12 +47,21 @@ impl HostDesk {
 
 /// What the reference says of `inputs`, by tensor.
 pub(super) fn expect(reference: &Reference, inputs: &Inputs<'_>) -> Result<Vec<Option<Expected>>, Error> {
-    let Inputs { spec, axes, scalars, contents, is_exact, sampled, .. } = inputs;
-    let read: Vec<Vec<u8>> = drawn(contents.clone()).into_iter().flatten().collect();
+    let read: Vec<Vec<u8>> = drawn(inputs.contents.clone()).into_iter().flatten().collect();
+    expect_of(reference, inputs, &read)
+}
+
+/// The same of what each input holds, whose bytes are `read`.
+pub(super) fn expect_of(
+    reference: &Reference,
+    inputs: &Inputs<'_>,
+    read: &[Vec<u8>],
+) -> Result<Vec<Option<Expected>>, Error> {
+    let Inputs { spec, axes, scalars, is_exact, sampled, .. } = inputs;
     let results = || (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role != Role::Input);
     let spans = results().map(|t| Ok(Placed::new(&spec.tensors[t], axes)?.span));
     let outputs: Vec<usize> = spans.collect::<Result<_, Error>>()?;
-    let call = Call { inputs: &read, axes, scalars, outputs: &outputs, exact: *is_exact, sampled: *sampled };
+    let call = Call { inputs: read, axes, scalars, outputs: &outputs, exact: *is_exact, sampled: *sampled };
     let mut expected: Vec<Option<Expected>> = vec![None; spec.tensors.len()];
     for (t, result) in results().zip(reference.call(&call)) {
         expected[t] = Some(result);

@@ -20,7 +20,7 @@ use crate::evaluate::sanitize::{Sanitized, Tool};
 use crate::evaluate::{
     Candidate, Comparison, Errand, Incumbent, JUDGE, Measured, Outcome, Ran, Unmeasured, VARIABLE,
 };
-use crate::plan::Plan;
+use crate::plan::{Plan, cost};
 use wire::{Ask, Heat, Start, Tell};
 
 pub(crate) use serve::main;
@@ -66,9 +66,9 @@ impl Oracle {
             Target::Host { .. } => None,
             Target::Cuda { arch, .. } => Some(compiled::on_device(setup, plan, *arch, folder)?),
         };
-        // the device has its own, but for what only the host can
+        // the device has its own, but for what only the host can or does sooner
         let reference = match &device {
-            Some(DeviceFiles { reference: Some(_), .. }) => None,
+            Some(DeviceFiles { reference: Some(_), .. }) if !cost::has_total(plan) => None,
             Some(_) | None => Some(compiled::reference(setup, plan, folder)?),
         };
         Ok(Self { reference, device })
@@ -135,9 +135,9 @@ impl Judging {
         let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(SearchError::Judge("has no pipes".to_owned()));
         };
-        let reference = match start.reference {
-            Some(_) => ReferenceOn::Host,
-            None => ReferenceOn::Device,
+        let reference = match &start.device {
+            Some(DeviceFiles { reference: Some(_), .. }) => ReferenceOn::Device,
+            Some(_) | None => ReferenceOn::Host,
         };
         let replies = BufReader::new(replies);
         let mut judging = Self { child, requests, replies, seed: 0, not_watched: None, reference };

@@ -8,7 +8,7 @@ use super::wire::{self, Ask, Heat, Start, Tell};
 use crate::env;
 use crate::evaluate::peer::Python;
 use crate::evaluate::{
-    Baseline, Error, Floor, Judge, OnDevice, Question, Sampling, Settings, die_with_parent,
+    Baseline, Error, Floor, Judge, OnDevice, Question, Sampling, Settings, Terms, die_with_parent,
 };
 use crate::plan::sample::Sample;
 use crate::plan::sums::{exact_integers, only_sums};
@@ -105,7 +105,9 @@ fn open(start: Start, seed: u64) -> Result<Judge, Error> {
     settings.device = start.device.map(|files| {
         let printed = || print::reference::print_cuda(&plan);
         let reference = files.reference.and_then(|cubin| Some((cubin, printed()?)));
-        OnDevice { kernels: files.kernels, reference }
+        let total = plan.clone();
+        let totals = cost::has_total(&plan).then(|| Terms(Rc::new(move |axes| cost::total(&total, axes))));
+        OnDevice { kernels: files.kernels, reference, totals }
     });
     settings.sampling = sampling(&plan);
     settings.libraries = start.libraries;

@@ -221,7 +221,7 @@ impl Subject {
         settings.cost_cap = COST;
         settings.shapes_most = 9;
         settings.repeats = (20, 100);
-        settings.device = Some(OnDevice { kernels: fixtures::gate_kernels(), reference: None });
+        settings.device = Some(OnDevice { kernels: fixtures::gate_kernels(), reference: None, totals: None });
         settings.floor = roofline::floor(&plan).map(|floor| Floor(std::rc::Rc::from(floor)));
         settings.baseline =
             Some(Baseline { candidate: super::honest::naive(self), only_sums: only_sums(&plan) });

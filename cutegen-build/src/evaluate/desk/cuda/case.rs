@@ -18,6 +18,7 @@ use crate::evaluate::element;
 use crate::evaluate::error::Error;
 use crate::evaluate::protocol::Region;
 use crate::evaluate::reference::{Expected, Reference, Sampled};
+use crate::evaluate::settings::Terms;
 use crate::evaluate::strided;
 use crate::print::reference::{DeviceReference, Large, OTHERS_MAX, others};
 
@@ -29,6 +30,9 @@ const REACH_LARGE: u64 = 1 << 42;
 /// Products beyond which tensor cores sum them: as many as no shape has that is judged with all distributions, so that
 /// terms are independent.
 const LARGE: u64 = 1 << 32;
+
+/// Terms of a total from which on the host adds them sooner than a thread of a device: that takes about 0.1 us for each.
+const LONG_TOTAL: u64 = 1 << 15;
 
 /// Inputs and expectations of a case.
 pub(in crate::evaluate) struct CudaCase {
@@ -55,13 +59,20 @@ pub(in crate::evaluate) enum Choice {
     /// The host's.
     Host(Reference),
     /// Kernels: their cubin, and how they are launched.
-    Device(Rc<Path>, Box<DeviceReference>),
+    Device(Rc<Path>, Box<DeviceReference>, Option<Totals>),
+}
+
+/// The host's reference for totals that a device's would add in one thread.
+pub(in crate::evaluate) struct Totals {
+    pub(in crate::evaluate) reference: Reference,
+    /// Terms of the longest at these extents.
+    pub(in crate::evaluate) terms: Terms,
 }
 
 /// What computes references.
 pub(super) enum Oracle {
     Host(Reference),
-    Device(Box<Kernels>),
+    Device(Box<Kernels>, Option<Totals>),
 }
 
 /// The printed reference, loaded.
@@ -74,13 +85,13 @@ impl Oracle {
     pub(super) fn open(choice: Choice) -> Result<Self, Error> {
         Ok(match choice {
             Choice::Host(reference) => Oracle::Host(reference),
-            Choice::Device(cubin, printed) => {
+            Choice::Device(cubin, printed, totals) => {
                 let file = |error: std::io::Error| Error::File {
                     path: cubin.to_path_buf(),
                     reason: error.to_string(),
                 };
                 let image = std::fs::read(&*cubin).map_err(file)?;
-                Oracle::Device(Box::new(Kernels { image, printed: *printed }))
+                Oracle::Device(Box::new(Kernels { image, printed: *printed }), totals)
             }
         })
     }
@@ -89,7 +100,7 @@ impl Oracle {
     pub(super) fn reach(&self) -> u64 {
         match self {
             Oracle::Host(_) => host::REACH,
-            Oracle::Device(kernels) => match &kernels.printed.large {
+            Oracle::Device(kernels, _) => match &kernels.printed.large {
                 Some(large) if large.is_all => REACH_LARGE,
                 Some(_) | None => REACH,
             },
@@ -104,15 +115,33 @@ impl Oracle {
         held: Vec<Option<DeviceMemory>>,
     ) -> Result<CudaCase, Error> {
         let expected = match self {
-            Oracle::Host(reference) => {
-                let expected = host::expect(reference, inputs)?.into_iter();
-                let place = |e: Option<Expected>| e.map(|e| Expectation::of(session, e)).transpose();
-                expected.map(place).collect::<Result<_, _>>()?
+            Oracle::Host(reference) => placed(session, host::expect(reference, inputs)?)?,
+            Oracle::Device(_, Some(totals)) if totals.are_long(inputs.axes) => {
+                let read = held.iter().flatten().map(read_back).collect::<Result<Vec<_>, _>>()?;
+                placed(session, host::expect_of(&totals.reference, inputs, &read)?)?
             }
-            Oracle::Device(kernels) => kernels.expect(session, inputs, &held)?,
+            Oracle::Device(kernels, _) => kernels.expect(session, inputs, &held)?,
         };
         Ok(CudaCase { inputs: held, expected })
     }
+}
+
+impl Totals {
+    fn are_long(&self, axes: &[i64]) -> bool {
+        (self.terms.0)(axes) > LONG_TOTAL
+    }
+}
+
+/// What the host's reference found, where kernels of the judge's own read it.
+fn placed(session: &Rc<Session>, expected: Vec<Option<Expected>>) -> Result<Vec<Option<Expectation>>, Error> {
+    let place = |e: Option<Expected>| e.map(|e| Expectation::of(session, e)).transpose();
+    expected.into_iter().map(place).collect()
+}
+
+fn read_back(memory: &DeviceMemory) -> Result<Vec<u8>, Error> {
+    let mut bytes = vec![0; memory.bytes() as usize];
+    memory.read(0, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// Bytes in memory of their own.
