@@ -1,4 +1,4 @@
-// rowwise-read-x1t256u8q1c1-osd: temp [0, 1] exact
+// rowwise-reg-x8t256u4q1c1-s: temp [0, 1] exact
 // temp [0] exact
 // u0[v0:a0, v1:a1] = mul(mul(t0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(t0[v0:a0, v2:a1], t0[v0:a0, v2:a1])), len(a1)), 1e-5))), t1[v1:a1])
 // u1[v0:a0] = max(div(max(v1:a1, abs(u0[v0:a0, v1:a1])), 448.0), 1e-12)
@@ -6,10 +6,11 @@
 // t3[v0:a0] = u1[v0:a0]
 //
 // Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
-// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs (GLOBAL: it is read
-// again, for rows of any length). Every thread joins the same partial results in the same order. Where ONLINE holds one
-// pass is for both levels, and all of it runs while the row comes.
-// Bound: HBM, each byte moved once (GLOBAL: once a pass, from L2 while the rows in flight fit there), plus 1.3 us to
+// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs. GLOBAL: it is read
+// again, for rows of any length; where it is asked to stay in L1, threads hold so little that multiprocessors are full of
+// them, so one row comes while others are written. Every thread joins the same partial results in the same order. Where ONLINE
+// holds one pass is for both levels, and all of it runs while the row comes.
+// Bound: HBM, each byte moved once (GLOBAL: once a pass, but from L1 or L2 while the rows in flight fit there), plus 1.3 us to
 // launch. A cluster costs its barriers: one at the start and one a level.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
@@ -491,22 +492,23 @@ CG_DEVICE void unpack(uint2 from, Place& to) { to = {__uint_as_float(from.x), in
 enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its passes
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
+enum class Stay { NOWHERE, L2, L1 };  // where what is read again is asked to stay until then
 
-constexpr Row ROW = Row::GLOBAL;
-constexpr int VEC = 1;
+constexpr Row ROW = Row::REGISTERS;
+constexpr int VEC = 8;
 constexpr int THREADS = 256;
-constexpr int UNROLL = 8;
+constexpr int UNROLL = 4;
 constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 1;
+constexpr int SLICE_UNIT = 8;
 constexpr int STAGES = 1;
-constexpr Load LOAD = Load::ONCE;
+constexpr Load LOAD = Load::CACHED;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
 constexpr bool EARLY = false;
 constexpr bool WHOLE = true;
 constexpr bool HAS_PRODUCER = false;
-constexpr bool IN_L2 = false;
-[[maybe_unused]] constexpr bool PDL = true;
+constexpr Stay STAY = Stay::NOWHERE;
+[[maybe_unused]] constexpr bool PDL = false;
 
 // ---------------------------------------------------------------- the math
 
@@ -514,12 +516,12 @@ using Streams = tuple<bf16, bf16>;
 using Sinks = tuple<f8e4m3>;
 using Ops = tuple<Sum, Max>;
 using Folds = tuple<>;                   // over all rows
-constexpr int LEVELS = 1;
-constexpr int LEVEL[] = {0, 0};
+constexpr int LEVELS = 2;
+constexpr int LEVEL[] = {0, 1};
 [[maybe_unused]] constexpr bool MERGES = false;    // whether parts of a row do level 1 by themselves
 [[maybe_unused]] constexpr bool RESUMABLE = true; // whether outputs go on from what the last level has
 constexpr bool ALONG[] = {true, false};                // whether a stream is another one in each row
-constexpr bool USED[LEVELS + 1][2] = {{true, true}, {true, true}};        // by a level of reductions, the last by the sinks
+constexpr bool USED[LEVELS + 1][2] = {{true, false}, {true, true}, {true, true}};        // by a level of reductions, the last by the sinks
 
 constexpr int STREAMS = tuple_size<Streams>::value, SINKS = tuple_size<Sinks>::value, STATS = tuple_size<Ops>::value;
 template <int S>
@@ -533,6 +535,8 @@ using EachStat = make_int_sequence<STATS>;
 // What all elements of a row share.
 struct Held {
   float h0;
+  float h1;
+  Divisor h2;
 };
 
 // r holds the statistics so far, v the values of the streams at column j.
@@ -542,7 +546,7 @@ struct Math {
   f8e4m3* t2;
   float* t3;
   int64_t a0;
-  static constexpr int64_t a1 = 32768;
+  static constexpr int64_t a1 = 8192;
   int64_t v0;
 
   CG_DEVICE void seat([[maybe_unused]] int64_t row) {
@@ -567,7 +571,9 @@ struct Math {
 
   template <int P, class R>
   CG_DEVICE void prepare(R const& r, Held& held) const {
-    if constexpr (P == 1) held.h0 = (cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5))) / cg_max(((cg_abs(cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)))) * get<1>(r)) / float(448.0)), float(1e-12)));
+    if constexpr (P == 1) held.h0 = cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)));
+    if constexpr (P == 2) held.h1 = cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)));
+    if constexpr (P == 2) held.h2 = Divisor(cg_max((get<1>(r) / float(448.0)), float(1e-12)));
   }
 
   template <int J, class V, class R>
@@ -576,27 +582,27 @@ struct Math {
       return float((get<0>(v) * get<0>(v)));
     }
     if constexpr (J == 1) {
-      return float(cg_abs((get<0>(v) * get<1>(v))));
+      return float(cg_abs(((get<0>(v) * held.h0) * get<1>(v))));
     }
   }
 
   template <class V, class R>
   CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float(((get<0>(v) * get<1>(v)) * held.h0)));
+    return cute::make_tuple(float((((get<0>(v) * held.h1) * get<1>(v)) / held.h2)));
   }
 
   template <class V, class R>
   CG_DEVICE float resumed(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return float((get<0>(v) * get<1>(v)));
+    return float(((get<0>(v) * held.h0) * get<1>(v)));
   }
   template <class V, class R>
   CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((own * held.h0)));
+    return cute::make_tuple(float((own / held.h2)));
   }
 
   template <class R>
   CG_DEVICE void finish(R const& r, Held const& held) const {
-    cg_store(t3[v0], float(cg_max(((cg_abs(cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)))) * get<1>(r)) / float(448.0)), float(1e-12))));
+    cg_store(t3[v0], float(cg_max((get<1>(r) / float(448.0)), float(1e-12))));
   }
 
   template <class R>
@@ -761,22 +767,24 @@ constexpr bool USES = P == BOTH ? USED[0][S] || USED[LEVELS > 1 ? 1 : 0][S] : US
 template <int S>
 constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
 
-struct KeptStreams {
-  static constexpr int LEVEL = 0;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
-};
-template <int P>
-struct LateStreams {  // of a level
-  static constexpr int LEVEL = P;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
-};
-
 // ---------------------------------------------------------------- what L2 is asked to do
 
 // Whether a row is read again while it is on its way: then it is asked to stay in L2, else to be the first to go.
 enum class Again { UNKNOWN, SOON, NEVER };
+
+struct KeptStreams {
+  static constexpr int LEVEL = 0;
+  static constexpr Again AGAIN = Again::UNKNOWN;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
+};
+template <int P, Again A = Again::UNKNOWN>
+struct LateStreams {  // of a level
+  static constexpr int LEVEL = P;
+  static constexpr Again AGAIN = A;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
+};
 
 template <Again AGAIN>
 CG_DEVICE uint64_t l2_policy() {
@@ -791,43 +799,57 @@ CG_DEVICE uint64_t l2_policy() {
   return policy;
 }
 
-// One access of S bytes, past L1.
-template <class S, Again AGAIN>
+// What L1 is asked: past it, or as L2 is, for what a block reads again while its neighbours have room there as well.
+template <Again AGAIN, bool IN_L1>
+struct L1Hint {
+  static_assert(!IN_L1, "who reads again knows whether it was the last time");
+  static constexpr char PTX[] = "no_allocate";
+};
+template <>
+struct L1Hint<Again::SOON, true> { static constexpr char PTX[] = "evict_last"; };
+template <>
+struct L1Hint<Again::NEVER, true> { static constexpr char PTX[] = "evict_first"; };
+
+// One access of S bytes, with hints of both caches.
+template <class S, Again AGAIN, bool IN_L1 = false>
 struct LoadAgain {
   using SRegisters = S const[1];
   using DRegisters = S[1];
+  using Hint = L1Hint<AGAIN, IN_L1>;
   __device__ static void copy(S const& src, S& dst) {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%6.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%4.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
-                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%3.L2::cache_hint.u32 %0, [%1], %2;"
+                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     }
   }
 };
 
 }  // namespace
 
-template <class S, Again AGAIN>
-struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
+template <class S, Again AGAIN, bool IN_L1>
+struct cute::Copy_Traits<LoadAgain<S, AGAIN, IN_L1>> : OneThread<S> {};
 
 namespace {
 
 // The load of a vector of stream S, where level P wants it.
-template <int P, int S>
+template <int P, int S, Again AGAIN>
 CG_DEVICE auto load_op_of() {
   using X = Element<S>;
-  if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
+  if constexpr (AGAIN != Again::UNKNOWN && sizeof(Access<X>) >= 4) {
+    return LoadAgain<Access<X>, AGAIN>{};
+  } else if constexpr (ROW == Row::GLOBAL && STAY != Stay::NOWHERE && ALONG[S] && sizeof(Access<X>) >= 4) {
     constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
-    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON>{};
+    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON, STAY == Stay::L1>{};
   } else {
     return load_op<X, LOAD == Load::ONCE && ALONG[S] && ROW != Row::GLOBAL>();
   }
@@ -865,7 +887,7 @@ CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
         auto const* at = math.at<s>(part.first + part.place(chunk, u));
-        copy_by(load_op_of<Wanted::LEVEL, s>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
+        copy_by(load_op_of<Wanted::LEVEL, s, Wanted::AGAIN>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
   }
@@ -1101,6 +1123,9 @@ struct Shared {
   alignas(8) uint64_t full[STAGES];
 };
 
+// Blocks of a multiprocessor at least: with rows that stay in L1 all of its threads, of 32 registers each.
+constexpr int BESIDE = STAY == Stay::L1 ? 2048 / BLOCK : 1;
+
 // In registers what the last level had of each element is held for the outputs, in place of the row itself.
 constexpr bool RESUMES = RESUMABLE && ROW == Row::REGISTERS;
 
@@ -1124,9 +1149,9 @@ CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsign
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_a277ed8c45198f18(
+extern "C" __global__ void __launch_bounds__(BLOCK, BESIDE) cutegen_760d361a335cba99(
     bf16* t0, bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t /* a1 */) {
-  [[maybe_unused]] constexpr int64_t a1 = 32768;
+  [[maybe_unused]] constexpr int64_t a1 = 8192;
   extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
   __shared__ Shared shared;
   const int q = int(threadIdx.x) / THREADS, rank = CLUSTER > 1 ? int(block_rank_in_cluster()) : 0;
