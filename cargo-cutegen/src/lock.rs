@@ -1,6 +1,6 @@
 //! `lock`: every kernel can always be locked to something right. Compiles the naive kernel of whatever is not locked; what no
 //! spec declares any more stays locked and is told, until `--prune` drops it. Brings a lock of version 1 to the present one
-//! first; with `--renew` what is locked is made anew. Compiling takes long, so it lies between two changes of the lock, and what another process locked meanwhile stays.
+//! first, and makes anew what is locked, as `--renew` does. Compiling takes long, so it lies between two changes of the lock, and what another process locked meanwhile stays.
 
 pub(crate) mod orphans;
 mod renew;
@@ -29,8 +29,11 @@ pub(crate) fn run(command: &Command, verb: &args::Lock, out: &Output) -> Result<
     let store = Store::new(&project.store);
     let migration = migrated(&project, &store)?;
     migration.iter().for_each(|migration| migration.tell(out));
-    if verb.renew {
-        renew::run(&project, &store, &plans, out)?;
+    match &migration {
+        // how an old naive kernel is launched nothing pinned
+        Some(_) => renew::run(&project, &store, &Plan::all(&project.specs), out)?,
+        None if verb.renew => renew::run(&project, &store, &plans, out)?,
+        None => {}
     }
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let mut searcher = None;

@@ -1,5 +1,5 @@
 //! What `lock` does with a lock of version 1: all that it pins is pinned by the present version, with its records
-//! rewritten. Everything is read and compared before anything is written; then the records, then the lock, so that a kill
+//! rewritten; `lock` renews it then, so that naive kernels are those of today's printer. Everything is read and compared before anything is written; then the records, then the lock, so that a kill
 //! in between leaves a lock of version 1 that the next run migrates.
 //!
 //! Invariant: no tuned entry is given up. Where one cannot be migrated, nothing is.
@@ -32,8 +32,8 @@ pub(crate) struct Migration {
 struct Told {
     /// Kernels that are pinned by the present version.
     migrated: usize,
-    /// Kernels whose naive contract could not be compared: their spec does not ask the locked question any more.
-    not_compared: Vec<String>,
+    /// Kernels whose naive one is not made anew: their spec does not ask the locked question any more.
+    not_renewed: Vec<String>,
     /// Untuned kernels that are compiled anew, each with the reason.
     dropped: Vec<String>,
     /// Variants without tiles: no template proposes them by their name any more.
@@ -72,7 +72,7 @@ pub(crate) fn migrate(project: &Project, store: &Store, old: &v1::Lock) -> Resul
 pub(crate) fn renew(store: &Store, plan: &Plan, lock: &Lock) -> Result<bool, Failure> {
     let Some(locked) = lock.get(plan.spec.name.as_str(), &plan.target.to_string()) else { return Ok(false) };
     let Ok(entry) = store.get_old(&locked.key) else { return Ok(false) };
-    let Ok(Migrated { record, .. }) = migrated(plan, &entry) else { return Ok(false) };
+    let Migrated { record, .. } = migrated(plan, &entry);
     let is_pinned = locked.matches(&record);
     if is_pinned {
         store.renew(&entry, &record).map_err(Failure::machine)?;
@@ -84,7 +84,7 @@ pub(crate) fn renew(store: &Store, plan: &Plan, lock: &Lock) -> Result<bool, Fai
 struct Taken {
     entry: Entry,
     migrated: Migrated,
-    compared: bool,
+    is_asked: bool,
 }
 
 fn taken(store: &Store, locked: &v1::Locked, plan: Option<&Plan>) -> Result<Taken, String> {
@@ -93,10 +93,10 @@ fn taken(store: &Store, locked: &v1::Locked, plan: Option<&Plan>) -> Result<Take
         return Err(format!("{} is whole, but not the one that the lock pins", entry.dir.display()));
     }
     let migrated = match plan {
-        Some(plan) => migrated(plan, &entry)?,
+        Some(plan) => migrated(plan, &entry),
         None => Migrated { record: entry.record.clone(), untiled: Vec::new() },
     };
-    Ok(Taken { entry, migrated, compared: plan.is_some() })
+    Ok(Taken { entry, migrated, is_asked: plan.is_some() })
 }
 
 fn refused(title: &str, why: &str) -> String {
@@ -108,25 +108,25 @@ fn refused(title: &str, why: &str) -> String {
 
 impl Migration {
     fn take(&mut self, locked: &v1::Locked, taken: Taken, title: &str) {
-        let Taken { entry, migrated: Migrated { record, untiled }, compared } = taken;
+        let Taken { entry, migrated: Migrated { record, untiled }, is_asked } = taken;
         self.lock.set(Locked::pin(&locked.name, &locked.target, &record));
         self.renewed.push((entry, record));
         self.told.migrated += 1;
         self.told.without_tiles.extend(untiled.iter().map(|variant| format!("{title}: {variant}")));
-        if !compared {
-            self.told.not_compared.push(title.to_owned());
+        if !is_asked {
+            self.told.not_renewed.push(title.to_owned());
         }
     }
 
     /// Says what was done, once the lock is written.
     pub(crate) fn tell(&self, out: &Output) {
-        let Told { migrated, not_compared, dropped, without_tiles } = &self.told;
+        let Told { migrated, not_renewed, dropped, without_tiles } = &self.told;
         let mut lines = vec![format!("{migrated} kernels migrated from lock version 1")];
         let mut list = |head: &str, items: &[String]| {
             lines.extend((!items.is_empty()).then(|| head.to_owned()));
             lines.extend(items.iter().map(|item| format!("  {item}")));
         };
-        list("not compared with the math, as their specs have moved:", not_compared);
+        list("with the naive kernel that was locked, as their specs have moved:", not_renewed);
         list("not migrated:", dropped);
         list("without tiles, as no template proposes them by these names any more:", without_tiles);
         out.result(&lines.join("\n"), &self.told);

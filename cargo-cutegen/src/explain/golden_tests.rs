@@ -148,6 +148,8 @@ fn every_field_of_evidence_is_told() {
 #[test]
 fn a_recorded_roof_goes_before_a_computed_one() {
     let (plan, mut record) = committed("silu_mul", "sm_90a");
+    let timed = [65_536, 16_777_216].map(|n| timing(incumbent::NAIVE, n, 40.0));
+    record.variants[0].evidence.as_mut().expect("judged").timings = timed.to_vec();
     let of = |record: &Record| roofs(&plan, record).iter().map(|roof| roof.micros).collect::<Vec<_>>();
     let timings = |record: &mut Record, change: &dyn Fn(&mut Timing)| {
         let judged = record.variants.iter_mut().filter_map(|variant| variant.evidence.as_mut());
