@@ -1,5 +1,5 @@
-//! Evidence that an author wrote: no gate of this program, no device that runs the kernel. Entries are those of the old
-//! example (`tests/golden/version1.tar.gz`), brought to the program's own version by its `lock`, changed and packed.
+//! Evidence that an author wrote: no gate of this program, no device that runs the kernel. Entries are those of the library,
+//! changed and packed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::record::GATE;
 use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, workspace, write};
 
-use crate::migrate::{entry_of, exits, forge, lock_text, on, unpacked};
+use crate::migrate::{entry_of, exits, forge, lock_text};
 use crate::resealed::key_of;
 
 const H200: &str = "NVIDIA H200, sm_90, driver 580 (CUDA 13.0)";
 
-/// The old example, whose `silu_mul` may be changed, and a package that accepts it.
+/// The library, whose `silu_mul` may be changed, and a package that accepts it.
 struct Results {
     store: PathBuf,
     package: PathBuf,
@@ -22,8 +22,10 @@ struct Results {
 
 impl Results {
     fn new(name: &str, min_gate: u32) -> Self {
-        let store = unpacked(&format!("forged-{name}")).join("example");
-        exits(&on(&store, &["lock"]), 0);
+        let store = scratch(&format!("forged-{name}"));
+        for (from, to) in [("kernel-specs", "specs"), ("cache", "cache")] {
+            must(Command::new("cp").arg("-r").arg(workspace().join(from)).arg(store.join(to)));
+        }
         let package = scratch(&format!("forged-{name}-package"));
         let head = "[package]\nname = \"taker\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[package.metadata.cutegen]\n";
         write(&package.join("Cargo.toml"), &format!("{head}min-gate = {min_gate}\nspecs = \"specs\"\n"));

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cutegen_build::inspect;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::lock::{Lock, Locked};
 use cutegen_spec::record::Record;
@@ -248,7 +249,9 @@ fn replace_kernel(cache: &Path, source: impl Fn(&str) -> String) {
     let cpp = cache.join("other.cpp");
     cutegen_tests::write(&cpp, &source(&variant.contract.steps[0].entry));
     must(Command::new("g++").args(["-c", "-fPIC", "-O1", "-o"]).arg(&object).arg(&cpp));
-    let bytes = fs::read(&object).expect("compiled");
+    let entries = [variant.contract.steps[0].entry.clone()];
+    let bytes = inspect::object::canonical(&fs::read(&object).expect("compiled"), &entries).expect("allowed");
+    fs::write(&object, &bytes).expect("written");
     let digest = ArtifactDigest::of(&bytes);
     (variant.artifact.artifact, variant.artifact.stored) = (digest, digest);
     variant.artifact.bytes = bytes.len() as u64;
