@@ -9,7 +9,7 @@ use super::candidate::{Candidate, Loadable};
 use super::case::Case;
 use super::desk::Desk;
 use super::error::Error;
-use super::judge::Session;
+use super::judge::Checker;
 use super::launches::Before;
 use super::protocol::Backend;
 use super::rms::{Moments, Rule, apart, untrusted};
@@ -24,7 +24,7 @@ pub(super) struct Known {
     errors: BTreeMap<(Vec<i64>, Distribution), Rc<Vec<Moments>>>,
 }
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Checker<D> {
     /// Root mean squares of errors stay near the baseline's.
     pub(super) fn near_baseline(&mut self, case: &Case<D::Held>, left: &D::Left) -> Result<(), Halt> {
         // there a launch of the baseline would take longest, and it is judged at smaller shapes
@@ -76,11 +76,11 @@ impl<D: Desk> Session<D> {
     fn launch_baseline(&mut self, candidate: &Candidate, case: &Case<D::Held>) -> Result<D::Left, Halt> {
         let shares = self.settings.workers.backend == Backend::Cuda;
         if !shares {
-            self.replace_worker();
+            self.runner.replace_worker();
         }
         let loaded = match self.baseline.loaded.take() {
             Some(loaded) => loaded,
-            None => self.load(std::slice::from_ref(candidate))?.remove(0),
+            None => self.runner.load(std::slice::from_ref(candidate))?.remove(0),
         };
         let variants = [loaded];
         let left = match self.dispatch(&variants, &case.axes, Alignment::Allocator)? {
@@ -90,7 +90,7 @@ impl<D: Desk> Session<D> {
         let [loaded] = variants;
         self.baseline.loaded = Some(loaded);
         if !shares {
-            self.replace_worker();
+            self.runner.replace_worker();
         }
         Ok(left)
     }

@@ -46,7 +46,7 @@ enum Origin {
 
 /// Draws cases and keeps them while they fit.
 pub(super) struct Cases<D: Desk> {
-    pub(super) desk: D,
+    pub(super) desk: Rc<D>,
     seed: u64,
     exact_integers: bool,
     scalar: Option<ScalarChoice>,
@@ -58,7 +58,7 @@ pub(super) struct Cases<D: Desk> {
 
 impl<D: Desk> Cases<D> {
     pub(super) fn new(
-        desk: D,
+        desk: Rc<D>,
         seed: u64,
         exact_integers: bool,
         scalar: Option<ScalarChoice>,

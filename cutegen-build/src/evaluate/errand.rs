@@ -20,7 +20,7 @@ use super::desk::{Inputs, Slots};
 use super::element;
 use super::error::Error;
 use super::image::Image;
-use super::judge::Session;
+use super::judge::Checker;
 use super::protocol::{Action, Job, Reply, Run, ScalarValue};
 use super::reference::Expected;
 use super::session::{Halt, code, program, settle};
@@ -98,14 +98,14 @@ pub fn drawn(spec: &KernelSpec, seed: u64, axes: &[i64]) -> Result<Vec<Option<Ve
     contents.map(dense).collect()
 }
 
-impl<D: Reading> Session<D> {
+impl<D: Reading> Checker<D> {
     /// See [`Judge::run`](super::Judge::run).
     pub(super) fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
         Ok(settle(self.try_run(errand))?.map_err(|outcome| *outcome))
     }
 
     fn try_run(&mut self, errand: &Errand) -> Result<Ran, Halt> {
-        let _shared = self.lease.shared();
+        let _shared = self.runner.lease.shared();
         let contents = self.brought(errand)?;
         let expected = if errand.reference { self.expected(errand, &contents)? } else { Vec::new() };
         let mut launched = Vec::new();
@@ -171,7 +171,7 @@ impl<D: Reading> Session<D> {
         contents: &Contents,
         expected: &[Option<Expected>],
     ) -> Result<Launched, Halt> {
-        let loaded = self.load(variants)?;
+        let loaded = self.runner.load(variants)?;
         let Some((chosen, image)) = self.dispatch(&loaded, &errand.axes, Alignment::Allocator)? else {
             return Err(Outcome::Blocked(format!("is not eligible at {:?}", errand.axes)).into());
         };
@@ -186,7 +186,7 @@ impl<D: Reading> Session<D> {
             let dense = Placed::new(tensor, &errand.axes)?.gather(memory);
             write(&left(&errand.folder, number, t), &dense)?;
         }
-        Ok(Launched { variant, device: self.device(), not_enforced: self.not_enforced(), compared })
+        Ok(Launched { variant, device: self.runner.device(), not_enforced: self.runner.not_enforced(), compared })
     }
 
     /// One launch; what it left in inouts and outputs. What it did not write holds [`POISON`].
@@ -199,8 +199,8 @@ impl<D: Reading> Session<D> {
     ) -> Result<D::Left, Halt> {
         let slots = vec![image.tensors.clone()];
         let drawn = self.cases.desk.drawn(vec![Rc::new(contents.clone())])?;
-        self.bench(image.bytes)?;
-        let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        self.runner.bench(image.bytes)?;
+        let Some(bench) = &mut self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let placed = [Slots { slots: &slots, workspace: image.workspace }];
         self.cases.desk.fill_rotation(&mut bench.arena, &drawn, &placed, &image.guards, POISON)?;
         let job = Job {
@@ -210,9 +210,9 @@ impl<D: Reading> Session<D> {
             programs: vec![program(code(variant), slots, vec![image.workspace])],
             action: Action::Run(Run::AFRESH),
         };
-        match self.answer(job, DEADLINE)? {
+        match self.runner.answer(job, DEADLINE)? {
             Reply::Done(_) => {}
-            other => return Err(self.unexpected(&other)),
+            other => return Err(self.runner.unexpected(&other)),
         }
         self.copies(image)
     }

@@ -4,17 +4,19 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::candidate::Candidate;
+use super::desk::Desk;
 use super::desk::cuda::{Choice, CudaDesk, Totals};
 use super::desk::host::HostDesk;
 use super::errand::{Errand, Ran};
 use super::error::Error;
 use super::gemm::Gemm;
 use super::incumbent::{Incumbent, Measured, Unmeasured};
-use super::judge::Session;
+use super::judge::Checker;
 use super::protocol::{Backend, Regime};
 use super::reference::Reference;
 use super::sanitize::{Sanitized, Tool};
 use super::settings::{OnDevice, Question, Settings, Terms};
+use super::timing::{Timer, Timing};
 use crate::outcome::{Comparison, Outcome};
 
 /// A judging session. Bound to the thread that made it, as its runners are.
@@ -23,6 +25,28 @@ pub struct Judge(At);
 enum At {
     Host(Box<Session<HostDesk>>),
     Cuda(Box<Session<CudaDesk>>),
+}
+
+/// What judges and what times. The timer goes first: what it holds is the desk's.
+struct Session<D: Desk> {
+    timer: Timer<D>,
+    checker: Checker<D>,
+}
+
+impl<D: Desk> Session<D> {
+    fn new(question: Question, settings: Settings, desk: D) -> Result<Self, Error> {
+        let desk = Rc::new(desk);
+        let timer = Timer::new(desk.card().as_ref());
+        Ok(Self { timer, checker: Checker::new(question, Rc::new(settings), desk)? })
+    }
+
+    fn timing(&mut self) -> Timing<'_, D> {
+        Timing { checker: &mut self.checker, timer: &mut self.timer }
+    }
+
+    fn expect_peer(&mut self) {
+        self.timer.expect_peer(self.checker.settings.python.as_ref());
+    }
 }
 
 /// The same call on whichever session there is.
@@ -59,8 +83,8 @@ impl Judge {
     #[must_use]
     pub fn shapes(&self) -> &[Vec<i64>] {
         match &self.0 {
-            At::Host(session) => session.shapes(),
-            At::Cuda(session) => session.shapes(),
+            At::Host(session) => session.checker.shapes(),
+            At::Cuda(session) => session.checker.shapes(),
         }
     }
 
@@ -68,24 +92,24 @@ impl Judge {
     #[must_use]
     pub fn not_watched(&self) -> Option<String> {
         match &self.0 {
-            At::Host(session) => session.not_watched(),
-            At::Cuda(session) => session.not_watched(),
+            At::Host(session) => session.timer.not_watched(),
+            At::Cuda(session) => session.timer.not_watched(),
         }
     }
 
     /// Judges one candidate where it is eligible, on few shapes and distributions.
     pub fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
-        at!(self, session => session.screen(candidate))
+        at!(self, session => session.checker.screen(candidate))
     }
 
     /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
     pub fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
-        at!(self, session => session.full(variants))
+        at!(self, session => session.checker.full(variants))
     }
 
     /// Judges a library's product on every shape at which there is one, and every distribution, as a candidate.
     pub fn full_product(&mut self, product: &dyn Fn(&[i64]) -> Option<Gemm>) -> Result<Outcome, Error> {
-        at!(self, session => session.full_product(product))
+        at!(self, session => session.checker.full_product(product))
     }
 
     /// Times `candidate` against `incumbent` at these extents. The outcome when either cannot be timed: it crashes,
@@ -109,7 +133,7 @@ impl Judge {
         axes: &[i64],
         rounds: usize,
     ) -> Result<Vec<Result<Comparison, Outcome>>, Error> {
-        at!(self, session => session.heat(pace, others, axes, rounds))
+        at!(self, session => session.timing().heat(pace, others, axes, rounds))
     }
 
     /// Times a finalist as [`Self::compare`] does, but in a new process and on inputs that it has not met. An incumbent
@@ -121,7 +145,7 @@ impl Judge {
         axes: &[i64],
         regime: Regime,
     ) -> Result<Result<Measured, Unmeasured>, Error> {
-        at!(self, session => session.measure(candidate, incumbent, axes, regime))
+        at!(self, session => session.timing().measure(candidate, incumbent, axes, regime))
     }
 
     /// Starts the peer worker, which imports PyTorch while other things are done: for a session that will measure against
@@ -133,7 +157,7 @@ impl Judge {
     /// Launches variants on tensors that somebody brings, and computes the reference for them where that is asked for. The
     /// outcome when a variant cannot be launched, crashes or hangs; whether it is right is not judged.
     pub fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
-        at!(self, session => session.run(errand))
+        at!(self, session => session.checker.run(errand))
     }
 
     /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible; all of it at once.
@@ -143,7 +167,7 @@ impl Judge {
         sanitizer: &Path,
         tools: &[Tool],
     ) -> Result<Vec<Sanitized>, Error> {
-        at!(self, session => session.sanitize(candidates, sanitizer, tools))
+        at!(self, session => session.checker.sanitize(candidates, sanitizer, tools))
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`Session`]: judges many candidates for one spec. It draws the cases, has its desk hold them and fill arenas, has
+//! [`Checker`]: judges many candidates for one spec. It draws the cases, has its desk hold them and fill arenas, has
 //! runners launch candidates on those, and has every element compared. It never loads candidate code.
 
 use std::rc::Rc;
@@ -14,33 +14,22 @@ use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
 use super::case::{Case, Cases};
 use super::claims::{Claimed, Price, claimed};
-use super::content::Contents;
 use super::desk::Desk;
 use super::error::Error;
 use super::image::{Image, Lay, image};
 use super::launches::Repeats;
-use super::lease::Lease;
 use super::octaves::octaves;
-use super::peer::{Peer, Starting};
 use super::sampling::{Means, REFERENCE, Shares};
-use super::session::{Bench, Halt, Launchable, settle};
+use super::session::{Halt, Launchable, RunnerSlot, settle};
 use super::settings::{Cost, Question, Settings};
 use super::shapes::{Budget, beyond, shapes};
-use super::timing::{Given, Watch};
 use crate::outcome::{Check, Correctness, Distribution, NotCounted, Outcome};
 
-/// A judging session at a desk. Bound to the thread that made it, as its runners are. The runner goes before the desk:
-/// what it maps is the desk's.
-pub(super) struct Session<D: Desk> {
+/// Judges candidates for one spec at a desk, launching them in its runner. Bound to the thread that made it, as that is.
+pub(super) struct Checker<D: Desk> {
+    pub(super) runner: RunnerSlot<D>,
     pub(super) spec: KernelSpec,
-    pub(super) settings: Settings,
-    pub(super) bench: Option<Bench<D::Arena>>,
-    /// Inputs of the slots of shapes that were timed last: drawing them anew for every comparison would take most of it.
-    pub(super) drawn: Vec<Drawn<D>>,
-    /// What a peer was given last.
-    pub(super) given: Option<Given>,
-    /// The slots that were drawn last, for a peer, and their seed.
-    pub(super) contents: Option<(u64, Vec<Rc<Contents>>)>,
+    pub(super) settings: Rc<Settings>,
     pub(super) cases: Cases<D>,
     shapes: Vec<Vec<i64>>,
     /// Workloads that cost too much for a full pass.
@@ -50,27 +39,9 @@ pub(super) struct Session<D: Desk> {
     /// What lists needed besides; they keep their numbers, which their inputs are drawn by.
     further: Vec<Vec<i64>>,
     tiles: Vec<i64>,
-    pub(super) folder: tempfile::TempDir,
-    pub(super) linked: u64,
     pub(super) baseline: Known,
     /// Cost of a shape, see [`Question`].
     pub(super) cost: Cost,
-    /// Whether runners open cuBLASLt.
-    pub(super) with_cublaslt: bool,
-    pub(super) watch: Watch,
-    pub(super) lease: Lease,
-    /// The peer worker, once one was needed.
-    pub(super) peer: Option<Peer>,
-    /// One that was started ahead of that.
-    pub(super) starting: Option<Starting>,
-}
-
-/// Inputs of a rotation's slots.
-pub(super) struct Drawn<D: Desk> {
-    /// What they were drawn from.
-    pub(super) seed: u64,
-    pub(super) bytes: usize,
-    pub(super) held: Rc<D::Drawn>,
 }
 
 /// What is drawn at workloads that are too large for all distributions, and at edges.
@@ -112,9 +83,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// The same while screening, where most candidates are right and one that is not meets the full pass.
 const GLANCE: Duration = Duration::from_millis(6);
 
-impl<D: Desk> Session<D> {
-    /// A session for `question`, at this desk.
-    pub(super) fn new(question: Question, settings: Settings, desk: D) -> Result<Self, Error> {
+impl<D: Desk> Checker<D> {
+    /// What judges answers to `question`, at this desk.
+    pub(super) fn new(question: Question, settings: Rc<Settings>, desk: Rc<D>) -> Result<Self, Error> {
         let Question { spec, reference: _, exact_integers, cost, tiles, scalar } = question;
         let (cap, most) = (settings.cost_cap, settings.shapes_most);
         let shapes = shapes(&spec, &Budget { cost: &cost, cap, most, tiles: &tiles });
@@ -131,53 +102,27 @@ impl<D: Desk> Session<D> {
         let budget = Budget { cost: &cost, cap, most, tiles: &tiles };
         let known: Vec<Vec<i64>> = shapes.iter().chain(&large).cloned().collect();
         let octaves = octaves(&spec, (&budget, &|axes| means.share(axes).is_some()), settings.seed, &known);
-        let mut cases = Cases::new(desk, settings.seed, exact_integers, scalar, settings.keep_bytes);
+        let mut cases = Cases::new(Rc::clone(&desk), settings.seed, exact_integers, scalar, settings.keep_bytes);
         let workloads = large.iter().filter(|axes| is_larger(axes));
         let workloads = workloads.filter_map(|axes| Some((axes.clone(), means.share_of_workload(axes)?)));
         let between = octaves.iter().filter(|axes| cost(axes) > cap.saturating_mul(REFERENCE));
         let between = between.filter_map(|axes| Some((axes.clone(), means.share(axes)?)));
         cases.shares = workloads.chain(between).collect::<Shares>();
-        let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
+        let runner = RunnerSlot::new(Rc::clone(&settings), desk)?;
         let baseline = Known::default();
-        let card = cases.desk.card();
-        let lease =
-            card.as_ref().map_or_else(Lease::none, |card| Lease::named(&std::env::temp_dir(), card.name()));
         Ok(Self {
+            runner,
             spec,
             settings,
-            bench: None,
-            drawn: Vec::new(),
-            given: None,
-            contents: None,
             cases,
             shapes,
             large,
             octaves,
             further: Vec::new(),
             tiles,
-            folder,
-            linked: 0,
             baseline,
             cost,
-            with_cublaslt: false,
-            watch: Watch::open(card.as_ref()),
-            lease,
-            peer: None,
-            starting: None,
         })
-    }
-
-    /// See [`Judge::expect_peer`](super::Judge::expect_peer).
-    pub(super) fn expect_peer(&mut self) {
-        if self.peer.is_none() && self.starting.is_none() {
-            // one that cannot be started is tried again, and told, when it is needed
-            self.starting = self.settings.python.as_ref().and_then(|python| Starting::begin(python).ok());
-        }
-    }
-
-    /// Why the card's state is not read, where there is a card.
-    pub(super) fn not_watched(&self) -> Option<String> {
-        self.watch.missing().map(str::to_owned)
     }
 
     /// The shapes that a full pass judges.
@@ -221,7 +166,7 @@ impl<D: Desk> Session<D> {
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
         let claimed = self.claimed(variants, scope);
         self.sample(&claimed);
-        let list = self.load(variants)?;
+        let list = self.runner.load(variants)?;
         let mut passed = vec![Correctness::default(); variants.len()];
         for shape in 0..scope.shapes.min(self.shapes.len()) {
             self.judge_shape(&list, (shape, Price::Affordable), scope, &mut passed)?;
@@ -261,7 +206,7 @@ impl<D: Desk> Session<D> {
     }
 
     fn means(&self) -> Means<'_> {
-        let Settings { cost_cap: cap, large_cap, sampling, .. } = &self.settings;
+        let Settings { cost_cap: cap, large_cap, sampling, .. } = &*self.settings;
         Means { cost: &self.cost, sampling: sampling.as_ref(), cap: *cap, large_cap: *large_cap }
     }
 
@@ -376,7 +321,7 @@ impl<D: Desk> Session<D> {
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         // a case at a time: who wants to time something need not wait for all of them
-        let _shared = self.lease.shared();
+        let _shared = self.runner.lease.shared();
         let axes = self.axes(shape);
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
         let repeats = self.repeats_of((shape, distribution, alignment), scope, passed);
@@ -427,7 +372,7 @@ impl<D: Desk> Session<D> {
         let addresses: Vec<u64> = bare.iter().flat_map(|i| &i.tensors).map(|r| r.offset).collect();
         let Some(chosen) = dispatch(&claims, axes, &addresses) else { return Ok(None) };
         match image(&self.spec, &variants[chosen].candidate.contract, axes, lay)? {
-            Some(image) => self.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image))),
+            Some(image) => self.runner.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image))),
             None => Err(Outcome::Blocked(format!("its workspace has no size at {axes:?}")).into()),
         }
     }

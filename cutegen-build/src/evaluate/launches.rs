@@ -15,7 +15,7 @@ use super::element;
 use super::error::Error;
 use super::image::{Image, place};
 use super::inputs::mix;
-use super::judge::Session;
+use super::judge::Checker;
 use super::protocol::{Action, Done, Job, Program, Region, Reply, Run};
 use super::session::{Halt, Launchable, program};
 use crate::outcome::{Check, Correctness, Fault, Outcome};
@@ -49,7 +49,7 @@ pub(super) enum Before<'a, D: Desk> {
     Fenced,
 }
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Checker<D> {
     /// Launches a case at least twice.
     pub(super) fn launches(
         &mut self,
@@ -61,7 +61,7 @@ impl<D: Desk> Session<D> {
         let begun = Instant::now();
         let first = self.launch(what, case, image, Before::Loaded)?;
         // of this candidate's runner: the baseline may have one of its own
-        (passed.device, passed.not_enforced) = (self.device(), self.not_enforced());
+        (passed.device, passed.not_enforced) = (self.runner.device(), self.runner.not_enforced());
         self.untouched(case, &first, POISON)?;
         // at the same addresses, so that one who knows them again is found out
         let started = Instant::now();
@@ -148,7 +148,7 @@ impl<D: Desk> Session<D> {
         slots: &[(Image, Before<'_, D>)],
     ) -> Result<Done, Halt> {
         let arena_bytes = slots.iter().map(|(image, _)| image.bytes).max().unwrap_or(0);
-        self.bench(arena_bytes)?;
+        self.runner.bench(arena_bytes)?;
         slots.iter().try_for_each(|(image, before)| self.fill(what, case, image, before))?;
         self.cases.desk.settle()?;
         let reload = slots.iter().any(|(_, before)| matches!(before, Before::Loaded));
@@ -170,10 +170,10 @@ impl<D: Desk> Session<D> {
             }],
             action: Action::Run(Run { reload, scramble, watch_globals, poison_stack, fenced, late }),
         };
-        match self.answer(job, self.settings.deadline)? {
+        match self.runner.answer(job, self.settings.deadline)? {
             Reply::Done(done) => Ok(done),
             Reply::Lacking(reason) => Err(Outcome::Blocked(reason).into()),
-            other => Err(self.unexpected(&other)),
+            other => Err(self.runner.unexpected(&other)),
         }
     }
 
@@ -185,7 +185,7 @@ impl<D: Desk> Session<D> {
         before: &Before<'_, D>,
     ) -> Result<(), Halt> {
         let (desk, checks) = (&self.cases.desk, &self.settings.checks);
-        let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let Some(bench) = &mut self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let contract = &what.contract;
         let poison = match before {
             Before::Loaded | Before::Stale(_) | Before::Changed | Before::Fenced => POISON,
@@ -212,13 +212,13 @@ impl<D: Desk> Session<D> {
         let results: Vec<Region> = (0..image.tensors.len())
             .map(|t| if self.is_result(t) { image.tensors[t] } else { Region::default() })
             .collect();
-        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let Some(bench) = &self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
         Ok(self.cases.desk.left(&bench.arena, &results)?)
     }
 
     /// What was written besides inouts and outputs.
     fn trespass(&self, case: &Case<D::Held>, image: &Image, done: &Done) -> Result<(), Halt> {
-        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let Some(bench) = &self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let found = self.cases.desk.trespass(&bench.arena, image, &case.held, &self.settings.checks)?;
         match (found, &done.changed_global) {
             (Some(Trespass::Guard(at)), _) => {

@@ -9,12 +9,12 @@ use super::desk::Desk;
 use super::error::Error;
 use super::gemm::Gemm;
 use super::image::image;
-use super::judge::{PATIENCE, Reach, Scope, Session, verdict};
+use super::judge::{PATIENCE, Reach, Scope, Checker, verdict};
 use super::protocol::{Code, WORKSPACE_BYTES};
 use super::session::{Halt, Launchable};
 use crate::outcome::{Correctness, Outcome};
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Checker<D> {
     /// See [`Judge::full_product`](super::Judge::full_product).
     pub(super) fn full_product(
         &mut self,
@@ -24,11 +24,11 @@ impl<D: Desk> Session<D> {
         let (shapes, repeats) = (self.shapes().len(), self.settings.repeats.1);
         let reach = Reach::Shapes;
         let scope = Scope { shapes, reach, distributions, least: repeats, repeats, patience: PATIENCE };
-        self.replace_worker();
-        self.with_cublaslt = true;
+        self.runner.replace_worker();
+        self.runner.with_cublaslt = true;
         let judged = self.judge_product(product, &scope);
-        self.replace_worker();
-        self.with_cublaslt = false;
+        self.runner.replace_worker();
+        self.runner.with_cublaslt = false;
         verdict(judged)
     }
 

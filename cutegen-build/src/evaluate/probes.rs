@@ -12,7 +12,7 @@ use super::case::Case;
 use super::claims::Price;
 use super::desk::Desk;
 use super::image::{Image, place};
-use super::judge::{LARGE, OCTAVE, Reach, Scope, Session};
+use super::judge::{LARGE, OCTAVE, Reach, Scope, Checker};
 use super::launches::Before;
 use super::protocol::Backend;
 use super::session::{Halt, Launchable};
@@ -21,7 +21,7 @@ use crate::outcome::{Check, Correctness, Distribution, Fault, Outcome};
 /// What alignment a base keeps where its tensor ends at a page: of an element, of vectors, as allocators give.
 const KEPT: [u64; 4] = [1, 16, 64, 256];
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Checker<D> {
     /// The case of this shape with a few elements changed, which a full pass adds to the normal one.
     pub(super) fn changed(
         &mut self,
@@ -94,7 +94,7 @@ impl<D: Desk> Session<D> {
         axes: &[i64],
         fence: Fence,
     ) -> Result<Option<(Fence, Image)>, Halt> {
-        let most = self.cases.desk.most(self.bench.as_ref().map(|bench| &bench.arena))?;
+        let most = self.cases.desk.most(self.runner.live.as_ref().map(|bench| &bench.arena))?;
         let found = self.dispatched(variants, axes, fence)?;
         let found = found.filter(|(other, image)| *other == chosen && image.bytes < most);
         Ok(found.map(|(_, image)| (fence, image)))

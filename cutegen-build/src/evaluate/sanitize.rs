@@ -21,7 +21,7 @@ use super::desk::host::fill;
 use super::desk::{Desk, Filling};
 use super::error::Error;
 use super::image::Image;
-use super::judge::Session;
+use super::judge::Checker;
 use super::memory::SharedMemory;
 use super::protocol::{Action, Code, Job, Run, ScalarValue};
 use super::session::{Halt, code, program};
@@ -126,7 +126,7 @@ pub fn locate(path: Option<&OsStr>, cuda_home: Option<&OsStr>) -> Option<PathBuf
     folders.map(|folder| folder.join("compute-sanitizer")).find_map(|file| file.canonicalize().ok())
 }
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Checker<D> {
     /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible. A tool has one process for all
     /// of them, for most of its time is its start; where that does not come out clean, one for each, to say whose it is.
     pub(super) fn sanitize(
@@ -135,7 +135,7 @@ impl<D: Desk> Session<D> {
         sanitizer: &Path,
         tools: &[Tool],
     ) -> Result<Vec<Sanitized>, Error> {
-        let _shared = self.lease.shared();
+        let _shared = self.runner.lease.shared();
         let looks =
             candidates.iter().map(|candidate| self.looks(candidate)).collect::<Result<Vec<_>, _>>()?;
         let all: Vec<&Look> = looks.iter().flatten().flatten().collect();
@@ -167,10 +167,10 @@ impl<D: Desk> Session<D> {
     fn seen(&mut self, sanitizer: &Path, rounds: Vec<(Tool, Vec<&Look>)>) -> Result<Vec<Sanitized>, Error> {
         let (mut ready, mut arenas) = (Vec::new(), Vec::new());
         for (tool, looks) in rounds {
-            self.linked += 1; // a report of another run must not speak for this one
-            let log = self.folder.path().join(format!("{}.{}.log", tool.name(), self.linked));
+            // a report of another run must not speak for this one
+            let log = self.runner.fresh(&format!(".{}.log", tool.name()));
             let (arena, jobs) = side_by_side(&looks, &self.settings.checks)?;
-            let (workers, folder) = (&self.settings.workers, self.folder.path().to_owned());
+            let (workers, folder) = (&self.settings.workers, self.runner.folder().to_owned());
             ready.push(Round {
                 tool,
                 workers: under(workers, sanitizer, tool, &log),
@@ -186,7 +186,7 @@ impl<D: Desk> Session<D> {
 
     /// What the tools are to look at of a candidate, or why they cannot.
     fn looks(&mut self, candidate: &Candidate) -> Result<Result<Vec<Look>, Sanitized>, Error> {
-        let loaded = match self.load(std::slice::from_ref(candidate)) {
+        let loaded = match self.runner.load(std::slice::from_ref(candidate)) {
             Ok(loaded) => loaded,
             Err(Halt::Error(error)) => return Err(error),
             Err(Halt::Outcome(outcome)) => return Ok(Err(not_run(&*outcome))),

@@ -1,6 +1,8 @@
-//! A session's runner: linking what it opens, replacing it when a candidate took it down, and turning its answers into
+//! [`RunnerSlot`]: the place of the one runner: linking what it opens, replacing it when a candidate took it down, and turning its answers into
 //! outcomes.
 
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use cutegen_spec::contract::Contract;
@@ -8,8 +10,9 @@ use cutegen_spec::contract::Contract;
 use super::candidate::{Candidate, Loadable, prepare};
 use super::desk::Desk;
 use super::error::Error;
-use super::judge::Session;
+use super::lease::Lease;
 use super::protocol::{Backend, Code, Job, Program, Region, Reply, Variant};
+use super::settings::Settings;
 use super::worker::{Answer, First, RUN, Worker};
 use crate::outcome::{Check, Crash, Outcome};
 
@@ -31,23 +34,55 @@ pub(super) fn settle<T>(ended: Result<T, Halt>) -> Result<Result<T, Box<Outcome>
 /// A live runner, and the memory that it shares with the judge. Each has its own: nothing that an earlier runner left
 /// behind can reach the memory of a later one. The runner goes first: memory may not be freed while another process has
 /// it open by handle.
-pub(super) struct Bench<A> {
+pub(super) struct Live<A> {
     pub(super) worker: Worker,
     pub(super) arena: A,
 }
 
-impl<D: Desk> Session<D> {
+/// A runner if one is alive, what the next is started with, and the folder of what it opens. The runner goes before the desk:
+/// what it maps is the desk's.
+pub(super) struct RunnerSlot<D: Desk> {
+    pub(super) live: Option<Live<D::Arena>>,
+    pub(super) lease: Lease,
+    /// Whether runners open cuBLASLt.
+    pub(super) with_cublaslt: bool,
+    folder: tempfile::TempDir,
+    linked: u64,
+    settings: Rc<Settings>,
+    desk: Rc<D>,
+}
+
+impl<D: Desk> RunnerSlot<D> {
+    /// No runner yet.
+    pub(super) fn new(settings: Rc<Settings>, desk: Rc<D>) -> Result<Self, Error> {
+        let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
+        let card = desk.card();
+        let lease =
+            card.as_ref().map_or_else(Lease::none, |card| Lease::named(&std::env::temp_dir(), card.name()));
+        Ok(Self { live: None, lease, with_cublaslt: false, folder, linked: 0, settings, desk })
+    }
+
+    /// A path in the folder that no other call gave, `what` its last part.
+    pub(super) fn fresh(&mut self, what: &str) -> PathBuf {
+        self.linked += 1;
+        self.folder.path().join(format!("{}{what}", self.linked))
+    }
+
+    /// The folder of what runners open.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Links what must be linked, and starts a runner that no other host candidate has touched.
     pub(super) fn load(&mut self, candidates: &[Candidate]) -> Result<Vec<Loadable>, Halt> {
         let backend = self.settings.workers.backend;
         if backend == Backend::Host {
-            self.bench = None;
+            self.live = None;
         }
         let inspects = self.settings.checks.has(Check::Content);
         let mut loaded = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            self.linked += 1;
-            let shared = self.folder.path().join(format!("{}.so", self.linked));
+            let shared = self.fresh(".so");
             loaded.push(prepare(candidate, (backend, inspects), &self.settings.linker, shared)??);
         }
         Ok(loaded)
@@ -55,27 +90,27 @@ impl<D: Desk> Session<D> {
 
     /// Ends the present runner; the next launch starts another.
     pub(super) fn replace_worker(&mut self) {
-        self.bench = None;
+        self.live = None;
     }
 
     /// The present runner with an arena of at least this length, or a new one.
-    pub(super) fn bench(&mut self, bytes: u64) -> Result<&mut Bench<D::Arena>, Error> {
-        let desk = &self.cases.desk;
-        let fits = match &mut self.bench {
+    pub(super) fn bench(&mut self, bytes: u64) -> Result<&mut Live<D::Arena>, Error> {
+        let desk = &*self.desk;
+        let fits = match &mut self.live {
             Some(bench) => desk.grow(&mut bench.arena, bytes)?,
             None => false,
         };
         if !fits {
-            self.bench = None; // first, or both arenas must fit at once
+            self.live = None; // first, or both arenas must fit at once
             let arena = desk.arena(bytes)?;
             let kernels = self.settings.device.as_ref().map(|device| device.kernels.as_path());
             let cublaslt = self.with_cublaslt.then_some(self.settings.libraries.as_slice());
             let first =
                 First { memory: desk.memory(&arena), candidates: self.folder.path(), kernels, cublaslt };
             let worker = self.settings.workers.start(RUN, first)?;
-            self.bench = Some(Bench { worker, arena });
+            self.live = Some(Live { worker, arena });
         }
-        self.bench.as_mut().ok_or_else(|| Error::Worker("vanished".to_owned()))
+        self.live.as_mut().ok_or_else(|| Error::Worker("vanished".to_owned()))
     }
 
     /// Whether an arena can be this long, `own` bytes of it workspace. Where it could without, that is the candidate's; where
@@ -84,7 +119,7 @@ impl<D: Desk> Session<D> {
         if own == 0 {
             return Ok(());
         }
-        let most = self.cases.desk.most(self.bench.as_ref().map(|bench| &bench.arena))?;
+        let most = self.desk.most(self.live.as_ref().map(|bench| &bench.arena))?;
         if bytes < most || bytes - own >= most {
             return Ok(());
         }
@@ -94,12 +129,12 @@ impl<D: Desk> Session<D> {
 
     /// The device that the present runner works on, in words.
     pub(super) fn device(&self) -> String {
-        self.bench.as_ref().map(|b| b.worker.ready.device.clone()).unwrap_or_default()
+        self.live.as_ref().map(|b| b.worker.ready.device.clone()).unwrap_or_default()
     }
 
     /// Isolation that the present runner does not have.
     pub(super) fn not_enforced(&self) -> Vec<String> {
-        let runner = self.bench.as_ref().map(|b| b.worker.ready.not_enforced.clone()).unwrap_or_default();
+        let runner = self.live.as_ref().map(|b| b.worker.ready.not_enforced.clone()).unwrap_or_default();
         runner.into_iter().chain(self.lease.missing().map(str::to_owned)).collect()
     }
 
@@ -112,13 +147,13 @@ impl<D: Desk> Session<D> {
             Answer::Crashed(crash) => Outcome::Crashed(crash),
             Answer::TimedOut(after) => Outcome::TimedOut(after),
         };
-        self.bench = None;
+        self.live = None;
         Err(outcome.into())
     }
 
     /// A reply to another question than was asked.
     pub(super) fn unexpected(&mut self, reply: &Reply) -> Halt {
-        self.bench = None;
+        self.live = None;
         let reason = format!("answered {reply:?}");
         match self.settings.workers.backend {
             Backend::Host => Outcome::Crashed(Crash::Protocol(reason)).into(),

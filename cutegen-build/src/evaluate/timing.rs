@@ -8,25 +8,27 @@ mod torch;
 mod vendor;
 mod watch;
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use cutegen_spec::tensor::Role;
 
 use super::arena::POISON;
 use super::candidate::Candidate;
-use super::clocks::Sample;
+use super::clocks::{CardId, Sample};
+use super::content::Contents;
 use super::desk::{Desk, Slots};
 use super::error::Error;
 use super::incumbent::{Incumbent, Measured, Unmeasured};
-use super::judge::Session;
+use super::judge::Checker;
+use super::peer::{Peer, Python, Starting};
 use super::protocol::{Action, Backend, Job, Program, Regime, Region, Reply, Run, TimePlan, Timed};
 use super::session::Halt;
 use super::stats::{compare, interleave};
 use crate::outcome::{Check, Comparison, Crash, Distribution, Fault, Outcome, Place};
 use rotation::{Entrant, Rotation};
-pub(super) use torch::Given;
-use torch::Theirs;
-pub(super) use watch::Watch;
+use torch::{Given, Theirs};
+use watch::Watch;
 
 const MIN_BLOCK_NS: u64 = 200_000;
 const WARM_UP_NS: u64 = 20_000_000;
@@ -42,6 +44,56 @@ const TOGETHER: usize = 4;
 
 /// The longest that all blocks together may take, calibration included.
 const DEADLINE: Duration = Duration::from_secs(300);
+
+/// What timings need besides what is judged with: the card's clocks, inputs that were drawn, a peer.
+pub(super) struct Timer<D: Desk> {
+    /// Inputs of the slots of shapes that were timed last: drawing them anew for every comparison would take most of it.
+    drawn: Vec<Drawn<D>>,
+    /// What a peer was given last.
+    given: Option<Given>,
+    /// The slots that were drawn last, for a peer, and their seed.
+    contents: Option<(u64, Vec<Rc<Contents>>)>,
+    watch: Watch,
+    /// The peer worker, once one was needed.
+    peer: Option<Peer>,
+    /// One that was started ahead of that.
+    starting: Option<Starting>,
+}
+
+/// Inputs of a rotation's slots.
+struct Drawn<D: Desk> {
+    /// What they were drawn from.
+    seed: u64,
+    bytes: usize,
+    held: Rc<D::Drawn>,
+}
+
+impl<D: Desk> Timer<D> {
+    /// Nothing was timed yet.
+    pub(super) fn new(card: Option<&CardId>) -> Self {
+        let (drawn, watch) = (Vec::new(), Watch::open(card));
+        Self { drawn, given: None, contents: None, watch, peer: None, starting: None }
+    }
+
+    /// See [`Judge::expect_peer`](super::Judge::expect_peer).
+    pub(super) fn expect_peer(&mut self, python: Option<&Python>) {
+        if self.peer.is_none() && self.starting.is_none() {
+            // one that cannot be started is tried again, and told, when it is needed
+            self.starting = python.and_then(|python| Starting::begin(python).ok());
+        }
+    }
+
+    /// Why the card's state is not read, where there is a card.
+    pub(super) fn not_watched(&self) -> Option<String> {
+        self.watch.missing().map(str::to_owned)
+    }
+}
+
+/// A timing: what is launched and how it is timed.
+pub(super) struct Timing<'a, D: Desk> {
+    pub(super) checker: &'a mut Checker<D>,
+    pub(super) timer: &'a mut Timer<D>,
+}
 
 /// Which timing of a session this is. Each has inputs of its own, so that what won once must win again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +117,7 @@ struct Untimed<D: Desk> {
     about: Option<String>,
 }
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Timing<'_, D> {
     /// See [`Judge::measure`](super::Judge::measure).
     pub(super) fn measure(
         &mut self,
@@ -100,16 +152,16 @@ impl<D: Desk> Session<D> {
             }
             Incumbent::InPeer(variant) => return self.time_peer(candidate, &Theirs::Variant(variant), axes),
         };
-        let shared = self.lease.shared();
+        let shared = self.checker.runner.lease.shared();
         if regime == Regime::Burst {
-            self.replace_worker(); // what decides; for the rest loading modules anew and filling memory is enough
+            self.checker.runner.replace_worker(); // what decides; for the rest loading modules anew and filling memory is enough
         }
         let rotation = self.ready(&entrants, axes, Turn::Final)?;
         drop(shared);
-        let _alone = self.lease.alone();
+        let _alone = self.checker.runner.lease.alone();
         let untimed = self.untimed(&rotation)?;
         let (about, mut differs) = self.held_to_reference(&rotation, untimed.about.clone())?;
-        let order = interleave(2, self.settings.pairs, rotation.seed);
+        let order = interleave(2, self.checker.settings.pairs, rotation.seed);
         let (timed, samples) = self.timed(&rotation, &order, (Turn::Final, regime))?;
         differs = differs.or(self.check_timed(&rotation, &untimed.left)?);
         let order = order.get(..timed.block_ns.len()).unwrap_or_default();
@@ -117,23 +169,23 @@ impl<D: Desk> Session<D> {
         let comparison = comparison
             .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no pairs".to_owned()))))?;
         self.check_floor(axes, &comparison).map_or(Ok(()), Err)?;
-        Ok(Measured { comparison, device: self.device(), samples, about, differs })
+        Ok(Measured { comparison, device: self.checker.runner.device(), samples, about, differs })
     }
 
     fn variants(&mut self, candidates: &[Candidate]) -> Result<Vec<Entrant>, Halted> {
-        Ok(self.load(candidates)?.into_iter().map(Entrant::Variant).collect())
+        Ok(self.checker.runner.load(candidates)?.into_iter().map(Entrant::Variant).collect())
     }
 
     /// The rotation, and a runner that has what its programs need.
     fn ready(&mut self, entrants: &[Entrant], axes: &[i64], turn: Turn) -> Result<Rotation<D>, Halted> {
         let with_cublaslt = entrants.iter().any(|entrant| matches!(entrant, Entrant::CublasLt(_)));
-        self.with_cublaslt = false;
-        self.bench(0)?; // its cache sizes the rotation
+        self.checker.runner.with_cublaslt = false;
+        self.checker.runner.bench(0)?; // its cache sizes the rotation
         let rotation = self.rotation(entrants, axes, turn)?;
         if with_cublaslt {
-            self.replace_worker();
-            self.with_cublaslt = true;
-            if let Some(reason) = self.bench(rotation.bytes)?.worker.ready.no_cublaslt.clone() {
+            self.checker.runner.replace_worker();
+            self.checker.runner.with_cublaslt = true;
+            if let Some(reason) = self.checker.runner.bench(rotation.bytes)?.worker.ready.no_cublaslt.clone() {
                 return Err(Halted::incumbent(reason));
             }
         }
@@ -153,18 +205,18 @@ impl<D: Desk> Session<D> {
 
     /// The programs that left other outputs when they were timed, or leave other ones where they were.
     fn strayed(&mut self, rotation: &Rotation<D>, untimed: &[D::Left]) -> Result<Vec<usize>, Halted> {
-        if !self.spec.deterministic || !self.settings.checks.has(Check::Timed) {
+        if !self.checker.spec.deterministic || !self.checker.settings.checks.has(Check::Timed) {
             return Ok(Vec::new());
         }
         let rounds = match self.reply(self.job(rotation, Vec::new(), Action::Settle))? {
             Reply::Settled(rounds) => rounds,
-            other => return Err(self.unexpected(&other).into()),
+            other => return Err(self.checker.runner.unexpected(&other).into()),
         };
         let programs = rotation.programs.iter().zip(rounds).map(|(program, round)| program.turned(round));
         let mut strayed = Vec::new();
         for (program, (untimed, left)) in untimed.iter().zip(self.left(rotation.bytes, programs)?).enumerate()
         {
-            if !self.cases.desk.same(untimed, &left)? {
+            if !self.checker.cases.desk.same(untimed, &left)? {
                 strayed.push(program);
             }
         }
@@ -177,7 +229,7 @@ impl<D: Desk> Session<D> {
 
     /// No kernel is faster than its bytes and operations allow.
     fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Option<Outcome> {
-        let floor = self.settings.floor.as_ref().filter(|_| self.settings.checks.has(Check::Floor))?;
+        let floor = self.checker.settings.floor.as_ref().filter(|_| self.checker.settings.checks.has(Check::Floor))?;
         let (micros, floor) = (comparison.candidate_us, floor.micros(axes));
         if micros >= floor {
             return None;
@@ -187,7 +239,7 @@ impl<D: Desk> Session<D> {
     }
 
     fn timed_place(&self, axes: &[i64]) -> Place {
-        let output = self.spec.tensors.iter().find(|t| t.role != Role::Input);
+        let output = self.checker.spec.tensors.iter().find(|t| t.role != Role::Input);
         Place {
             axes: axes.to_vec(),
             distribution: Distribution::Normal,
@@ -203,7 +255,7 @@ impl<D: Desk> Session<D> {
         for program in &rotation.programs {
             match self.reply(self.job(rotation, vec![program.clone()], Action::Run(Run::AFRESH)))? {
                 Reply::Done(done) => about = done.library.or(about),
-                other => return Err(self.unexpected(&other).into()),
+                other => return Err(self.checker.runner.unexpected(&other).into()),
             }
         }
         let programs = rotation.programs.iter().cloned();
@@ -212,7 +264,7 @@ impl<D: Desk> Session<D> {
 
     /// The runner's reply; that a library lacks something is the incumbent's.
     fn reply(&mut self, job: Job) -> Result<Reply, Halted> {
-        match self.answer(job, DEADLINE)? {
+        match self.checker.runner.answer(job, DEADLINE)? {
             Reply::Lacking(reason) => Err(Halted::incumbent(reason)),
             reply => Ok(reply),
         }
@@ -227,13 +279,13 @@ impl<D: Desk> Session<D> {
         (turn, regime): (Turn, Regime),
     ) -> Result<(Timed, Vec<Sample>), Halted> {
         self.fill_rotation(rotation)?;
-        let parts = match (self.settings.workers.backend, turn) {
+        let parts = match (self.checker.settings.workers.backend, turn) {
             (Backend::Cuda, Turn::Final) => PARTS,
             (Backend::Host, _) | (_, Turn::Ranking) => 1,
         };
         let length = order.len().div_ceil(parts).next_multiple_of(TOGETHER);
         let (mut all, mut samples) = (Timed::default(), Vec::new());
-        self.watch.look(&mut samples);
+        self.timer.watch.look(&mut samples);
         let plan = |part: &[usize]| plan(part, order.len(), (turn, regime));
         for (number, part) in order.chunks(length.max(1)).enumerate() {
             let (programs, action) = match number {
@@ -242,9 +294,9 @@ impl<D: Desk> Session<D> {
             };
             let Timed { launches, block_ns } = match self.reply(self.job(rotation, programs, action))? {
                 Reply::Timed(timed) => timed,
-                other => return Err(self.unexpected(&other).into()),
+                other => return Err(self.checker.runner.unexpected(&other).into()),
             };
-            self.watch.look(&mut samples);
+            self.timer.watch.look(&mut samples);
             let is_over = number == 0 && plan(part).ends_behind(&block_ns);
             if block_ns.len() != part.len() && !is_over {
                 return Err(Outcome::Crashed(Crash::Protocol("timed other blocks".to_owned())).into());
@@ -260,31 +312,31 @@ impl<D: Desk> Session<D> {
 
     /// A freshly filled arena. A host candidate gets a new runner with it: its state may lie anywhere in the old one.
     fn fill_rotation(&mut self, rotation: &Rotation<D>) -> Result<(), Error> {
-        if self.settings.workers.backend == Backend::Host {
-            self.replace_worker();
+        if self.checker.settings.workers.backend == Backend::Host {
+            self.checker.runner.replace_worker();
         }
-        self.bench(rotation.bytes)?;
-        let Some(bench) = &mut self.bench else { return Err(Error::Worker("vanished".to_owned())) };
+        self.checker.runner.bench(rotation.bytes)?;
+        let Some(bench) = &mut self.checker.runner.live else { return Err(Error::Worker("vanished".to_owned())) };
         let programs: Vec<Slots<'_>> =
             rotation.programs.iter().map(|p| Slots { slots: &p.slots, workspace: p.workspace(0) }).collect();
         let (arena, drawn) = (&mut bench.arena, &rotation.drawn);
-        self.cases.desk.fill_rotation(arena, drawn, &programs, &rotation.guards, POISON)
+        self.checker.cases.desk.fill_rotation(arena, drawn, &programs, &rotation.guards, POISON)
     }
 
     fn job(&self, rotation: &Rotation<D>, programs: Vec<Program>, action: Action) -> Job {
-        let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
+        let scalars = self.checker.cases.scalars(&self.checker.spec, rotation.seed, Distribution::Normal);
         Job { arena_bytes: rotation.bytes, axes: rotation.axes.clone(), scalars, programs, action }
     }
 
     /// What every program left in its outputs. Inouts are left out: timed launches follow one another on them.
     fn left(&mut self, bytes: u64, programs: impl Iterator<Item = Program>) -> Result<Vec<D::Left>, Halted> {
-        let outputs: Vec<usize> = self.spec.tensors_with(Role::Output).collect();
-        self.bench(bytes)?;
-        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let outputs: Vec<usize> = self.checker.spec.tensors_with(Role::Output).collect();
+        self.checker.runner.bench(bytes)?;
+        let Some(bench) = &self.checker.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let left = |program: Program| {
             let regions: Vec<Region> =
                 program.slots.iter().flat_map(|slot| outputs.iter().map(|t| slot[*t])).collect();
-            Ok(self.cases.desk.left(&bench.arena, &regions)?)
+            Ok(self.checker.cases.desk.left(&bench.arena, &regions)?)
         };
         programs.map(left).collect()
     }

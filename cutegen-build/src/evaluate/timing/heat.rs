@@ -4,11 +4,10 @@
 //! which are timed in pairs.
 
 use super::rotation::Entrant;
-use super::{Halted, Regime, Turn};
+use super::{Halted, Regime, Timing, Turn};
 use crate::evaluate::candidate::Candidate;
 use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
-use crate::evaluate::judge::Session;
 use crate::evaluate::stats::{interleave, standings};
 use crate::evaluate::strided::Placed;
 use crate::outcome::{Comparison, Crash, Outcome};
@@ -22,7 +21,7 @@ const PROGRAMS_MOST: u64 = 32;
 /// What came of each candidate of a heat.
 type Standings = Vec<Result<Comparison, Outcome>>;
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Timing<'_, D> {
     /// See [`Judge::heat`](crate::evaluate::Judge::heat).
     pub(in crate::evaluate) fn heat(
         &mut self,
@@ -31,10 +30,10 @@ impl<D: Desk> Session<D> {
         axes: &[i64],
         rounds: usize,
     ) -> Result<Standings, Error> {
-        self.bench(0)?; // its cache sizes the rotation
+        self.checker.runner.bench(0)?; // its cache sizes the rotation
         let mut all = Vec::with_capacity(others.len());
         for some in others.chunks(self.lanes(axes)?) {
-            match (self.together(pace, some, axes, rounds.min(self.settings.pairs)), some) {
+            match (self.together(pace, some, axes, rounds.min(self.checker.settings.pairs)), some) {
                 (Ok(standings), _) => all.extend(standings),
                 (Err(Halted::Error(error)), _) => return Err(error),
                 (Err(Halted::Unmeasured(unmeasured)), [_]) => all.push(Err(unmeasured.into_outcome())),
@@ -52,7 +51,7 @@ impl<D: Desk> Session<D> {
     /// How many candidates run beside the pace.
     fn lanes(&self, axes: &[i64]) -> Result<usize, Error> {
         let (slots, mut inputs, mut outputs) = (self.slots(axes, Turn::Ranking)?, 0, 1);
-        for tensor in &self.spec.tensors {
+        for tensor in &self.checker.spec.tensors {
             let bytes = slots * Placed::new(tensor, axes)?.bytes() as u64;
             match tensor.role {
                 Role::Input => inputs += bytes,
@@ -72,10 +71,10 @@ impl<D: Desk> Session<D> {
     ) -> Result<Standings, Halted> {
         let list: Vec<Candidate> = others.iter().chain([pace]).cloned().collect();
         let entrants: Vec<Entrant> = self.variants(&list)?;
-        let shared = self.lease.shared();
+        let shared = self.checker.runner.lease.shared();
         let rotation = self.ready(&entrants, axes, Turn::Ranking)?;
         drop(shared);
-        let _alone = self.lease.alone();
+        let _alone = self.checker.runner.lease.alone();
         let untimed = self.untimed(&rotation)?;
         let order = interleave(list.len(), count, rotation.seed);
         let (timed, _) = self.timed(&rotation, &order, (Turn::Ranking, Regime::Burst))?;

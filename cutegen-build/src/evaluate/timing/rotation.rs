@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
-use super::{Halted, Turn};
+use super::{Drawn, Halted, Timing, Turn};
 use crate::evaluate::arena::{Alignment, Extent, layout};
 use crate::evaluate::candidate::Loadable;
 use crate::evaluate::case::prepared;
@@ -15,7 +15,6 @@ use crate::evaluate::error::Error;
 use crate::evaluate::gemm::Gemm;
 use crate::evaluate::image::workspace;
 use crate::evaluate::inputs::mix;
-use crate::evaluate::judge::{Drawn, Session};
 use crate::evaluate::protocol::{Backend, Code, Program, Region, WORKSPACE_BYTES, Written};
 use crate::evaluate::session::{Halt, code};
 use crate::evaluate::stats::CANDIDATE;
@@ -68,23 +67,23 @@ impl Entrant {
     }
 }
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Timing<'_, D> {
     /// Normal inputs of the slots; the latest are kept while there is room.
     fn draw(&mut self, seed: u64, slots: u64, axes: &[i64]) -> Result<Rc<D::Drawn>, Error> {
-        if let Some(known) = self.drawn.iter().find(|known| known.seed == seed) {
+        if let Some(known) = self.timer.drawn.iter().find(|known| known.seed == seed) {
             return Ok(Rc::clone(&known.held));
         }
-        let contents = drawn(&self.spec, (seed, slots.min(self.settings.drawn_slots)), axes, D::DRAWS)?;
+        let contents = drawn(&self.checker.spec, (seed, slots.min(self.checker.settings.drawn_slots)), axes, D::DRAWS)?;
         let bytes = contents.iter().flat_map(|slot| slot.iter().flatten()).map(Content::len).sum();
-        while !self.drawn.is_empty()
-            && bytes + self.drawn.iter().map(|d| d.bytes).sum::<usize>() > self.settings.keep_bytes
+        while !self.timer.drawn.is_empty()
+            && bytes + self.timer.drawn.iter().map(|d| d.bytes).sum::<usize>() > self.checker.settings.keep_bytes
         {
-            self.drawn.remove(0);
+            self.timer.drawn.remove(0);
         }
-        let awaits_peer = self.peer.is_some() || self.starting.is_some();
-        self.contents = awaits_peer.then(|| (seed, contents.clone()));
-        let held = Rc::new(self.cases.desk.drawn(contents)?);
-        self.drawn.push(Drawn { seed, bytes, held: Rc::clone(&held) });
+        let awaits_peer = self.timer.peer.is_some() || self.timer.starting.is_some();
+        self.timer.contents = awaits_peer.then(|| (seed, contents.clone()));
+        let held = Rc::new(self.checker.cases.desk.drawn(contents)?);
+        self.timer.drawn.push(Drawn { seed, bytes, held: Rc::clone(&held) });
         Ok(held)
     }
 
@@ -95,8 +94,8 @@ impl<D: Desk> Session<D> {
         turn: Turn,
     ) -> Result<Rotation<D>, Halted> {
         let seed = match turn {
-            Turn::Ranking => self.settings.seed,
-            Turn::Final => mix(!self.settings.seed),
+            Turn::Ranking => self.checker.settings.seed,
+            Turn::Final => mix(!self.checker.settings.seed),
         };
         let seed = mix(seed ^ mix(axes.iter().fold(1, |h, a| mix(h ^ a.unsigned_abs()))));
         let count = self.slots(axes, turn)?;
@@ -106,14 +105,14 @@ impl<D: Desk> Session<D> {
         let mut spaces = Vec::new();
         for (p, entrant) in entrants.iter().enumerate() {
             let own = entrant.workspace(axes)?;
-            self.room(own, own).map_err(|halt| blamed(p, halt))?; // or their sum may overflow
+            self.checker.runner.room(own, own).map_err(|halt| blamed(p, halt))?; // or their sum may overflow
             spaces.push(plan.add(own));
         }
         let placed = layout(&plan.extents).ok_or_else(|| Error::Shape(format!("{axes:?} fits no arena")))?;
         let workspace = |id: &usize| placed.regions[*id].bytes;
-        self.room(placed.bytes, workspace(&spaces[CANDIDATE]))?;
+        self.checker.runner.room(placed.bytes, workspace(&spaces[CANDIDATE]))?;
         let all = spaces.iter().map(workspace).sum();
-        self.room(placed.bytes, all).map_err(|halt| blamed(CANDIDATE + 1, halt))?;
+        self.checker.runner.room(placed.bytes, all).map_err(|halt| blamed(CANDIDATE + 1, halt))?;
         let regions = |ids: &Vec<usize>| ids.iter().map(|id| placed.regions[*id]).collect::<Vec<_>>();
         let mut programs = Vec::new();
         for (p, entrant) in entrants.iter().enumerate() {
@@ -136,9 +135,9 @@ impl<D: Desk> Session<D> {
 
     /// The outputs, with bytes of elements here and there.
     fn only_written(&self, axes: &[i64], seed: u64) -> Result<Vec<Written>, Error> {
-        let outputs = self.spec.tensors_with(Role::Output);
+        let outputs = self.checker.spec.tensors_with(Role::Output);
         let written = outputs.map(|tensor| {
-            let placed = Placed::new(&self.spec.tensors[tensor], axes)?;
+            let placed = Placed::new(&self.checker.spec.tensors[tensor], axes)?;
             let bytes = (0..SPOILT).filter_map(|n| placed.byte_of_an_element(mix(seed ^ mix(n)))).collect();
             Ok(Written { tensor, bytes })
         });
@@ -147,17 +146,17 @@ impl<D: Desk> Session<D> {
 
     /// Slots of a rotation: as many as fill three times the cache or the allowed bytes, and of a finalist's three at least.
     pub(super) fn slots(&self, axes: &[i64], turn: Turn) -> Result<u64, Error> {
-        let cache = self.bench.as_ref().map_or(0, |b| b.worker.ready.cache_bytes);
+        let cache = self.checker.runner.live.as_ref().map_or(0, |b| b.worker.ready.cache_bytes);
         let mut bytes = 1;
-        for tensor in &self.spec.tensors {
+        for tensor in &self.checker.spec.tensors {
             bytes += Placed::new(tensor, axes)?.bytes() as u64;
         }
-        let most = match self.settings.workers.backend {
+        let most = match self.checker.settings.workers.backend {
             Backend::Host => 64,
             // below 45 KB a slot, launches may still find data in an H200's cache
             Backend::Cuda => 4096,
         };
-        let wanted = (CACHES * cache).min(self.settings.rotation_bytes).div_ceil(bytes);
+        let wanted = (CACHES * cache).min(self.checker.settings.rotation_bytes).div_ceil(bytes);
         let least = match turn {
             Turn::Ranking => 1,
             Turn::Final => SLOTS_LEAST,
@@ -168,7 +167,7 @@ impl<D: Desk> Session<D> {
     /// Places one slot's tensors: inputs for all programs, all else for each; their numbers by program and tensor.
     fn slot(&self, plan: &mut Placing, programs: usize, axes: &[i64]) -> Result<Vec<Vec<usize>>, Error> {
         let mut ids = vec![Vec::new(); programs];
-        for tensor in &self.spec.tensors {
+        for tensor in &self.checker.spec.tensors {
             let bytes = Placed::new(tensor, axes)?.bytes() as u64;
             let first = plan.add(bytes);
             for (program, own) in ids.iter_mut().enumerate() {

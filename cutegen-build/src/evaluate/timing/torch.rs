@@ -8,14 +8,13 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::rotation::{Rotation, drawn};
-use super::{Halted, Turn, plan};
+use super::{Halted, Timing, Turn, plan};
 use crate::evaluate::candidate::Candidate;
 use crate::evaluate::clocks::Sample;
 use crate::evaluate::content::{self, Bytes};
 use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
 use crate::evaluate::incumbent::Measured;
-use crate::evaluate::judge::Session;
 use crate::evaluate::peer::{
     self, Blocks, Cubin, Device, Inputs, Mode, Peer, Prepared, Ready, Stopped, What, Written,
 };
@@ -30,7 +29,7 @@ const PREPARE_DEADLINE: Duration = Duration::from_secs(600);
 const LOOK_EVERY: u32 = 16;
 
 /// What the worker was given.
-pub(in crate::evaluate) struct Given {
+pub(super) struct Given {
     /// What it was drawn from.
     seed: u64,
     inputs: Written,
@@ -47,8 +46,8 @@ pub(super) enum Theirs<'a> {
 }
 
 /// Blocks of the candidate in the present runner.
-struct Ours<'a, D: Desk> {
-    session: &'a mut Session<D>,
+struct Ours<'a, 't, D: Desk> {
+    timing: &'a mut Timing<'t, D>,
     rotation: &'a Rotation<D>,
     launches: u32,
     blocks: u32,
@@ -57,17 +56,17 @@ struct Ours<'a, D: Desk> {
     halted: Option<Halted>,
 }
 
-impl<D: Desk> Blocks for Ours<'_, D> {
+impl<D: Desk> Blocks for Ours<'_, '_, D> {
     fn launches(&self) -> u32 {
         self.launches
     }
 
     fn block(&mut self) -> Result<u64, String> {
         if self.blocks.is_multiple_of(LOOK_EVERY) {
-            self.session.watch.look(&mut self.samples);
+            self.timing.timer.watch.look(&mut self.samples);
         }
         self.blocks += 1;
-        let timed = self.session.one_block(self.rotation);
+        let timed = self.timing.one_block(self.rotation);
         timed.map_err(|halted| {
             self.halted = Some(halted);
             "our runner ended".to_owned()
@@ -75,30 +74,30 @@ impl<D: Desk> Blocks for Ours<'_, D> {
     }
 }
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Timing<'_, D> {
     pub(super) fn time_peer(
         &mut self,
         candidate: &Candidate,
         theirs: &Theirs<'_>,
         axes: &[i64],
     ) -> Result<Measured, Halted> {
-        if self.settings.workers.backend == Backend::Host {
+        if self.checker.settings.workers.backend == Backend::Host {
             return Err(Halted::incumbent("not run: blocks of a host are no captured graphs".to_owned()));
         }
         let entrants = self.variants(std::slice::from_ref(candidate))?;
-        let shared = self.lease.shared();
-        self.replace_worker();
+        let shared = self.checker.runner.lease.shared();
+        self.checker.runner.replace_worker();
         let rotation = self.ready(&entrants, axes, Turn::Final)?;
         let untimed = self.untimed(&rotation)?;
         let launches = self.calibrated(&rotation)?;
-        let mut peer = self.peer.take().map_or_else(|| self.start_peer(), Ok)?;
+        let mut peer = self.timer.peer.take().map_or_else(|| self.start_peer(), Ok)?;
         let what = self.what(theirs, &rotation, peer.ready())?;
         let (about, differs) = self.prepare_peer(&mut peer, &rotation, what, launches)?;
         drop(shared);
-        let _alone = self.lease.alone();
-        let (pairs, seed) = (self.settings.pairs, rotation.seed);
+        let _alone = self.checker.runner.lease.alone();
+        let (pairs, seed) = (self.checker.settings.pairs, rotation.seed);
         let mut ours = Ours {
-            session: self,
+            timing: self,
             rotation: &rotation,
             launches,
             blocks: 0,
@@ -107,19 +106,19 @@ impl<D: Desk> Session<D> {
         };
         let compared = peer::compare(&mut ours, &mut peer, pairs, seed);
         let Ours { mut samples, halted, .. } = ours;
-        self.watch.look(&mut samples);
+        self.timer.watch.look(&mut samples);
         let comparison = compared.map_err(|reason| halted.unwrap_or(Halted::incumbent(reason)))?;
-        self.peer = Some(peer); // one that has died does not come back
+        self.timer.peer = Some(peer); // one that has died does not come back
         self.check_timed(&rotation, &untimed.left)?;
         self.check_floor(axes, &comparison).map_or(Ok(()), Err)?;
-        Ok(Measured { comparison, device: self.device(), samples, about: Some(about), differs })
+        Ok(Measured { comparison, device: self.checker.runner.device(), samples, about: Some(about), differs })
     }
 
     fn start_peer(&mut self) -> Result<Peer, Halted> {
-        if let Some(starting) = self.starting.take() {
+        if let Some(starting) = self.timer.starting.take() {
             return starting.ready(Device::Cuda).map_err(stopped);
         }
-        let python = self.settings.python.as_ref();
+        let python = self.checker.settings.python.as_ref();
         let python = python.ok_or_else(|| Halted::incumbent("not run: no Python was named".to_owned()))?;
         Peer::start(python, Device::Cuda).map_err(stopped)
     }
@@ -131,9 +130,9 @@ impl<D: Desk> Session<D> {
             }
             Theirs::Variant(variant) => variant,
         };
-        let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
+        let scalars = self.checker.cases.scalars(&self.checker.spec, rotation.seed, Distribution::Normal);
         let (axes, contract) = (&rotation.axes, &variant.contract);
-        let cubin = Cubin::of(&self.spec, &variant.artifact, contract, axes, &scalars, ready);
+        let cubin = Cubin::of(&self.checker.spec, &variant.artifact, contract, axes, &scalars, ready);
         cubin.map(What::Cubin).map_err(Halted::incumbent)
     }
 
@@ -147,9 +146,9 @@ impl<D: Desk> Session<D> {
     ) -> Result<(String, Option<String>), Halted> {
         let slots = rotation.programs[CANDIDATE].slots.len() as u32;
         self.give(rotation, u64::from(slots))?;
-        let Some(given) = &self.given else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let Some(given) = &self.timer.given else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let outputs = folder()?;
-        let asked = peer::describe(&self.spec, &given.inputs, what, (slots, launches), outputs.path());
+        let asked = peer::describe(&self.checker.spec, &given.inputs, what, (slots, launches), outputs.path());
         let prepared = peer.prepare(&asked, PREPARE_DEADLINE).map_err(stopped)?;
         let about = format!("PyTorch {}, CUDA {}", peer.ready().torch, peer.ready().cuda);
         self.agreement(rotation, &prepared, about)
@@ -157,25 +156,25 @@ impl<D: Desk> Session<D> {
 
     /// Has the inputs of this rotation in files; those that the incumbent before this one was given serve again.
     fn give(&mut self, rotation: &Rotation<D>, slots: u64) -> Result<(), Error> {
-        if self.given.as_ref().is_some_and(|given| given.seed == rotation.seed) {
+        if self.timer.given.as_ref().is_some_and(|given| given.seed == rotation.seed) {
             return Ok(());
         }
-        self.given = None; // first, or both are there at once
-        let drawn = match self.contents.take() {
+        self.timer.given = None; // first, or both are there at once
+        let drawn = match self.timer.contents.take() {
             Some((seed, contents)) if seed == rotation.seed => contents,
             _ => {
-                let slots = slots.min(self.settings.drawn_slots);
-                drawn(&self.spec, (rotation.seed, slots), &rotation.axes, D::DRAWS)?
+                let slots = slots.min(self.checker.settings.drawn_slots);
+                drawn(&self.checker.spec, (rotation.seed, slots), &rotation.axes, D::DRAWS)?
             }
         };
         let drawn: Vec<Bytes> =
             drawn.into_iter().map(|slot| content::drawn(Rc::unwrap_or_clone(slot))).collect();
         let drawn: Vec<&[Option<Vec<u8>>]> = drawn.iter().map(Vec::as_slice).collect();
-        let scalars = self.cases.scalars(&self.spec, rotation.seed, Distribution::Normal);
+        let scalars = self.checker.cases.scalars(&self.checker.spec, rotation.seed, Distribution::Normal);
         let inputs = Inputs { axes: &rotation.axes, scalars: &scalars, slots: &drawn };
         let folder = folder()?;
-        let inputs = peer::write(&self.spec, &inputs, folder.path())?;
-        self.given = Some(Given { seed: rotation.seed, inputs, _folder: folder });
+        let inputs = peer::write(&self.checker.spec, &inputs, folder.path())?;
+        self.timer.given = Some(Given { seed: rotation.seed, inputs, _folder: folder });
         Ok(())
     }
 
@@ -186,18 +185,18 @@ impl<D: Desk> Session<D> {
         prepared: &Prepared,
         about: String,
     ) -> Result<(String, Option<String>), Halted> {
-        let given = match peer::given(&self.spec, &rotation.axes, prepared).map_err(Halted::incumbent)? {
+        let given = match peer::given(&self.checker.spec, &rotation.axes, prepared).map_err(Halted::incumbent)? {
             Ok(given) => given,
             Err(difference) => return Ok((about, Some(difference))),
         };
         let Some(held) = self.reference(&rotation.axes, rotation.seed)? else {
             return Ok((format!("{about}; its results were not compared: too large"), None));
         };
-        let mut all = vec![Vec::new(); self.spec.tensors.len()];
-        for (tensor, dense) in self.results().zip(given) {
-            all[tensor] = Placed::new(&self.spec.tensors[tensor], &rotation.axes)?.scatter(dense);
+        let mut all = vec![Vec::new(); self.checker.spec.tensors.len()];
+        for (tensor, dense) in self.checker.results().zip(given) {
+            all[tensor] = Placed::new(&self.checker.spec.tensors[tensor], &rotation.axes)?.scatter(dense);
         }
-        let left = self.cases.desk.given(&all)?;
+        let left = self.checker.cases.desk.given(&all)?;
         Ok((about, self.difference(&held, &left)?))
     }
 
@@ -207,7 +206,7 @@ impl<D: Desk> Session<D> {
         let action = Action::Time(plan(&[CANDIDATE], 1, (Turn::Final, Regime::Burst)));
         match self.reply(self.job(rotation, rotation.programs.clone(), action))? {
             Reply::Timed(Timed { launches, .. }) => Ok(launches),
-            other => Err(self.unexpected(&other).into()),
+            other => Err(self.checker.runner.unexpected(&other).into()),
         }
     }
 
@@ -215,7 +214,7 @@ impl<D: Desk> Session<D> {
         let reply = self.reply(self.job(rotation, Vec::new(), Action::Blocks(vec![CANDIDATE])))?;
         match &reply {
             Reply::Timed(Timed { block_ns, .. }) if block_ns.len() == 1 => Ok(block_ns[0]),
-            other => Err(self.unexpected(other).into()),
+            other => Err(self.checker.runner.unexpected(other).into()),
         }
     }
 }

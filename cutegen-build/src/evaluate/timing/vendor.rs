@@ -1,16 +1,15 @@
 //! What a library computes, held against the reference: on the first slot, and where a reference is cheap.
 
-use super::Halted;
 use super::rotation::Rotation;
+use super::{Halted, Timing};
 use crate::evaluate::case::prepared;
 use crate::evaluate::desk::{Desk, Inputs, Output};
 use crate::evaluate::error::Error;
 use crate::evaluate::inputs::mix;
-use crate::evaluate::judge::Session;
 use crate::evaluate::stats::INCUMBENT;
 use crate::outcome::Distribution;
 
-impl<D: Desk> Session<D> {
+impl<D: Desk> Timing<'_, D> {
     /// What is said of a library's product after its untimed launches, and how it differs from the spec's. Of a variant,
     /// which the gate has judged, nothing.
     pub(super) fn held_to_reference(
@@ -22,20 +21,20 @@ impl<D: Desk> Session<D> {
         let Some(held) = self.reference(&rotation.axes, rotation.seed)? else {
             return Ok((Some(format!("{about}; its results were not compared: too large")), None));
         };
-        let Some(bench) = &self.bench else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        let left = self.cases.desk.left(&bench.arena, &rotation.programs[INCUMBENT].slots[0])?;
+        let Some(bench) = &self.checker.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let left = self.checker.cases.desk.left(&bench.arena, &rotation.programs[INCUMBENT].slots[0])?;
         Ok((Some(about), self.difference(&held, &left)?))
     }
 
     /// What the first slot of a rotation must give, unless computing that takes long.
     pub(super) fn reference(&self, axes: &[i64], seed: u64) -> Result<Option<D::Held>, Error> {
-        if (self.cost)(axes) > self.cases.desk.reach() {
+        if (self.checker.cost)(axes) > self.checker.cases.desk.reach() {
             return Ok(None);
         }
-        let contents = prepared(&self.spec, (mix(seed), Distribution::Normal), axes, D::DRAWS)?;
-        let scalars = self.cases.scalars(&self.spec, seed, Distribution::Normal);
+        let contents = prepared(&self.checker.spec, (mix(seed), Distribution::Normal), axes, D::DRAWS)?;
+        let scalars = self.checker.cases.scalars(&self.checker.spec, seed, Distribution::Normal);
         let inputs = Inputs {
-            spec: &self.spec,
+            spec: &self.checker.spec,
             axes,
             scalars: &scalars,
             contents,
@@ -43,14 +42,14 @@ impl<D: Desk> Session<D> {
             is_drawn: true,
             sampled: None,
         };
-        Ok(Some(self.cases.desk.hold(inputs)?.held))
+        Ok(Some(self.checker.cases.desk.hold(inputs)?.held))
     }
 
     /// The first element outside its bound, in words.
     pub(super) fn difference(&self, held: &D::Held, left: &D::Left) -> Result<Option<String>, Error> {
-        for tensor in self.results() {
-            let (name, dtype) = (&self.spec.tensors[tensor].name, self.spec.tensors[tensor].dtype);
-            let compared = self.cases.desk.compare(&Output { held, tensor, dtype }, left)?;
+        for tensor in self.checker.results() {
+            let (name, dtype) = (&self.checker.spec.tensors[tensor].name, self.checker.spec.tensors[tensor].dtype);
+            let compared = self.checker.cases.desk.compare(&Output { held, tensor, dtype }, left)?;
             if let Some(wrong) = compared.wrong {
                 return Ok(Some(wrong.told(name)));
             }

@@ -3,7 +3,7 @@
 use crate::evaluate::clocks::{CardId, Clocks, Sample};
 
 /// A card under watch, or why it is not.
-pub(in crate::evaluate) enum Watch {
+pub(super) enum Watch {
     /// There is no card.
     Nothing,
     /// There is one.
@@ -13,7 +13,7 @@ pub(in crate::evaluate) enum Watch {
 }
 
 impl Watch {
-    pub(in crate::evaluate) fn open(card: Option<&CardId>) -> Self {
+    pub(super) fn open(card: Option<&CardId>) -> Self {
         match card.map(Clocks::open) {
             None => Watch::Nothing,
             Some(Ok(clocks)) => Watch::Card(clocks),
@@ -29,7 +29,7 @@ impl Watch {
     }
 
     /// Why a card is not watched.
-    pub(in crate::evaluate) fn missing(&self) -> Option<&str> {
+    pub(super) fn missing(&self) -> Option<&str> {
         match self {
             Watch::Blind(reason) => Some(reason),
             Watch::Nothing | Watch::Card(_) => None,
