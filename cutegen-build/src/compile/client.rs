@@ -15,8 +15,9 @@ use super::job::{
 };
 use super::process::{self, Ended, start_of, words_of};
 use super::worker::ARTIFACT;
-use super::{cubin_check, guard, tool_log};
+use super::{guard, tool_log};
 use crate::inspect;
+use crate::inspect::cubin;
 use crate::toolchain::CxxFamily;
 
 /// Bytes nobody has looked at.
@@ -145,7 +146,7 @@ fn raw(
 fn inspect(job: &CompileJob, bytes: &[u8]) -> Result<(Vec<u8>, Inspected), Vec<String>> {
     match job.compile_for {
         CompileFor::Cuda { .. } => {
-            let info = cubin_check::check(bytes, &job.entries)?;
+            let info = cubin::check(bytes, &job.entries)?;
             Ok((bytes.to_vec(), Inspected::Cubin(info)))
         }
         CompileFor::Host { .. } => {

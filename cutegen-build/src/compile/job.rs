@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::cubin_check::CubinInfo;
 use super::diagnostics::Diagnostic;
 use super::guard::GuardViolation;
+use crate::inspect::cubin::CubinInfo;
 use crate::inspect::object::ObjectInfo;
 use crate::toolchain::Toolchain;
 

@@ -4,10 +4,8 @@
 //! not compile is data ([`CompileFailure`]); an [`Error`] means that this machine cannot compile at all.
 //! Invariant: hostile text is read by a compiler only inside the worker, and only what passed [`guard`].
 
-pub mod cubin_check;
 pub mod diagnostics;
 pub mod guard;
-pub mod wait;
 
 mod allowed;
 mod batch;
@@ -16,7 +14,6 @@ mod error;
 mod job;
 pub(crate) mod landlock;
 mod lexer;
-mod nv_info;
 pub(crate) mod privileges;
 mod process;
 mod sandbox;

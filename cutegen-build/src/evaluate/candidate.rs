@@ -8,9 +8,9 @@ use cutegen_spec::eligibility::Eligibility;
 
 use super::error::Error;
 use super::protocol::{Backend, Format};
-use crate::compile::cubin_check;
 use crate::compile::walled::walled;
 use crate::inspect;
+use crate::inspect::cubin;
 use crate::outcome::Outcome;
 
 /// A compiled variant and what is claimed of it.
@@ -73,7 +73,7 @@ pub(crate) fn prepare(
 fn foreign(candidate: &Candidate, backend: Backend, bytes: &[u8]) -> Option<Vec<String>> {
     let entries: Vec<String> = candidate.contract.steps.iter().map(|step| step.entry.clone()).collect();
     match backend {
-        Backend::Cuda => cubin_check::check(bytes, &entries).err(),
+        Backend::Cuda => cubin::check(bytes, &entries).err(),
         Backend::Host => inspect::judged(bytes, &entries).err(),
     }
 }

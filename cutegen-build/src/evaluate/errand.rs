@@ -186,7 +186,12 @@ impl<D: Reading> Checker<D> {
             let dense = Placed::new(tensor, &errand.axes)?.gather(memory);
             write(&left(&errand.folder, number, t), &dense)?;
         }
-        Ok(Launched { variant, device: self.runner.device(), not_enforced: self.runner.not_enforced(), compared })
+        Ok(Launched {
+            variant,
+            device: self.runner.device(),
+            not_enforced: self.runner.not_enforced(),
+            compared,
+        })
     }
 
     /// One launch; what it left in inouts and outputs. What it did not write holds [`POISON`].
@@ -200,7 +205,9 @@ impl<D: Reading> Checker<D> {
         let slots = vec![image.tensors.clone()];
         let drawn = self.cases.desk.drawn(vec![Rc::new(contents.clone())])?;
         self.runner.bench(image.bytes)?;
-        let Some(bench) = &mut self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let Some(bench) = &mut self.runner.live else {
+            return Err(Error::Worker("vanished".to_owned()).into());
+        };
         let placed = [Slots { slots: &slots, workspace: image.workspace }];
         self.cases.desk.fill_rotation(&mut bench.arena, &drawn, &placed, &image.guards, POISON)?;
         let job = Job {

@@ -102,7 +102,8 @@ impl<D: Desk> Checker<D> {
         let budget = Budget { cost: &cost, cap, most, tiles: &tiles };
         let known: Vec<Vec<i64>> = shapes.iter().chain(&large).cloned().collect();
         let octaves = octaves(&spec, (&budget, &|axes| means.share(axes).is_some()), settings.seed, &known);
-        let mut cases = Cases::new(Rc::clone(&desk), settings.seed, exact_integers, scalar, settings.keep_bytes);
+        let mut cases =
+            Cases::new(Rc::clone(&desk), settings.seed, exact_integers, scalar, settings.keep_bytes);
         let workloads = large.iter().filter(|axes| is_larger(axes));
         let workloads = workloads.filter_map(|axes| Some((axes.clone(), means.share_of_workload(axes)?)));
         let between = octaves.iter().filter(|axes| cost(axes) > cap.saturating_mul(REFERENCE));
@@ -372,7 +373,9 @@ impl<D: Desk> Checker<D> {
         let addresses: Vec<u64> = bare.iter().flat_map(|i| &i.tensors).map(|r| r.offset).collect();
         let Some(chosen) = dispatch(&claims, axes, &addresses) else { return Ok(None) };
         match image(&self.spec, &variants[chosen].candidate.contract, axes, lay)? {
-            Some(image) => self.runner.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image))),
+            Some(image) => {
+                self.runner.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image)))
+            }
             None => Err(Outcome::Blocked(format!("its workspace has no size at {axes:?}")).into()),
         }
     }

@@ -185,7 +185,9 @@ impl<D: Desk> Checker<D> {
         before: &Before<'_, D>,
     ) -> Result<(), Halt> {
         let (desk, checks) = (&self.cases.desk, &self.settings.checks);
-        let Some(bench) = &mut self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let Some(bench) = &mut self.runner.live else {
+            return Err(Error::Worker("vanished".to_owned()).into());
+        };
         let contract = &what.contract;
         let poison = match before {
             Before::Loaded | Before::Stale(_) | Before::Changed | Before::Fenced => POISON,

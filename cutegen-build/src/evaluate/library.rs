@@ -9,7 +9,7 @@ use super::desk::Desk;
 use super::error::Error;
 use super::gemm::Gemm;
 use super::image::image;
-use super::judge::{PATIENCE, Reach, Scope, Checker, verdict};
+use super::judge::{Checker, PATIENCE, Reach, Scope, verdict};
 use super::protocol::{Code, WORKSPACE_BYTES};
 use super::session::{Halt, Launchable};
 use crate::outcome::{Correctness, Outcome};

@@ -12,7 +12,7 @@ use super::case::Case;
 use super::claims::Price;
 use super::desk::Desk;
 use super::image::{Image, place};
-use super::judge::{LARGE, OCTAVE, Reach, Scope, Checker};
+use super::judge::{Checker, LARGE, OCTAVE, Reach, Scope};
 use super::launches::Before;
 use super::protocol::Backend;
 use super::session::{Halt, Launchable};

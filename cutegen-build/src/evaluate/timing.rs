@@ -185,7 +185,8 @@ impl<D: Desk> Timing<'_, D> {
         if with_cublaslt {
             self.checker.runner.replace_worker();
             self.checker.runner.with_cublaslt = true;
-            if let Some(reason) = self.checker.runner.bench(rotation.bytes)?.worker.ready.no_cublaslt.clone() {
+            if let Some(reason) = self.checker.runner.bench(rotation.bytes)?.worker.ready.no_cublaslt.clone()
+            {
                 return Err(Halted::incumbent(reason));
             }
         }
@@ -229,7 +230,12 @@ impl<D: Desk> Timing<'_, D> {
 
     /// No kernel is faster than its bytes and operations allow.
     fn check_floor(&self, axes: &[i64], comparison: &Comparison) -> Option<Outcome> {
-        let floor = self.checker.settings.floor.as_ref().filter(|_| self.checker.settings.checks.has(Check::Floor))?;
+        let floor = self
+            .checker
+            .settings
+            .floor
+            .as_ref()
+            .filter(|_| self.checker.settings.checks.has(Check::Floor))?;
         let (micros, floor) = (comparison.candidate_us, floor.micros(axes));
         if micros >= floor {
             return None;
@@ -316,7 +322,9 @@ impl<D: Desk> Timing<'_, D> {
             self.checker.runner.replace_worker();
         }
         self.checker.runner.bench(rotation.bytes)?;
-        let Some(bench) = &mut self.checker.runner.live else { return Err(Error::Worker("vanished".to_owned())) };
+        let Some(bench) = &mut self.checker.runner.live else {
+            return Err(Error::Worker("vanished".to_owned()));
+        };
         let programs: Vec<Slots<'_>> =
             rotation.programs.iter().map(|p| Slots { slots: &p.slots, workspace: p.workspace(0) }).collect();
         let (arena, drawn) = (&mut bench.arena, &rotation.drawn);
@@ -332,7 +340,9 @@ impl<D: Desk> Timing<'_, D> {
     fn left(&mut self, bytes: u64, programs: impl Iterator<Item = Program>) -> Result<Vec<D::Left>, Halted> {
         let outputs: Vec<usize> = self.checker.spec.tensors_with(Role::Output).collect();
         self.checker.runner.bench(bytes)?;
-        let Some(bench) = &self.checker.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let Some(bench) = &self.checker.runner.live else {
+            return Err(Error::Worker("vanished".to_owned()).into());
+        };
         let left = |program: Program| {
             let regions: Vec<Region> =
                 program.slots.iter().flat_map(|slot| outputs.iter().map(|t| slot[*t])).collect();

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "search")]
 mod code;
+#[cfg(feature = "search")]
+pub mod cubin;
 pub mod object;
 
 /// What [`object::check`] reads, of an object whose code was looked at besides: where it jumps, what it calls, how much stack

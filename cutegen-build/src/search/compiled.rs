@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use super::error::SearchError;
 use super::ordered::{self, Ordered};
-use crate::compile::cubin_check::Param;
 use crate::compile::walled::walled;
 use crate::compile::{
     Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected,
@@ -20,6 +19,7 @@ use crate::compile::{
 use crate::env;
 use crate::evaluate::{self, Outcome};
 use crate::generate::Candidate;
+use crate::inspect::cubin::Param;
 use crate::plan::Plan;
 use crate::print;
 

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::symlink;
 
-use cutegen_build::compile::cubin_check::{CubinInfo, Param, globals};
 use cutegen_build::compile::{FailureReason, Forbidden, Inspected, compile_unguarded};
+use cutegen_build::inspect::cubin::{CubinInfo, Param, globals};
 
 use crate::setup::{compiled, cuda, failed, setup, setup_with, toolchain};
 

@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
-use cutegen_build::compile::cubin_check::{CubinInfo, KernelInfo};
 use cutegen_build::compile::{Artifact, Inspected};
 use cutegen_build::evaluate::cuda::resolve::check_layout;
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator as _};
+use cutegen_build::inspect::cubin::{CubinInfo, KernelInfo};
 use cutegen_build::plan::Plan;
 use cutegen_spec::axis::{Extent, resolve};
 use cutegen_spec::edition::spec_file;

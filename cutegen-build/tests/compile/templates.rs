@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cutegen_build::compile::cubin_check::{CubinInfo, KernelInfo};
-use cutegen_build::compile::wait::Wait;
 use cutegen_build::compile::{Artifact, Inspected};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator};
+use cutegen_build::inspect::cubin::wait::Wait;
+use cutegen_build::inspect::cubin::{CubinInfo, KernelInfo};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::family::Family;
 use cutegen_spec::axis::largest;

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use cutegen_build::compile::Inspected;
-use cutegen_build::compile::cubin_check;
-use cutegen_build::compile::wait::Wait;
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator as _};
+use cutegen_build::inspect::cubin;
+use cutegen_build::inspect::cubin::wait::Wait;
 use cutegen_build::plan::Plan;
 use cutegen_build::store::{FILE_LIMIT, Store};
 use cutegen_spec::contract::Step;
@@ -67,6 +67,6 @@ fn committed_kernels_wait_first() {
 
 fn waits_first(stored: &[u8], entry: &str) -> bool {
     let cubin = zstd::bulk::decompress(stored, FILE_LIMIT as usize).expect("compressed");
-    let info = cubin_check::read(&cubin).expect("a cubin");
+    let info = cubin::read(&cubin).expect("a cubin");
     info.kernels.iter().any(|kernel| kernel.name == entry && kernel.wait == Wait::First)
 }

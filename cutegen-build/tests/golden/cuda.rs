@@ -1,11 +1,11 @@
 //! The naive kernels for CUDA compile with the pinned NVRTC, behind the guard as candidates do, and so do those of the
 //! same specs in f64; the references with bounds as our own text, and keep what they compute in registers.
 
-use cutegen_build::compile::cubin_check::{self, KernelInfo};
 use cutegen_build::compile::{
     CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, Limits, Workers, compile as compile_job,
     own_cubin,
 };
+use cutegen_build::inspect::cubin::{self, KernelInfo};
 use cutegen_build::plan::Plan;
 use cutegen_build::print::naive::{self, Printed};
 use cutegen_build::print::reference::{self, DeviceReference};
@@ -68,7 +68,7 @@ fn wrong_with(printed: &DeviceReference, setup: &CompileSetup) -> Option<String>
         printed.contract.steps.iter().chain(large).map(|step| step.entry.clone()).collect();
     entries.sort();
     entries.dedup();
-    let info = match cubin_check::check(&cubin, &entries) {
+    let info = match cubin::check(&cubin, &entries) {
         Ok(info) => info,
         Err(problems) => return Some(problems.join("; ")),
     };

@@ -11,9 +11,9 @@ use cutegen_spec::contract::{Contract, Initial};
 use super::error::DeviceError;
 use super::resolve::{Bindings, DeviceFacts, check_layout, check_waits, resolve};
 use super::session::{Session, candidate, machine};
-use crate::compile::cubin_check::{self, KernelInfo};
 use crate::evaluate::arena::POISON;
 use crate::evaluate::protocol::ScalarValue;
+use crate::inspect::cubin::{self, KernelInfo};
 
 /// The ELF ABI that only drivers of this branch and later load.
 const ABI_8_DRIVER_MIN: u32 = 580;
@@ -148,7 +148,7 @@ fn compare(image: &[u8], scalars: &[ScalarValue], contract: &Contract) -> Result
         ScalarValue::F64(_) => 8,
     };
     let scalar_bytes: Vec<u32> = scalars.iter().map(bytes).collect();
-    let kernels = cubin_check::read(image)?.kernels;
+    let kernels = cubin::read(image)?.kernels;
     let layout = |kernel: &KernelInfo| {
         let params = kernel.params.iter().map(|param| (param.offset, param.size)).collect();
         (kernel.name.clone(), params)

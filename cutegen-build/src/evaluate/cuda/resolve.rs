@@ -9,8 +9,8 @@ use cutegen_runtime::cuda::LaunchConfig;
 use cutegen_spec::contract::{Arg, Contract, Step};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 
-use crate::compile::wait::Wait;
 use crate::evaluate::protocol::ScalarValue;
+use crate::inspect::cubin::wait::Wait;
 
 /// Threads of a block.
 const THREADS_MAX: i64 = 1024;

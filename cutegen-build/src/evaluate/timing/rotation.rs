@@ -73,10 +73,12 @@ impl<D: Desk> Timing<'_, D> {
         if let Some(known) = self.timer.drawn.iter().find(|known| known.seed == seed) {
             return Ok(Rc::clone(&known.held));
         }
-        let contents = drawn(&self.checker.spec, (seed, slots.min(self.checker.settings.drawn_slots)), axes, D::DRAWS)?;
+        let contents =
+            drawn(&self.checker.spec, (seed, slots.min(self.checker.settings.drawn_slots)), axes, D::DRAWS)?;
         let bytes = contents.iter().flat_map(|slot| slot.iter().flatten()).map(Content::len).sum();
         while !self.timer.drawn.is_empty()
-            && bytes + self.timer.drawn.iter().map(|d| d.bytes).sum::<usize>() > self.checker.settings.keep_bytes
+            && bytes + self.timer.drawn.iter().map(|d| d.bytes).sum::<usize>()
+                > self.checker.settings.keep_bytes
         {
             self.timer.drawn.remove(0);
         }

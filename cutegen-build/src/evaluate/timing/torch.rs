@@ -111,7 +111,13 @@ impl<D: Desk> Timing<'_, D> {
         self.timer.peer = Some(peer); // one that has died does not come back
         self.check_timed(&rotation, &untimed.left)?;
         self.check_floor(axes, &comparison).map_or(Ok(()), Err)?;
-        Ok(Measured { comparison, device: self.checker.runner.device(), samples, about: Some(about), differs })
+        Ok(Measured {
+            comparison,
+            device: self.checker.runner.device(),
+            samples,
+            about: Some(about),
+            differs,
+        })
     }
 
     fn start_peer(&mut self) -> Result<Peer, Halted> {
@@ -148,7 +154,8 @@ impl<D: Desk> Timing<'_, D> {
         self.give(rotation, u64::from(slots))?;
         let Some(given) = &self.timer.given else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let outputs = folder()?;
-        let asked = peer::describe(&self.checker.spec, &given.inputs, what, (slots, launches), outputs.path());
+        let asked =
+            peer::describe(&self.checker.spec, &given.inputs, what, (slots, launches), outputs.path());
         let prepared = peer.prepare(&asked, PREPARE_DEADLINE).map_err(stopped)?;
         let about = format!("PyTorch {}, CUDA {}", peer.ready().torch, peer.ready().cuda);
         self.agreement(rotation, &prepared, about)
@@ -185,10 +192,11 @@ impl<D: Desk> Timing<'_, D> {
         prepared: &Prepared,
         about: String,
     ) -> Result<(String, Option<String>), Halted> {
-        let given = match peer::given(&self.checker.spec, &rotation.axes, prepared).map_err(Halted::incumbent)? {
-            Ok(given) => given,
-            Err(difference) => return Ok((about, Some(difference))),
-        };
+        let given =
+            match peer::given(&self.checker.spec, &rotation.axes, prepared).map_err(Halted::incumbent)? {
+                Ok(given) => given,
+                Err(difference) => return Ok((about, Some(difference))),
+            };
         let Some(held) = self.reference(&rotation.axes, rotation.seed)? else {
             return Ok((format!("{about}; its results were not compared: too large"), None));
         };

@@ -21,7 +21,9 @@ impl<D: Desk> Timing<'_, D> {
         let Some(held) = self.reference(&rotation.axes, rotation.seed)? else {
             return Ok((Some(format!("{about}; its results were not compared: too large")), None));
         };
-        let Some(bench) = &self.checker.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        let Some(bench) = &self.checker.runner.live else {
+            return Err(Error::Worker("vanished".to_owned()).into());
+        };
         let left = self.checker.cases.desk.left(&bench.arena, &rotation.programs[INCUMBENT].slots[0])?;
         Ok((Some(about), self.difference(&held, &left)?))
     }
@@ -48,7 +50,8 @@ impl<D: Desk> Timing<'_, D> {
     /// The first element outside its bound, in words.
     pub(super) fn difference(&self, held: &D::Held, left: &D::Left) -> Result<Option<String>, Error> {
         for tensor in self.checker.results() {
-            let (name, dtype) = (&self.checker.spec.tensors[tensor].name, self.checker.spec.tensors[tensor].dtype);
+            let (name, dtype) =
+                (&self.checker.spec.tensors[tensor].name, self.checker.spec.tensors[tensor].dtype);
             let compared = self.checker.cases.desk.compare(&Output { held, tensor, dtype }, left)?;
             if let Some(wrong) = compared.wrong {
                 return Ok(Some(wrong.told(name)));

@@ -3,10 +3,10 @@
 
 use cutegen_runtime::cuda::CUdeviceptr;
 
-use crate::compile::cubin_check;
 use crate::evaluate::cuda::error::DeviceError;
 use crate::evaluate::cuda::launch::Loaded;
 use crate::evaluate::cuda::memory::read_at;
+use crate::inspect::cubin;
 
 /// A module's variables. What is linked has those alone that its kernels refer to.
 pub(super) struct Globals {
@@ -20,7 +20,7 @@ impl Globals {
     /// Looks all variables up.
     pub(super) fn of(image: &[u8], loaded: &Loaded) -> Result<Self, DeviceError> {
         let mut variables = Vec::new();
-        for symbol in cubin_check::globals(image).map_err(DeviceError::Refused)? {
+        for symbol in cubin::globals(image).map_err(DeviceError::Refused)? {
             if let Some((at, bytes)) = loaded.global(&symbol)? {
                 variables.push((at, bytes, symbol));
             }

@@ -8,8 +8,8 @@ mod subject;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cutegen_build::compile::cubin_check;
 use cutegen_build::evaluate::{Distribution, Lease, contents};
+use cutegen_build::inspect::cubin;
 use cutegen_build::plan::Plan;
 use cutegen_runtime::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cutegen_runtime::cuda::{CudaContext, Device, LaunchConfig};
@@ -53,7 +53,7 @@ pub(crate) fn copies_compile() {
     race::check_bursts();
     for streams in Streams::ALL {
         let image = std::fs::read(fixtures::own_cubin(&streams.source(), &[])).expect("readable");
-        let info = cubin_check::read(&image).expect("a cubin");
+        let info = cubin::read(&image).expect("a cubin");
         assert_eq!(info.kernels.len(), ALL.len(), "{streams:?}");
         for kernel in &ALL {
             let found = info.kernels.iter().find(|found| found.name == kernel.name).expect("its entry");

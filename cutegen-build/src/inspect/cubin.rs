@@ -5,9 +5,12 @@
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolSection, elf};
 
-pub use super::nv_info::Param;
-use super::nv_info::{self, Attribute};
-use super::wait::{Wait, wait};
+mod nv_info;
+pub mod wait;
+
+use nv_info::Attribute;
+pub use nv_info::Param;
+use wait::{Wait, wait};
 
 /// A cubin's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
