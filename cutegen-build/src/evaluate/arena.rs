@@ -1,8 +1,8 @@
 //! The arena's layout: where tensors and workspace lie, guards between them, and the patterns that say whether a
 //! candidate wrote where it must not, or did not write where it must. Pure byte work.
 
-use super::inputs::mix;
 use super::protocol::Region;
+use super::rng::mix;
 
 /// Length of every guard, in bytes.
 pub const GUARD: u64 = 4096;

@@ -1,5 +1,4 @@
-//! [`Candidate`]: one compiled variant as the gate takes it; which of several the runtime would launch; and linking a
-//! host object, behind the compiler's walls, to what a runner can open.
+//! [`Candidate`]: one compiled variant as the gate takes it, and making it what a runner can open.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +6,8 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::eligibility::Eligibility;
 
 use super::error::Error;
+use super::link::Linker;
 use super::protocol::{Backend, Format};
-use crate::compile::walled::walled;
 use crate::inspect;
 use crate::inspect::cubin;
 use crate::outcome::Outcome;
@@ -42,7 +41,7 @@ pub(crate) struct Loadable {
 pub(crate) fn prepare(
     candidate: &Candidate,
     (backend, inspects): (Backend, bool),
-    linker: &Path,
+    linker: &Linker,
     shared: PathBuf,
 ) -> Result<Result<Loadable, Outcome>, Error> {
     let bytes = std::fs::read(&candidate.artifact).map_err(failed(&candidate.artifact))?;
@@ -60,7 +59,7 @@ pub(crate) fn prepare(
         Backend::Host => {
             let copy = shared.with_extension("o");
             std::fs::write(&copy, bytes).map_err(failed(&copy))?;
-            match link(linker, &copy, &shared)? {
+            match linker.link(&copy, &shared)? {
                 None => Ok(loadable(shared, Format::SharedObject)),
                 Some(log) => Err(Outcome::CompileFailed(log)),
             }
@@ -81,44 +80,4 @@ fn foreign(candidate: &Candidate, backend: Backend, bytes: &[u8]) -> Option<Vec<
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     let path = path.to_owned();
     move |error| Error::File { path, reason: error.to_string() }
-}
-
-fn link(linker: &Path, object: &Path, shared: &Path) -> Result<Option<String>, Error> {
-    let folder = shared.parent().unwrap_or(Path::new("."));
-    let mut command = walled(linker, &[object.to_owned()], folder);
-    command.args(["-shared", "-fno-lto", "-o"]).arg(shared).arg(object).arg("-lm");
-    let output = command.output().map_err(|e| Error::system(&format!("run {}", linker.display()), e))?;
-    let log = || remarks(&String::from_utf8_lossy(&output.stderr));
-    Ok(if output.status.success() { None } else { Some(log()) })
-}
-
-/// Of a linker's log what names the candidate's own symbols. It may quote sections of any file that it read.
-fn remarks(log: &str) -> String {
-    const KNOWN: [&str; 3] = ["undefined reference to ", "multiple definition of ", "recompile with -fPIC"];
-    let known = |line: &str| KNOWN.iter().find_map(|words| line.find(words).map(|at| line[at..].to_owned()));
-    let mut said: Vec<String> = log.lines().filter_map(known).map(|line| plain(&line)).collect();
-    said.dedup();
-    said.truncate(8);
-    if said.is_empty() { "the linker refuses its object".to_owned() } else { said.join("; ") }
-}
-
-/// Up to the first path.
-fn plain(line: &str) -> String {
-    let end = line.find('/').unwrap_or(line.len());
-    line[..end].trim_end_matches([';', ' ']).chars().take(200).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::remarks;
-
-    #[test]
-    fn a_linkers_log_keeps_symbols_and_no_files() {
-        let log = "/usr/bin/ld: /tmp/x/1.o: in function `k':\nkernel.cpp:(.text+0x5): undefined reference to `elsewhere'\n\
-                   /usr/bin/ld: /tmp/x/1.o:/etc/passwd:1: root:x:0:0: unknown line\n\
-                   /usr/bin/ld: k: multiple definition of `k'; /tmp/x/1.o:(.text+0x0): first defined here\n\
-                   collect2: error: ld returned 1 exit status\n";
-        assert_eq!(remarks(log), "undefined reference to `elsewhere'; multiple definition of `k'");
-        assert_eq!(remarks("/etc/shadow: file format not recognized"), "the linker refuses its object");
-    }
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use cutegen_spec::dtype::DType;
 
 use super::element;
-use super::inputs::{Random, Request};
+use super::inputs::Request;
+use super::rng::Random;
 use crate::outcome::Distribution;
 
 /// Values from the first up to, but not including, the second.

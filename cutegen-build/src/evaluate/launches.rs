@@ -14,9 +14,9 @@ use super::desk::{Desk, Differing, Filling, Output, Trespass};
 use super::element;
 use super::error::Error;
 use super::image::{Image, place};
-use super::inputs::mix;
 use super::judge::Checker;
 use super::protocol::{Action, Done, Job, Program, Region, Reply, Run};
+use super::rng::mix;
 use super::session::{Halt, Launchable, program};
 use crate::outcome::{Check, Correctness, Fault, Outcome};
 

@@ -4,7 +4,7 @@
 use cutegen_spec::axis::{Axis, Extent, resolve};
 use cutegen_spec::spec::KernelSpec;
 
-use super::inputs::Random;
+use super::rng::Random;
 use super::sampling::{IsSampled, REFERENCE};
 use super::shapes::{Budget, clamp, largest, smallest};
 

@@ -10,6 +10,7 @@ use cutegen_spec::spec::KernelSpec;
 use super::candidate::Candidate;
 use super::case::ScalarChoice;
 use super::cuda::memory::Sharing;
+use super::link::Linker;
 use super::peer::Python;
 use super::protocol::Backend;
 use super::sampling::Sampling;
@@ -43,7 +44,7 @@ pub struct Settings {
     /// How runners are started.
     pub workers: Workers,
     /// Links host objects: a C++ compiler driver.
-    pub linker: PathBuf,
+    pub linker: Linker,
     /// Seed of every drawn input. Runners never see it.
     pub seed: u64,
     /// Shapes above this cost are not judged.
@@ -144,7 +145,7 @@ impl Settings {
         };
         Self {
             workers,
-            linker: PathBuf::from("c++"),
+            linker: Linker(PathBuf::from("c++")),
             seed,
             cost_cap,
             large_cap,

@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use cutegen_build::evaluate::inputs::mix;
+use cutegen_build::evaluate::rng::mix;
 use cutegen_build::evaluate::{Call, Distribution, Outcome, Reference, contents};
 
 use crate::Test;

@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use crate::evaluate::inputs::mix;
+use crate::evaluate::rng::mix;
 
 /// A stream of numbers from the system's randomness.
 pub(super) struct Dice(u64);

@@ -5,7 +5,7 @@ use super::{Halted, Timing};
 use crate::evaluate::case::prepared;
 use crate::evaluate::desk::{Desk, Inputs, Output};
 use crate::evaluate::error::Error;
-use crate::evaluate::inputs::mix;
+use crate::evaluate::rng::mix;
 use crate::evaluate::stats::INCUMBENT;
 use crate::outcome::Distribution;
 

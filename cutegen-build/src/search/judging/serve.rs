@@ -8,7 +8,7 @@ use super::wire::{self, Ask, Heat, Start, Tell};
 use crate::env;
 use crate::evaluate::peer::Python;
 use crate::evaluate::{
-    Baseline, Error, Floor, Judge, OnDevice, Question, Sampling, Settings, Terms, die_with_parent,
+    Baseline, Error, Floor, Judge, Linker, OnDevice, Question, Sampling, Settings, Terms, die_with_parent,
 };
 use crate::plan::sample::Sample;
 use crate::plan::sums::{exact_integers, only_sums};
@@ -101,7 +101,7 @@ fn open(start: Start, seed: u64) -> Result<Judge, Error> {
     };
     let mut settings = Settings::new(start.workers, seed);
     settings.baseline = Some(Baseline { candidate: start.baseline, only_sums: only_sums(&plan) });
-    settings.linker = start.linker.unwrap_or_default();
+    settings.linker = Linker(start.linker.unwrap_or_default());
     settings.device = start.device.map(|files| {
         let printed = || print::reference::print_cuda(&plan);
         let reference = files.reference.and_then(|cubin| Some((cubin, printed()?)));
