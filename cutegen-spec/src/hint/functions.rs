@@ -5,7 +5,6 @@ use super::Instead::{Called, Said, Written};
 use super::{Instead, Row, find, meant, same_dtype};
 use crate::diagnostic::folded;
 use crate::dtype::DType;
-use crate::math::func::callable;
 
 /// By words without underscores. The first word of a row is the one that its test knows.
 pub const FUNCTIONS: &[Row] = &[
@@ -300,18 +299,18 @@ const CONSTANTS: &[Row] = &[
     ("newaxis", Said("an axis that a tensor does not name is broadcast by itself")),
 ];
 
-/// What stands for a call of `word`, which is no function here.
+/// What stands for a call of `word`, which is none of the functions that can be called here.
 #[must_use]
-pub fn function(word: &str) -> Option<String> {
+pub fn function(word: &str, callable: &[&'static str]) -> Option<String> {
     let plain = word.trim_start_matches('_');
-    foreign(plain)
+    foreign(plain, callable)
         // `expf` and `__expf` are `exp` of floats
-        .or_else(|| foreign(plain.strip_suffix('f')?))
-        .or_else(|| meant(word, callable()))
+        .or_else(|| foreign(plain.strip_suffix('f')?, callable))
+        .or_else(|| meant(word, callable.iter().copied()))
 }
 
-fn foreign(word: &str) -> Option<String> {
-    let same = callable().find(|name| folded(name) == folded(word)).map(Called);
+fn foreign(word: &str, callable: &[&'static str]) -> Option<String> {
+    let same = callable.iter().copied().find(|name| folded(name) == folded(word)).map(Called);
     same.or_else(|| find(FUNCTIONS, word)).map(Instead::text).or_else(|| converted(word))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FUNCTIONS, Instead, function, same_dtype, target};
+use super::{FUNCTIONS, Instead, same_dtype, target};
 use crate::axis::{Axis, Extent};
 use crate::diagnostic::folded;
 use crate::dtype::DType;
@@ -12,6 +12,10 @@ use crate::math::resolve::{Scope, resolve};
 use crate::math::syntax::{Node, NodeKind, parse};
 use crate::math::{Binary, Expr, Place, Unary};
 use crate::tensor::{Role, Tensor};
+
+fn function(word: &str) -> Option<String> {
+    super::function(word, &callable().collect::<Vec<_>>())
+}
 
 /// What the first word of a row computes, here and not by its hint.
 fn expected(word: &str) -> Option<fn(f64, f64, f64) -> f64> {

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, KIND, SYNTAX, UNDECLARED};
 use crate::dtype::DType;
 use crate::hint;
 use crate::int_expr::IntOp;
-use crate::math::func::{PRELUDE, REDUCTIONS};
+use crate::math::func::{PRELUDE, REDUCTIONS, callable};
 use crate::math::syntax::{Name, Node, NodeKind};
 use crate::math::{Binary, Expr, Index, Kind, Unary};
 
@@ -197,7 +197,7 @@ impl Resolver<'_> {
                 let element = self
                     .element_of(word)
                     .map(|element| format!("elements are read by brackets: `{element}`"));
-                let help = element.or_else(|| hint::function(word));
+                let help = element.or_else(|| hint::function(word, &callable().collect::<Vec<_>>()));
                 Err(Diagnostic { help, ..error })
             }
         }
