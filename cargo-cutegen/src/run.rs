@@ -14,8 +14,8 @@ mod values;
 use std::path::Path;
 
 use cutegen_build::discover::Project;
-use cutegen_build::evaluate::errand;
-use cutegen_build::evaluate::protocol::ScalarValue;
+use cutegen_build::evaluate::judge::errand;
+use cutegen_build::evaluate::wire::protocol::ScalarValue;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::{Launch, Searcher, Which};

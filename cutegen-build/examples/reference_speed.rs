@@ -8,8 +8,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use cutegen_build::evaluate::Distribution;
-use cutegen_build::evaluate::inputs::{Request, draw};
-use cutegen_build::evaluate::protocol::ScalarValue;
+use cutegen_build::evaluate::judge::inputs::{Request, draw};
+use cutegen_build::evaluate::wire::protocol::ScalarValue;
 use cutegen_build::evaluate::{Call, Reference};
 use cutegen_build::plan::Plan;
 use cutegen_build::print;

@@ -30,7 +30,7 @@ BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f8e4m3": 1, "u8": 1}
 
 
 def peer_worker():
-    path = raw.ROOT / "cutegen-build/src/evaluate/peer/worker.py"
+    path = raw.ROOT / "cutegen-build/src/evaluate/timing/peer/worker.py"
     spec = importlib.util.spec_from_file_location("worker", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -17,7 +17,7 @@ import time
 
 import raw
 
-WORKER = pathlib.Path(__file__).resolve().parents[2] / "cutegen-build/src/evaluate/peer/worker.py"
+WORKER = pathlib.Path(__file__).resolve().parents[2] / "cutegen-build/src/evaluate/timing/peer/worker.py"
 # each holds one cell's tensors at a time, 5 GB at most, beside a context
 PROCESSES = max(1, min(8, (os.cpu_count() or 2) // 2))
 

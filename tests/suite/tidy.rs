@@ -5,6 +5,7 @@
 //! nothing.
 
 mod commits;
+mod cycles;
 mod docs;
 mod layering;
 mod purity;
@@ -96,8 +97,13 @@ fn pipeline_stages_import_in_one_direction() {
 }
 
 #[test]
-fn the_judge_does_not_know_the_runner() {
-    hold(layering::sides);
+fn processes_import_in_one_direction() {
+    hold(layering::processes);
+}
+
+#[test]
+fn folders_form_no_circle() {
+    hold_all(cycles::folders);
 }
 
 #[test]

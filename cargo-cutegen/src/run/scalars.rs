@@ -1,8 +1,8 @@
 //! Values of the scalars: as given, else as the gate would draw them. Pure.
 
 use cutegen_build::evaluate::Distribution;
-use cutegen_build::evaluate::inputs::{draw_scalar, scalar_value};
-use cutegen_build::evaluate::protocol::ScalarValue;
+use cutegen_build::evaluate::judge::inputs::{draw_scalar, scalar_value};
+use cutegen_build::evaluate::wire::protocol::ScalarValue;
 use cutegen_spec::spec::KernelSpec;
 
 use super::expected;

@@ -1,7 +1,7 @@
 //! Declared strides through which two elements of a tensor share a place: a result cannot hold both, nor can what is given.
 //! Pure.
 
-use cutegen_build::evaluate::element;
+use cutegen_build::evaluate::judge::element;
 use cutegen_spec::tensor::{Role, Tensor};
 
 /// Refuses a result with such strides, and an input of which two elements at one place differ.

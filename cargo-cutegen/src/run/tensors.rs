@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cutegen_build::evaluate::{element, errand};
+use cutegen_build::evaluate::judge::{element, errand};
 use cutegen_build::plan::Plan;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::tensor::{Role, Tensor};

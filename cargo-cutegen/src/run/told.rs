@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use cutegen_build::evaluate::compare::Compared;
-use cutegen_build::evaluate::{Launched, Ran, element, errand};
+use cutegen_build::evaluate::judge::compare::Compared;
+use cutegen_build::evaluate::judge::{element, errand};
+use cutegen_build::evaluate::{Launched, Ran};
 use cutegen_build::generate::template;
 use cutegen_build::plan::Plan;
 use cutegen_build::store::Entry;

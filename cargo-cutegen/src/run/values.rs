@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cutegen_build::evaluate::element;
+use cutegen_build::evaluate::judge::element;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::tensor::Tensor;
 

@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use super::candidate::Candidate;
-use super::desk::Desk;
-use super::desk::cuda::{Choice, CudaDesk, Totals};
-use super::desk::host::HostDesk;
-use super::errand::{Errand, Ran};
-use super::error::Error;
-use super::gemm::Gemm;
-use super::incumbent::{Incumbent, Measured, Unmeasured};
-use super::judge::Checker;
-use super::protocol::{Backend, Regime};
-use super::reference::Reference;
-use super::sanitize::{Sanitized, Tool};
-use super::settings::{OnDevice, Question, Settings, Terms};
-use super::timing::{Timer, Timing};
+use crate::evaluate::error::Error;
+use crate::evaluate::judge::candidate::Candidate;
+use crate::evaluate::judge::checker::Checker;
+use crate::evaluate::judge::desk::Desk;
+use crate::evaluate::judge::desk::cuda::{Choice, CudaDesk, Totals};
+use crate::evaluate::judge::desk::host::HostDesk;
+use crate::evaluate::judge::errand::{Errand, Ran};
+use crate::evaluate::judge::reference::Reference;
+use crate::evaluate::judge::sanitize::{Sanitized, Tool};
+use crate::evaluate::settings::{OnDevice, Question, Settings, Terms};
+use crate::evaluate::timing::incumbent::{Incumbent, Measured, Unmeasured};
+use crate::evaluate::timing::{Timer, Timing};
+use crate::evaluate::wire::gemm::Gemm;
+use crate::evaluate::wire::protocol::{Backend, Regime};
 use crate::outcome::{Comparison, Outcome};
 
 /// A judging session. Bound to the thread that made it, as its runners are.

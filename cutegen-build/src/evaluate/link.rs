@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::Error;
 use crate::compile::walled::walled;
+use crate::evaluate::error::Error;
 
 /// The driver of the C++ toolchain that links.
 #[derive(Clone, Debug)]

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use cutegen_spec::spec::KernelSpec;
 
-use super::candidate::Candidate;
-use super::case::ScalarChoice;
-use super::cuda::memory::Sharing;
-use super::link::Linker;
-use super::peer::Python;
-use super::protocol::Backend;
-use super::sampling::Sampling;
-use super::worker::Workers;
+use crate::evaluate::device::memory::Sharing;
+use crate::evaluate::judge::candidate::Candidate;
+use crate::evaluate::judge::case::ScalarChoice;
+use crate::evaluate::judge::sampling::Sampling;
+use crate::evaluate::link::Linker;
+use crate::evaluate::timing::peer::Python;
+use crate::evaluate::wire::protocol::Backend;
+use crate::evaluate::wire::worker::Workers;
 use crate::outcome::Checks;
 use crate::print::reference::DeviceReference;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rng::Random;
+use crate::evaluate::rng::Random;
 use crate::outcome::Comparison;
 
 /// Position of the candidate among a comparison's programs.

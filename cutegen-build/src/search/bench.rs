@@ -11,7 +11,7 @@ use super::launch::naive;
 use super::verify::{candidates, folder};
 use super::{entry, finals};
 use crate::compile::CompileSetup;
-use crate::evaluate::protocol::Regime;
+use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{Candidate, Incumbent, Unmeasured};
 use crate::event::{Event, Reporter};
 use crate::plan::{Plan, roofline};

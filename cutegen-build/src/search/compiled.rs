@@ -158,7 +158,7 @@ fn layout(plan: &Plan, candidate: &Candidate, artifact: &Artifact) -> Result<(),
             let scalars: Vec<u32> = plan.spec.scalars.iter().map(|scalar| scalar.dtype.bits() / 8).collect();
             let kernels: Vec<(String, Vec<(u32, u32)>)> =
                 info.kernels.iter().map(|kernel| (kernel.name.clone(), pairs(&kernel.params))).collect();
-            evaluate::cuda::resolve::check_layout(&candidate.contract, &scalars, &kernels)
+            evaluate::device::resolve::check_layout(&candidate.contract, &scalars, &kernels)
         }
     }
 }
@@ -268,8 +268,8 @@ pub(super) fn vendor_folders() -> Vec<PathBuf> {
 /// Runner processes for the plan's target.
 pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Workers {
     let backend = match plan.target {
-        Target::Host { .. } => evaluate::protocol::Backend::Host,
-        Target::Cuda { .. } => evaluate::protocol::Backend::Cuda,
+        Target::Host { .. } => evaluate::wire::protocol::Backend::Host,
+        Target::Cuda { .. } => evaluate::wire::protocol::Backend::Cuda,
     };
     // runners must see the device that the judge sees
     let passed = match plan.target {
@@ -281,6 +281,6 @@ pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Worker
         args: setup.workers.args.clone(),
         env: passed.iter().filter_map(|name| Some(((*name).into(), env::variable_os(name)?))).collect(),
         backend,
-        limits: evaluate::protocol::Limits::host(),
+        limits: evaluate::wire::protocol::Limits::host(),
     }
 }

@@ -10,7 +10,7 @@ use cutegen_spec::target::Target;
 use super::compiled::Compiled;
 use super::error::SearchError;
 use super::finals::{Found, Judged, Timed};
-use crate::evaluate::sanitize::NOT_RUN;
+use crate::evaluate::judge::sanitize::NOT_RUN;
 use crate::evaluate::{Check, Checks, Comparison, Correctness, Distribution, GATE};
 use crate::plan::{Plan, roofline};
 

@@ -7,7 +7,7 @@ use super::error::SearchError;
 use super::judging::Judging;
 use super::verify::{Verdict, candidates, folder};
 use crate::compile::CompileSetup;
-use crate::evaluate::protocol::ScalarValue;
+use crate::evaluate::wire::protocol::ScalarValue;
 use crate::evaluate::{Candidate, Errand, Ran};
 use crate::plan::Plan;
 use crate::store::Entry;
@@ -24,7 +24,7 @@ pub enum Which {
 /// What is to be launched, and on what.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// Where the tensors lie, see [`errand`](crate::evaluate::errand).
+    /// Where the tensors lie, see [`errand`](crate::evaluate::judge::errand).
     pub folder: PathBuf,
     /// Extents of all axes.
     pub axes: Vec<i64>,

@@ -8,7 +8,7 @@ use super::error::SearchError;
 use super::judging::Judging;
 use crate::env;
 use crate::evaluate::Candidate;
-use crate::evaluate::sanitize::{NOT_RUN, Sanitized, Tool, locate};
+use crate::evaluate::judge::sanitize::{NOT_RUN, Sanitized, Tool, locate};
 use crate::plan::Plan;
 
 /// What the record says of a candidate, or why it does not get by.

@@ -4,7 +4,7 @@
 use std::ffi::{CString, c_char, c_int};
 use std::process::{Command, Stdio};
 
-use cutegen_build::evaluate::protocol::Backend;
+use cutegen_build::evaluate::wire::protocol::Backend;
 use cutegen_build::evaluate::{Candidate, Judge, Outcome, VARIABLE, runner};
 
 use crate::bed::{ATTEMPTS, Bed, Layer};

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_build::evaluate::gemm::{Compute, Element, Gemm, Matrix, gemm_of};
-use cutegen_build::evaluate::{Distribution, compare, element};
+use cutegen_build::evaluate::Distribution;
+use cutegen_build::evaluate::judge::{compare, element};
+use cutegen_build::evaluate::wire::gemm::{Compute, Element, Gemm, Matrix, gemm_of};
 use cutegen_build::plan::Plan;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::edition::spec_file;

@@ -1,8 +1,9 @@
 //! Rows of 2^22 columns: bounds still tell right from wrong, and leave no room for a kernel that adds all terms of a row in one
 //! chain.
 
-use cutegen_build::evaluate::compare::{compare, is_telling};
-use cutegen_build::evaluate::{Distribution, element};
+use cutegen_build::evaluate::Distribution;
+use cutegen_build::evaluate::judge::compare::{compare, is_telling};
+use cutegen_build::evaluate::judge::element;
 use cutegen_build::plan::Plan;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::edition::spec_file;

@@ -1,7 +1,7 @@
 //! [`Machine`]: computes single elements of a schedule on given inputs, as a kernel of some [`Style`] would, and what
 //! they need on the way. It is written against docs/math.md and shares nothing with the printers.
 
-use cutegen_build::evaluate::element;
+use cutegen_build::evaluate::judge::element;
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::family::Family;
 use cutegen_build::plan::schedule::{Step, Value};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_build::evaluate::compare::{compare, is_telling};
-use cutegen_build::evaluate::{Distribution, Expected, element};
+use cutegen_build::evaluate::judge::compare::{compare, is_telling};
+use cutegen_build::evaluate::judge::element;
+use cutegen_build::evaluate::{Distribution, Expected};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::schedule::Step;
 use cutegen_spec::dtype::DType;

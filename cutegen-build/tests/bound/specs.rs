@@ -1,7 +1,7 @@
 //! What is drawn for a spec, and what its reference says of it.
 
-use cutegen_build::evaluate::inputs::draw_scalar;
-use cutegen_build::evaluate::protocol::ScalarValue;
+use cutegen_build::evaluate::judge::inputs::draw_scalar;
+use cutegen_build::evaluate::wire::protocol::ScalarValue;
 use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::sums::exact_integers;

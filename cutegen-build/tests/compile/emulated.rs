@@ -8,8 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
-use cutegen_build::evaluate::inputs::draw_scalar;
-use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, compare::compare, contents};
+use cutegen_build::evaluate::judge::compare::compare;
+use cutegen_build::evaluate::judge::inputs::draw_scalar;
+use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
 use cutegen_build::generate::Candidate;
 use cutegen_build::plan::Plan;
 use cutegen_spec::axis::{Extent, resolve};

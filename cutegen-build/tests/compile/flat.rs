@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use cutegen_build::compile::{Artifact, Inspected};
-use cutegen_build::evaluate::cuda::resolve::check_layout;
+use cutegen_build::evaluate::device::resolve::check_layout;
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator as _};
 use cutegen_build::inspect::cubin::{CubinInfo, KernelInfo};

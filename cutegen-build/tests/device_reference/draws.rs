@@ -3,8 +3,9 @@
 
 use std::ffi::c_void;
 
-use cutegen_build::evaluate::inputs::{Request, draw};
-use cutegen_build::evaluate::{Distribution, KERNELS, drawing, element};
+use cutegen_build::evaluate::judge::element;
+use cutegen_build::evaluate::judge::inputs::{Request, draw};
+use cutegen_build::evaluate::{Distribution, KERNELS, drawing};
 use cutegen_spec::dtype::DType;
 use libloading::os::unix::Library;
 

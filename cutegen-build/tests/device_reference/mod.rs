@@ -10,7 +10,7 @@ mod sampled;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cutegen_build::evaluate::inputs::draw_scalar;
+use cutegen_build::evaluate::judge::inputs::draw_scalar;
 use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
 use cutegen_build::plan::Plan;
 use cutegen_build::print::reference::{DeviceReference, print_cuda};

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::process::Command;
 
 use cutegen_build::evaluate::KERNELS;
-use cutegen_build::evaluate::arena::fill_guard;
+use cutegen_build::evaluate::wire::arena::fill_guard;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use super::device::CUDA;

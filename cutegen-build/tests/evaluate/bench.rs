@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use cutegen_build::evaluate::protocol::{Backend, Limits};
+use cutegen_build::evaluate::wire::protocol::{Backend, Limits};
 use cutegen_build::evaluate::{
     Baseline, Candidate, Check, Checks, Judge, Outcome, Question, Settings, Workers,
 };

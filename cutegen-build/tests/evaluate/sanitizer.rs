@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use cutegen_build::evaluate::Checks;
-use cutegen_build::evaluate::sanitize::{Sanitized, Tool};
+use cutegen_build::evaluate::judge::sanitize::{Sanitized, Tool};
 
 use crate::Test;
 use crate::bench::Bench;

@@ -2,9 +2,9 @@
 
 use cutegen_build::evaluate::{Check, Checks, Crash, Floor, Outcome};
 
-use cutegen_build::evaluate::gemm::{Compute, Element, Gemm, Matrix};
-use cutegen_build::evaluate::peer::Mode;
-use cutegen_build::evaluate::protocol::Regime;
+use cutegen_build::evaluate::timing::peer::Mode;
+use cutegen_build::evaluate::wire::gemm::{Compute, Element, Gemm, Matrix};
+use cutegen_build::evaluate::wire::protocol::Regime;
 use cutegen_build::evaluate::{Candidate, Incumbent, Unmeasured};
 use cutegen_spec::eligibility::Eligibility;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cutegen_build::discover::Project;
-use cutegen_build::evaluate::protocol::ScalarValue;
+use cutegen_build::evaluate::wire::protocol::ScalarValue;
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::family::Family;
 use cutegen_build::toolchain::{Group, Places, folder_of, locate};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cutegen_build::evaluate::element;
+use cutegen_build::evaluate::judge::element;
 use cutegen_build::print::c::is_packed;
 use cutegen_build::print::fallback;
 use cutegen_spec::dtype::DType;

@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
-use cutegen_build::evaluate::arena::POISON;
-use cutegen_build::evaluate::compare::{self, Before};
-use cutegen_build::evaluate::element;
+use cutegen_build::evaluate::judge::compare::{self, Before};
+use cutegen_build::evaluate::judge::element;
+use cutegen_build::evaluate::wire::arena::POISON;
 use cutegen_build::print::naive::{self, Printed};
 use cutegen_spec::contract::Arg;
 use libloading::os::unix::{Library as Object, RTLD_LOCAL, RTLD_NOW};

@@ -1,7 +1,8 @@
 //! The reference's values against NumPy's, and its bounds for what they can tell.
 
-use cutegen_build::evaluate::compare::is_telling;
-use cutegen_build::evaluate::{Call, Expected, Reference, element};
+use cutegen_build::evaluate::judge::compare::is_telling;
+use cutegen_build::evaluate::judge::element;
+use cutegen_build::evaluate::{Call, Expected, Reference};
 use cutegen_build::print;
 use cutegen_spec::dtype::DType;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cutegen_build::evaluate::protocol::{Backend, Limits};
+use cutegen_build::evaluate::wire::protocol::{Backend, Limits};
 use cutegen_build::evaluate::{
     Candidate, Judge, OnDevice, Outcome, Question, ScalarChoice, Settings, Workers,
 };

@@ -1,6 +1,7 @@
 //! Tensors that a user brings, on the device: what a kernel leaves and what the reference gives come back as they are.
 
-use cutegen_build::evaluate::{Candidate, Errand, element, errand};
+use cutegen_build::evaluate::judge::{element, errand};
+use cutegen_build::evaluate::{Candidate, Errand};
 use cutegen_spec::dtype::DType;
 
 use crate::Test;

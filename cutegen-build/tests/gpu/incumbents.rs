@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use cutegen_build::evaluate::clocks::{CardId, Clocks};
-use cutegen_build::evaluate::gemm::{Gemm, gemm_of};
-use cutegen_build::evaluate::peer::{
+use cutegen_build::evaluate::device::clocks::{CardId, Clocks};
+use cutegen_build::evaluate::judge::element;
+use cutegen_build::evaluate::runner::cublaslt::{CublasLt, Product, Slot, Workspace};
+use cutegen_build::evaluate::timing::peer::{
     Agreement, Cubin, Device, Inputs, Mode, Peer, Prepared, Python, What, agreement, compare, describe,
     slots, write,
 };
-use cutegen_build::evaluate::protocol::WORKSPACE_BYTES;
-use cutegen_build::evaluate::runner::cublaslt::{CublasLt, Product, Slot, Workspace};
-use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents, element};
+use cutegen_build::evaluate::wire::gemm::{Gemm, gemm_of};
+use cutegen_build::evaluate::wire::protocol::WORKSPACE_BYTES;
+use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
 use cutegen_build::plan::Plan;
 use cutegen_runtime::cuda::CUdeviceptr;
 use cutegen_runtime::cuda::cudarc::driver::result;

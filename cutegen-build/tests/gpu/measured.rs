@@ -1,9 +1,9 @@
 //! Incumbents through the judge: cuBLASLt in one runner with a kernel of ours, PyTorch in a process beside it, and what
 //! the card said meanwhile.
 
-use cutegen_build::evaluate::gemm::gemm_of;
-use cutegen_build::evaluate::peer::Mode;
-use cutegen_build::evaluate::protocol::Regime;
+use cutegen_build::evaluate::timing::peer::Mode;
+use cutegen_build::evaluate::wire::gemm::gemm_of;
+use cutegen_build::evaluate::wire::protocol::Regime;
 use cutegen_build::evaluate::{Incumbent, Judge, Measured, Unmeasured};
 use cutegen_build::plan::Plan;
 

@@ -1,6 +1,6 @@
 //! Rings whose blocks share long rows, under racecheck: a search proposes only what the tool comes out clean of.
 
-use cutegen_build::evaluate::sanitize::{Sanitized, Tool};
+use cutegen_build::evaluate::judge::sanitize::{Sanitized, Tool};
 use cutegen_build::generate;
 use cutegen_build::plan::Plan;
 

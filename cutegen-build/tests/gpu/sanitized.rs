@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cutegen_build::evaluate::Judge;
-use cutegen_build::evaluate::sanitize::{Sanitized, Tool, locate};
+use cutegen_build::evaluate::judge::sanitize::{Sanitized, Tool, locate};
 
 use crate::Test;
 use crate::bench::{self, PRELUDE, STEP};

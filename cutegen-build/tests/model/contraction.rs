@@ -1,6 +1,7 @@
 //! `y = x w^T` of every dtype, whole outputs at random sizes: honest evaluations, and mutants of them.
 
-use cutegen_build::evaluate::{Budget, Distribution, Reference, element, shapes};
+use cutegen_build::evaluate::judge::element;
+use cutegen_build::evaluate::{Budget, Distribution, Reference, shapes};
 use cutegen_build::plan::Plan;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::edition::spec_file;

@@ -1,7 +1,8 @@
 //! The gate's verdict on the contents of one output: poison, bounds and the baseline, by the gate's own functions.
 
-use cutegen_build::evaluate::rms::{Rule, apart, moments};
-use cutegen_build::evaluate::{Expected, compare, element};
+use cutegen_build::evaluate::Expected;
+use cutegen_build::evaluate::judge::rms::{Rule, apart, moments};
+use cutegen_build::evaluate::judge::{compare, element};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::sums::only_sums;
 

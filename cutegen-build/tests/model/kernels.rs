@@ -1,6 +1,7 @@
 //! Kernels of `kernel-specs/` beyond contractions: some elements of each output, by the machine of the tests of bounds.
 
-use cutegen_build::evaluate::{Expected, element};
+use cutegen_build::evaluate::Expected;
+use cutegen_build::evaluate::judge::element;
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::schedule::Step;
 use cutegen_spec::dtype::DType;

@@ -7,8 +7,8 @@ mod emulated;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cutegen_build::evaluate::compare::{self, Before};
-use cutegen_build::evaluate::inputs::draw_scalar;
+use cutegen_build::evaluate::judge::compare::{self, Before};
+use cutegen_build::evaluate::judge::inputs::draw_scalar;
 use cutegen_build::evaluate::{Call, Distribution, Reference, contents};
 use cutegen_build::plan::Plan;
 use cutegen_build::print::naive::{self, Printed};

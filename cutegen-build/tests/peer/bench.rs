@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use cutegen_build::evaluate::peer::{
+use cutegen_build::evaluate::judge::inputs;
+use cutegen_build::evaluate::timing::peer::{
     Agreement, Device, Inputs, Mode, Peer, Prepare, Python, Stopped, What, agreement, describe, write,
 };
-use cutegen_build::evaluate::protocol::ScalarValue;
-use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents, inputs};
+use cutegen_build::evaluate::wire::protocol::ScalarValue;
+use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
 use cutegen_build::plan::Plan;
 use cutegen_build::print;
 use cutegen_spec::edition::spec_file;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cutegen_build::evaluate::peer::{Device, Peer, Python, Starting, Stopped};
+use cutegen_build::evaluate::timing::peer::{Device, Peer, Python, Starting, Stopped};
 
 use crate::Test;
 use crate::bench::{Bench, PATIENCE, planted, python};
@@ -151,7 +151,7 @@ const NO_MATH: [&str; 20] = [
 
 /// The text is held against a list before anything of it is run, by the worker's own functions.
 fn only_expressions_over_tensors_are_run() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/evaluate/peer");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/evaluate/timing/peer");
     let ask = "import json, sys, worker\n\
                def said(text):\n    try:\n        worker.allowed(text, ['x', 'w', 'eps'])\n\
                \x20   except worker.Refused:\n        return False\n    return True\n\

@@ -1,6 +1,6 @@
 //! What an expression computes, against the reference of the spec: right ones agree, others are reported.
 
-use cutegen_build::evaluate::peer::{Agreement, Blocks as _};
+use cutegen_build::evaluate::timing::peer::{Agreement, Blocks as _};
 
 use crate::Test;
 use crate::bench::Bench;

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use cutegen_build::evaluate::protocol::ScalarValue;
-use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, compare, contents, element};
+use cutegen_build::evaluate::judge::{compare, element};
+use cutegen_build::evaluate::wire::protocol::ScalarValue;
+use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Candidate, Feedback, Generator};
 use cutegen_build::plan::Plan;

@@ -8,8 +8,10 @@ use std::rc::Rc;
 use cutegen_build::compile::{
     CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers as CompileWorkers, compile,
 };
-use cutegen_build::evaluate::protocol::{Backend, Limits as RunnerLimits};
-use cutegen_build::evaluate::{Baseline, Candidate, Judge, Outcome, Question, Sampling, Settings, Workers};
+use cutegen_build::evaluate::wire::protocol::{Backend, Limits as RunnerLimits};
+use cutegen_build::evaluate::{
+    Baseline, Candidate, Judge, Linker, Outcome, Question, Sampling, Settings, Workers,
+};
 use cutegen_build::generate::{self, ENTRY, name_entry};
 use cutegen_build::plan::sample::Sample;
 use cutegen_build::plan::sums::{exact_integers, only_sums};
@@ -103,7 +105,7 @@ fn session(plan: &Plan, setup: &CompileSetup, (folder, set): (&Path, &dyn Fn(&mu
     let seed = std::env::var("CUTEGEN_WRONG_SEED").ok();
     let seed = seed.map_or(0x5eed, |seed| seed.parse().expect("CUTEGEN_WRONG_SEED is a number"));
     let mut settings = Settings::new(workers, seed);
-    settings.linker = setup.toolchain.need_cxx().expect("there is one").program.clone();
+    settings.linker = Linker(setup.toolchain.need_cxx().expect("there is one").program.clone());
     let candidate = naive.expect("the naive kernel compiles");
     settings.baseline = Some(Baseline { candidate, only_sums: only_sums(plan) });
     settings.sampling = sampling(plan);

@@ -51,6 +51,7 @@ const STAGES: &[(&str, &[&str])] = &[
             "toolchain",
             "plan",
             "print",
+            "inspect",
             "generate",
             "compile",
             "evaluate",
@@ -62,9 +63,19 @@ const STAGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The runner's side of `evaluate`, a process of its own. The judge's side and the device layer below both never name
-/// its insides.
-const RUNNER: &str = "cutegen-build/src/evaluate/runner/";
+/// Folders of `evaluate`, each the code of one process or of several, with the other folders that it may import. What
+/// lies beside them joins them.
+const PROCESSES: &[(&str, &[&str])] = &[
+    ("wire", &[]),
+    ("device", &["wire"]),
+    ("judge", &["wire", "device"]),
+    ("timing", &["wire", "device", "judge"]),
+    ("runner", &["wire", "device"]),
+];
+
+/// Stages that a folder of `evaluate` must not know, although others of it may.
+const APART: &[(&str, &[&str])] =
+    &[("judge", &["compile"]), ("timing", &["compile"]), ("wire", &["compile"])];
 
 /// A manifest depends only on crates of its row, and optionally where [`OPTIONAL`] says so.
 pub(super) fn manifest(path: &str, text: &str) -> Vec<Finding> {
@@ -131,13 +142,28 @@ pub(super) fn stages(path: &str, text: &str) -> Vec<Finding> {
     alien.map(|(line, name)| Finding::new(line, format!("`{module}` must not know `{name}`"))).collect()
 }
 
-/// Files of `evaluate` outside [`RUNNER`] name nothing in it.
-pub(super) fn sides(path: &str, text: &str) -> Vec<Finding> {
-    if !path.starts_with("cutegen-build/src/evaluate/") || path.starts_with(RUNNER) || is_test(path) {
+/// A file in a folder of `evaluate` imports only what the folder's rows allow.
+pub(super) fn processes(path: &str, text: &str) -> Vec<Finding> {
+    let inner = path.strip_prefix("cutegen-build/src/evaluate/").and_then(|inner| inner.split_once('/'));
+    let Some((folder, _)) = inner.filter(|_| path.ends_with(".rs") && !is_test(path)) else {
         return Vec::new();
-    }
-    let lines = lines_with(&shipped(text), "runner::").into_iter();
-    lines.map(|line| Finding::new(line, "the judge and the device layer must not know the runner")).collect()
+    };
+    let Some(allowed) = row(PROCESSES, folder) else {
+        let lacks = format!("folder `{folder}` has no row in tests/suite/tidy/layering.rs");
+        return vec![Finding::new(1, lacks)];
+    };
+    let (code, apart) = (shipped(text), row(APART, folder).unwrap_or_default());
+    let folders = PROCESSES.iter().map(|(name, _)| *name);
+    let alien = folders.filter(|name| *name != folder && !allowed.contains(name));
+    let within = alien.flat_map(|name| {
+        let lines = ["evaluate::", "super::"].map(|head| lines_with(&code, &format!("{head}{name}::")));
+        lines.concat().into_iter().map(move |line| (line, name))
+    });
+    let stages = imports(&code)
+        .into_iter()
+        .filter_map(|(line, name)| apart.iter().find(|stage| **stage == name).map(|stage| (line, *stage)));
+    let told = |(line, name)| Finding::new(line, format!("`evaluate/{folder}` must not know `{name}`"));
+    within.chain(stages).map(told).collect()
 }
 
 /// Modules that two of these tables name. One that may be imported by all and may import all closes a circle.
@@ -200,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_tables_have_no_cycle() {
-        for table in [CRATES, STAGES] {
+        for table in [CRATES, STAGES, PROCESSES] {
             for (index, (name, allowed)) in table.iter().enumerate() {
                 let above = |other: &&str| table[..index].iter().any(|(earlier, _)| earlier == other);
                 assert!(allowed.iter().all(above), "{name} may import a row that isn't above it");
@@ -260,13 +286,31 @@ mod tests {
         assert_eq!(found, [Finding::new(1, "`accept` must not know `error`")]);
     }
 
+    /// Each of the boundaries that a process or a pure stage has.
     #[test]
-    fn a_judge_that_names_the_runner_is_found() {
-        let text = "use super::runner::cublaslt::CublasLt;\n";
-        for path in ["library.rs", "cuda/launch.rs", "desk/kernels.rs"] {
-            assert_eq!(sides(&format!("cutegen-build/src/evaluate/{path}"), text).len(), 1, "{path}");
+    fn an_import_across_a_boundary_is_found() {
+        let inside =
+            |folder: &str, text: &str| processes(&format!("cutegen-build/src/evaluate/{folder}/x.rs"), text);
+        let runner = "use crate::evaluate::runner::cublaslt::CublasLt;\n";
+        for folder in ["judge", "device", "wire", "timing"] {
+            assert_eq!(inside(folder, runner).len(), 1, "{folder}");
+            assert_eq!(
+                inside(folder, &runner.replace("crate::evaluate", "super::super")).len(),
+                1,
+                "{folder}"
+            );
         }
-        assert_eq!(sides("cutegen-build/src/evaluate/runner/cuda/blocks.rs", text), []);
+        assert_eq!(inside("runner", runner), []);
+        assert_eq!(inside("judge", "use crate::evaluate::timing::Timer;\n").len(), 1);
+        assert_eq!(inside("judge", "use crate::compile::walled::walled;\n").len(), 1);
+        assert_eq!(inside("runner", "use crate::compile::seccomp;\n"), []);
+        assert_eq!(inside("judge", "use crate::evaluate::judge::runner_slot::Halt;\n"), []);
+        assert_eq!(inside("helpers", "").len(), 1, "a folder without a row");
+        let on = |module: &str, stage: &str| {
+            stages(&format!("cutegen-build/src/{module}/x.rs"), &format!("use crate::{stage}::T;\n")).len()
+        };
+        assert_eq!((on("refine", "evaluate"), on("emit", "generate"), on("plan", "generate")), (1, 1, 1));
+        assert_eq!((on("refine", "outcome"), on("emit", "store")), (0, 0));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use cutegen_spec::contract::{Contract, Initial};
 use super::error::DeviceError;
 use super::resolve::{Bindings, DeviceFacts, check_layout, check_waits, resolve};
 use super::session::{Session, candidate, machine};
-use crate::evaluate::arena::POISON;
-use crate::evaluate::protocol::ScalarValue;
+use crate::evaluate::wire::arena::POISON;
+use crate::evaluate::wire::protocol::ScalarValue;
 use crate::inspect::cubin::{self, KernelInfo};
 
 /// The ELF ABI that only drivers of this branch and later load.

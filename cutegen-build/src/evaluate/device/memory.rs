@@ -9,7 +9,7 @@ use cutegen_runtime::cuda::cudarc::driver::{result, sys};
 
 use super::error::DeviceError;
 use super::session::{Session, machine};
-use crate::evaluate::protocol::{IpcHandle, Memory, Region};
+use crate::evaluate::wire::protocol::{IpcHandle, Memory, Region};
 
 const BY_DESCRIPTOR: sys::CUmemAllocationHandleType =
     sys::CUmemAllocationHandleType_enum::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;

@@ -9,7 +9,7 @@ use cutegen_runtime::cuda::LaunchConfig;
 use cutegen_spec::contract::{Arg, Contract, Step};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 
-use crate::evaluate::protocol::ScalarValue;
+use crate::evaluate::wire::protocol::ScalarValue;
 use crate::inspect::cubin::wait::Wait;
 
 /// Threads of a block.

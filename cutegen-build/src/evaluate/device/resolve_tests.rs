@@ -4,7 +4,7 @@ use cutegen_runtime::cuda::LaunchConfig;
 use cutegen_spec::contract::Contract;
 
 use super::{Bindings, DeviceFacts, ResolvedStep, check_layout, check_waits, resolve};
-use crate::evaluate::protocol::ScalarValue;
+use crate::evaluate::wire::protocol::ScalarValue;
 use crate::inspect::cubin::wait::Wait;
 
 /// An H200 on which every kernel has the same occupancy.

@@ -10,7 +10,7 @@ use cutegen_runtime::cuda::cudarc::driver::{CudaContext, DriverError, result};
 use cutegen_runtime::cuda::{CUstream, Device, context};
 
 use super::error::DeviceError;
-use crate::evaluate::clocks::CardId;
+use crate::evaluate::device::clocks::CardId;
 
 /// An open device. Nothing that belongs to it may be freed once it is lost: the driver would wait for a kernel that
 /// never ends.

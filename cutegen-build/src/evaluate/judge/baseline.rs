@@ -4,29 +4,33 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::arena::Alignment;
 use super::candidate::{Candidate, Loadable};
 use super::case::Case;
+use super::checker::Checker;
 use super::desk::Desk;
-use super::error::Error;
-use super::judge::Checker;
 use super::launches::Before;
-use super::protocol::Backend;
 use super::rms::{Moments, Rule, apart, untrusted};
-use super::session::Halt;
-use super::settings::Baseline;
+use super::runner_slot::Halt;
+use crate::evaluate::error::Error;
+use crate::evaluate::settings::Baseline;
+use crate::evaluate::wire::arena::Alignment;
+use crate::evaluate::wire::protocol::Backend;
 use crate::outcome::{Apart, Check, Distribution, Fault, Outcome, Place};
 
 /// What a session knows of its baseline.
 #[derive(Default)]
-pub(super) struct Known {
+pub(in crate::evaluate) struct Known {
     loaded: Option<Loadable>,
     errors: BTreeMap<(Vec<i64>, Distribution), Rc<Vec<Moments>>>,
 }
 
 impl<D: Desk> Checker<D> {
     /// Root mean squares of errors stay near the baseline's.
-    pub(super) fn near_baseline(&mut self, case: &Case<D::Held>, left: &D::Left) -> Result<(), Halt> {
+    pub(in crate::evaluate) fn near_baseline(
+        &mut self,
+        case: &Case<D::Held>,
+        left: &D::Left,
+    ) -> Result<(), Halt> {
         // there a launch of the baseline would take longest, and it is judged at smaller shapes
         let is_on = self.settings.checks.has(Check::Rms) && !case.is_sampled;
         let Some(baseline) = self.settings.baseline.clone().filter(|_| is_on) else {

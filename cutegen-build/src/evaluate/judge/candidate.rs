@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use cutegen_spec::contract::Contract;
 use cutegen_spec::eligibility::Eligibility;
 
-use super::error::Error;
-use super::link::Linker;
-use super::protocol::{Backend, Format};
+use crate::evaluate::error::Error;
+use crate::evaluate::link::Linker;
+use crate::evaluate::wire::protocol::{Backend, Format};
 use crate::inspect;
 use crate::inspect::cubin;
 use crate::outcome::Outcome;

@@ -10,14 +10,14 @@ use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 
 use super::content::{self, Content, Contents};
 use super::desk::{Desk, Holding, Inputs};
-use super::error::Error;
 use super::inputs::{Request, draw, draw_odd_scalar, draw_scalar, scalar_value};
 use super::magnitude;
-use super::protocol::ScalarValue;
 use super::reference::Sampled;
-use super::rng::mix;
 use super::sampling::Shares;
 use super::strided::Placed;
+use crate::evaluate::error::Error;
+use crate::evaluate::rng::mix;
+use crate::evaluate::wire::protocol::ScalarValue;
 use crate::outcome::Distribution;
 
 /// Chooses a scalar's value from a seed and its position; `None` leaves it to [`draw_scalar`].
@@ -46,19 +46,19 @@ enum Origin {
 }
 
 /// Draws cases and keeps them while they fit.
-pub(super) struct Cases<D: Desk> {
-    pub(super) desk: Rc<D>,
+pub(in crate::evaluate) struct Cases<D: Desk> {
+    pub(in crate::evaluate) desk: Rc<D>,
     seed: u64,
     exact_integers: bool,
     scalar: Option<ScalarChoice>,
     /// Where references are sampled.
-    pub(super) shares: Shares,
+    pub(in crate::evaluate) shares: Shares,
     kept: BTreeMap<(usize, Origin), Rc<Case<D::Held>>>,
     room: usize,
 }
 
 impl<D: Desk> Cases<D> {
-    pub(super) fn new(
+    pub(in crate::evaluate) fn new(
         desk: Rc<D>,
         seed: u64,
         exact_integers: bool,
@@ -69,12 +69,12 @@ impl<D: Desk> Cases<D> {
     }
 
     /// Whether this distribution says anything about the math.
-    pub(super) fn tells(&self, distribution: Distribution) -> bool {
+    pub(in crate::evaluate) fn tells(&self, distribution: Distribution) -> bool {
         self.exact_integers || distribution != Distribution::WideIntegers
     }
 
     /// The case of shape number `shape`, whose extents are `axes`.
-    pub(super) fn get(
+    pub(in crate::evaluate) fn get(
         &mut self,
         spec: &KernelSpec,
         shape: usize,
@@ -100,7 +100,7 @@ impl<D: Desk> Cases<D> {
     }
 
     /// The normal case of this shape with a few elements of each input changed; none where nothing can be.
-    pub(super) fn changed(
+    pub(in crate::evaluate) fn changed(
         &mut self,
         spec: &KernelSpec,
         shape: usize,
@@ -176,7 +176,7 @@ impl<D: Desk> Cases<D> {
     }
 
     /// The scalars of a launch.
-    pub(super) fn scalars(
+    pub(in crate::evaluate) fn scalars(
         &self,
         spec: &KernelSpec,
         seed: u64,
@@ -231,7 +231,7 @@ pub fn contents(
 }
 
 /// The same, where floats of so many elements and more, without gaps, are left for a desk to draw.
-pub(super) fn prepared(
+pub(in crate::evaluate) fn prepared(
     spec: &KernelSpec,
     (seed, distribution): (u64, Distribution),
     axes: &[i64],
@@ -307,7 +307,7 @@ mod tests {
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::settings::Settings;
 
-    use crate::evaluate::content::{Content, drawn};
+    use crate::evaluate::judge::content::{Content, drawn};
     use crate::outcome::Distribution;
 
     #[test]

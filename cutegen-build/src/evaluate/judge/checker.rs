@@ -9,28 +9,28 @@ use cutegen_spec::eligibility::{Eligibility, dispatch};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
-use super::arena::Alignment;
 use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
 use super::case::{Case, Cases};
 use super::claims::{Claimed, Price, claimed};
 use super::desk::Desk;
-use super::error::Error;
 use super::image::{Image, Lay, image};
 use super::launches::Repeats;
 use super::octaves::octaves;
+use super::runner_slot::{Halt, Launchable, RunnerSlot, settle};
 use super::sampling::{Means, REFERENCE, Shares};
-use super::session::{Halt, Launchable, RunnerSlot, settle};
-use super::settings::{Cost, Question, Settings};
 use super::shapes::{Budget, beyond, shapes};
+use crate::evaluate::error::Error;
+use crate::evaluate::settings::{Cost, Question, Settings};
+use crate::evaluate::wire::arena::Alignment;
 use crate::outcome::{Check, Correctness, Distribution, NotCounted, Outcome};
 
 /// Judges candidates for one spec at a desk, launching them in its runner. Bound to the thread that made it, as that is.
-pub(super) struct Checker<D: Desk> {
-    pub(super) runner: RunnerSlot<D>,
-    pub(super) spec: KernelSpec,
-    pub(super) settings: Rc<Settings>,
-    pub(super) cases: Cases<D>,
+pub(in crate::evaluate) struct Checker<D: Desk> {
+    pub(in crate::evaluate) runner: RunnerSlot<D>,
+    pub(in crate::evaluate) spec: KernelSpec,
+    pub(in crate::evaluate) settings: Rc<Settings>,
+    pub(in crate::evaluate) cases: Cases<D>,
     shapes: Vec<Vec<i64>>,
     /// Workloads that cost too much for a full pass.
     large: Vec<Vec<i64>>,
@@ -39,9 +39,9 @@ pub(super) struct Checker<D: Desk> {
     /// What lists needed besides; they keep their numbers, which their inputs are drawn by.
     further: Vec<Vec<i64>>,
     tiles: Vec<i64>,
-    pub(super) baseline: Known,
+    pub(in crate::evaluate) baseline: Known,
     /// Cost of a shape, see [`Question`].
-    pub(super) cost: Cost,
+    pub(in crate::evaluate) cost: Cost,
 }
 
 /// What is drawn at workloads that are too large for all distributions, and at edges.
@@ -49,7 +49,7 @@ pub const LARGE: [Distribution; 4] =
     [Distribution::Normal, Distribution::OneHotLast, Distribution::Integers, Distribution::WideIntegers];
 
 /// What is drawn at shapes between powers of two.
-pub(super) const OCTAVE: [Distribution; 2] = [Distribution::Normal, Distribution::OneHotLast];
+pub(in crate::evaluate) const OCTAVE: [Distribution; 2] = [Distribution::Normal, Distribution::OneHotLast];
 
 /// Where large workloads are not judged, a variant that serves no cheaper shape is judged at one of so many times the cap.
 const DEAR: u64 = 32;
@@ -59,19 +59,19 @@ type Which = (usize, Distribution, Alignment);
 
 /// How much of the domain a pass covers.
 #[derive(Clone)]
-pub(super) struct Scope {
-    pub(super) shapes: usize,
-    pub(super) reach: Reach,
-    pub(super) distributions: Vec<Distribution>,
+pub(in crate::evaluate) struct Scope {
+    pub(in crate::evaluate) shapes: usize,
+    pub(in crate::evaluate) reach: Reach,
+    pub(in crate::evaluate) distributions: Vec<Distribution>,
     /// Launches of one case of the first shape that a variant serves: at least, and where they soon end.
-    pub(super) least: u32,
-    pub(super) repeats: u32,
-    pub(super) patience: Duration,
+    pub(in crate::evaluate) least: u32,
+    pub(in crate::evaluate) repeats: u32,
+    pub(in crate::evaluate) patience: Duration,
 }
 
 /// Whether a pass goes beyond the first shapes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(in crate::evaluate) enum Reach {
     /// These alone.
     Shapes,
     /// What a list's claims need besides, and large workloads.
@@ -79,13 +79,17 @@ pub(super) enum Reach {
 }
 
 /// How long a finalist's repeats go on where they need not all be.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+pub(in crate::evaluate) const PATIENCE: Duration = Duration::from_secs(1);
 /// The same while screening, where most candidates are right and one that is not meets the full pass.
 const GLANCE: Duration = Duration::from_millis(6);
 
 impl<D: Desk> Checker<D> {
     /// What judges answers to `question`, at this desk.
-    pub(super) fn new(question: Question, settings: Rc<Settings>, desk: Rc<D>) -> Result<Self, Error> {
+    pub(in crate::evaluate) fn new(
+        question: Question,
+        settings: Rc<Settings>,
+        desk: Rc<D>,
+    ) -> Result<Self, Error> {
         let Question { spec, reference: _, exact_integers, cost, tiles, scalar } = question;
         let (cap, most) = (settings.cost_cap, settings.shapes_most);
         let shapes = shapes(&spec, &Budget { cost: &cost, cap, most, tiles: &tiles });
@@ -127,12 +131,12 @@ impl<D: Desk> Checker<D> {
     }
 
     /// The shapes that a full pass judges.
-    pub(super) fn shapes(&self) -> &[Vec<i64>] {
+    pub(in crate::evaluate) fn shapes(&self) -> &[Vec<i64>] {
         &self.shapes
     }
 
     /// Judges one candidate where it is eligible, on few shapes and distributions.
-    pub(super) fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
+    pub(in crate::evaluate) fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
         let (shapes, count) = self.settings.screening;
         let distributions = self.distributions().take(count).collect();
         let repeats = self.settings.repeats.0;
@@ -142,7 +146,7 @@ impl<D: Desk> Checker<D> {
     }
 
     /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
-    pub(super) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
+    pub(in crate::evaluate) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
         let (shapes, repeats) = (self.shapes.len(), self.settings.repeats.1);
         let reach = Reach::Claims;
@@ -154,7 +158,7 @@ impl<D: Desk> Checker<D> {
         Ok(outcome)
     }
 
-    pub(super) fn distributions(&self) -> impl Iterator<Item = Distribution> + '_ {
+    pub(in crate::evaluate) fn distributions(&self) -> impl Iterator<Item = Distribution> + '_ {
         let is_on =
             |d: &Distribution| self.settings.checks.has(Check::Distribution(*d)) && self.cases.tells(*d);
         Distribution::ALL.into_iter().filter(is_on)
@@ -314,7 +318,7 @@ impl<D: Desk> Checker<D> {
     }
 
     /// Judges what is launched on one case.
-    pub(super) fn judge_on(
+    pub(in crate::evaluate) fn judge_on(
         &mut self,
         (what, image): (&Launchable, &Image),
         (shape, distribution, alignment): Which,
@@ -354,12 +358,12 @@ impl<D: Desk> Checker<D> {
     }
 
     /// Extents of the shape with this number: one of a full pass, a large workload, or what a list needed besides.
-    pub(super) fn axes(&self, shape: usize) -> Vec<i64> {
+    pub(in crate::evaluate) fn axes(&self, shape: usize) -> Vec<i64> {
         self.shapes.iter().chain(&self.large).chain(&self.further).nth(shape).cloned().unwrap_or_default()
     }
 
     /// The place of the variant that the runtime would launch, and its arena; none when none is eligible.
-    pub(super) fn dispatched(
+    pub(in crate::evaluate) fn dispatched(
         &self,
         variants: &[Loadable],
         axes: &[i64],
@@ -381,7 +385,7 @@ impl<D: Desk> Checker<D> {
     }
 
     /// The same, with the variant itself.
-    pub(super) fn dispatch<'a>(
+    pub(in crate::evaluate) fn dispatch<'a>(
         &self,
         variants: &'a [Loadable],
         axes: &[i64],
@@ -420,7 +424,7 @@ fn idle(variants: &[Candidate], passed: &[Correctness]) -> Option<String> {
 }
 
 /// What came of judging, as an outcome.
-pub(super) fn verdict(judged: Result<Correctness, Halt>) -> Result<Outcome, Error> {
+pub(in crate::evaluate) fn verdict(judged: Result<Correctness, Halt>) -> Result<Outcome, Error> {
     let passed = |correctness| Outcome::Passed { correctness, performance: None };
     Ok(settle(judged)?.map_or_else(|outcome| *outcome, passed))
 }

@@ -14,14 +14,14 @@ use super::shapes::{Budget, clamp, largest, nth, smallest, telling};
 
 /// A shape that somebody's claims need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Claimed {
-    pub(super) axes: Vec<i64>,
-    pub(super) price: Price,
+pub(in crate::evaluate) struct Claimed {
+    pub(in crate::evaluate) axes: Vec<i64>,
+    pub(in crate::evaluate) price: Price,
 }
 
 /// What judging at a shape costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Price {
+pub(in crate::evaluate) enum Price {
     /// No more than others.
     Affordable,
     /// The same; but what goes wrong at an edge does so on most inputs, so few distributions do.
@@ -53,11 +53,11 @@ const MULTIPLES: i64 = 1 << 16;
 const AROUND: i64 = 1 << 9;
 
 /// What can be afforded: of whole references, of the dearest, and whether it can by a sample.
-pub(super) type Means<'a> = (&'a Budget<'a>, u64, IsSampled<'a>);
+pub(in crate::evaluate) type Means<'a> = (&'a Budget<'a>, u64, IsSampled<'a>);
 
 /// The shapes that `claims` and tiles, by variant, need and `known` lacks, which are judged by all distributions, or those
 /// `beyond`, by some; none that costs more than `dear`.
-pub(super) fn claimed(
+pub(in crate::evaluate) fn claimed(
     spec: &KernelSpec,
     means: Means<'_>,
     (claims, tiles): (&Claims<'_>, &[Tiles<'_>]),

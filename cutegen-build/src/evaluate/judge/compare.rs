@@ -185,8 +185,8 @@ fn verdict(found: f64, value: f64, bound: f64, threshold: f64) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::{Before, Expected, compare, is_telling, touched};
-    use crate::evaluate::element;
-    use crate::evaluate::reference::UNTOUCHED;
+    use crate::evaluate::judge::element;
+    use crate::evaluate::judge::reference::UNTOUCHED;
     use cutegen_spec::dtype::DType;
     use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use crate::outcome::Distribution;
 
 /// What one tensor holds before a launch.
 #[derive(Clone, Debug)]
-pub(super) enum Content {
+pub(in crate::evaluate) enum Content {
     /// Its memory.
     Bytes(Vec<u8>),
     /// Floats without gaps, not drawn yet.
@@ -16,14 +16,14 @@ pub(super) enum Content {
 }
 
 /// Contents of every tensor, by position; none for what a kernel writes.
-pub(super) type Contents = Vec<Option<Content>>;
+pub(in crate::evaluate) type Contents = Vec<Option<Content>>;
 
 /// The same, all drawn.
-pub(super) type Bytes = Vec<Option<Vec<u8>>>;
+pub(in crate::evaluate) type Bytes = Vec<Option<Vec<u8>>>;
 
 impl Content {
     /// Its bytes, drawn here if they are not.
-    pub(super) fn bytes(&self) -> Cow<'_, [u8]> {
+    pub(in crate::evaluate) fn bytes(&self) -> Cow<'_, [u8]> {
         match self {
             Content::Bytes(bytes) => Cow::Borrowed(bytes),
             Content::Drawn(distribution, request) => Cow::Owned(reals(*distribution, request)),
@@ -39,7 +39,7 @@ impl Content {
     }
 
     /// How many bytes that are.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::evaluate) fn len(&self) -> usize {
         match self {
             Content::Bytes(bytes) => bytes.len(),
             Content::Drawn(_, request) => request.bytes(),
@@ -48,6 +48,6 @@ impl Content {
 }
 
 /// All of them drawn.
-pub(super) fn drawn(contents: Contents) -> Bytes {
+pub(in crate::evaluate) fn drawn(contents: Contents) -> Bytes {
     contents.into_iter().map(|content| content.map(Content::into_bytes)).collect()
 }

@@ -10,21 +10,21 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 use serde::{Deserialize, Serialize};
 
-use super::arena::{Alignment, POISON};
 use super::candidate::{Candidate, Loadable};
 use super::case::contents;
+use super::checker::Checker;
 use super::compare::{Compared, compare, is_judged};
 use super::content::{Content, Contents};
 use super::desk::read::Reading;
 use super::desk::{Inputs, Slots};
 use super::element;
-use super::error::Error;
 use super::image::Image;
-use super::judge::Checker;
-use super::protocol::{Action, Job, Reply, Run, ScalarValue};
 use super::reference::Expected;
-use super::session::{Halt, code, program, settle};
+use super::runner_slot::{Halt, code, program, settle};
 use super::strided::Placed;
+use crate::evaluate::error::Error;
+use crate::evaluate::wire::arena::{Alignment, POISON};
+use crate::evaluate::wire::protocol::{Action, Job, Reply, Run, ScalarValue};
 use crate::outcome::{Distribution, Outcome};
 
 /// The longest that a launch on tensors of a user may take.
@@ -100,7 +100,7 @@ pub fn drawn(spec: &KernelSpec, seed: u64, axes: &[i64]) -> Result<Vec<Option<Ve
 
 impl<D: Reading> Checker<D> {
     /// See [`Judge::run`](super::Judge::run).
-    pub(super) fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
+    pub(in crate::evaluate) fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
         Ok(settle(self.try_run(errand))?.map_err(|outcome| *outcome))
     }
 

@@ -4,12 +4,12 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 
-use super::arena::{Alignment, Extent, Fence, Layout, fenced, layout};
 use super::case::Case;
 use super::element;
-use super::error::Error;
-use super::protocol::Region;
 use super::strided::Placed;
+use crate::evaluate::error::Error;
+use crate::evaluate::wire::arena::{Alignment, Extent, Fence, Layout, fenced, layout};
+use crate::evaluate::wire::protocol::Region;
 use crate::outcome::Place;
 
 /// The arena of one launch.

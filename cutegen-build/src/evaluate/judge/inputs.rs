@@ -4,9 +4,9 @@
 use cutegen_spec::dtype::DType;
 use cutegen_spec::tensor::Scalar;
 
-use super::protocol::ScalarValue;
-use super::rng::{Random, mix, stem};
 use super::{element, integers};
+use crate::evaluate::rng::{Random, mix, stem};
+use crate::evaluate::wire::protocol::ScalarValue;
 use crate::outcome::Distribution;
 
 /// What is drawn: one input of a spec at some shape.
@@ -45,25 +45,25 @@ pub fn draw(distribution: Distribution, request: &Request) -> Result<Vec<u8>, St
 
 /// Elements that are drawn by one generator. Even, so that neither nibbles nor cancelling pairs are split. `draw.cu` has
 /// the same.
-pub(super) const PIECE: usize = 1 << 16;
+pub(in crate::evaluate) const PIECE: usize = 1 << 16;
 
 /// What a distribution makes of a draw, where that depends on the tensor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
+pub(in crate::evaluate) struct Law {
     /// What a normal number is multiplied by, or shifted by; of wide integers, the terms of a sum; the largest exponent.
-    pub(super) number: f64,
+    pub(in crate::evaluate) number: f64,
     /// The largest integer; the least exponent, 0 where numbers are normal.
-    pub(super) whole: i64,
+    pub(in crate::evaluate) whole: i64,
 }
 
 impl Request {
     /// Bytes of the drawn input.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::evaluate) fn bytes(&self) -> usize {
         element::bytes(self.dtype, self.elements)
     }
 
     /// The law of a float.
-    pub(super) fn law(&self, distribution: Distribution) -> Law {
+    pub(in crate::evaluate) fn law(&self, distribution: Distribution) -> Law {
         let number = match distribution {
             Distribution::Small => 1e-3,
             Distribution::Large => large(self.dtype),
@@ -83,17 +83,17 @@ impl Request {
     }
 
     /// Whether it is the input with wide integers, or with what is special.
-    pub(super) fn is_chosen(&self) -> bool {
+    pub(in crate::evaluate) fn is_chosen(&self) -> bool {
         self.position as u64 == self.seed % self.inputs as u64
     }
 
     /// What every piece's generator begins with.
-    pub(super) fn stem(&self) -> u64 {
+    pub(in crate::evaluate) fn stem(&self) -> u64 {
         stem(self.seed, self.position as u64)
     }
 
     /// What is special in this input, if anything.
-    pub(super) fn planting(&self, distribution: Distribution) -> Option<Planting> {
+    pub(in crate::evaluate) fn planting(&self, distribution: Distribution) -> Option<Planting> {
         let chosen = self.seed % self.inputs as u64;
         let is_next = self.position as u64 == (chosen + 1) % self.inputs as u64;
         let (turns, order) = match distribution {
@@ -113,20 +113,20 @@ impl Request {
 
 /// Where special values lie in an input, one in each run, and which.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Planting {
+pub(in crate::evaluate) struct Planting {
     /// Elements between two of them, about.
-    pub(super) run: usize,
+    pub(in crate::evaluate) run: usize,
     /// After so many they begin again.
-    pub(super) turns: usize,
+    pub(in crate::evaluate) turns: usize,
     /// Positions in [`specials`], four bits each, the first lowest.
-    pub(super) order: u64,
+    pub(in crate::evaluate) order: u64,
     /// What their places are drawn from.
-    pub(super) stem: u64,
+    pub(in crate::evaluate) stem: u64,
 }
 
 /// The bytes of floats. Every piece has a generator of its own, so that what is drawn does not depend on how many threads
 /// draw it.
-pub(super) fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
+pub(in crate::evaluate) fn reals(distribution: Distribution, request: &Request) -> Vec<u8> {
     let Request { dtype, elements, .. } = *request;
     let mut bytes = vec![0; request.bytes()];
     let piece_bytes = element::bytes(dtype, PIECE);
@@ -311,7 +311,7 @@ const FIRST_OF_PAIRS: u64 = 0x21_4443_3221_1100;
 const SECOND_OF_PAIRS: u64 = 0x44_1434_3212_1010;
 
 /// What is planted, in turn.
-pub(super) fn specials(dtype: DType) -> [f64; SPECIALS] {
+pub(in crate::evaluate) fn specials(dtype: DType) -> [f64; SPECIALS] {
     let subnormal = dtype.underflow() * 4.0; // f8e5m2 has but three
     [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, subnormal, -0.0]
 }
@@ -332,7 +332,7 @@ fn plant(random: &mut Random, request: &Request, planting: &Planting, bytes: &mu
 #[cfg(test)]
 mod tests {
     use super::{Distribution, Request, draw};
-    use crate::evaluate::element;
+    use crate::evaluate::judge::element;
     use cutegen_spec::dtype::DType;
 
     fn values(distribution: Distribution, seed: u64, position: usize, dtype: DType) -> Vec<f64> {

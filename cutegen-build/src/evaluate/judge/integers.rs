@@ -7,7 +7,7 @@ use cutegen_spec::dtype::DType;
 
 use super::element;
 use super::inputs::Request;
-use super::rng::Random;
+use crate::evaluate::rng::Random;
 use crate::outcome::Distribution;
 
 /// Values from the first up to, but not including, the second.
@@ -19,7 +19,7 @@ const SMALL: Range = (-4, 5);
 const UNIT: Range = (-1, 2);
 
 /// The bytes of a drawn integer input, dense; what is wrong with its declared range when it can't be drawn.
-pub(super) fn draw(distribution: Distribution, request: &Request) -> Result<Vec<u8>, String> {
+pub(in crate::evaluate) fn draw(distribution: Distribution, request: &Request) -> Result<Vec<u8>, String> {
     let Request { seed, position, dtype, elements, .. } = *request;
     let mut random = Random::new(seed, position as u64, distribution as u64);
     let free_range = if is_wide(distribution, dtype) {
@@ -176,7 +176,7 @@ fn one_hot(random: &mut Random, range: Range, hot: bool) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::{Distribution, Request, draw};
-    use crate::evaluate::element;
+    use crate::evaluate::judge::element;
     use cutegen_spec::dtype::DType;
     use std::collections::BTreeSet;
 

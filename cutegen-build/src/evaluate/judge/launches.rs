@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use cutegen_spec::tensor::Role;
 
-use super::arena::{POISON, poison};
 use super::case::Case;
+use super::checker::Checker;
 use super::desk::{Desk, Differing, Filling, Output, Trespass};
 use super::element;
-use super::error::Error;
 use super::image::{Image, place};
-use super::judge::Checker;
-use super::protocol::{Action, Done, Job, Program, Region, Reply, Run};
-use super::rng::mix;
-use super::session::{Halt, Launchable, program};
+use super::runner_slot::{Halt, Launchable, program};
+use crate::evaluate::error::Error;
+use crate::evaluate::rng::mix;
+use crate::evaluate::wire::arena::{POISON, poison};
+use crate::evaluate::wire::protocol::{Action, Done, Job, Program, Region, Reply, Run};
 use crate::outcome::{Check, Correctness, Fault, Outcome};
 
 /// Most repeats of one job. A runner and the judge take turns on a device, and a turn takes longer than a launch.
@@ -26,15 +26,15 @@ const TOGETHER: usize = 64;
 const TOGETHER_BYTES: u64 = 64 << 20;
 
 /// How often a case is launched.
-pub(super) struct Repeats {
-    pub(super) least: u32,
-    pub(super) most: u32,
+pub(in crate::evaluate) struct Repeats {
+    pub(in crate::evaluate) least: u32,
+    pub(in crate::evaluate) most: u32,
     /// How long repeats beyond the least go on, and about how long those of one job may take.
-    pub(super) patience: Duration,
+    pub(in crate::evaluate) patience: Duration,
 }
 
 /// What a launch finds in outputs, and whether its module has been launched before.
-pub(super) enum Before<'a, D: Desk> {
+pub(in crate::evaluate) enum Before<'a, D: Desk> {
     /// Poison, and a module freshly loaded.
     Loaded,
     /// This poison.
@@ -51,7 +51,7 @@ pub(super) enum Before<'a, D: Desk> {
 
 impl<D: Desk> Checker<D> {
     /// Launches a case at least twice.
-    pub(super) fn launches(
+    pub(in crate::evaluate) fn launches(
         &mut self,
         (what, case, image): (&Launchable, &Case<D::Held>, &Image),
         Repeats { least, most, patience }: Repeats,
@@ -128,7 +128,7 @@ impl<D: Desk> Checker<D> {
     }
 
     /// One launch on a freshly filled arena; copies of all inouts and outputs after it.
-    pub(super) fn launch(
+    pub(in crate::evaluate) fn launch(
         &mut self,
         what: &Launchable,
         case: &Case<D::Held>,
@@ -210,7 +210,7 @@ impl<D: Desk> Checker<D> {
     }
 
     /// Copies of all inouts and outputs.
-    pub(super) fn copies(&self, image: &Image) -> Result<D::Left, Halt> {
+    pub(in crate::evaluate) fn copies(&self, image: &Image) -> Result<D::Left, Halt> {
         let results: Vec<Region> = (0..image.tensors.len())
             .map(|t| if self.is_result(t) { image.tensors[t] } else { Region::default() })
             .collect();
@@ -252,7 +252,12 @@ impl<D: Desk> Checker<D> {
     }
 
     /// Elements that no assignment addresses hold what they held before the launch.
-    pub(super) fn untouched(&self, case: &Case<D::Held>, left: &D::Left, poison: u8) -> Result<(), Halt> {
+    pub(in crate::evaluate) fn untouched(
+        &self,
+        case: &Case<D::Held>,
+        left: &D::Left,
+        poison: u8,
+    ) -> Result<(), Halt> {
         let checks = &self.settings.checks;
         for t in self.results().filter(|_| checks.has(Check::Untouched)) {
             let is_filled = self.spec.tensors[t].role == Role::Inout || checks.has(Check::Poison);
@@ -282,7 +287,7 @@ impl<D: Desk> Checker<D> {
         Ok(())
     }
 
-    pub(super) fn values(
+    pub(in crate::evaluate) fn values(
         &self,
         case: &Case<D::Held>,
         left: &D::Left,
@@ -324,7 +329,7 @@ impl<D: Desk> Checker<D> {
         Ok(())
     }
 
-    pub(super) fn output<'a>(&self, case: &'a Case<D::Held>, tensor: usize) -> Output<'a, D> {
+    pub(in crate::evaluate) fn output<'a>(&self, case: &'a Case<D::Held>, tensor: usize) -> Output<'a, D> {
         Output { held: &case.held, tensor, dtype: self.spec.tensors[tensor].dtype }
     }
 
@@ -333,7 +338,7 @@ impl<D: Desk> Checker<D> {
     }
 
     /// Positions of inouts and outputs.
-    pub(super) fn results(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(in crate::evaluate) fn results(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.spec.tensors.len()).filter(|t| self.is_result(*t))
     }
 }

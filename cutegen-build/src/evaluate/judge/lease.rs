@@ -145,7 +145,7 @@ fn open(path: &Path) -> std::io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::Lease;
+    use crate::evaluate::Lease;
     use std::fs::TryLockError;
     use std::io;
     use std::sync::atomic::{AtomicBool, Ordering};

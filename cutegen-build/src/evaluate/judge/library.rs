@@ -4,19 +4,19 @@
 use cutegen_spec::contract::{Contract, Initial, WorkspacePart};
 use cutegen_spec::int_expr::IntExpr;
 
-use super::arena::Alignment;
+use super::checker::{Checker, PATIENCE, Reach, Scope, verdict};
 use super::desk::Desk;
-use super::error::Error;
-use super::gemm::Gemm;
 use super::image::image;
-use super::judge::{Checker, PATIENCE, Reach, Scope, verdict};
-use super::protocol::{Code, WORKSPACE_BYTES};
-use super::session::{Halt, Launchable};
+use super::runner_slot::{Halt, Launchable};
+use crate::evaluate::error::Error;
+use crate::evaluate::wire::arena::Alignment;
+use crate::evaluate::wire::gemm::Gemm;
+use crate::evaluate::wire::protocol::{Code, WORKSPACE_BYTES};
 use crate::outcome::{Correctness, Outcome};
 
 impl<D: Desk> Checker<D> {
     /// See [`Judge::full_product`](super::Judge::full_product).
-    pub(super) fn full_product(
+    pub(in crate::evaluate) fn full_product(
         &mut self,
         product: &dyn Fn(&[i64]) -> Option<Gemm>,
     ) -> Result<Outcome, Error> {

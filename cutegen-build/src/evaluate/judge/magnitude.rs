@@ -7,7 +7,7 @@ use cutegen_spec::spec::KernelSpec;
 
 /// The largest magnitude of elements of integer inputs at which every integer of the math fits: `i32`, or 2^53 where a
 /// tensor is of `i64`.
-pub(super) fn integers(spec: &KernelSpec, axes: &[i64]) -> i64 {
+pub(in crate::evaluate) fn integers(spec: &KernelSpec, axes: &[i64]) -> i64 {
     let wide = spec.tensors.iter().any(|tensor| tensor.dtype == DType::I64);
     let (mut fits, mut leaves) = (1, if wide { 1 << 53 } else { i64::from(i32::MAX) + 1 });
     let limit = (leaves - 1) as f64;

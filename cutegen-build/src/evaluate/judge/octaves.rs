@@ -4,9 +4,9 @@
 use cutegen_spec::axis::{Axis, Extent, resolve};
 use cutegen_spec::spec::KernelSpec;
 
-use super::rng::Random;
 use super::sampling::{IsSampled, REFERENCE};
 use super::shapes::{Budget, clamp, largest, smallest};
+use crate::evaluate::rng::Random;
 
 /// Classes, experts and vocabularies come in round decimal numbers.
 const DECADES: [i64; 3] = [100, 1000, 10_000];
@@ -15,7 +15,7 @@ const SMALL: u32 = 3;
 
 /// The extents of all axes for each shape that `known` lacks, what they are drawn by being the seed. Where it costs too much,
 /// but `sampled` does not, the reference is to be sampled.
-pub(super) fn octaves(
+pub(in crate::evaluate) fn octaves(
     spec: &KernelSpec,
     (budget, sampled): (&Budget<'_>, IsSampled<'_>),
     seed: u64,
@@ -190,7 +190,7 @@ mod tests {
     use cutegen_spec::spec::KernelSpec;
 
     use super::octaves;
-    use crate::evaluate::shapes::Budget;
+    use crate::evaluate::judge::shapes::Budget;
 
     fn spec(axes: &str) -> KernelSpec {
         let text = format!(

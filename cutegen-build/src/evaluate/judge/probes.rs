@@ -6,16 +6,16 @@
 
 use std::rc::Rc;
 
-use super::arena::{Alignment, Fence, POISON};
 use super::candidate::Loadable;
 use super::case::Case;
+use super::checker::{Checker, LARGE, OCTAVE, Reach, Scope};
 use super::claims::Price;
 use super::desk::Desk;
 use super::image::{Image, place};
-use super::judge::{Checker, LARGE, OCTAVE, Reach, Scope};
 use super::launches::Before;
-use super::protocol::Backend;
-use super::session::{Halt, Launchable};
+use super::runner_slot::{Halt, Launchable};
+use crate::evaluate::wire::arena::{Alignment, Fence, POISON};
+use crate::evaluate::wire::protocol::Backend;
 use crate::outcome::{Check, Correctness, Distribution, Fault, Outcome};
 
 /// What alignment a base keeps where its tensor ends at a page: of an element, of vectors, as allocators give.
@@ -23,7 +23,7 @@ const KEPT: [u64; 4] = [1, 16, 64, 256];
 
 impl<D: Desk> Checker<D> {
     /// The case of this shape with a few elements changed, which a full pass adds to the normal one.
-    pub(super) fn changed(
+    pub(in crate::evaluate) fn changed(
         &mut self,
         (shape, distribution, alignment): (usize, Distribution, Alignment),
         (scope, price): (&Scope, Price),
@@ -38,7 +38,7 @@ impl<D: Desk> Checker<D> {
     }
 
     /// Launches this case where another one was launched just before; nothing is loaded anew, and the stack stays.
-    pub(super) fn launch_changed(
+    pub(in crate::evaluate) fn launch_changed(
         &mut self,
         what: &Launchable,
         changed: &Case<D::Held>,
@@ -49,7 +49,7 @@ impl<D: Desk> Checker<D> {
     }
 
     /// Launches the cases of a shape between pages that cannot be touched. What is misaligned has fallen before.
-    pub(super) fn fence_shape(
+    pub(in crate::evaluate) fn fence_shape(
         &mut self,
         variants: &[Loadable],
         (shape, price): (usize, Price),

@@ -19,8 +19,8 @@ use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use super::error::Error;
-use super::protocol::ScalarValue;
+use crate::evaluate::error::Error;
+use crate::evaluate::wire::protocol::ScalarValue;
 use crate::plan::sample::Share;
 
 /// A loaded reference.

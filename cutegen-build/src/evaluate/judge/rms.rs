@@ -55,7 +55,7 @@ pub struct Rule {
 }
 
 /// The most of `e` that is slack.
-pub(super) const MOST: f64 = 0.875;
+pub(in crate::evaluate) const MOST: f64 = 0.875;
 /// How much larger than the baseline's errors a candidate's may be.
 const RATIO: f64 = 2.0;
 
@@ -148,8 +148,8 @@ fn counts(dtype: DType, expected: &Expected, element: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Moments, Rule, apart, moments, untrusted};
-    use crate::evaluate::element;
-    use crate::evaluate::reference::{Expected, UNTOUCHED};
+    use crate::evaluate::judge::element;
+    use crate::evaluate::judge::reference::{Expected, UNTOUCHED};
     use cutegen_spec::dtype::DType;
     use std::collections::BTreeMap;
 

@@ -9,21 +9,21 @@ use cutegen_spec::contract::Contract;
 
 use super::candidate::{Candidate, Loadable, prepare};
 use super::desk::Desk;
-use super::error::Error;
 use super::lease::Lease;
-use super::protocol::{Backend, Code, Job, Program, Region, Reply, Variant};
-use super::settings::Settings;
-use super::worker::{Answer, First, RUN, Worker};
+use crate::evaluate::error::Error;
+use crate::evaluate::settings::Settings;
+use crate::evaluate::wire::protocol::{Backend, Code, Job, Program, Region, Reply, Variant};
+use crate::evaluate::wire::worker::{Answer, First, RUN, Worker};
 use crate::outcome::{Check, Crash, Outcome};
 
 /// Why judging ends early: an outcome of the candidate, or an error of ours.
-pub(super) enum Halt {
+pub(in crate::evaluate) enum Halt {
     Outcome(Box<Outcome>),
     Error(Error),
 }
 
 /// Errors of ours apart from outcomes.
-pub(super) fn settle<T>(ended: Result<T, Halt>) -> Result<Result<T, Box<Outcome>>, Error> {
+pub(in crate::evaluate) fn settle<T>(ended: Result<T, Halt>) -> Result<Result<T, Box<Outcome>>, Error> {
     match ended {
         Ok(done) => Ok(Ok(done)),
         Err(Halt::Outcome(outcome)) => Ok(Err(outcome)),
@@ -34,18 +34,18 @@ pub(super) fn settle<T>(ended: Result<T, Halt>) -> Result<Result<T, Box<Outcome>
 /// A live runner, and the memory that it shares with the judge. Each has its own: nothing that an earlier runner left
 /// behind can reach the memory of a later one. The runner goes first: memory may not be freed while another process has
 /// it open by handle.
-pub(super) struct Live<A> {
-    pub(super) worker: Worker,
-    pub(super) arena: A,
+pub(in crate::evaluate) struct Live<A> {
+    pub(in crate::evaluate) worker: Worker,
+    pub(in crate::evaluate) arena: A,
 }
 
 /// A runner if one is alive, what the next is started with, and the folder of what it opens. The runner goes before the desk:
 /// what it maps is the desk's.
-pub(super) struct RunnerSlot<D: Desk> {
-    pub(super) live: Option<Live<D::Arena>>,
-    pub(super) lease: Lease,
+pub(in crate::evaluate) struct RunnerSlot<D: Desk> {
+    pub(in crate::evaluate) live: Option<Live<D::Arena>>,
+    pub(in crate::evaluate) lease: Lease,
     /// Whether runners open cuBLASLt.
-    pub(super) with_cublaslt: bool,
+    pub(in crate::evaluate) with_cublaslt: bool,
     folder: tempfile::TempDir,
     linked: u64,
     settings: Rc<Settings>,
@@ -54,7 +54,7 @@ pub(super) struct RunnerSlot<D: Desk> {
 
 impl<D: Desk> RunnerSlot<D> {
     /// No runner yet.
-    pub(super) fn new(settings: Rc<Settings>, desk: Rc<D>) -> Result<Self, Error> {
+    pub(in crate::evaluate) fn new(settings: Rc<Settings>, desk: Rc<D>) -> Result<Self, Error> {
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
         let card = desk.card();
         let lease =
@@ -63,18 +63,18 @@ impl<D: Desk> RunnerSlot<D> {
     }
 
     /// A path in the folder that no other call gave, `what` its last part.
-    pub(super) fn fresh(&mut self, what: &str) -> PathBuf {
+    pub(in crate::evaluate) fn fresh(&mut self, what: &str) -> PathBuf {
         self.linked += 1;
         self.folder.path().join(format!("{}{what}", self.linked))
     }
 
     /// The folder of what runners open.
-    pub(super) fn folder(&self) -> &Path {
+    pub(in crate::evaluate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// Links what must be linked, and starts a runner that no other host candidate has touched.
-    pub(super) fn load(&mut self, candidates: &[Candidate]) -> Result<Vec<Loadable>, Halt> {
+    pub(in crate::evaluate) fn load(&mut self, candidates: &[Candidate]) -> Result<Vec<Loadable>, Halt> {
         let backend = self.settings.workers.backend;
         if backend == Backend::Host {
             self.live = None;
@@ -89,12 +89,12 @@ impl<D: Desk> RunnerSlot<D> {
     }
 
     /// Ends the present runner; the next launch starts another.
-    pub(super) fn replace_worker(&mut self) {
+    pub(in crate::evaluate) fn replace_worker(&mut self) {
         self.live = None;
     }
 
     /// The present runner with an arena of at least this length, or a new one.
-    pub(super) fn bench(&mut self, bytes: u64) -> Result<&mut Live<D::Arena>, Error> {
+    pub(in crate::evaluate) fn bench(&mut self, bytes: u64) -> Result<&mut Live<D::Arena>, Error> {
         let desk = &*self.desk;
         let fits = match &mut self.live {
             Some(bench) => desk.grow(&mut bench.arena, bytes)?,
@@ -115,7 +115,7 @@ impl<D: Desk> RunnerSlot<D> {
 
     /// Whether an arena can be this long, `own` bytes of it workspace. Where it could without, that is the candidate's; where
     /// the tensors alone are too much, making the arena says so.
-    pub(super) fn room(&self, bytes: u64, own: u64) -> Result<(), Halt> {
+    pub(in crate::evaluate) fn room(&self, bytes: u64, own: u64) -> Result<(), Halt> {
         if own == 0 {
             return Ok(());
         }
@@ -128,18 +128,18 @@ impl<D: Desk> RunnerSlot<D> {
     }
 
     /// The device that the present runner works on, in words.
-    pub(super) fn device(&self) -> String {
+    pub(in crate::evaluate) fn device(&self) -> String {
         self.live.as_ref().map(|b| b.worker.ready.device.clone()).unwrap_or_default()
     }
 
     /// Isolation that the present runner does not have.
-    pub(super) fn not_enforced(&self) -> Vec<String> {
+    pub(in crate::evaluate) fn not_enforced(&self) -> Vec<String> {
         let runner = self.live.as_ref().map(|b| b.worker.ready.not_enforced.clone()).unwrap_or_default();
         runner.into_iter().chain(self.lease.missing().map(str::to_owned)).collect()
     }
 
     /// The runner's reply; a runner that is gone is replaced at the next launch.
-    pub(super) fn answer(&mut self, job: Job, deadline: Duration) -> Result<Reply, Halt> {
+    pub(in crate::evaluate) fn answer(&mut self, job: Job, deadline: Duration) -> Result<Reply, Halt> {
         let bench = self.bench(job.arena_bytes)?;
         let outcome = match bench.worker.answer(job, deadline)? {
             Answer::Reply(reply) => return Ok(reply),
@@ -152,7 +152,7 @@ impl<D: Desk> RunnerSlot<D> {
     }
 
     /// A reply to another question than was asked.
-    pub(super) fn unexpected(&mut self, reply: &Reply) -> Halt {
+    pub(in crate::evaluate) fn unexpected(&mut self, reply: &Reply) -> Halt {
         self.live = None;
         let reason = format!("answered {reply:?}");
         match self.settings.workers.backend {
@@ -163,9 +163,9 @@ impl<D: Desk> RunnerSlot<D> {
 }
 
 /// What is launched on a case, and the contract that sizes its workspace.
-pub(super) struct Launchable {
-    pub(super) code: Code,
-    pub(super) contract: Contract,
+pub(in crate::evaluate) struct Launchable {
+    pub(in crate::evaluate) code: Code,
+    pub(in crate::evaluate) contract: Contract,
 }
 
 impl From<&Loadable> for Launchable {
@@ -175,12 +175,12 @@ impl From<&Loadable> for Launchable {
 }
 
 /// A program over these slots.
-pub(super) fn program(code: Code, slots: Vec<Vec<Region>>, workspaces: Vec<Region>) -> Program {
+pub(in crate::evaluate) fn program(code: Code, slots: Vec<Vec<Region>>, workspaces: Vec<Region>) -> Program {
     Program { code, slots, workspaces, written: Vec::new(), only_read: Vec::new() }
 }
 
 /// What a runner is told of a variant.
-pub(super) fn code(variant: &Loadable) -> Code {
+pub(in crate::evaluate) fn code(variant: &Loadable) -> Code {
     let (artifact, contract) = (variant.artifact.clone(), variant.candidate.contract.clone());
     Code::Variant(Variant { artifact, format: variant.format, contract })
 }

@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 
 use cutegen_spec::contract::Contract;
 
-use super::arena::{Alignment, POISON};
 use super::candidate::{Candidate, Loadable};
+use super::checker::Checker;
 use super::content::Bytes;
 use super::desk::host::fill;
 use super::desk::{Desk, Filling};
-use super::error::Error;
 use super::image::Image;
-use super::judge::Checker;
-use super::memory::SharedMemory;
-use super::protocol::{Action, Code, Job, Run, ScalarValue};
-use super::session::{Halt, code, program};
+use super::runner_slot::{Halt, code, program};
+use crate::evaluate::error::Error;
+use crate::evaluate::wire::arena::{Alignment, POISON};
+use crate::evaluate::wire::memory::SharedMemory;
+use crate::evaluate::wire::protocol::{Action, Code, Job, Run, ScalarValue};
 use crate::outcome::{Checks, Distribution};
 use round::{Round, under};
 
@@ -129,7 +129,7 @@ pub fn locate(path: Option<&OsStr>, cuda_home: Option<&OsStr>) -> Option<PathBuf
 impl<D: Desk> Checker<D> {
     /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible. A tool has one process for all
     /// of them, for most of its time is its start; where that does not come out clean, one for each, to say whose it is.
-    pub(super) fn sanitize(
+    pub(in crate::evaluate) fn sanitize(
         &mut self,
         candidates: &[Candidate],
         sanitizer: &Path,

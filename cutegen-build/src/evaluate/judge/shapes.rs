@@ -50,7 +50,7 @@ pub fn shapes(spec: &KernelSpec, budget: &Budget<'_>) -> Vec<Vec<i64>> {
 }
 
 /// The workloads that are too large to be among `chosen`. One is there all the same where a domain has no smaller shape.
-pub(super) fn beyond(
+pub(in crate::evaluate) fn beyond(
     spec: &KernelSpec,
     chosen: &[Vec<i64>],
     is_large: impl Fn(&[i64]) -> bool,
@@ -59,20 +59,20 @@ pub(super) fn beyond(
     workloads.filter(|axes| is_large(axes) && !chosen.contains(axes)).collect()
 }
 
-pub(super) fn nth(values: &[i64], index: usize) -> i64 {
+pub(in crate::evaluate) fn nth(values: &[i64], index: usize) -> i64 {
     values.get(index % values.len().max(1)).copied().unwrap_or(1)
 }
 
-pub(super) fn smallest(axis: &Axis) -> i64 {
+pub(in crate::evaluate) fn smallest(axis: &Axis) -> i64 {
     clamp(axis, i64::MIN)
 }
 
-pub(super) fn largest(axis: &Axis) -> i64 {
+pub(in crate::evaluate) fn largest(axis: &Axis) -> i64 {
     clamp(axis, i64::MAX)
 }
 
 /// Extents worth trying on one axis, each inside its range.
-pub(super) fn telling(axis: &Axis, tiles: &[i64]) -> Vec<i64> {
+pub(in crate::evaluate) fn telling(axis: &Axis, tiles: &[i64]) -> Vec<i64> {
     let edges = tiles.iter().flat_map(|tile| [tile + 1, tile - 1, *tile]);
     let wanted = [37, 131, 3].into_iter().chain(edges).chain([1, 7, 251, 64, 2]);
     let mut values: Vec<i64> = Vec::new();
@@ -85,7 +85,7 @@ pub(super) fn telling(axis: &Axis, tiles: &[i64]) -> Vec<i64> {
 }
 
 /// The nearest extent that the axis allows; 1 for an axis that nobody binds.
-pub(super) fn clamp(axis: &Axis, value: i64) -> i64 {
+pub(in crate::evaluate) fn clamp(axis: &Axis, value: i64) -> i64 {
     match axis.extent {
         Extent::Const(extent) => extent,
         Extent::Derived(_) => 1,

@@ -4,9 +4,9 @@
 use cutegen_spec::dtype::DType;
 use cutegen_spec::tensor::Tensor;
 
-use super::arena::POISON;
 use super::element;
-use super::error::Error;
+use crate::evaluate::error::Error;
+use crate::evaluate::wire::arena::POISON;
 
 /// Extents and strides of a tensor at some axis extents.
 #[derive(Clone, Debug, PartialEq, Eq)]

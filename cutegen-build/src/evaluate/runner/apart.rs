@@ -9,12 +9,12 @@ use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::cuda::{image, workspace_parts};
 use super::{Device, variant};
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
-use crate::evaluate::cuda::memory::DeviceMemory;
-use crate::evaluate::cuda::session::Session;
-use crate::evaluate::memory::SharedMemory;
-use crate::evaluate::protocol::{Done, Job, Ready, Region, Run, TimePlan, Timed};
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::launch::{Launch, Loaded, Placed};
+use crate::evaluate::device::memory::DeviceMemory;
+use crate::evaluate::device::session::Session;
+use crate::evaluate::wire::memory::SharedMemory;
+use crate::evaluate::wire::protocol::{Done, Job, Ready, Region, Run, TimePlan, Timed};
 
 /// The longest a stream may take: the sanitizer slows kernels a hundredfold.
 const WALL: Duration = Duration::from_secs(300);

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
-use crate::evaluate::protocol::{Reply, Request};
+use crate::evaluate::wire::protocol::{Reply, Request};
 
 /// Requests in, replies out.
 #[derive(Debug)]

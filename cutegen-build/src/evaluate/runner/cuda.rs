@@ -18,12 +18,12 @@ use cutegen_runtime::cuda::CUdeviceptr;
 use cutegen_spec::contract::Contract;
 
 use super::Device;
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
-use crate::evaluate::cuda::memory::{DeviceMemory, Lent};
-use crate::evaluate::cuda::session::Session;
-use crate::evaluate::gemm::Gemm;
-use crate::evaluate::protocol::{
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::launch::{Launch, Loaded, Placed};
+use crate::evaluate::device::memory::{DeviceMemory, Lent};
+use crate::evaluate::device::session::Session;
+use crate::evaluate::wire::gemm::Gemm;
+use crate::evaluate::wire::protocol::{
     Code, Done, Format, Job, Program, Ready, Region, Run, Start, TimePlan, Timed, Variant,
 };
 use blocks::{Bench, Spoilt};

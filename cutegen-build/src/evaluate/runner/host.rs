@@ -15,10 +15,10 @@ use stack::{Entry, Stacks, Turn};
 
 use super::dice::Dice;
 use super::{Device, variant};
-use crate::evaluate::arena::POISON;
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::memory::{Access, SharedMemory};
-use crate::evaluate::protocol::{
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::wire::arena::POISON;
+use crate::evaluate::wire::memory::{Access, SharedMemory};
+use crate::evaluate::wire::protocol::{
     Done, Format, Job, Program, Ready, Region, Run, ScalarValue, TimePlan, Timed, Variant,
 };
 

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::evaluate::process::die_with_parent;
-use crate::evaluate::protocol::{Backend, Limits, Start};
+use crate::evaluate::wire::process::die_with_parent;
+use crate::evaluate::wire::protocol::{Backend, Limits, Start};
 
 /// Applies every limit. One that the system refuses is an error.
 pub(super) fn apply(start: &Start) -> Result<(), String> {

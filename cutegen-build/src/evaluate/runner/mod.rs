@@ -14,10 +14,10 @@ pub mod walls;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
-use super::cuda::error::DeviceError;
-use super::cuda::memory::Lent;
-use super::memory::SharedMemory;
-use super::protocol::{
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::memory::Lent;
+use crate::evaluate::wire::memory::SharedMemory;
+use crate::evaluate::wire::protocol::{
     Action, Backend, Done, Job, Memory, Program, Ready, Reply, Request, Run, Start, TimePlan, Timed, Variant,
 };
 use apart::Apart;

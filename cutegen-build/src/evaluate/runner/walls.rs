@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::compile::landlock::{self, Access};
 use crate::compile::privileges::{self, Children};
 use crate::compile::seccomp::{self, Confine};
-use crate::evaluate::protocol::Backend;
+use crate::evaluate::wire::protocol::Backend;
 
 /// What the dynamic loader may still need when a candidate is opened.
 const SYSTEM: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];

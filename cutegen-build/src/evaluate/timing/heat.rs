@@ -5,11 +5,11 @@
 
 use super::rotation::Entrant;
 use super::{Halted, Regime, Timing, Turn};
-use crate::evaluate::candidate::Candidate;
-use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
+use crate::evaluate::judge::candidate::Candidate;
+use crate::evaluate::judge::desk::Desk;
+use crate::evaluate::judge::strided::Placed;
 use crate::evaluate::stats::{interleave, standings};
-use crate::evaluate::strided::Placed;
 use crate::outcome::{Comparison, Crash, Outcome};
 use cutegen_spec::tensor::Role;
 

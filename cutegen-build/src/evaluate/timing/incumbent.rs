@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::candidate::Candidate;
-use super::clocks::Sample;
-use super::gemm::Gemm;
 use super::peer::Mode;
+use crate::evaluate::device::clocks::Sample;
+use crate::evaluate::judge::candidate::Candidate;
+use crate::evaluate::wire::gemm::Gemm;
 use crate::outcome::{Comparison, Outcome};
 
 /// What a finalist is timed against.
@@ -48,7 +48,7 @@ pub enum Unmeasured {
 
 impl Unmeasured {
     /// As an outcome, for incumbents that cannot lack anything.
-    pub(super) fn into_outcome(self) -> Outcome {
+    pub(in crate::evaluate) fn into_outcome(self) -> Outcome {
         match self {
             Unmeasured::Candidate(outcome) => *outcome,
             Unmeasured::Incumbent(reason) => Outcome::Blocked(format!("its incumbent {reason}")),

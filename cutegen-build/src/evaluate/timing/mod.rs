@@ -3,6 +3,8 @@
 //! lives in a process of its own is timed by [`torch`].
 
 mod heat;
+pub(in crate::evaluate) mod incumbent;
+pub mod peer;
 mod rotation;
 mod torch;
 mod vendor;
@@ -13,18 +15,20 @@ use std::time::Duration;
 
 use cutegen_spec::tensor::Role;
 
-use super::arena::POISON;
-use super::candidate::Candidate;
-use super::clocks::{CardId, Sample};
-use super::content::Contents;
-use super::desk::{Desk, Slots};
-use super::error::Error;
-use super::incumbent::{Incumbent, Measured, Unmeasured};
-use super::judge::Checker;
-use super::peer::{Peer, Python, Starting};
-use super::protocol::{Action, Backend, Job, Program, Regime, Region, Reply, Run, TimePlan, Timed};
-use super::session::Halt;
-use super::stats::{compare, interleave};
+use crate::evaluate::device::clocks::{CardId, Sample};
+use crate::evaluate::error::Error;
+use crate::evaluate::judge::candidate::Candidate;
+use crate::evaluate::judge::checker::Checker;
+use crate::evaluate::judge::content::Contents;
+use crate::evaluate::judge::desk::{Desk, Slots};
+use crate::evaluate::judge::runner_slot::Halt;
+use crate::evaluate::stats::{compare, interleave};
+use crate::evaluate::timing::incumbent::{Incumbent, Measured, Unmeasured};
+use crate::evaluate::timing::peer::{Peer, Python, Starting};
+use crate::evaluate::wire::arena::POISON;
+use crate::evaluate::wire::protocol::{
+    Action, Backend, Job, Program, Regime, Region, Reply, Run, TimePlan, Timed,
+};
 use crate::outcome::{Check, Comparison, Crash, Distribution, Fault, Outcome, Place};
 use rotation::{Entrant, Rotation};
 use torch::{Given, Theirs};

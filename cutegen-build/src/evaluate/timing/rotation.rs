@@ -6,19 +6,19 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
 use super::{Drawn, Halted, Timing, Turn};
-use crate::evaluate::arena::{Alignment, Extent, layout};
-use crate::evaluate::candidate::Loadable;
-use crate::evaluate::case::prepared;
-use crate::evaluate::content::{Content, Contents};
-use crate::evaluate::desk::Desk;
 use crate::evaluate::error::Error;
-use crate::evaluate::gemm::Gemm;
-use crate::evaluate::image::workspace;
-use crate::evaluate::protocol::{Backend, Code, Program, Region, WORKSPACE_BYTES, Written};
+use crate::evaluate::judge::candidate::Loadable;
+use crate::evaluate::judge::case::prepared;
+use crate::evaluate::judge::content::{Content, Contents};
+use crate::evaluate::judge::desk::Desk;
+use crate::evaluate::judge::image::workspace;
+use crate::evaluate::judge::runner_slot::{Halt, code};
+use crate::evaluate::judge::strided::Placed;
 use crate::evaluate::rng::mix;
-use crate::evaluate::session::{Halt, code};
 use crate::evaluate::stats::CANDIDATE;
-use crate::evaluate::strided::Placed;
+use crate::evaluate::wire::arena::{Alignment, Extent, layout};
+use crate::evaluate::wire::gemm::Gemm;
+use crate::evaluate::wire::protocol::{Backend, Code, Program, Region, WORKSPACE_BYTES, Written};
 use crate::outcome::{Distribution, Outcome};
 
 /// How often a rotation covers the last-level cache.

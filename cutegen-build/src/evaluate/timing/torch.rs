@@ -9,18 +9,18 @@ use tempfile::TempDir;
 
 use super::rotation::{Rotation, drawn};
 use super::{Halted, Timing, Turn, plan};
-use crate::evaluate::candidate::Candidate;
-use crate::evaluate::clocks::Sample;
-use crate::evaluate::content::{self, Bytes};
-use crate::evaluate::desk::Desk;
+use crate::evaluate::device::clocks::Sample;
 use crate::evaluate::error::Error;
-use crate::evaluate::incumbent::Measured;
-use crate::evaluate::peer::{
+use crate::evaluate::judge::candidate::Candidate;
+use crate::evaluate::judge::content::{self, Bytes};
+use crate::evaluate::judge::desk::Desk;
+use crate::evaluate::judge::strided::Placed;
+use crate::evaluate::stats::CANDIDATE;
+use crate::evaluate::timing::incumbent::Measured;
+use crate::evaluate::timing::peer::{
     self, Blocks, Cubin, Device, Inputs, Mode, Peer, Prepared, Ready, Stopped, What, Written,
 };
-use crate::evaluate::protocol::{Action, Backend, Regime, Reply, Timed};
-use crate::evaluate::stats::CANDIDATE;
-use crate::evaluate::strided::Placed;
+use crate::evaluate::wire::protocol::{Action, Backend, Regime, Reply, Timed};
 use crate::outcome::Distribution;
 
 /// The longest that a block may take to prepare: `torch.compile` may try many kernels.

@@ -2,9 +2,9 @@
 
 use super::rotation::Rotation;
 use super::{Halted, Timing};
-use crate::evaluate::case::prepared;
-use crate::evaluate::desk::{Desk, Inputs, Output};
 use crate::evaluate::error::Error;
+use crate::evaluate::judge::case::prepared;
+use crate::evaluate::judge::desk::{Desk, Inputs, Output};
 use crate::evaluate::rng::mix;
 use crate::evaluate::stats::INCUMBENT;
 use crate::outcome::Distribution;

@@ -1,6 +1,6 @@
 //! [`Watch`]: the card while something is timed on it, if anything reads its state here.
 
-use crate::evaluate::clocks::{CardId, Clocks, Sample};
+use crate::evaluate::device::clocks::{CardId, Clocks, Sample};
 
 /// A card under watch, or why it is not.
 pub(super) enum Watch {

@@ -2,7 +2,7 @@
 //! candidate wrote where it must not, or did not write where it must. Pure byte work.
 
 use super::protocol::Region;
-use super::rng::mix;
+use crate::evaluate::rng::mix;
 
 /// Length of every guard, in bytes.
 pub const GUARD: u64 = 4096;

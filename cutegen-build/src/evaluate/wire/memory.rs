@@ -5,8 +5,8 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::ptr::NonNull;
 
 use super::arena::pages;
-use super::error::Error;
 use super::protocol::Region;
+use crate::evaluate::error::Error;
 
 /// A shared mapping. Not `Send`: a runner dies with the thread that started it, and so must what it is judged by.
 #[derive(Debug)]
@@ -166,7 +166,7 @@ impl Drop for Map {
 #[cfg(test)]
 mod tests {
     use super::SharedMemory;
-    use crate::evaluate::protocol::Region;
+    use crate::evaluate::wire::protocol::Region;
 
     #[test]
     fn grows_keeps_contents_and_never_shrinks() {

@@ -441,7 +441,7 @@ mod tests {
         Action, Backend, Code, Format, IpcHandle, Job, Limits, Memory, Program, Regime, Region, Reply,
         Request, Run, ScalarValue, Start, TimePlan, Timed, Variant, Written,
     };
-    use crate::evaluate::gemm::{Compute, Element, Gemm, Matrix};
+    use crate::evaluate::wire::gemm::{Compute, Element, Gemm, Matrix};
 
     fn product() -> Gemm {
         let matrix = |tensor, ld| Matrix {

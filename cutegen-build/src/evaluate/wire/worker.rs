@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::error::Error;
 use super::protocol::{Backend, Job, Limits, Memory, Ready, Reply, Request, Start};
+use crate::evaluate::error::Error;
 use crate::outcome::Crash;
 
-/// Says, in a worker's environment, that it is one. Its `main` calls [`super::runner::main`] when the value is
+/// Says, in a worker's environment, that it is one. Its `main` calls [`crate::evaluate::runner::main`] when the value is
 /// [`RUN`].
 pub const VARIABLE: &str = "CUTEGEN_WORKER";
 
 /// The value of [`VARIABLE`] for a runner.
 pub const RUN: &str = "run";
 
-/// The value of [`VARIABLE`] for a runner under compute-sanitizer: [`super::runner::main_apart`].
+/// The value of [`VARIABLE`] for a runner under compute-sanitizer: [`crate::evaluate::runner::main_apart`].
 pub const RUN_APART: &str = "run-apart";
 
 /// The value of [`VARIABLE`] for a judge.

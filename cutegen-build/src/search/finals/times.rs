@@ -9,10 +9,10 @@ use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::dispatch;
 use cutegen_spec::record::{Clocks, incumbent};
 
-use crate::evaluate::clocks::{Sample, Spread, Throttle};
-use crate::evaluate::gemm::gemm_of;
-use crate::evaluate::peer::Mode;
-use crate::evaluate::protocol::Regime;
+use crate::evaluate::device::clocks::{Sample, Spread, Throttle};
+use crate::evaluate::timing::peer::Mode;
+use crate::evaluate::wire::gemm::gemm_of;
+use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{Candidate, Comparison, Incumbent, Measured, Outcome, Unmeasured};
 use crate::plan::{Plan, roofline};
 use crate::refine::geomean;

@@ -15,8 +15,8 @@ use super::compiled::{self, Compiled, DeviceFiles};
 use super::error::SearchError;
 use crate::compile::CompileSetup;
 use crate::env;
-use crate::evaluate::protocol::Regime;
-use crate::evaluate::sanitize::{Sanitized, Tool};
+use crate::evaluate::judge::sanitize::{Sanitized, Tool};
+use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{
     Candidate, Comparison, Errand, Incumbent, JUDGE, Measured, Outcome, Ran, Unmeasured, VARIABLE,
 };

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::wire::{self, Ask, Heat, Start, Tell};
 use crate::env;
-use crate::evaluate::peer::Python;
+use crate::evaluate::timing::peer::Python;
 use crate::evaluate::{
     Baseline, Error, Floor, Judge, Linker, OnDevice, Question, Sampling, Settings, Terms, die_with_parent,
 };

@@ -9,8 +9,8 @@ use cutegen_spec::target::Target;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::evaluate::protocol::Regime;
-use crate::evaluate::sanitize::{Sanitized, Tool};
+use crate::evaluate::judge::sanitize::{Sanitized, Tool};
+use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{
     Candidate, Comparison, Errand, Incumbent, Measured, Outcome, Ran, Unmeasured, Workers,
 };
@@ -99,8 +99,8 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Strin
 #[cfg(test)]
 mod tests {
     use super::{Ask, Heat, Tell, read};
-    use crate::evaluate::peer::Mode;
-    use crate::evaluate::protocol::{Regime, ScalarValue};
+    use crate::evaluate::timing::peer::Mode;
+    use crate::evaluate::wire::protocol::{Regime, ScalarValue};
     use crate::evaluate::{Candidate, Distribution, Errand, Fault, Incumbent, Outcome, Place, Unmeasured};
 
     #[test]

@@ -4,8 +4,8 @@
 
 use std::time::Instant;
 
-use cutegen_build::evaluate::protocol::Regime;
-use cutegen_build::evaluate::sanitize::{Tool, locate};
+use cutegen_build::evaluate::judge::sanitize::{Tool, locate};
+use cutegen_build::evaluate::wire::protocol::Regime;
 use cutegen_build::evaluate::{Candidate, Error, Incumbent, Judge, Outcome};
 
 use super::budget::Budget;

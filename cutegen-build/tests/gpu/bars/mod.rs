@@ -19,7 +19,7 @@ mod sweep;
 
 use std::path::Path;
 
-use cutegen_build::evaluate::clocks::CardId;
+use cutegen_build::evaluate::device::clocks::CardId;
 use cutegen_build::evaluate::{Comparison, Lease};
 use cutegen_runtime::cuda::CudaContext;
 use serde::Serialize;

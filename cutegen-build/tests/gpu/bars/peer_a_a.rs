@@ -1,8 +1,8 @@
 //! What timing across processes adds: one cubin in two peer workers, and in our own runner against a peer worker, as the
 //! judge times PyTorch.
 
-use cutegen_build::evaluate::peer::compare;
-use cutegen_build::evaluate::protocol::Regime;
+use cutegen_build::evaluate::timing::peer::compare;
+use cutegen_build::evaluate::wire::protocol::Regime;
 use cutegen_build::evaluate::{Comparison, Incumbent};
 
 use super::{Equal, apart, keep};

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cutegen_build::evaluate::protocol::Limits;
+use cutegen_build::evaluate::wire::protocol::Limits;
 use cutegen_build::evaluate::{Baseline, Candidate, Floor, Judge, Settings, Workers};
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Feedback, Generator as _};

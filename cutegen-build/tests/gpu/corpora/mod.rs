@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use cutegen_build::evaluate::gemm::gemm_of;
+use cutegen_build::evaluate::wire::gemm::gemm_of;
 use cutegen_build::evaluate::{Check, Outcome, Settings};
 
 use crate::{Test, fixtures, incumbents};

@@ -4,8 +4,8 @@ use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::{Eligibility, dispatch};
 use cutegen_spec::spec::KernelSpec;
 
-use super::super::shapes::{Budget, shapes};
 use super::{Claimed, MOST, Price, claimed};
+use crate::evaluate::judge::shapes::{Budget, shapes};
 
 fn spec(axes: &str) -> KernelSpec {
     let text = format!(

@@ -6,18 +6,18 @@ use cutegen_spec::contract::Initial;
 use cutegen_spec::tensor::Role;
 
 use super::{Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
-use crate::evaluate::arena::{damage, fill_guard};
-use crate::evaluate::clocks::CardId;
-use crate::evaluate::compare::{self, Before, Compared, is_telling, poisoned};
-use crate::evaluate::content::{Bytes, Contents, drawn};
-use crate::evaluate::element;
+use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::error::Error;
-use crate::evaluate::image::Image;
-use crate::evaluate::memory::SharedMemory;
-use crate::evaluate::protocol::{Memory, Region};
-use crate::evaluate::reference::{Call, Expected, Reference, UNTOUCHED};
-use crate::evaluate::rms::{Moments, Rule, moments};
-use crate::evaluate::strided::Placed;
+use crate::evaluate::judge::compare::{self, Before, Compared, is_telling, poisoned};
+use crate::evaluate::judge::content::{Bytes, Contents, drawn};
+use crate::evaluate::judge::element;
+use crate::evaluate::judge::image::Image;
+use crate::evaluate::judge::reference::{Call, Expected, Reference, UNTOUCHED};
+use crate::evaluate::judge::rms::{Moments, Rule, moments};
+use crate::evaluate::judge::strided::Placed;
+use crate::evaluate::wire::arena::{damage, fill_guard};
+use crate::evaluate::wire::memory::SharedMemory;
+use crate::evaluate::wire::protocol::{Memory, Region};
 use crate::outcome::{Check, Checks};
 
 /// Cost of a reference that takes a CPU core a few seconds.

@@ -10,12 +10,12 @@ use std::rc::Rc;
 use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::Contract;
 
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::launch::Loaded;
-use crate::evaluate::cuda::memory::DeviceMemory;
-use crate::evaluate::cuda::session::{Session, machine};
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::launch::Loaded;
+use crate::evaluate::device::memory::DeviceMemory;
+use crate::evaluate::device::session::{Session, machine};
 use crate::evaluate::error::Error;
-use crate::evaluate::protocol::Region;
+use crate::evaluate::wire::protocol::Region;
 
 /// Source of the gate's own kernels.
 pub const KERNELS: &str = concat!(include_str!("kernels.cu"), "\n", include_str!("draw.cu"));

@@ -2,10 +2,10 @@
 //! what they must give, fills the arena that a runner launches on, and says what a launch left there. One desk works on
 //! bytes of the host, the other on memory of the device, with kernels of ours.
 
-pub(super) mod cuda;
-pub(super) mod host;
+pub(in crate::evaluate) mod cuda;
+pub(in crate::evaluate) mod host;
 mod kernels;
-pub(super) mod read;
+pub(in crate::evaluate) mod read;
 
 use std::rc::Rc;
 
@@ -13,14 +13,14 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 
-use super::clocks::CardId;
 use super::compare::Compared;
 use super::content::{Bytes, Contents};
-use super::error::Error;
 use super::image::Image;
-use super::protocol::{Memory, Region, ScalarValue};
 use super::reference::Sampled;
 use super::rms::{Moments, Rule};
+use crate::evaluate::device::clocks::CardId;
+use crate::evaluate::error::Error;
+use crate::evaluate::wire::protocol::{Memory, Region, ScalarValue};
 use crate::outcome::Checks;
 
 pub use cuda::{Drawing, drawing};
@@ -28,57 +28,57 @@ pub use kernels::{KERNELS, OPTIONS};
 
 /// Inputs of a case, drawn or to be drawn.
 #[derive(Debug)]
-pub(super) struct Inputs<'a> {
-    pub(super) spec: &'a KernelSpec,
-    pub(super) axes: &'a [i64],
-    pub(super) scalars: &'a [ScalarValue],
-    pub(super) contents: Contents,
+pub(in crate::evaluate) struct Inputs<'a> {
+    pub(in crate::evaluate) spec: &'a KernelSpec,
+    pub(in crate::evaluate) axes: &'a [i64],
+    pub(in crate::evaluate) scalars: &'a [ScalarValue],
+    pub(in crate::evaluate) contents: Contents,
     /// Whether every sum over these inputs is exact.
-    pub(super) is_exact: bool,
+    pub(in crate::evaluate) is_exact: bool,
     /// Whether they were drawn, so that the many terms of a large sum are independent: a user's need not be.
-    pub(super) is_drawn: bool,
+    pub(in crate::evaluate) is_drawn: bool,
     /// Which elements of the outputs the reference computes.
-    pub(super) sampled: Option<Sampled>,
+    pub(in crate::evaluate) sampled: Option<Sampled>,
 }
 
 /// A case where the desk looks at it.
-pub(super) struct Holding<H> {
+pub(in crate::evaluate) struct Holding<H> {
     /// The desk's own form.
-    pub(super) held: H,
+    pub(in crate::evaluate) held: H,
     /// Positions of outputs for which the bound is too loose to tell anything.
-    pub(super) loose: Vec<usize>,
+    pub(in crate::evaluate) loose: Vec<usize>,
     /// Whether no more than half of what is written is NaN or infinite.
-    pub(super) is_finite: bool,
+    pub(in crate::evaluate) is_finite: bool,
     /// Bytes that it takes.
-    pub(super) bytes: usize,
+    pub(in crate::evaluate) bytes: usize,
 }
 
 /// One inout or output of a case.
-pub(super) struct Output<'a, D: Desk> {
-    pub(super) held: &'a D::Held,
-    pub(super) tensor: usize,
-    pub(super) dtype: DType,
+pub(in crate::evaluate) struct Output<'a, D: Desk> {
+    pub(in crate::evaluate) held: &'a D::Held,
+    pub(in crate::evaluate) tensor: usize,
+    pub(in crate::evaluate) dtype: DType,
 }
 
 /// What a launch finds: inputs, poison in outputs and undefined workspace, patterned guards.
-pub(super) struct Filling<'a, H> {
-    pub(super) image: &'a Image,
-    pub(super) held: &'a H,
-    pub(super) contract: &'a Contract,
-    pub(super) poison: u8,
-    pub(super) checks: &'a Checks,
+pub(in crate::evaluate) struct Filling<'a, H> {
+    pub(in crate::evaluate) image: &'a Image,
+    pub(in crate::evaluate) held: &'a H,
+    pub(in crate::evaluate) contract: &'a Contract,
+    pub(in crate::evaluate) poison: u8,
+    pub(in crate::evaluate) checks: &'a Checks,
 }
 
 /// Where the tensors of a timed program lie, slot by slot, and the workspace that they share.
 #[derive(Clone, Copy)]
-pub(super) struct Slots<'a> {
-    pub(super) slots: &'a [Vec<Region>],
-    pub(super) workspace: Region,
+pub(in crate::evaluate) struct Slots<'a> {
+    pub(in crate::evaluate) slots: &'a [Vec<Region>],
+    pub(in crate::evaluate) workspace: Region,
 }
 
 /// What was written that must not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trespass {
+pub(in crate::evaluate) enum Trespass {
     /// This byte of the arena, in a guard.
     Guard(u64),
     /// Of the input at this position, this byte.
@@ -87,14 +87,14 @@ pub(super) enum Trespass {
 
 /// The first written element that two launches left different.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Differing {
-    pub(super) element: usize,
-    pub(super) first: f64,
-    pub(super) again: f64,
+pub(in crate::evaluate) struct Differing {
+    pub(in crate::evaluate) element: usize,
+    pub(in crate::evaluate) first: f64,
+    pub(in crate::evaluate) again: f64,
 }
 
 /// A place to look at memory from.
-pub(super) trait Desk: Sized {
+pub(in crate::evaluate) trait Desk: Sized {
     /// Memory that a runner launches on.
     type Arena;
     /// A case's inputs, and what they must give.

@@ -4,7 +4,7 @@
 use super::Desk;
 use super::host::{HostCase, HostDesk};
 use crate::evaluate::error::Error;
-use crate::evaluate::reference::Expected;
+use crate::evaluate::judge::reference::Expected;
 
 /// A desk whose memory can be read.
 pub(in crate::evaluate) trait Reading: Desk {

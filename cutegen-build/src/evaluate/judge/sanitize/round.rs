@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{Sanitized, Tool, not_run};
 use crate::evaluate::error::Error;
-use crate::evaluate::protocol::{Job, Memory, Reply};
-use crate::evaluate::worker::{Answer, First, RUN_APART, Worker, Workers};
+use crate::evaluate::wire::protocol::{Job, Memory, Reply};
+use crate::evaluate::wire::worker::{Answer, First, RUN_APART, Worker, Workers};
 
 /// How the sanitizer ends when it found something.
 const FOUND: i32 = 86;

@@ -13,11 +13,11 @@ use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::graph::{Event, Graph};
 use super::vendor::Once;
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::launch::fill;
-use crate::evaluate::cuda::session::Session;
-use crate::evaluate::protocol::{Regime, TimePlan, Timed};
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::launch::fill;
+use crate::evaluate::device::session::Session;
 use crate::evaluate::runner::dice::Dice;
+use crate::evaluate::wire::protocol::{Regime, TimePlan, Timed};
 
 const BURST_NS: u64 = 50_000_000;
 const PAUSE: Duration = Duration::from_millis(20);

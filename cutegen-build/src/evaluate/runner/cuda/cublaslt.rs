@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use cutegen_runtime::cuda::{CUdeviceptr, CUstream};
 
-use crate::evaluate::gemm::{Compute, Gemm};
 use crate::evaluate::stats::median;
+use crate::evaluate::wire::gemm::{Compute, Gemm};
 use describe::Described;
 use library::Algorithm;
 pub use library::CublasLt;
@@ -58,7 +58,7 @@ impl Slot {
 pub struct Workspace {
     /// Where.
     pub at: CUdeviceptr,
-    /// How much, [`WORKSPACE_BYTES`](crate::evaluate::protocol::WORKSPACE_BYTES) where there is room.
+    /// How much, [`WORKSPACE_BYTES`](crate::evaluate::wire::protocol::WORKSPACE_BYTES) where there is room.
     pub bytes: u64,
 }
 

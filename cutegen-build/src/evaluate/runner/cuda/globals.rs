@@ -3,9 +3,9 @@
 
 use cutegen_runtime::cuda::CUdeviceptr;
 
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::launch::Loaded;
-use crate::evaluate::cuda::memory::read_at;
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::launch::Loaded;
+use crate::evaluate::device::memory::read_at;
 use crate::inspect::cubin;
 
 /// A module's variables. What is linked has those alone that its kernels refer to.

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use cutegen_runtime::cuda::cudarc::driver::{result, sys};
 
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::session::{Session, candidate, machine};
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::session::{Session, candidate, machine};
 
 /// An instantiated graph.
 pub(super) struct Graph {

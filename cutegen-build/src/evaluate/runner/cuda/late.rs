@@ -9,10 +9,10 @@ use std::rc::Rc;
 use cutegen_runtime::cuda::cudarc::driver::result;
 use cutegen_runtime::cuda::{CUfunction, LaunchConfig, launch};
 
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::memory::DeviceMemory;
-use crate::evaluate::cuda::session::{Session, machine};
-use crate::evaluate::protocol::Region;
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::memory::DeviceMemory;
+use crate::evaluate::device::session::{Session, machine};
+use crate::evaluate::wire::protocol::Region;
 
 /// How long memory stays spoilt once the candidate was launched.
 const LATE_NS: u64 = 100_000;

@@ -10,11 +10,11 @@ use cutegen_runtime::cuda::{CUfunction, LaunchConfig, launch};
 use cutegen_spec::contract::Contract;
 
 use super::late::Late;
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::launch::Loaded;
-use crate::evaluate::cuda::memory::DeviceMemory;
-use crate::evaluate::cuda::session::{Session, candidate, machine};
-use crate::evaluate::protocol::Region;
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::launch::Loaded;
+use crate::evaluate::device::memory::DeviceMemory;
+use crate::evaluate::device::session::{Session, candidate, machine};
+use crate::evaluate::wire::protocol::Region;
 
 const SCRAMBLE: &str = "cutegen_scramble";
 const LATE: &str = "cutegen_late";

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use cutegen_runtime::cuda::{CUdeviceptr, CUstream};
 
 use super::cublaslt::{CublasLt, Product, Slot, Tuned, Workspace};
-use crate::evaluate::cuda::error::DeviceError;
-use crate::evaluate::cuda::launch::Launch;
-use crate::evaluate::cuda::session::Session;
-use crate::evaluate::gemm::Gemm;
+use crate::evaluate::device::error::DeviceError;
+use crate::evaluate::device::launch::Launch;
+use crate::evaluate::device::session::Session;
+use crate::evaluate::wire::gemm::Gemm;
 
 /// One launch of a program.
 pub(super) enum Once {

@@ -5,10 +5,10 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
 use super::protocol::{Output, Prepared};
-use crate::evaluate::compare::compare as compare_values;
-use crate::evaluate::reference::Expected;
+use crate::evaluate::judge::compare::compare as compare_values;
+use crate::evaluate::judge::reference::Expected;
+use crate::evaluate::judge::strided::Placed;
 use crate::evaluate::stats::{self, CANDIDATE};
-use crate::evaluate::strided::Placed;
 use crate::outcome::Comparison;
 
 /// Something whose blocks can be timed one at a time. A block is a captured graph, queued behind an untimed run of the
@@ -120,7 +120,7 @@ fn one(
     }
     let bytes = std::fs::read(&output.file).map_err(|e| format!("{}: {e}", output.file.display()))?;
     let elements = Placed::new(tensor, axes).map_err(|error| error.to_string())?.elements();
-    if bytes.len() != crate::evaluate::element::bytes(tensor.dtype, elements) {
+    if bytes.len() != crate::evaluate::judge::element::bytes(tensor.dtype, elements) {
         return Err(format!("`{name}` came as {} bytes", bytes.len()));
     }
     Ok(Ok(bytes))

@@ -10,8 +10,8 @@ use cutegen_spec::tensor::Role;
 use serde::Serialize;
 
 use super::protocol::Ready;
-use crate::evaluate::cuda::resolve::{Bindings, DeviceFacts, ResolvedStep, resolve};
-use crate::evaluate::protocol::ScalarValue;
+use crate::evaluate::device::resolve::{Bindings, DeviceFacts, ResolvedStep, resolve};
+use crate::evaluate::wire::protocol::ScalarValue;
 
 /// A cubin and its launches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -151,8 +151,8 @@ impl DeviceFacts for Facts<'_> {
 #[cfg(test)]
 mod tests {
     use super::Cubin;
-    use crate::evaluate::peer::Ready;
-    use crate::evaluate::protocol::ScalarValue;
+    use crate::evaluate::timing::peer::Ready;
+    use crate::evaluate::wire::protocol::ScalarValue;
     use cutegen_spec::contract::Contract;
     use cutegen_spec::edition::spec_file;
 

@@ -25,8 +25,8 @@ use process::Process;
 pub use protocol::{Device, Mode, Output, Prepare, Prepared, Ready, Scalar, Tensor, What};
 use protocol::{Reply, Request};
 
-use super::error::Error;
-use super::protocol::ScalarValue;
+use crate::evaluate::error::Error;
+use crate::evaluate::wire::protocol::ScalarValue;
 
 /// Importing PyTorch takes seconds, from a cold disk more.
 const START_DEADLINE: Duration = Duration::from_secs(120);

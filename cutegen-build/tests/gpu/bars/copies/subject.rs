@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_build::evaluate::cuda::resolve::{Bindings, DeviceFacts, resolve};
+use cutegen_build::evaluate::device::resolve::{Bindings, DeviceFacts, resolve};
 use cutegen_build::plan::{Plan, cost::cost};
 use cutegen_build::store::Entry;
 use cutegen_runtime::cuda::{CUfunction, LaunchConfig, launch};

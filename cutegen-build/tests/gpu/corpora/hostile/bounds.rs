@@ -2,7 +2,7 @@
 
 use cutegen_build::evaluate::Check;
 use cutegen_build::evaluate::Check::{Guards, Inputs, Misalignment, Poison, Repeats, Untouched, Values};
-use cutegen_build::evaluate::sanitize::Tool;
+use cutegen_build::evaluate::judge::sanitize::Tool;
 
 use super::super::launch::Launch;
 use super::kinds::{PADDED, SCATTER, SILU};

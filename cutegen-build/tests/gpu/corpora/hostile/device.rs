@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cutegen_build::evaluate::Check;
 use cutegen_build::evaluate::Check::{Poison, Repeats, Scramble, Values};
-use cutegen_build::evaluate::sanitize::Tool;
+use cutegen_build::evaluate::judge::sanitize::Tool;
 
 use super::super::launch::Launch;
 use super::kinds::{SILU, SUM};

@@ -13,7 +13,7 @@ mod weaker;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cutegen_build::evaluate::sanitize::{Sanitized, locate};
+use cutegen_build::evaluate::judge::sanitize::{Sanitized, locate};
 use cutegen_build::evaluate::{Check, Fault, Judge, Outcome};
 
 use super::honest;

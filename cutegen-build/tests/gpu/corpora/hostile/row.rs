@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cutegen_build::evaluate::sanitize::Tool;
+use cutegen_build::evaluate::judge::sanitize::Tool;
 use cutegen_build::evaluate::{Candidate, Check, Checks, Settings};
 use cutegen_spec::eligibility::Eligibility;
 

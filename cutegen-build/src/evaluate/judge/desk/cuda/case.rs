@@ -10,16 +10,16 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 
-use crate::evaluate::cuda::launch::{Launch, Loaded, Placed};
-use crate::evaluate::cuda::memory::DeviceMemory;
-use crate::evaluate::cuda::session::Session;
-use crate::evaluate::desk::{Inputs, host};
-use crate::evaluate::element;
+use crate::evaluate::device::launch::{Launch, Loaded, Placed};
+use crate::evaluate::device::memory::DeviceMemory;
+use crate::evaluate::device::session::Session;
 use crate::evaluate::error::Error;
-use crate::evaluate::protocol::Region;
-use crate::evaluate::reference::{Expected, Reference, Sampled};
+use crate::evaluate::judge::desk::{Inputs, host};
+use crate::evaluate::judge::element;
+use crate::evaluate::judge::reference::{Expected, Reference, Sampled};
+use crate::evaluate::judge::strided;
 use crate::evaluate::settings::Terms;
-use crate::evaluate::strided;
+use crate::evaluate::wire::protocol::Region;
 use crate::print::reference::{DeviceReference, Large, OTHERS_MAX, others};
 
 /// Offsets of the reference's parts are multiples of this.

@@ -1,11 +1,11 @@
 //! Inputs where the device keeps them: what is large is drawn there, by kernels that give the bytes of `inputs.rs`.
 
 use super::{CudaDesk, Word, code};
-use crate::evaluate::content::{Content, Contents};
-use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::device::memory::DeviceMemory;
 use crate::evaluate::error::Error;
-use crate::evaluate::inputs::{Law, PIECE, Request, specials};
-use crate::evaluate::protocol::Region;
+use crate::evaluate::judge::content::{Content, Contents};
+use crate::evaluate::judge::inputs::{Law, PIECE, Request, specials};
+use crate::evaluate::wire::protocol::Region;
 use crate::outcome::Distribution;
 
 /// A piece takes a thread some 15 ms, however many there are; from here on the host and the way from there take longer.

@@ -5,9 +5,9 @@ use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::super::kernels::{Kernels, NONE, Word};
 use super::piece::{self, Kind, Piece};
-use crate::evaluate::cuda::memory::DeviceMemory;
+use crate::evaluate::device::memory::DeviceMemory;
 use crate::evaluate::error::Error;
-use crate::evaluate::protocol::Region;
+use crate::evaluate::wire::protocol::Region;
 
 /// Bytes of a piece at least, where its range has as many.
 const LEAST: u64 = 64 << 10;

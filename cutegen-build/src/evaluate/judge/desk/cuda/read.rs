@@ -1,9 +1,9 @@
 //! Reading what a device's desk holds.
 
 use super::{CudaCase, CudaDesk, Left};
-use crate::evaluate::desk::read::Reading;
 use crate::evaluate::error::Error;
-use crate::evaluate::reference::Expected;
+use crate::evaluate::judge::desk::read::Reading;
+use crate::evaluate::judge::reference::Expected;
 
 impl Reading for CudaDesk {
     fn bytes(&self, left: &Left, region: usize) -> Result<Vec<u8>, Error> {

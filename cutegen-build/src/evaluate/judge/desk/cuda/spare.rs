@@ -8,10 +8,10 @@ use cutegen_runtime::cuda::CUdeviceptr;
 
 use super::super::kernels::Kernels;
 use super::pieces::Pieces;
-use crate::evaluate::cuda::memory::DeviceMemory;
-use crate::evaluate::cuda::session::Session;
+use crate::evaluate::device::memory::DeviceMemory;
+use crate::evaluate::device::session::Session;
 use crate::evaluate::error::Error;
-use crate::evaluate::protocol::Region;
+use crate::evaluate::wire::protocol::Region;
 
 /// Offsets of copied regions are multiples of this.
 const ALIGNMENT: u64 = 256;

@@ -7,7 +7,7 @@ use cutegen_runtime::cuda::{CUdeviceptr, CUstream};
 
 use super::library::{Algorithm, CublasLt, Opaque, Status};
 use super::{HEURISTICS, Slot, Workspace};
-use crate::evaluate::gemm::{Compute, Element, Gemm, Matrix};
+use crate::evaluate::wire::gemm::{Compute, Element, Gemm, Matrix};
 
 /// `cublasLtMatmulDescAttributes_t`.
 mod operation {
