@@ -14,7 +14,7 @@ mod values;
 use std::path::Path;
 
 use cutegen_build::discover::Project;
-use cutegen_build::evaluate::judge::errand;
+use cutegen_build::evaluate::judge::user_launch;
 use cutegen_build::evaluate::wire::protocol::ScalarValue;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
@@ -104,7 +104,7 @@ fn prepare(plan: Plan, verb: &Run, brought: &Brought) -> Result<Subject, Failure
     let scalars = scalars::bind(&plan.spec, verb)?;
     let mut given = tensors::take(&plan, &axes, &views)?;
     if let (Some(seed), false) = (verb.random, absent.is_empty()) {
-        let mut drawn = errand::drawn(&plan.spec, seed, &axes).map_err(Failure::machine)?;
+        let mut drawn = user_launch::drawn(&plan.spec, seed, &axes).map_err(Failure::machine)?;
         absent.iter().for_each(|t| given[*t] = drawn[*t].take());
     } else if !absent.is_empty() {
         return Err(Failure::Usage(expected::missing(&plan, Some(&axes), &absent, (&verb.input, &views))));
@@ -126,7 +126,7 @@ fn locked(project: &Project, plan: &Plan) -> Result<Entry, Failure> {
 fn launch(subject: &Subject, verb: &Run, folder: &Path) -> Result<Launch, Failure> {
     for (t, bytes) in subject.given.iter().enumerate() {
         let Some(bytes) = bytes else { continue };
-        let path = errand::given(folder, t);
+        let path = user_launch::given(folder, t);
         let failed = |e| Failure::Machine(format!("cannot write {}: {e}", path.display()));
         std::fs::write(&path, bytes).map_err(failed)?;
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cutegen_build::evaluate::judge::{element, errand};
+use cutegen_build::evaluate::judge::{element, user_launch};
 use cutegen_build::plan::Plan;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::tensor::{Role, Tensor};
@@ -183,7 +183,7 @@ pub(super) fn results(subject: &Subject, with: With, folder: &Path) -> Result<Ve
     for (t, tensor) in results {
         written_all.push(result(subject, with, folder, (t, tensor))?);
         if with == With::Reference {
-            let open = load(&errand::unjudged(folder, t))?;
+            let open = load(&user_launch::unjudged(folder, t))?;
             written_all.extend(open.contains(&1).then(|| mask(tensor, &subject.axes, open)));
         }
     }
@@ -210,11 +210,11 @@ fn result(
 ) -> Result<Written, Failure> {
     match with {
         With::Tuned | With::Naive => {
-            let data = load(&errand::left(folder, 0, t))?;
+            let data = load(&user_launch::left(folder, 0, t))?;
             Ok(written(tensor, &subject.axes, stored(tensor.dtype), data))
         }
         With::Reference => {
-            let data = load(&errand::exact(folder, t))?;
+            let data = load(&user_launch::exact(folder, t))?;
             Ok(match tensor.dtype.is_float() {
                 true => written(tensor, &subject.axes, Dtype::F64, data),
                 false => written(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use cutegen_build::evaluate::judge::compare::Compared;
-use cutegen_build::evaluate::judge::{element, errand};
+use cutegen_build::evaluate::judge::{element, user_launch};
 use cutegen_build::evaluate::{Launched, Ran};
 use cutegen_build::generate::template;
 use cutegen_build::plan::Plan;
@@ -172,7 +172,7 @@ impl Told {
 fn not_judged(tensors: &[Tensor], folder: &Path) -> Result<BTreeMap<String, usize>, Failure> {
     let mut found = BTreeMap::new();
     for (t, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| tensor.role != Role::Input) {
-        let open = tensors::load(&errand::unjudged(folder, t))?;
+        let open = tensors::load(&user_launch::unjudged(folder, t))?;
         let count = open.iter().filter(|is_open| **is_open == 1).count();
         if count > 0 {
             found.insert(tensor.name.clone(), count);
@@ -216,8 +216,8 @@ fn rows(
             continue;
         }
         let elements = tensor.elements(&subject.axes).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-        let exact = || Ok((DType::F64, tensors::load(&errand::exact(folder, t))?));
-        let left = |launch| Ok((tensor.dtype, tensors::load(&errand::left(folder, launch, t))?));
+        let exact = || Ok((DType::F64, tensors::load(&user_launch::exact(folder, t))?));
+        let left = |launch| Ok((tensor.dtype, tensors::load(&user_launch::left(folder, launch, t))?));
         // the naive kernel is launched behind what it is compared with, and alone behind the reference
         let (found, other) = match (with, against) {
             (With::Reference, Compare::Naive) => (exact()?, left(0)?),

@@ -9,9 +9,9 @@ use crate::evaluate::judge::checker::Checker;
 use crate::evaluate::judge::desk::Desk;
 use crate::evaluate::judge::desk::cuda::{Choice, CudaDesk, Totals};
 use crate::evaluate::judge::desk::host::HostDesk;
-use crate::evaluate::judge::errand::{Errand, Ran};
 use crate::evaluate::judge::reference::Reference;
 use crate::evaluate::judge::sanitize::{Sanitized, Tool};
+use crate::evaluate::judge::user_launch::{Ran, UserLaunch};
 use crate::evaluate::settings::{OnDevice, Question, Settings, Terms};
 use crate::evaluate::timing::incumbent::{Incumbent, Measured, Unmeasured};
 use crate::evaluate::timing::{Timer, Timing};
@@ -156,8 +156,8 @@ impl Judge {
 
     /// Launches variants on tensors that somebody brings, and computes the reference for them where that is asked for. The
     /// outcome when a variant cannot be launched, crashes or hangs; whether it is right is not judged.
-    pub fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
-        at!(self, session => session.checker.run(errand))
+    pub fn run(&mut self, user_launch: &UserLaunch) -> Result<Result<Ran, Outcome>, Error> {
+        at!(self, session => session.checker.run(user_launch))
     }
 
     /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible; all of it at once.

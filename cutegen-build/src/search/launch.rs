@@ -8,7 +8,7 @@ use super::judging::Judging;
 use super::verify::{Verdict, candidates, folder};
 use crate::compile::CompileSetup;
 use crate::evaluate::wire::protocol::ScalarValue;
-use crate::evaluate::{Candidate, Errand, Ran};
+use crate::evaluate::{Candidate, Ran, UserLaunch};
 use crate::plan::Plan;
 use crate::store::Entry;
 
@@ -24,7 +24,7 @@ pub enum Which {
 /// What is to be launched, and on what.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// Where the tensors lie, see [`errand`](crate::evaluate::judge::errand).
+    /// Where the tensors lie, see [`user_launch`](crate::evaluate::judge::user_launch).
     pub folder: PathBuf,
     /// Extents of all axes.
     pub axes: Vec<i64>,
@@ -50,7 +50,7 @@ pub(super) fn run(
         Which::Dispatched => all.clone(),
         Which::Naive => vec![naive.clone()],
     };
-    let errand = Errand {
+    let user_launch = UserLaunch {
         folder: what.folder.clone(),
         axes: what.axes.clone(),
         scalars: what.scalars.clone(),
@@ -58,7 +58,7 @@ pub(super) fn run(
         reference: what.reference,
     };
     let mut judge = Judging::beside(setup, plan, trusted.path(), Vec::new(), naive.clone())?;
-    Ok(judge.run(errand)?.map(|mut ran| {
+    Ok(judge.run(user_launch)?.map(|mut ran| {
         for (launched, which) in ran.launched.iter_mut().zip(&what.launches) {
             if *which == Which::Naive {
                 launched.variant = all.len() - 1;

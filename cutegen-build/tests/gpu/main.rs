@@ -10,7 +10,6 @@
 mod bars;
 mod bench;
 mod corpora;
-mod errand;
 mod faults;
 mod fixtures;
 mod incumbents;
@@ -28,6 +27,7 @@ mod specs;
 mod speed;
 mod table;
 mod template;
+mod user_launch;
 
 use std::process::ExitCode;
 
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         rings::TESTS,
         sanitized::TESTS,
         speed::TESTS,
-        errand::TESTS,
+        user_launch::TESTS,
         specs::TESTS,
         products::TESTS,
         incumbents::TESTS,

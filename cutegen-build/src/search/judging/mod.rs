@@ -18,7 +18,7 @@ use crate::env;
 use crate::evaluate::judge::sanitize::{Sanitized, Tool};
 use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{
-    Candidate, Comparison, Errand, Incumbent, JUDGE, Measured, Outcome, Ran, Unmeasured, VARIABLE,
+    Candidate, Comparison, Incumbent, JUDGE, Measured, Outcome, Ran, Unmeasured, UserLaunch, VARIABLE,
 };
 use crate::plan::{Plan, cost};
 use wire::{Ask, Heat, Start, Tell};
@@ -216,8 +216,8 @@ impl Judging {
     }
 
     /// See [`Judge::run`](crate::evaluate::Judge::run).
-    pub(super) fn run(&mut self, errand: Errand) -> Result<Result<Ran, Outcome>, SearchError> {
-        match self.ask(&Ask::Run(Box::new(errand)))? {
+    pub(super) fn run(&mut self, user_launch: UserLaunch) -> Result<Result<Ran, Outcome>, SearchError> {
+        match self.ask(&Ask::Run(Box::new(user_launch)))? {
             Tell::Ran(ran) => Ok(*ran),
             other => Err(unexpected(&other)),
         }

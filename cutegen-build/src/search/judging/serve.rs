@@ -79,7 +79,7 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
             judge.expect_peer();
             Tell::Expecting
         }
-        Ask::Run(errand) => Tell::Ran(Box::new(judge.run(&errand)?)),
+        Ask::Run(user_launch) => Tell::Ran(Box::new(judge.run(&user_launch)?)),
         Ask::Sanitize { candidates, program, tools } => {
             Tell::Sanitized(judge.sanitize(&candidates, &program, &tools)?)
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::evaluate::judge::sanitize::{Sanitized, Tool};
 use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{
-    Candidate, Comparison, Errand, Incumbent, Measured, Outcome, Ran, Unmeasured, Workers,
+    Candidate, Comparison, Incumbent, Measured, Outcome, Ran, Unmeasured, UserLaunch, Workers,
 };
 use crate::search::compiled::DeviceFiles;
 
@@ -26,7 +26,7 @@ pub(super) enum Ask {
     Screen(Candidate),
     Full(Vec<Candidate>),
     Heat(Heat),
-    Run(Box<Errand>),
+    Run(Box<UserLaunch>),
     Measure {
         candidate: Candidate,
         incumbent: Incumbent,
@@ -101,7 +101,9 @@ mod tests {
     use super::{Ask, Heat, Tell, read};
     use crate::evaluate::timing::peer::Mode;
     use crate::evaluate::wire::protocol::{Regime, ScalarValue};
-    use crate::evaluate::{Candidate, Distribution, Errand, Fault, Incumbent, Outcome, Place, Unmeasured};
+    use crate::evaluate::{
+        Candidate, Distribution, Fault, Incumbent, Outcome, Place, Unmeasured, UserLaunch,
+    };
 
     #[test]
     fn nan_comes_back() {
@@ -154,7 +156,7 @@ mod tests {
 
     #[test]
     fn errands_come_back() {
-        let errand = Errand {
+        let user_launch = UserLaunch {
             folder: "x".into(),
             axes: vec![3, 5],
             scalars: vec![ScalarValue::F32(0.1_f32.to_bits()), ScalarValue::F64(f64::NAN.to_bits())],
@@ -162,9 +164,12 @@ mod tests {
             reference: true,
         };
         let mut bytes = Vec::new();
-        ciborium::into_writer(&Ask::Run(Box::new(errand.clone())), &mut bytes).expect("written");
+        ciborium::into_writer(&Ask::Run(Box::new(user_launch.clone())), &mut bytes).expect("written");
         let Ok(Ask::Run(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
-        assert_eq!((told.axes, told.scalars, told.launches), (errand.axes, errand.scalars, errand.launches));
+        assert_eq!(
+            (told.axes, told.scalars, told.launches),
+            (user_launch.axes, user_launch.scalars, user_launch.launches)
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! [`Errand`]: variants launched on tensors that somebody brings, and what the reference gives for them. Nothing is
+//! [`UserLaunch`]: variants launched on tensors that somebody brings, and what the reference gives for them. Nothing is
 //! accepted here; the gate draws its own inputs. Tensors come and go as files of dense row-major elements, so that what
 //! a pipe carries stays small.
 
@@ -32,7 +32,7 @@ const DEADLINE: Duration = Duration::from_secs(300);
 
 /// What is to be launched, and on what.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Errand {
+pub struct UserLaunch {
     /// Where the tensors lie, see [`given`], [`left`] and [`exact`].
     pub folder: PathBuf,
     /// Extents of all axes.
@@ -100,28 +100,32 @@ pub fn drawn(spec: &KernelSpec, seed: u64, axes: &[i64]) -> Result<Vec<Option<Ve
 
 impl<D: Reading> Checker<D> {
     /// See [`Judge::run`](super::Judge::run).
-    pub(in crate::evaluate) fn run(&mut self, errand: &Errand) -> Result<Result<Ran, Outcome>, Error> {
-        Ok(settle(self.try_run(errand))?.map_err(|outcome| *outcome))
+    pub(in crate::evaluate) fn run(
+        &mut self,
+        user_launch: &UserLaunch,
+    ) -> Result<Result<Ran, Outcome>, Error> {
+        Ok(settle(self.try_run(user_launch))?.map_err(|outcome| *outcome))
     }
 
-    fn try_run(&mut self, errand: &Errand) -> Result<Ran, Halt> {
+    fn try_run(&mut self, user_launch: &UserLaunch) -> Result<Ran, Halt> {
         let _shared = self.runner.lease.shared();
-        let contents = self.brought(errand)?;
-        let expected = if errand.reference { self.expected(errand, &contents)? } else { Vec::new() };
+        let contents = self.brought(user_launch)?;
+        let expected =
+            if user_launch.reference { self.expected(user_launch, &contents)? } else { Vec::new() };
         let mut launched = Vec::new();
-        for (number, variants) in errand.launches.iter().enumerate() {
-            launched.push(self.one(errand, (number, variants), &contents, &expected)?);
+        for (number, variants) in user_launch.launches.iter().enumerate() {
+            launched.push(self.one(user_launch, (number, variants), &contents, &expected)?);
         }
         Ok(Ran { launched })
     }
 
     /// What each tensor holds before a launch, laid out as the spec has it.
-    fn brought(&self, errand: &Errand) -> Result<Contents, Error> {
+    fn brought(&self, user_launch: &UserLaunch) -> Result<Contents, Error> {
         let read = |(t, tensor): (usize, &cutegen_spec::tensor::Tensor)| {
             if tensor.role == Role::Output {
                 return Ok(None);
             }
-            let (path, placed) = (given(&errand.folder, t), Placed::new(tensor, &errand.axes)?);
+            let (path, placed) = (given(&user_launch.folder, t), Placed::new(tensor, &user_launch.axes)?);
             let dense = std::fs::read(&path).map_err(|error| unusable(&path, error.to_string()))?;
             let bytes = element::bytes(tensor.dtype, placed.elements());
             if dense.len() != bytes {
@@ -133,8 +137,12 @@ impl<D: Reading> Checker<D> {
     }
 
     /// Computes the reference and writes it.
-    fn expected(&self, errand: &Errand, contents: &Contents) -> Result<Vec<Option<Expected>>, Error> {
-        let Errand { folder, axes, scalars, .. } = errand;
+    fn expected(
+        &self,
+        user_launch: &UserLaunch,
+        contents: &Contents,
+    ) -> Result<Vec<Option<Expected>>, Error> {
+        let UserLaunch { folder, axes, scalars, .. } = user_launch;
         let before = contents;
         let contents = contents.clone();
         let inputs = Inputs {
@@ -166,25 +174,25 @@ impl<D: Reading> Checker<D> {
 
     fn one(
         &mut self,
-        errand: &Errand,
+        user_launch: &UserLaunch,
         (number, variants): (usize, &[Candidate]),
         contents: &Contents,
         expected: &[Option<Expected>],
     ) -> Result<Launched, Halt> {
         let loaded = self.runner.load(variants)?;
-        let Some((chosen, image)) = self.dispatch(&loaded, &errand.axes, Alignment::Allocator)? else {
-            return Err(Outcome::Blocked(format!("is not eligible at {:?}", errand.axes)).into());
+        let Some((chosen, image)) = self.dispatch(&loaded, &user_launch.axes, Alignment::Allocator)? else {
+            return Err(Outcome::Blocked(format!("is not eligible at {:?}", user_launch.axes)).into());
         };
         let variant = loaded.iter().position(|one| std::ptr::eq(one, chosen)).unwrap_or(0);
-        let found = self.launch_on(chosen, &image, errand, contents)?;
+        let found = self.launch_on(chosen, &image, user_launch, contents)?;
         let mut compared = vec![None; self.spec.tensors.len()];
         let results: Vec<usize> = self.results().collect();
         for t in results {
             let (tensor, memory) = (&self.spec.tensors[t], self.cases.desk.bytes(&found, t)?);
             let expected = expected.get(t).and_then(Option::as_ref);
             compared[t] = expected.map(|expected| compare(tensor.dtype, &memory, expected));
-            let dense = Placed::new(tensor, &errand.axes)?.gather(memory);
-            write(&left(&errand.folder, number, t), &dense)?;
+            let dense = Placed::new(tensor, &user_launch.axes)?.gather(memory);
+            write(&left(&user_launch.folder, number, t), &dense)?;
         }
         Ok(Launched {
             variant,
@@ -199,7 +207,7 @@ impl<D: Reading> Checker<D> {
         &mut self,
         variant: &Loadable,
         image: &Image,
-        errand: &Errand,
+        user_launch: &UserLaunch,
         contents: &Contents,
     ) -> Result<D::Left, Halt> {
         let slots = vec![image.tensors.clone()];
@@ -212,8 +220,8 @@ impl<D: Reading> Checker<D> {
         self.cases.desk.fill_rotation(&mut bench.arena, &drawn, &placed, &image.guards, POISON)?;
         let job = Job {
             arena_bytes: image.bytes,
-            axes: errand.axes.clone(),
-            scalars: errand.scalars.clone(),
+            axes: user_launch.axes.clone(),
+            scalars: user_launch.scalars.clone(),
             programs: vec![program(code(variant), slots, vec![image.workspace])],
             action: Action::Run(Run::AFRESH),
         };
