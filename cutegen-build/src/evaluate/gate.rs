@@ -4,11 +4,11 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::evaluate::error::Error;
+use crate::evaluate::judge::backend::MemoryBackend;
+use crate::evaluate::judge::backend::cuda::{Choice, CudaBackend, Totals};
+use crate::evaluate::judge::backend::host::HostBackend;
 use crate::evaluate::judge::candidate::Candidate;
 use crate::evaluate::judge::checker::Checker;
-use crate::evaluate::judge::desk::Desk;
-use crate::evaluate::judge::desk::cuda::{Choice, CudaDesk, Totals};
-use crate::evaluate::judge::desk::host::HostDesk;
 use crate::evaluate::judge::reference::Reference;
 use crate::evaluate::judge::sanitize::{Sanitized, Tool};
 use crate::evaluate::judge::user_launch::{Ran, UserLaunch};
@@ -23,21 +23,21 @@ use crate::outcome::{Comparison, Outcome};
 pub struct Judge(At);
 
 enum At {
-    Host(Box<Session<HostDesk>>),
-    Cuda(Box<Session<CudaDesk>>),
+    Host(Box<Session<HostBackend>>),
+    Cuda(Box<Session<CudaBackend>>),
 }
 
-/// What judges and what times. The timer goes first: what it holds is the desk's.
-struct Session<D: Desk> {
+/// What judges and what times. The timer goes first: what it holds is the backend's.
+struct Session<D: MemoryBackend> {
     timer: Timer<D>,
     checker: Checker<D>,
 }
 
-impl<D: Desk> Session<D> {
-    fn new(question: Question, settings: Settings, desk: D) -> Result<Self, Error> {
-        let desk = Rc::new(desk);
-        let timer = Timer::new(desk.card().as_ref());
-        Ok(Self { timer, checker: Checker::new(question, Rc::new(settings), desk)? })
+impl<D: MemoryBackend> Session<D> {
+    fn new(question: Question, settings: Settings, backend: D) -> Result<Self, Error> {
+        let backend = Rc::new(backend);
+        let timer = Timer::new(backend.card().as_ref());
+        Ok(Self { timer, checker: Checker::new(question, Rc::new(settings), backend)? })
     }
 
     fn timing(&mut self) -> Timing<'_, D> {
@@ -65,13 +65,13 @@ impl Judge {
         match (settings.workers.backend, settings.device.clone()) {
             (Backend::Host, _) => {
                 let reference = Reference::load(&question.reference)?;
-                let desk = HostDesk::new(reference, settings.workers.limits.address_space);
-                Ok(Self(At::Host(Box::new(Session::new(question, settings, desk)?))))
+                let backend = HostBackend::new(reference, settings.workers.limits.address_space);
+                Ok(Self(At::Host(Box::new(Session::new(question, settings, backend)?))))
             }
             (Backend::Cuda, Some(device)) => {
                 let oracle = choose(&question, &device)?;
-                let desk = CudaDesk::open(&device.kernels, oracle, settings.sharing)?;
-                Ok(Self(At::Cuda(Box::new(Session::new(question, settings, desk)?))))
+                let backend = CudaBackend::open(&device.kernels, oracle, settings.sharing)?;
+                Ok(Self(At::Cuda(Box::new(Session::new(question, settings, backend)?))))
             }
             (Backend::Cuda, None) => {
                 Err(Error::Worker("a device is judged with kernels of the gate's own".to_owned()))

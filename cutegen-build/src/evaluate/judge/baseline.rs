@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::backend::MemoryBackend;
 use super::candidate::{Candidate, Loadable};
 use super::case::Case;
 use super::checker::Checker;
-use super::desk::Desk;
 use super::launches::Before;
 use super::rms::{Moments, Rule, apart, untrusted};
 use super::runner_slot::Halt;
@@ -24,7 +24,7 @@ pub(in crate::evaluate) struct Known {
     errors: BTreeMap<(Vec<i64>, Distribution), Rc<Vec<Moments>>>,
 }
 
-impl<D: Desk> Checker<D> {
+impl<D: MemoryBackend> Checker<D> {
     /// Root mean squares of errors stay near the baseline's.
     pub(in crate::evaluate) fn near_baseline(
         &mut self,
@@ -104,7 +104,7 @@ impl<D: Desk> Checker<D> {
         let mut all = vec![Moments::default(); self.spec.tensors.len()];
         for t in self.results().filter(|t| self.spec.tensors[*t].dtype.is_float()) {
             let rule = Rule { dtype: self.spec.tensors[t].dtype, accumulate, only_sums };
-            all[t] = self.cases.desk.moments(&self.output(case, t), left, rule)?;
+            all[t] = self.cases.backend.moments(&self.output(case, t), left, rule)?;
         }
         Ok(all)
     }

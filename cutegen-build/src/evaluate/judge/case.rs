@@ -8,8 +8,8 @@ use cutegen_spec::math::Place;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 
+use super::backend::{Holding, Inputs, MemoryBackend};
 use super::content::{self, Content, Contents};
-use super::desk::{Desk, Holding, Inputs};
 use super::inputs::{Request, draw, draw_odd_scalar, draw_scalar, scalar_value};
 use super::magnitude;
 use super::reference::Sampled;
@@ -29,7 +29,7 @@ pub(crate) struct Case<H> {
     pub(crate) axes: Vec<i64>,
     pub(crate) distribution: Distribution,
     pub(crate) scalars: Vec<ScalarValue>,
-    /// Inputs and expectations, in the form of the desk.
+    /// Inputs and expectations, in the form of the backend.
     pub(crate) held: H,
     /// Positions of outputs for which the bound is too loose to tell anything.
     pub(crate) loose: Vec<usize>,
@@ -46,8 +46,8 @@ enum Origin {
 }
 
 /// Draws cases and keeps them while they fit.
-pub(in crate::evaluate) struct Cases<D: Desk> {
-    pub(in crate::evaluate) desk: Rc<D>,
+pub(in crate::evaluate) struct Cases<D: MemoryBackend> {
+    pub(in crate::evaluate) backend: Rc<D>,
     seed: u64,
     exact_integers: bool,
     scalar: Option<ScalarChoice>,
@@ -57,15 +57,15 @@ pub(in crate::evaluate) struct Cases<D: Desk> {
     room: usize,
 }
 
-impl<D: Desk> Cases<D> {
+impl<D: MemoryBackend> Cases<D> {
     pub(in crate::evaluate) fn new(
-        desk: Rc<D>,
+        backend: Rc<D>,
         seed: u64,
         exact_integers: bool,
         scalar: Option<ScalarChoice>,
         room: usize,
     ) -> Self {
-        Self { desk, seed, exact_integers, scalar, shares: Shares::new(), kept: BTreeMap::new(), room }
+        Self { backend, seed, exact_integers, scalar, shares: Shares::new(), kept: BTreeMap::new(), room }
     }
 
     /// Whether this distribution says anything about the math.
@@ -120,7 +120,7 @@ impl<D: Desk> Cases<D> {
         let sampled = self.sampled(seed, axes);
         let inputs =
             Inputs { spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true, sampled };
-        let Holding { held, loose, bytes, .. } = self.desk.hold(inputs)?;
+        let Holding { held, loose, bytes, .. } = self.backend.hold(inputs)?;
         let is_sampled = sampled.is_some();
         let case = Case { axes: axes.to_vec(), distribution, scalars, held, loose, is_sampled };
         Ok(Some(self.keep(key, (case, bytes))))
@@ -142,7 +142,7 @@ impl<D: Desk> Cases<D> {
         let is_exact = self.exact_integers && integers && small;
         let sampled = self.sampled(mix(seed ^ distribution as u64), axes);
         let hold = |scalars: &[ScalarValue], contents| {
-            self.desk.hold(Inputs { spec, axes, scalars, contents, is_exact, is_drawn: true, sampled })
+            self.backend.hold(Inputs { spec, axes, scalars, contents, is_exact, is_drawn: true, sampled })
         };
         let case = |Holding { held, loose, bytes, .. }: Holding<D::Held>, scalars| {
             let is_sampled = sampled.is_some();
@@ -195,7 +195,7 @@ impl<D: Desk> Cases<D> {
 const CHANGED: u64 = 4;
 
 /// Takes a few elements of each input from `others`, and says whether any became another. Distinct values stay, and what
-/// a desk draws.
+/// a backend draws.
 fn change(
     spec: &KernelSpec,
     axes: &[i64],
@@ -230,7 +230,7 @@ pub fn contents(
     prepared(spec, (seed, distribution), axes, None).map(content::drawn)
 }
 
-/// The same, where floats of so many elements and more, without gaps, are left for a desk to draw.
+/// The same, where floats of so many elements and more, without gaps, are left for a backend to draw.
 pub(in crate::evaluate) fn prepared(
     spec: &KernelSpec,
     (seed, distribution): (u64, Distribution),

@@ -1,4 +1,4 @@
-//! [`Checker`]: judges many candidates for one spec. It draws the cases, has its desk hold them and fill arenas, has
+//! [`Checker`]: judges many candidates for one spec. It draws the cases, has its memory backend hold them and fill arenas, has
 //! runners launch candidates on those, and has every element compared. It never loads candidate code.
 
 use std::rc::Rc;
@@ -9,11 +9,11 @@ use cutegen_spec::eligibility::{Eligibility, dispatch};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 
+use super::backend::MemoryBackend;
 use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
 use super::case::{Case, Cases};
 use super::claims::{Claimed, Price, claimed};
-use super::desk::Desk;
 use super::image::{Image, Lay, image};
 use super::launches::Repeats;
 use super::octaves::octaves;
@@ -25,8 +25,8 @@ use crate::evaluate::settings::{Cost, Question, Settings};
 use crate::evaluate::wire::arena::Alignment;
 use crate::outcome::{Check, Correctness, Distribution, NotCounted, Outcome};
 
-/// Judges candidates for one spec at a desk, launching them in its runner. Bound to the thread that made it, as that is.
-pub(in crate::evaluate) struct Checker<D: Desk> {
+/// Judges candidates for one spec in the memory of a backend, launching them in its runner. Bound to the thread that made it, as that is.
+pub(in crate::evaluate) struct Checker<D: MemoryBackend> {
     pub(in crate::evaluate) runner: RunnerSlot<D>,
     pub(in crate::evaluate) spec: KernelSpec,
     pub(in crate::evaluate) settings: Rc<Settings>,
@@ -83,12 +83,12 @@ pub(in crate::evaluate) const PATIENCE: Duration = Duration::from_secs(1);
 /// The same while screening, where most candidates are right and one that is not meets the full pass.
 const GLANCE: Duration = Duration::from_millis(6);
 
-impl<D: Desk> Checker<D> {
-    /// What judges answers to `question`, at this desk.
+impl<D: MemoryBackend> Checker<D> {
+    /// What judges answers to `question`, with this backend.
     pub(in crate::evaluate) fn new(
         question: Question,
         settings: Rc<Settings>,
-        desk: Rc<D>,
+        backend: Rc<D>,
     ) -> Result<Self, Error> {
         let Question { spec, reference: _, exact_integers, cost, tiles, scalar } = question;
         let (cap, most) = (settings.cost_cap, settings.shapes_most);
@@ -107,13 +107,13 @@ impl<D: Desk> Checker<D> {
         let known: Vec<Vec<i64>> = shapes.iter().chain(&large).cloned().collect();
         let octaves = octaves(&spec, (&budget, &|axes| means.share(axes).is_some()), settings.seed, &known);
         let mut cases =
-            Cases::new(Rc::clone(&desk), settings.seed, exact_integers, scalar, settings.keep_bytes);
+            Cases::new(Rc::clone(&backend), settings.seed, exact_integers, scalar, settings.keep_bytes);
         let workloads = large.iter().filter(|axes| is_larger(axes));
         let workloads = workloads.filter_map(|axes| Some((axes.clone(), means.share_of_workload(axes)?)));
         let between = octaves.iter().filter(|axes| cost(axes) > cap.saturating_mul(REFERENCE));
         let between = between.filter_map(|axes| Some((axes.clone(), means.share(axes)?)));
         cases.shares = workloads.chain(between).collect::<Shares>();
-        let runner = RunnerSlot::new(Rc::clone(&settings), desk)?;
+        let runner = RunnerSlot::new(Rc::clone(&settings), backend)?;
         let baseline = Known::default();
         Ok(Self {
             runner,

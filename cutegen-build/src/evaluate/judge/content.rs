@@ -1,5 +1,5 @@
-//! [`Content`]: what a tensor holds before a launch, either its bytes or what they are drawn from, for a desk that draws
-//! for itself. Both are the same bytes. It must not know of desks.
+//! [`Content`]: what a tensor holds before a launch, either its bytes or what they are drawn from, for a backend that draws
+//! for itself. Both are the same bytes. It must not know of backends.
 
 use std::borrow::Cow;
 

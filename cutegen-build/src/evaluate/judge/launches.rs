@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use cutegen_spec::tensor::Role;
 
+use super::backend::{Differing, Filling, MemoryBackend, Output, Trespass};
 use super::case::Case;
 use super::checker::Checker;
-use super::desk::{Desk, Differing, Filling, Output, Trespass};
 use super::element;
 use super::image::{Image, place};
 use super::runner_slot::{Halt, Launchable, program};
@@ -34,7 +34,7 @@ pub(in crate::evaluate) struct Repeats {
 }
 
 /// What a launch finds in outputs, and whether its module has been launched before.
-pub(in crate::evaluate) enum Before<'a, D: Desk> {
+pub(in crate::evaluate) enum Before<'a, D: MemoryBackend> {
     /// Poison, and a module freshly loaded.
     Loaded,
     /// This poison.
@@ -49,7 +49,7 @@ pub(in crate::evaluate) enum Before<'a, D: Desk> {
     Fenced,
 }
 
-impl<D: Desk> Checker<D> {
+impl<D: MemoryBackend> Checker<D> {
     /// Launches a case at least twice.
     pub(in crate::evaluate) fn launches(
         &mut self,
@@ -150,7 +150,7 @@ impl<D: Desk> Checker<D> {
         let arena_bytes = slots.iter().map(|(image, _)| image.bytes).max().unwrap_or(0);
         self.runner.bench(arena_bytes)?;
         slots.iter().try_for_each(|(image, before)| self.fill(what, case, image, before))?;
-        self.cases.desk.settle()?;
+        self.cases.backend.settle()?;
         let reload = slots.iter().any(|(_, before)| matches!(before, Before::Loaded));
         let checks = &self.settings.checks;
         let (scramble, watch_globals) = (checks.has(Check::Scramble), checks.has(Check::Globals));
@@ -184,7 +184,7 @@ impl<D: Desk> Checker<D> {
         image: &Image,
         before: &Before<'_, D>,
     ) -> Result<(), Halt> {
-        let (desk, checks) = (&self.cases.desk, &self.settings.checks);
+        let (backend, checks) = (&self.cases.backend, &self.settings.checks);
         let Some(bench) = &mut self.runner.live else {
             return Err(Error::Worker("vanished".to_owned()).into());
         };
@@ -193,11 +193,11 @@ impl<D: Desk> Checker<D> {
             Before::Loaded | Before::Stale(_) | Before::Changed | Before::Fenced => POISON,
             Before::Poisoned(poison) | Before::Late(poison) => *poison,
         };
-        desk.fill(&mut bench.arena, &Filling { image, held: &case.held, contract, poison, checks })?;
+        backend.fill(&mut bench.arena, &Filling { image, held: &case.held, contract, poison, checks })?;
         if let Before::Stale(left) = before {
             for t in self.spec.tensors_with(Role::Output) {
                 let output = Output { held: &case.held, tensor: t, dtype: self.spec.tensors[t].dtype };
-                desk.stale(&mut bench.arena, &output, image.tensors[t], left)?;
+                backend.stale(&mut bench.arena, &output, image.tensors[t], left)?;
             }
         }
         Ok(())
@@ -215,13 +215,13 @@ impl<D: Desk> Checker<D> {
             .map(|t| if self.is_result(t) { image.tensors[t] } else { Region::default() })
             .collect();
         let Some(bench) = &self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        Ok(self.cases.desk.left(&bench.arena, &results)?)
+        Ok(self.cases.backend.left(&bench.arena, &results)?)
     }
 
     /// What was written besides inouts and outputs.
     fn trespass(&self, case: &Case<D::Held>, image: &Image, done: &Done) -> Result<(), Halt> {
         let Some(bench) = &self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        let found = self.cases.desk.trespass(&bench.arena, image, &case.held, &self.settings.checks)?;
+        let found = self.cases.backend.trespass(&bench.arena, image, &case.held, &self.settings.checks)?;
         match (found, &done.changed_global) {
             (Some(Trespass::Guard(at)), _) => {
                 Err(incorrect(Fault::OutOfBounds { place: image.nearest(&self.spec, case, at) }))
@@ -264,7 +264,7 @@ impl<D: Desk> Checker<D> {
             if !is_filled {
                 continue;
             }
-            if let Some(element) = self.cases.desk.touched(&self.output(case, t), left, poison)? {
+            if let Some(element) = self.cases.backend.touched(&self.output(case, t), left, poison)? {
                 let place = place(&self.spec, case, t, element);
                 return Err(incorrect(Fault::Touched { place, element: element as u64 }));
             }
@@ -278,7 +278,7 @@ impl<D: Desk> Checker<D> {
         let outputs = self.spec.tensors_with(Role::Output);
         for t in outputs.filter(|_| self.settings.checks.has(Check::Poison)) {
             let both = !self.spec.deterministic;
-            let found = self.cases.desk.unwritten(&self.output(case, t), left, both)?;
+            let found = self.cases.backend.unwritten(&self.output(case, t), left, both)?;
             if let Some((element, elements)) = found {
                 let place = place(&self.spec, case, t, element);
                 return Err(incorrect(Fault::Unwritten { place, elements }));
@@ -297,7 +297,7 @@ impl<D: Desk> Checker<D> {
             return Ok(());
         }
         for t in self.results() {
-            let compared = self.cases.desk.compare(&self.output(case, t), left)?;
+            let compared = self.cases.backend.compare(&self.output(case, t), left)?;
             if let Some(wrong) = compared.wrong {
                 return Err(incorrect(wrong.fault(place(&self.spec, case, t, wrong.element))));
             }
@@ -320,7 +320,7 @@ impl<D: Desk> Checker<D> {
             return self.values(case, again, passed);
         }
         for t in self.results().filter(|_| self.settings.checks.has(Check::Repeats)) {
-            let differing = self.cases.desk.differing(&self.output(case, t), [first, again])?;
+            let differing = self.cases.backend.differing(&self.output(case, t), [first, again])?;
             if let Some(Differing { element, first, again: found }) = differing {
                 let place = place(&self.spec, case, t, element);
                 return Err(incorrect(Fault::NotRepeatable { place, repeat, first, found }));

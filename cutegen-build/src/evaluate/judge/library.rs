@@ -4,8 +4,8 @@
 use cutegen_spec::contract::{Contract, Initial, WorkspacePart};
 use cutegen_spec::int_expr::IntExpr;
 
+use super::backend::MemoryBackend;
 use super::checker::{Checker, PATIENCE, Reach, Scope, verdict};
-use super::desk::Desk;
 use super::image::image;
 use super::runner_slot::{Halt, Launchable};
 use crate::evaluate::error::Error;
@@ -14,7 +14,7 @@ use crate::evaluate::wire::gemm::Gemm;
 use crate::evaluate::wire::protocol::{Code, WORKSPACE_BYTES};
 use crate::outcome::{Correctness, Outcome};
 
-impl<D: Desk> Checker<D> {
+impl<D: MemoryBackend> Checker<D> {
     /// See [`Judge::full_product`](super::Judge::full_product).
     pub(in crate::evaluate) fn full_product(
         &mut self,

@@ -1,6 +1,7 @@
 //! The judge's process: draws inputs, computes references, fills and reads memory, compares, and keeps the verdict. It
 //! never loads candidate code, and must not know the runner, a compiler or how anything is timed.
 
+pub(in crate::evaluate) mod backend;
 pub(in crate::evaluate) mod baseline;
 pub(in crate::evaluate) mod candidate;
 pub(in crate::evaluate) mod case;
@@ -8,7 +9,6 @@ pub(in crate::evaluate) mod checker;
 pub(in crate::evaluate) mod claims;
 pub mod compare;
 pub(in crate::evaluate) mod content;
-pub(in crate::evaluate) mod desk;
 pub mod element;
 pub(in crate::evaluate) mod image;
 pub mod inputs;

@@ -6,11 +6,11 @@
 
 use std::rc::Rc;
 
+use super::backend::MemoryBackend;
 use super::candidate::Loadable;
 use super::case::Case;
 use super::checker::{Checker, LARGE, OCTAVE, Reach, Scope};
 use super::claims::Price;
-use super::desk::Desk;
 use super::image::{Image, place};
 use super::launches::Before;
 use super::runner_slot::{Halt, Launchable};
@@ -21,7 +21,7 @@ use crate::outcome::{Check, Correctness, Distribution, Fault, Outcome};
 /// What alignment a base keeps where its tensor ends at a page: of an element, of vectors, as allocators give.
 const KEPT: [u64; 4] = [1, 16, 64, 256];
 
-impl<D: Desk> Checker<D> {
+impl<D: MemoryBackend> Checker<D> {
     /// The case of this shape with a few elements changed, which a full pass adds to the normal one.
     pub(in crate::evaluate) fn changed(
         &mut self,
@@ -94,7 +94,7 @@ impl<D: Desk> Checker<D> {
         axes: &[i64],
         fence: Fence,
     ) -> Result<Option<(Fence, Image)>, Halt> {
-        let most = self.cases.desk.most(self.runner.live.as_ref().map(|bench| &bench.arena))?;
+        let most = self.cases.backend.most(self.runner.live.as_ref().map(|bench| &bench.arena))?;
         let found = self.dispatched(variants, axes, fence)?;
         let found = found.filter(|(other, image)| *other == chosen && image.bytes < most);
         Ok(found.map(|(_, image)| (fence, image)))

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use cutegen_spec::contract::Contract;
 
+use super::backend::MemoryBackend;
 use super::candidate::{Candidate, Loadable, prepare};
-use super::desk::Desk;
 use super::lease::Lease;
 use crate::evaluate::error::Error;
 use crate::evaluate::settings::Settings;
@@ -39,9 +39,9 @@ pub(in crate::evaluate) struct Live<A> {
     pub(in crate::evaluate) arena: A,
 }
 
-/// A runner if one is alive, what the next is started with, and the folder of what it opens. The runner goes before the desk:
-/// what it maps is the desk's.
-pub(in crate::evaluate) struct RunnerSlot<D: Desk> {
+/// A runner if one is alive, what the next is started with, and the folder of what it opens. The runner goes before the backend:
+/// what it maps is the backend's.
+pub(in crate::evaluate) struct RunnerSlot<D: MemoryBackend> {
     pub(in crate::evaluate) live: Option<Live<D::Arena>>,
     pub(in crate::evaluate) lease: Lease,
     /// Whether runners open cuBLASLt.
@@ -49,17 +49,17 @@ pub(in crate::evaluate) struct RunnerSlot<D: Desk> {
     folder: tempfile::TempDir,
     linked: u64,
     settings: Rc<Settings>,
-    desk: Rc<D>,
+    backend: Rc<D>,
 }
 
-impl<D: Desk> RunnerSlot<D> {
+impl<D: MemoryBackend> RunnerSlot<D> {
     /// No runner yet.
-    pub(in crate::evaluate) fn new(settings: Rc<Settings>, desk: Rc<D>) -> Result<Self, Error> {
+    pub(in crate::evaluate) fn new(settings: Rc<Settings>, backend: Rc<D>) -> Result<Self, Error> {
         let folder = tempfile::tempdir().map_err(|e| Error::system("make a temporary folder", e))?;
-        let card = desk.card();
+        let card = backend.card();
         let lease =
             card.as_ref().map_or_else(Lease::none, |card| Lease::named(&std::env::temp_dir(), card.name()));
-        Ok(Self { live: None, lease, with_cublaslt: false, folder, linked: 0, settings, desk })
+        Ok(Self { live: None, lease, with_cublaslt: false, folder, linked: 0, settings, backend })
     }
 
     /// A path in the folder that no other call gave, `what` its last part.
@@ -95,18 +95,18 @@ impl<D: Desk> RunnerSlot<D> {
 
     /// The present runner with an arena of at least this length, or a new one.
     pub(in crate::evaluate) fn bench(&mut self, bytes: u64) -> Result<&mut Live<D::Arena>, Error> {
-        let desk = &*self.desk;
+        let backend = &*self.backend;
         let fits = match &mut self.live {
-            Some(bench) => desk.grow(&mut bench.arena, bytes)?,
+            Some(bench) => backend.grow(&mut bench.arena, bytes)?,
             None => false,
         };
         if !fits {
             self.live = None; // first, or both arenas must fit at once
-            let arena = desk.arena(bytes)?;
+            let arena = backend.arena(bytes)?;
             let kernels = self.settings.device.as_ref().map(|device| device.kernels.as_path());
             let cublaslt = self.with_cublaslt.then_some(self.settings.libraries.as_slice());
             let first =
-                First { memory: desk.memory(&arena), candidates: self.folder.path(), kernels, cublaslt };
+                First { memory: backend.memory(&arena), candidates: self.folder.path(), kernels, cublaslt };
             let worker = self.settings.workers.start(RUN, first)?;
             self.live = Some(Live { worker, arena });
         }
@@ -119,7 +119,7 @@ impl<D: Desk> RunnerSlot<D> {
         if own == 0 {
             return Ok(());
         }
-        let most = self.desk.most(self.live.as_ref().map(|bench| &bench.arena))?;
+        let most = self.backend.most(self.live.as_ref().map(|bench| &bench.arena))?;
         if bytes < most || bytes - own >= most {
             return Ok(());
         }

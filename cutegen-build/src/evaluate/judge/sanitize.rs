@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 use cutegen_spec::contract::Contract;
 
+use super::backend::host::fill;
+use super::backend::{Filling, MemoryBackend};
 use super::candidate::{Candidate, Loadable};
 use super::checker::Checker;
 use super::content::Bytes;
-use super::desk::host::fill;
-use super::desk::{Desk, Filling};
 use super::image::Image;
 use super::runner_slot::{Halt, code, program};
 use crate::evaluate::error::Error;
@@ -126,7 +126,7 @@ pub fn locate(path: Option<&OsStr>, cuda_home: Option<&OsStr>) -> Option<PathBuf
     folders.map(|folder| folder.join("compute-sanitizer")).find_map(|file| file.canonicalize().ok())
 }
 
-impl<D: Desk> Checker<D> {
+impl<D: MemoryBackend> Checker<D> {
     /// Runs each of the candidates under the tools, at the smallest shapes where it is eligible. A tool has one process for all
     /// of them, for most of its time is its start; where that does not come out clean, one for each, to say whose it is.
     pub(in crate::evaluate) fn sanitize(
@@ -222,7 +222,7 @@ impl<D: Desk> Checker<D> {
         };
         let case = self.cases.get(&self.spec, shape, &axes, Distribution::Normal)?;
         let (code, contract) = (code(variant), variant.candidate.contract.clone());
-        let (contents, scalars) = (self.cases.desk.contents(&case.held)?, case.scalars.clone());
+        let (contents, scalars) = (self.cases.backend.contents(&case.held)?, case.scalars.clone());
         Ok(Ok(Some(Look { code, contract, image, axes, scalars, contents })))
     }
 }

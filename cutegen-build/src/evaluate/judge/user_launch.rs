@@ -10,13 +10,13 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::Role;
 use serde::{Deserialize, Serialize};
 
+use super::backend::read::Reading;
+use super::backend::{Inputs, Slots};
 use super::candidate::{Candidate, Loadable};
 use super::case::contents;
 use super::checker::Checker;
 use super::compare::{Compared, compare, is_judged};
 use super::content::{Content, Contents};
-use super::desk::read::Reading;
-use super::desk::{Inputs, Slots};
 use super::element;
 use super::image::Image;
 use super::reference::Expected;
@@ -154,8 +154,8 @@ impl<D: Reading> Checker<D> {
             is_drawn: false,
             sampled: None,
         };
-        let held = self.cases.desk.hold(inputs)?.held;
-        let expected = self.cases.desk.expected(&held)?;
+        let held = self.cases.backend.hold(inputs)?.held;
+        let expected = self.cases.backend.expected(&held)?;
         for (t, expected) in expected.iter().enumerate() {
             let Some(expected) = expected else { continue };
             let (tensor, held) = (&self.spec.tensors[t], before[t].as_ref().map(Content::bytes));
@@ -188,7 +188,7 @@ impl<D: Reading> Checker<D> {
         let mut compared = vec![None; self.spec.tensors.len()];
         let results: Vec<usize> = self.results().collect();
         for t in results {
-            let (tensor, memory) = (&self.spec.tensors[t], self.cases.desk.bytes(&found, t)?);
+            let (tensor, memory) = (&self.spec.tensors[t], self.cases.backend.bytes(&found, t)?);
             let expected = expected.get(t).and_then(Option::as_ref);
             compared[t] = expected.map(|expected| compare(tensor.dtype, &memory, expected));
             let dense = Placed::new(tensor, &user_launch.axes)?.gather(memory);
@@ -211,13 +211,13 @@ impl<D: Reading> Checker<D> {
         contents: &Contents,
     ) -> Result<D::Left, Halt> {
         let slots = vec![image.tensors.clone()];
-        let drawn = self.cases.desk.drawn(vec![Rc::new(contents.clone())])?;
+        let drawn = self.cases.backend.drawn(vec![Rc::new(contents.clone())])?;
         self.runner.bench(image.bytes)?;
         let Some(bench) = &mut self.runner.live else {
             return Err(Error::Worker("vanished".to_owned()).into());
         };
         let placed = [Slots { slots: &slots, workspace: image.workspace }];
-        self.cases.desk.fill_rotation(&mut bench.arena, &drawn, &placed, &image.guards, POISON)?;
+        self.cases.backend.fill_rotation(&mut bench.arena, &drawn, &placed, &image.guards, POISON)?;
         let job = Job {
             arena_bytes: image.bytes,
             axes: user_launch.axes.clone(),

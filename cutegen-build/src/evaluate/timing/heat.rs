@@ -6,8 +6,8 @@
 use super::rotation::Entrant;
 use super::{Halted, Regime, Timing, Turn};
 use crate::evaluate::error::Error;
+use crate::evaluate::judge::backend::MemoryBackend;
 use crate::evaluate::judge::candidate::Candidate;
-use crate::evaluate::judge::desk::Desk;
 use crate::evaluate::judge::strided::Placed;
 use crate::evaluate::stats::{interleave, standings};
 use crate::outcome::{Comparison, Crash, Outcome};
@@ -21,7 +21,7 @@ const PROGRAMS_MOST: u64 = 32;
 /// What came of each candidate of a heat.
 type Standings = Vec<Result<Comparison, Outcome>>;
 
-impl<D: Desk> Timing<'_, D> {
+impl<D: MemoryBackend> Timing<'_, D> {
     /// See [`Judge::heat`](crate::evaluate::Judge::heat).
     pub(in crate::evaluate) fn heat(
         &mut self,

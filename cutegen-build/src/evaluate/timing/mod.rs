@@ -17,10 +17,10 @@ use cutegen_spec::tensor::Role;
 
 use crate::evaluate::device::clocks::{CardId, Sample};
 use crate::evaluate::error::Error;
+use crate::evaluate::judge::backend::{MemoryBackend, Slots};
 use crate::evaluate::judge::candidate::Candidate;
 use crate::evaluate::judge::checker::Checker;
 use crate::evaluate::judge::content::Contents;
-use crate::evaluate::judge::desk::{Desk, Slots};
 use crate::evaluate::judge::runner_slot::Halt;
 use crate::evaluate::stats::{compare, interleave};
 use crate::evaluate::timing::incumbent::{Incumbent, Measured, Unmeasured};
@@ -50,7 +50,7 @@ const TOGETHER: usize = 4;
 const DEADLINE: Duration = Duration::from_secs(300);
 
 /// What timings need besides what is judged with: the card's clocks, inputs that were drawn, a peer.
-pub(super) struct Timer<D: Desk> {
+pub(super) struct Timer<D: MemoryBackend> {
     /// Inputs of the slots of shapes that were timed last: drawing them anew for every comparison would take most of it.
     drawn: Vec<Drawn<D>>,
     /// What a peer was given last.
@@ -65,14 +65,14 @@ pub(super) struct Timer<D: Desk> {
 }
 
 /// Inputs of a rotation's slots.
-struct Drawn<D: Desk> {
+struct Drawn<D: MemoryBackend> {
     /// What they were drawn from.
     seed: u64,
     bytes: usize,
     held: Rc<D::Drawn>,
 }
 
-impl<D: Desk> Timer<D> {
+impl<D: MemoryBackend> Timer<D> {
     /// Nothing was timed yet.
     pub(super) fn new(card: Option<&CardId>) -> Self {
         let (drawn, watch) = (Vec::new(), Watch::open(card));
@@ -94,7 +94,7 @@ impl<D: Desk> Timer<D> {
 }
 
 /// A timing: what is launched and how it is timed.
-pub(super) struct Timing<'a, D: Desk> {
+pub(super) struct Timing<'a, D: MemoryBackend> {
     pub(super) checker: &'a mut Checker<D>,
     pub(super) timer: &'a mut Timer<D>,
 }
@@ -115,13 +115,13 @@ enum Halted {
 }
 
 /// What untimed launches left, by program.
-struct Untimed<D: Desk> {
+struct Untimed<D: MemoryBackend> {
     left: Vec<D::Left>,
     /// What of a library was launched, in words.
     about: Option<String>,
 }
 
-impl<D: Desk> Timing<'_, D> {
+impl<D: MemoryBackend> Timing<'_, D> {
     /// See [`Judge::measure`](super::Judge::measure).
     pub(super) fn measure(
         &mut self,
@@ -221,7 +221,7 @@ impl<D: Desk> Timing<'_, D> {
         let mut strayed = Vec::new();
         for (program, (untimed, left)) in untimed.iter().zip(self.left(rotation.bytes, programs)?).enumerate()
         {
-            if !self.checker.cases.desk.same(untimed, &left)? {
+            if !self.checker.cases.backend.same(untimed, &left)? {
                 strayed.push(program);
             }
         }
@@ -332,7 +332,7 @@ impl<D: Desk> Timing<'_, D> {
         let programs: Vec<Slots<'_>> =
             rotation.programs.iter().map(|p| Slots { slots: &p.slots, workspace: p.workspace(0) }).collect();
         let (arena, drawn) = (&mut bench.arena, &rotation.drawn);
-        self.checker.cases.desk.fill_rotation(arena, drawn, &programs, &rotation.guards, POISON)
+        self.checker.cases.backend.fill_rotation(arena, drawn, &programs, &rotation.guards, POISON)
     }
 
     fn job(&self, rotation: &Rotation<D>, programs: Vec<Program>, action: Action) -> Job {
@@ -350,7 +350,7 @@ impl<D: Desk> Timing<'_, D> {
         let left = |program: Program| {
             let regions: Vec<Region> =
                 program.slots.iter().flat_map(|slot| outputs.iter().map(|t| slot[*t])).collect();
-            Ok(self.checker.cases.desk.left(&bench.arena, &regions)?)
+            Ok(self.checker.cases.backend.left(&bench.arena, &regions)?)
         };
         programs.map(left).collect()
     }

@@ -7,10 +7,10 @@ use cutegen_spec::tensor::Role;
 
 use super::{Drawn, Halted, Timing, Turn};
 use crate::evaluate::error::Error;
+use crate::evaluate::judge::backend::MemoryBackend;
 use crate::evaluate::judge::candidate::Loadable;
 use crate::evaluate::judge::case::prepared;
 use crate::evaluate::judge::content::{Content, Contents};
-use crate::evaluate::judge::desk::Desk;
 use crate::evaluate::judge::image::workspace;
 use crate::evaluate::judge::runner_slot::{Halt, code};
 use crate::evaluate::judge::strided::Placed;
@@ -28,7 +28,7 @@ const SLOTS_LEAST: u64 = 3;
 const SPOILT: u64 = 64;
 
 /// Memory of a timing, and where everything lies in it.
-pub(super) struct Rotation<D: Desk> {
+pub(super) struct Rotation<D: MemoryBackend> {
     pub(super) axes: Vec<i64>,
     pub(super) seed: u64,
     pub(super) drawn: Rc<D::Drawn>,
@@ -67,7 +67,7 @@ impl Entrant {
     }
 }
 
-impl<D: Desk> Timing<'_, D> {
+impl<D: MemoryBackend> Timing<'_, D> {
     /// Normal inputs of the slots; the latest are kept while there is room.
     fn draw(&mut self, seed: u64, slots: u64, axes: &[i64]) -> Result<Rc<D::Drawn>, Error> {
         if let Some(known) = self.timer.drawn.iter().find(|known| known.seed == seed) {
@@ -84,7 +84,7 @@ impl<D: Desk> Timing<'_, D> {
         }
         let awaits_peer = self.timer.peer.is_some() || self.timer.starting.is_some();
         self.timer.contents = awaits_peer.then(|| (seed, contents.clone()));
-        let held = Rc::new(self.checker.cases.desk.drawn(contents)?);
+        let held = Rc::new(self.checker.cases.backend.drawn(contents)?);
         self.timer.drawn.push(Drawn { seed, bytes, held: Rc::clone(&held) });
         Ok(held)
     }
@@ -191,7 +191,7 @@ fn blamed(entrant: usize, halt: Halt) -> Halted {
     }
 }
 
-/// Normal inputs of so many slots, drawn side by side but for what a desk draws.
+/// Normal inputs of so many slots, drawn side by side but for what a backend draws.
 pub(super) fn drawn(
     spec: &KernelSpec,
     (seed, slots): (u64, u64),

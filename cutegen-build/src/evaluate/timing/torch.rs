@@ -11,9 +11,9 @@ use super::rotation::{Rotation, drawn};
 use super::{Halted, Timing, Turn, plan};
 use crate::evaluate::device::clocks::Sample;
 use crate::evaluate::error::Error;
+use crate::evaluate::judge::backend::MemoryBackend;
 use crate::evaluate::judge::candidate::Candidate;
 use crate::evaluate::judge::content::{self, Bytes};
-use crate::evaluate::judge::desk::Desk;
 use crate::evaluate::judge::strided::Placed;
 use crate::evaluate::stats::CANDIDATE;
 use crate::evaluate::timing::incumbent::Measured;
@@ -46,7 +46,7 @@ pub(super) enum Theirs<'a> {
 }
 
 /// Blocks of the candidate in the present runner.
-struct Ours<'a, 't, D: Desk> {
+struct Ours<'a, 't, D: MemoryBackend> {
     timing: &'a mut Timing<'t, D>,
     rotation: &'a Rotation<D>,
     launches: u32,
@@ -56,7 +56,7 @@ struct Ours<'a, 't, D: Desk> {
     halted: Option<Halted>,
 }
 
-impl<D: Desk> Blocks for Ours<'_, '_, D> {
+impl<D: MemoryBackend> Blocks for Ours<'_, '_, D> {
     fn launches(&self) -> u32 {
         self.launches
     }
@@ -74,7 +74,7 @@ impl<D: Desk> Blocks for Ours<'_, '_, D> {
     }
 }
 
-impl<D: Desk> Timing<'_, D> {
+impl<D: MemoryBackend> Timing<'_, D> {
     pub(super) fn time_peer(
         &mut self,
         candidate: &Candidate,
@@ -204,7 +204,7 @@ impl<D: Desk> Timing<'_, D> {
         for (tensor, dense) in self.checker.results().zip(given) {
             all[tensor] = Placed::new(&self.checker.spec.tensors[tensor], &rotation.axes)?.scatter(dense);
         }
-        let left = self.checker.cases.desk.given(&all)?;
+        let left = self.checker.cases.backend.given(&all)?;
         Ok((about, self.difference(&held, &left)?))
     }
 

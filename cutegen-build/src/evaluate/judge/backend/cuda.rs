@@ -1,4 +1,4 @@
-//! The device's desk: memory that the judge makes, fills and reads in a context of its own, and lends to runners by
+//! The device's memory backend: memory that the judge makes, fills and reads in a context of its own, and lends to runners by
 //! descriptor or handle. References lie in memory that no runner maps.
 
 mod case;
@@ -17,7 +17,7 @@ use cutegen_spec::contract::Initial;
 use cutegen_spec::dtype::DType;
 
 use super::kernels::{Kernels, NONE, Word};
-use super::{Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
+use super::{Differing, Filling, Holding, Inputs, MemoryBackend, Output, Slots, Trespass};
 use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::device::memory::{DeviceMemory, Lent, Sharing};
 use crate::evaluate::device::session::Session;
@@ -45,7 +45,7 @@ const BESIDE_ARENA: u64 = 1 << 30;
 const GIVEN_ALIGNMENT: u64 = 256;
 
 /// A context, kernels of ours, and what gives references.
-pub(in crate::evaluate) struct CudaDesk {
+pub(in crate::evaluate) struct CudaBackend {
     spare: Spare,
     oracle: Oracle,
     kernels: Kernels,
@@ -59,7 +59,7 @@ pub(in crate::evaluate) struct Arena {
     lent: Lent,
 }
 
-impl CudaDesk {
+impl CudaBackend {
     /// Opens the device; `kernels` is the cubin of [`super::KERNELS`].
     pub(in crate::evaluate) fn open(kernels: &Path, oracle: Choice, sharing: Sharing) -> Result<Self, Error> {
         let session = Rc::new(Session::open(WALL)?);
@@ -102,7 +102,7 @@ fn code(dtype: DType) -> Word {
     })
 }
 
-impl Desk for CudaDesk {
+impl MemoryBackend for CudaBackend {
     type Arena = Arena;
     type Held = CudaCase;
     type Left = Left;
@@ -432,7 +432,7 @@ impl Desk for CudaDesk {
     }
 }
 
-impl Output<'_, CudaDesk> {
+impl Output<'_, CudaBackend> {
     fn expected(&self) -> Option<&case::Expectation> {
         self.held.expected[self.tensor].as_ref()
     }

@@ -14,7 +14,7 @@ use crate::evaluate::device::launch::{Launch, Loaded, Placed};
 use crate::evaluate::device::memory::DeviceMemory;
 use crate::evaluate::device::session::Session;
 use crate::evaluate::error::Error;
-use crate::evaluate::judge::desk::{Inputs, host};
+use crate::evaluate::judge::backend::{Inputs, host};
 use crate::evaluate::judge::element;
 use crate::evaluate::judge::reference::{Expected, Reference, Sampled};
 use crate::evaluate::judge::strided;
@@ -54,7 +54,7 @@ pub(in crate::evaluate) struct Expectation {
     several: Option<DeviceMemory>,
 }
 
-/// Which reference a desk uses.
+/// Which reference a backend uses.
 pub(in crate::evaluate) enum Choice {
     /// The host's.
     Host(Reference),
@@ -289,7 +289,7 @@ impl Expectation {
             }
             Some(uploaded(session, &mask)?)
         };
-        // the desk looks for gaps when it holds the case
+        // the backend looks for gaps when it holds the case
         let mut held = Self { memory, elements, has_gaps: true, also: BTreeMap::new(), several };
         for (element, values) in &mut also {
             values.insert(0, held.element(*element)?.0);

@@ -1,5 +1,5 @@
-//! [`Desk`]: where the judge looks at memory. It decides nothing: it draws what it is told to, holds a case's inputs and
-//! what they must give, fills the arena that a runner launches on, and says what a launch left there. One desk works on
+//! [`MemoryBackend`]: where the judge looks at memory. It decides nothing: it draws what it is told to, holds a case's inputs and
+//! what they must give, fills the arena that a runner launches on, and says what a launch left there. One backend works on
 //! bytes of the host, the other on memory of the device, with kernels of ours.
 
 pub(in crate::evaluate) mod cuda;
@@ -41,9 +41,9 @@ pub(in crate::evaluate) struct Inputs<'a> {
     pub(in crate::evaluate) sampled: Option<Sampled>,
 }
 
-/// A case where the desk looks at it.
+/// A case where the backend looks at it.
 pub(in crate::evaluate) struct Holding<H> {
-    /// The desk's own form.
+    /// The backend's own form.
     pub(in crate::evaluate) held: H,
     /// Positions of outputs for which the bound is too loose to tell anything.
     pub(in crate::evaluate) loose: Vec<usize>,
@@ -54,7 +54,7 @@ pub(in crate::evaluate) struct Holding<H> {
 }
 
 /// One inout or output of a case.
-pub(in crate::evaluate) struct Output<'a, D: Desk> {
+pub(in crate::evaluate) struct Output<'a, D: MemoryBackend> {
     pub(in crate::evaluate) held: &'a D::Held,
     pub(in crate::evaluate) tensor: usize,
     pub(in crate::evaluate) dtype: DType,
@@ -94,7 +94,7 @@ pub(in crate::evaluate) struct Differing {
 }
 
 /// A place to look at memory from.
-pub(in crate::evaluate) trait Desk: Sized {
+pub(in crate::evaluate) trait MemoryBackend: Sized {
     /// Memory that a runner launches on.
     type Arena;
     /// A case's inputs, and what they must give.

@@ -1,11 +1,11 @@
-//! The host's desk: bytes of a mapping that the runner shares, references from a shared object of ours.
+//! The host's memory backend: bytes of a mapping that the runner shares, references from a shared object of ours.
 
 use std::rc::Rc;
 
 use cutegen_spec::contract::Initial;
 use cutegen_spec::tensor::Role;
 
-use super::{Desk, Differing, Filling, Holding, Inputs, Output, Slots, Trespass};
+use super::{Differing, Filling, Holding, Inputs, MemoryBackend, Output, Slots, Trespass};
 use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::compare::{self, Before, Compared, is_telling, poisoned};
@@ -24,7 +24,7 @@ use crate::outcome::{Check, Checks};
 pub(in crate::evaluate) const REACH: u64 = 1 << 30;
 
 /// Bytes and a reference.
-pub(in crate::evaluate) struct HostDesk {
+pub(in crate::evaluate) struct HostBackend {
     reference: Reference,
     /// Runners map arenas twice while they grow, so only half of their address space is an arena.
     most: u64,
@@ -38,8 +38,8 @@ pub(in crate::evaluate) struct HostCase {
     pub(in crate::evaluate) expected: Vec<Option<Expected>>,
 }
 
-impl HostDesk {
-    /// A desk for runners with this much address space.
+impl HostBackend {
+    /// A backend for runners with this much address space.
     pub(in crate::evaluate) fn new(reference: Reference, address_space: u64) -> Self {
         Self { reference, most: address_space / 2 }
     }
@@ -69,7 +69,7 @@ pub(super) fn expect_of(
     Ok(expected)
 }
 
-impl Desk for HostDesk {
+impl MemoryBackend for HostBackend {
     type Arena = SharedMemory;
     type Held = HostCase;
     type Left = Vec<Vec<u8>>;
@@ -270,7 +270,7 @@ impl Desk for HostDesk {
     }
 }
 
-impl Output<'_, HostDesk> {
+impl Output<'_, HostBackend> {
     fn expected(&self) -> Option<&Expected> {
         self.held.expected[self.tensor].as_ref()
     }

@@ -1,6 +1,6 @@
 //! Inputs where the device keeps them: what is large is drawn there, by kernels that give the bytes of `inputs.rs`.
 
-use super::{CudaDesk, Word, code};
+use super::{CudaBackend, Word, code};
 use crate::evaluate::device::memory::DeviceMemory;
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::content::{Content, Contents};
@@ -13,7 +13,7 @@ pub(super) const LEAST: usize = 1 << 23;
 /// Specials are planted one after another; more of them are left to the host.
 const PLANTED_MOST: usize = 1 << 16;
 
-impl CudaDesk {
+impl CudaBackend {
     /// These contents in memory of their own.
     pub(super) fn place(&self, contents: &Contents) -> Result<Vec<Option<DeviceMemory>>, Error> {
         let one =

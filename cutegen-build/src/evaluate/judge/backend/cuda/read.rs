@@ -1,11 +1,11 @@
-//! Reading what a device's desk holds.
+//! Reading what a device's backend holds.
 
-use super::{CudaCase, CudaDesk, Left};
+use super::{CudaBackend, CudaCase, Left};
 use crate::evaluate::error::Error;
-use crate::evaluate::judge::desk::read::Reading;
+use crate::evaluate::judge::backend::read::Reading;
 use crate::evaluate::judge::reference::Expected;
 
-impl Reading for CudaDesk {
+impl Reading for CudaBackend {
     fn bytes(&self, left: &Left, region: usize) -> Result<Vec<u8>, Error> {
         left.bytes(region)
     }
