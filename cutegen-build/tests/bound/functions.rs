@@ -3,7 +3,7 @@
 
 use cutegen_spec::math::Unary;
 
-use super::style::{Dice, Functions, Style};
+use super::style::{Functions, Rng, Style};
 
 /// Roundings that the table of errors allows a function.
 fn roundings(op: Unary) -> f64 {
@@ -15,8 +15,8 @@ fn roundings(op: Unary) -> f64 {
 }
 
 /// `op` of a real.
-pub(crate) fn unary(op: Unary, x: f64, style: &Style, dice: &mut Dice) -> f64 {
-    let mut f = |op, x| inexact(op, x, style, dice);
+pub(crate) fn unary(op: Unary, x: f64, style: &Style, rng: &mut Rng) -> f64 {
+    let mut f = |op, x| inexact(op, x, style, rng);
     let (round, half) = (|v| style.round(v), 0.5);
     match op {
         Unary::Silu => round(x * f(Unary::Sigmoid, x)),
@@ -50,7 +50,7 @@ fn exact_step(op: Unary, x: f64) -> Option<f64> {
     })
 }
 
-fn inexact(op: Unary, x: f64, style: &Style, dice: &mut Dice) -> f64 {
+fn inexact(op: Unary, x: f64, style: &Style, rng: &mut Rng) -> f64 {
     let v = match (style.functions, composed(op, x, style)) {
         (Functions::Composed, Some(v)) => return v,
         _ => precise(op, x),
@@ -58,7 +58,7 @@ fn inexact(op: Unary, x: f64, style: &Style, dice: &mut Dice) -> f64 {
     let stray = match style.functions {
         // at an infinite argument a function is its limit
         Functions::Worst if v.is_finite() && x.is_finite() => {
-            v.abs() * (roundings(op) - 1.0) * style.unit() * dice.swing()
+            v.abs() * (roundings(op) - 1.0) * style.unit() * rng.swing()
         }
         _ => 0.0,
     };
@@ -113,8 +113,8 @@ fn erf(x: f64) -> f64 {
 }
 
 /// `x` to the power `y`.
-pub(crate) fn pow(x: f64, y: f64, style: &Style, dice: &mut Dice) -> f64 {
+pub(crate) fn pow(x: f64, y: f64, style: &Style, rng: &mut Rng) -> f64 {
     let v = x.powf(y);
     let strays = style.functions == Functions::Worst && v.is_finite();
-    style.round(if strays { v + v.abs() * 7.0 * style.unit() * dice.swing() } else { v })
+    style.round(if strays { v + v.abs() * 7.0 * style.unit() * rng.swing() } else { v })
 }

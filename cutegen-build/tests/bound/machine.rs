@@ -11,7 +11,7 @@ use cutegen_spec::math::{Binary, Expr, Index, Kind, Loop, Place, ReduceOp, Unary
 
 use super::faults::Fault;
 use super::functions;
-use super::style::{Dice, Fold, Order, Product, Style, Sum, fold};
+use super::style::{Fold, Order, Product, Rng, Style, Sum, fold};
 
 /// A value while it is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub(crate) struct Machine<'a> {
     kept: Vec<Vec<Option<Held>>>,
     style: Style,
     fault: Option<Fault>,
-    dice: Dice,
+    rng: Rng,
     /// Terms of reductions so far.
     pub(crate) work: usize,
 }
@@ -62,7 +62,7 @@ impl<'a> Machine<'a> {
             launch,
             style,
             fault,
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             work: 0,
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Machine<'a> {
             }
             Place::Temp(w) => {
                 let (offset, at) = self.temp_offset(w, index, env)?;
-                let again = self.style.recomputes && self.dice.below(2048) == 0;
+                let again = self.style.recomputes && self.rng.below(2048) == 0;
                 if let (Some(held), false) = (self.kept[w][offset], again) {
                     return Some(held);
                 }
@@ -445,7 +445,7 @@ impl<'a> Machine<'a> {
         if self.is(Fault::SwallowsNan) && op == Unary::Relu && x.is_nan() {
             return Held::Real(0.0);
         }
-        let y = functions::unary(op, x, &self.style, &mut self.dice);
+        let y = functions::unary(op, x, &self.style, &mut self.rng);
         let coarse = self.is(Fault::CoarseRsqrt) && op == Unary::Rsqrt;
         Held::Real(if coarse { cast(DType::Bf16, y) } else { y })
     }
@@ -487,7 +487,7 @@ impl<'a> Machine<'a> {
             Binary::Div => round(x / y),
             Binary::Max => Held::Real(self.pick(x, y, f64::max)),
             Binary::Min => Held::Real(self.pick(x, y, f64::min)),
-            Binary::Pow => Held::Real(functions::pow(x, y, &self.style, &mut self.dice)),
+            Binary::Pow => Held::Real(functions::pow(x, y, &self.style, &mut self.rng)),
             _ => Held::Cond(compares(op, x, y)),
         }
     }

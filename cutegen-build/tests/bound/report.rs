@@ -14,7 +14,7 @@ use super::faults::Fault;
 use super::library;
 use super::machine::{Launch, Machine};
 use super::specs::{self, Drawn};
-use super::style::{Dice, Style};
+use super::style::{Rng, Style};
 
 /// Multiply-adds and elements of the reference at a shape.
 pub(crate) const CAP: u64 = 1 << 21;
@@ -85,13 +85,13 @@ impl<'a> Run<'a> {
     }
 
     fn honest(&self, report: &mut Report) {
-        let mut dice = Dice::new(self.seed ^ self.drawn.distribution as u64);
+        let mut rng = Rng::new(self.seed ^ self.drawn.distribution as u64);
         let is_wide = self.plan.spec.precision.accumulate == DType::F64;
         for _ in 0..HONEST {
-            let style = Style::random(&mut dice, is_wide, factor_bits(self.plan));
+            let style = Style::random(&mut rng, is_wide, factor_bits(self.plan));
             report.honest += 1;
             for (step, t) in self.outputs() {
-                let sample = self.sample(step, t, style, None, dice.next());
+                let sample = self.sample(step, t, style, None, rng.next());
                 let compared = compare(self.dtype(t), &sample.bytes, &sample.expected);
                 report.judged += compared.judged;
                 report.worst_share = report.worst_share.max(compared.worst_share);
@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
     /// What is not finite, corners, then points at random, until the work is spent.
     fn sample(&self, step: &'a Step, t: usize, style: Style, fault: Option<Fault>, seed: u64) -> Sample {
         let mut machine = self.machine(style, fault, seed);
-        let mut dice = Dice::new(seed ^ 77);
+        let mut rng = Rng::new(seed ^ 77);
         let extents: Vec<i64> =
             step.loops.iter().map(|l| self.drawn.axes[self.plan.schedule.vars[l.var]]).collect();
         let most = extents.iter().product::<i64>().min(*ELEMENTS.end() as i64) as usize;
@@ -158,7 +158,7 @@ impl<'a> Run<'a> {
             && (machine.work < WORK || (sample.points.len() < *ELEMENTS.start() && machine.work < 10 * WORK))
         {
             let chosen = chosen.next().flatten();
-            let point = chosen.unwrap_or_else(|| point(sample.points.len(), &extents, &mut dice));
+            let point = chosen.unwrap_or_else(|| point(sample.points.len(), &extents, &mut rng));
             let slot = sample.points.len();
             let element = machine.offset_of(step, &point);
             let seen = if fault == Some(Fault::Neighbour) && slot % 3 == 2 {
@@ -225,7 +225,7 @@ impl Sample {
     }
 }
 
-fn point(number: usize, extents: &[i64], dice: &mut Dice) -> Vec<i64> {
+fn point(number: usize, extents: &[i64], rng: &mut Rng) -> Vec<i64> {
     let total = extents.iter().product::<i64>() as usize;
     extents
         .iter()
@@ -234,8 +234,8 @@ fn point(number: usize, extents: &[i64], dice: &mut Dice) -> Vec<i64> {
             1 => extent - 1,
             _ if total <= 2 => number as i64 % extent,
             // where a scan still moves
-            2..9 => dice.below((*extent).min(4) as usize) as i64,
-            _ => dice.below(*extent as usize) as i64,
+            2..9 => rng.below((*extent).min(4) as usize) as i64,
+            _ => rng.below(*extent as usize) as i64,
         })
         .collect()
 }

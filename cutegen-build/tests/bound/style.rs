@@ -3,9 +3,9 @@
 
 /// xorshift64*, seeded through a multiplication.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         let mixed = (seed ^ 0x5851_f42d_4c95_7f2d).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Self((mixed ^ mixed >> 29).max(1))
@@ -127,20 +127,20 @@ impl Style {
     }
 
     /// One of all, among them those of tensor cores where products have `factor_bits` that they take.
-    pub(crate) fn random(dice: &mut Dice, is_wide: bool, factor_bits: Option<u32>) -> Self {
-        let tensor_core = factor_bits.filter(|_| dice.below(4) == 0);
+    pub(crate) fn random(rng: &mut Rng, is_wide: bool, factor_bits: Option<u32>) -> Self {
+        let tensor_core = factor_bits.filter(|_| rng.below(4) == 0);
         Self {
             is_wide,
-            order: match (tensor_core, dice.below(2)) {
+            order: match (tensor_core, rng.below(2)) {
                 (Some(8), 0) => Order::TensorCoreOf8Bits,
                 (Some(_), block) => Order::TensorCore([8, 16][block]),
-                (None, _) => ORDERS[dice.below(ORDERS.len())],
+                (None, _) => ORDERS[rng.below(ORDERS.len())],
             },
             is_long: false,
-            fuses: dice.below(2) == 0,
-            functions: [Functions::Best, Functions::Worst, Functions::Composed][dice.below(3)],
-            recomputes: dice.below(4) == 0,
-            rounds: dice.below(2) == 0,
+            fuses: rng.below(2) == 0,
+            functions: [Functions::Best, Functions::Worst, Functions::Composed][rng.below(3)],
+            recomputes: rng.below(4) == 0,
+            rounds: rng.below(2) == 0,
         }
     }
 
@@ -308,8 +308,8 @@ impl Chains<'_> {
 }
 
 fn shuffled(terms: Terms<'_>, seed: u64) -> Vec<(f64, f64)> {
-    let (mut dice, mut terms) = (Dice::new(seed), terms.to_vec());
-    (1..terms.len()).rev().for_each(|i| terms.swap(i, dice.below(i + 1)));
+    let (mut rng, mut terms) = (Rng::new(seed), terms.to_vec());
+    (1..terms.len()).rev().for_each(|i| terms.swap(i, rng.below(i + 1)));
     terms
 }
 

@@ -12,7 +12,7 @@ use super::library;
 use super::machine::{cast, tf32};
 use super::mutants::Mutant;
 use super::specs::{self, Drawn};
-use super::style::{Dice, Order, Style, Sum, fold};
+use super::style::{Order, Rng, Style, Sum, fold};
 use super::tally::Tally;
 
 /// Types of a contraction.
@@ -74,16 +74,16 @@ impl Kind {
 pub(crate) fn run(kind: Kind, seed: u64) -> Tally {
     let plan = kind.plan();
     let reference = library::reference(&plan);
-    let mut dice = Dice::new(seed ^ (kind.input as u64) << 8 ^ kind.output as u64);
+    let mut rng = Rng::new(seed ^ (kind.input as u64) << 8 ^ kind.output as u64);
     let mut tally = Tally::default();
     for _ in 0..HONEST.0 {
-        let problem = Problem::draw(kind, &plan, &reference, sizes(&mut dice, 1), dice.next());
-        (0..HONEST.1).for_each(|_| problem.honest(&mut dice, &mut tally));
+        let problem = Problem::draw(kind, &plan, &reference, sizes(&mut rng, 1), rng.next());
+        (0..HONEST.1).for_each(|_| problem.honest(&mut rng, &mut tally));
     }
-    let others = others(kind, &plan, &reference, dice.next());
+    let others = others(kind, &plan, &reference, rng.next());
     for _ in 0..MUTANTS {
-        let problem = Problem::draw(kind, &plan, &reference, sizes(&mut dice, 5), dice.next());
-        problem.mutants(&others, &mut dice, &mut tally);
+        let problem = Problem::draw(kind, &plan, &reference, sizes(&mut rng, 5), rng.next());
+        problem.mutants(&others, &mut rng, &mut tally);
     }
     tally
 }
@@ -98,13 +98,13 @@ fn others(kind: Kind, plan: &Plan, reference: &Reference, seed: u64) -> Vec<Prob
 }
 
 /// At random, short sums as often as long ones. `least` rows hold each special value once.
-fn sizes(dice: &mut Dice, least: i64) -> Size {
-    let mut extent = || least + dice.below(8) as i64;
+fn sizes(rng: &mut Rng, least: i64) -> Size {
+    let mut extent = || least + rng.below(8) as i64;
     let (m, n) = (extent(), extent());
     const LENGTHS: [i64; 12] = [1, 2, 3, 8, 16, 17, 31, 64, 100, 128, 257, 1024];
-    let k = match dice.below(3) {
-        0 => 1 + dice.below(300) as i64,
-        _ => LENGTHS[dice.below(LENGTHS.len())],
+    let k = match rng.below(3) {
+        0 => 1 + rng.below(300) as i64,
+        _ => LENGTHS[rng.below(LENGTHS.len())],
     };
     Size { m, n, k }
 }
@@ -133,8 +133,8 @@ impl Problem {
         Self { kind, size, seed, cases: cases.into() }
     }
 
-    fn honest(&self, dice: &mut Dice, tally: &mut Tally) {
-        let style = style(self.kind, dice);
+    fn honest(&self, rng: &mut Rng, tally: &mut Tally) {
+        let style = style(self.kind, rng);
         tally.honest += 1;
         let wrong = self.cases.iter().find_map(|case| {
             let (_, said) = fault(&case.judged, &case.run(self.kind, self.size, &style, None, POISON[0]))?;
@@ -144,9 +144,9 @@ impl Problem {
     }
 
     /// Judges every mutant here, and at the other shapes where it passes here.
-    fn mutants(&self, others: &[Problem], dice: &mut Dice, tally: &mut Tally) {
+    fn mutants(&self, others: &[Problem], rng: &mut Rng, tally: &mut Tally) {
         for mutant in Mutant::of(self.kind, self.size) {
-            let style = style(self.kind, dice);
+            let style = style(self.kind, rng);
             let here = self.caught(&style, mutant);
             if here.is_none() && self.is_unchanged(&style, mutant) {
                 tally.passed(format!("{mutant:?}: {}", self.name(&style)), true);
@@ -188,10 +188,10 @@ impl Problem {
 }
 
 /// Sums of integers have one result.
-fn style(kind: Kind, dice: &mut Dice) -> Style {
-    let style = Style { is_long: true, ..Style::random(dice, kind.is_wide(), kind.factor_bits()) };
+fn style(kind: Kind, rng: &mut Rng) -> Style {
+    let style = Style { is_long: true, ..Style::random(rng, kind.is_wide(), kind.factor_bits()) };
     match style.order {
-        Order::Permuted(_) => Style { order: Order::Permuted(dice.next()), ..style },
+        Order::Permuted(_) => Style { order: Order::Permuted(rng.next()), ..style },
         _ => style,
     }
 }

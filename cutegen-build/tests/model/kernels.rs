@@ -12,7 +12,7 @@ use super::gate::{self, Judged, POISON, fault};
 use super::library;
 use super::machine::{Launch, Machine};
 use super::specs::{self, Drawn};
-use super::style::{Dice, Style};
+use super::style::{Rng, Style};
 use super::tally::Tally;
 
 /// Multiply-adds and elements of the reference at a shape.
@@ -84,10 +84,10 @@ pub(crate) fn run(plan: &Plan, seed: u64) -> Tally {
         drawn.extend(specs::distributions(plan).map(draw));
     }
     let cases: Vec<Case<'_>> = drawn.iter().flat_map(|drawn| Case::of(plan, drawn, seed, FEW)).collect();
-    let (mut dice, mut tally) = (Dice::new(seed), Tally::default());
+    let (mut rng, mut tally) = (Rng::new(seed), Tally::default());
     let is_wide = plan.spec.precision.accumulate == DType::F64;
     for _ in 0..HONEST {
-        let style = Style::random(&mut dice, is_wide, None);
+        let style = Style::random(&mut rng, is_wide, None);
         tally.honest += 1;
         tally.rejected.extend(cases.iter().find_map(|case| case.rejected(style)));
     }
@@ -177,7 +177,7 @@ impl<'a> Case<'a> {
 
     /// Both ends, then runs in rows at random, until the work is spent.
     fn choose(&mut self, t: usize, style: Style, sample: Sample) {
-        let (mut machine, mut dice) = (self.machine(style, None), Dice::new(self.seed ^ 77));
+        let (mut machine, mut rng) = (self.machine(style, None), Rng::new(self.seed ^ 77));
         let axes = &self.drawn.axes;
         let extents: Vec<i64> =
             self.step.loops.iter().map(|l| axes[self.plan.schedule.vars[l.var]]).collect();
@@ -191,7 +191,7 @@ impl<'a> Case<'a> {
                     0 => *at = 0,
                     1 => *at = extent - 1,
                     _ if number % sample.row == 2 || dim + 1 == extents.len() => {
-                        *at = dice.below(*extent as usize) as i64;
+                        *at = rng.below(*extent as usize) as i64;
                     }
                     _ => {}
                 }

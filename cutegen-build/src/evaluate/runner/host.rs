@@ -13,7 +13,7 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use stack::{Entry, Stacks, Turn};
 
-use super::dice::Dice;
+use super::rng::Rng;
 use super::{Device, variant};
 use crate::evaluate::device::error::DeviceError;
 use crate::evaluate::wire::arena::POISON;
@@ -28,7 +28,7 @@ pub(super) struct Host {
     libraries: BTreeMap<PathBuf, Library>,
     timed: Vec<Turning>,
     stacks: Stacks,
-    dice: Dice,
+    rng: Rng,
 }
 
 /// One launch with every address and extent resolved.
@@ -65,7 +65,7 @@ impl Device for Host {
             if run.fenced {
                 self.fence(program)?;
             }
-            let changed = launch.judged(&mut self.stacks, run.poison_stack.then_some(&mut self.dice));
+            let changed = launch.judged(&mut self.stacks, run.poison_stack.then_some(&mut self.rng));
             if run.fenced {
                 self.arena.fence(&[]).map_err(failed)?;
             }
@@ -80,7 +80,7 @@ impl Device for Host {
         for program in &job.programs {
             programs.push(self.turning(job, program)?);
         }
-        let around = &mut Around { stacks: &mut self.stacks, dice: &mut self.dice };
+        let around = &mut Around { stacks: &mut self.stacks, rng: &mut self.rng };
         for program in &mut programs {
             around.poison();
             program.launch(program.slots, around.stacks)?;
@@ -102,10 +102,10 @@ impl Device for Host {
     }
 
     fn settle(&mut self) -> Result<Vec<usize>, DeviceError> {
-        let around = &mut Around { stacks: &mut self.stacks, dice: &mut self.dice };
+        let around = &mut Around { stacks: &mut self.stacks, rng: &mut self.rng };
         let rounds = self.timed.iter_mut().map(|program| {
             program.renew(around);
-            let round = around.dice.round(program.slots);
+            let round = around.rng.round(program.slots);
             program.next = round * program.slots; // a block of the host may begin at any
             program.launch(program.slots, around.stacks)?;
             Ok(round)
@@ -117,12 +117,12 @@ impl Device for Host {
 /// What is drawn and poisoned around timed launches.
 struct Around<'a> {
     stacks: &'a mut Stacks,
-    dice: &'a mut Dice,
+    rng: &'a mut Rng,
 }
 
 impl Around<'_> {
     fn poison(&mut self) {
-        self.stacks.poison_timed(self.dice.byte());
+        self.stacks.poison_timed(self.rng.byte());
     }
 }
 
@@ -156,9 +156,9 @@ impl Turning {
         around.poison();
         self.launches[0].poison();
         for bytes in &self.written {
-            if let Some(at) = around.dice.pick(bytes) {
+            if let Some(at) = around.rng.pick(bytes) {
                 // SAFETY: `turning` took it from a region inside the mapped arena.
-                unsafe { **at = around.dice.roll() as u8 };
+                unsafe { **at = around.rng.next() as u8 };
             }
         }
     }
@@ -211,7 +211,7 @@ fn calibrate(
 impl Host {
     pub(super) fn new(arena: SharedMemory) -> Result<Self, DeviceError> {
         let stacks = Stacks::map().map_err(|error| DeviceError::Failed(format!("map stacks: {error}")))?;
-        Ok(Self { arena, libraries: BTreeMap::new(), timed: Vec::new(), stacks, dice: Dice::new() })
+        Ok(Self { arena, libraries: BTreeMap::new(), timed: Vec::new(), stacks, rng: Rng::new() })
     }
 
     fn map(&mut self, job: &Job) -> Result<(), DeviceError> {
@@ -363,13 +363,13 @@ impl Launch {
         self.calls.iter_mut().fold(None, |changed, call| changed.or(call.go(stacks, turn)))
     }
 
-    /// One launch whose every step finds a stack filled with a byte of `dice`, and after which the x87 unit is empty.
-    fn judged(&mut self, stacks: &mut Stacks, mut dice: Option<&mut Dice>) -> Option<&'static str> {
+    /// One launch whose every step finds a stack filled with a byte of `rng`, and after which the x87 unit is empty.
+    fn judged(&mut self, stacks: &mut Stacks, mut rng: Option<&mut Rng>) -> Option<&'static str> {
         self.clear();
         let mut changed = None;
         for call in &mut self.calls {
-            if let Some(dice) = &mut dice {
-                stacks.poison(dice.byte());
+            if let Some(rng) = &mut rng {
+                stacks.poison(rng.byte());
             }
             changed = changed.or(call.go(stacks, Turn::JUDGED));
             changed = changed.or(stack::x87_is_used().then_some("the x87 unit, which it left with values"));

@@ -6,9 +6,9 @@
 mod apart;
 mod channel;
 mod cuda;
-mod dice;
 mod host;
 mod limits;
+mod rng;
 #[doc(hidden)]
 pub mod walls;
 

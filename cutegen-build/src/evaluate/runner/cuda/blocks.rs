@@ -16,7 +16,7 @@ use super::vendor::Once;
 use crate::evaluate::device::error::DeviceError;
 use crate::evaluate::device::launch::fill;
 use crate::evaluate::device::session::Session;
-use crate::evaluate::runner::dice::Dice;
+use crate::evaluate::runner::rng::Rng;
 use crate::evaluate::wire::protocol::{Regime, TimePlan, Timed};
 
 const BURST_NS: u64 = 50_000_000;
@@ -51,7 +51,7 @@ pub(super) struct Bench {
 struct Stage {
     session: Rc<Session>,
     programs: Vec<Turns>,
-    dice: Dice,
+    rng: Rng,
 }
 
 /// A program's launches over its rotation: as many rounds as are wanted so far, one behind another.
@@ -97,7 +97,7 @@ impl Bench {
             };
             paces.push(pace.min(again));
         }
-        let stage = Stage { session: Rc::clone(session), programs, dice: Dice::new() };
+        let stage = Stage { session: Rc::clone(session), programs, rng: Rng::new() };
         let mut bench = Self::calibrated(stage, &paces, plan, round)?;
         bench.warm_up(plan.warm_up_ns)?;
         Ok(bench)
@@ -177,10 +177,10 @@ impl Bench {
         let mut rounds = Vec::with_capacity(self.counts.len());
         for (program, count) in self.counts.iter().enumerate() {
             self.stage.renew(program)?;
-            let Stage { session, programs, dice } = &mut self.stage;
+            let Stage { session, programs, rng } = &mut self.stage;
             let Turns { launches, slots, spoilt } = &programs[program];
-            spoilt.iter().flatten().try_for_each(|spoilt| spoilt.spoil(session, dice))?;
-            let round = dice.round((count / slots).min(launches.len() / slots));
+            spoilt.iter().flatten().try_for_each(|spoilt| spoilt.spoil(session, rng))?;
+            let round = rng.round((count / slots).min(launches.len() / slots));
             launches.iter().take((round + 1) * slots).try_for_each(|launch| launch.go(session))?;
             session.wait()?;
             rounds.push(round);
@@ -238,12 +238,12 @@ impl Stage {
 
     /// Undefined workspace as if no launch had been there, and other values for something of what was written.
     fn renew(&mut self, program: usize) -> Result<(), DeviceError> {
-        let Self { session, programs, dice } = self;
+        let Self { session, programs, rng } = self;
         let turns = &programs[program];
         turns.launches.first().map_or(Ok(()), |launch| launch.poison(session))?;
         for _ in 0..SPOILT {
-            let Some(spoilt) = dice.pick(&turns.spoilt).and_then(|slot| dice.pick(slot)) else { break };
-            spoilt.spoil(session, dice)?;
+            let Some(spoilt) = rng.pick(&turns.spoilt).and_then(|slot| rng.pick(slot)) else { break };
+            spoilt.spoil(session, rng)?;
         }
         Ok(())
     }
@@ -251,10 +251,10 @@ impl Stage {
 
 impl Spoilt {
     /// Another value for one of the bytes.
-    fn spoil(&self, session: &Session, dice: &mut Dice) -> Result<(), DeviceError> {
-        let Some(byte) = dice.pick(&self.bytes) else { return Ok(()) };
+    fn spoil(&self, session: &Session, rng: &mut Rng) -> Result<(), DeviceError> {
+        let Some(byte) = rng.pick(&self.bytes) else { return Ok(()) };
         // SAFETY: the judge names bytes of the region that begins here, in the arena, which outlives this.
-        unsafe { fill(session, (self.at + byte, 1), dice.roll() as u8) }
+        unsafe { fill(session, (self.at + byte, 1), rng.next() as u8) }
     }
 }
 
