@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cutegen_spec::tensor::Role;
 
-use super::backend::{Differing, Filling, MemoryBackend, Output, Trespass};
+use super::backend::{Differing, Filling, MemoryBackend, OutOfBounds, Output};
 use super::case::Case;
 use super::checker::Checker;
 use super::element;
@@ -205,7 +205,7 @@ impl<D: MemoryBackend> Checker<D> {
 
     /// Copies of all inouts and outputs after a launch that wrote nothing else.
     fn left_by(&self, case: &Case<D::Held>, image: &Image, done: &Done) -> Result<D::Left, Halt> {
-        self.trespass(case, image, done)?;
+        self.out_of_bounds(case, image, done)?;
         self.copies(image)
     }
 
@@ -219,14 +219,15 @@ impl<D: MemoryBackend> Checker<D> {
     }
 
     /// What was written besides inouts and outputs.
-    fn trespass(&self, case: &Case<D::Held>, image: &Image, done: &Done) -> Result<(), Halt> {
+    fn out_of_bounds(&self, case: &Case<D::Held>, image: &Image, done: &Done) -> Result<(), Halt> {
         let Some(bench) = &self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
-        let found = self.cases.backend.trespass(&bench.arena, image, &case.held, &self.settings.checks)?;
+        let found =
+            self.cases.backend.out_of_bounds(&bench.arena, image, &case.held, &self.settings.checks)?;
         match (found, &done.changed_global) {
-            (Some(Trespass::Guard(at)), _) => {
+            (Some(OutOfBounds::Guard(at)), _) => {
                 Err(incorrect(Fault::OutOfBounds { place: image.nearest(&self.spec, case, at) }))
             }
-            (Some(Trespass::Input(t, byte)), _) => {
+            (Some(OutOfBounds::Input(t, byte)), _) => {
                 let element = element::of_byte(self.spec.tensors[t].dtype, byte as i64) as usize;
                 Err(incorrect(Fault::InputWritten { place: place(&self.spec, case, t, element) }))
             }

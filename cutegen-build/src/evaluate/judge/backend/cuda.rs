@@ -17,7 +17,7 @@ use cutegen_spec::contract::Initial;
 use cutegen_spec::dtype::DType;
 
 use super::kernels::{Kernels, NONE, Word};
-use super::{Differing, Filling, Holding, Inputs, MemoryBackend, Output, Slots, Trespass};
+use super::{Differing, Filling, Holding, Inputs, MemoryBackend, OutOfBounds, Output, Slots};
 use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::device::memory::{DeviceMemory, Lent, Sharing};
 use crate::evaluate::device::session::Session;
@@ -227,13 +227,13 @@ impl MemoryBackend for CudaBackend {
         Ok(self.session.wait()?)
     }
 
-    fn trespass(
+    fn out_of_bounds(
         &self,
         arena: &Arena,
         image: &Image,
         held: &CudaCase,
         checks: &Checks,
-    ) -> Result<Option<Trespass>, Error> {
+    ) -> Result<Option<OutOfBounds>, Error> {
         let guards: &[Region] = if checks.has(Check::Guards) { &image.guards } else { &[] };
         let inputs: Vec<(usize, &DeviceMemory)> = match checks.has(Check::Inputs) {
             true => held.read_only().collect(),
@@ -248,8 +248,8 @@ impl MemoryBackend for CudaBackend {
         }
         let found = pieces.first(&self.kernels)?;
         Ok(found.map(|Found { range, byte }| match guards.get(range) {
-            Some(guard) => Trespass::Guard(guard.offset + byte),
-            None => Trespass::Input(inputs[range - guards.len()].0, byte as usize),
+            Some(guard) => OutOfBounds::Guard(guard.offset + byte),
+            None => OutOfBounds::Input(inputs[range - guards.len()].0, byte as usize),
         }))
     }
 

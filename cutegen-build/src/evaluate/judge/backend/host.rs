@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cutegen_spec::contract::Initial;
 use cutegen_spec::tensor::Role;
 
-use super::{Differing, Filling, Holding, Inputs, MemoryBackend, Output, Slots, Trespass};
+use super::{Differing, Filling, Holding, Inputs, MemoryBackend, OutOfBounds, Output, Slots};
 use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::compare::{self, Before, Compared, is_telling, poisoned};
@@ -151,23 +151,23 @@ impl MemoryBackend for HostBackend {
         Ok(())
     }
 
-    fn trespass(
+    fn out_of_bounds(
         &self,
         arena: &SharedMemory,
         image: &Image,
         held: &HostCase,
         checks: &Checks,
-    ) -> Result<Option<Trespass>, Error> {
+    ) -> Result<Option<OutOfBounds>, Error> {
         for guard in image.guards.iter().filter(|_| checks.has(Check::Guards)) {
             if let Some(at) = damage(arena.slice(*guard)?, guard.offset) {
-                return Ok(Some(Trespass::Guard(guard.offset + at as u64)));
+                return Ok(Some(OutOfBounds::Guard(guard.offset + at as u64)));
             }
         }
         for (t, given) in held.contents.iter().enumerate().filter(|_| checks.has(Check::Inputs)) {
             let (Some(given), None) = (given, &held.expected[t]) else { continue };
             let found = arena.slice(image.tensors[t])?;
             if let Some(byte) = found.iter().zip(given).position(|(found, given)| found != given) {
-                return Ok(Some(Trespass::Input(t, byte)));
+                return Ok(Some(OutOfBounds::Input(t, byte)));
             }
         }
         Ok(None)

@@ -78,7 +78,7 @@ pub(in crate::evaluate) struct Slots<'a> {
 
 /// What was written that must not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::evaluate) enum Trespass {
+pub(in crate::evaluate) enum OutOfBounds {
     /// This byte of the arena, in a guard.
     Guard(u64),
     /// Of the input at this position, this byte.
@@ -151,13 +151,13 @@ pub(in crate::evaluate) trait MemoryBackend: Sized {
     fn settle(&self) -> Result<(), Error>;
 
     /// The first thing written that must not be.
-    fn trespass(
+    fn out_of_bounds(
         &self,
         arena: &Self::Arena,
         image: &Image,
         held: &Self::Held,
         checks: &Checks,
-    ) -> Result<Option<Trespass>, Error>;
+    ) -> Result<Option<OutOfBounds>, Error>;
 
     /// Copies of these regions.
     fn left(&self, arena: &Self::Arena, regions: &[Region]) -> Result<Self::Left, Error>;
