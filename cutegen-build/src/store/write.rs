@@ -500,8 +500,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_before_anything_is_written() {
-        type Spoil = fn(&mut Record, &mut sample::Files);
-        let cases: [(&str, Spoil); 8] = [
+        type Corrupt = fn(&mut Record, &mut sample::Files);
+        let cases: [(&str, Corrupt); 8] = [
             ("fast.o is missing", |_, files| drop(files.remove(0))),
             ("naive.cu is empty", |_, files| files[3].1.clear()),
             ("accepted was", |_, files| files[1].1.push(b'x')),
@@ -514,9 +514,9 @@ mod tests {
                 files[3].0 = "FAST.cu".into();
             }),
         ];
-        for (expected, spoil) in cases {
+        for (expected, corrupt) in cases {
             let (mut record, mut files) = sample::entry(1);
-            spoil(&mut record, &mut files);
+            corrupt(&mut record, &mut files);
             let root = sample::folder().join("store");
             let refused = Store::new(&root).put(&record, &sample::borrowed(&files)).expect_err(expected);
             assert!(matches!(refused, StoreError::Unfit { .. }), "{refused}");

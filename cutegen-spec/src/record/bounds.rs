@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn each_count_has_a_limit() {
-        type Spoil = fn(&mut Record);
-        let cases: [(&str, Spoil); 8] = [
+        type Corrupt = fn(&mut Record);
+        let cases: [(&str, Corrupt); 8] = [
             ("33 variants, more than the 32 that an entry may have", |r| many(&mut r.variants, 33)),
             ("steps, more than the 128 ", |r| many(&mut r.variants[0].contract.steps, 600)),
             ("arguments, more than the 2048 ", |r| many(&mut r.variants[0].contract.steps[0].args, ARGS + 1)),
@@ -115,9 +115,9 @@ mod tests {
             }),
         ];
         assert_eq!(check(&record()), Ok(()));
-        for (expected, spoil) in cases {
+        for (expected, corrupt) in cases {
             let mut record = record();
-            spoil(&mut record);
+            corrupt(&mut record);
             let told = check(&record).expect_err(expected);
             assert!(told.contains(expected), "{expected}: {told}");
         }

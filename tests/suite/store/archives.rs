@@ -185,8 +185,8 @@ fn what_is_no_whole_archive_is_refused() {
 #[test]
 fn wrong_entries_are_refused() {
     let package = Package::new();
-    type Spoil = fn(&mut Vec<Member>);
-    let cases: [(&str, &str, Spoil); 4] = [
+    type Corrupt = fn(&mut Vec<Member>);
+    let cases: [(&str, &str, Corrupt); 4] = [
         ("bad seal", "edited or damaged", |members| {
             let record = members.iter_mut().find(|m| m.name.ends_with("record.toml")).expect("there");
             let text = String::from_utf8(record.bytes.clone()).expect("text");
@@ -202,9 +202,9 @@ fn wrong_entries_are_refused() {
             *members = vec![Member::other(&folder, FOLDER, "")];
         }),
     ];
-    for (case, expected, spoil) in cases {
+    for (case, expected, corrupt) in cases {
         let (_, mut members) = good(&package);
-        spoil(&mut members);
+        corrupt(&mut members);
         archive(&package.path("r.tgz"), &members);
         let told = refused(case, &package, 1);
         assert!(told.contains(expected), "{case}: {told}");

@@ -130,18 +130,18 @@ fn an_entry_that_is_no_folder_is_refused_and_replaced() {
     assert!(elsewhere.join("record.toml").exists(), "what the link pointed at stays");
     assert!(!dir.is_symlink(), "a folder again");
 
-    for spoil in ["file", "empty folder", "folder with a stranger"] {
+    for corrupt in ["file", "empty folder", "folder with a stranger"] {
         fs::remove_dir_all(&dir).expect("removed");
-        match spoil {
+        match corrupt {
             "file" => fs::write(&dir, b"x").expect("written"),
             _ => fs::create_dir(&dir).expect("made"),
         }
-        if spoil == "folder with a stranger" {
+        if corrupt == "folder with a stranger" {
             fs::write(dir.join("stranger"), b"x").expect("written");
         }
-        assert!(matches!(fixture.full(), Lookup::Corrupt(_)), "{spoil}");
-        assert_eq!(fixture.sample.put(&fixture.store), Ok(Put::Replaced), "{spoil}");
-        assert!(fixture.full().hit().is_some_and(|entry| fixture.is_sample(&entry)), "{spoil}");
+        assert!(matches!(fixture.full(), Lookup::Corrupt(_)), "{corrupt}");
+        assert_eq!(fixture.sample.put(&fixture.store), Ok(Put::Replaced), "{corrupt}");
+        assert!(fixture.full().hit().is_some_and(|entry| fixture.is_sample(&entry)), "{corrupt}");
     }
     fs::remove_dir_all(fixture.store.root()).expect("removed");
     fs::write(fixture.store.root(), b"x").expect("written");

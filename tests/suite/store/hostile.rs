@@ -59,11 +59,11 @@ fn giant(path: &Path, bytes: u64) {
     file.set_len(bytes).expect("sparse");
 }
 
-type Spoil = fn(&Package, &Path);
+type Corrupt = fn(&Package, &Path);
 type SpoilLock = fn(&Path);
 
 /// What is done to the entry of `silu_mul`, and what `check` says.
-const ENTRIES: [(&str, Spoil); 18] = [
+const ENTRIES: [(&str, Corrupt); 18] = [
     ("naive.o (", |_, entry| flip(&entry.join("naive.o"))),
     ("its sources cannot be trusted", |_, entry| flip(&entry.join("naive.cpp"))),
     ("edited or damaged", |_, entry| edit(&entry.join("record.toml"), "origin = \"", "origin = \"x")),
@@ -140,9 +140,9 @@ const LOCKS: [(&str, SpoilLock); 8] = [
 
 #[test]
 fn spoilt_entries_are_told() {
-    for (at, (expected, spoil)) in ENTRIES.into_iter().enumerate() {
+    for (at, (expected, corrupt)) in ENTRIES.into_iter().enumerate() {
         let package = accepted();
-        spoil(&package, &entry(&package, "silu_mul"));
+        corrupt(&package, &entry(&package, "silu_mul"));
         let ran = patiently(&mut package.command(&["check", "silu_mul"]));
         assert_eq!(ran.code, Some(1), "{at}, {expected}: {}", ran.stderr);
         assert!(ran.stderr.contains(expected), "{at}, {expected}: {}", ran.stderr);
@@ -156,9 +156,9 @@ fn spoilt_entries_are_told() {
 
 #[test]
 fn spoilt_locks_are_told() {
-    for (at, (expected, spoil)) in LOCKS.into_iter().enumerate() {
+    for (at, (expected, corrupt)) in LOCKS.into_iter().enumerate() {
         let package = accepted();
-        spoil(&package.path("cache/cutegen.lock"));
+        corrupt(&package.path("cache/cutegen.lock"));
         for verb in [&["check", "silu_mul"][..], &["explain", "silu_mul"], &["lock", "silu_mul"]] {
             let ran = patiently(&mut package.command(verb));
             let is_mended = at == 0 && verb[0] == "lock";

@@ -26,7 +26,7 @@ use crate::evaluate::wire::gemm::Gemm;
 use crate::evaluate::wire::protocol::{
     Code, Done, Format, Job, Program, Ready, Region, Run, Start, TimePlan, Timed, Variant,
 };
-use blocks::{Bench, Spoilt};
+use blocks::{Bench, Poisoned};
 use globals::Globals;
 use late::Late;
 use own::Own;
@@ -125,12 +125,12 @@ impl Cuda {
         unsafe { self.vendor.product(self.session.stream, gemm, &slots, workspace) }
     }
 
-    /// What may be spoilt of what the program writes, by slot.
-    fn spoilt(&self, program: &Program) -> Result<Vec<Vec<Spoilt>>, DeviceError> {
+    /// What may be poisoned of what the program writes, by slot.
+    fn poisoned(&self, program: &Program) -> Result<Vec<Vec<Poisoned>>, DeviceError> {
         let of_slot = |slot: &Vec<Region>| {
             let written = program.written.iter().filter(|written| !written.bytes.is_empty());
             let each = written.map(|written| {
-                Ok(Spoilt { at: self.arena.at(slot[written.tensor])?, bytes: written.bytes.clone() })
+                Ok(Poisoned { at: self.arena.at(slot[written.tensor])?, bytes: written.bytes.clone() })
             });
             each.collect()
         };
@@ -200,10 +200,10 @@ impl Device for Cuda {
             self.load(job, variant, false)?;
         }
         let session = Rc::clone(&self.session);
-        let spoilt = job.programs.iter().map(|program| self.spoilt(program));
-        let spoilt = spoilt.collect::<Result<Vec<_>, _>>()?;
+        let poisoned = job.programs.iter().map(|program| self.poisoned(program));
+        let poisoned = poisoned.collect::<Result<Vec<_>, _>>()?;
         let mut round = |program: usize, round| self.turns(job, &job.programs[program].turned(round));
-        let mut bench = Bench::prepare(&session, spoilt, plan, &mut round)?;
+        let mut bench = Bench::prepare(&session, poisoned, plan, &mut round)?;
         let timed = bench.begin(plan)?;
         self.bench = Some(bench);
         Ok(timed)

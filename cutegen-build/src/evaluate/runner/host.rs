@@ -132,11 +132,11 @@ struct Turning {
     launches: Vec<Launch>,
     slots: usize,
     next: usize,
-    written: Vec<Spoilt>,
+    written: Vec<Poisoned>,
 }
 
 /// Some bytes that a program writes on a slot.
-type Spoilt = Vec<*mut u8>;
+type Poisoned = Vec<*mut u8>;
 
 impl Turning {
     fn launch(&mut self, launches: usize, stacks: &mut Stacks) -> Result<(), DeviceError> {
@@ -236,7 +236,7 @@ impl Host {
                 launches.push(self.resolve(job, &turned, slot)?);
             }
         }
-        let spoilt = |slot: &Vec<Region>| {
+        let poisoned = |slot: &Vec<Region>| {
             let each = program.written.iter().map(|written| {
                 let start = self.arena.address(slot[written.tensor])?;
                 Ok(written.bytes.iter().map(move |byte| start.wrapping_add(*byte as usize)))
@@ -244,7 +244,7 @@ impl Host {
             let each: Result<Vec<_>, crate::evaluate::Error> = each.collect();
             each.map(|each| each.into_iter().flatten().collect())
         };
-        let written = program.slots.iter().map(spoilt).collect::<Result<_, _>>();
+        let written = program.slots.iter().map(poisoned).collect::<Result<_, _>>();
         let written = written.map_err(|error| DeviceError::Failed(error.to_string()))?;
         Ok(Turning { launches, slots, next: 0, written })
     }

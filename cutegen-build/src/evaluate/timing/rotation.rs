@@ -24,8 +24,8 @@ use crate::outcome::{Distribution, Outcome};
 /// How often a rotation covers the last-level cache.
 const CACHES: u64 = 3;
 const SLOTS_LEAST: u64 = 3;
-/// Bytes of an output of which a runner may spoil one or the other.
-const SPOILT: u64 = 64;
+/// Bytes of an output of which a runner may poison one or the other.
+const POISONED: u64 = 64;
 
 /// Memory of a timing, and where everything lies in it.
 pub(super) struct Rotation<D: MemoryBackend> {
@@ -140,7 +140,7 @@ impl<D: MemoryBackend> Timing<'_, D> {
         let outputs = self.checker.spec.tensors_with(Role::Output);
         let written = outputs.map(|tensor| {
             let placed = Placed::new(&self.checker.spec.tensors[tensor], axes)?;
-            let bytes = (0..SPOILT).filter_map(|n| placed.byte_of_an_element(mix(seed ^ mix(n)))).collect();
+            let bytes = (0..POISONED).filter_map(|n| placed.byte_of_an_element(mix(seed ^ mix(n)))).collect();
             Ok(Written { tensor, bytes })
         });
         written.collect()

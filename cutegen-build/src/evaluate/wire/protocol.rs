@@ -150,7 +150,7 @@ pub struct Program {
     /// [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
     pub workspaces: Vec<Region>,
     /// What it writes and never reads. While it is timed these regions wander from slot to slot, and some of their bytes
-    /// are spoilt, so that nothing that an earlier launch left there is right.
+    /// are poisoned, so that nothing that an earlier launch left there is right.
     pub written: Vec<Written>,
     /// Positions of the tensors that it may only read: in a fenced launch they cannot be written.
     pub only_read: Vec<usize>,
@@ -268,7 +268,7 @@ pub enum Action {
     /// Time these blocks of the programs of the last `Time`, the same number of launches each; answered by
     /// [`Reply::Timed`].
     Blocks(Vec<usize>),
-    /// Begin a block of each program of the last `Time` as any other, with bytes of all its slots spoilt, and end it behind
+    /// Begin a block of each program of the last `Time` as any other, with bytes of all its slots poisoned, and end it behind
     /// one of its rounds, which nobody can foretell; answered by [`Reply::Settled`].
     Settle,
 }
@@ -306,7 +306,7 @@ impl Run {
 /// A comparison: which program each block times. Every block is the same number of launches; the runner doubles that
 /// number until the fastest program's block lasts `min_block_ns`. Launches go over the rotation's slots in turn; in each
 /// further round a slot has what is written of the next. Before the first block every program has run on every slot, and
-/// before each, untimed, the program's undefined workspace is poisoned and some of what it wrote is spoilt: a launch
+/// before each, untimed, the program's undefined workspace is poisoned and some of what it wrote is poisoned: a launch
 /// that leaves out what an earlier one did leaves what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

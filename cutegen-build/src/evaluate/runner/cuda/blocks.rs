@@ -31,8 +31,8 @@ const SLOW_NS: u64 = 20_000_000;
 const LAUNCHES_MAX: usize = 1 << 16;
 /// Most blocks that are queued at once.
 const QUEUE_MAX: usize = 512;
-/// Bytes that are spoilt before a block: the host must stay ahead of the device.
-const SPOILT: usize = 8;
+/// Bytes that are poisoned before a block: the host must stay ahead of the device.
+const POISONED: usize = 8;
 
 /// The graphs of all programs, and how long each lasts.
 pub(super) struct Bench {
@@ -58,12 +58,12 @@ struct Stage {
 struct Turns {
     launches: Vec<Once>,
     slots: usize,
-    /// What may be spoilt, by slot.
-    spoilt: Vec<Vec<Spoilt>>,
+    /// What may be poisoned, by slot.
+    poisoned: Vec<Vec<Poisoned>>,
 }
 
 /// What a program writes on a slot.
-pub(super) struct Spoilt {
+pub(super) struct Poisoned {
     pub(super) at: CUdeviceptr,
     /// Bytes of elements.
     pub(super) bytes: Vec<u64>,
@@ -74,17 +74,17 @@ type Round<'a> = &'a mut dyn FnMut(usize, usize) -> Result<Vec<Once>, DeviceErro
 
 impl Bench {
     /// Captures the programs over their rotations, in blocks that last long enough; warms up. Of each is given what may be
-    /// spoilt.
+    /// poisoned.
     pub(super) fn prepare(
         session: &Rc<Session>,
-        spoilt: Vec<Vec<Vec<Spoilt>>>,
+        poisoned: Vec<Vec<Vec<Poisoned>>>,
         plan: &TimePlan,
         round: Round<'_>,
     ) -> Result<Self, DeviceError> {
-        let mut programs = Vec::with_capacity(spoilt.len());
-        for (program, spoilt) in spoilt.into_iter().enumerate() {
+        let mut programs = Vec::with_capacity(poisoned.len());
+        for (program, poisoned) in poisoned.into_iter().enumerate() {
             let launches = round(program, 0)?;
-            programs.push(Turns { slots: launches.len(), launches, spoilt });
+            programs.push(Turns { slots: launches.len(), launches, poisoned });
         }
         let mut paces = Vec::with_capacity(programs.len());
         for Turns { launches, .. } in &programs {
@@ -171,15 +171,15 @@ impl Bench {
         Ok(Timed { launches, block_ns })
     }
 
-    /// Launches what a block of each program begins with, up to the end of one of its rounds, with something spoilt of every
+    /// Launches what a block of each program begins with, up to the end of one of its rounds, with something poisoned of every
     /// slot; which round it was.
     pub(super) fn settle(&mut self) -> Result<Vec<usize>, DeviceError> {
         let mut rounds = Vec::with_capacity(self.counts.len());
         for (program, count) in self.counts.iter().enumerate() {
             self.stage.renew(program)?;
             let Stage { session, programs, rng } = &mut self.stage;
-            let Turns { launches, slots, spoilt } = &programs[program];
-            spoilt.iter().flatten().try_for_each(|spoilt| spoilt.spoil(session, rng))?;
+            let Turns { launches, slots, poisoned } = &programs[program];
+            poisoned.iter().flatten().try_for_each(|poisoned| poisoned.poison(session, rng))?;
             let round = rng.round((count / slots).min(launches.len() / slots));
             launches.iter().take((round + 1) * slots).try_for_each(|launch| launch.go(session))?;
             session.wait()?;
@@ -241,17 +241,17 @@ impl Stage {
         let Self { session, programs, rng } = self;
         let turns = &programs[program];
         turns.launches.first().map_or(Ok(()), |launch| launch.poison(session))?;
-        for _ in 0..SPOILT {
-            let Some(spoilt) = rng.pick(&turns.spoilt).and_then(|slot| rng.pick(slot)) else { break };
-            spoilt.spoil(session, rng)?;
+        for _ in 0..POISONED {
+            let Some(poisoned) = rng.pick(&turns.poisoned).and_then(|slot| rng.pick(slot)) else { break };
+            poisoned.poison(session, rng)?;
         }
         Ok(())
     }
 }
 
-impl Spoilt {
+impl Poisoned {
     /// Another value for one of the bytes.
-    fn spoil(&self, session: &Session, rng: &mut Rng) -> Result<(), DeviceError> {
+    fn poison(&self, session: &Session, rng: &mut Rng) -> Result<(), DeviceError> {
         let Some(byte) = rng.pick(&self.bytes) else { return Ok(()) };
         // SAFETY: the judge names bytes of the region that begins here, in the arena, which outlives this.
         unsafe { fill(session, (self.at + byte, 1), rng.next() as u8) }

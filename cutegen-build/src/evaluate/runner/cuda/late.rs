@@ -14,7 +14,7 @@ use crate::evaluate::device::memory::DeviceMemory;
 use crate::evaluate::device::session::{Session, machine};
 use crate::evaluate::wire::protocol::Region;
 
-/// How long memory stays spoilt once the candidate was launched.
+/// How long memory stays poisoned once the candidate was launched.
 const LATE_NS: u64 = 100_000;
 /// How long the kernel waits to be told that it was: less than what a stream may take.
 const PATIENCE_NS: u64 = 5_000_000_000;
@@ -25,14 +25,14 @@ const THREADS: u32 = 256;
 const MOST: u64 = 64 << 20;
 /// What it copies at a time.
 const WORD: u64 = 16;
-/// What spoilt memory holds: NaN as any float, and -1.
-const SPOILT: u8 = 0xff;
+/// What poisoned memory holds: NaN as any float, and -1.
+const POISONED: u8 = 0xff;
 
 /// The loaded kernel.
 pub(super) struct Late {
     session: Rc<Session>,
     kernel: CUfunction,
-    /// What spoilt memory held; made longer when it has to be.
+    /// What poisoned memory held; made longer when it has to be.
     saved: RefCell<DeviceMemory>,
     turns: Turns,
 }
@@ -59,7 +59,7 @@ impl Late {
         }
         let saved = Region { offset: 0, bytes: span.bytes };
         self.saved.borrow().copy(saved, arena, span.offset)?;
-        arena.fill(span, SPOILT)?;
+        arena.fill(span, POISONED)?;
         self.launch(arena.at(span)?, self.saved.borrow().at(saved)?, span.bytes / WORD)?;
         let launched = candidate();
         self.turns.tell(); // also where it was not: the kernel waits
