@@ -125,7 +125,7 @@ pub struct Spent {
     pub compiling: f64,
     /// Screening.
     pub screening: f64,
-    /// Timing in heats.
+    /// Timing in batches.
     pub timing: f64,
 }
 

@@ -120,20 +120,20 @@ impl Judge {
         incumbent: &Candidate,
         axes: &[i64],
     ) -> Result<Result<Comparison, Outcome>, Error> {
-        let alone = self.heat(incumbent, std::slice::from_ref(candidate), axes, usize::MAX)?.pop();
-        Ok(alone.expect("a heat has an answer for each candidate"))
+        let alone = self.batch(incumbent, std::slice::from_ref(candidate), axes, usize::MAX)?.pop();
+        Ok(alone.expect("a batch has an answer for each candidate"))
     }
 
-    /// Times all of `others` against `pace` at once, by at most so many rounds of a block each: enough to rank them. The
+    /// Times all of `others` against `batch_reference` at once, by at most so many rounds of a block each: enough to rank them. The
     /// outcome of each that cannot be timed.
-    pub fn heat(
+    pub fn batch(
         &mut self,
-        pace: &Candidate,
+        batch_reference: &Candidate,
         others: &[Candidate],
         axes: &[i64],
         rounds: usize,
     ) -> Result<Vec<Result<Comparison, Outcome>>, Error> {
-        at!(self, session => session.timing().heat(pace, others, axes, rounds))
+        at!(self, session => session.timing().batch(batch_reference, others, axes, rounds))
     }
 
     /// Times a finalist as [`Self::compare`] does, but in a new process and on inputs that it has not met. An incumbent

@@ -58,7 +58,7 @@ pub fn compare(order: &[usize], launches: u32, block_ns: &[u64], seed: u64) -> O
 /// Reads the block times of [`interleave`]d programs: each but the last against the last, round by round; `None` when they
 /// do not form rounds.
 #[must_use]
-pub fn standings(
+pub fn rankings(
     programs: usize,
     order: &[usize],
     launches: u32,
@@ -119,7 +119,7 @@ fn interval(ratios: &[f64], seed: u64) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CANDIDATE, INCUMBENT, compare, interleave, median, standings};
+    use super::{CANDIDATE, INCUMBENT, compare, interleave, median, rankings};
 
     /// Block times of a machine that slows down steadily, with the noise of `jitter` and one outlier.
     fn recorded(order: &[usize], candidate: f64, jitter: u64) -> Vec<u64> {
@@ -179,14 +179,14 @@ mod tests {
         let slower = [1.25, 0.5, 1.0, 2.0, 1.0];
         let block = |(i, p): (usize, &usize)| (1e6 * slower[*p] * (1.0 + 0.002 * i as f64)) as u64;
         let ns: Vec<u64> = order.iter().enumerate().map(block).collect();
-        let found = standings(5, &order, 10, &ns, 3).expect("rounds");
+        let found = rankings(5, &order, 10, &ns, 3).expect("rounds");
         for (comparison, slower) in found.iter().zip(&slower[..4]) {
             assert!((comparison.speedup * slower - 1.0).abs() < 0.01, "{comparison:?} {slower}");
             assert_eq!(comparison.samples, 8);
         }
-        assert_eq!(standings(5, &order[1..], 10, &ns[1..], 3), None);
-        assert_eq!(standings(4, &order, 10, &ns, 3), None, "a round names no program twice");
-        assert_eq!(standings(1, &[0, 0], 1, &[1, 1], 0), Some(Vec::new()));
+        assert_eq!(rankings(5, &order[1..], 10, &ns[1..], 3), None);
+        assert_eq!(rankings(4, &order, 10, &ns, 3), None, "a round names no program twice");
+        assert_eq!(rankings(1, &[0, 0], 1, &[1, 1], 0), Some(Vec::new()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The rounds of one search: propose, select, compile, screen, time in heats, halve, rank; the finalists go on to
+//! The rounds of one search: propose, select, compile, screen, time in batches, halve, rank; the finalists go on to
 //! `finals`. While a device times the faster half for long, the cores compile what a first look says comes next.
 
-mod heats;
+mod batches;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,7 +38,7 @@ struct Search<'a> {
     /// What the gate saw of it.
     judged: Judged,
     /// By workload, the first candidate that passed, with its speed-up over the naive kernel. Later ones race it.
-    paces: Vec<Option<(Candidate, f64)>>,
+    batch_references: Vec<Option<(Candidate, f64)>>,
     /// What compiles candidates of a round; finalists are compiled again, each alone.
     batch: Option<&'a Batch>,
     workloads: Vec<Vec<i64>>,
@@ -94,7 +94,7 @@ pub(super) fn run(
             naive: (naive, gate),
             judged,
             batch: batch.as_ref(),
-            paces: vec![None; workloads.len()],
+            batch_references: vec![None; workloads.len()],
             workloads,
             locked: locked.unwrap_or_default(),
             standing,

@@ -97,7 +97,7 @@ fn absurd_workspaces() {
         assert!(matches!(judge.screen(&honest), Ok(Outcome::Passed { .. })), "the session goes on");
         let axes = [64, 64];
         let others = [greedy.clone(), greedy.clone(), greedy.clone(), honest.clone()];
-        let ranked = judge.heat(&honest, &others, &axes, 2).expect("works");
+        let ranked = judge.batch(&honest, &others, &axes, 2).expect("works");
         let blocked = ranked.iter().filter(|r| matches!(r, Err(outcome) if is_blocked(outcome))).count();
         assert!(blocked == 3 && ranked[3].is_ok(), "{ranked:?}");
         let timed = judge.compare(&greedy, &honest, &axes).expect("works");

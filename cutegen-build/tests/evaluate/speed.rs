@@ -18,7 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("speed::an_incumbent_that_is_far_slower", far_slower),
     ("speed::outcomes", outcomes),
     ("speed::who_leaves_out_what_was_done", left_out),
-    ("speed::a_heat_of_many", heat),
+    ("speed::a_heat_of_many", batch),
     ("speed::outcomes_of_a_heat", heat_outcomes),
     ("speed::incumbents_that_are_not_here", absent),
     ("speed::a_time_below_the_floor", below_the_floor),
@@ -153,8 +153,8 @@ fn left_out() {
     }
 }
 
-/// As many as there are, each as fast as alone with the pace.
-fn heat() {
+/// As many as there are, each as fast as alone with the batch reference candidate.
+fn batch() {
     let bench = Bench::new(&GEMM);
     let mut judge = bench.judge(Checks::default());
     let honest = bench.candidate(HONEST_GEMM);
@@ -163,12 +163,12 @@ fn heat() {
         bench.candidate(&format!("{HONEST_GEMM} {}", again.repeat(n - 1)))
     };
     let others = [times(4), honest.clone(), times(2)];
-    let standings = judge.heat(&honest, &others, &[16, 16, 64], 8).expect("works");
-    println!("    {standings:.3?}");
-    let speedups: Vec<f64> = standings.iter().map(|s| s.as_ref().expect("timed").speedup).collect();
+    let rankings = judge.batch(&honest, &others, &[16, 16, 64], 8).expect("works");
+    println!("    {rankings:.3?}");
+    let speedups: Vec<f64> = rankings.iter().map(|s| s.as_ref().expect("timed").speedup).collect();
     assert!(speedups[0] < 0.4 && speedups[2] < 0.75 && speedups[0] < speedups[2], "{speedups:?}");
-    assert!(speedups[1] > 0.75 && standings[1].as_ref().is_ok_and(|s| s.samples == 8), "{standings:?}");
-    assert_eq!(judge.heat(&honest, &[], &[16, 16, 64], 8).expect("works"), []);
+    assert!(speedups[1] > 0.75 && rankings[1].as_ref().is_ok_and(|s| s.samples == 8), "{rankings:?}");
+    assert_eq!(judge.batch(&honest, &[], &[16, 16, 64], 8).expect("works"), []);
 }
 
 /// One that fails takes no other with it, whatever it does.
@@ -181,17 +181,17 @@ fn heat_outcomes() {
         .candidate(&format!("static int n = 0; if (++n > 70) {{ EACH OUT = 0; return; }} {HONEST_GEMM}"));
     let is_timed =
         |outcome: &Outcome| matches!(outcome, Outcome::Incorrect(fault) if fault.check() == Check::Timed);
-    let standings = judge
-        .heat(&honest, &[honest.clone(), lazy.clone(), honest.clone()], &[16, 16, 64], 8)
+    let rankings = judge
+        .batch(&honest, &[honest.clone(), lazy.clone(), honest.clone()], &[16, 16, 64], 8)
         .expect("works");
-    assert!(standings[0].is_ok() && standings[2].is_ok(), "{standings:?}");
-    assert!(standings[1].as_ref().is_err_and(is_timed), "works less when it is timed: {standings:?}");
+    assert!(rankings[0].is_ok() && rankings[2].is_ok(), "{rankings:?}");
+    assert!(rankings[1].as_ref().is_err_and(is_timed), "works less when it is timed: {rankings:?}");
     let mut claims = honest.clone();
     claims.eligibility = Eligibility::parse_positional("a0 >= 32").expect("parses");
     let others = [crashing, honest.clone(), claims];
-    let standings = judge.heat(&honest, &others, &[16, 16, 64], 8).expect("works");
-    assert_eq!(standings[0], Err(Outcome::Crashed(Crash::Signal(6))), "{standings:?}");
-    assert!(standings[1].is_ok() && matches!(standings[2], Err(Outcome::Blocked(_))), "{standings:?}");
+    let rankings = judge.batch(&honest, &others, &[16, 16, 64], 8).expect("works");
+    assert_eq!(rankings[0], Err(Outcome::Crashed(Crash::Signal(6))), "{rankings:?}");
+    assert!(rankings[1].is_ok() && matches!(rankings[2], Err(Outcome::Blocked(_))), "{rankings:?}");
 }
 
 /// What a machine has not says nothing of the candidate, which is timed as before against what is there.

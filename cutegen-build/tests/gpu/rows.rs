@@ -173,7 +173,7 @@ fn shared_rings_repeat() {
             }
         }
         let axes = plan.spec.bind(&plan.spec.workloads[0].axes).expect("inside the domain");
-        let timed = judge.heat(&gates[0], &gates, &axes, usize::MAX).expect("the machine works");
+        let timed = judge.batch(&gates[0], &gates, &axes, usize::MAX).expect("the machine works");
         for (ring, timed) in rings.iter().zip(timed) {
             match timed {
                 Ok(timed) => println!("    {:<36} {:.1} us", ring.name, timed.candidate_us),

@@ -2,7 +2,7 @@
 //! rotation of inputs; afterwards the outputs that the timed launches left are held against those of untimed ones. What
 //! lives in a process of its own is timed by [`torch`].
 
-mod heat;
+mod batch;
 pub(in crate::evaluate) mod incumbent;
 pub mod peer;
 mod rotation;

@@ -306,7 +306,7 @@ impl Run {
 /// A comparison: which program each block times. Every block is the same number of launches; the runner doubles that
 /// number until the fastest program's block lasts `min_block_ns`. Launches go over the rotation's slots in turn; in each
 /// further round a slot has what is written of the next. Before the first block every program has run on every slot, and
-/// before each, untimed, the program's undefined workspace is poisoned and some of what it wrote is poisoned: a launch
+/// before each, untimed, the program's undefined workspace and some of what it wrote are poisoned: a launch
 /// that leaves out what an earlier one did leaves what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

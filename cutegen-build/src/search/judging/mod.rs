@@ -21,7 +21,7 @@ use crate::evaluate::{
     Candidate, Comparison, Incumbent, JUDGE, Measured, Outcome, Ran, Unmeasured, UserLaunch, VARIABLE,
 };
 use crate::plan::{Plan, cost};
-use wire::{Ask, Heat, Start, Tell};
+use wire::{Ask, Batch, Start, Tell};
 
 pub(crate) use serve::main;
 
@@ -200,17 +200,17 @@ impl Judging {
         }
     }
 
-    /// See [`Judge::heat`](crate::evaluate::Judge::heat).
-    pub(super) fn heat(
+    /// See [`Judge::batch`](crate::evaluate::Judge::batch).
+    pub(super) fn batch(
         &mut self,
-        pace: &Candidate,
+        batch_reference: &Candidate,
         others: Vec<Candidate>,
         axes: &[i64],
         rounds: usize,
     ) -> Result<Vec<Result<Comparison, Outcome>>, SearchError> {
-        let (pace, axes) = (pace.clone(), axes.to_vec());
-        match self.ask(&Ask::Heat(Heat { pace, others, axes, rounds }))? {
-            Tell::Ranked(standings) => Ok(standings),
+        let (batch_reference, axes) = (batch_reference.clone(), axes.to_vec());
+        match self.ask(&Ask::Batch(Batch { batch_reference, others, axes, rounds }))? {
+            Tell::Ranked(rankings) => Ok(rankings),
             other => Err(unexpected(&other)),
         }
     }

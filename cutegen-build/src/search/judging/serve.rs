@@ -4,7 +4,7 @@
 use std::io::{BufReader, Write as _};
 use std::rc::Rc;
 
-use super::wire::{self, Ask, Heat, Start, Tell};
+use super::wire::{self, Ask, Batch, Start, Tell};
 use crate::env;
 use crate::evaluate::timing::peer::Python;
 use crate::evaluate::{
@@ -69,8 +69,8 @@ fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
         Ask::Start(_) => Tell::Failed("a second start".to_owned()),
         Ask::Screen(candidate) => Tell::Judged(Box::new(judge.screen(&candidate)?)),
         Ask::Full(variants) => Tell::Judged(Box::new(judge.full(&variants)?)),
-        Ask::Heat(Heat { pace, others, axes, rounds }) => {
-            Tell::Ranked(judge.heat(&pace, &others, &axes, rounds)?)
+        Ask::Batch(Batch { batch_reference, others, axes, rounds }) => {
+            Tell::Ranked(judge.batch(&batch_reference, &others, &axes, rounds)?)
         }
         Ask::Measure { candidate, incumbent, axes, regime } => {
             Tell::Measured(Box::new(judge.measure(&candidate, &incumbent, &axes, regime)?))

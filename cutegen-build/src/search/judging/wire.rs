@@ -25,7 +25,7 @@ pub(super) enum Ask {
     Start(Box<Start>),
     Screen(Candidate),
     Full(Vec<Candidate>),
-    Heat(Heat),
+    Batch(Batch),
     Run(Box<UserLaunch>),
     Measure {
         candidate: Candidate,
@@ -62,10 +62,10 @@ pub(super) struct Start {
     pub(super) libraries: Vec<PathBuf>,
 }
 
-/// Who is timed against the pace, and at which extents.
+/// Who is timed against the batch reference candidate, and at which extents.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Heat {
-    pub(super) pace: Candidate,
+pub(super) struct Batch {
+    pub(super) batch_reference: Candidate,
     pub(super) others: Vec<Candidate>,
     pub(super) axes: Vec<i64>,
     /// Rounds of blocks, at most.
@@ -98,7 +98,7 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Strin
 
 #[cfg(test)]
 mod tests {
-    use super::{Ask, Heat, Tell, read};
+    use super::{Ask, Batch, Tell, read};
     use crate::evaluate::timing::peer::Mode;
     use crate::evaluate::wire::protocol::{Regime, ScalarValue};
     use crate::evaluate::{
@@ -177,14 +177,14 @@ mod tests {
         let candidate = candidate();
         let mut bytes = Vec::new();
         for axes in [[1, 2], [3, 4]] {
-            let (pace, others) = (candidate.clone(), vec![candidate.clone(); 2]);
-            let ask = Ask::Heat(Heat { pace, others, axes: axes.to_vec(), rounds: 8 });
+            let (batch_reference, others) = (candidate.clone(), vec![candidate.clone(); 2]);
+            let ask = Ask::Batch(Batch { batch_reference, others, axes: axes.to_vec(), rounds: 8 });
             ciborium::into_writer(&ask, &mut bytes).expect("written");
         }
         let mut rest = bytes.as_slice();
         for axes in [[1, 2], [3, 4]] {
-            let Ok(Ask::Heat(heat)) = read(&mut rest) else { panic!("read") };
-            assert_eq!((heat.axes, heat.others), (axes.to_vec(), vec![candidate.clone(); 2]));
+            let Ok(Ask::Batch(batch)) = read(&mut rest) else { panic!("read") };
+            assert_eq!((batch.axes, batch.others), (axes.to_vec(), vec![candidate.clone(); 2]));
         }
         assert!(rest.is_empty() && read::<Ask>(&mut rest).is_err());
     }

@@ -99,7 +99,7 @@ pub(super) fn points_are_timed() {
     assert!(!rows.is_empty(), "no kernel was chosen");
 }
 
-/// All that are eligible at a workload, in heats with the first of them.
+/// All that are eligible at a workload, in batches with the first of them.
 fn timed(
     subject: &Subject,
     judge: &mut Judge,
@@ -110,10 +110,10 @@ fn timed(
     let addresses = vec![0; subject.plan.spec.tensors.len()];
     let eligible: Vec<usize> =
         (0..candidates.len()).filter(|at| candidates[*at].eligibility.holds(axes, &addresses)).collect();
-    let Some(pace) = eligible.first().map(|at| &gates[*at]) else { return };
+    let Some(batch_reference) = eligible.first().map(|at| &gates[*at]) else { return };
     let lined: Vec<Candidate> = eligible.iter().map(|at| gates[*at].clone()).collect();
-    let standings = judge.heat(pace, &lined, axes, usize::MAX).expect("the machine works");
-    for (at, compared) in eligible.into_iter().zip(standings) {
+    let rankings = judge.batch(batch_reference, &lined, axes, usize::MAX).expect("the machine works");
+    for (at, compared) in eligible.into_iter().zip(rankings) {
         let (micros, outcome) = match compared {
             Ok(compared) => (Some(compared.candidate_us), None),
             Err(outcome) => (None, Some(outcome.to_string())),

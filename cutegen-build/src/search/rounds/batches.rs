@@ -1,4 +1,4 @@
-//! Timing of trials in heats, a workload each: against the naive kernel by way of the pace's.
+//! Timing of trials in batches, a workload each: against the naive kernel by way of the batch reference candidate.
 
 use super::{Kept, Search};
 use crate::evaluate::{Candidate, Outcome};
@@ -30,7 +30,7 @@ impl Search<'_> {
             let claims = gates.filter(|(_, g)| g.eligibility.holds(&self.workloads[workload], &addresses));
             let gates = claims.map(|(at, gate)| (at, gate.clone())).collect();
             let mut seconds = 0.0;
-            let timed = spent(&mut seconds, || self.heat(workload, gates, rounds))?;
+            let timed = spent(&mut seconds, || self.batch(workload, gates, rounds))?;
             self.spent.timing += seconds;
             for (at, timed) in timed {
                 match timed {
@@ -42,8 +42,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Speed-ups over the naive kernel at a workload, by way of the pace's.
-    fn heat(
+    /// Speed-ups over the naive kernel at a workload, by way of the batch reference candidate.
+    fn batch(
         &mut self,
         workload: usize,
         mut gates: Vec<(usize, Candidate)>,
@@ -51,27 +51,27 @@ impl Search<'_> {
     ) -> Result<Vec<Ran>, SearchError> {
         let axes = &self.workloads[workload];
         let mut told = Vec::new();
-        while self.paces[workload].is_none() && !gates.is_empty() {
+        while self.batch_references[workload].is_none() && !gates.is_empty() {
             let (at, first) = gates.remove(0);
-            for timed in self.judge.heat(&self.naive.1, vec![first.clone()], axes, OF_NAIVE)? {
+            for timed in self.judge.batch(&self.naive.1, vec![first.clone()], axes, OF_NAIVE)? {
                 if let Ok(comparison) = &timed {
-                    self.paces[workload] = Some((first.clone(), comparison.speedup));
+                    self.batch_references[workload] = Some((first.clone(), comparison.speedup));
                 }
                 told.push((at, timed.map(|comparison| comparison.speedup)));
             }
         }
-        let Some((pace, base)) = &self.paces[workload] else { return Ok(told) };
+        let Some((batch_reference, base)) = &self.batch_references[workload] else { return Ok(told) };
         gates.retain(|(at, gate)| {
-            if gate.artifact == pace.artifact {
+            if gate.artifact == batch_reference.artifact {
                 told.push((*at, Ok(*base)));
             }
-            gate.artifact != pace.artifact
+            gate.artifact != batch_reference.artifact
         });
         if gates.is_empty() {
             return Ok(told);
         }
         let (places, gates): (Vec<usize>, Vec<Candidate>) = gates.into_iter().unzip();
-        let timed = self.judge.heat(pace, gates, axes, rounds)?;
+        let timed = self.judge.batch(batch_reference, gates, axes, rounds)?;
         for (at, timed) in places.into_iter().zip(timed) {
             told.push((at, timed.map(|comparison| comparison.speedup * base)));
         }

@@ -1,6 +1,6 @@
-//! A heat: many candidates timed in one runner, over one rotation of inputs, while they are ranked. Each round gives
-//! every one a block, in random order, and each is compared with the last's of its round, the pace's. Setting a comparison up takes
-//! longer than its blocks do, and a heat is set up once. What it finds decides nothing but who gets into the finals,
+//! A benchmark batch: many candidates timed in one runner, over one rotation of inputs, while they are ranked. Each round gives
+//! every one a block, in random order, and each is compared with the last of its round, the batch reference candidate. Setting a comparison up takes
+//! longer than its blocks do, and a batch is set up once. What it finds decides nothing but who gets into the finals,
 //! which are timed in pairs.
 
 use super::rotation::Entrant;
@@ -9,38 +9,44 @@ use crate::evaluate::error::Error;
 use crate::evaluate::judge::backend::MemoryBackend;
 use crate::evaluate::judge::candidate::Candidate;
 use crate::evaluate::judge::strided::Placed;
-use crate::evaluate::stats::{interleave, standings};
+use crate::evaluate::stats::{interleave, rankings};
 use crate::outcome::{Comparison, Crash, Outcome};
 use cutegen_spec::tensor::Role;
 
-/// Memory that the programs of a heat may take together.
+/// Memory that the programs of a batch may take together.
 const BYTES_MOST: u64 = 24 << 30;
-/// Programs of a heat at most.
+/// Programs of a batch at most.
 const PROGRAMS_MOST: u64 = 32;
 
-/// What came of each candidate of a heat.
-type Standings = Vec<Result<Comparison, Outcome>>;
+/// What came of each candidate of a batch.
+type Rankings = Vec<Result<Comparison, Outcome>>;
 
 impl<D: MemoryBackend> Timing<'_, D> {
-    /// See [`Judge::heat`](crate::evaluate::Judge::heat).
-    pub(in crate::evaluate) fn heat(
+    /// See [`Judge::batch`](crate::evaluate::Judge::batch).
+    pub(in crate::evaluate) fn batch(
         &mut self,
-        pace: &Candidate,
+        batch_reference: &Candidate,
         others: &[Candidate],
         axes: &[i64],
         rounds: usize,
-    ) -> Result<Standings, Error> {
+    ) -> Result<Rankings, Error> {
         self.checker.runner.bench(0)?; // its cache sizes the rotation
         let mut all = Vec::with_capacity(others.len());
         for some in others.chunks(self.lanes(axes)?) {
-            match (self.together(pace, some, axes, rounds.min(self.checker.settings.pairs)), some) {
-                (Ok(standings), _) => all.extend(standings),
+            match (self.together(batch_reference, some, axes, rounds.min(self.checker.settings.pairs)), some)
+            {
+                (Ok(rankings), _) => all.extend(rankings),
                 (Err(Halted::Error(error)), _) => return Err(error),
                 (Err(Halted::Unmeasured(unmeasured)), [_]) => all.push(Err(unmeasured.into_outcome())),
-                // whose fault it is shows when each runs with the pace alone
+                // whose fault it is shows when each runs with the batch reference candidate alone
                 (Err(Halted::Unmeasured(_)), _) => {
                     for candidate in some {
-                        all.extend(self.heat(pace, std::slice::from_ref(candidate), axes, rounds)?);
+                        all.extend(self.batch(
+                            batch_reference,
+                            std::slice::from_ref(candidate),
+                            axes,
+                            rounds,
+                        )?);
                     }
                 }
             }
@@ -48,7 +54,7 @@ impl<D: MemoryBackend> Timing<'_, D> {
         Ok(all)
     }
 
-    /// How many candidates run beside the pace.
+    /// How many candidates run beside the batch reference candidate.
     fn lanes(&self, axes: &[i64]) -> Result<usize, Error> {
         let (slots, mut inputs, mut outputs) = (self.slots(axes, Turn::Ranking)?, 0, 1);
         for tensor in &self.checker.spec.tensors {
@@ -64,12 +70,12 @@ impl<D: MemoryBackend> Timing<'_, D> {
 
     fn together(
         &mut self,
-        pace: &Candidate,
+        batch_reference: &Candidate,
         others: &[Candidate],
         axes: &[i64],
         count: usize,
-    ) -> Result<Standings, Halted> {
-        let list: Vec<Candidate> = others.iter().chain([pace]).cloned().collect();
+    ) -> Result<Rankings, Halted> {
+        let list: Vec<Candidate> = others.iter().chain([batch_reference]).cloned().collect();
         let entrants: Vec<Entrant> = self.variants(&list)?;
         let shared = self.checker.runner.lease.shared();
         let rotation = self.ready(&entrants, axes, Turn::Ranking)?;
@@ -82,10 +88,10 @@ impl<D: MemoryBackend> Timing<'_, D> {
         if strayed.contains(&others.len()) {
             return Err(self.timed_otherwise(axes).into());
         }
-        let found = standings(list.len(), &order, timed.launches, &timed.block_ns, rotation.seed);
+        let found = rankings(list.len(), &order, timed.launches, &timed.block_ns, rotation.seed);
         let found = found
             .ok_or_else(|| Halted::from(Outcome::Crashed(Crash::Protocol("timed no rounds".to_owned()))))?;
-        let mut all = Standings::with_capacity(others.len());
+        let mut all = Rankings::with_capacity(others.len());
         for (program, comparison) in found.into_iter().enumerate() {
             let otherwise = strayed.contains(&program).then(|| self.timed_otherwise(axes));
             let wrong = otherwise.or_else(|| self.check_floor(axes, &comparison));
