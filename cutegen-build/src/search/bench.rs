@@ -9,7 +9,7 @@ use super::error::SearchError;
 use super::judging::Judging;
 use super::launch::naive;
 use super::verify::{candidates, folder};
-use super::{entry, finals};
+use super::{entry, final_evaluation};
 use crate::compile::CompileSetup;
 use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{Candidate, Incumbent, Unmeasured};
@@ -83,7 +83,7 @@ pub(super) fn run(
     let all = candidates(plan, entry, untrusted.path())?;
     let naive = naive(plan, &all)?;
     let mut judge = Judging::beside(setup, plan, trusted.path(), Vec::new(), naive.clone())?;
-    if what.peers && finals::has_peer(plan) {
+    if what.peers && final_evaluation::has_peer(plan) {
         judge.expect_peer()?;
     }
     let (seed, not_watched) = (judge.seed, judge.not_watched.clone());
@@ -148,7 +148,7 @@ impl Stand<'_> {
         let is_naive = self.entry.record.variants[chosen].kind == Kind::Naive;
         let first = if is_naive { incumbent::ITSELF } else { incumbent::NAIVE };
         let mut all = vec![(first, Incumbent::Variant(self.naive.clone()))];
-        all.extend(finals::libraries(self.plan, axes, self.what.peers));
+        all.extend(final_evaluation::libraries(self.plan, axes, self.what.peers));
         all.retain(|(name, _)| self.what.wants(name));
         all
     }
@@ -182,8 +182,8 @@ impl Stand<'_> {
         self.benched.device.clone_from(&burst.device);
         let roof = roofline::micros(self.plan, axes);
         let (pairs, mut sustained_pairs) = (burst.comparison.pairs.clone(), Vec::new());
-        let lasts = self.what.sustained && finals::lasts(self.plan, against, &burst.comparison);
-        let mut timed = finals::timed((name, 0), roof, burst);
+        let lasts = self.what.sustained && final_evaluation::lasts(self.plan, against, &burst.comparison);
+        let mut timed = final_evaluation::timed((name, 0), roof, burst);
         if lasts {
             match self.judge.measure(candidate, against, axes, Regime::Sustained)? {
                 Ok(sustained) => {

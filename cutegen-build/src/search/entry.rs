@@ -9,7 +9,7 @@ use cutegen_spec::target::Target;
 
 use super::compiled::Compiled;
 use super::error::SearchError;
-use super::finals::{Found, Judged, Timed};
+use super::final_evaluation::{Found, Judged, Timed};
 use crate::evaluate::judge::sanitize::NOT_RUN;
 use crate::evaluate::{Check, Checks, Comparison, Correctness, Distribution, GATE};
 use crate::plan::{Plan, roofline};
@@ -184,7 +184,7 @@ mod tests {
     use super::evidence;
     use crate::evaluate::{Correctness, Distribution, NotCounted};
     use crate::plan::Plan;
-    use crate::search::finals::Judged;
+    use crate::search::final_evaluation::Judged;
 
     #[test]
     fn what_tells_nothing_of_an_output_is_in_the_record() {

@@ -5,7 +5,7 @@ mod bench;
 mod compiled;
 mod entry;
 mod error;
-mod finals;
+mod final_evaluation;
 mod judging;
 mod launch;
 mod migrate;
@@ -32,7 +32,7 @@ pub use rebuild::{Rebuilt, Stored};
 pub use renew::Renewed;
 pub use verify::Verdict;
 
-use finals::Fate;
+use final_evaluation::Fate;
 
 use crate::compile::{CompileSetup, Limits, Workers};
 use crate::emit::{EmitKernel, linkable};
@@ -195,7 +195,7 @@ impl Searcher {
     pub fn untuned(&self, plan: &Plan) -> Result<(Record, Files), SearchError> {
         let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
         let compiled = compiled::must_compile(&self.setup, plan, naive)?;
-        let found = finals::Found { variants: vec![(compiled, None)], fate: Fate::Open };
+        let found = final_evaluation::Found { variants: vec![(compiled, None)], fate: Fate::Open };
         entry::build(plan, &found)
     }
 

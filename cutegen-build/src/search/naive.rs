@@ -7,7 +7,7 @@ use cutegen_spec::target::Target;
 
 use super::compiled::Compiled;
 use super::error::SearchError;
-use super::finals::Judged;
+use super::final_evaluation::Judged;
 use super::judging::Judging;
 use super::progress;
 use crate::evaluate::{Candidate, Fault, Outcome, Place};

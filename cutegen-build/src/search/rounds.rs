@@ -1,5 +1,5 @@
 //! The rounds of one search: propose, select, compile, screen, time in batches, halve, rank; the finalists go on to
-//! `finals`. While a device times the faster half for long, the cores compile what a first look says comes next.
+//! `final_evaluation`. While a device times the faster half for long, the cores compile what a first look says comes next.
 
 mod batches;
 
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::compiled::{self, Attempt, Compiled, Compiling};
 use super::error::SearchError;
-use super::finals::{Finals, Found, Judged, Locked, Reserve, Standing, Team};
+use super::final_evaluation::{FinalEvaluation, Found, Judged, Locked, Reserve, Standing, Team};
 use super::judging::{Judging, Oracle};
 use super::{naive, progress, spent, verify};
 use crate::compile::{Batch, CompileSetup};
@@ -156,7 +156,7 @@ impl Search<'_> {
             let behind = behind.filter(|behind| !locked.has_no_use_for(behind));
             (locked, behind)
         });
-        let mut finals = Finals {
+        let mut final_evaluation = FinalEvaluation {
             setup: self.setup,
             plan: self.plan,
             folder: self.folder,
@@ -168,7 +168,7 @@ impl Search<'_> {
             teams: teams.len(),
             reserve,
         };
-        finals.choose((&self.naive.0, self.judged), &teams, events)
+        final_evaluation.choose((&self.naive.0, self.judged), &teams, events)
     }
 
     /// A look at candidates that nobody has begun to compile.
@@ -269,7 +269,7 @@ impl Search<'_> {
         Reserve::of(alone)
     }
 
-    /// Who may go to the finals, best first: those that share an axis, where that gains, and the best alone; behind each
+    /// Who may go to the final evaluation, best first: those that share an axis, where that gains, and the best alone; behind each
     /// who is eligible anywhere.
     fn teams(&self, history: &[Trial], kept: &Kept) -> Vec<Team> {
         let of = |member: &Member| {

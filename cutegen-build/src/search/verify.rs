@@ -8,7 +8,7 @@ use cutegen_spec::target::Target;
 use tempfile::TempDir;
 
 use super::error::SearchError;
-use super::finals::{Judged, Locked};
+use super::final_evaluation::{Judged, Locked};
 use super::judging::Judging;
 use super::sanitize::{Naive, asked};
 use super::{compiled, entry};

@@ -51,8 +51,8 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/search/naive.rs",
             // how long judging took, for the record
             "cutegen-build/src/search/verify.rs",
-            "cutegen-build/src/search/finals.rs",
-            "cutegen-build/src/search/finals/standing.rs",
+            "cutegen-build/src/search/final_evaluation.rs",
+            "cutegen-build/src/search/final_evaluation/standing.rs",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
             "cutegen-build/src/generate/model/transport.rs",

@@ -1,6 +1,6 @@
 //! A benchmark batch: many candidates timed in one runner, over one rotation of inputs, while they are ranked. Each round gives
 //! every one a block, in random order, and each is compared with the last of its round, the batch reference candidate. Setting a comparison up takes
-//! longer than its blocks do, and a batch is set up once. What it finds decides nothing but who gets into the finals,
+//! longer than its blocks do, and a batch is set up once. What it finds decides nothing but who gets into the final evaluation,
 //! which are timed in pairs.
 
 use super::rotation::Entrant;

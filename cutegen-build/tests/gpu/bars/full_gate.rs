@@ -1,4 +1,4 @@
-//! How long the whole gate takes for one finalist, as finals have it: correctness in full with the naive kernel behind
+//! How long the whole gate takes for one finalist, as a final evaluation has it: correctness in full with the naive kernel behind
 //! it, then every workload in bursts, and the heaviest without pause. The finalist is what a search would try first, or the naive
 //! kernel where no template fits. Peers are left out; compute-sanitizer is timed apart, for some kernels.
 
@@ -82,7 +82,7 @@ fn gated(subject: &Subject) -> Row {
     row
 }
 
-/// The gate, in the order of finals; in words what came of it.
+/// The gate, in the order of a final evaluation; in words what came of it.
 fn judged(
     subject: &Subject,
     finalist: &Candidate,

@@ -9,7 +9,7 @@ use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::record::Kind;
 
 use super::found::Passed;
-use super::{Finals, Member, Team, times};
+use super::{FinalEvaluation, Member, Team, times};
 use crate::compile::CompileSetup;
 use crate::evaluate::Outcome;
 use crate::event::Reporter;
@@ -117,7 +117,7 @@ pub(super) fn judged_before(waiting: &mut VecDeque<Team>, stands: &[Member]) -> 
     at.and_then(|at| waiting.remove(at)).map_or(0.0, |team| team.ranked)
 }
 
-impl Finals<'_> {
+impl FinalEvaluation<'_> {
     /// The whole gate for what is locked, with who goes behind it, else without. What is wrong nobody has to beat, and no
     /// team that holds all of it is judged. Whatever else comes in between says nothing against it.
     pub(super) fn stand(

@@ -1,4 +1,4 @@
-//! What finals are about: teams of variants, what the gate saw of each, and what a search found.
+//! What a final evaluation is about: teams of variants, what the gate saw of each, and what a search found.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The finals: the finalists of a search, each compiled again alone; the whole gate for those bytes, timed again in new
+//! The final evaluation: the finalists of a search, each compiled again alone; the whole gate for those bytes, timed again in new
 //! processes and on new inputs; and which of them wins. The naive kernel has passed before. A finalist is a team: one variant, or several that share an axis,
 //! judged as the runtime would dispatch them.
 
@@ -46,8 +46,8 @@ fn alone(setup: &CompileSetup, plan: &Plan, teams: &[Team]) -> Result<Vec<Attemp
 /// A variant of an answer, and what the gate saw of it.
 type Member = (Compiled, Option<Judged>);
 
-/// The finals of one search.
-pub(super) struct Finals<'a> {
+/// The final evaluation of one search.
+pub(super) struct FinalEvaluation<'a> {
     pub(super) setup: &'a CompileSetup,
     pub(super) plan: &'a Plan,
     pub(super) folder: &'a Path,
@@ -65,7 +65,7 @@ pub(super) struct Finals<'a> {
     pub(super) reserve: Reserve<Team>,
 }
 
-impl Finals<'_> {
+impl FinalEvaluation<'_> {
     /// The whole gate for what is locked, and for the teams, best first, until one has won that no
     /// other comes near and that compute-sanitizer has nothing against; the fastest of those is the answer, else what is
     /// locked.
@@ -278,7 +278,7 @@ impl Finals<'_> {
     }
 
     fn clock<'a>(&'a mut self, naive: &'a Candidate) -> Clock<'a> {
-        let Finals { plan, workloads, locked, peers, .. } = *self;
+        let FinalEvaluation { plan, workloads, locked, peers, .. } = *self;
         Clock { plan, judge: self.judge, workloads, naive, locked, peers }
     }
 }
