@@ -37,7 +37,7 @@ struct Run<'a> {
 ///
 /// An axis that declares buckets is parted at their bounds, another in the geometric middle of two workloads.
 #[must_use]
-pub fn team(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[Trial]) -> Vec<Member> {
+pub fn variant_set(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[Trial]) -> Vec<Member> {
     let Some(best) = ranked(history).first().copied() else { return Vec::new() };
     // of axes that part them alike the first, which is no function of another, is taken
     let splits = (0..spec.axes.len()).rev().map(|axis| split(axis, spec, workloads, (history, best)));
@@ -195,7 +195,7 @@ mod tests {
     use cutegen_spec::eligibility::Eligibility;
     use cutegen_spec::spec::KernelSpec;
 
-    use super::team;
+    use super::variant_set;
     use crate::refine::sample::trial;
 
     /// Rows 16, 2048 and 16384 of two widths that do not vary.
@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn told_by(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[super::Trial]) -> Vec<(String, String)> {
-        team(spec, workloads, history).into_iter().map(|m| (m.name, m.prefer.to_string())).collect()
+        variant_set(spec, workloads, history).into_iter().map(|m| (m.name, m.prefer.to_string())).collect()
     }
 
     fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {

@@ -9,7 +9,7 @@ mod shortfall;
 
 use std::collections::BTreeSet;
 
-pub use bucket::{Member, anywhere, leave_nothing, speedup, team};
+pub use bucket::{Member, anywhere, leave_nothing, speedup, variant_set};
 pub use forecast::forecast;
 pub use select::{SELECTED, around, select};
 pub use shortfall::shortfall;

@@ -1,5 +1,5 @@
 //! The final evaluation: the finalists of a search, each compiled again alone; the whole gate for those bytes, timed again in new
-//! processes and on new inputs; and which of them wins. The naive kernel has passed before. A finalist is a team: one variant, or several that share an axis,
+//! processes and on new inputs; and which of them wins. The naive kernel has passed before. A finalist is a variant set: one variant, or several that share an axis,
 //! judged as the runtime would dispatch them.
 
 mod found;
@@ -24,7 +24,7 @@ use crate::event::{Event, Phase, Reporter};
 use crate::generate;
 use crate::plan::Plan;
 use crate::refine::{CLOSE, kind};
-pub(super) use found::{Found, Judged, Team};
+pub(super) use found::{Found, Judged, VariantSet};
 use found::{Passed, named};
 pub(super) use reserve::Reserve;
 use standing::judged_before;
@@ -32,10 +32,10 @@ pub(super) use standing::{Fate, Standing};
 use times::{Clock, Heaviest};
 pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
 
-/// Every member of the teams from a compiler process of its own: what ranked them came from forks of one process, but
+/// Every member of the variant sets from a compiler process of its own: what ranked them came from forks of one process, but
 /// for the host's, which never do.
-fn alone(setup: &CompileSetup, plan: &Plan, teams: &[Team]) -> Result<Vec<Attempt>, SearchError> {
-    let members = teams.iter().flat_map(|team| &team.members);
+fn alone(setup: &CompileSetup, plan: &Plan, sets: &[VariantSet]) -> Result<Vec<Attempt>, SearchError> {
+    let members = sets.iter().flat_map(|set| &set.members);
     if plan.target.is_host() {
         return Ok(members.cloned().map(Ok).collect());
     }
@@ -55,31 +55,31 @@ pub(super) struct FinalEvaluation<'a> {
     pub(super) workloads: &'a [Vec<i64>],
     /// What a winner would replace, and must beat.
     pub(super) locked: &'a [Locked],
-    /// Its team, and who may go behind it.
+    /// Its variant set, and who may go behind it.
     pub(super) standing: Option<(Standing, Option<generate::Candidate>)>,
     /// Whether PyTorch is an incumbent.
     pub(super) peers: bool,
-    /// How many teams there are.
-    pub(super) teams: usize,
+    /// How many variant sets there are.
+    pub(super) sets: usize,
     /// Who follows where all of them fall.
-    pub(super) reserve: Reserve<Team>,
+    pub(super) reserve: Reserve<VariantSet>,
 }
 
 impl FinalEvaluation<'_> {
-    /// The whole gate for what is locked, and for the teams, best first, until one has won that no
+    /// The whole gate for what is locked, and for the variant sets, best first, until one has won that no
     /// other comes near and that compute-sanitizer has nothing against; the fastest of those is the answer, else what is
     /// locked.
     pub(super) fn choose(
         &mut self,
         (naive, judged): (&Compiled, Judged),
-        teams: &[Team],
+        sets: &[VariantSet],
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
         let (setup, plan) = (self.setup, self.plan);
-        progress(plan, Phase::FinalEvaluation, (0, self.teams), events);
+        progress(plan, Phase::FinalEvaluation, (0, self.sets), events);
         let standing = self.standing.take().map(|(locked, behind)| locked.compiled(setup, plan, behind));
-        let (attempts, standing) = (alone(setup, plan, teams)?, standing.transpose()?.flatten());
-        let mut waiting = VecDeque::from(self.compiled_again(teams, attempts, events));
+        let (attempts, standing) = (alone(setup, plan, sets)?, standing.transpose()?.flatten());
+        let mut waiting = VecDeque::from(self.compiled_again(sets, attempts, events));
         let mut sanitizer = Naive::new(naive.for_gate(self.folder)?);
         let (mut fate, stands) = self.stand(naive, standing, (&mut waiting, &mut sanitizer), events)?;
         let won = judged_before(&mut waiting, &stands);
@@ -106,24 +106,23 @@ impl FinalEvaluation<'_> {
     }
 
     /// Who is judged once every finalist has fallen.
-    fn follower(&mut self, events: &mut dyn Reporter) -> Result<Option<Team>, SearchError> {
-        while let Some(team) = self.reserve.next() {
-            let text =
-                format!("{}: every finalist fell, {} follows", self.plan.title(), named(&team.members));
+    fn follower(&mut self, events: &mut dyn Reporter) -> Result<Option<VariantSet>, SearchError> {
+        while let Some(set) = self.reserve.next() {
+            let text = format!("{}: every finalist fell, {} follows", self.plan.title(), named(&set.members));
             events.report(&Event::Note { text });
-            let teams = [team];
-            let attempts = alone(self.setup, self.plan, &teams)?;
-            self.teams += 1;
-            if let Some(team) = self.compiled_again(&teams, attempts, events).pop() {
-                return Ok(Some(team));
+            let sets = [set];
+            let attempts = alone(self.setup, self.plan, &sets)?;
+            self.sets += 1;
+            if let Some(set) = self.compiled_again(&sets, attempts, events).pop() {
+                return Ok(Some(set));
             }
         }
         Ok(None)
     }
 
-    /// Who is dispatched first speaks for the team.
-    fn fell(&mut self, team: &[Compiled]) {
-        team.iter().take(1).for_each(|lead| self.reserve.fell(kind(&lead.candidate)));
+    /// Who is dispatched first speaks for the variant set.
+    fn fell(&mut self, set: &[Compiled]) {
+        set.iter().take(1).for_each(|lead| self.reserve.fell(kind(&lead.candidate)));
     }
 
     /// Judges those that wait until one has won that no other comes near: those that passed and are faster than what they
@@ -131,25 +130,25 @@ impl FinalEvaluation<'_> {
     fn passed(
         &mut self,
         naive: &Compiled,
-        (waiting, mut won): (&mut VecDeque<Team>, f64),
+        (waiting, mut won): (&mut VecDeque<VariantSet>, f64),
         fate: &Fate,
         events: &mut dyn Reporter,
     ) -> Result<Vec<Passed>, SearchError> {
         let naive_gate = naive.for_gate(self.folder)?;
         let (mut passed, mut said) = (Vec::new(), BTreeSet::new());
-        while let Some(Team { members: team, ranked }) =
+        while let Some(VariantSet { members: set, ranked }) =
             waiting.pop_front_if(|next| won <= next.ranked * CLOSE)
         {
             let began = Instant::now();
-            let found = self.judge_team(&team, &naive_gate)?;
+            let found = self.judge_set(&set, &naive_gate)?;
             let told = match &found {
                 Ok((judged, _)) => format!("passed, {:.2}x naive", judged.speedup()),
                 Err(outcome) => outcome.to_string(),
             };
-            self.tell(&team, told, began, events);
-            progress(self.plan, Phase::FinalEvaluation, (self.teams - waiting.len(), self.teams), events);
+            self.tell(&set, told, began, events);
+            progress(self.plan, Phase::FinalEvaluation, (self.sets - waiting.len(), self.sets), events);
             let Ok((judged, heaviest)) = found else {
-                self.fell(&team);
+                self.fell(&set);
                 continue;
             };
             for text in judged.not_timed.iter().filter(|text| said.insert((*text).clone())) {
@@ -158,7 +157,7 @@ impl FinalEvaluation<'_> {
             // who is dispatched nowhere that what is locked is not gains nothing over it
             let has_raced = *fate != Fate::Stays || times::has_raced(&judged.timings);
             if has_raced && times::wins(&judged.timings, self.plan.spec.min_speedup) {
-                passed.push(Passed { team, judged, heaviest });
+                passed.push(Passed { set, judged, heaviest });
                 won = won.max(ranked);
             } else {
                 self.reserve.close();
@@ -168,10 +167,15 @@ impl FinalEvaluation<'_> {
         Ok(passed)
     }
 
-    /// The teams with their members as compiled alone, but for teams of which one did not compile.
-    fn compiled_again(&self, teams: &[Team], attempts: Vec<Attempt>, events: &mut dyn Reporter) -> Vec<Team> {
+    /// The variant sets with their members as compiled alone, but for variant sets of which one did not compile.
+    fn compiled_again(
+        &self,
+        sets: &[VariantSet],
+        attempts: Vec<Attempt>,
+        events: &mut dyn Reporter,
+    ) -> Vec<VariantSet> {
         let (mut attempts, mut again) = (attempts.into_iter(), Vec::new());
-        for Team { members: known, ranked } in teams {
+        for VariantSet { members: known, ranked } in sets {
             let mut members = Vec::new();
             for (known, attempt) in known.iter().zip(attempts.by_ref()) {
                 match attempt {
@@ -181,7 +185,7 @@ impl FinalEvaluation<'_> {
                     }
                 }
             }
-            again.extend((members.len() == known.len()).then_some(Team { members, ranked: *ranked }));
+            again.extend((members.len() == known.len()).then_some(VariantSet { members, ranked: *ranked }));
         }
         again
     }
@@ -194,19 +198,19 @@ impl FinalEvaluation<'_> {
         events: &mut dyn Reporter,
     ) -> Result<Vec<Member>, SearchError> {
         for passed in passed {
-            let (began, team) = (Instant::now(), passed.team.clone());
+            let (began, set) = (Instant::now(), passed.set.clone());
             match self.clear(passed, sanitizer)? {
                 Ok(members) => return Ok(members),
                 Err(refused) => {
-                    self.tell(&team, refused.to_string(), began, events);
-                    self.fell(&team);
+                    self.tell(&set, refused.to_string(), began, events);
+                    self.fell(&set);
                 }
             }
         }
         Ok(Vec::new())
     }
 
-    /// Each member with its own part of what was judged, where the team stands being timed without pause and
+    /// Each member with its own part of what was judged, where the variant set stands being timed without pause and
     /// compute-sanitizer has nothing against it.
     fn clear(
         &mut self,
@@ -216,17 +220,16 @@ impl FinalEvaluation<'_> {
         if let Err(outcome) = self.lasts(&mut passed)? {
             return Ok(Err(outcome));
         }
-        let cleared = self.clean(&passed.team, sanitizer)?;
+        let cleared = self.clean(&passed.set, sanitizer)?;
         Ok(cleared.map(|sanitizers| passed.members(sanitizers)).map_err(Outcome::Blocked))
     }
 
-    /// Times the team without pause, where that says anything.
+    /// Times the variant set without pause, where that says anything.
     fn lasts(&mut self, passed: &mut Passed) -> Result<Result<(), Outcome>, SearchError> {
-        let Passed { team, judged, heaviest: Some(heaviest) } = passed else { return Ok(Ok(())) };
+        let Passed { set, judged, heaviest: Some(heaviest) } = passed else { return Ok(Ok(())) };
         let began = Instant::now();
-        let team: Vec<_> =
-            team.iter().map(|member| member.for_gate(self.folder)).collect::<Result<_, _>>()?;
-        let told = heaviest.without_pause(self.judge, (&team, self.workloads), &mut judged.timings)?;
+        let set: Vec<_> = set.iter().map(|member| member.for_gate(self.folder)).collect::<Result<_, _>>()?;
+        let told = heaviest.without_pause(self.judge, (&set, self.workloads), &mut judged.timings)?;
         judged.seconds += began.elapsed().as_secs_f64();
         Ok(told.map(|reason| judged.not_timed.extend(reason)))
     }
@@ -234,29 +237,29 @@ impl FinalEvaluation<'_> {
     /// What compute-sanitizer says of each member, or why one does not get by.
     fn clean(
         &mut self,
-        team: &[Compiled],
+        set: &[Compiled],
         sanitizer: &mut Naive,
     ) -> Result<Result<Vec<String>, String>, SearchError> {
         let gates: Vec<Candidate> =
-            team.iter().map(|member| member.for_gate(self.folder)).collect::<Result<_, _>>()?;
+            set.iter().map(|member| member.for_gate(self.folder)).collect::<Result<_, _>>()?;
         let cleared = sanitizer.beside(&gates, asked(self.plan, self.judge))?;
         Ok(cleared.into_iter().collect())
     }
 
-    fn tell(&self, team: &[Compiled], outcome: String, began: Instant, events: &mut dyn Reporter) {
-        let (kernel, candidate, seconds) = (self.plan.title(), named(team), began.elapsed().as_secs_f64());
+    fn tell(&self, set: &[Compiled], outcome: String, began: Instant, events: &mut dyn Reporter) {
+        let (kernel, candidate, seconds) = (self.plan.title(), named(set), began.elapsed().as_secs_f64());
         events.report(&Event::Judged { kernel, candidate, outcome, seconds });
     }
 
-    /// The whole gate for a team with the naive kernel behind it, as the runtime would dispatch them.
-    fn judge_team(
+    /// The whole gate for a variant set with the naive kernel behind it, as the runtime would dispatch them.
+    fn judge_set(
         &mut self,
-        team: &[Compiled],
+        set: &[Compiled],
         naive: &Candidate,
     ) -> Result<Result<(Judged, Option<Heaviest>), Outcome>, SearchError> {
         let started = Instant::now();
         let mut list =
-            team.iter().map(|member| member.for_gate(self.folder)).collect::<Result<Vec<_>, _>>()?;
+            set.iter().map(|member| member.for_gate(self.folder)).collect::<Result<Vec<_>, _>>()?;
         list.push(naive.clone());
         let correctness = match self.judge.full(&list)? {
             Outcome::Passed { correctness, .. } => correctness,
@@ -266,13 +269,13 @@ impl FinalEvaluation<'_> {
             | Outcome::Crashed(_)
             | Outcome::TimedOut(_)) => return Ok(Err(outcome)),
         };
-        let digests: Vec<_> = team.iter().map(|member| ArtifactDigest::of(&member.artifact.bytes)).collect();
+        let digests: Vec<_> = set.iter().map(|member| ArtifactDigest::of(&member.artifact.bytes)).collect();
         let times = match self.clock(naive).time(&list, &digests)? {
             Ok(times) => times,
             Err(outcome) => return Ok(Err(outcome)),
         };
         let seen = (self.judge.seed, self.judge.reference);
-        let untimed = Judged::untimed(correctness, seen, started.elapsed()).compiled_by(team);
+        let untimed = Judged::untimed(correctness, seen, started.elapsed()).compiled_by(set);
         let not_timed = times.not_timed.into_iter().collect();
         Ok(Ok((Judged { timings: times.timed, not_timed, ..untimed }, times.heaviest)))
     }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::compiled::{self, Attempt, Compiled, Compiling};
 use super::error::SearchError;
-use super::final_evaluation::{FinalEvaluation, Found, Judged, Locked, Reserve, Standing, Team};
+use super::final_evaluation::{FinalEvaluation, Found, Judged, Locked, Reserve, Standing, VariantSet};
 use super::judging::{Judging, Oracle};
 use super::{naive, progress, spent, verify};
 use crate::compile::{Batch, CompileSetup};
@@ -44,7 +44,7 @@ struct Search<'a> {
     workloads: Vec<Vec<i64>>,
     /// Variants of what is locked, in dispatch order.
     locked: Vec<Locked>,
-    /// Its team.
+    /// Its variant set.
     standing: Option<Standing>,
     /// Whether finalists are timed against PyTorch.
     peers: bool,
@@ -148,8 +148,8 @@ impl Search<'_> {
         let (kernel, seconds) =
             (self.plan.title(), self.started.elapsed().as_secs_f64() - self.judged.seconds);
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
-        let teams = self.teams(&history, &kept);
-        let reserve = self.reserve(&history, &kept, &teams);
+        let sets = self.variant_sets(&history, &kept);
+        let reserve = self.reserve(&history, &kept, &sets);
         let standing = self.standing.take().map(|locked| {
             let behind = refine::anywhere(&history, &[]).and_then(|member| kept.get(&member.name));
             let behind = behind.map(|(compiled, _)| compiled.candidate.clone());
@@ -165,10 +165,10 @@ impl Search<'_> {
             locked: &self.locked,
             standing,
             peers: self.peers,
-            teams: teams.len(),
+            sets: sets.len(),
             reserve,
         };
-        final_evaluation.choose((&self.naive.0, self.judged), &teams, events)
+        final_evaluation.choose((&self.naive.0, self.judged), &sets, events)
     }
 
     /// A look at candidates that nobody has begun to compile.
@@ -258,27 +258,27 @@ impl Search<'_> {
     }
 
     /// Who is not among these, best first, each alone.
-    fn reserve(&self, history: &[Trial], kept: &Kept, teams: &[Team]) -> Reserve<Team> {
-        let leads = |name: &str| teams.iter().any(|team| team.members[0].candidate.name == name);
+    fn reserve(&self, history: &[Trial], kept: &Kept, sets: &[VariantSet]) -> Reserve<VariantSet> {
+        let leads = |name: &str| sets.iter().any(|set| set.members[0].candidate.name == name);
         let others = refine::ranked(history).into_iter().filter(|trial| !leads(&trial.candidate.name));
         let alone = others.filter_map(|trial| {
             let (compiled, _) = kept.get(&trial.candidate.name)?;
-            let team = Team { members: vec![compiled.clone()], ranked: trial.speedup().unwrap_or(1.0) };
-            Some((refine::kind(&trial.candidate), team))
+            let set = VariantSet { members: vec![compiled.clone()], ranked: trial.speedup().unwrap_or(1.0) };
+            Some((refine::kind(&trial.candidate), set))
         });
         Reserve::of(alone)
     }
 
     /// Who may go to the final evaluation, best first: those that share an axis, where that gains, and the best alone; behind each
     /// who is eligible anywhere.
-    fn teams(&self, history: &[Trial], kept: &Kept) -> Vec<Team> {
+    fn variant_sets(&self, history: &[Trial], kept: &Kept) -> Vec<VariantSet> {
         let of = |member: &Member| {
             let (compiled, _) = kept.get(&member.name)?;
             Some(Compiled { prefer: member.prefer.clone(), ..compiled.clone() })
         };
         let alone =
             |trial: &&Trial| Member { name: trial.candidate.name.clone(), prefer: Default::default() };
-        let first = refine::team(&self.plan.spec, &self.workloads, history);
+        let first = refine::variant_set(&self.plan.spec, &self.workloads, history);
         let first_ranked = refine::speedup(&self.workloads, history, &first);
         let ranked = refine::ranked(history);
         let others = ranked.iter().map(|trial| {
@@ -287,10 +287,10 @@ impl Search<'_> {
             (members, trial.speedup().unwrap_or(1.0))
         });
         let others = others.filter(|(members, _)| *members != first).take(FINALISTS - 1);
-        let teams = [(first.clone(), first_ranked)].into_iter().chain(others);
-        let teams =
-            teams.map(|(team, ranked)| Team { members: team.iter().filter_map(of).collect(), ranked });
-        teams.filter(|team| !team.members.is_empty()).collect()
+        let sets = [(first.clone(), first_ranked)].into_iter().chain(others);
+        let sets =
+            sets.map(|(set, ranked)| VariantSet { members: set.iter().filter_map(of).collect(), ranked });
+        sets.filter(|set| !set.members.is_empty()).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a final evaluation is about: teams of variants, what the gate saw of each, and what a search found.
+//! What a final evaluation is about: variant sets of variants, what the gate saw of each, and what a search found.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -51,8 +51,8 @@ impl Judged {
     }
 
     /// The same, with what the system did not give the compilers of these either.
-    pub(in crate::search) fn compiled_by<'a>(self, team: impl IntoIterator<Item = &'a Compiled>) -> Self {
-        let compilers = team.into_iter().flat_map(|member| member.artifact.confinement.not_enforced());
+    pub(in crate::search) fn compiled_by<'a>(self, set: impl IntoIterator<Item = &'a Compiled>) -> Self {
+        let compilers = set.into_iter().flat_map(|member| member.artifact.confinement.not_enforced());
         let open: BTreeSet<String> = self.not_enforced.into_iter().chain(compilers).collect();
         Self { not_enforced: open.into_iter().collect(), ..self }
     }
@@ -62,7 +62,7 @@ impl Judged {
         times::speedup(&self.timings)
     }
 
-    /// A member's own part of what was judged of its team: where it ran, how often, and how fast.
+    /// A member's own part of what was judged of its variant set: where it ran, how often, and how fast.
     fn of_member(&self, at: usize, sanitizer: String) -> Self {
         let timings = self.timings.iter().filter(|timed| timed.member == at).cloned();
         let (correctness, timings) = (self.correctness.of_variant(at), timings.collect());
@@ -94,15 +94,15 @@ impl Found {
 
 /// A finalist: variants that share an axis, in dispatch order, or one.
 #[derive(Clone)]
-pub(in crate::search) struct Team {
+pub(in crate::search) struct VariantSet {
     pub(in crate::search) members: Vec<Compiled>,
     /// Its speed-up over the naive kernel, by the ranking.
     pub(in crate::search) ranked: f64,
 }
 
-/// A team that passed, and which of its timings is worth one without pause.
+/// A variant set that passed, and which of its timings is worth one without pause.
 pub(super) struct Passed {
-    pub(super) team: Vec<Compiled>,
+    pub(super) set: Vec<Compiled>,
     pub(super) judged: Judged,
     pub(super) heaviest: Option<Heaviest>,
 }
@@ -110,15 +110,15 @@ pub(super) struct Passed {
 impl Passed {
     /// Each member with its own part of what was judged, and what compute-sanitizer said of it.
     pub(super) fn members(self, sanitizers: Vec<String>) -> Vec<(Compiled, Option<Judged>)> {
-        let Passed { team, judged, .. } = self;
+        let Passed { set, judged, .. } = self;
         let own = sanitizers.into_iter().enumerate().map(|(at, sanitizer)| judged.of_member(at, sanitizer));
-        team.into_iter().zip(own.map(Some)).collect()
+        set.into_iter().zip(own.map(Some)).collect()
     }
 }
 
 /// What is dispatched first goes first.
-pub(super) fn named<'a>(team: impl IntoIterator<Item = &'a Compiled>) -> String {
-    let names: Vec<&str> = team.into_iter().map(|compiled| compiled.candidate.name.as_str()).collect();
+pub(super) fn named<'a>(set: impl IntoIterator<Item = &'a Compiled>) -> String {
+    let names: Vec<&str> = set.into_iter().map(|compiled| compiled.candidate.name.as_str()).collect();
     names.join(" and ")
 }
 

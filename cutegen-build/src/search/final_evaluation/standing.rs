@@ -1,4 +1,4 @@
-//! [`Standing`]: the team of what is locked, from its sources. It goes through the whole gate before those who would
+//! [`Standing`]: the variant set of what is locked, from its sources. It goes through the whole gate before those who would
 //! replace it: whom this gate refuses nobody has to beat, and who stays has fresh evidence.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::record::Kind;
 
 use super::found::Passed;
-use super::{FinalEvaluation, Member, Team, times};
+use super::{FinalEvaluation, Member, VariantSet, times};
 use crate::compile::CompileSetup;
 use crate::evaluate::Outcome;
 use crate::event::Reporter;
@@ -35,7 +35,7 @@ struct Locked {
 
 /// Its bytes, and who goes behind them.
 pub(super) struct Stands {
-    team: Vec<Compiled>,
+    set: Vec<Compiled>,
     behind: Option<Compiled>,
 }
 
@@ -69,7 +69,7 @@ impl Standing {
         self.members.iter().any(|member| member.candidate.name == behind.name || is_anywhere(member))
     }
 
-    /// The team, and `behind`, each compiled by a process of its own; none where that gives other bytes than the locked ones.
+    /// The variant set, and `behind`, each compiled by a process of its own; none where that gives other bytes than the locked ones.
     pub(super) fn compiled(
         &self,
         setup: &CompileSetup,
@@ -81,16 +81,16 @@ impl Standing {
         let candidates: Vec<Candidate> = members.chain(behind).collect();
         let mut attempts = compiled::alone(setup, plan, &candidates)?;
         let behind = attempts.drain(own..).find_map(Result::ok);
-        let mut team = Vec::with_capacity(own);
+        let mut set = Vec::with_capacity(own);
         for (member, attempt) in self.members.iter().zip(attempts) {
             match attempt {
                 Ok(compiled) if ArtifactDigest::of(&compiled.artifact.bytes) == member.digest => {
-                    team.push(Compiled { prefer: member.prefer.clone(), ..compiled });
+                    set.push(Compiled { prefer: member.prefer.clone(), ..compiled });
                 }
                 Ok(_) | Err(_) => return Ok(None),
             }
         }
-        Ok((own > 0).then_some(Stands { team, behind }))
+        Ok((own > 0).then_some(Stands { set, behind }))
     }
 }
 
@@ -107,41 +107,41 @@ fn reached(mut members: Vec<Locked>) -> Vec<Locked> {
     members
 }
 
-/// Takes the team out that has the bytes of these, which have been judged; its speed-up by the ranking, else 0.
-pub(super) fn judged_before(waiting: &mut VecDeque<Team>, stands: &[Member]) -> f64 {
-    let is_same = |team: &Team| {
+/// Takes the variant set out that has the bytes of these, which have been judged; its speed-up by the ranking, else 0.
+pub(super) fn judged_before(waiting: &mut VecDeque<VariantSet>, stands: &[Member]) -> f64 {
+    let is_same = |set: &VariantSet| {
         let bytes = stands.iter().map(|(compiled, _)| &compiled.artifact.bytes);
-        team.members.iter().map(|compiled| &compiled.artifact.bytes).eq(bytes)
+        set.members.iter().map(|compiled| &compiled.artifact.bytes).eq(bytes)
     };
     let at = waiting.iter().position(is_same);
-    at.and_then(|at| waiting.remove(at)).map_or(0.0, |team| team.ranked)
+    at.and_then(|at| waiting.remove(at)).map_or(0.0, |set| set.ranked)
 }
 
 impl FinalEvaluation<'_> {
     /// The whole gate for what is locked, with who goes behind it, else without. What is wrong nobody has to beat, and no
-    /// team that holds all of it is judged. Whatever else comes in between says nothing against it.
+    /// variant set that holds all of it is judged. Whatever else comes in between says nothing against it.
     pub(super) fn stand(
         &mut self,
         naive: &Compiled,
         stands: Option<Stands>,
-        (waiting, sanitizer): (&mut VecDeque<Team>, &mut Naive),
+        (waiting, sanitizer): (&mut VecDeque<VariantSet>, &mut Naive),
         events: &mut dyn Reporter,
     ) -> Result<(Fate, Vec<Member>), SearchError> {
-        let Some(Stands { team: alone, behind }) = stands else { return Ok((Fate::Open, Vec::new())) };
+        let Some(Stands { set: alone, behind }) = stands else { return Ok((Fate::Open, Vec::new())) };
         let with = behind.map(|behind| [alone.as_slice(), &[behind]].concat());
         let mut wrong = None;
-        for team in with.into_iter().chain([alone.clone()]) {
-            match self.judge_locked(&team, naive, sanitizer, events)? {
+        for set in with.into_iter().chain([alone.clone()]) {
+            match self.judge_locked(&set, naive, sanitizer, events)? {
                 Ok(members) if members.is_empty() => return Ok((Fate::Open, members)),
                 Ok(members) => return Ok((Fate::Stays, members)),
                 Err(outcome) => wrong = matches!(outcome, Outcome::Incorrect(_)).then(|| outcome.to_string()),
             }
         }
         let Some(wrong) = wrong else { return Ok((Fate::Open, Vec::new())) };
-        let has = |team: &Team, one: &Compiled| {
-            team.members.iter().any(|member| member.artifact.bytes == one.artifact.bytes)
+        let has = |set: &VariantSet, one: &Compiled| {
+            set.members.iter().any(|member| member.artifact.bytes == one.artifact.bytes)
         };
-        waiting.retain(|team| !alone.iter().all(|one| has(team, one)));
+        waiting.retain(|set| !alone.iter().all(|one| has(set, one)));
         self.locked = &[];
         Ok((Fate::Refused(wrong), Vec::new()))
     }
@@ -150,26 +150,26 @@ impl FinalEvaluation<'_> {
     /// them.
     fn judge_locked(
         &mut self,
-        team: &[Compiled],
+        set: &[Compiled],
         naive: &Compiled,
         sanitizer: &mut Naive,
         events: &mut dyn Reporter,
     ) -> Result<Result<Vec<Member>, Outcome>, SearchError> {
         let began = Instant::now();
-        let found = self.judge_team(team, &naive.for_gate(self.folder)?)?;
+        let found = self.judge_set(set, &naive.for_gate(self.folder)?)?;
         let (told, judged) = match found {
             Err(outcome) => (outcome.to_string(), Err(outcome)),
             Ok((judged, heaviest)) => {
-                let (told, team) = (format!("passed, {:.2}x naive", judged.speedup()), team.to_vec());
+                let (told, set) = (format!("passed, {:.2}x naive", judged.speedup()), set.to_vec());
                 match times::wins(&judged.timings, self.plan.spec.min_speedup) {
-                    true => (told, self.clear(Passed { team, judged, heaviest }, sanitizer)?),
+                    true => (told, self.clear(Passed { set, judged, heaviest }, sanitizer)?),
                     false => (told, Ok(Vec::new())),
                 }
             }
         };
         let but = judged.as_ref().err().map(ToString::to_string).filter(|but| *but != told);
         let told = [Some(told), but].into_iter().flatten().collect::<Vec<_>>().join("; ");
-        self.tell(team, format!("locked; {told}"), began, events);
+        self.tell(set, format!("locked; {told}"), began, events);
         Ok(judged)
     }
 }

@@ -33,7 +33,7 @@ const OVER_LOCKED: f64 = 1.01;
 pub(in crate::search) struct Timed {
     /// Position of the workload.
     pub(in crate::search) workload: usize,
-    /// Who of the team is dispatched there.
+    /// Who of the variant set is dispatched there.
     pub(in crate::search) member: usize,
     /// Who it was timed against.
     pub(in crate::search) incumbent: &'static str,
@@ -56,11 +56,11 @@ pub(in crate::search) struct Timed {
 pub(in crate::search) struct Times {
     pub(in crate::search) timed: Vec<Timed>,
     pub(in crate::search) not_timed: BTreeSet<String>,
-    /// Which of these is worth timing without pause, and who of the team against whom.
+    /// Which of these is worth timing without pause, and who of the variant set against whom.
     pub(super) heaviest: Option<Heaviest>,
 }
 
-/// The timing in bursts that is worth one without pause, should the team win.
+/// The timing in bursts that is worth one without pause, should the variant set win.
 #[derive(Clone, Debug)]
 pub(super) struct Heaviest {
     /// Its place among the timings.
@@ -154,17 +154,17 @@ impl Clock<'_> {
 }
 
 impl Heaviest {
-    /// That timing of the team once more, without pause, where power decides; why there is none, where that is the
+    /// That timing of the variant set once more, without pause, where power decides; why there is none, where that is the
     /// incumbent's.
     pub(super) fn without_pause(
         &self,
         judge: &mut Judging,
-        (team, workloads): (&[Candidate], &[Vec<i64>]),
+        (set, workloads): (&[Candidate], &[Vec<i64>]),
         timed: &mut [Timed],
     ) -> Result<Result<Option<String>, Outcome>, SearchError> {
         let timed = &mut timed[self.at];
         let axes = &workloads[timed.workload];
-        Ok(match judge.measure(&team[timed.member], &self.against, axes, Regime::Sustained)? {
+        Ok(match judge.measure(&set[timed.member], &self.against, axes, Regime::Sustained)? {
             Ok(measured) => {
                 timed.lasted(measured);
                 Ok(None)
