@@ -3,8 +3,8 @@
 //! judged as the runtime would dispatch them.
 
 mod found;
+mod incumbent_set;
 mod reserve;
-mod standing;
 mod times;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -26,9 +26,9 @@ use crate::plan::Plan;
 use crate::refine::{CLOSE, kind};
 pub(super) use found::{Found, Judged, VariantSet};
 use found::{Passed, named};
+use incumbent_set::judged_before;
+pub(super) use incumbent_set::{Fate, IncumbentSet};
 pub(super) use reserve::Reserve;
-use standing::judged_before;
-pub(super) use standing::{Fate, Standing};
 use times::{Clock, Heaviest};
 pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
 
@@ -56,7 +56,7 @@ pub(super) struct FinalEvaluation<'a> {
     /// What a winner would replace, and must beat.
     pub(super) locked: &'a [Locked],
     /// Its variant set, and who may go behind it.
-    pub(super) standing: Option<(Standing, Option<generate::Candidate>)>,
+    pub(super) incumbents: Option<(IncumbentSet, Option<generate::Candidate>)>,
     /// Whether PyTorch is an incumbent.
     pub(super) peers: bool,
     /// How many variant sets there are.
@@ -77,12 +77,12 @@ impl FinalEvaluation<'_> {
     ) -> Result<Found, SearchError> {
         let (setup, plan) = (self.setup, self.plan);
         progress(plan, Phase::FinalEvaluation, (0, self.sets), events);
-        let standing = self.standing.take().map(|(locked, behind)| locked.compiled(setup, plan, behind));
-        let (attempts, standing) = (alone(setup, plan, sets)?, standing.transpose()?.flatten());
+        let incumbents = self.incumbents.take().map(|(locked, behind)| locked.compiled(setup, plan, behind));
+        let (attempts, incumbents) = (alone(setup, plan, sets)?, incumbents.transpose()?.flatten());
         let mut waiting = VecDeque::from(self.compiled_again(sets, attempts, events));
         let mut sanitizer = Naive::new(naive.for_gate(self.folder)?);
-        let (mut fate, stands) = self.stand(naive, standing, (&mut waiting, &mut sanitizer), events)?;
-        let won = judged_before(&mut waiting, &stands);
+        let (mut fate, incumbents) = self.stand(naive, incumbents, (&mut waiting, &mut sanitizer), events)?;
+        let won = judged_before(&mut waiting, &incumbents);
         let mut winner = Vec::new();
         while winner.is_empty() && !waiting.is_empty() {
             let passed = self.passed(naive, (&mut waiting, won), &fate, events)?;
@@ -95,7 +95,7 @@ impl FinalEvaluation<'_> {
             }
         }
         match winner.is_empty() {
-            true => winner = stands,
+            true => winner = incumbents,
             false if fate == Fate::Stays => fate = Fate::Open,
             false => {}
         }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::compiled::{self, Attempt, Compiled, Compiling};
 use super::error::SearchError;
-use super::final_evaluation::{FinalEvaluation, Found, Judged, Locked, Reserve, Standing, VariantSet};
+use super::final_evaluation::{FinalEvaluation, Found, IncumbentSet, Judged, Locked, Reserve, VariantSet};
 use super::judging::{Judging, Oracle};
 use super::{naive, progress, spent, verify};
 use crate::compile::{Batch, CompileSetup};
@@ -45,7 +45,7 @@ struct Search<'a> {
     /// Variants of what is locked, in dispatch order.
     locked: Vec<Locked>,
     /// Its variant set.
-    standing: Option<Standing>,
+    incumbents: Option<IncumbentSet>,
     /// Whether finalists are timed against PyTorch.
     peers: bool,
     /// Trials that were timed for as long as it takes, or need not be.
@@ -74,7 +74,7 @@ pub(super) fn run(
         plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let locked_folder =
         tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
-    let standing = locked.map(Standing::of);
+    let incumbents = locked.map(IncumbentSet::of);
     let locked = locked.map(|entry| verify::locked(plan, entry, locked_folder.path())).transpose()?;
     events.report(&Event::SearchStarted {
         kernel: plan.title(),
@@ -97,7 +97,7 @@ pub(super) fn run(
             batch_references: vec![None; workloads.len()],
             workloads,
             locked: locked.unwrap_or_default(),
-            standing,
+            incumbents,
             peers,
             settled: 0,
             started,
@@ -150,7 +150,7 @@ impl Search<'_> {
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
         let sets = self.variant_sets(&history, &kept);
         let reserve = self.reserve(&history, &kept, &sets);
-        let standing = self.standing.take().map(|locked| {
+        let incumbents = self.incumbents.take().map(|locked| {
             let behind = refine::anywhere(&history, &[]).and_then(|member| kept.get(&member.name));
             let behind = behind.map(|(compiled, _)| compiled.candidate.clone());
             let behind = behind.filter(|behind| !locked.has_no_use_for(behind));
@@ -163,7 +163,7 @@ impl Search<'_> {
             judge: &mut self.judge,
             workloads: &self.workloads,
             locked: &self.locked,
-            standing,
+            incumbents,
             peers: self.peers,
             sets: sets.len(),
             reserve,

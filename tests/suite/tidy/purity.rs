@@ -52,7 +52,7 @@ const EFFECTS: &[Effect] = &[
             // how long judging took, for the record
             "cutegen-build/src/search/verify.rs",
             "cutegen-build/src/search/final_evaluation.rs",
-            "cutegen-build/src/search/final_evaluation/standing.rs",
+            "cutegen-build/src/search/final_evaluation/incumbent_set.rs",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
             "cutegen-build/src/generate/model/transport.rs",

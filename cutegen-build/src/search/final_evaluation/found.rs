@@ -1,11 +1,11 @@
-//! What a final evaluation is about: variant sets of variants, what the gate saw of each, and what a search found.
+//! What a final evaluation is about: variant sets, what the gate saw of each, and what a search found.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cutegen_spec::record::ReferenceOn;
 
-use super::standing::Fate;
+use super::incumbent_set::Fate;
 use super::times::{self, Heaviest, Timed};
 use crate::evaluate::Correctness;
 use crate::search::compiled::Compiled;

@@ -1,4 +1,4 @@
-//! [`Standing`]: the variant set of what is locked, from its sources. It goes through the whole gate before those who would
+//! [`IncumbentSet`]: the variant set of what is locked, from its sources. It goes through the whole gate before those who would
 //! replace it: whom this gate refuses nobody has to beat, and who stays has fresh evidence.
 
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ use crate::search::sanitize::Naive;
 use crate::store::Entry;
 
 /// What is locked, in dispatch order, but for its naive kernel.
-pub(in crate::search) struct Standing {
+pub(in crate::search) struct IncumbentSet {
     members: Vec<Locked>,
 }
 
@@ -34,7 +34,7 @@ struct Locked {
 }
 
 /// Its bytes, and who goes behind them.
-pub(super) struct Stands {
+pub(super) struct CompiledIncumbentSet {
     set: Vec<Compiled>,
     behind: Option<Compiled>,
 }
@@ -50,7 +50,7 @@ pub(in crate::search) enum Fate {
     Refused(String),
 }
 
-impl Standing {
+impl IncumbentSet {
     /// The variants of an entry that came with its sources, but for one that is never dispatched.
     pub(in crate::search) fn of(entry: &Entry) -> Self {
         let pairs = entry.record.variants.iter().zip(&entry.sources);
@@ -75,7 +75,7 @@ impl Standing {
         setup: &CompileSetup,
         plan: &Plan,
         behind: Option<Candidate>,
-    ) -> Result<Option<Stands>, SearchError> {
+    ) -> Result<Option<CompiledIncumbentSet>, SearchError> {
         let own = self.members.len();
         let members = self.members.iter().map(|member| member.candidate.clone());
         let candidates: Vec<Candidate> = members.chain(behind).collect();
@@ -90,7 +90,7 @@ impl Standing {
                 Ok(_) | Err(_) => return Ok(None),
             }
         }
-        Ok((own > 0).then_some(Stands { set, behind }))
+        Ok((own > 0).then_some(CompiledIncumbentSet { set, behind }))
     }
 }
 
@@ -108,9 +108,9 @@ fn reached(mut members: Vec<Locked>) -> Vec<Locked> {
 }
 
 /// Takes the variant set out that has the bytes of these, which have been judged; its speed-up by the ranking, else 0.
-pub(super) fn judged_before(waiting: &mut VecDeque<VariantSet>, stands: &[Member]) -> f64 {
+pub(super) fn judged_before(waiting: &mut VecDeque<VariantSet>, incumbents: &[Member]) -> f64 {
     let is_same = |set: &VariantSet| {
-        let bytes = stands.iter().map(|(compiled, _)| &compiled.artifact.bytes);
+        let bytes = incumbents.iter().map(|(compiled, _)| &compiled.artifact.bytes);
         set.members.iter().map(|compiled| &compiled.artifact.bytes).eq(bytes)
     };
     let at = waiting.iter().position(is_same);
@@ -123,11 +123,13 @@ impl FinalEvaluation<'_> {
     pub(super) fn stand(
         &mut self,
         naive: &Compiled,
-        stands: Option<Stands>,
+        incumbents: Option<CompiledIncumbentSet>,
         (waiting, sanitizer): (&mut VecDeque<VariantSet>, &mut Naive),
         events: &mut dyn Reporter,
     ) -> Result<(Fate, Vec<Member>), SearchError> {
-        let Some(Stands { set: alone, behind }) = stands else { return Ok((Fate::Open, Vec::new())) };
+        let Some(CompiledIncumbentSet { set: alone, behind }) = incumbents else {
+            return Ok((Fate::Open, Vec::new()));
+        };
         let with = behind.map(|behind| [alone.as_slice(), &[behind]].concat());
         let mut wrong = None;
         for set in with.into_iter().chain([alone.clone()]) {
