@@ -27,7 +27,7 @@ use crate::refine::{CLOSE, kind};
 pub(super) use found::{Found, Judged, VariantSet};
 use found::{Passed, named};
 use incumbent_set::judged_before;
-pub(super) use incumbent_set::{Fate, IncumbentSet};
+pub(super) use incumbent_set::{IncumbentSet, IncumbentVerdict};
 pub(super) use reserve::Reserve;
 use times::{Clock, Heaviest};
 pub(super) use times::{Locked, Timed, has_peer, lasts, libraries, timed};
@@ -81,11 +81,12 @@ impl FinalEvaluation<'_> {
         let (attempts, incumbents) = (alone(setup, plan, sets)?, incumbents.transpose()?.flatten());
         let mut waiting = VecDeque::from(self.compiled_again(sets, attempts, events));
         let mut sanitizer = Naive::new(naive.for_gate(self.folder)?);
-        let (mut fate, incumbents) = self.stand(naive, incumbents, (&mut waiting, &mut sanitizer), events)?;
+        let (mut verdict, incumbents) =
+            self.stand(naive, incumbents, (&mut waiting, &mut sanitizer), events)?;
         let won = judged_before(&mut waiting, &incumbents);
         let mut winner = Vec::new();
         while winner.is_empty() && !waiting.is_empty() {
-            let passed = self.passed(naive, (&mut waiting, won), &fate, events)?;
+            let passed = self.passed(naive, (&mut waiting, won), &verdict, events)?;
             winner = self.first_clean(passed, &mut sanitizer, events)?;
             if won > 0.0 {
                 break; // who is left is slower
@@ -96,13 +97,13 @@ impl FinalEvaluation<'_> {
         }
         match winner.is_empty() {
             true => winner = incumbents,
-            false if fate == Fate::Stays => fate = Fate::Open,
+            false if verdict == IncumbentVerdict::Stays => verdict = IncumbentVerdict::Open,
             false => {}
         }
         let sanitizer = sanitizer.itself(asked(plan, self.judge))?;
         let sanitizer = sanitizer.map_err(|errors| naive::refused(plan, &Outcome::Blocked(errors)))?;
         winner.push((naive.clone(), Some(Judged { sanitizer, ..judged })));
-        Ok(Found { variants: winner, fate })
+        Ok(Found { variants: winner, verdict })
     }
 
     /// Who is judged once every finalist has fallen.
@@ -131,7 +132,7 @@ impl FinalEvaluation<'_> {
         &mut self,
         naive: &Compiled,
         (waiting, mut won): (&mut VecDeque<VariantSet>, f64),
-        fate: &Fate,
+        verdict: &IncumbentVerdict,
         events: &mut dyn Reporter,
     ) -> Result<Vec<Passed>, SearchError> {
         let naive_gate = naive.for_gate(self.folder)?;
@@ -155,7 +156,7 @@ impl FinalEvaluation<'_> {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
             }
             // who is dispatched nowhere that what is locked is not gains nothing over it
-            let has_raced = *fate != Fate::Stays || times::has_raced(&judged.timings);
+            let has_raced = *verdict != IncumbentVerdict::Stays || times::has_raced(&judged.timings);
             if has_raced && times::wins(&judged.timings, self.plan.spec.min_speedup) {
                 passed.push(Passed { set, judged, heaviest });
                 won = won.max(ranked);

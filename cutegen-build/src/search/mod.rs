@@ -32,7 +32,7 @@ pub use rebuild::{Rebuilt, Stored};
 pub use renew::Renewed;
 pub use verify::Verdict;
 
-use final_evaluation::Fate;
+use final_evaluation::IncumbentVerdict;
 
 use crate::compile::{CompileSetup, Limits, Workers};
 use crate::emit::{EmitKernel, linkable};
@@ -155,16 +155,19 @@ impl Searcher {
         };
         let locked = [locked, known.as_ref()].into_iter().flatten().find(|entry| is_answer(plan, entry));
         let found = rounds::run(&self.setup, plan, (locked, self.peers), started, events)?;
-        let fate = match &found.fate {
-            Fate::Refused(why) => Some(format!("what is locked is refused: {why}")),
-            Fate::Stays => Some("what is locked stays, judged again: nothing beats it".to_owned()),
-            Fate::Open => (locked.is_some() && !found.is_tuned())
+        let verdict = match &found.verdict {
+            IncumbentVerdict::Refused(why) => Some(format!("what is locked is refused: {why}")),
+            IncumbentVerdict::Stays => {
+                Some("what is locked stays, judged again: nothing beats it".to_owned())
+            }
+            IncumbentVerdict::Open => (locked.is_some() && !found.is_tuned())
                 .then(|| "what is locked stays as it was: nothing beats it".to_owned()),
         };
-        if let Some(fate) = fate {
-            events.report(&Event::Note { text: format!("{}: {fate}", plan.title()) });
+        if let Some(verdict) = verdict {
+            events.report(&Event::Note { text: format!("{}: {verdict}", plan.title()) });
         }
-        if let Some(locked) = locked.filter(|_| !found.is_tuned() && found.fate == Fate::Open) {
+        if let Some(locked) = locked.filter(|_| !found.is_tuned() && found.verdict == IncumbentVerdict::Open)
+        {
             return self.keep(plan, locked);
         }
         let (record, files) = entry::build(plan, &found)?;
@@ -195,7 +198,8 @@ impl Searcher {
     pub fn untuned(&self, plan: &Plan) -> Result<(Record, Files), SearchError> {
         let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
         let compiled = compiled::must_compile(&self.setup, plan, naive)?;
-        let found = final_evaluation::Found { variants: vec![(compiled, None)], fate: Fate::Open };
+        let found =
+            final_evaluation::Found { variants: vec![(compiled, None)], verdict: IncumbentVerdict::Open };
         entry::build(plan, &found)
     }
 

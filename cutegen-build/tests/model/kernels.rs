@@ -93,10 +93,12 @@ pub(crate) fn run(plan: &Plan, seed: u64) -> Tally {
     }
     for mutant in Fault::ALL.into_iter().filter(|fault| fault.applies(plan)) {
         match judge(&cases, mutant) {
-            Fate::Caught(check) => tally.caught(check),
-            Fate::Unchanged | Fate::Passed => match judge_more(plan, &drawn, seed, mutant) {
-                Fate::Caught(check) => tally.caught(&format!("{check} of more elements")),
-                fate => tally.passed(format!("{mutant:?}: {}", plan.spec.name), fate == Fate::Unchanged),
+            Verdict::Caught(check) => tally.caught(check),
+            Verdict::Unchanged | Verdict::Passed => match judge_more(plan, &drawn, seed, mutant) {
+                Verdict::Caught(check) => tally.caught(&format!("{check} of more elements")),
+                verdict => {
+                    tally.passed(format!("{mutant:?}: {}", plan.spec.name), verdict == Verdict::Unchanged)
+                }
             },
         }
     }
@@ -104,36 +106,36 @@ pub(crate) fn run(plan: &Plan, seed: u64) -> Tally {
 }
 
 /// Judges a mutant on many elements, case by case until one shows it.
-fn judge_more(plan: &Plan, drawn: &[Drawn], seed: u64, mutant: Fault) -> Fate {
+fn judge_more(plan: &Plan, drawn: &[Drawn], seed: u64, mutant: Fault) -> Verdict {
     let mut unchanged = true;
     for drawn in drawn {
         match judge(&Case::of(plan, drawn, seed, MANY), mutant) {
-            Fate::Caught(check) => return Fate::Caught(check),
-            fate => unchanged &= fate == Fate::Unchanged,
+            Verdict::Caught(check) => return Verdict::Caught(check),
+            verdict => unchanged &= verdict == Verdict::Unchanged,
         }
     }
-    if unchanged { Fate::Unchanged } else { Fate::Passed }
+    if unchanged { Verdict::Unchanged } else { Verdict::Passed }
 }
 
 /// What becomes of a mutant.
 #[derive(PartialEq)]
-enum Fate {
+enum Verdict {
     Caught(&'static str),
     Passed,
     /// It gave the baseline's bits everywhere.
     Unchanged,
 }
 
-fn judge(cases: &[Case<'_>], mutant: Fault) -> Fate {
+fn judge(cases: &[Case<'_>], mutant: Fault) -> Verdict {
     let mut unchanged = true;
     for case in cases {
         let bytes = case.run(case.plain(), Some(mutant));
         unchanged &= bytes == case.judged.baseline;
         if let Some((check, _)) = fault(&case.judged, &bytes) {
-            return Fate::Caught(check);
+            return Verdict::Caught(check);
         }
     }
-    if unchanged { Fate::Unchanged } else { Fate::Passed }
+    if unchanged { Verdict::Unchanged } else { Verdict::Passed }
 }
 
 /// Some elements of one output.

@@ -14,7 +14,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use super::fixture::{Answered, PACKAGE, plans, untuned};
 
 /// What becomes of one.
-enum Fate {
+enum Verdict {
     /// No kernel may hold it, in these words.
     Refused(&'static str),
     /// It is not stored, and the object that is written of what is linked has nothing of it.
@@ -22,7 +22,7 @@ enum Fate {
     /// It is a kernel's own: the object that is written has it too.
     Plain,
 }
-use Fate::{LeftBehind, Plain, Refused};
+use Verdict::{LeftBehind, Plain, Refused};
 
 const ONLY: &str = "only code, constants and what belongs to them may be linked";
 const SELF: &str = "no constructors, destructors or thread-locals";
@@ -32,7 +32,7 @@ const CALLS: &str = "only memcpy, memset, memmove and libm may be called";
 const RELOCATION: &str = "has a relocation that is no distance to code or constants";
 
 /// Assembly behind the entry's, by the number in the list of attacks.
-const MADE: &[(&str, &str, Fate)] = &[
+const MADE: &[(&str, &str, Verdict)] = &[
     ("O1 .init_array", ".section .init_array,\"aw\",@init_array; .quad own", Refused(SELF)),
     ("O2 .init_array.N", ".section .init_array.00001,\"aw\",@init_array; .quad own", Refused(SELF)),
     ("O3 .ctors", ".section .ctors,\"aw\",@progbits; .quad own", Refused(SELF)),
@@ -118,10 +118,11 @@ fn each_is_refused_where_it_is_stored() {
     let one = "[kernels.k]\naxes = { n = '1..=64' }\ninputs = { x = 'f32[n]' }\noutputs = { y = 'f32[n]' }\nmath = 'y[n] = x[n]'\n";
     let answered = untuned(plans(one).into_iter().next().expect("a kernel"));
     let mut wrong = Vec::new();
-    for (name, made, fate) in MADE {
+    for (name, made, verdict) in MADE {
         let bytes = assembled(&answered, made, &folder);
-        wrong
-            .extend(unexpected(&stored(&answered, bytes), fate, &folder).map(|why| format!("{name}: {why}")));
+        wrong.extend(
+            unexpected(&stored(&answered, bytes), verdict, &folder).map(|why| format!("{name}: {why}")),
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(MADE.len(), 57, "all 56, and two of one number");
@@ -178,7 +179,7 @@ fn stored(answered: &Answered, bytes: Vec<u8>) -> Answered {
 }
 
 /// What is not as it should be.
-fn unexpected(answered: &Answered, fate: &Fate, folder: &Path) -> Option<String> {
+fn unexpected(answered: &Answered, verdict: &Verdict, folder: &Path) -> Option<String> {
     let entries = [entry(answered)];
     let kernel = answered.emit();
     let built = emit::emit(&PACKAGE, &[kernel], &folder.join("out")).err().map(|error| error.to_string());
@@ -191,7 +192,7 @@ fn unexpected(answered: &Answered, fate: &Fate, folder: &Path) -> Option<String>
         })
     };
     let refused = |words: &str| names(&built, words) && names(&checked, words);
-    let fine = match (fate, &canonical) {
+    let fine = match (verdict, &canonical) {
         (Refused(words), Err(problems)) => refused(words) && problems.iter().any(|said| said.contains(words)),
         (LeftBehind, Ok(canonical)) => refused(renew) && holds_nothing_else(canonical, &entries[0]),
         (Plain, Ok(canonical)) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cutegen_spec::record::ReferenceOn;
 
-use super::incumbent_set::Fate;
+use super::incumbent_set::IncumbentVerdict;
 use super::times::{self, Heaviest, Timed};
 use crate::evaluate::Correctness;
 use crate::search::compiled::Compiled;
@@ -74,7 +74,7 @@ impl Judged {
 pub(in crate::search) struct Found {
     pub(in crate::search) variants: Vec<(Compiled, Option<Judged>)>,
     /// What became of what was locked.
-    pub(in crate::search) fate: Fate,
+    pub(in crate::search) verdict: IncumbentVerdict,
 }
 
 impl Found {

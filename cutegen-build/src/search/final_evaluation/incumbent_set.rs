@@ -41,7 +41,7 @@ pub(super) struct CompiledIncumbentSet {
 
 /// What became of what was locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::search) enum Fate {
+pub(in crate::search) enum IncumbentVerdict {
     /// There was nothing, or it need not stay.
     Open,
     /// It passed anew, and nobody beats it.
@@ -126,26 +126,26 @@ impl FinalEvaluation<'_> {
         incumbents: Option<CompiledIncumbentSet>,
         (waiting, sanitizer): (&mut VecDeque<VariantSet>, &mut Naive),
         events: &mut dyn Reporter,
-    ) -> Result<(Fate, Vec<Member>), SearchError> {
+    ) -> Result<(IncumbentVerdict, Vec<Member>), SearchError> {
         let Some(CompiledIncumbentSet { set: alone, behind }) = incumbents else {
-            return Ok((Fate::Open, Vec::new()));
+            return Ok((IncumbentVerdict::Open, Vec::new()));
         };
         let with = behind.map(|behind| [alone.as_slice(), &[behind]].concat());
         let mut wrong = None;
         for set in with.into_iter().chain([alone.clone()]) {
             match self.judge_locked(&set, naive, sanitizer, events)? {
-                Ok(members) if members.is_empty() => return Ok((Fate::Open, members)),
-                Ok(members) => return Ok((Fate::Stays, members)),
+                Ok(members) if members.is_empty() => return Ok((IncumbentVerdict::Open, members)),
+                Ok(members) => return Ok((IncumbentVerdict::Stays, members)),
                 Err(outcome) => wrong = matches!(outcome, Outcome::Incorrect(_)).then(|| outcome.to_string()),
             }
         }
-        let Some(wrong) = wrong else { return Ok((Fate::Open, Vec::new())) };
+        let Some(wrong) = wrong else { return Ok((IncumbentVerdict::Open, Vec::new())) };
         let has = |set: &VariantSet, one: &Compiled| {
             set.members.iter().any(|member| member.artifact.bytes == one.artifact.bytes)
         };
         waiting.retain(|set| !alone.iter().all(|one| has(set, one)));
         self.locked = &[];
-        Ok((Fate::Refused(wrong), Vec::new()))
+        Ok((IncumbentVerdict::Refused(wrong), Vec::new()))
     }
 
     /// What the gate saw of each member, or of which one; none where they gain too little by now, which is nothing against
