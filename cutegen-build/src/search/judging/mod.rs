@@ -21,7 +21,7 @@ use crate::evaluate::{
     Candidate, Comparison, Incumbent, JUDGE, Measured, Outcome, Ran, Unmeasured, UserLaunch, VARIABLE,
 };
 use crate::plan::{Plan, cost};
-use wire::{Ask, Batch, Start, Tell};
+use wire::{Batch, Request, Response, Start};
 
 pub(crate) use serve::main;
 
@@ -141,20 +141,22 @@ impl Judging {
         };
         let replies = BufReader::new(replies);
         let mut judging = Self { child, requests, replies, seed: 0, not_watched: None, reference };
-        match judging.ask(&Ask::Start(Box::new(start)))? {
-            Tell::Ready { seed, not_watched } => (judging.seed, judging.not_watched) = (seed, not_watched),
+        match judging.ask(&Request::Start(Box::new(start)))? {
+            Response::Ready { seed, not_watched } => {
+                (judging.seed, judging.not_watched) = (seed, not_watched)
+            }
             other => return Err(unexpected(&other)),
         }
         Ok(judging)
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Tell, SearchError> {
+    fn ask(&mut self, ask: &Request) -> Result<Response, SearchError> {
         let gone = |error: String| SearchError::Judge(format!("ended: {error}"));
         let mut bytes = Vec::new();
         ciborium::into_writer(ask, &mut bytes).map_err(|error| gone(error.to_string()))?;
         self.requests.write_all(&bytes).map_err(|error| gone(error.to_string()))?;
         match wire::read(&mut self.replies) {
-            Ok(Tell::Failed(reason)) => Err(SearchError::Judge(reason)),
+            Ok(Response::Failed(reason)) => Err(SearchError::Judge(reason)),
             Ok(tell) => Ok(tell),
             Err(error) => Err(gone(error)),
         }
@@ -162,17 +164,17 @@ impl Judging {
 
     /// See [`Judge::screen`](crate::evaluate::Judge::screen).
     pub(super) fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, SearchError> {
-        self.judged(&Ask::Screen(candidate.clone()))
+        self.judged(&Request::Screen(candidate.clone()))
     }
 
     /// See [`Judge::full`](crate::evaluate::Judge::full).
     pub(super) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, SearchError> {
-        self.judged(&Ask::Full(variants.to_vec()))
+        self.judged(&Request::Full(variants.to_vec()))
     }
 
-    fn judged(&mut self, ask: &Ask) -> Result<Outcome, SearchError> {
+    fn judged(&mut self, ask: &Request) -> Result<Outcome, SearchError> {
         match self.ask(ask)? {
-            Tell::Judged(outcome) => Ok(*outcome),
+            Response::Judged(outcome) => Ok(*outcome),
             other => Err(unexpected(&other)),
         }
     }
@@ -186,16 +188,16 @@ impl Judging {
         regime: Regime,
     ) -> Result<Result<Measured, Unmeasured>, SearchError> {
         let (candidate, incumbent, axes) = (candidate.clone(), incumbent.clone(), axes.to_vec());
-        match self.ask(&Ask::Measure { candidate, incumbent, axes, regime })? {
-            Tell::Measured(measured) => Ok(*measured),
+        match self.ask(&Request::Measure { candidate, incumbent, axes, regime })? {
+            Response::Measured(measured) => Ok(*measured),
             other => Err(unexpected(&other)),
         }
     }
 
     /// See [`Judge::expect_peer`](crate::evaluate::Judge::expect_peer).
     pub(super) fn expect_peer(&mut self) -> Result<(), SearchError> {
-        match self.ask(&Ask::ExpectPeer)? {
-            Tell::Expecting => Ok(()),
+        match self.ask(&Request::ExpectPeer)? {
+            Response::Expecting => Ok(()),
             other => Err(unexpected(&other)),
         }
     }
@@ -209,16 +211,16 @@ impl Judging {
         rounds: usize,
     ) -> Result<Vec<Result<Comparison, Outcome>>, SearchError> {
         let (batch_reference, axes) = (batch_reference.clone(), axes.to_vec());
-        match self.ask(&Ask::Batch(Batch { batch_reference, others, axes, rounds }))? {
-            Tell::Ranked(rankings) => Ok(rankings),
+        match self.ask(&Request::Batch(Batch { batch_reference, others, axes, rounds }))? {
+            Response::Ranked(rankings) => Ok(rankings),
             other => Err(unexpected(&other)),
         }
     }
 
     /// See [`Judge::run`](crate::evaluate::Judge::run).
     pub(super) fn run(&mut self, user_launch: UserLaunch) -> Result<Result<Ran, Outcome>, SearchError> {
-        match self.ask(&Ask::Run(Box::new(user_launch)))? {
-            Tell::Ran(ran) => Ok(*ran),
+        match self.ask(&Request::Run(Box::new(user_launch)))? {
+            Response::Ran(ran) => Ok(*ran),
             other => Err(unexpected(&other)),
         }
     }
@@ -231,8 +233,8 @@ impl Judging {
         tools: &[Tool],
     ) -> Result<Vec<Sanitized>, SearchError> {
         let (candidates, program, tools) = (candidates.to_vec(), sanitizer.to_owned(), tools.to_vec());
-        match self.ask(&Ask::Sanitize { candidates, program, tools })? {
-            Tell::Sanitized(sanitized) => Ok(sanitized),
+        match self.ask(&Request::Sanitize { candidates, program, tools })? {
+            Response::Sanitized(sanitized) => Ok(sanitized),
             other => Err(unexpected(&other)),
         }
     }
@@ -246,6 +248,6 @@ impl Drop for Judging {
     }
 }
 
-fn unexpected(tell: &Tell) -> SearchError {
+fn unexpected(tell: &Response) -> SearchError {
     SearchError::Judge(format!("answered {tell:?}"))
 }

@@ -4,7 +4,7 @@
 use std::io::{BufReader, Write as _};
 use std::rc::Rc;
 
-use super::wire::{self, Ask, Batch, Start, Tell};
+use super::wire::{self, Batch, Request, Response, Start};
 use crate::env;
 use crate::evaluate::timing::peer::Python;
 use crate::evaluate::{
@@ -41,47 +41,47 @@ pub(crate) fn main() -> i32 {
 fn serve() -> Result<(), String> {
     die_with_parent()?;
     let mut requests = BufReader::new(std::io::stdin().lock());
-    let Ask::Start(start) = wire::read(&mut requests)? else { return Err("no start".to_owned()) };
+    let Request::Start(start) = wire::read(&mut requests)? else { return Err("no start".to_owned()) };
     let seed = fresh_seed();
     let mut judge = match open(*start, seed) {
         Ok(judge) => {
-            tell(&Tell::Ready { seed, not_watched: judge.not_watched() })?;
+            tell(&Response::Ready { seed, not_watched: judge.not_watched() })?;
             judge
         }
-        Err(error) => return tell(&Tell::Failed(error.to_string())),
+        Err(error) => return tell(&Response::Failed(error.to_string())),
     };
     // at the end of input the command is gone
     while let Ok(ask) = wire::read(&mut requests) {
-        tell(&answer(&mut judge, ask).unwrap_or_else(|error| Tell::Failed(error.to_string())))?;
+        tell(&answer(&mut judge, ask).unwrap_or_else(|error| Response::Failed(error.to_string())))?;
     }
     Ok(())
 }
 
-fn tell(tell: &Tell) -> Result<(), String> {
+fn tell(tell: &Response) -> Result<(), String> {
     let mut bytes = Vec::new();
     ciborium::into_writer(tell, &mut bytes).map_err(|error| error.to_string())?;
     let mut replies = std::io::stdout().lock();
     replies.write_all(&bytes).and_then(|()| replies.flush()).map_err(|error| error.to_string())
 }
 
-fn answer(judge: &mut Judge, ask: Ask) -> Result<Tell, Error> {
+fn answer(judge: &mut Judge, ask: Request) -> Result<Response, Error> {
     Ok(match ask {
-        Ask::Start(_) => Tell::Failed("a second start".to_owned()),
-        Ask::Screen(candidate) => Tell::Judged(Box::new(judge.screen(&candidate)?)),
-        Ask::Full(variants) => Tell::Judged(Box::new(judge.full(&variants)?)),
-        Ask::Batch(Batch { batch_reference, others, axes, rounds }) => {
-            Tell::Ranked(judge.batch(&batch_reference, &others, &axes, rounds)?)
+        Request::Start(_) => Response::Failed("a second start".to_owned()),
+        Request::Screen(candidate) => Response::Judged(Box::new(judge.screen(&candidate)?)),
+        Request::Full(variants) => Response::Judged(Box::new(judge.full(&variants)?)),
+        Request::Batch(Batch { batch_reference, others, axes, rounds }) => {
+            Response::Ranked(judge.batch(&batch_reference, &others, &axes, rounds)?)
         }
-        Ask::Measure { candidate, incumbent, axes, regime } => {
-            Tell::Measured(Box::new(judge.measure(&candidate, &incumbent, &axes, regime)?))
+        Request::Measure { candidate, incumbent, axes, regime } => {
+            Response::Measured(Box::new(judge.measure(&candidate, &incumbent, &axes, regime)?))
         }
-        Ask::ExpectPeer => {
+        Request::ExpectPeer => {
             judge.expect_peer();
-            Tell::Expecting
+            Response::Expecting
         }
-        Ask::Run(user_launch) => Tell::Ran(Box::new(judge.run(&user_launch)?)),
-        Ask::Sanitize { candidates, program, tools } => {
-            Tell::Sanitized(judge.sanitize(&candidates, &program, &tools)?)
+        Request::Run(user_launch) => Response::Ran(Box::new(judge.run(&user_launch)?)),
+        Request::Sanitize { candidates, program, tools } => {
+            Response::Sanitized(judge.sanitize(&candidates, &program, &tools)?)
         }
     })
 }

@@ -21,7 +21,7 @@ const LEVELS: usize = 2048;
 
 /// Command to judge.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Ask {
+pub(super) enum Request {
     Start(Box<Start>),
     Screen(Candidate),
     Full(Vec<Candidate>),
@@ -74,7 +74,7 @@ pub(super) struct Batch {
 
 /// Judge to command.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Tell {
+pub(super) enum Response {
     /// It judges; the seed is told for the record, when it is too late to use it.
     Ready {
         seed: u64,
@@ -98,7 +98,7 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Strin
 
 #[cfg(test)]
 mod tests {
-    use super::{Ask, Batch, Tell, read};
+    use super::{Batch, Request, Response, read};
     use crate::evaluate::timing::peer::Mode;
     use crate::evaluate::wire::protocol::{Regime, ScalarValue};
     use crate::evaluate::{
@@ -115,9 +115,9 @@ mod tests {
         };
         let fault = Fault::NonFinite { place, found: f64::NAN, expected: f64::INFINITY };
         let mut bytes = Vec::new();
-        let told = Tell::Judged(Box::new(Outcome::Incorrect(fault)));
+        let told = Response::Judged(Box::new(Outcome::Incorrect(fault)));
         ciborium::into_writer(&told, &mut bytes).expect("written");
-        let Ok(Tell::Judged(outcome)) = read(&mut bytes.as_slice()) else { panic!("read") };
+        let Ok(Response::Judged(outcome)) = read(&mut bytes.as_slice()) else { panic!("read") };
         let Outcome::Incorrect(Fault::NonFinite { found, expected, .. }) = *outcome else {
             panic!("a fault")
         };
@@ -139,18 +139,19 @@ mod tests {
         let torch = Incumbent::Torch("torch.softmax(x, -1)".to_owned(), Mode::Compile);
         for incumbent in [Incumbent::Variant(candidate()), torch, Incumbent::InPeer(candidate())] {
             let (candidate, regime) = (candidate(), Regime::Sustained);
-            let ask = Ask::Measure { candidate, incumbent: incumbent.clone(), axes: vec![7], regime };
+            let ask = Request::Measure { candidate, incumbent: incumbent.clone(), axes: vec![7], regime };
             let mut bytes = Vec::new();
             ciborium::into_writer(&ask, &mut bytes).expect("written");
-            let Ok(Ask::Measure { incumbent: read, regime, .. }) = read(&mut bytes.as_slice()) else {
+            let Ok(Request::Measure { incumbent: read, regime, .. }) = read(&mut bytes.as_slice()) else {
                 panic!("read")
             };
             assert_eq!((read, regime), (incumbent, Regime::Sustained));
         }
         let absent = Unmeasured::Incumbent("no libcublasLt.so.13".to_owned());
         let mut bytes = Vec::new();
-        ciborium::into_writer(&Tell::Measured(Box::new(Err(absent.clone()))), &mut bytes).expect("written");
-        let Ok(Tell::Measured(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
+        ciborium::into_writer(&Response::Measured(Box::new(Err(absent.clone()))), &mut bytes)
+            .expect("written");
+        let Ok(Response::Measured(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
         assert_eq!(*told, Err(absent));
     }
 
@@ -164,8 +165,8 @@ mod tests {
             reference: true,
         };
         let mut bytes = Vec::new();
-        ciborium::into_writer(&Ask::Run(Box::new(user_launch.clone())), &mut bytes).expect("written");
-        let Ok(Ask::Run(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
+        ciborium::into_writer(&Request::Run(Box::new(user_launch.clone())), &mut bytes).expect("written");
+        let Ok(Request::Run(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
         assert_eq!(
             (told.axes, told.scalars, told.launches),
             (user_launch.axes, user_launch.scalars, user_launch.launches)
@@ -178,14 +179,14 @@ mod tests {
         let mut bytes = Vec::new();
         for axes in [[1, 2], [3, 4]] {
             let (batch_reference, others) = (candidate.clone(), vec![candidate.clone(); 2]);
-            let ask = Ask::Batch(Batch { batch_reference, others, axes: axes.to_vec(), rounds: 8 });
+            let ask = Request::Batch(Batch { batch_reference, others, axes: axes.to_vec(), rounds: 8 });
             ciborium::into_writer(&ask, &mut bytes).expect("written");
         }
         let mut rest = bytes.as_slice();
         for axes in [[1, 2], [3, 4]] {
-            let Ok(Ask::Batch(batch)) = read(&mut rest) else { panic!("read") };
+            let Ok(Request::Batch(batch)) = read(&mut rest) else { panic!("read") };
             assert_eq!((batch.axes, batch.others), (axes.to_vec(), vec![candidate.clone(); 2]));
         }
-        assert!(rest.is_empty() && read::<Ask>(&mut rest).is_err());
+        assert!(rest.is_empty() && read::<Request>(&mut rest).is_err());
     }
 }
