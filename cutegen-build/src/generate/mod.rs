@@ -28,13 +28,13 @@ pub struct Candidate {
     pub eligibility: Eligibility,
     /// Tile extents per axis position, for choosing shapes around them.
     pub tiles: Vec<(usize, i64)>,
-    /// What a forecast of its time is made from; none where all candidates are tried.
-    pub sketch: Option<Sketch>,
+    /// What a cost estimate of its time is made from; none where all candidates are tried.
+    pub cost_features: Option<CostFeatures>,
 }
 
 /// What is known of a kernel's speed before it is compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sketch {
+pub struct CostFeatures {
     /// Of one kind are those that differ in numbers alone.
     pub kind: &'static str,
     /// Bytes that a thread asks memory for before it waits for any.
@@ -53,7 +53,7 @@ pub struct Sketch {
     pub late: bool,
     /// Steps at the end that move next to nothing.
     pub settling: usize,
-    /// Letters at the end of the name: choices that a forecast does not tell apart.
+    /// Letters at the end of the name: choices that a cost estimate does not tell apart.
     pub hints: String,
 }
 
@@ -61,7 +61,7 @@ impl Candidate {
     /// The name without hints, and those.
     #[must_use]
     pub fn shape(&self) -> (&str, &str) {
-        let hints = self.sketch.as_ref().map_or("", |sketch| sketch.hints.as_str());
+        let hints = self.cost_features.as_ref().map_or("", |cost_features| cost_features.hints.as_str());
         let shape = self.name.strip_suffix(hints).and_then(|shape| shape.strip_suffix('-'));
         (shape.filter(|_| !hints.is_empty()).unwrap_or(&self.name), hints)
     }

@@ -20,6 +20,6 @@ pub fn candidate(plan: &Plan, toolchain: &str) -> Candidate {
         contract,
         eligibility: Eligibility::default(),
         tiles: Vec::new(),
-        sketch: None,
+        cost_features: None,
     }
 }

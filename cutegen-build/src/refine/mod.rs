@@ -1,16 +1,16 @@
 //! Refine: from the history of a search to what happens next. Pure functions over candidates and trials: no clock, no
-//! device, no generator. A space is tried where forecasts are best and at a few other points, then around the fastest;
+//! device, no generator. A space is tried where cost estimates are best and at a few other points, then around the fastest;
 //! where one candidate is not the fastest everywhere, several share an axis.
 
 mod bucket;
-mod forecast;
+mod cost_estimate;
 mod select;
 mod shortfall;
 
 use std::collections::BTreeSet;
 
 pub use bucket::{Member, anywhere, leave_nothing, speedup, variant_set};
-pub use forecast::forecast;
+pub use cost_estimate::cost_estimate;
 pub use select::{SELECTED, around, select};
 pub use shortfall::shortfall;
 
@@ -87,14 +87,14 @@ pub fn ranked(history: &[Trial]) -> Vec<&Trial> {
     timed.into_iter().map(|(_, trial)| trial).collect()
 }
 
-/// What candidates that differ in numbers alone have in common: the sketch's kind, or the words that their name begins with.
+/// What candidates that differ in numbers alone have in common: the kind of its cost features, or the words that their name begins with.
 #[must_use]
 pub fn kind(candidate: &Candidate) -> String {
     let words = || {
         let has_no_digit = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
         candidate.name.split('-').take_while(has_no_digit).collect::<Vec<_>>().join("-")
     };
-    candidate.sketch.as_ref().map_or_else(words, |sketch| sketch.kind.to_owned())
+    candidate.cost_features.as_ref().map_or_else(words, |cost_features| cost_features.kind.to_owned())
 }
 
 /// Which of these trials are worth a second look: the faster half, and the fastest at each workload.
@@ -140,7 +140,7 @@ mod sample {
             contract: Default::default(),
             eligibility: Default::default(),
             tiles: Vec::new(),
-            sketch: None,
+            cost_features: None,
         };
         let outcome = Outcome::Passed { correctness: Default::default(), performance: None };
         let speedups = speedups.iter().map(|speedup| (*speedup > 0.0).then_some(*speedup)).collect();

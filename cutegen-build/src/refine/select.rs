@@ -1,23 +1,23 @@
-//! Which of many candidates a search compiles: the best by forecast and a few outsiders that the forecast would leave
+//! Which of many candidates a search compiles: the best by cost estimate, and a few outsiders that the cost estimate would leave
 //! out; then what lies around the fastest of them.
 
 use std::collections::BTreeSet;
 
 use cutegen_spec::eligibility::Eligibility;
 
-use super::forecast::forecast;
+use super::cost_estimate::cost_estimate;
 use super::{Trial, geomean, ranked};
 use crate::generate::Candidate;
 use crate::plan::Plan;
 
-/// Tried by forecast, and tried although.
+/// Tried by cost estimate, and tried although.
 pub const SELECTED: (usize, usize) = (12, 4);
-/// Of those by forecast what is best at one of the workloads, in turn: what is best over all of them may be best nowhere.
+/// Of those by cost estimate what is best at one of the workloads, in turn: what is best over all of them may be best nowhere.
 const OF_EACH: usize = 10;
 
-/// A forecast errs by so much: what is farther behind the best than this is for outsiders.
+/// A cost estimate errs by so much: what is farther behind the best than this is for outsiders.
 const TRUSTED: f64 = 1.15;
-/// What a forecast says is as fast as a fast one, by this much, lies around it.
+/// What a cost estimate says is as fast as a fast one, by this much, lies around it.
 const AROUND: f64 = 1.08;
 /// How many of the fastest are looked around, and what is tried around each: of the same shape with one hint more or
 /// less, and of other shapes.
@@ -47,7 +47,7 @@ pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     chosen.into_iter().map(|at| space[at].clone()).collect()
 }
 
-/// The best by forecast of those that are always eligible, unless one is chosen.
+/// The best by cost estimate of those that are always eligible, unless one is chosen.
 fn anywhere(space: &[Candidate], chosen: &[usize], order: &[(f64, usize)]) -> Option<usize> {
     let is_anywhere = |at: &usize| space[*at].eligibility == Eligibility::default();
     let has_one = chosen.iter().any(is_anywhere);
@@ -55,7 +55,7 @@ fn anywhere(space: &[Candidate], chosen: &[usize], order: &[(f64, usize)]) -> Op
 }
 
 /// What is tried next: of the kinds of the fastest, what has not been tried and should be as fast; first what differs from
-/// them in one hint, which no forecast tells apart.
+/// them in one hint, which no cost estimate tells apart.
 #[must_use]
 pub fn around(plan: &Plan, space: &[Candidate], history: &[Trial]) -> Vec<Candidate> {
     let mut tried: BTreeSet<&str> = history.iter().map(|trial| trial.candidate.name.as_str()).collect();
@@ -76,7 +76,7 @@ pub fn around(plan: &Plan, space: &[Candidate], history: &[Trial]) -> Vec<Candid
 }
 
 fn kind(candidate: &Candidate) -> Option<&'static str> {
-    candidate.sketch.as_ref().map(|sketch| sketch.kind)
+    candidate.cost_features.as_ref().map(|cost_features| cost_features.kind)
 }
 
 /// Whether these are one shape, and one has a hint that the other lacks.
@@ -86,11 +86,12 @@ fn differs_by_a_hint(a: &Candidate, b: &Candidate) -> bool {
     a == b && lacks(of_a, of_b) + lacks(of_b, of_a) == 1
 }
 
-/// The best by forecast at each workload, in turn, until there are so many.
+/// The best by cost estimate at each workload, in turn, until there are so many.
 fn best_of_each(plan: &Plan, space: &[Candidate], count: usize) -> Vec<usize> {
     let best_first = |axes: Vec<i64>| {
-        let forecasts = space.iter().enumerate().filter_map(|(at, c)| Some((forecast(plan, c, &axes)?, at)));
-        let mut order: Vec<(f64, usize)> = forecasts.collect();
+        let estimates =
+            space.iter().enumerate().filter_map(|(at, c)| Some((cost_estimate(plan, c, &axes)?, at)));
+        let mut order: Vec<(f64, usize)> = estimates.collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         one_of_each(space, &order).0
     };
@@ -112,14 +113,14 @@ fn workloads(plan: &Plan) -> impl Iterator<Item = Vec<i64>> + '_ {
     plan.spec.workloads.iter().filter_map(|workload| plan.spec.bind(&workload.axes).ok())
 }
 
-/// The geometric mean of the forecasts at all workloads; none where one is not claimed.
+/// The geometric mean of the cost estimates at all workloads; none where one is not claimed.
 fn score(plan: &Plan, candidate: &Candidate) -> Option<f64> {
-    let forecasts = workloads(plan).map(|axes| forecast(plan, candidate, &axes));
-    let forecasts = forecasts.collect::<Option<Vec<_>>>()?;
-    Some(geomean(&forecasts))
+    let estimates = workloads(plan).map(|axes| cost_estimate(plan, candidate, &axes));
+    let estimates = estimates.collect::<Option<Vec<_>>>()?;
+    Some(geomean(&estimates))
 }
 
-/// All that have a forecast, best first.
+/// All that have a cost estimate, best first.
 fn order(plan: &Plan, space: &[Candidate]) -> Vec<(f64, usize)> {
     let scores = space.iter().enumerate().filter_map(|(at, c)| Some((score(plan, c)?, at)));
     let mut order: Vec<(f64, usize)> = scores.collect();
@@ -127,7 +128,7 @@ fn order(plan: &Plan, space: &[Candidate]) -> Vec<(f64, usize)> {
     order
 }
 
-/// Of each shape what is best by forecast, whatever its hints; and the others.
+/// Of each shape what is best by cost estimate, whatever its hints; and the others.
 fn one_of_each(space: &[Candidate], order: &[(f64, usize)]) -> (Vec<usize>, Vec<usize>) {
     let mut shapes = BTreeSet::new();
     order.iter().map(|(_, at)| *at).partition(|at| shapes.insert(space[*at].shape().0))

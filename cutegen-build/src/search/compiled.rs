@@ -68,7 +68,7 @@ pub(super) fn stored(variant: &Variant, source: &[u8]) -> Candidate {
         contract: variant.contract.clone(),
         eligibility: variant.eligibility.clone(),
         tiles: tiles_of(variant),
-        sketch: None,
+        cost_features: None,
     }
 }
 

@@ -1,5 +1,5 @@
 //! What a search tries of a space holds what is within 2 % of the best of all points, by recorded timings: of sixteen kernels of
-//! `kernel-specs/` and eleven of `tests/bars/`. The forecast's constants were chosen with every other of them. Without what lies
+//! `kernel-specs/` and eleven of `tests/bars/`. The cost estimate's constants were chosen with every other of them. Without what lies
 //! around the fastest four are behind, and one with a single shape around it. Some timings are from before rows
 //! were read again from L1 (of those points nothing is known there), and those of `bars/rms_norm_fp8_131072` from before a ring's
 //! weights served statistics: its rings are faster now. The file says which is of when.

@@ -90,7 +90,7 @@ fn candidate(plan: &Plan, filling: &Filling<'_>, toolchain: &str) -> Candidate {
         contract,
         eligibility: Eligibility::default(),
         tiles: filling.tiles.clone(),
-        sketch: None,
+        cost_features: None,
     }
 }
 

@@ -40,7 +40,8 @@ fn a_few_are_selected_and_every_kind_is_among_them() {
     );
     let names: BTreeSet<&str> = selected.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names.len(), selected.len());
-    let kinds: BTreeSet<&str> = selected.iter().filter_map(|c| Some(c.sketch.as_ref()?.kind)).collect();
+    let kinds: BTreeSet<&str> =
+        selected.iter().filter_map(|c| Some(c.cost_features.as_ref()?.kind)).collect();
     assert!(kinds.len() >= 4, "{kinds:?}");
 }
 
@@ -59,7 +60,8 @@ fn one_for_any_extents_and_addresses_is_tried() {
 fn rows_too_long_for_a_block_are_tried_by_way_of_l2() {
     let (plan, space) = space_of(&SOFTMAX.replace("d = 4096", "d = 131_072"));
     let selected = select(&plan, &space);
-    let kinds: BTreeSet<&str> = selected.iter().filter_map(|c| Some(c.sketch.as_ref()?.kind)).collect();
+    let kinds: BTreeSet<&str> =
+        selected.iter().filter_map(|c| Some(c.cost_features.as_ref()?.kind)).collect();
     for kind in ["ring of a block, again from L2", "global memory, again from L2"] {
         assert!(kinds.contains(kind), "{kinds:?}");
     }
@@ -93,7 +95,7 @@ fn trial(candidate: &Candidate, speedup: f64) -> Trial {
 #[test]
 fn what_has_no_forecast_is_all_tried() {
     let (plan, mut space) = space();
-    space.iter_mut().for_each(|candidate| candidate.sketch = None);
+    space.iter_mut().for_each(|candidate| candidate.cost_features = None);
     assert_eq!(select(&plan, &space).len(), space.len());
 }
 

@@ -191,7 +191,7 @@ mod tests {
                 contract: Default::default(),
                 eligibility: parsed(eligibility),
                 tiles: Vec::new(),
-                sketch: None,
+                cost_features: None,
             },
             prefer: parsed(prefer),
             digest: ArtifactDigest::of(name.as_bytes()),

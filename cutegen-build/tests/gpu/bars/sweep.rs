@@ -14,7 +14,7 @@ use super::search::Subject;
 use super::{keep, leased};
 use crate::{fixtures, specs, table};
 
-/// Unless others are named: of each family of templates some, with rows short and long, one and several streams. The forecast's
+/// Unless others are named: of each family of templates some, with rows short and long, one and several streams. The cost estimate's
 /// constants were chosen by timings of half of them, what is tried by all.
 const KERNELS: [&str; 16] = [
     "silu_mul",

@@ -10,7 +10,7 @@ use super::nest::Nest;
 use super::problem::{Laid, Problem};
 use super::{computes, prelude};
 use crate::generate::template::fill::fill;
-use crate::generate::{Candidate, ENTRY, Sketch, hinted, hints, name_entry};
+use crate::generate::{Candidate, CostFeatures, ENTRY, hinted, hints, name_entry};
 use crate::plan::Plan;
 use crate::print;
 
@@ -155,7 +155,7 @@ fn candidate(
         contract,
         eligibility: Eligibility(laid.conditions()),
         tiles: vec![(nest.last_axis(), width * point.unroll * point.threads)],
-        sketch: Some(Sketch {
+        cost_features: Some(CostFeatures {
             kind: if point.persistent { "persistent" } else { "elementwise" },
             in_flight,
             registers: 16 + in_flight / 4 + width * point.unroll,

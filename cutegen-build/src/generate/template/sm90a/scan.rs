@@ -15,7 +15,7 @@ use super::nest::Nest;
 use super::problem::{Laid, Problem, value_type};
 use super::{computes, prelude};
 use crate::generate::template::fill::fill;
-use crate::generate::{Candidate, ENTRY, Sketch, name_entry};
+use crate::generate::{Candidate, CostFeatures, ENTRY, name_entry};
 use crate::plan::Plan;
 use crate::plan::schedule::{Direction, Step, Value};
 use crate::print;
@@ -93,7 +93,7 @@ impl Scan {
             contract,
             eligibility: self.eligibility(&laid, width),
             tiles: vec![(self.nest.last_axis(), width * point.tile())],
-            sketch: Some(Sketch {
+            cost_features: Some(CostFeatures {
                 kind: if point.chunk.is_some() { "scan in chunks" } else { "scan" },
                 in_flight: point.vec_bytes.unwrap_or(4) * point.unroll,
                 registers: 32 + 2 * width * point.unroll,

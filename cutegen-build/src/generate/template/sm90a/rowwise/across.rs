@@ -6,7 +6,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 use super::layout::Layout;
 use super::{Point, REGISTERS, op, split};
 use crate::generate::template::fill::config;
-use crate::generate::{ENTRY, Sketch, hinted, hints};
+use crate::generate::{CostFeatures, ENTRY, hinted, hints};
 use crate::plan::Plan;
 use crate::plan::family::Lie;
 use crate::print;
@@ -196,11 +196,11 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         conditions,
         tile: shape.chunk(),
         side: Some(shape.lanes * shape.vec),
-        sketch: sketch(layout, &shape),
+        cost_features: cost_features(layout, &shape),
     })
 }
 
-fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
+fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
     let (levels, passes) = (layout.levels() as i64, layout.passes() as i64);
     let written = i64::from(layout.has_sinks());
     let (kind, reads) = match (shape.held, shape.parts) {
@@ -208,7 +208,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         (true, None) => ("across in registers", 1),
         (false, None) => ("across", levels + written),
     };
-    Sketch {
+    CostFeatures {
         kind,
         in_flight: in_flight(layout, shape),
         registers: registers(layout, shape),

@@ -4,7 +4,7 @@
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
 use super::{Point, REGISTERS, SMEM_MAX};
-use crate::generate::Sketch;
+use crate::generate::CostFeatures;
 use crate::plan::Plan;
 
 const TEMPLATE: &str = include_str!("../rowwise_apart.cu.in");
@@ -144,12 +144,12 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         conditions,
         tile: slices.length(),
         side: None,
-        sketch: sketch(layout, shape),
+        cost_features: cost_features(layout, shape),
     })
 }
 
-fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
-    Sketch {
+fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
+    CostFeatures {
         kind: if shape.weights > 0 { "ring with weights, roles apart" } else { "ring, roles apart" },
         in_flight: shape.slices.in_flight(layout.kept().iter().sum()),
         registers: 64,

@@ -8,7 +8,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::{Config, Point, SMEM_MAX, op};
-use crate::generate::{ENTRY, Sketch};
+use crate::generate::{CostFeatures, ENTRY};
 use crate::plan::Plan;
 use crate::plan::family::Lie;
 use crate::print;
@@ -29,7 +29,7 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
     shapes(layout).into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
 }
 
-fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
+fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
     let bytes = shape.unroll * shape.vec * layout.kept().iter().sum::<i64>();
     let passes = layout.passes() as i64;
     let again = passes + i64::from(layout.has_sinks());
@@ -46,7 +46,7 @@ fn sketch(layout: &Layout<'_>, shape: &Shape) -> Sketch {
         (Home::Global, _) => ("global memory", bytes, 100 * again),
     };
     let meetings = if shape.threads > 32 { 2 * passes } else { 0 };
-    Sketch {
+    CostFeatures {
         kind,
         in_flight,
         registers: registers(layout, shape),
@@ -93,7 +93,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         conditions,
         tile: shape.capacity(),
         side: None,
-        sketch: sketch(layout, &shape),
+        cost_features: cost_features(layout, &shape),
     })
 }
 

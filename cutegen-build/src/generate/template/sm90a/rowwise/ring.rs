@@ -7,7 +7,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
 use super::{AGAIN_MAX, Point, REGISTERS, SMEM_MAX, op};
-use crate::generate::Sketch;
+use crate::generate::CostFeatures;
 use crate::plan::Plan;
 
 const TEMPLATE: &str = include_str!("../rowwise_ring.cu.in");
@@ -200,11 +200,11 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         conditions,
         tile: shape.slices().length(),
         side: None,
-        sketch: sketch(layout, shape),
+        cost_features: cost_features(layout, shape),
     })
 }
 
-fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
+fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
     let again = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
     let kind = match (shape.is_alone(layout), again > 0) {
         // where reductions take weights as well, these tell more than when a row is looked at
@@ -223,7 +223,7 @@ fn sketch(layout: &Layout<'_>, shape: Shape) -> Sketch {
         (true, false) => "ring of a block",
         (true, true) => "ring of a block, again from L2",
     };
-    Sketch {
+    CostFeatures {
         kind,
         in_flight: shape.slices().in_flight(bytes(layout)),
         registers: 64,

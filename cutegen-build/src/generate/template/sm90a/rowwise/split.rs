@@ -5,7 +5,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::{Config, Point, op};
-use crate::generate::{ENTRY, Sketch};
+use crate::generate::{CostFeatures, ENTRY};
 use crate::plan::Plan;
 use crate::plan::family::Lie;
 use crate::print;
@@ -69,7 +69,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         conditions,
         tile: shape.part,
         side: None,
-        sketch: Sketch {
+        cost_features: CostFeatures {
             kind: "split rows",
             in_flight: shape.unroll * shape.vec * layout.kept().iter().sum::<i64>(),
             registers: 48,

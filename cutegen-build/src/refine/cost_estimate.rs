@@ -1,11 +1,11 @@
-//! A forecast of a candidate's time from what is known before it is compiled: how many blocks it has, how many of them
+//! A cost estimate of a candidate's time from what is known before it is compiled: how many blocks it has, how many of them
 //! fit, how much each asks memory for before it waits (Little's law), and how often its threads meet. It ranks; what
 //! is fast is measured. Knows figures of a device, and no device.
 
 use cutegen_spec::contract::Step;
 use cutegen_spec::int_expr::DeviceProp;
 
-use crate::generate::{Candidate, Sketch};
+use crate::generate::{Candidate, CostFeatures};
 use crate::plan::Plan;
 use crate::plan::cost::{Cost, cost};
 
@@ -68,39 +68,39 @@ const H200: Machine = Machine {
     l2_speed_up: 1.8,
 };
 
-/// Microseconds of one launch at `axes`; none where the candidate has no sketch or does not claim that shape.
+/// Microseconds of one launch at `axes`; none where the candidate has no cost features or does not claim that shape.
 #[must_use]
-pub fn forecast(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64> {
-    let sketch = candidate.sketch.as_ref()?;
+pub fn cost_estimate(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64> {
+    let cost_features = candidate.cost_features.as_ref()?;
     if !candidate.eligibility.holds(axes, &vec![0; plan.spec.tensors.len()]) {
         return None;
     }
     let Cost { bytes, flops, .. } = cost(&plan.spec, &plan.schedule, axes);
-    let again = if sketch.in_l2 || bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
+    let again = if cost_features.in_l2 || bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
     // what is read more than once, in bytes that take as long
-    let moved = bytes * (1.0 + (sketch.reads_percent as f64 / 100.0 - 1.0) / 2.0 / again);
+    let moved = bytes * (1.0 + (cost_features.reads_percent as f64 / 100.0 - 1.0) / 2.0 / again);
     let (steps, settling) =
-        candidate.contract.steps.split_at(candidate.contract.steps.len() - sketch.settling);
+        candidate.contract.steps.split_at(candidate.contract.steps.len() - cost_features.settling);
     let each = (moved / steps.len() as f64, flops / steps.len() as f64);
-    let times = steps.iter().map(|step| time(step, sketch, axes, each));
-    let times = times.chain(settling.iter().map(|step| time(step, sketch, axes, (0.0, 0.0))));
+    let times = steps.iter().map(|step| time(step, cost_features, axes, each));
+    let times = times.chain(settling.iter().map(|step| time(step, cost_features, axes, (0.0, 0.0))));
     Some(times.sum::<Option<f64>>()? / 1e3)
 }
 
 /// Nanoseconds of a step that moves so many bytes and does so many operations.
-fn time(step: &Step, sketch: &Sketch, axes: &[i64], (bytes, flops): (f64, f64)) -> Option<f64> {
+fn time(step: &Step, cost_features: &CostFeatures, axes: &[i64], (bytes, flops): (f64, f64)) -> Option<f64> {
     let threads: i64 = extent(&step.block, axes, 1)?;
-    let fit = resident(threads, sketch.registers, step.smem.eval(axes, &|prop| device(prop, 1))?)?;
+    let fit = resident(threads, cost_features.registers, step.smem.eval(axes, &|prop| device(prop, 1))?)?;
     let blocks = extent(&step.grid, axes, fit)? as f64;
     let clusters = extent(&step.cluster, axes, 1)? > 1;
-    let own = bytes / blocks * sketch.longest_percent as f64 / 100.0;
-    let asks = (own / (threads * sketch.in_flight).max(1) as f64).ceil().max(1.0);
+    let own = bytes / blocks * cost_features.longest_percent as f64 / 100.0;
+    let asks = (own / (threads * cost_features.in_flight).max(1) as f64).ceil().max(1.0);
     let meeting =
         if clusters { H200.cluster_meeting } else { H200.meeting * (threads as f64 / 256.0).max(1.0) };
     let computing = flops / (blocks * threads as f64) * H200.operation;
-    let late = if sketch.late { H200.late } else { 0.0 };
+    let late = if cost_features.late { H200.late } else { 0.0 };
     let life = (asks + 0.6) * H200.latency
-        + sketch.meetings as f64 * meeting
+        + cost_features.meetings as f64 * meeting
         + computing
         + late
         + H200.ramp * threads as f64
