@@ -42,7 +42,7 @@ pub struct CostFeatures {
     /// Registers of a thread, about.
     pub registers: i64,
     /// How often the threads of a block wait for one another, for each row or tile.
-    pub meetings: i64,
+    pub block_barriers: i64,
     /// How often inputs are read, all steps together, in percent.
     pub reads_percent: i64,
     /// What the block of a row with the longest part of it moves, in percent of their mean.
@@ -52,7 +52,7 @@ pub struct CostFeatures {
     /// Whether a launch loads behind its reductions what does not wait for them.
     pub late: bool,
     /// Steps at the end that move next to nothing.
-    pub settling: usize,
+    pub tail_steps: usize,
     /// Letters at the end of the name: choices that a cost estimate does not tell apart.
     pub hints: String,
 }

@@ -31,9 +31,9 @@ struct Machine {
     /// What a block of more threads than half of the most adds to its life.
     crowded: f64,
     /// One barrier of a block, by 256 threads and of as many at least.
-    meeting: f64,
+    barrier: f64,
     /// The same of a cluster.
-    cluster_meeting: f64,
+    cluster_barrier: f64,
     threads: i64,
     registers: i64,
     smem: i64,
@@ -58,8 +58,8 @@ const H200: Machine = Machine {
     operations: 189.0,
     ramp: 0.076,
     crowded: 351.0,
-    meeting: 67.0,
-    cluster_meeting: 170.0,
+    barrier: 67.0,
+    cluster_barrier: 170.0,
     threads: 2048,
     registers: 65536,
     smem: 233_472,
@@ -79,11 +79,11 @@ pub fn cost_estimate(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option
     let again = if cost_features.in_l2 || bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
     // what is read more than once, in bytes that take as long
     let moved = bytes * (1.0 + (cost_features.reads_percent as f64 / 100.0 - 1.0) / 2.0 / again);
-    let (steps, settling) =
-        candidate.contract.steps.split_at(candidate.contract.steps.len() - cost_features.settling);
+    let (steps, tail_steps) =
+        candidate.contract.steps.split_at(candidate.contract.steps.len() - cost_features.tail_steps);
     let each = (moved / steps.len() as f64, flops / steps.len() as f64);
     let times = steps.iter().map(|step| time(step, cost_features, axes, each));
-    let times = times.chain(settling.iter().map(|step| time(step, cost_features, axes, (0.0, 0.0))));
+    let times = times.chain(tail_steps.iter().map(|step| time(step, cost_features, axes, (0.0, 0.0))));
     Some(times.sum::<Option<f64>>()? / 1e3)
 }
 
@@ -95,12 +95,12 @@ fn time(step: &Step, cost_features: &CostFeatures, axes: &[i64], (bytes, flops):
     let clusters = extent(&step.cluster, axes, 1)? > 1;
     let own = bytes / blocks * cost_features.longest_percent as f64 / 100.0;
     let asks = (own / (threads * cost_features.in_flight).max(1) as f64).ceil().max(1.0);
-    let meeting =
-        if clusters { H200.cluster_meeting } else { H200.meeting * (threads as f64 / 256.0).max(1.0) };
+    let barrier =
+        if clusters { H200.cluster_barrier } else { H200.barrier * (threads as f64 / 256.0).max(1.0) };
     let computing = flops / (blocks * threads as f64) * H200.operation;
     let late = if cost_features.late { H200.late } else { 0.0 };
     let life = (asks + 0.6) * H200.latency
-        + cost_features.meetings as f64 * meeting
+        + cost_features.block_barriers as f64 * barrier
         + computing
         + late
         + H200.ramp * threads as f64

@@ -1,5 +1,5 @@
 //! [`Merge`]: reductions over reductions that parts of a row can do by themselves: each with what it knows of its own
-//! elements, put right once the whole row is known. It spares a pass over the row, or a meeting of its parts.
+//! elements, put right once the whole row is known. It spares a pass over the row, or a barrier between its parts.
 
 use cutegen_spec::math::{Binary, Expr, Place, ReduceOp, Unary};
 

@@ -212,12 +212,12 @@ fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
         kind,
         in_flight: in_flight(layout, shape),
         registers: registers(layout, shape),
-        meetings: if shape.split() > 1 { 2 * levels } else { 0 },
+        block_barriers: if shape.split() > 1 { 2 * levels } else { 0 },
         reads_percent: 100 * reads,
         longest_percent: 100,
         in_l2: false,
         late: layout.has_weights(),
-        settling: usize::from(shape.parts.is_some() && !layout.has_sinks()),
+        tail_steps: usize::from(shape.parts.is_some() && !layout.has_sinks()),
         hints: shape.hints(),
     }
 }

@@ -153,12 +153,12 @@ fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
         kind: if shape.weights > 0 { "ring with weights, roles apart" } else { "ring, roles apart" },
         in_flight: shape.slices.in_flight(layout.kept().iter().sum()),
         registers: 64,
-        meetings: 1,
+        block_barriers: 1,
         reads_percent: 100,
         longest_percent: shape.slices.longest_percent(layout),
         in_l2: false,
         late: false,
-        settling: 0,
+        tail_steps: 0,
         hints: String::new(),
     }
 }

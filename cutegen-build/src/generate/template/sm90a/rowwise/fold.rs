@@ -50,6 +50,6 @@ pub(super) fn folded(layout: &Layout<'_>, mut point: Point) -> Point {
     });
     let bytes = op(IntOp::Mul, layout.count.clone(), 4 * layout.folds());
     point.contract.workspace.push(WorkspacePart { bytes, initial: Initial::Undefined });
-    point.cost_features.settling += 1;
+    point.cost_features.tail_steps += 1;
     point
 }

@@ -45,17 +45,17 @@ fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
         (Home::Shared, _) => ("shared memory of a cluster", 4 * bytes, 100),
         (Home::Global, _) => ("global memory", bytes, 100 * again),
     };
-    let meetings = if shape.threads > 32 { 2 * passes } else { 0 };
+    let block_barriers = if shape.threads > 32 { 2 * passes } else { 0 };
     CostFeatures {
         kind,
         in_flight,
         registers: registers(layout, shape),
-        meetings,
+        block_barriers,
         reads_percent: reads,
         longest_percent: 100,
         in_l2: matches!(shape.stay, Stay::L2(_)),
         late: layout.has_weights() && !shape.early,
-        settling: 0,
+        tail_steps: 0,
         hints: shape.hints(),
     }
 }

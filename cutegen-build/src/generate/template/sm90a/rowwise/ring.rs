@@ -227,12 +227,12 @@ fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
         kind,
         in_flight: shape.slices().in_flight(bytes(layout)),
         registers: 64,
-        meetings: if shape.next > 0 { 1 } else { 2 * layout.passes() as i64 },
+        block_barriers: if shape.next > 0 { 1 } else { 2 * layout.passes() as i64 },
         reads_percent: 100 + again,
         longest_percent: shape.slices().longest_percent(layout),
         in_l2: again > 0,
         late: false,
-        settling: 0,
+        tail_steps: 0,
         hints: String::new(),
     }
 }
