@@ -14,7 +14,7 @@ use super::schedule::{Schedule, Value};
 use alias::Identity;
 pub use contraction::Roles;
 pub(super) use contraction::products;
-pub use rows::{Access, Lie, Merge, Reduced, Rows, constant};
+pub use rows::{Access, MemoryOrder, Merge, Reduced, Rows, constant};
 use shape::Reduction;
 pub use simple::{Contraction, Elementwise, Operand, Rowwise, lacking};
 

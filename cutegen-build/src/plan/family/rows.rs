@@ -2,7 +2,7 @@
 //! variables, each access that runs along a row, or across all of them, told apart; and reductions of a value of each
 //! row over all rows. Knows schedules and memory order, no template.
 
-mod lie;
+mod memory_order;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use cutegen_spec::math::{Expr, Index, Kind, Loop, Place, ReduceOp};
 use cutegen_spec::spec::{KernelSpec, Multiply};
 use cutegen_spec::tensor::Role;
 
-pub use lie::Lie;
+pub use memory_order::MemoryOrder;
 pub use merge::Merge;
 
 use super::alias::Identity;
@@ -32,7 +32,7 @@ pub struct Rows {
     /// Loop variables along a row, outermost first.
     pub cols: Vec<usize>,
     /// Which of them follow memory.
-    pub lie: Lie,
+    pub memory_order: MemoryOrder,
     /// What is read in the order of memory.
     pub streams: Vec<Access>,
     /// The reductions, in order.
@@ -154,7 +154,7 @@ impl<'a> Finding<'a> {
         let rows = Rows {
             rows,
             cols,
-            lie: Lie::Along,
+            memory_order: MemoryOrder::Along,
             streams: Vec::new(),
             reductions: Vec::new(),
             sinks: Vec::new(),

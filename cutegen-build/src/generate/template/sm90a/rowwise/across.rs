@@ -8,7 +8,7 @@ use super::{Point, REGISTERS, op, split};
 use crate::generate::template::fill::config;
 use crate::generate::{CostFeatures, ENTRY, hinted, hints};
 use crate::plan::Plan;
-use crate::plan::family::Lie;
+use crate::plan::family::MemoryOrder;
 use crate::print;
 
 const TEMPLATE: &str = include_str!("../rowwise_across.cu.in");
@@ -101,7 +101,7 @@ impl Shape {
 
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
-    if layout.lie() == Lie::Along {
+    if layout.memory_order() == MemoryOrder::Along {
         return Vec::new();
     }
     shapes(layout).into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
@@ -109,7 +109,7 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
 
 /// The space, before what a plan forbids.
 fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
-    let is_apart = layout.lie() == Lie::Apart;
+    let is_apart = layout.memory_order() == MemoryOrder::Apart;
     let mut widths = vec![if is_apart { 1 } else { (16 / layout.widest()).max(1) }, 1];
     widths.dedup();
     let mut all = Vec::new();
@@ -166,7 +166,7 @@ fn variants(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
     if !again || deep {
         out.push(base);
     }
-    let is_apart = layout.lie() == Lie::Apart;
+    let is_apart = layout.memory_order() == MemoryOrder::Apart;
     if base.threads == 256 && base.lanes == if is_apart { 256 } else { 32 } && (deep || is_apart) {
         out.push(Shape { pdl: false, ..base });
         out.push(Shape { once: false, streaming: false, ..base });

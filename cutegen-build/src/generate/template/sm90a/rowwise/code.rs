@@ -9,7 +9,7 @@ use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Expr, Index, Kind, Place, ReduceOp};
 
 use crate::plan::Plan;
-use crate::plan::family::{Access, Lie, Reduced, Rows, constant};
+use crate::plan::family::{Access, MemoryOrder, Reduced, Rows, constant};
 use crate::print::c::{self, Places, element};
 use held::Shared;
 
@@ -164,7 +164,7 @@ impl Printer<'_> {
 
     /// A pointer to the element of an access at column `j`, with what it declares before.
     fn pointer(&self, access: &Access) -> String {
-        if self.rows.lie == Lie::Along && access.run == self.rows.cols.len() {
+        if self.rows.memory_order == MemoryOrder::Along && access.run == self.rows.cols.len() {
             let at_start = |var: usize| self.rows.cols.contains(&var).then_some(Index::Const(0));
             let index: Vec<Index> = access.index.iter().map(|i| i.subst(&at_start)).collect();
             let start = self.places().offset(Place::Tensor(access.tensor), &index);

@@ -10,7 +10,7 @@ use cutegen_spec::math::Index;
 
 use super::op;
 use crate::plan::Plan;
-use crate::plan::family::{Access, Lie, Rows, constant};
+use crate::plan::family::{Access, MemoryOrder, Rows, constant};
 
 /// The rows of a plan, as a template's space needs them.
 pub(super) struct Layout<'a> {
@@ -172,21 +172,22 @@ impl<'a> Layout<'a> {
 
     /// The variables that follow memory.
     fn inner(&self) -> &[usize] {
-        match self.rows.lie {
-            Lie::Along => &self.rows.cols,
-            Lie::Across => &self.rows.rows,
-            Lie::Apart => &[],
+        match self.rows.memory_order {
+            MemoryOrder::Along => &self.rows.cols,
+            MemoryOrder::Across => &self.rows.rows,
+            MemoryOrder::Apart => &[],
         }
     }
 
     /// Whether every row is one stretch of memory, as bulk copies want it.
     pub(super) fn is_whole(&self) -> bool {
-        self.rows.lie == Lie::Along && self.accesses().all(|access| access.run == self.rows.cols.len())
+        self.rows.memory_order == MemoryOrder::Along
+            && self.accesses().all(|access| access.run == self.rows.cols.len())
     }
 
     /// Which loop variables follow memory.
-    pub(super) fn lie(&self) -> Lie {
-        self.rows.lie
+    pub(super) fn memory_order(&self) -> MemoryOrder {
+        self.rows.memory_order
     }
 
     /// Element counts whose multiples are all the places at which lines of `access` start.

@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::{Config, Point, SMEM_MAX, op};
 use crate::generate::{CostFeatures, ENTRY};
 use crate::plan::Plan;
-use crate::plan::family::Lie;
+use crate::plan::family::MemoryOrder;
 use crate::print;
 use shape::{Home, Shape, Stay, near_most, registers, shapes};
 
@@ -23,7 +23,7 @@ const SMEM: i64 = 228 * 1024;
 
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
-    if layout.lie() != Lie::Along {
+    if layout.memory_order() != MemoryOrder::Along {
         return Vec::new();
     }
     shapes(layout).into_iter().filter_map(|shape| point(plan, layout, shape)).collect()

@@ -7,7 +7,7 @@ use super::layout::Layout;
 use super::{Config, Point, op};
 use crate::generate::{CostFeatures, ENTRY};
 use crate::plan::Plan;
-use crate::plan::family::Lie;
+use crate::plan::family::MemoryOrder;
 use crate::print;
 
 const TEMPLATE: &str = include_str!("../rowwise_split.cu.in");
@@ -40,7 +40,7 @@ impl Shape {
 
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
-    if layout.range.1 < WORTH || layout.lie() != Lie::Along {
+    if layout.range.1 < WORTH || layout.memory_order() != MemoryOrder::Along {
         return Vec::new();
     }
     let wide = (16 / layout.widest()).max(1);

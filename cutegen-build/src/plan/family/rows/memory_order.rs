@@ -1,4 +1,4 @@
-//! [`Lie`]: how rows lie in memory, along it or across it, and how far each access follows it without gaps.
+//! [`MemoryOrder`]: how rows lie in memory, along it or across it, and how far each access follows it without gaps.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Access, Finding, Rows};
 
 /// Which loop variables follow memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lie {
+pub enum MemoryOrder {
     /// The innermost columns: a row is one stretch of memory, or several of one length.
     Along,
     /// The innermost rows: what stands beside an element is the same column of the next row.
@@ -25,12 +25,12 @@ const PIECE: i64 = 8;
 impl Finding<'_> {
     /// The rows with columns that follow memory, if all that is written along a row and something of it does.
     pub(super) fn along(&self) -> Option<Rows> {
-        self.laid(Lie::Along, self.rows.rows.clone())
+        self.laid(MemoryOrder::Along, self.rows.rows.clone())
     }
 
     /// Rows of which nothing is known.
     pub(super) fn apart(&self) -> Option<Rows> {
-        self.laid(Lie::Apart, self.rows.rows.clone())
+        self.laid(MemoryOrder::Apart, self.rows.rows.clone())
     }
 
     /// The same as `along` with rows that follow memory.
@@ -46,7 +46,7 @@ impl Finding<'_> {
         })?;
         let outer = self.rows.rows.iter().copied().filter(|var| !inner.contains(var));
         let rows = outer.chain(inner.iter().copied()).collect();
-        self.laid(Lie::Across, rows)
+        self.laid(MemoryOrder::Across, rows)
     }
 
     /// Row variables at the end of an index that also names a column.
@@ -57,17 +57,17 @@ impl Finding<'_> {
         (!inner.is_empty() && self.rows.runs_along(index)).then_some(inner)
     }
 
-    fn laid(&self, lie: Lie, rows: Vec<usize>) -> Option<Rows> {
-        let mut laid = Rows { rows, lie, ..self.rows.clone() };
-        let inner = match lie {
-            Lie::Along => laid.cols.clone(),
-            Lie::Across => laid.rows.clone(),
-            Lie::Apart => Vec::new(),
+    fn laid(&self, memory_order: MemoryOrder, rows: Vec<usize>) -> Option<Rows> {
+        let mut laid = Rows { rows, memory_order, ..self.rows.clone() };
+        let inner = match memory_order {
+            MemoryOrder::Along => laid.cols.clone(),
+            MemoryOrder::Across => laid.rows.clone(),
+            MemoryOrder::Apart => Vec::new(),
         };
-        let follows = |access: &Access| match lie {
-            Lie::Along => self.is_worth(access, &inner),
-            Lie::Across => access.run > 0,
-            Lie::Apart => true,
+        let follows = |access: &Access| match memory_order {
+            MemoryOrder::Along => self.is_worth(access, &inner),
+            MemoryOrder::Across => access.run > 0,
+            MemoryOrder::Apart => true,
         };
         let mut widest = 0;
         for expr in self.values() {
