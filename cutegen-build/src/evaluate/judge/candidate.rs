@@ -12,14 +12,14 @@ use crate::inspect;
 use crate::inspect::cubin;
 use crate::outcome::Outcome;
 
-/// A compiled variant and what is claimed of it.
+/// A compiled variant, and where it is right and preferred.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Candidate {
     /// Its compiled bytes: a `.o` for the host, a cubin for a device.
     pub artifact: PathBuf,
     /// How it is launched.
     pub contract: Contract,
-    /// Launches for which it claims to be right.
+    /// Launches for which it says that it is right.
     pub eligibility: Eligibility,
     /// Launches for which it is preferred when eligible.
     pub prefer: Eligibility,

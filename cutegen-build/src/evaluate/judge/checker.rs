@@ -13,7 +13,7 @@ use super::backend::MemoryBackend;
 use super::baseline::Known;
 use super::candidate::{Candidate, Loadable};
 use super::case::{Case, Cases};
-use super::claims::{Claimed, Price, claimed};
+use super::dispatch_predicates::{Needed, Price, needed};
 use super::image::{Image, Lay, image};
 use super::launches::Repeats;
 use super::octaves::octaves;
@@ -74,8 +74,8 @@ pub(in crate::evaluate) struct Scope {
 pub(in crate::evaluate) enum Reach {
     /// These alone.
     Shapes,
-    /// What a list's claims need besides, and large workloads.
-    Claims,
+    /// What the dispatch predicates of a list need besides, and large workloads.
+    Dispatch,
 }
 
 /// How long a finalist's repeats go on where they need not all be.
@@ -149,7 +149,7 @@ impl<D: MemoryBackend> Checker<D> {
     pub(in crate::evaluate) fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
         let distributions = self.distributions().collect();
         let (shapes, repeats) = (self.shapes.len(), self.settings.repeats.1);
-        let reach = Reach::Claims;
+        let reach = Reach::Dispatch;
         let scope = Scope { shapes, reach, distributions, least: repeats, repeats, patience: PATIENCE };
         let outcome = self.judge(variants, &scope)?;
         if let Outcome::Passed { correctness, .. } = &outcome {
@@ -169,22 +169,22 @@ impl<D: MemoryBackend> Checker<D> {
     }
 
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
-        let claimed = self.claimed(variants, scope);
-        self.sample(&claimed);
+        let needed = self.needed(variants, scope);
+        self.sample(&needed);
         let list = self.runner.load(variants)?;
         let mut passed = vec![Correctness::default(); variants.len()];
         for shape in 0..scope.shapes.min(self.shapes.len()) {
             self.judge_shape(&list, (shape, Price::Affordable), scope, &mut passed)?;
         }
-        for Claimed { axes, price } in claimed {
+        for Needed { axes, price } in needed {
             let shape = self.number(&axes);
             self.judge_shape(&list, (shape, price), scope, &mut passed)?;
         }
-        for workload in (0..self.large.len()).filter(|_| scope.reach == Reach::Claims) {
+        for workload in (0..self.large.len()).filter(|_| scope.reach == Reach::Dispatch) {
             self.judge_shape(&list, (self.shapes.len() + workload, Price::Large), scope, &mut passed)?;
         }
         for axes in self.octaves.clone() {
-            if scope.reach == Reach::Claims {
+            if scope.reach == Reach::Dispatch {
                 let shape = self.number(&axes);
                 self.judge_shape(&list, (shape, Price::Octave), scope, &mut passed)?;
             }
@@ -195,19 +195,19 @@ impl<D: MemoryBackend> Checker<D> {
         }
     }
 
-    /// The shapes that this list's claims need besides those that are judged anyway.
-    fn claimed(&self, variants: &[Candidate], scope: &Scope) -> Vec<Claimed> {
+    /// The shapes that the dispatch predicates of this list need besides those that are judged anyway.
+    fn needed(&self, variants: &[Candidate], scope: &Scope) -> Vec<Needed> {
         if scope.reach == Reach::Shapes {
             return Vec::new();
         }
         let (cap, most) = (self.settings.cost_cap, self.settings.shapes_most);
         let budget = Budget { cost: &self.cost, cap, most, tiles: &self.tiles };
-        let claims: Vec<_> = variants.iter().map(|v| (&v.eligibility, &v.prefer)).collect();
+        let predicates: Vec<_> = variants.iter().map(|v| (&v.eligibility, &v.prefer)).collect();
         let dear = self.settings.large_cap.max(cap.saturating_mul(DEAR));
         let tiles: Vec<&[(usize, i64)]> = variants.iter().map(|v| v.tiles.as_slice()).collect();
         let beyond: Vec<Vec<i64>> = self.large.iter().chain(&self.octaves).cloned().collect();
         let sampled = |axes: &[i64]| self.means().share(axes).is_some();
-        claimed(&self.spec, (&budget, dear, &sampled), (&claims, &tiles), [&self.shapes, &beyond])
+        needed(&self.spec, (&budget, dear, &sampled), (&predicates, &tiles), [&self.shapes, &beyond])
     }
 
     fn means(&self) -> Means<'_> {
@@ -216,8 +216,8 @@ impl<D: MemoryBackend> Checker<D> {
     }
 
     /// Notes which of these shapes, at tiles, cost so much that their references are sampled.
-    fn sample(&mut self, claimed: &[Claimed]) {
-        for Claimed { axes, price } in claimed {
+    fn sample(&mut self, needed: &[Needed]) {
+        for Needed { axes, price } in needed {
             let is_dear =
                 matches!(price, Price::Edge | Price::Octave) && (self.cost)(axes) > self.settings.cost_cap;
             let is_known = self.large.contains(axes) || self.octaves.contains(axes);
@@ -370,12 +370,12 @@ impl<D: MemoryBackend> Checker<D> {
         lay: impl Into<Lay>,
     ) -> Result<Option<(usize, Image)>, Halt> {
         let lay = lay.into();
-        let claims: Vec<(&Eligibility, &Eligibility)> =
+        let predicates: Vec<(&Eligibility, &Eligibility)> =
             variants.iter().map(|v| (&v.candidate.eligibility, &v.candidate.prefer)).collect();
         // tensors lie first, so their addresses do not depend on a variant's workspace
         let bare = image(&self.spec, &Contract::default(), axes, lay)?;
         let addresses: Vec<u64> = bare.iter().flat_map(|i| &i.tensors).map(|r| r.offset).collect();
-        let Some(chosen) = dispatch(&claims, axes, &addresses) else { return Ok(None) };
+        let Some(chosen) = dispatch(&predicates, axes, &addresses) else { return Ok(None) };
         match image(&self.spec, &variants[chosen].candidate.contract, axes, lay)? {
             Some(image) => {
                 self.runner.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image)))
@@ -411,7 +411,7 @@ impl<D: MemoryBackend> Checker<D> {
     }
 }
 
-/// What is said where a variant ran nowhere: then nothing is known of it. The last of several, where it claims every
+/// What is said where a variant ran nowhere: then nothing is known of it. The last of several, where it takes every
 /// launch, is what they fall back to, and may be needed nowhere.
 fn idle(variants: &[Candidate], passed: &[Correctness]) -> Option<String> {
     let count = variants.len();

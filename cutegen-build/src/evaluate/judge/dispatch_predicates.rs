@@ -1,4 +1,4 @@
-//! Test shapes that a list's claims need besides those that are judged anyway: where each variant is the one dispatched,
+//! Test shapes that the dispatch predicates of a list need besides those that are judged anyway: where each variant is the one dispatched,
 //! the edges of its own tiles, two of them and a part of a third, and the ends of the ranges in which it is preferred, as far
 //! as the domain has them and each can be afforded. Pure.
 
@@ -12,9 +12,9 @@ use cutegen_spec::spec::KernelSpec;
 use super::sampling::IsSampled;
 use super::shapes::{Budget, clamp, largest, nth, smallest, telling};
 
-/// A shape that somebody's claims need.
+/// A shape that a dispatch predicate needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::evaluate) struct Claimed {
+pub(in crate::evaluate) struct Needed {
     pub(in crate::evaluate) axes: Vec<i64>,
     pub(in crate::evaluate) price: Price,
 }
@@ -32,8 +32,8 @@ pub(in crate::evaluate) enum Price {
     Large,
 }
 
-/// What variants claim, as (eligible, preferred), in dispatch order.
-type Claims<'a> = [(&'a Eligibility, &'a Eligibility)];
+/// Dispatch predicates of variants, as (eligible, preferred), in dispatch order.
+type Predicates<'a> = [(&'a Eligibility, &'a Eligibility)];
 
 /// Tile extents of a variant by axis.
 type Tiles<'a> = &'a [(usize, i64)];
@@ -55,20 +55,20 @@ const AROUND: i64 = 1 << 9;
 /// What can be afforded: of whole references, of the dearest, and whether it can by a sample.
 pub(in crate::evaluate) type Means<'a> = (&'a Budget<'a>, u64, IsSampled<'a>);
 
-/// The shapes that `claims` and tiles, by variant, need and `known` lacks, which are judged by all distributions, or those
+/// The shapes that `predicates` and tiles, by variant, need and `known` lacks, which are judged by all distributions, or those
 /// `beyond`, by some; none that costs more than `dear`.
-pub(in crate::evaluate) fn claimed(
+pub(in crate::evaluate) fn needed(
     spec: &KernelSpec,
     means: Means<'_>,
-    (claims, tiles): (&Claims<'_>, &[Tiles<'_>]),
+    (predicates, tiles): (&Predicates<'_>, &[Tiles<'_>]),
     [known, beyond]: [&[Vec<i64>]; 2],
-) -> Vec<Claimed> {
-    let search = Search::new(spec, means, claims);
+) -> Vec<Needed> {
+    let search = Search::new(spec, means, predicates);
     let mut found = Vec::new();
-    (0..claims.len()).for_each(|variant| search.serve(variant, known, &mut found));
+    (0..predicates.len()).for_each(|variant| search.serve(variant, known, &mut found));
     let tiled = || tiles.iter().copied().enumerate().filter(|(_, tiles)| !tiles.is_empty());
     tiled().for_each(|tiled| search.edges(tiled, known, &mut found));
-    (0..claims.len()).for_each(|variant| search.ends(variant, known, &mut found));
+    (0..predicates.len()).for_each(|variant| search.ends(variant, known, &mut found));
     tiled().for_each(|tiled| search.twice(tiled, &[known, beyond].concat(), &mut found));
     found.truncate(MOST);
     found
@@ -87,30 +87,30 @@ struct Search<'a> {
     /// The largest cost of all.
     dear: u64,
     sampled: IsSampled<'a>,
-    claims: &'a Claims<'a>,
+    predicates: &'a Predicates<'a>,
     /// Shapes that others are made from, an axis moved at a time.
     origins: Vec<Vec<i64>>,
-    /// Extents of each axis at which a claim turns, and telling ones.
+    /// Extents of each axis at which a predicate turns, and telling ones.
     extents: Vec<Vec<i64>>,
     /// Combinations of these, cheapest first.
     shapes: Vec<Vec<i64>>,
 }
 
 impl<'a> Search<'a> {
-    fn new(spec: &'a KernelSpec, (budget, dear, sampled): Means<'a>, claims: &'a Claims<'a>) -> Self {
+    fn new(spec: &'a KernelSpec, (budget, dear, sampled): Means<'a>, predicates: &'a Predicates<'a>) -> Self {
         let (extents, shapes) = (Vec::new(), Vec::new());
         let origins = origins(spec, budget);
-        let mut search = Self { spec, budget, dear, sampled, claims, origins, extents, shapes };
+        let mut search = Self { spec, budget, dear, sampled, predicates, origins, extents, shapes };
         search.extents = (0..spec.axes.len()).map(|axis| search.extents_of(axis)).collect();
         search.shapes = search.combined();
         search
     }
 
     /// Adds shapes until this variant serves enough, or there are none.
-    fn serve(&self, variant: usize, known: &[Vec<i64>], found: &mut Vec<Claimed>) {
+    fn serve(&self, variant: usize, known: &[Vec<i64>], found: &mut Vec<Needed>) {
         let serves = |axes: &[i64], bases| self.served(axes, bases) == Some(variant);
-        let has = |bases, found: &[Claimed]| {
-            let all = known.iter().chain(found.iter().map(|claimed| &claimed.axes));
+        let has = |bases, found: &[Needed]| {
+            let all = known.iter().chain(found.iter().map(|needed| &needed.axes));
             all.filter(|axes| serves(axes, bases)).count()
         };
         let missing = SERVED.min(self.budget.most).saturating_sub(has(Bases::Aligned, found));
@@ -145,7 +145,7 @@ impl<'a> Search<'a> {
     }
 
     /// Adds shapes of one tile in each tiled axis, and of an element less and more: in all of these at once, else in one.
-    fn edges(&self, (variant, tiles): (usize, Tiles<'_>), known: &[Vec<i64>], found: &mut Vec<Claimed>) {
+    fn edges(&self, (variant, tiles): (usize, Tiles<'_>), known: &[Vec<i64>], found: &mut Vec<Needed>) {
         for by in [0, 1, -1] {
             for axes in self.tiled((variant, tiles), &|_, tile| tile + by) {
                 if !known.contains(&axes) {
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
 
     /// Adds shapes of two whole tiles, and of two and a part of a third, where nothing that is judged anyway has as many:
     /// what a kernel keeps from one tile to the next is wrong in the second.
-    fn twice(&self, (variant, tiles): (usize, Tiles<'_>), judged: &[Vec<i64>], found: &mut Vec<Claimed>) {
+    fn twice(&self, (variant, tiles): (usize, Tiles<'_>), judged: &[Vec<i64>], found: &mut Vec<Needed>) {
         let has_whole = |extent: i64, tile: i64| extent == 2 * tile;
         let has_part = |extent: i64, tile: i64| extent > 2 * tile && extent % tile != 0;
         let whole = |_: usize, tile: i64| 2 * tile;
@@ -175,7 +175,7 @@ impl<'a> Search<'a> {
         (variant, tiles): (usize, Tiles<'_>),
         (is_filled, extent): Filling<'_>,
         judged: &[Vec<i64>],
-        found: &mut Vec<Claimed>,
+        found: &mut Vec<Needed>,
     ) {
         let serves = |axes: &&Vec<i64>| self.served(axes, Bases::Aligned) == Some(variant);
         let fills = |axes: &Vec<i64>, (axis, tile): &(usize, i64)| is_filled(axes[*axis], *tile);
@@ -214,13 +214,13 @@ impl<'a> Search<'a> {
     }
 
     /// Adds the ends of the ranges in which this variant is preferred, and what lies one beyond.
-    fn ends(&self, variant: usize, known: &[Vec<i64>], found: &mut Vec<Claimed>) {
-        for condition in &self.claims[variant].1.0 {
+    fn ends(&self, variant: usize, known: &[Vec<i64>], found: &mut Vec<Needed>) {
+        for condition in &self.predicates[variant].1.0 {
             let only = Eligibility(vec![condition.clone()]);
             for axis in self.spec.run_time_axes() {
                 let turns = self.origins.iter().filter_map(|origin| self.turn(origin, axis, &only));
                 for turn in turns.collect::<BTreeSet<[i64; 2]>>() {
-                    let judged = known.iter().chain(found.iter().map(|claimed| &claimed.axes));
+                    let judged = known.iter().chain(found.iter().map(|needed| &needed.axes));
                     let both = self.both_sides(variant, (axis, turn), judged).into_iter().flatten();
                     let new: Vec<_> = both.filter(|axes| !known.contains(axes)).collect();
                     new.iter().for_each(|axes| add(found, axes, Price::Edge));
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
             Bases::Misaligned => dtype.bytes() as u64,
         };
         let addresses: Vec<u64> = self.spec.tensors.iter().map(|tensor| address(tensor.dtype)).collect();
-        dispatch(self.claims, axes, &addresses)
+        dispatch(self.predicates, axes, &addresses)
     }
 
     /// The shape with another extent of one axis, and of what is derived from it.
@@ -269,16 +269,16 @@ impl<'a> Search<'a> {
         resolve(&self.spec.axes, &|at| if at == axis { extent } else { axes[at] })
     }
 
-    fn holds_at(&self, axes: &[i64], axis: usize, extent: i64, claim: &Eligibility) -> bool {
+    fn holds_at(&self, axes: &[i64], axis: usize, extent: i64, predicate: &Eligibility) -> bool {
         let aligned = vec![0; self.spec.tensors.len()];
-        self.moved(axes, axis, extent).is_some_and(|axes| claim.holds(&axes, &aligned))
+        self.moved(axes, axis, extent).is_some_and(|axes| predicate.holds(&axes, &aligned))
     }
 
-    /// The two neighbouring extents of an axis between which a claim turns, by halving; none where it does not.
-    fn turn(&self, origin: &[i64], axis: usize, claim: &Eligibility) -> Option<[i64; 2]> {
+    /// The two neighbouring extents of an axis between which a predicate turns, by halving; none where it does not.
+    fn turn(&self, origin: &[i64], axis: usize, predicate: &Eligibility) -> Option<[i64; 2]> {
         let (mut low, mut high) = self.domain(axis);
-        let at_low = self.holds_at(origin, axis, low, claim);
-        if at_low == self.holds_at(origin, axis, high, claim) {
+        let at_low = self.holds_at(origin, axis, low, predicate);
+        if at_low == self.holds_at(origin, axis, high, predicate) {
             return None;
         }
         loop {
@@ -286,7 +286,11 @@ impl<'a> Search<'a> {
             if middle <= low {
                 break;
             }
-            if self.holds_at(origin, axis, middle, claim) == at_low { low = middle } else { high = middle }
+            if self.holds_at(origin, axis, middle, predicate) == at_low {
+                low = middle
+            } else {
+                high = middle
+            }
         }
         Some([low, high])
     }
@@ -310,9 +314,9 @@ impl<'a> Search<'a> {
     }
 
     /// The first and the last extents at which something divides, and what lies one beyond each.
-    fn multiples(&self, origin: &[i64], axis: usize, (claim, by): (&Eligibility, i64)) -> Vec<i64> {
+    fn multiples(&self, origin: &[i64], axis: usize, (predicate, by): (&Eligibility, i64)) -> Vec<i64> {
         let (low, high) = self.domain(axis);
-        let holds = |extent: &i64| self.holds_at(origin, axis, *extent, claim);
+        let holds = |extent: &i64| self.holds_at(origin, axis, *extent, predicate);
         let many = by.min(MULTIPLES).min(high - low + 1);
         let first = (0..many).map(|steps| self.step(axis, low, steps)).find(holds);
         let last = first.and_then(|_| (0..many).map(|steps| self.step(axis, high, -steps)).find(holds));
@@ -321,12 +325,12 @@ impl<'a> Search<'a> {
         both.flat_map(beyond).collect()
     }
 
-    /// Extents of an axis at which a claim turns, and telling ones.
+    /// Extents of an axis at which a predicate turns, and telling ones.
     fn extents_of(&self, axis: usize) -> Vec<i64> {
         let mut extents = Vec::new();
         if self.spec.axes[axis].is_run_time() {
-            let conditions = self.claims.iter().flat_map(|(eligible, preferred)| [eligible, preferred]);
-            for condition in conditions.flat_map(|claim| &claim.0) {
+            let conditions = self.predicates.iter().flat_map(|(eligible, preferred)| [eligible, preferred]);
+            for condition in conditions.flat_map(|predicate| &predicate.0) {
                 let only = Eligibility(vec![condition.clone()]);
                 for origin in &self.origins {
                     extents.extend(match condition {
@@ -369,7 +373,7 @@ impl<'a> Search<'a> {
 
     /// From a shape, an axis at a time, to one at which more of a variant's conditions hold.
     fn climbed(&self, mut axes: Vec<i64>, variant: usize) -> Option<Vec<i64>> {
-        let (eligible, preferred) = self.claims[variant];
+        let (eligible, preferred) = self.predicates[variant];
         let conditions = eligible.0.iter().chain(&preferred.0).cloned();
         let conditions: Vec<Eligibility> = conditions.map(|condition| Eligibility(vec![condition])).collect();
         let aligned = vec![0; self.spec.tensors.len()];
@@ -401,9 +405,9 @@ fn divisor(condition: &Condition) -> Option<i64> {
     }
 }
 
-fn add(found: &mut Vec<Claimed>, axes: &[i64], price: Price) {
-    if found.iter().all(|claimed| claimed.axes != axes) {
-        found.push(Claimed { axes: axes.to_vec(), price });
+fn add(found: &mut Vec<Needed>, axes: &[i64], price: Price) {
+    if found.iter().all(|needed| needed.axes != axes) {
+        found.push(Needed { axes: axes.to_vec(), price });
     }
 }
 

@@ -10,7 +10,7 @@ use super::backend::MemoryBackend;
 use super::candidate::Loadable;
 use super::case::Case;
 use super::checker::{Checker, LARGE, OCTAVE, Reach, Scope};
-use super::claims::Price;
+use super::dispatch_predicates::Price;
 use super::image::{Image, place};
 use super::launches::Before;
 use super::runner_slot::{Halt, Launchable};
@@ -28,7 +28,7 @@ impl<D: MemoryBackend> Checker<D> {
         (shape, distribution, alignment): (usize, Distribution, Alignment),
         (scope, price): (&Scope, Price),
     ) -> Result<Option<Rc<Case<D::Held>>>, Halt> {
-        let is_full = scope.reach == Reach::Claims && price == Price::Affordable;
+        let is_full = scope.reach == Reach::Dispatch && price == Price::Affordable;
         let is_plain = distribution == Distribution::Normal && alignment == Alignment::Allocator;
         if !is_full || !is_plain || !self.settings.checks.has(Check::Changed) {
             return Ok(None);
@@ -56,7 +56,7 @@ impl<D: MemoryBackend> Checker<D> {
         scope: &Scope,
     ) -> Result<(), Halt> {
         let is_host = self.settings.workers.backend == Backend::Host;
-        if !is_host || scope.reach != Reach::Claims || !self.settings.checks.has(Check::Pages) {
+        if !is_host || scope.reach != Reach::Dispatch || !self.settings.checks.has(Check::Pages) {
             return Ok(());
         }
         let axes = self.axes(shape);

@@ -1,10 +1,10 @@
-//! What is found for claims that no usual shape meets.
+//! What is found for predicates that no usual shape meets.
 
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::{Eligibility, dispatch};
 use cutegen_spec::spec::KernelSpec;
 
-use super::{Claimed, MOST, Price, claimed};
+use super::{MOST, Needed, Price, needed};
 use crate::evaluate::judge::shapes::{Budget, shapes};
 
 fn spec(axes: &str) -> KernelSpec {
@@ -19,34 +19,34 @@ fn spec(axes: &str) -> KernelSpec {
 
 const WIDE: &str = "{ m = \"1..=8192\", n = \"1..=4096\" }";
 
-fn parsed(claims: &[(&str, &str)]) -> Vec<(Eligibility, Eligibility)> {
+fn parsed(predicates: &[(&str, &str)]) -> Vec<(Eligibility, Eligibility)> {
     let parse = |text| Eligibility::parse_positional(text).expect("parses");
-    claims.iter().map(|(eligible, preferred)| (parse(eligible), parse(preferred))).collect()
+    predicates.iter().map(|(eligible, preferred)| (parse(eligible), parse(preferred))).collect()
 }
 
-/// What is judged anyway, and what is judged for these claims.
-fn of(axes: &str, cap: u64, claims: &[(&str, &str)]) -> (Vec<Vec<i64>>, Vec<Claimed>) {
-    let (spec, claims) = (spec(axes), parsed(claims));
+/// What is judged anyway, and what is judged for these predicates.
+fn of(axes: &str, cap: u64, predicates: &[(&str, &str)]) -> (Vec<Vec<i64>>, Vec<Needed>) {
+    let (spec, predicates) = (spec(axes), parsed(predicates));
     let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
     let budget = Budget { cost: &cost, cap, most: 14, tiles: &[128] };
     let known = shapes(&spec, &budget);
-    let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
-    let more = claimed(&spec, (&budget, cap << 8, &|_| false), (&claims, &[]), [&known, &[]]);
+    let predicates: Vec<_> = predicates.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+    let more = needed(&spec, (&budget, cap << 8, &|_| false), (&predicates, &[]), [&known, &[]]);
     (known, more)
 }
 
 /// How many of these shapes each variant serves.
-fn served(claims: &[(&str, &str)], shapes: &[Vec<i64>]) -> Vec<usize> {
-    let claims = parsed(claims);
-    let list: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+fn served(predicates: &[(&str, &str)], shapes: &[Vec<i64>]) -> Vec<usize> {
+    let predicates = parsed(predicates);
+    let list: Vec<_> = predicates.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
     let by = |variant| shapes.iter().filter(|axes| dispatch(&list, axes, &[0, 0]) == Some(variant)).count();
-    (0..claims.len()).map(by).collect()
+    (0..predicates.len()).map(by).collect()
 }
 
 /// Without the derived shapes each of these is served nowhere.
 #[test]
 fn whoever_can_be_dispatched_is() {
-    for claim in [
+    for predicate in [
         "a0 % 777 == 0",
         "(a0 * a1) % 777 == 0 and a1 <= 2",
         "(a0 + 5) % 777 == 0",
@@ -55,23 +55,24 @@ fn whoever_can_be_dispatched_is() {
         "a0 >= 5000 and a0 <= 5001",
         "(a0 - a1) >= 3 and (a0 - a1) <= 3",
     ] {
-        let claims = [(claim, "true"), ("true", "true")];
-        let (known, more) = of(WIDE, 1 << 23, &claims);
-        assert_eq!(served(&claims, &known)[0], 0, "{claim} needs no shape of its own");
-        let axes: Vec<_> = more.iter().map(|claimed| claimed.axes.clone()).collect();
-        assert!(served(&claims, &axes)[0] > 0, "{claim}: {more:?}");
-        assert!(more.iter().all(|claimed| claimed.price == Price::Affordable), "{claim}: {more:?}");
+        let predicates = [(predicate, "true"), ("true", "true")];
+        let (known, more) = of(WIDE, 1 << 23, &predicates);
+        assert_eq!(served(&predicates, &known)[0], 0, "{predicate} needs no shape of its own");
+        let axes: Vec<_> = more.iter().map(|needed| needed.axes.clone()).collect();
+        assert!(served(&predicates, &axes)[0] > 0, "{predicate}: {more:?}");
+        assert!(more.iter().all(|needed| needed.price == Price::Affordable), "{predicate}: {more:?}");
     }
 }
 
 #[test]
 fn ends_of_preference_and_one_beyond() {
-    let claims = [("a1 % 8 == 0", "a0 <= 90"), ("a1 % 8 == 0", "a0 >= 91 and a0 <= 1448"), ("true", "true")];
-    let (known, more) = of(WIDE, 1 << 23, &claims);
-    let all: Vec<_> = known.into_iter().chain(more.iter().map(|claimed| claimed.axes.clone())).collect();
+    let predicates =
+        [("a1 % 8 == 0", "a0 <= 90"), ("a1 % 8 == 0", "a0 >= 91 and a0 <= 1448"), ("true", "true")];
+    let (known, more) = of(WIDE, 1 << 23, &predicates);
+    let all: Vec<_> = known.into_iter().chain(more.iter().map(|needed| needed.axes.clone())).collect();
     for (wanted, variant) in [(90, 0), (91, 1), (1448, 1), (1449, 2)] {
         let there: Vec<_> = all.iter().filter(|axes| axes[0] == wanted).cloned().collect();
-        assert!(served(&claims, &there)[variant] > 0, "{wanted}: {there:?}");
+        assert!(served(&predicates, &there)[variant] > 0, "{wanted}: {there:?}");
     }
     assert!(more.len() <= MOST, "{more:?}");
 }
@@ -85,13 +86,14 @@ fn edges_of_its_own_tiles() {
     let budget = Budget { cost: &cost, cap: 1 << 20, most: 14, tiles: &tiles };
     let known = shapes(&spec, &budget);
     assert!(known.iter().all(|axes| ![191, 192, 193].contains(&axes[0])), "{known:?}");
-    let of = |claim: &str| {
-        let claims = parsed(&[(claim, "true"), ("true", "true")]);
-        let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+    let of = |predicate: &str| {
+        let predicates = parsed(&[(predicate, "true"), ("true", "true")]);
+        let predicates: Vec<_> =
+            predicates.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
         let own: [&[(usize, i64)]; 2] = [&[(0, 192), (1, 96)], &[]];
-        let more = claimed(&spec, (&budget, 1 << 20, &|_| false), (&claims, &own), [&known, &[]]);
-        let edges = more.into_iter().filter(|claimed| claimed.price == Price::Edge);
-        edges.map(|claimed| claimed.axes).collect::<Vec<_>>()
+        let more = needed(&spec, (&budget, 1 << 20, &|_| false), (&predicates, &own), [&known, &[]]);
+        let edges = more.into_iter().filter(|needed| needed.price == Price::Edge);
+        edges.map(|needed| needed.axes).collect::<Vec<_>>()
     };
     assert_eq!(of("true"), [[192, 96], [193, 97], [191, 95]]);
     let some = of("a1 % 8 == 0");
@@ -103,15 +105,16 @@ fn edges_of_its_own_tiles() {
 /// Two whole tiles of each axis, and two with a part of a third, which the variant itself serves.
 #[test]
 fn tiles_are_filled_twice() {
-    let of = |axes: &str, claim: &str, cap: u64, judged: &[Vec<i64>]| {
-        let (spec, claims) = (spec(axes), parsed(&[(claim, "true"), ("true", "true")]));
+    let of = |axes: &str, predicate: &str, cap: u64, judged: &[Vec<i64>]| {
+        let (spec, predicates) = (spec(axes), parsed(&[(predicate, "true"), ("true", "true")]));
         let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
         let budget = Budget { cost: &cost, cap, most: 14, tiles: &[] };
-        let claims: Vec<_> = claims.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+        let predicates: Vec<_> =
+            predicates.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
         let own: [&[(usize, i64)]; 2] = [&[(0, 192), (1, 96)], &[]];
-        let more = claimed(&spec, (&budget, cap, &|_| false), (&claims, &own), [&[], judged]);
-        let twice = more.into_iter().filter(|claimed| claimed.price == Price::Octave);
-        twice.map(|claimed| claimed.axes).collect::<Vec<_>>()
+        let more = needed(&spec, (&budget, cap, &|_| false), (&predicates, &own), [&[], judged]);
+        let twice = more.into_iter().filter(|needed| needed.price == Price::Octave);
+        twice.map(|needed| needed.axes).collect::<Vec<_>>()
     };
     assert_eq!(of(WIDE, "true", 1 << 20, &[]), [[384, 192], [448, 224]]);
     let judged = [vec![1001, 999], vec![384, 192]];
@@ -127,10 +130,10 @@ fn tiles_are_filled_twice() {
 
 #[test]
 fn dear_shapes_only_for_who_has_no_other() {
-    let claims = [("a0 >= 8000", "true"), ("true", "true")];
-    let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 12, &claims);
-    assert_eq!(more, [Claimed { axes: vec![8000, 64], price: Price::Large }]);
-    let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 10, &claims);
+    let predicates = [("a0 >= 8000", "true"), ("true", "true")];
+    let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 12, &predicates);
+    assert_eq!(more, [Needed { axes: vec![8000, 64], price: Price::Large }]);
+    let (_, more) = of("{ m = \"1..=8192\", n = \"64..=64\" }", 1 << 10, &predicates);
     assert_eq!(more, [], "more than anybody can afford");
 }
 
