@@ -67,7 +67,7 @@ pub struct Correctness {
     /// Bit-equal launches of the case that was launched most often.
     pub repeats: u32,
     /// Cases whose bound was too loose to count as a test.
-    pub not_counted: Vec<NotCounted>,
+    pub inconclusive: Vec<Inconclusive>,
     /// Distributions that told an output, by its place, right from wrong at some shape. Of this session alone.
     #[serde(skip)]
     pub told: Vec<(Distribution, usize)>,
@@ -91,9 +91,9 @@ impl Correctness {
     #[must_use]
     pub fn of_variant(&self, place: usize) -> Self {
         let own = self.variants.get(place).cloned().unwrap_or_default();
-        let not_counted = self.not_counted.iter().filter(|case| own.shapes.contains(&case.axes));
+        let inconclusive = self.inconclusive.iter().filter(|case| own.shapes.contains(&case.axes));
         Self {
-            not_counted: not_counted.cloned().collect(),
+            inconclusive: inconclusive.cloned().collect(),
             not_enforced: self.not_enforced.clone(),
             device: self.device.clone(),
             variants: vec![own.clone()],
@@ -105,7 +105,7 @@ impl Correctness {
         extend(&mut self.shapes, part.shapes);
         extend(&mut self.sampled, part.sampled);
         extend(&mut self.distributions, part.distributions);
-        extend(&mut self.not_counted, part.not_counted);
+        extend(&mut self.inconclusive, part.inconclusive);
         extend(&mut self.told, part.told);
         extend(&mut self.not_enforced, part.not_enforced);
         self.elements += part.elements;
@@ -129,7 +129,7 @@ fn extend<T: PartialEq>(all: &mut Vec<T>, more: Vec<T>) {
 
 /// A case that tells nothing of an output.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct NotCounted {
+pub struct Inconclusive {
     /// Extents of all axes.
     pub axes: Vec<i64>,
     /// How inputs were drawn.

@@ -112,7 +112,7 @@ pub(super) fn evidence(plan: &Plan, judged: &Judged) -> Evidence {
 /// `y, cancelling: 3 of 14 shapes`: what told nothing of an output, by output.
 fn not_counted(correctness: &Correctness) -> Vec<String> {
     let mut shapes: BTreeMap<(&str, Distribution), usize> = BTreeMap::new();
-    for case in &correctness.not_counted {
+    for case in &correctness.inconclusive {
         *shapes.entry((&case.output, case.distribution)).or_default() += 1;
     }
     let all = correctness.shapes.len();
@@ -182,7 +182,7 @@ mod tests {
     use cutegen_spec::record::ReferenceOn;
 
     use super::evidence;
-    use crate::evaluate::{Correctness, Distribution, NotCounted};
+    use crate::evaluate::{Correctness, Distribution, Inconclusive};
     use crate::plan::Plan;
     use crate::search::final_evaluation::Judged;
 
@@ -191,18 +191,19 @@ mod tests {
         let text = "edition = 1\n[kernels.k]\naxes = { n = '1..=64' }\ninputs = { x = 'f32[n]' }\n\
                     outputs = { y = 'f32[n]' }\nmath = 'y[n] = x[n]'\ntargets = ['host']\n";
         let plans = Plan::all(&spec_file(text, &Default::default()).into_kernels().expect("a right text"));
-        let case = |n: i64, distribution| NotCounted { axes: vec![n], distribution, output: "y".to_owned() };
-        let not_counted = vec![
+        let case =
+            |n: i64, distribution| Inconclusive { axes: vec![n], distribution, output: "y".to_owned() };
+        let inconclusive = vec![
             case(7, Distribution::Cancelling),
             case(1, Distribution::Small),
             case(1, Distribution::Cancelling),
         ];
-        let judged = |not_counted| {
+        let judged = |inconclusive| {
             let shapes = vec![vec![1], vec![7]];
-            let correctness = Correctness { shapes, not_counted, ..Correctness::default() };
+            let correctness = Correctness { shapes, inconclusive, ..Correctness::default() };
             Judged::untimed(correctness, (7, ReferenceOn::Host), Duration::ZERO)
         };
-        let told = evidence(&plans[0], &judged(not_counted)).not_counted;
+        let told = evidence(&plans[0], &judged(inconclusive)).not_counted;
         assert_eq!(told, ["y, small: 1 of 2 shapes", "y, cancelling: 2 of 2 shapes"]);
         assert!(evidence(&plans[0], &judged(Vec::new())).not_counted.is_empty());
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_build::evaluate::judge::compare::{compare, is_telling};
+use cutegen_build::evaluate::judge::compare::{compare, is_conclusive};
 use cutegen_build::evaluate::judge::element;
 use cutegen_build::evaluate::{Distribution, Expected};
 use cutegen_build::plan::Plan;
@@ -36,7 +36,7 @@ pub(crate) struct Report {
     /// Honest results outside the bound.
     pub(crate) violations: Vec<String>,
     /// For each output the distributions that count as a test.
-    pub(crate) telling: BTreeMap<String, Vec<Distribution>>,
+    pub(crate) conclusive: BTreeMap<String, Vec<Distribution>>,
     /// Faults that apply, with the distribution that caught each.
     pub(crate) faults: BTreeMap<Fault, Option<Distribution>>,
     /// Median of bound over value, normal inputs.
@@ -128,10 +128,10 @@ impl<'a> Run<'a> {
         for (_, t) in self.outputs() {
             let Some(expected) = &self.drawn.expected[t] else { continue };
             let name = self.plan.spec.tensors[t].name.clone();
-            if is_telling(self.dtype(t), expected) {
-                report.telling.entry(name.clone()).or_default().push(self.drawn.distribution);
+            if is_conclusive(self.dtype(t), expected) {
+                report.conclusive.entry(name.clone()).or_default().push(self.drawn.distribution);
             } else {
-                report.telling.entry(name.clone()).or_default();
+                report.conclusive.entry(name.clone()).or_default();
             }
             if self.drawn.distribution == Distribution::Normal {
                 report.looseness.push((name, median(expected)));

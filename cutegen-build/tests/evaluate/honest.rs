@@ -108,7 +108,7 @@ fn screening() {
 fn report(outcome: &Outcome) {
     let Outcome::Passed { correctness, .. } = outcome else { panic!("{outcome}") };
     let loose = correctness
-        .not_counted
+        .inconclusive
         .iter()
         .map(|n| n.distribution.name())
         .collect::<std::collections::BTreeSet<_>>();

@@ -1,6 +1,6 @@
 //! The reference's values against NumPy's, and its bounds for what they can tell.
 
-use cutegen_build::evaluate::judge::compare::is_telling;
+use cutegen_build::evaluate::judge::compare::is_conclusive;
 use cutegen_build::evaluate::judge::element;
 use cutegen_build::evaluate::{Call, Expected, Reference};
 use cutegen_build::print;
@@ -90,7 +90,7 @@ fn loose(kernel: &Kernel, case: &Case, expected: &[Expected]) -> Vec<String> {
     let tells = |(t, expected): (usize, &Expected)| {
         let tensor = &kernel.spec().tensors[t];
         let is_listed = LOOSE.iter().any(|(k, name, _)| *k == kernel.name() && *name == tensor.name);
-        let tells = is_telling(tensor.dtype, expected);
+        let tells = is_conclusive(tensor.dtype, expected);
         (!tells && !is_listed).then(|| {
             let at = (0..expected.value.len())
                 .find(|e| expected.bound[*e].is_nan() || expected.bound[*e] > expected.value[*e].abs());

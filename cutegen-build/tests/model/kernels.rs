@@ -75,7 +75,7 @@ pub(crate) fn chosen() -> impl Iterator<Item = Plan> {
     plans.into_iter().filter(|plan| CHOSEN.contains(&plan.spec.name.to_string().as_str()))
 }
 
-/// Everything about one kernel, at its telling shapes.
+/// Everything about one kernel, at its conclusive shapes.
 pub(crate) fn run(plan: &Plan, seed: u64) -> Tally {
     let reference = library::reference(plan);
     let mut drawn: Vec<Drawn> = Vec::new();

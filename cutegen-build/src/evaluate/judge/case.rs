@@ -32,7 +32,7 @@ pub(crate) struct Case<H> {
     /// Inputs and expectations, in the form of the backend.
     pub(crate) held: H,
     /// Positions of outputs for which the bound is too loose to tell anything.
-    pub(crate) loose: Vec<usize>,
+    pub(crate) loose_bounds: Vec<usize>,
     /// Whether expectations are of some elements alone.
     pub(crate) is_sampled: bool,
 }
@@ -120,9 +120,9 @@ impl<D: MemoryBackend> Cases<D> {
         let sampled = self.sampled(seed, axes);
         let inputs =
             Inputs { spec, axes, scalars: &scalars, contents, is_exact: false, is_drawn: true, sampled };
-        let Holding { held, loose, bytes, .. } = self.backend.hold(inputs)?;
+        let Holding { held, loose_bounds, bytes, .. } = self.backend.hold(inputs)?;
         let is_sampled = sampled.is_some();
-        let case = Case { axes: axes.to_vec(), distribution, scalars, held, loose, is_sampled };
+        let case = Case { axes: axes.to_vec(), distribution, scalars, held, loose_bounds, is_sampled };
         Ok(Some(self.keep(key, (case, bytes))))
     }
 
@@ -144,9 +144,9 @@ impl<D: MemoryBackend> Cases<D> {
         let hold = |scalars: &[ScalarValue], contents| {
             self.backend.hold(Inputs { spec, axes, scalars, contents, is_exact, is_drawn: true, sampled })
         };
-        let case = |Holding { held, loose, bytes, .. }: Holding<D::Held>, scalars| {
+        let case = |Holding { held, loose_bounds, bytes, .. }: Holding<D::Held>, scalars| {
             let is_sampled = sampled.is_some();
-            (Case { axes: axes.to_vec(), distribution, scalars, held, loose, is_sampled }, bytes)
+            (Case { axes: axes.to_vec(), distribution, scalars, held, loose_bounds, is_sampled }, bytes)
         };
         if let Some(odd) = odd {
             let holding = hold(&odd, contents.clone())?;

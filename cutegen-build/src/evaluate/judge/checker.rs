@@ -23,7 +23,7 @@ use super::shapes::{Budget, beyond, shapes};
 use crate::evaluate::error::Error;
 use crate::evaluate::settings::{Cost, Question, Settings};
 use crate::evaluate::wire::arena::Alignment;
-use crate::outcome::{Check, Correctness, Distribution, NotCounted, Outcome};
+use crate::outcome::{Check, Correctness, Distribution, Inconclusive, Outcome};
 
 /// Judges candidates for one spec in the memory of a backend, launching them in its runner. Bound to the thread that made it, as that is.
 pub(in crate::evaluate) struct Checker<D: MemoryBackend> {
@@ -153,7 +153,7 @@ impl<D: MemoryBackend> Checker<D> {
         let scope = Scope { shapes, reach, distributions, least: repeats, repeats, patience: PATIENCE };
         let outcome = self.judge(variants, &scope)?;
         if let Outcome::Passed { correctness, .. } = &outcome {
-            self.check_telling(correctness)?;
+            self.check_conclusive(correctness)?;
         }
         Ok(outcome)
     }
@@ -331,15 +331,15 @@ impl<D: MemoryBackend> Checker<D> {
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
         let repeats = self.repeats_of((shape, distribution, alignment), scope, passed);
         self.launches((what, &case, image), repeats, changed, passed)?;
-        let loose = case.loose.iter().map(|t| self.spec.tensors[*t].name.clone());
+        let loose = case.loose_bounds.iter().map(|t| self.spec.tensors[*t].name.clone());
         if alignment == Alignment::Allocator {
-            let told = (0..self.spec.tensors.len()).filter(|t| !case.loose.contains(t));
+            let told = (0..self.spec.tensors.len()).filter(|t| !case.loose_bounds.contains(t));
             for told in told.map(|t| (distribution, t)) {
                 if !passed.told.contains(&told) {
                     passed.told.push(told);
                 }
             }
-            passed.not_counted.extend(loose.map(|output| NotCounted {
+            passed.inconclusive.extend(loose.map(|output| Inconclusive {
                 axes: axes.clone(),
                 distribution,
                 output,
@@ -396,7 +396,7 @@ impl<D: MemoryBackend> Checker<D> {
     }
 
     /// Every output must have been told right from wrong by at least three distributions.
-    fn check_telling(&self, passed: &Correctness) -> Result<(), Error> {
+    fn check_conclusive(&self, passed: &Correctness) -> Result<(), Error> {
         const ODD: [Distribution; 2] = [Distribution::Specials, Distribution::PairedSpecials];
         for (t, tensor) in self.spec.tensors.iter().enumerate().filter(|(_, t)| t.role != Role::Input) {
             let count = passed.told.iter().filter(|(d, told)| *told == t && !ODD.contains(d)).count();

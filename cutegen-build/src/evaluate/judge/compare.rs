@@ -128,7 +128,7 @@ pub fn is_judged(dtype: DType, expected: &Expected, element: usize) -> bool {
 
 /// Whether an output's bounds are tight enough to tell right from wrong on 99 % of the elements that are written.
 #[must_use]
-pub fn is_telling(dtype: DType, expected: &Expected) -> bool {
+pub fn is_conclusive(dtype: DType, expected: &Expected) -> bool {
     let written: Vec<usize> = (0..expected.value.len()).filter(|e| expected.is_compared(*e)).collect();
     let loose = |e: &&usize| !is_tight(dtype, expected.value[**e], expected.bound[**e]);
     !written.is_empty() && written.iter().filter(loose).count() * 100 <= written.len()
@@ -184,7 +184,7 @@ fn verdict(found: f64, value: f64, bound: f64, threshold: f64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::{Before, Expected, compare, is_telling, touched};
+    use super::{Before, Expected, compare, is_conclusive, touched};
     use crate::evaluate::judge::element;
     use crate::evaluate::judge::reference::UNTOUCHED;
     use cutegen_spec::dtype::DType;
@@ -230,23 +230,23 @@ mod tests {
 
     #[test]
     fn loose_bounds_tell_nothing() {
-        let telling = |bound: f64| is_telling(DType::F32, &expected(vec![1.0; 1000], vec![bound; 1000]));
+        let telling = |bound: f64| is_conclusive(DType::F32, &expected(vec![1.0; 1000], vec![bound; 1000]));
         assert!(telling(1.0) && !telling(1.01) && !telling(f64::NAN) && !telling(f64::INFINITY));
         let zeros = expected(vec![0.0; 4], vec![DType::F32.underflow(); 4]);
-        assert!(is_telling(DType::F32, &zeros), "a zero with the bound of rounding is as sharp as can be");
+        assert!(is_conclusive(DType::F32, &zeros), "a zero with the bound of rounding is as sharp as can be");
         for (dtype, scaled) in [(DType::F32, 1e6), (DType::Bf16, 100.0), (DType::F64, 1e6)] {
-            let zeros = |bound| is_telling(dtype, &expected(vec![0.0; 4], vec![bound; 4]));
+            let zeros = |bound| is_conclusive(dtype, &expected(vec![0.0; 4], vec![bound; 4]));
             assert!(zeros(scaled * dtype.underflow()), "{dtype}: the same, multiplied");
             assert!(!zeros(1e-37) && !zeros(f64::INFINITY), "{dtype}");
         }
-        assert!(!is_telling(DType::F16, &expected(vec![0.0; 4], vec![5.0 * DType::F16.underflow(); 4])));
-        let of = |value| is_telling(DType::F32, &expected(vec![value; 4], vec![f64::INFINITY; 4]));
+        assert!(!is_conclusive(DType::F16, &expected(vec![0.0; 4], vec![5.0 * DType::F16.underflow(); 4])));
+        let of = |value| is_conclusive(DType::F32, &expected(vec![value; 4], vec![f64::INFINITY; 4]));
         assert!(!of(f64::NAN) && !of(f64::INFINITY), "what is not judged tells nothing");
         let mut few = expected(vec![1.0; 100], vec![0.1; 100]);
         few.bound[3] = 9.0;
-        assert!(is_telling(DType::F32, &few));
+        assert!(is_conclusive(DType::F32, &few));
         few.bound[4] = 9.0;
-        assert!(!is_telling(DType::F32, &few));
+        assert!(!is_conclusive(DType::F32, &few));
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(check(DType::I4, -8.0, -8.0, 0.0), "right");
         assert_eq!(check(DType::F8e4m3, 448.0, 1000.0, 600.0), "right", "saturated");
         assert_eq!(check(DType::F8e4m3, 416.0, 448.0, 16.0), "wrong");
-        let telling = |dtype, bound| is_telling(dtype, &expected(vec![100.0; 9], vec![bound; 9]));
+        let telling = |dtype, bound| is_conclusive(dtype, &expected(vec![100.0; 9], vec![bound; 9]));
         assert!(telling(DType::I32, 0.0) && !telling(DType::I32, 1.0) && telling(DType::F32, 1.0));
         assert!(!telling(DType::Bool, 1.0) && !telling(DType::I8, f64::NAN));
     }
@@ -291,7 +291,10 @@ mod tests {
     #[test]
     fn gaps_do_not_make_an_output_telling() {
         let gaps = expected(vec![0.0; 200], [vec![UNTOUCHED; 199], vec![9.0]].concat());
-        assert!(!is_telling(DType::F32, &gaps));
-        assert!(!is_telling(DType::F32, &expected(vec![0.0; 3], vec![UNTOUCHED; 3])), "nothing is written");
+        assert!(!is_conclusive(DType::F32, &gaps));
+        assert!(
+            !is_conclusive(DType::F32, &expected(vec![0.0; 3], vec![UNTOUCHED; 3])),
+            "nothing is written"
+        );
     }
 }

@@ -10,7 +10,7 @@ use cutegen_spec::eligibility::{Condition, Eligibility, dispatch};
 use cutegen_spec::spec::KernelSpec;
 
 use super::sampling::IsSampled;
-use super::shapes::{Budget, clamp, largest, nth, smallest, telling};
+use super::shapes::{Budget, clamp, edges, largest, nth, smallest};
 
 /// A shape that a dispatch predicate needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ struct Search<'a> {
     predicates: &'a Predicates<'a>,
     /// Shapes that others are made from, an axis moved at a time.
     origins: Vec<Vec<i64>>,
-    /// Extents of each axis at which a predicate turns, and telling ones.
+    /// Extents of each axis at which a predicate turns, and edges of ranges and tiles.
     extents: Vec<Vec<i64>>,
     /// Combinations of these, cheapest first.
     shapes: Vec<Vec<i64>>,
@@ -325,7 +325,7 @@ impl<'a> Search<'a> {
         both.flat_map(beyond).collect()
     }
 
-    /// Extents of an axis at which a predicate turns, and telling ones.
+    /// Extents of an axis at which a predicate turns, and edges of ranges and tiles.
     fn extents_of(&self, axis: usize) -> Vec<i64> {
         let mut extents = Vec::new();
         if self.spec.axes[axis].is_run_time() {
@@ -411,9 +411,9 @@ fn add(found: &mut Vec<Needed>, axes: &[i64], price: Price) {
     }
 }
 
-/// The workloads, telling extents, and the ends of every range.
+/// The workloads, edges of ranges and tiles, and the ends of every range.
 fn origins(spec: &KernelSpec, budget: &Budget<'_>) -> Vec<Vec<i64>> {
-    let values: Vec<Vec<i64>> = spec.axes.iter().map(|axis| telling(axis, budget.tiles)).collect();
+    let values: Vec<Vec<i64>> = spec.axes.iter().map(|axis| edges(axis, budget.tiles)).collect();
     let workloads = spec.workloads.iter().filter_map(|workload| spec.bind(&workload.axes).ok());
     let mixed = (0..2).filter_map(|round| resolve(&spec.axes, &|a| nth(&values[a], round + a)));
     let ends = [smallest, largest].into_iter().filter_map(|end| resolve(&spec.axes, &|a| end(&spec.axes[a])));

@@ -70,7 +70,7 @@ pub enum Sanitized {
 }
 
 impl Tool {
-    /// Every tool, the most telling first.
+    /// Every tool, the most conclusive first.
     pub const ALL: [Tool; 4] = [Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck];
 
     /// The name on the sanitizer's command line.

@@ -16,7 +16,7 @@ pub struct Budget<'a> {
     pub tiles: &'a [i64],
 }
 
-/// The extents of all axes for each test shape, the most telling first. At least one where the domain has any.
+/// The extents of all axes for each test shape, the most conclusive first. At least one where the domain has any.
 #[must_use]
 pub fn shapes(spec: &KernelSpec, budget: &Budget<'_>) -> Vec<Vec<i64>> {
     let mut chosen: Vec<Vec<i64>> = Vec::new();
@@ -26,7 +26,7 @@ pub fn shapes(spec: &KernelSpec, budget: &Budget<'_>) -> Vec<Vec<i64>> {
             chosen.push(shape);
         }
     };
-    let values: Vec<Vec<i64>> = spec.axes.iter().map(|axis| telling(axis, budget.tiles)).collect();
+    let values: Vec<Vec<i64>> = spec.axes.iter().map(|axis| edges(axis, budget.tiles)).collect();
     let rounds = values.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let mixed = |round: usize| shrink(&spec.axes, budget, |a| nth(&values[a], round + a));
     add(mixed(0));
@@ -72,7 +72,7 @@ pub(in crate::evaluate) fn largest(axis: &Axis) -> i64 {
 }
 
 /// Extents worth trying on one axis, each inside its range.
-pub(in crate::evaluate) fn telling(axis: &Axis, tiles: &[i64]) -> Vec<i64> {
+pub(in crate::evaluate) fn edges(axis: &Axis, tiles: &[i64]) -> Vec<i64> {
     let edges = tiles.iter().flat_map(|tile| [tile + 1, tile - 1, *tile]);
     let wanted = [37, 131, 3].into_iter().chain(edges).chain([1, 7, 251, 64, 2]);
     let mut values: Vec<i64> = Vec::new();

@@ -153,7 +153,7 @@ impl MemoryBackend for CudaBackend {
     fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<CudaCase>, Error> {
         let drawn = self.place(&inputs.contents)?;
         let mut held = self.oracle.hold(&self.session, &inputs, drawn)?;
-        let (mut loose, mut is_finite) = (Vec::new(), true);
+        let (mut loose_bounds, mut is_finite) = (Vec::new(), true);
         for (t, expected) in held.expected.iter_mut().enumerate() {
             let Some(expected) = expected else { continue };
             let dtype = inputs.spec.tensors[t].dtype;
@@ -171,10 +171,10 @@ impl MemoryBackend for CudaBackend {
             is_finite &= 2 * odd <= written;
             expected.has_gaps = gaps > 0;
             if written == 0 || untold * 100 > written {
-                loose.push(t);
+                loose_bounds.push(t);
             }
         }
-        Ok(Holding { loose, is_finite, bytes: held.bytes(), held })
+        Ok(Holding { loose_bounds, is_finite, bytes: held.bytes(), held })
     }
 
     fn contents(&self, held: &CudaCase) -> Result<Bytes, Error> {

@@ -8,7 +8,7 @@ use cutegen_spec::tensor::Role;
 use super::{Differing, Filling, Holding, Inputs, MemoryBackend, OutOfBounds, Output, Slots};
 use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::error::Error;
-use crate::evaluate::judge::compare::{self, Before, Compared, is_telling, poisoned};
+use crate::evaluate::judge::compare::{self, Before, Compared, is_conclusive, poisoned};
 use crate::evaluate::judge::content::{Bytes, Contents, drawn};
 use crate::evaluate::judge::element;
 use crate::evaluate::judge::image::Image;
@@ -116,11 +116,11 @@ impl MemoryBackend for HostBackend {
         let expected = expect(&self.reference, &inputs)?;
         let Inputs { spec, contents, .. } = inputs;
         let is_loose =
-            |t: &usize| expected[*t].as_ref().is_some_and(|e| !is_telling(spec.tensors[*t].dtype, e));
-        let loose = (0..spec.tensors.len()).filter(is_loose).collect();
+            |t: &usize| expected[*t].as_ref().is_some_and(|e| !is_conclusive(spec.tensors[*t].dtype, e));
+        let loose_bounds = (0..spec.tensors.len()).filter(is_loose).collect();
         let is_finite = expected.iter().flatten().all(mostly_finite);
         let held = HostCase { contents: drawn(contents), expected };
-        Ok(Holding { loose, is_finite, bytes: held.bytes(), held })
+        Ok(Holding { loose_bounds, is_finite, bytes: held.bytes(), held })
     }
 
     fn contents(&self, held: &HostCase) -> Result<Bytes, Error> {

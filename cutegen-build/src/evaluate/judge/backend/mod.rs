@@ -46,7 +46,7 @@ pub(in crate::evaluate) struct Holding<H> {
     /// The backend's own form.
     pub(in crate::evaluate) held: H,
     /// Positions of outputs for which the bound is too loose to tell anything.
-    pub(in crate::evaluate) loose: Vec<usize>,
+    pub(in crate::evaluate) loose_bounds: Vec<usize>,
     /// Whether no more than half of what is written is NaN or infinite.
     pub(in crate::evaluate) is_finite: bool,
     /// Bytes that it takes.
