@@ -44,7 +44,7 @@ pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, Stri
     said.push(("seed", evidence.seeds.to_string()));
     said.push(("sanitizer", evidence.sanitizer.clone()));
     let open = match evidence.not_enforced.as_slice() {
-        [] => "nothing: every wall stood".to_owned(),
+        [] => "nothing: every layer stood".to_owned(),
         open => open.join("; "),
     };
     said.push(("not enforced", open));

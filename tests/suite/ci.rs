@@ -76,7 +76,7 @@ fn a_whole_run_stands_until_what_it_tests_is_touched() {
     assert_eq!(stale(&folder), "");
     for (path, parts) in [
         ("compile/guard.rs", "gate\nrebuild"),
-        ("evaluate/runner/walls.rs", "gate"),
+        ("evaluate/runner/sandbox.rs", "gate"),
         ("inspect/x.rs", "gate\nrebuild"),
         ("store/x.rs", "suite\nrebuild"),
         ("print/x.rs", "numbers\nrebuild"),

@@ -29,7 +29,7 @@ pub struct RawArtifact {
     pub diagnostics: Vec<Diagnostic>,
     /// From start to end of the worker.
     pub wall_ms: u64,
-    /// Which walls stood around the compiler.
+    /// Which sandbox layers stood around the compiler.
     pub confinement: Confinement,
     /// Whether its headers came precompiled.
     pub precompiled: bool,
@@ -187,7 +187,7 @@ pub(super) fn worker_job(job: &CompileJob, setup: &CompileSetup) -> Result<Worke
         output_bytes: setup.limits.output_bytes,
         file_bytes: setup.limits.output_bytes,
         processes: setup.limits.processes,
-        walls: setup.limits.walls,
+        layers: setup.limits.layers,
         parent_pid: std::process::id(),
     })
 }

@@ -72,14 +72,14 @@ pub struct Limits {
     pub output_bytes: u64,
     /// Processes that the user may have while it compiles; in namespaces of its own, at most 64 of the compile's own.
     pub processes: u64,
-    /// Which walls to ask the kernel for. Some are off only in tests of what the others hold.
+    /// Which sandbox layers to ask the kernel for. Some are off only in tests of what the others hold.
     #[doc(hidden)]
-    pub walls: Walls,
+    pub layers: SandboxLayers,
 }
 
-/// Walls that need the kernel's help.
+/// SandboxLayers that need the kernel's help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Walls {
+pub struct SandboxLayers {
     /// Files, TCP, and signals to others.
     pub landlock: bool,
     /// System calls.
@@ -110,7 +110,7 @@ pub struct Artifact {
     pub wall_ms: u64,
     /// What compiled them.
     pub fingerprint: String,
-    /// Which walls stood around the compiler.
+    /// Which sandbox layers stood around the compiler.
     pub confinement: Confinement,
     /// Whether its headers came precompiled, from a [`Batch`](super::Batch).
     pub precompiled: bool,
@@ -139,7 +139,7 @@ pub struct CompileFailure {
 pub enum FailureReason {
     /// The source is wrong.
     Diagnostics,
-    /// The wall or CPU limit was reached.
+    /// The wall clock or CPU limit was reached.
     TimedOut,
     /// The memory limit was reached.
     OverMemory,
@@ -161,7 +161,7 @@ pub enum Forbidden {
     Artifact(String),
 }
 
-/// Which of the walls that need kernel support were up. Reported, since an old kernel lacks them.
+/// Which of the sandbox layers that need kernel support were up. Reported, since an old kernel lacks them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Confinement {
     /// Files outside the toolchain cannot be opened.
@@ -176,20 +176,20 @@ pub struct Confinement {
     pub lacking: Vec<String>,
 }
 
-/// How a record tells walls that the compiler lacked from those that the runner lacked.
+/// How a record tells sandbox layers that the compiler lacked from those that the runner lacked.
 pub const COMPILER: &str = "compiler: ";
 
 impl Confinement {
     /// What was not enforced around the compiler, in words.
     #[must_use]
     pub fn not_enforced(&self) -> Vec<String> {
-        let walls = [
+        let layers = [
             (self.landlock, "file reads and writes (no landlock)"),
             (self.seccomp, "network and other system calls (no seccomp)"),
             (self.namespaces, "namespaces (users may not make them here)"),
             (self.capabilities, "capabilities (they could not be dropped)"),
         ];
-        let down = walls.into_iter().filter(|(up, _)| !up).map(|(_, what)| what.to_owned());
+        let down = layers.into_iter().filter(|(up, _)| !up).map(|(_, what)| what.to_owned());
         down.chain(self.lacking.iter().cloned()).map(|what| format!("{COMPILER}{what}")).collect()
     }
 }
@@ -208,7 +208,7 @@ pub(super) struct WorkerJob {
     /// Largest file of any kind.
     pub(super) file_bytes: u64,
     pub(super) processes: u64,
-    pub(super) walls: Walls,
+    pub(super) layers: SandboxLayers,
     pub(super) parent_pid: u32,
 }
 
@@ -268,7 +268,7 @@ impl Default for Limits {
             memory_bytes: 16 << 30,
             output_bytes: 64 << 20,
             processes: 4096,
-            walls: Walls { landlock: true, seccomp: true, namespaces: true },
+            layers: SandboxLayers { landlock: true, seccomp: true, namespaces: true },
         }
     }
 }

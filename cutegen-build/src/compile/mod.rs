@@ -17,10 +17,10 @@ mod lexer;
 pub(crate) mod privileges;
 mod process;
 mod sandbox;
+pub(crate) mod sandboxed;
 pub(crate) mod seccomp;
 mod syscalls;
 mod tool_log;
-pub(crate) mod walled;
 mod worker;
 mod zygote;
 
@@ -29,7 +29,7 @@ pub use client::{RawArtifact, compile, compile_in, compile_unguarded, compile_un
 pub use error::Error;
 pub use job::{
     Artifact, COMPILER, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Confinement,
-    FailureReason, Forbidden, Inspected, Limits, Walls, Workers,
+    FailureReason, Forbidden, Inspected, Limits, SandboxLayers, Workers,
 };
 pub use worker::{WORKER_KIND, WORKER_VAR, worker_main};
 pub use zygote::{ZYGOTE_KIND, zygote_main};

@@ -1,4 +1,4 @@
-//! Privileges that a process gives away: capabilities, and its share of the system's namespaces. Both are extra walls:
+//! Privileges that a process gives away: capabilities, and its share of the system's namespaces. Both are extra sandbox layers:
 //! the others must hold without them.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! The worker's own walls: it raises them around itself before a compiler reads the first hostile byte.
+//! The worker's own sandbox layers: it raises them around itself before a compiler reads the first hostile byte.
 //!
 //! Limits and no-new-privs always hold; the others need the kernel's help and are reported.
 
@@ -35,21 +35,21 @@ pub(super) fn confine(job: &WorkerJob, access: &Access, confine: Confine) -> Con
         Confine::Programs => Children::Apart,
         Confine::Threads | Confine::Candidate => Children::None,
     };
-    let namespaces = job.walls.namespaces && privileges::leave_namespaces(children).is_ok();
+    let namespaces = job.layers.namespaces && privileges::leave_namespaces(children).is_ok();
     if namespaces {
         let processes = job.processes.min(PROCESSES_APART);
         let _ = set_limit(libc::RLIMIT_NPROC, processes, processes);
     }
     let capabilities = privileges::drop_capabilities().is_ok();
-    let lacking = if job.walls.landlock { landlock::restrict(access).ok() } else { None };
-    let seccomp = job.walls.seccomp && seccomp::restrict(confine).is_ok();
+    let lacking = if job.layers.landlock { landlock::restrict(access).ok() } else { None };
+    let seccomp = job.layers.seccomp && seccomp::restrict(confine).is_ok();
     let landlock = lacking.is_some();
     let lacking = lacking.into_iter().flatten().map(str::to_owned).collect();
     Confinement { landlock, seccomp, namespaces, capabilities, lacking }
 }
 
 /// What a zygote takes upon itself before it reads our own headers. It keeps the system calls by which it forks, and
-/// each fork raises all walls of a worker on top.
+/// each fork raises all sandbox layers of a worker on top.
 pub(super) fn limit_zygote(job: &WorkerJob, access: &Access) -> io::Result<()> {
     die_with_parent(job.parent_pid)?;
     set_limit(libc::RLIMIT_CORE, 0, 0)?;
@@ -57,7 +57,7 @@ pub(super) fn limit_zygote(job: &WorkerJob, access: &Access) -> io::Result<()> {
     no_new_privileges()?;
     // without them each fork still has its own, and reports what it lacks
     let _ = privileges::drop_capabilities();
-    if job.walls.landlock {
+    if job.layers.landlock {
         let _ = landlock::restrict(access);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The worker's side: reads one job from stdin, walls itself in, compiles, answers on stdout.
+//! The worker's side: reads one job from stdin, confines itself, compiles, answers on stdout.
 //!
 //! Runs in a temporary folder with a cleared environment, as a process of its own or as a fork of a
 //! [`zygote`](super::zygote). The bytes go to [`ARTIFACT`] there.
@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use super::job::{Confinement, FailureReason, Tool, WorkerJob, WorkerReply, WorkerResult};
 use super::landlock::Access;
+use super::sandboxed::compiler_folders;
 use super::seccomp::Confine;
-use super::walled::compiler_folders;
 use super::{sandbox, tool_log};
 use crate::toolchain::{
     CxxFamily, Error, LinkFailure, NvJitLink, Nvrtc, NvrtcFailure, Output, cuda_options, host_flags,

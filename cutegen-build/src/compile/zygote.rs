@@ -1,6 +1,6 @@
 //! The zygote's end: opens NVRTC and nvJitLink, reads the common headers once, and forks a worker for each folder that it is named.
 //!
-//! It reads no candidate: a fork does, in its own folder, with all walls of a worker up around it. The zygote keeps the
+//! It reads no candidate: a fork does, in its own folder, with all sandbox layers of a worker up around it. The zygote keeps the
 //! deadline of each, and has one thread, without which a fork would not be whole.
 
 use std::fs::File;
@@ -58,7 +58,7 @@ fn serve() -> io::Result<()> {
     }
 }
 
-/// Reads the headers inside its own walls. Headers that do not compile are the candidates' affair: forks read them again.
+/// Reads the headers inside its own sandbox layers. Headers that do not compile are the candidates' affair: forks read them again.
 fn prepare(job: &WorkerJob) -> io::Result<Ready> {
     let Tool::Nvrtc { arch, precompiled, .. } = &job.tool else {
         return Err(io::Error::other("only NVRTC has headers to precompile"));

@@ -1,9 +1,9 @@
-//! [`Linker`]: links a host object, behind the compiler's walls, to a shared one that a runner can open. It must not know
+//! [`Linker`]: links a host object, behind the compiler's sandbox layers, to a shared one that a runner can open. It must not know
 //! candidates.
 
 use std::path::{Path, PathBuf};
 
-use crate::compile::walled::walled;
+use crate::compile::sandboxed::sandboxed;
 use crate::evaluate::error::Error;
 
 /// The driver of the C++ toolchain that links.
@@ -14,7 +14,7 @@ impl Linker {
     /// Links `object` to `shared`, beside which nothing else is written; what it says where it refuses.
     pub(super) fn link(&self, object: &Path, shared: &Path) -> Result<Option<String>, Error> {
         let folder = shared.parent().unwrap_or(Path::new("."));
-        let mut command = walled(&self.0, &[object.to_owned()], folder);
+        let mut command = sandboxed(&self.0, &[object.to_owned()], folder);
         command.args(["-shared", "-fno-lto", "-o"]).arg(shared).arg(object).arg("-lm");
         let output = command.output().map_err(|e| Error::system(&format!("run {}", self.0.display()), e))?;
         let log = || remarks(&String::from_utf8_lossy(&output.stderr));

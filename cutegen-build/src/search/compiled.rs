@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::SearchError;
 use super::ordered::{self, Ordered};
-use crate::compile::walled::walled;
+use crate::compile::sandboxed::sandboxed;
 use crate::compile::{
     Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected,
     compile, compile_in, own_cubin,
@@ -237,7 +237,7 @@ pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Res
     let (source, shared) = (folder.join("reference.cpp"), folder.join("reference.so"));
     std::fs::write(&source, print::reference::print(plan))
         .map_err(|e| SearchError::File(source.clone(), e))?;
-    let mut command = walled(&cxx.program, &[], folder);
+    let mut command = sandboxed(&cxx.program, &[], folder);
     command.args(["-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-o"]);
     let output = command.arg(&shared).arg(&source).arg("-lm").output();
     let output = output.map_err(|error| SearchError::File(cxx.program.clone(), error))?;

@@ -89,7 +89,7 @@ fn judging(
 }
 
 /// What judging again does not do stays as it was seen: timings, with their seed, who took them and whether alone, and
-/// which walls the compiler had.
+/// which sandbox layers the compiler had.
 fn carried(plan: &Plan, mut fresh: Evidence, old: Option<&Evidence>) -> Evidence {
     let Some(old) = old else {
         fresh.not_enforced.push(format!("{COMPILER}not recorded"));
@@ -202,7 +202,7 @@ mod tests {
         );
         assert_eq!(kept.timed_by, Some(TimedBy { gate: 2, device: "NVIDIA H200, sm_90".to_owned() }));
         assert_eq!((kept.timings.len(), kept.not_timed), (1, old.not_timed.clone()));
-        assert_eq!(kept.not_enforced, old.not_enforced[..2], "the runner's walls are seen anew");
+        assert_eq!(kept.not_enforced, old.not_enforced[..2], "the runner's layers are seen anew");
         assert!(kept.checks.contains(&"timed".to_owned()) && !kept.checks.contains(&"floor".to_owned()));
         let again = carried(
             plan,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use cutegen_build::compile::{CompileSetup, Limits, Walls, Workers};
+use cutegen_build::compile::{CompileSetup, Limits, SandboxLayers, Workers};
 use cutegen_build::evaluate::VARIABLE;
 use cutegen_build::toolchain::{Places, locate};
 
@@ -105,19 +105,19 @@ pub(crate) fn tight() -> Limits {
     }
 }
 
-/// The same without these walls.
+/// The same without these sandbox layers.
 pub(crate) fn without(limits: Limits, off: &[Layer]) -> Limits {
     let on = |layer| !off.contains(&layer);
-    let walls = Walls {
+    let layers = SandboxLayers {
         landlock: on(Layer::Landlock),
         seccomp: on(Layer::Seccomp),
         namespaces: on(Layer::Namespaces),
     };
     match on(Layer::Limits) {
-        true => Limits { walls, ..limits },
+        true => Limits { layers, ..limits },
         // what lasts must come to its end on a busy machine too; addresses alone cost nothing
         false => Limits {
-            walls,
+            layers,
             wall: Duration::from_secs(400),
             cpu: Duration::from_secs(100),
             memory_bytes: 1 << 40,
@@ -137,7 +137,7 @@ pub(crate) enum Layer {
     Namespaces,
     Limits,
     /// All of a runner's.
-    Walls,
+    Sandbox,
 }
 
 pub(crate) fn compile_cpp(source: &str, output: &Path, flags: &[&str]) {

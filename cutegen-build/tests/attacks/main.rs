@@ -1,5 +1,5 @@
 //! Attacks on the compiler's worker and on runners: by a source's text, by a compiler that a source has taken over, and
-//! by native code in a runner. Each is tried with every wall up, where it must fail; and, as an ordinary user, without the
+//! by native code in a runner. Each is tried with every layer up, where it must fail; and, as an ordinary user, without the
 //! layer that is said to stop it, where it must succeed, or it would show nothing.
 //!
 //! All of it runs in up to four ways: as an ordinary user and as root, with user namespaces and without. Root becomes
@@ -40,7 +40,7 @@ pub(crate) struct Attack {
 
 type Run = Box<dyn Fn(&Bed, Side) -> Came>;
 
-/// With every wall, or without those that stop the attack.
+/// With every layer, or without those that stop the attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     On,
@@ -99,7 +99,7 @@ fn attack_all(mode: Mode, filters: &[String]) -> ExitCode {
     };
     let (mut tried, mut succeeded, mut wrong) = (0, 0, 0);
     for attack in all.filter(is_wanted) {
-        // first with walls: without them, some leave traces for a while
+        // first with sandbox layers: without them, some leave traces for a while
         let on = (attack.run)(&bed, Side::On);
         let off = match mode.shows_reality() {
             true if mode.lacks(attack.name) => Came::NotHere,

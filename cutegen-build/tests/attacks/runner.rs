@@ -1,4 +1,4 @@
-//! Against runners: native code in the host runner, judged as any candidate is, and the same code behind the walls of a
+//! Against runners: native code in the host runner, judged as any candidate is, and the same code behind the sandbox layers of a
 //! CUDA runner, which need no device.
 
 use std::ffi::{CString, c_char, c_int};
@@ -12,7 +12,7 @@ use crate::bench::Bench;
 use crate::kernels::GEMM;
 use crate::{Attack, Came, Side};
 
-/// A worker of this test's own: a process behind the walls of a CUDA runner.
+/// A worker of this test's own: a process behind the sandbox layers of a CUDA runner.
 pub(crate) const DEVICE: &str = "attack-device";
 
 const HOST: &[&str] = &[
@@ -64,7 +64,7 @@ const CUDA: &[&str] = &[
 
 pub(crate) fn attacks() -> impl Iterator<Item = Attack> {
     let attack =
-        |name: &'static str, against, run| Attack { name, against, stopped_by: &[Layer::Walls], run };
+        |name: &'static str, against, run| Attack { name, against, stopped_by: &[Layer::Sandbox], run };
     let host = HOST
         .iter()
         .map(move |name| attack(name, "host runner", Box::new(move |bed, side| host(bed, name, side))));
@@ -124,8 +124,8 @@ impl Host {
         let source = format!("{ATTEMPTS}{}{entries}", GEMM.arguments);
         let bench = Bench::new(&GEMM);
         let candidate = bench.whole(&source, GEMM.args);
-        let walls = |up: bool| bench.judge_with(|settings| settings.workers.limits.walls = up);
-        let (walled, open) = (walls(true), walls(false));
+        let layers = |up: bool| bench.judge_with(|settings| settings.workers.limits.sandboxed = up);
+        let (walled, open) = (layers(true), layers(false));
         Host { _bench: bench, candidate, walled, open }
     }
 }
@@ -167,15 +167,15 @@ fn cuda(bed: &Bed, name: &str, side: Side) -> Came {
     }
 }
 
-/// The body of [`DEVICE`]: raises the walls, then loads and calls the attempt. Ends with 10 and what it said.
+/// The body of [`DEVICE`]: raises the sandbox layers, then loads and calls the attempt. Ends with 10 and what it said.
 pub(crate) fn device() -> i32 {
     type Attempt = unsafe extern "C" fn(*const c_char, *const c_char, *const c_char, c_int) -> c_int;
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, walls, candidates, secret, outside, sibling] = arguments.as_slice() else { return 1 };
+    let [name, layers, candidates, secret, outside, sibling] = arguments.as_slice() else { return 1 };
     // SAFETY: integers only
     unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-    let open = runner::walls::raise(Backend::Cuda, walls == "true", candidates.as_ref());
-    if walls == "true" && open.iter().any(|what| what.contains("(no ")) {
+    let open = runner::sandbox::raise(Backend::Cuda, layers == "true", candidates.as_ref());
+    if layers == "true" && open.iter().any(|what| what.contains("(no ")) {
         return 2;
     }
     let [name, secret, outside] =

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use cutegen_build::compile::{CompileFailure, CompileJob, FailureReason, Limits, Walls, compile_unguarded};
+use cutegen_build::compile::{
+    CompileFailure, CompileJob, FailureReason, Limits, SandboxLayers, compile_unguarded,
+};
 
 use crate::setup::{cuda, failed, host, setup, setup_with, tight, toolchain};
 
@@ -29,7 +31,7 @@ fn outcome(job: &CompileJob, limits: Limits) -> Result<Vec<u8>, CompileFailure> 
 }
 
 fn open(landlock: bool) -> Limits {
-    Limits { walls: Walls { landlock, ..tight().walls }, ..tight() }
+    Limits { layers: SandboxLayers { landlock, ..tight().layers }, ..tight() }
 }
 
 /// With Landlock the file cannot be opened; without it, the log is scrubbed.
@@ -54,7 +56,7 @@ fn files_are_not_embedded() {
     let source = "__asm__(\".section .rodata\\n.incbin \\\"/etc/passwd\\\"\\n.text\"); extern \"C\" __attribute__((externally_visible)) void k() {}";
     let holds = |bytes: &[u8]| bytes.windows(5).any(|window| window == b"root:");
     let embedded = outcome(&host(source, "k"), open(false));
-    assert!(embedded.is_ok_and(|bytes| holds(&bytes)), "without the walls the file gets through");
+    assert!(embedded.is_ok_and(|bytes| holds(&bytes)), "without the sandbox the file gets through");
     let reason = failed(&host(source, "k"), &setup()).reason;
     assert!(
         matches!(reason, FailureReason::Forbidden(_)),

@@ -147,7 +147,7 @@ pub(crate) fn workers() -> Workers {
         args: Vec::new(),
         env: Vec::new(),
         backend: Backend::Host,
-        limits: Limits { address_space: 2 << 30, cpu_seconds: 120, files: 64, walls: true },
+        limits: Limits { address_space: 2 << 30, cpu_seconds: 120, files: 64, sandboxed: true },
     }
 }
 

@@ -24,11 +24,11 @@ mod planted;
 mod planting;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod sandbox;
 mod sanitizer;
 #[path = "../scan/mod.rs"]
 mod scan;
 mod speed;
-mod walls;
 mod workloads;
 #[path = "../wrong/mod.rs"]
 mod wrong;
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         speed::TESTS,
         workloads::TESTS,
         planted::TESTS,
-        walls::TESTS,
+        sandbox::TESTS,
         maps::TESTS,
         wrong::TESTS,
     ]

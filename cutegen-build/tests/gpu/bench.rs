@@ -85,7 +85,7 @@ pub(crate) fn workers() -> Workers {
             .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
             .collect(),
         backend: Backend::Cuda,
-        limits: Limits { address_space: 0, cpu_seconds: 600, files: 0, walls: true },
+        limits: Limits { address_space: 0, cpu_seconds: 600, files: 0, sandboxed: true },
     }
 }
 

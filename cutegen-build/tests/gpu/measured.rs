@@ -68,7 +68,7 @@ fn cublaslt_beats_a_naive_product() {
             );
         }
     }
-    // the same runner's walls and memory are right for what is judged next
+    // the same runner's sandbox layers and memory are right for what is judged next
     bench::passes(&mut judge, &naive);
 }
 

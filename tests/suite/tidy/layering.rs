@@ -302,7 +302,7 @@ mod tests {
         }
         assert_eq!(inside("runner", runner), []);
         assert_eq!(inside("judge", "use crate::evaluate::timing::Timer;\n").len(), 1);
-        assert_eq!(inside("judge", "use crate::compile::walled::walled;\n").len(), 1);
+        assert_eq!(inside("judge", "use crate::compile::sandboxed::sandboxed;\n").len(), 1);
         assert_eq!(inside("runner", "use crate::compile::seccomp;\n"), []);
         assert_eq!(inside("judge", "use crate::evaluate::judge::runner_slot::Halt;\n"), []);
         assert_eq!(inside("helpers", "").len(), 1, "a folder without a row");

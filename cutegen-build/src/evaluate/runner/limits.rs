@@ -11,12 +11,12 @@ pub(super) fn apply(start: &Start) -> Result<(), String> {
     die_with_parent()?;
     no_new_privileges()?;
     limit("core files", libc::RLIMIT_CORE, 0)?;
-    let Limits { address_space, cpu_seconds, files, walls } = start.limits;
+    let Limits { address_space, cpu_seconds, files, sandboxed } = start.limits;
     match start.backend {
         Backend::Host => {
             limit("address space", libc::RLIMIT_AS, address_space)?;
             limit("open files", libc::RLIMIT_NOFILE, files)?;
-            if walls {
+            if sandboxed {
                 limit("file size", libc::RLIMIT_FSIZE, 0)?;
                 limit("processes", libc::RLIMIT_NPROC, 0)?;
             }

@@ -10,7 +10,7 @@ mod host;
 mod limits;
 mod rng;
 #[doc(hidden)]
-pub mod walls;
+pub mod sandbox;
 
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
@@ -112,12 +112,12 @@ fn open(start: &Start, placement: Placement) -> Result<(Box<dyn Device>, Ready),
     let mut device = device(start, placement)?;
     let mut ready = device.ready()?;
     // the last thing before it takes candidates: what it needed of this machine it has read
-    let walls = match placement {
-        Placement::Together => start.limits.walls,
+    let layers = match placement {
+        Placement::Together => start.limits.sandboxed,
         // the sanitizer speaks with this process by means of its own
         Placement::Apart => false,
     };
-    ready.not_enforced.extend(walls::raise(start.backend, walls, &start.candidates));
+    ready.not_enforced.extend(sandbox::raise(start.backend, layers, &start.candidates));
     Ok((device, ready))
 }
 

@@ -44,7 +44,7 @@ pub struct Start {
     pub candidates: PathBuf,
     /// The gate's own kernels, of which a CUDA runner launches two: one scrambles shared memory, one writes late.
     pub kernels: Option<PathBuf>,
-    /// Folders in which cuBLASLt may lie, where a job will ask for it: it is opened before the walls are raised.
+    /// Folders in which cuBLASLt may lie, where a job will ask for it: it is opened before the sandbox layers are raised.
     pub cublaslt: Option<Vec<PathBuf>>,
 }
 
@@ -110,14 +110,14 @@ pub struct Limits {
     pub files: u64,
     /// Whether a runner closes files, processes and the network to its candidates, as far as the system can; off only in
     /// the gate's own tests, or where a driver does not work behind them.
-    pub walls: bool,
+    pub sandboxed: bool,
 }
 
 impl Limits {
     /// What a host candidate may use unless its session says otherwise.
     #[must_use]
     pub fn host() -> Self {
-        Limits { address_space: 8 << 30, cpu_seconds: 3600, files: 64, walls: true }
+        Limits { address_space: 8 << 30, cpu_seconds: 3600, files: 64, sandboxed: true }
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`Vendor`]: cuBLASLt in a runner, opened before the walls are raised and only where it will be asked for; and
+//! [`Vendor`]: cuBLASLt in a runner, opened before the sandbox layers are raised and only where it will be asked for; and
 //! [`Once`], a launch of a program, whoever wrote it. Keeps one product with the algorithm that was chosen for it, so
 //! that timed launches are those of the untimed ones.
 

@@ -27,13 +27,15 @@ const DRIVER: [&str; 8] = [
     "/dev/urandom",
 ];
 
-/// Raises the walls that this system has around a runner that reads its candidates in `candidates`; returns, in words,
+/// Raises the sandbox layers that this system has around a runner that reads its candidates in `candidates`; returns, in words,
 /// what stays open. A CUDA runner calls it when its context is open.
 #[doc(hidden)]
 #[must_use]
-pub fn raise(backend: Backend, walls: bool, candidates: &Path) -> Vec<String> {
-    let mut open = match (walls, backend) {
-        (false, _) => vec!["files, network, processes and other system calls (walls are off)".to_owned()],
+pub fn raise(backend: Backend, layers: bool, candidates: &Path) -> Vec<String> {
+    let mut open = match (layers, backend) {
+        (false, _) => {
+            vec!["files, network, processes and other system calls (the sandbox is off)".to_owned()]
+        }
         (true, Backend::Host) => raise_for_host(candidates),
         (true, Backend::Cuda) => raise_for_cuda(candidates),
     };

@@ -1,4 +1,4 @@
-//! Tools that are run on a candidate's bytes outside of the compile worker, such as the linker: the same walls, raised
+//! Tools that are run on a candidate's bytes outside of the compile worker, such as the linker: the same sandbox layers, raised
 //! between fork and exec, and an environment of its own.
 
 use std::io;
@@ -13,7 +13,7 @@ const MEMORY_BYTES: u64 = 16 << 30;
 const CPU_S: u64 = 180;
 
 /// A tool that reads the system's compiler and `readable`, and writes in `folder`, as far as this kernel can say so.
-pub(crate) fn walled(program: &Path, readable: &[PathBuf], folder: &Path) -> Command {
+pub(crate) fn sandboxed(program: &Path, readable: &[PathBuf], folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("LC_ALL", "C").env("TMPDIR", folder).stdin(Stdio::null());
     command.env("PATH", crate::env::variable_os("PATH").unwrap_or_default());

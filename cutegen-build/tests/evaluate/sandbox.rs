@@ -1,5 +1,5 @@
-//! What a host candidate tries on the machine: each attempt is refused in a runner with walls, and gets through in one
-//! without, so that it is the walls which refuse it. A candidate whose attempt got through gives wrong numbers.
+//! What a host candidate tries on the machine: each attempt is refused in a runner with sandbox layers, and gets through in one
+//! without, so that it is the sandbox layers which refuse it. A candidate whose attempt got through gives wrong numbers.
 
 use cutegen_build::evaluate::Outcome;
 
@@ -8,12 +8,12 @@ use crate::bench::Bench;
 use crate::kernels::GEMM;
 
 pub(crate) const TESTS: &[Test] = &[
-    ("walls::reads_a_file", reads_a_file),
-    ("walls::opens_a_socket", opens_a_socket),
-    ("walls::signals_the_judge", signals_the_judge),
-    ("walls::starts_a_program", starts_a_program),
-    ("walls::leaves_its_namespace", leaves_its_namespace),
-    ("walls::leaves_its_process_group", leaves_its_process_group),
+    ("sandbox::reads_a_file", reads_a_file),
+    ("sandbox::opens_a_socket", opens_a_socket),
+    ("sandbox::signals_the_judge", signals_the_judge),
+    ("sandbox::starts_a_program", starts_a_program),
+    ("sandbox::leaves_its_namespace", leaves_its_namespace),
+    ("sandbox::leaves_its_process_group", leaves_its_process_group),
 ];
 
 /// A raw system call: no library stands between.
@@ -34,12 +34,15 @@ fn refused(attempt: &str) {
     );
     let source = format!("{}{CALL}extern \"C\" void candidate(void** p) {{\n{body}\n}}\n", GEMM.arguments);
     let candidate = bench.whole(&source, GEMM.args);
-    let judged = |walls: bool| {
-        let mut judge = bench.judge_with(|settings| settings.workers.limits.walls = walls);
+    let judged = |layers: bool| {
+        let mut judge = bench.judge_with(|settings| settings.workers.limits.sandboxed = layers);
         judge.screen(&candidate).expect("the machine works")
     };
     let (with, without) = (judged(true), judged(false));
-    assert!(matches!(without, Outcome::Incorrect(_)), "without walls `{attempt}` gets through: {without:?}");
+    assert!(
+        matches!(without, Outcome::Incorrect(_)),
+        "without the sandbox `{attempt}` gets through: {without:?}"
+    );
     match with {
         Outcome::Passed { correctness, .. } => {
             let open = correctness.not_enforced.join("; ");
