@@ -126,7 +126,9 @@ pub struct OnDevice {
 
 /// How many terms are added to one element at given extents.
 #[derive(Clone)]
-pub struct Terms(pub Rc<dyn Fn(&[i64]) -> u64>);
+pub struct Terms(pub Rc<Count>);
+
+type Count = dyn Fn(&[i64]) -> u64;
 
 impl fmt::Debug for Terms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
