@@ -11,7 +11,7 @@ use cutegen_build::generate::template;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
 use cutegen_build::plan::{Plan, roofline};
-use cutegen_build::store::replay::{Cause, ReplayError, mend, replay};
+use cutegen_build::store::replay::{Cause, ReplayError, repair, replay};
 use cutegen_build::store::trust::{Doubt, doubts, has_filled, has_judged};
 use cutegen_build::store::{Entry, Lookup, Store, lock_file, unlocked};
 use cutegen_spec::axis::{self, Extent};
@@ -152,8 +152,8 @@ fn unlinkable(plan: &Plan, entry: &Entry) -> Option<String> {
 fn sources(store: &Store, plan: &Plan, record: &Record) -> Option<String> {
     let Lookup::Corrupt(corrupt) = store.get_full(&plan.key) else { return None };
     let state = if record.is_tuned() { State::Tuned } else { State::Untuned };
-    let (title, mend) = (plan.title(), mend(plan.spec.name.as_str(), state, &corrupt.path));
-    Some(format!("{title}: its sources cannot be trusted\n  {corrupt}\n{mend}"))
+    let (title, repair) = (plan.title(), repair(plan.spec.name.as_str(), state, &corrupt.path));
+    Some(format!("{title}: its sources cannot be trusted\n  {corrupt}\n{repair}"))
 }
 
 /// What may be said against the evidence, by this program's gate and today's workloads.

@@ -6,7 +6,7 @@ use cutegen_spec::dtype::DType;
 use cutegen_spec::math::{Binary, Expr, Index, Kind, Place, ReduceOp, Unary};
 use cutegen_spec::tensor::Role;
 
-use super::machine::square_of_difference;
+use super::values::square_of_difference;
 
 /// A fault of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

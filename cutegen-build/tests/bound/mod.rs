@@ -10,6 +10,7 @@ pub(crate) mod machine;
 mod report;
 pub(crate) mod specs;
 pub(crate) mod style;
+pub(crate) mod values;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};

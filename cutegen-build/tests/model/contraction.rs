@@ -9,11 +9,11 @@ use cutegen_spec::settings::Settings;
 
 use super::gate::{self, Judged, POISON, fault};
 use super::library;
-use super::machine::{cast, tf32};
 use super::mutants::Mutant;
 use super::specs::{self, Drawn};
 use super::style::{Order, Rng, Style, Sum, fold};
 use super::tally::Tally;
+use super::values::{cast, tf32};
 
 /// Types of a contraction.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ mod tally;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use crate::bound::{faults, library, machine, specs, style};
+use crate::bound::{faults, library, machine, specs, style, values};
 use crate::sample;
 use contraction::Kind;
 use cutegen_build::plan::Plan;

@@ -39,7 +39,7 @@ impl SharedMemory {
         if fd < 0 {
             return Err(Error::last_os("memfd_create"));
         }
-        // SAFETY: `fd` was just created and is owned by nobody else.
+        // SAFETY: `fd` was just created and has no other owner.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         // SAFETY: fcntl on a descriptor we own.
         if unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) } != 0 {

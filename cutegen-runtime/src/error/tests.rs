@@ -1,0 +1,66 @@
+//! What errors say.
+
+use super::Error;
+
+fn check(error: Error, expected: &str) {
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn messages_name_kernel_and_remedy() {
+    check(
+        Error::ShapeMismatch { kernel: "k", argument: "x", dimension: 1, expected: 4096, found: 4095 },
+        "k: dimension 1 of argument `x` is 4095 where the axes give 4096; \
+         correct the view's shape or the axis",
+    );
+    check(
+        Error::DriverTooOld { needed: 580, found: 570 },
+        "needs driver >= 580, found 570; update the NVIDIA driver",
+    );
+    check(
+        Error::Overlap { kernel: "k", argument: "y", other: "x" },
+        "k: output `y` shares memory with `x`; use separate memory, or declare an `inout` in the spec",
+    );
+    assert!(Error::CaptureNeedsTrackingOff { kernel: "k" }.to_string().contains("disable_event_tracking"));
+}
+
+/// A search changes no lock, so a message that ended there would lead to the next failure.
+#[test]
+fn a_changed_spec_is_searched_and_accepted_or_locked() {
+    let again =
+        "`cargo cutegen tune k && cargo cutegen accept k`, or for an untuned kernel `cargo cutegen lock k`";
+    for error in [
+        Error::AxisOutOfRange { kernel: "k", axis: "m", found: 9, lo: 1, hi: 8 },
+        Error::AxisNotMultiple { kernel: "k", axis: "m", found: 9, multiple_of: 8 },
+        Error::Overflow { kernel: "k", what: "m" },
+        Error::GridTooLarge { kernel: "k", blocks: [1, 65_536, 1] },
+    ] {
+        assert!(error.to_string().ends_with(again), "{error}");
+    }
+    let resident = Error::NotCoResident { kernel: "k", needed: 132, found: 114 }.to_string();
+    assert!(resident.contains("`cargo cutegen tune k --again && cargo cutegen accept k`"), "{resident}");
+}
+
+#[test]
+fn a_device_without_a_kernel_is_told_the_targets_that_there_are() {
+    let told = |arch: &str| {
+        let (device, arch, targets) = ("GPU".to_owned(), arch.to_owned(), "none".to_owned());
+        Error::NoEntryForDevice { kernel: "k", device, arch, targets }.to_string()
+    };
+    assert_eq!(
+        told("sm_90"),
+        "k: no kernel for GPU (sm_90), this build has none; add `sm_90a` to `targets` and run `cargo cutegen \
+         tune k && cargo cutegen accept k`, or for an untuned kernel `cargo cutegen lock k`"
+    );
+    assert_eq!(
+        told("sm_89"),
+        "k: no kernel for GPU (sm_89), this build has none; there are targets for devices of compute \
+         capability 9.0 only, `sm_90a` and `sm_90a:DEVICE`; take one of those devices, or declare `host` and \
+         call `kernels::host`"
+    );
+}
+
+#[test]
+fn an_error_stays_cheap_to_return() {
+    assert!(size_of::<Error>() <= 128, "{}", size_of::<Error>());
+}
