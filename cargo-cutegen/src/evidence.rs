@@ -58,7 +58,7 @@ pub(crate) fn facts(plan: &Plan, evidence: &Evidence) -> Vec<(&'static str, Stri
     said
 }
 
-/// `judged by gate 6 on NVIDIA H200, sm_90, driver 580`: by whose word a record's variants passed; none where by nobody's.
+/// `judged by gate 6 on NVIDIA H200, sm_90, driver 580`: by whose word a record's variants passed; none where no judge passed them.
 pub(crate) fn witnesses(record: &Record) -> Option<String> {
     let judged = record.variants.iter().filter_map(Variant::judged);
     let by: BTreeSet<String> =

@@ -74,7 +74,7 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
     session.end(out)
 }
 
-/// What is locked and to be beaten. What the lock does not pin has to be beaten by nobody, which is said.
+/// What is locked and to be beaten. What the lock does not pin need not be beaten, which is said.
 fn pinned(found: Result<Entry, ReplayError>, out: &Output) -> Option<Entry> {
     let error = match found {
         Ok(entry) => return Some(entry),

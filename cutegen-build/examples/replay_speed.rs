@@ -72,7 +72,7 @@ fn parent() {
     );
 }
 
-/// Waits until nobody else has wanted a core for half a second, at most ten; says whether it came to that.
+/// Waits until no other process has wanted a core for half a second, at most ten; says whether it came to that.
 fn wait_until_quiet() -> bool {
     let mut still = 0;
     for _ in 0..100 {

@@ -1,6 +1,6 @@
 //! Accept: an entry becomes the package's answer. Copies it into the package's store and pins its bytes in the lock;
 //! nothing else ever writes there. Killed at any moment it leaves whole entries, one of which the lock may not pin yet;
-//! accepting again mends that.
+//! accepting again repairs that.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -62,7 +62,7 @@ pub struct Diagnostic {
     pub span: Range<usize>,
     /// What stands beside the caret: usually what was expected.
     pub label: String,
-    /// How to mend it, when known.
+    /// How to repair it, when known.
     pub help: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl Diagnostic {
         Self { code, message: one_line(message.into()), span, label: one_line(label.into()), help: None }
     }
 
-    /// Adds how to mend it.
+    /// Adds how to repair it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

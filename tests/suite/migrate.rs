@@ -110,7 +110,7 @@ fn version_1_becomes_version_2_and_all_that_is_tuned_stays_tuned() {
 #[test]
 fn tiles_are_those_of_the_template_and_of_no_other() {
     let store = unpacked("migrate-tiles").join("example");
-    // a name that nobody proposes
+    // a name that no template proposes
     let key =
         old_lock(&store).kernels.iter().find(|k| k.name == "llama_norm").expect("locked").key.to_string();
     let (entry, name) = (entry_of(&store, &key), "rowwise-reg-x8t256u2q1c1-oswd");
@@ -158,7 +158,7 @@ fn other_commands_and_builds_stop_at_version_1() {
 }
 
 #[test]
-fn what_is_not_as_it_was_is_migrated_by_nobody() {
+fn what_is_not_as_it_was_is_not_migrated() {
     let stores = unpacked("migrate-refused");
     let store = stores.join("cache");
     let entry = |name: &str| {

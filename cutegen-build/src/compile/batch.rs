@@ -142,7 +142,7 @@ impl Drop for Batch {
     }
 }
 
-/// Hands on what a zygote tells, until it ends; then nobody waits any more.
+/// Hands on what a zygote tells, until it ends; then no caller waits any more.
 fn listen(events: ChildStdout, waiting: Waiting) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let lines = BufReader::new(events).lines().map_while(Result::ok);

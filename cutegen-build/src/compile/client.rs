@@ -20,7 +20,7 @@ use crate::inspect;
 use crate::inspect::cubin;
 use crate::toolchain::CxxFamily;
 
-/// Bytes nobody has looked at.
+/// Bytes that are not inspected.
 #[derive(Debug)]
 pub struct RawArtifact {
     /// The cubin or object.

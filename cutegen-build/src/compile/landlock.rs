@@ -1,4 +1,4 @@
-//! Landlock by system call: a process may read and write the folders it is given, open nothing else, and signal nobody
+//! Landlock by system call: a process may read and write the folders it is given, open nothing else, and signal no process
 //! outside. The compiler gets its toolchain and a folder to write, a runner the folder of its candidates.
 //!
 //! Numbers are those of the kernel's uapi header; rights a kernel does not know are left out for it.

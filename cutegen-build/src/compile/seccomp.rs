@@ -8,7 +8,7 @@ use std::io;
 #[cfg(target_arch = "x86_64")]
 use super::syscalls::{ESCAPES, NEW_NAMESPACES, PROCESSES, RUNNER};
 
-/// For whom a filter is.
+/// What a filter is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Confine {
     /// A tool that starts others: the C++ compiler, the linker.

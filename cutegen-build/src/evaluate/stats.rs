@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heat_stands_as_its_programs_run() {
+    fn a_batch_is_ranked_as_its_programs_run() {
         let order = interleave(5, 8, 3);
         assert_eq!(order.len(), 40);
         for round in order.chunks(5) {

@@ -152,7 +152,7 @@ fn section_size(file: &Cubin<'_>, name: &str) -> u64 {
     file.section_by_name(name).map_or(0, |section| section.size())
 }
 
-/// Symbols nobody defines: printf, malloc, the device runtime. Reserved shared memory is each cubin's own.
+/// Symbols that are not defined: printf, malloc, the device runtime. Reserved shared memory is each cubin's own.
 fn undefined<'a>(file: &'a Cubin<'a>) -> impl Iterator<Item = String> + 'a {
     let missing = file.symbols().filter(|symbol| symbol.section() == SymbolSection::Undefined);
     let from_driver = |name: &str| name.is_empty() || name.starts_with(".nv.reservedSmem.");

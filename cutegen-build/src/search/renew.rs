@@ -65,7 +65,7 @@ fn renewed(setup: &CompileSetup, plan: &Plan, entry: &Entry) -> Result<Renewed, 
     Ok(renewed)
 }
 
-/// What becomes of a variant's source today; none where nobody asks.
+/// What becomes of a variant's source today; none where the lock does not ask.
 fn today(
     setup: &CompileSetup,
     plan: &Plan,

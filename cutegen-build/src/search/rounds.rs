@@ -171,7 +171,7 @@ impl Search<'_> {
         final_evaluation.choose((&self.naive.0, self.judged), &sets, events)
     }
 
-    /// A look at candidates that nobody has begun to compile.
+    /// A look at candidates whose compilation has not begun.
     fn look_at(
         &mut self,
         proposals: &[generate::Candidate],

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_does_not_work_here_is_told_and_nobody_s_fault() {
+    fn a_tool_that_does_not_work_here_is_no_candidate_s_fault() {
         let (mut naive, mut calls) = (Naive::new(named("naive")), Vec::new());
         let broken = "memcheck ended with Some(1): no such device";
         let mut ask = tool((open(broken), open(broken)), |_| open(broken), &mut calls);

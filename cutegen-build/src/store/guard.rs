@@ -23,21 +23,21 @@ const TRIES: u32 = 500;
 /// Changes of the lock queue up, so a minute of them is no sign of a stuck one.
 const PATIENT_TRIES: u32 = 30_000;
 
-/// Waits until no writer commits; `None` when nobody ever wrote here, so that there was nothing to wait for.
+/// Waits until no writer commits; `None` when nothing was ever written here, so that there was nothing to wait for.
 pub(super) fn wait_for_writers(root: &Path) -> Option<File> {
     let file = regular::open(&root.join(FILE), OpenOptions::new().read(true)).ok()?;
     patiently(TRIES, || file.try_lock_shared());
     Some(file)
 }
 
-/// Waits until nobody else commits; the lock lasts as long as the returned file.
+/// Waits until no other process commits; the lock lasts as long as the returned file.
 pub(super) fn commit(root: &Path) -> Option<File> {
     let file = open(root).ok()?;
     patiently(TRIES, || file.try_lock());
     Some(file)
 }
 
-/// Waits until nobody else writes, and keeps all others from it as long as the returned file lives; `None` after a minute.
+/// Waits until no other process writes, and keeps all others from it as long as the returned file lives; `None` after a minute.
 pub(super) fn hold(root: &Path) -> io::Result<Option<File>> {
     let file = open(root)?;
     Ok(patiently(PATIENT_TRIES, || file.try_lock()).then_some(file))

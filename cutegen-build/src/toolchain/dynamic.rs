@@ -37,7 +37,7 @@ impl Dynamic {
             .map_err(|error| Error::Library { path: self.path.clone(), reason: error.to_string() })
     }
 
-    /// What a status means that is nobody's fault but the library's.
+    /// What a status means that is the library's fault alone.
     pub(super) fn broken(&self, function: &CStr, status: Status) -> Error {
         let reason = format!("{} returned {status}", function.to_string_lossy());
         Error::Library { path: self.path.clone(), reason }

@@ -18,7 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
         "sanitizer::a_process_looks_at_all_and_another_says_whose_it_is",
         a_process_looks_at_all_and_another_says_whose_it_is,
     ),
-    ("sanitizer::what_is_found_once_clears_nobody", what_is_found_once_clears_nobody),
+    ("sanitizer::what_is_found_once_clears_no_candidate", what_is_found_once_clears_no_candidate),
 ];
 
 fn script(folder: &tempfile::TempDir, name: &str, end: &str) -> PathBuf {
@@ -92,7 +92,7 @@ fn a_process_looks_at_all_and_another_says_whose_it_is() {
 }
 
 /// A tool that finds something in its first process alone.
-fn what_is_found_once_clears_nobody() {
+fn what_is_found_once_clears_no_candidate() {
     let folder = tempfile::tempdir().expect("a folder");
     let bench = Bench::new(&SILU_MUL);
     let mut judge = bench.judge(Checks::default());

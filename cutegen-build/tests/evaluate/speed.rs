@@ -18,8 +18,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("speed::an_incumbent_that_is_far_slower", far_slower),
     ("speed::outcomes", outcomes),
     ("speed::who_leaves_out_what_was_done", left_out),
-    ("speed::a_heat_of_many", batch),
-    ("speed::outcomes_of_a_heat", heat_outcomes),
+    ("speed::a_batch_of_many", batch),
+    ("speed::outcomes_of_a_batch", batch_outcomes),
     ("speed::incumbents_that_are_not_here", absent),
     ("speed::a_time_below_the_floor", below_the_floor),
 ];
@@ -172,7 +172,7 @@ fn batch() {
 }
 
 /// One that fails takes no other with it, whatever it does.
-fn heat_outcomes() {
+fn batch_outcomes() {
     let bench = Bench::new(&GEMM);
     let mut judge = bench.judge(Checks::default());
     let honest = bench.candidate(HONEST_GEMM);

@@ -195,7 +195,7 @@ fn as_many_prepare_on_a_device_as_are_asked_for_and_have_room() {
 }
 
 #[test]
-fn nothing_is_compiled_ahead_for_nobody() {
+fn nothing_is_compiled_ahead_in_vain() {
     let place = Planted::new("bars-compile", &kernels(2));
     let go = |phases: &str| place.go(&["--phases", phases]).stdout;
     // without PyTorch it fails: that it is begun is what counts

@@ -139,7 +139,7 @@ const LOCKS: [(&str, SpoilLock); 8] = [
 ];
 
 #[test]
-fn spoilt_entries_are_told() {
+fn corrupt_entries_are_told() {
     for (at, (expected, corrupt)) in ENTRIES.into_iter().enumerate() {
         let package = accepted();
         corrupt(&package, &entry(&package, "silu_mul"));
@@ -155,7 +155,7 @@ fn spoilt_entries_are_told() {
 }
 
 #[test]
-fn spoilt_locks_are_told() {
+fn corrupt_locks_are_told() {
     for (at, (expected, corrupt)) in LOCKS.into_iter().enumerate() {
         let package = accepted();
         corrupt(&package.path("cache/cutegen.lock"));

@@ -18,7 +18,7 @@ use super::resident::is_resident;
 const AHEAD_MAX: i64 = 1 << 30;
 
 /// Statements and a last expression that give the position of the chosen variant, counted from `first`; with
-/// `otherwise` for where none is eligible, which a whole record leaves to nobody. `fits` is what a variant asks of the
+/// `otherwise` for where none is eligible, which a whole record never comes to. `fits` is what a variant asks of the
 /// device besides.
 pub(super) fn choose(
     record: &Record,

@@ -86,7 +86,7 @@ pub enum Throttle {
     ApplicationsClocksSetting,
     /// The power limit.
     SwPowerCap,
-    /// The board halves the clocks: heat, power or its supply.
+    /// The board halves the clocks: temperature, power or its supply.
     HwSlowdown,
     /// A group of cards keeps step.
     SyncBoost,

@@ -240,7 +240,7 @@ impl DeviceMemory {
     }
 }
 
-/// Copies memory that belongs to nobody here, a module's own, to the host; all streams must be idle.
+/// Copies a module's own memory to the host; all streams must be idle.
 pub(crate) fn read_at(at: CUdeviceptr, bytes: usize) -> Result<Vec<u8>, DeviceError> {
     let mut to = vec![0_u8; bytes];
     if bytes > 0 {

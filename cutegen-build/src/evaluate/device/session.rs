@@ -54,7 +54,7 @@ impl Session {
         Ok(u64::try_from(bytes).unwrap_or(0))
     }
 
-    /// Bytes of the device that nobody has.
+    /// Bytes of the device that are free.
     pub(crate) fn free_bytes(&self) -> Result<u64, DeviceError> {
         let (free, _) = self.context.mem_get_info().map_err(machine("cuMemGetInfo"))?;
         Ok(free as u64)

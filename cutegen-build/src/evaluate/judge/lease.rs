@@ -3,7 +3,7 @@
 //! programs know nothing of it.
 //!
 //! Who waits for a device holds the turn meanwhile, a second lock that everybody takes first: without it, who wants the
-//! device alone would wait until nobody judges, which may be never. A lease is waited for as long as it takes, and after a
+//! device alone would wait until no process judges, which may be never. A lease is waited for as long as it takes, and after a
 //! few seconds that is said once. Where there can be none, work goes on, and [`Lease::missing`] says so in words.
 
 use std::cell::OnceCell;
@@ -115,7 +115,7 @@ impl Wait {
             }
             if !self.told && self.started.elapsed() > PATIENCE {
                 self.told = true;
-                // nobody reads it: then nobody is told
+                // a reader that is gone is not told
                 let _ = writeln!(
                     std::io::stderr(),
                     "waiting for the device: another process is timing or judging on it"
@@ -222,7 +222,7 @@ mod tests {
         let _held = lease.take(|_| Err(TryLockError::Error(io::Error::from_raw_os_error(libc::ENOLCK))));
         let _free = lease.alone();
         for lease in [lease, other] {
-            let reason = lease.missing().expect("once nobody was kept off");
+            let reason = lease.missing().expect("once no process was kept off");
             assert!(reason.starts_with("device lease (its file cannot be locked: "), "{reason}");
         }
     }

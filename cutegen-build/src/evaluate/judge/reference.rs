@@ -33,7 +33,7 @@ pub struct Reference {
 
 type Entry = unsafe extern "C" fn(*mut *mut c_void);
 
-/// The bound of an element that no assignment addresses: nobody wrote it.
+/// The bound of an element that no assignment addresses.
 pub const UNTOUCHED: f64 = -1.0;
 
 /// The bound of an element that a kernel writes and the reference leaves out.

@@ -41,7 +41,7 @@ pub enum Tool {
     Memcheck,
     /// Races on shared memory.
     Racecheck,
-    /// Reads of memory that nobody wrote.
+    /// Reads of memory that was never written.
     Initcheck,
     /// Barriers that not all threads reach.
     Synccheck,
@@ -90,9 +90,9 @@ impl Sanitized {
         matches!(self, Sanitized::Clean { .. })
     }
 
-    /// What this is for each of so many, of whom none is found out by itself. An error is somebody's: nobody is clean then, and
-    /// the naive kernel may show alone that it is not its own. That a tool broke down is nobody's.
-    fn of_nobody(self, count: usize) -> Vec<Sanitized> {
+    /// What this means for each of so many candidates, none of which shows it alone. After an error no candidate is clean, and
+    /// the naive kernel may show alone that it is not its own. A tool that broke down is no candidate's fault.
+    fn of_none_alone(self, count: usize) -> Vec<Sanitized> {
         let for_each = match self {
             Sanitized::Errors { tool, summary } => {
                 let name = tool.name();
@@ -150,7 +150,7 @@ impl<D: MemoryBackend> Checker<D> {
                 _ => {
                     let own = |number: &usize| (*tool, looks[*number].iter().flatten().collect());
                     let each = self.seen(sanitizer, several.iter().map(own).collect())?;
-                    if each.iter().all(Sanitized::is_clean) { seen.of_nobody(each.len()) } else { each }
+                    if each.iter().all(Sanitized::is_clean) { seen.of_none_alone(each.len()) } else { each }
                 }
             };
             for (number, seen) in several.iter().copied().zip(each) {

@@ -84,7 +84,7 @@ pub(in crate::evaluate) fn edges(axis: &Axis, tiles: &[i64]) -> Vec<i64> {
     values
 }
 
-/// The nearest extent that the axis allows; 1 for an axis that nobody binds.
+/// The nearest extent that the axis allows; 1 for an axis without a range.
 pub(in crate::evaluate) fn clamp(axis: &Axis, value: i64) -> i64 {
     match axis.extent {
         Extent::Const(extent) => extent,

@@ -160,7 +160,11 @@ mod tests {
         assert_eq!(found(DType::F16, &[5, 1], true), (0..30).collect());
         let rows = [0..10, 14..24, 28..38].into_iter().flatten().collect();
         assert_eq!(found(DType::F16, &[7, 1], false), rows);
-        assert_eq!(found(DType::I4, &[5, 1], true), (0..7).collect(), "half of the last byte is nobody's");
+        assert_eq!(
+            found(DType::I4, &[5, 1], true),
+            (0..7).collect(),
+            "half of the last byte belongs to no element"
+        );
         assert_eq!(placed(DType::F32, &[1, 1], &[1, 1], true).byte_of_an_element(7), Some(3));
     }
 

@@ -52,6 +52,6 @@ fn take(fd: i32, null: &File) -> Result<File, String> {
     if copy < 0 || unsafe { libc::dup2(null.as_raw_fd(), fd) } < 0 {
         return Err(std::io::Error::last_os_error().to_string());
     }
-    // SAFETY: `copy` was just made and is owned by nobody else.
+    // SAFETY: `copy` was just made and has no other owner.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(copy) }))
 }

@@ -78,7 +78,7 @@ impl Cuda {
         self.loaded.get(&variant.artifact).ok_or_else(|| DeviceError::Failed("a module vanished".to_owned()))
     }
 
-    /// Looks the variables of a loaded variant up, if nobody has.
+    /// Looks the variables of a loaded variant up, unless that is done.
     fn watch(&mut self, variant: &Variant) -> Result<(), DeviceError> {
         if let Some(module) = self.loaded.get_mut(&variant.artifact).filter(|m| m.globals.is_none()) {
             module.globals = Some(Globals::of(&image(variant)?, &module.loaded)?);

@@ -1,4 +1,4 @@
-//! Who calls whom: no circle, and a stack that is deep enough for the longest chain. Works without recursion of its own, since
+//! The calls of functions: no circle, and a stack that is deep enough for the longest chain. Works without recursion of its own, since
 //! code may be made by hand.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -157,7 +157,7 @@ mod tests {
                 variants: vec![Correctness::default()],
                 ..Correctness::default()
             },
-            "nobody ran"
+            "no variant ran"
         );
     }
 }

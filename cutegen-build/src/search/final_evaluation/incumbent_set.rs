@@ -1,5 +1,5 @@
 //! [`IncumbentSet`]: the variant set of what is locked, from its sources. It goes through the whole gate before those who would
-//! replace it: whom this gate refuses nobody has to beat, and who stays has fresh evidence.
+//! replace it: what this gate refuses need not be beaten, and what stays has fresh evidence.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -44,7 +44,7 @@ pub(super) struct CompiledIncumbentSet {
 pub(in crate::search) enum IncumbentVerdict {
     /// There was nothing, or it need not stay.
     Open,
-    /// It passed anew, and nobody beats it.
+    /// It passed anew, and nothing beats it.
     Stays,
     /// It is wrong: the gate has this against it.
     Refused(String),
@@ -118,7 +118,7 @@ pub(super) fn judged_before(waiting: &mut VecDeque<VariantSet>, incumbents: &[Me
 }
 
 impl FinalEvaluation<'_> {
-    /// The whole gate for what is locked, with who goes behind it, else without. What is wrong nobody has to beat, and no
+    /// The whole gate for what is locked, with who goes behind it, else without. What is wrong need not be beaten, and no
     /// variant set that holds all of it is judged. Whatever else comes in between says nothing against it.
     pub(super) fn stand(
         &mut self,

@@ -56,7 +56,7 @@ pub(in crate::search) struct Timed {
 pub(in crate::search) struct Times {
     pub(in crate::search) timed: Vec<Timed>,
     pub(in crate::search) not_timed: BTreeSet<String>,
-    /// Which of these is worth timing without pause, and who of the variant set against whom.
+    /// Which of these is worth timing without pause, and which variant of the set against which incumbent.
     pub(super) heaviest: Option<Heaviest>,
 }
 

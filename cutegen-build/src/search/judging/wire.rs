@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn errands_come_back() {
+    fn user_launches_come_back() {
         let user_launch = UserLaunch {
             folder: "x".into(),
             axes: vec![3, 5],

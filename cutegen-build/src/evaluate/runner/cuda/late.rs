@@ -100,7 +100,7 @@ impl Turns {
             unsafe { result::malloc_host(2 * size_of::<u64>(), 0) }.map_err(machine("cuMemHostAlloc"))?;
         let words = NonNull::new(words.cast::<u64>());
         let words = words.ok_or_else(|| DeviceError::Failed("cuMemHostAlloc gave nothing".to_owned()))?;
-        // SAFETY: as long as two words, and nobody else's yet.
+        // SAFETY: as long as two words, and nothing else has it yet.
         unsafe { words.as_ptr().write_bytes(0, 2) };
         Ok(Self { session: Rc::clone(session), words, told: Cell::new(0) })
     }

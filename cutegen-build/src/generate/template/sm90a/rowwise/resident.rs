@@ -66,7 +66,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let mut conditions = layout.vectors(shape.vec, shared)?;
     let smem = match shape.stay {
         _ if shared => smem(layout, &shape, unit),
-        // nobody uses it, but no more blocks fit
+        // it is not used, but no more blocks fit
         Stay::L2(beside) => IntExpr::Const(SMEM / (beside + 1)),
         Stay::Nowhere | Stay::L1 => IntExpr::Const(0),
     };

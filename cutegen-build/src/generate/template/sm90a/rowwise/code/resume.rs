@@ -60,7 +60,7 @@ impl Printer<'_> {
         )
     }
 
-    /// `expr` from `part` on, which is named by a column so that nobody takes it for the row's.
+    /// `expr` from `part` on, which is named by a column so that it is not taken for the row's.
     fn going_on(&self, expr: &Expr, part: &Option<Expr>) -> Expr {
         match part {
             Some(part) if expr == part => {
