@@ -13,6 +13,7 @@ mod safety;
 mod shape;
 mod source;
 mod tree;
+mod words;
 
 use tree::{File, files};
 
@@ -99,6 +100,16 @@ fn pipeline_stages_import_in_one_direction() {
 #[test]
 fn processes_import_in_one_direction() {
     hold(layering::processes);
+}
+
+#[test]
+fn doc_comments_get_no_longer_sentences() {
+    hold_all(words::sentences);
+}
+
+#[test]
+fn banned_words_are_in_no_name_or_doc_comment() {
+    hold(words::banned);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Who may know whom: between crates, and between the stages of the pipeline. Edit the two tables here, and
+//! Which module may import which: between crates, and between the stages of the pipeline. Edit the two tables here, and
 //! ARCHITECTURE.md with them.
 
 use super::Finding;

@@ -5,9 +5,9 @@ use super::source::is_generated;
 use super::tree::File;
 
 /// A longer file holds two ideas.
-const LINES_MAX: usize = 800;
+const LINES_MAX: usize = 500;
 /// The median says how the tree reads; the longest file only says that one got away.
-const MEDIAN_MAX: usize = 250;
+const MEDIAN_MAX: usize = 151;
 
 /// The first line of a Rust file says what the file owns.
 pub(super) fn module_doc(path: &str, text: &str) -> Vec<Finding> {
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn a_long_file_is_found() {
-        assert_eq!(length("a/src/b.rs", &"x\n".repeat(801)).len(), 1);
-        assert_eq!(length("a/src/b.rs", &"x\n".repeat(800)), []);
+        assert_eq!(length("a/src/b.rs", &"x\n".repeat(501)).len(), 1);
+        assert_eq!(length("a/src/b.rs", &"x\n".repeat(500)), []);
     }
 
     #[test]
@@ -141,8 +141,8 @@ mod tests {
         let tree = |lengths: &[usize]| -> Vec<File> {
             lengths.iter().map(|length| File::planted("a/src/b.rs", &"x\n".repeat(*length))).collect()
         };
-        assert_eq!(median_length(&tree(&[10, 250, 700])).len(), 1);
-        assert!(median_length(&tree(&[10, 249, 700])).is_empty());
+        assert_eq!(median_length(&tree(&[10, 151, 400])).len(), 1);
+        assert!(median_length(&tree(&[10, 150, 400])).is_empty());
     }
 
     #[test]
