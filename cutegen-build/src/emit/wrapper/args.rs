@@ -8,9 +8,9 @@ use cutegen_spec::tensor::{Role, Tensor};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+use super::docs;
 use super::expr::{Scope, number};
 use super::kernel::{Kernel, Name, ident};
-use super::says;
 use crate::print::c::is_packed;
 
 /// Which module is printed.
@@ -37,11 +37,11 @@ pub(super) fn argument_struct(kernel: &Kernel<'_>, module: Module, of: &str) -> 
     let name = &kernel.names.arguments;
     let docs = doc(&[&format!("Arguments of [`{of}`]."), "", &math(spec)]);
     let axes = spec.run_time_axes().map(|i| {
-        let (doc, field) = (doc(&[&says::axis(spec, i)]), &kernel.names.axes[i]);
+        let (doc, field) = (doc(&[&docs::axis(spec, i)]), &kernel.names.axes[i]);
         quote!(#doc pub #field: usize,)
     });
     let tensors = spec.tensors.iter().zip(&kernel.names.tensors).map(|(tensor, field)| {
-        let (doc, view) = (doc(&[&says::tensor(spec, tensor)]), module.view(tensor.role));
+        let (doc, view) = (doc(&[&docs::tensor(spec, tensor)]), module.view(tensor.role));
         let element = element(tensor.dtype);
         let rank = number(tensor.dims.len() as i64);
         quote!(#doc pub #field: #view<'a, #element, #rank>,)

@@ -11,7 +11,7 @@ use super::args::{self, Module, doc, math};
 use super::dispatch::{self, Ahead};
 use super::expr::number;
 use super::kernel::{Kernel, Name, Side, ident, once};
-use super::{Pieces, entry, launch, raw, says, stub};
+use super::{Pieces, docs, entry, launch, raw, stub};
 use crate::emit::Error;
 
 /// What all kernels share: imports, the loaded kernels, their workspace, the linked symbols.
@@ -194,7 +194,7 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
 /// positions in memory, on the device, no check reaches them: that section says so, and the call is `unsafe`. Neither for
 /// all other kernels.
 pub(super) fn qualified(kernel: &Kernel<'_>, method: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
-    let lines = says::promises(kernel.spec);
+    let lines = docs::promises(kernel.spec);
     if lines.is_empty() {
         return method(TokenStream::new());
     }

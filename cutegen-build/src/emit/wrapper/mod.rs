@@ -5,6 +5,7 @@
 mod args;
 mod cuda;
 mod dispatch;
+mod docs;
 mod domain;
 mod entry;
 mod expr;
@@ -15,7 +16,6 @@ mod launch;
 mod layout;
 mod raw;
 mod resident;
-mod says;
 mod stub;
 
 use proc_macro2::TokenStream;
