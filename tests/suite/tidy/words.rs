@@ -91,7 +91,7 @@ fn lengths(docs: &str) -> Vec<usize> {
     let mut found = Vec::new();
     for paragraph in docs.lines() {
         let words: Vec<&str> = paragraph.split_whitespace().collect();
-        let sentences = words.split_inclusive(|word| ends(&word)).map(<[&str]>::len);
+        let sentences = words.split_inclusive(ends).map(<[&str]>::len);
         found.extend(sentences.filter(|length| *length > 0));
     }
     found

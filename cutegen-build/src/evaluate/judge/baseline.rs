@@ -8,7 +8,7 @@ use super::backend::MemoryBackend;
 use super::candidate::{Candidate, Loadable};
 use super::case::Case;
 use super::checker::Checker;
-use super::launches::Before;
+use super::checks::Before;
 use super::rms::{Moments, Rule, apart, untrusted};
 use super::runner_slot::Halt;
 use crate::evaluate::error::Error;

@@ -4,12 +4,13 @@
 //! which are timed in pairs.
 
 use super::rotation::Entrant;
-use super::{Halted, Regime, Timing, Turn};
+use super::{Halted, Timing, Turn};
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::backend::MemoryBackend;
 use crate::evaluate::judge::candidate::Candidate;
 use crate::evaluate::judge::strided::Placed;
 use crate::evaluate::stats::{interleave, rankings};
+use crate::evaluate::wire::protocol::Regime;
 use crate::outcome::{Comparison, Crash, Outcome};
 use cutegen_spec::tensor::Role;
 

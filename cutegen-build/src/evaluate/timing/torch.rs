@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::blocks::plan;
 use super::rotation::{Rotation, drawn};
-use super::{Halted, Timing, Turn, plan};
+use super::{Halted, Timing, Turn};
 use crate::evaluate::device::clocks::Sample;
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::backend::MemoryBackend;
