@@ -1,0 +1,137 @@
+//! One search of one kernel in this process, with what `cargo cutegen` does around it: the project, the user's store,
+//! the acceptance of what was found.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use cutegen_build::accept;
+use cutegen_build::discover::Project;
+use cutegen_build::event::Event;
+use cutegen_build::generate::template::Templates;
+use cutegen_build::generate::{Feedback, Generator as _};
+use cutegen_build::plan::Plan;
+use cutegen_build::refine;
+use cutegen_build::search::Searcher;
+use cutegen_build::store::change::Change;
+use cutegen_build::store::{Entry, Store};
+
+use crate::judge;
+use crate::told::Told;
+
+/// The kernels, by name: two workloads each, so that one variant need not be the fastest at both.
+const SPECS: [(&str, &str); 3] = [
+    (
+        "elementwise",
+        r#"
+axes = { m = "1..=64", n = 96 }
+inputs = { x = "f32[m, n]", g = "f32[m, n]" }
+outputs = { y = "f32[m, n]" }
+math = "y[m, n] = silu(x[m, n]) * g[m, n]"
+"#,
+    ),
+    (
+        "rowwise",
+        r#"
+axes = { m = "1..=64", n = 96 }
+inputs = { x = "f32[m, n]" }
+outputs = { y = "f32[m, n]" }
+scalars = { eps = "f32" }
+math = "y[m, n] = rms_norm(n, x[m, n], eps)"
+"#,
+    ),
+    (
+        "contraction",
+        r#"
+axes = { m = "1..=64", n = 96, k = 80 }
+inputs = { x = "f32[m, k]", w = "f32[n, k]", b = "f32[n]" }
+outputs = { y = "f32[m, n]" }
+math = "y[m, n] = relu(sum(k, x[m, k] * w[n, k]) + b[n])"
+"#,
+    ),
+];
+
+/// A compiler was not in time.
+pub(crate) struct Late;
+/// In what is said of that.
+const LATE: &str = "does not compile: TimedOut";
+
+/// Searches, accepts what was found, and leaves what was decided in the folder of temporary files.
+pub(crate) fn run(kernel: &str, script: &str, folder: &Path) -> Result<(), Late> {
+    let project = project(kernel, folder);
+    let plan = Plan::all(&project.specs).remove(0);
+    let mut decisions = format!("## {kernel}, script `{script}`\n\n");
+    decisions.push_str(&proposals(&plan));
+    let searcher = Searcher::new().expect("a toolchain");
+    let locked = Store::new(&project.store).get_full(&plan.key).hit();
+    let mut events = String::new();
+    let found = searcher.search(&plan, locked.as_ref(), &mut |event: &Event| events.push_str(&line(event)));
+    let failed = found.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    if [&events, &failed].iter().any(|text| text.contains(LATE)) {
+        return Err(Late);
+    }
+    let entry = found.expect("a search");
+    write!(decisions, "\n### Asked of the judge\n\n{}", judge::asked(&std::env::temp_dir())).expect("text");
+    write!(decisions, "\n### Events\n\n{events}").expect("text");
+    let mut change = Change::begin(&Store::new(&project.store), &project.lock).expect("a lock");
+    accept::accept(&plan, searcher.store(), &mut change).expect("accepted");
+    change.write().expect("written");
+    decisions.push_str(&answer(&entry));
+    let lock = std::fs::read_to_string(&project.lock).expect("a lock");
+    write!(decisions, "\n### Lock\n\n{lock}\n").expect("text");
+    Told::write(&std::env::temp_dir(), &decisions, &entry);
+    Ok(())
+}
+
+fn project(kernel: &str, folder: &Path) -> Project {
+    let (specs, cache) = (folder.join("specs"), folder.join("cache"));
+    let (_, spec) = SPECS.iter().find(|(name, _)| *name == kernel).expect("a spec");
+    let text = format!(
+        "edition = 1\n[kernels.{kernel}]{spec}workloads = [{{ m = 8 }}, {{ m = 64 }}]\ntargets = [\"host\"]\n"
+    );
+    std::fs::create_dir_all(&specs).expect("a folder");
+    std::fs::create_dir_all(&cache).expect("a folder");
+    std::fs::write(specs.join("kernel.toml"), text).expect("written");
+    Project::library(&specs, &cache).expect("a project")
+}
+
+fn proposals(plan: &Plan) -> String {
+    let space = Templates { toolchain: String::new() }.propose(plan, &Feedback::default());
+    let selected = refine::select(plan, &space);
+    let names = |candidates: &[cutegen_build::generate::Candidate]| {
+        let lines = candidates.iter().map(|c| format!("{} {:?} {}\n", c.name, c.tiles, c.eligibility));
+        lines.collect::<String>()
+    };
+    format!("### Proposed\n\n{}\n### Selected\n\n{}", names(&space), names(&selected))
+}
+
+/// An event without the seconds that it took.
+fn line(event: &Event) -> String {
+    match event {
+        Event::SearchStarted { key, candidates, .. } => format!("started {key}, {candidates} candidates\n"),
+        Event::Tried { candidate, outcome, speedup, number, of, .. } => {
+            let speedup = speedup.map_or("not timed".to_owned(), |speedup| format!("{speedup:.4}x"));
+            format!("tried {number} of {of}: {candidate}: {outcome}, {speedup}\n")
+        }
+        Event::Ranked { candidates, .. } => format!("ranked {candidates}\n"),
+        Event::Judged { candidate, outcome, .. } => format!("judged {candidate}: {outcome}\n"),
+        Event::Found { variant, speedup, .. } => format!("found {variant}: {speedup:.4}x\n"),
+        Event::Note { text } => format!("note: {text}\n"),
+        // how far it is, and what the system gives, is no decision
+        Event::Progress { .. } | Event::NotEnforced { .. } => String::new(),
+    }
+}
+
+/// The entry, as far as it was decided.
+fn answer(entry: &Entry) -> String {
+    let mut text = "\n### Answer\n".to_owned();
+    for variant in &entry.record.variants {
+        write!(text, "\n{} ({:?}), {}\n", variant.name, variant.kind, variant.origin).expect("text");
+        writeln!(text, "eligible: {}\npreferred: {}", variant.eligibility, variant.prefer).expect("text");
+        let timings = variant.evidence.iter().flat_map(|evidence| &evidence.timings);
+        for timing in timings {
+            let (workload, incumbent) = (&timing.workload, &timing.incumbent);
+            writeln!(text, "{workload:?} against {incumbent}: {:.4}x", timing.speedup).expect("text");
+        }
+    }
+    text
+}
