@@ -1,4 +1,4 @@
-//! The ways in which all attacks are run: as whom, and whether users may make namespaces. Each is a child of this test.
+//! The ways in which all attacks are run: as which user, and whether users may make namespaces. Each is a child of this test.
 
 use std::fmt;
 use std::fs::Permissions;
@@ -14,11 +14,11 @@ use crate::bed::{Bed, TOKEN};
 
 /// Names the mode of a child.
 const MODE: &str = "CUTEGEN_ATTACK_MODE";
-/// `nobody` on most systems; any user without privileges does. The one before has the other mode: a bomb of one user takes
+/// A user without rights on most systems; any user without privileges does. The one before has the other mode: a bomb of one user takes
 /// none of the other's processes.
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED: u32 = 65534;
 
-/// As whom, and with or without user namespaces.
+/// As which user, and with or without user namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     user: User,
@@ -50,10 +50,10 @@ impl Mode {
 
     /// Whose id it has, if root starts it.
     fn uid(self) -> Option<u32> {
-        (!self.is_root()).then_some(NOBODY - u32::from(!self.namespaces))
+        (!self.is_root()).then_some(UNPRIVILEGED - u32::from(!self.namespaces))
     }
 
-    /// Whether each attack is also tried without what stops it: as the ordinary user whom the bar is about.
+    /// Whether each attack is also tried without what stops it: as the ordinary user that the bar is about.
     pub(crate) fn shows_reality(self) -> bool {
         !self.is_root()
     }
@@ -134,7 +134,7 @@ impl Shared {
         for uid in ALL.into_iter().filter_map(Mode::uid) {
             let scratch = shared.scratch(uid);
             std::fs::create_dir(&scratch).expect("a folder");
-            std::os::unix::fs::chown(&scratch, Some(uid), Some(NOBODY)).expect("root may");
+            std::os::unix::fs::chown(&scratch, Some(uid), Some(UNPRIVILEGED)).expect("root may");
         }
         shared
     }
@@ -152,7 +152,7 @@ fn start(mode: Mode, is_root: bool, shared: &Shared, filters: &[String]) -> Chil
     let mut command = Command::new(&shared.exe);
     command.args(filters).env(MODE, mode.to_string()).stdin(Stdio::null()).stdout(Stdio::piped());
     if let Some(uid) = mode.uid().filter(|_| is_root) {
-        command.uid(uid).gid(NOBODY).current_dir("/");
+        command.uid(uid).gid(UNPRIVILEGED).current_dir("/");
         command
             .env("CUTEGEN_HOME", shared.at("home"))
             .env("TMPDIR", shared.scratch(uid))

@@ -108,7 +108,7 @@ fn stays(name: &str) -> bool {
     })
 }
 
-/// One that nobody has waited for is none.
+/// One that was not waited for is none.
 fn is_running(name: &str) -> bool {
     let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
     let mut stats = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
