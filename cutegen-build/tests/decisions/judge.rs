@@ -73,7 +73,7 @@ struct Batch {
 #[derive(Serialize)]
 enum Response {
     Ready { seed: u64, not_watched: Option<String> },
-    Judged(Outcome),
+    Judged(Box<Outcome>),
     Ranked(Vec<Result<Comparison, Outcome>>),
     Measured(Box<Result<Measured, Unmeasured>>),
     Failed(String),
@@ -117,11 +117,14 @@ impl Judge {
             }
             Request::Screen(candidate) => {
                 let outcome = self.screened(&candidate);
-                (format!("screen {}: {outcome}", name(&candidate)), Response::Judged(outcome))
+                (format!("screen {}: {outcome}", name(&candidate)), Response::Judged(Box::new(outcome)))
             }
             Request::Full(list) => {
                 let outcome = self.judged(&list);
-                (format!("judge {}: {outcome}", names(&list).join(" + ")), Response::Judged(outcome))
+                (
+                    format!("judge {}: {outcome}", names(&list).join(" + ")),
+                    Response::Judged(Box::new(outcome)),
+                )
             }
             Request::Batch(batch) => self.ranked(&batch),
             Request::Measure { candidate, incumbent, axes, regime } => {
@@ -153,6 +156,7 @@ impl Judge {
         }
     }
 
+    #[expect(clippy::result_large_err, reason = "what a judge answers")]
     fn ranked(&self, Batch { batch_reference, others, axes, rounds }: &Batch) -> (String, Response) {
         let rounds = match *rounds {
             usize::MAX => "all rounds".to_owned(),
@@ -169,6 +173,7 @@ impl Judge {
     }
 
     /// One in sixteen leaves other outputs when it is timed.
+    #[expect(clippy::result_large_err, reason = "what a judge answers")]
     fn timed(&self, candidate: &Candidate, against: &Candidate, axes: &[i64]) -> Result<Comparison, Outcome> {
         match self.luck("time", candidate, axes) % 16 {
             0 if !self.is_sure(candidate) => {
