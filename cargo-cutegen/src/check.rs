@@ -108,9 +108,10 @@ fn row(
     let record = replayed.as_ref().ok().map(|entry| &entry.record);
     let (state, stale, problem) = match replayed {
         Ok(entry) => {
-            let (state, wanting) = match entry.record.is_tuned() {
-                true => ("tuned", None),
-                false => ("untuned", tuned.then(|| untuned(plan))),
+            let (state, wanting) = if entry.record.is_tuned() {
+                ("tuned", None)
+            } else {
+                ("untuned", tuned.then(|| untuned(plan)))
             };
             (state, None, unlinkable(plan, entry).or_else(|| sources(store, plan, &entry.record)).or(wanting))
         }

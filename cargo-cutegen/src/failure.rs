@@ -52,10 +52,7 @@ impl Failure {
 
     /// From a search for the kernel of this title: what it says of the kernel is no matter of the machine.
     pub(crate) fn search(title: &str, error: &SearchError) -> Self {
-        match error.is_verdict() {
-            true => Self::project(error),
-            false => Self::machine_at(title, error),
-        }
+        if error.is_verdict() { Self::project(error) } else { Self::machine_at(title, error) }
     }
 
     /// From an error of the machine while it was at the kernel of this title.

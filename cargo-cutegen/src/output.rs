@@ -125,13 +125,10 @@ impl Output {
             }
             Event::Found { kernel, variant, speedup, seconds } => {
                 self.bar.borrow().finish_and_clear();
-                self.note(&match variant.is_empty() {
-                    true => format!("{kernel}: nothing but the naive kernel, after {seconds:.1} s"),
-                    false => {
-                        format!(
-                            "{kernel}: {variant}, {speedup:.2}x the naive kernel, found in {seconds:.1} s"
-                        )
-                    }
+                self.note(&if variant.is_empty() {
+                    format!("{kernel}: nothing but the naive kernel, after {seconds:.1} s")
+                } else {
+                    format!("{kernel}: {variant}, {speedup:.2}x the naive kernel, found in {seconds:.1} s")
                 });
             }
             Event::NotEnforced { what } => {

@@ -99,10 +99,7 @@ impl Session {
             let is_searched = wanted(&plan);
             let what = if is_searched { "" } else { "skipped: " };
             out.note(&format!("{}: {what}no template fills this: {why}", plan.title()));
-            match is_searched {
-                true => filled.push(plan),
-                false => self.counts.no_template += 1,
-            }
+            if is_searched { filled.push(plan) } else { self.counts.no_template += 1 }
         }
         if self.counts.no_template > 0 {
             out.note("to judge naive kernels all the same: cargo cutegen tune --judge-naive");
@@ -132,9 +129,10 @@ fn one(
     out: &Output,
 ) -> Result<(Turn, bool), Failure> {
     let mut events = out.reporter();
-    let entry = match again {
-        true => searcher.search(plan, locked, &mut events),
-        false => searcher.find(plan, locked, &mut events),
+    let entry = if again {
+        searcher.search(plan, locked, &mut events)
+    } else {
+        searcher.find(plan, locked, &mut events)
     };
     let entry = entry.map_err(|error| Failure::search(&plan.title(), &error))?;
     let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();

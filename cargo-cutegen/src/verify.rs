@@ -61,17 +61,17 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
     let kernels =
         session.kernels(plans, |plan, record| verb.resume && is_recorded(&searcher, plan, record))?;
     let is_over = || verb.deadline.is_some_and(|seconds| began.elapsed() >= Duration::from_secs(seconds));
-    let work = |at: usize| match verb.record {
-        true => judge_again(&searcher, &kernels[at]),
-        false => rejudge(&searcher, &kernels[at]),
+    let work = |at: usize| {
+        if verb.record { judge_again(&searcher, &kernels[at]) } else { rejudge(&searcher, &kernels[at]) }
     };
     let (lanes, mut alone) = (usize::from(verb.jobs), Vec::new());
     let seconds: Vec<f64> = kernels.iter().map(judge_seconds).collect();
     let order = in_order(&seconds, lanes, verb.deadline.is_some());
     let mut left = lanes::run(lanes, &order, &is_over, &work, |at, seen| {
-        match lanes > 1 && is_in_doubt(searcher.sanitizes(&kernels[at].0.target), &seen) {
-            true => alone.push(at),
-            false => session.take(&kernels[at], seen),
+        if lanes > 1 && is_in_doubt(searcher.sanitizes(&kernels[at].0.target), &seen) {
+            alone.push(at)
+        } else {
+            session.take(&kernels[at], seen)
         }
     });
     if !alone.is_empty() {

@@ -164,9 +164,10 @@ fn forge_timing(path: &Path, gate: u32) {
     let timing = "[[variants.evidence.timings]]\nmicros = 0.1\nincumbent = \"naive\"\nspeedup = 5000.0\nlow = 4999.0\n\
                   high = 5001.0\nsamples = 30\n\n[variants.evidence.timings.workload]\nn = 64\n";
     let forged = lines.join("\n").replace(&format!("gate = {GATE}"), &format!("gate = {gate}"));
-    let forged = match forged.contains("speedup = 5000.0") {
-        true => format!("{forged}\n"),
-        false => format!("{forged}\n\n{timing}"),
+    let forged = if forged.contains("speedup = 5000.0") {
+        format!("{forged}\n")
+    } else {
+        format!("{forged}\n\n{timing}")
     };
     let seal = ArtifactDigest::of(forged.as_bytes());
     write(path, &format!("# sha256 of the lines below: {seal}\n{forged}"));

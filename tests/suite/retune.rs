@@ -76,9 +76,10 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("readable").path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => drop(found.insert(path.clone(), std::fs::read(&path).expect("readable"))),
+        if path.is_dir() {
+            found.extend(files(&path))
+        } else {
+            drop(found.insert(path.clone(), std::fs::read(&path).expect("readable")))
         }
     }
     found

@@ -74,9 +74,10 @@ fn kernel_lines(kernel: &Kernel) -> Vec<Vec<String>> {
 }
 
 fn title_of(kernel: &Kernel) -> String {
-    match kernel.target == Target::host().to_string() {
-        true => format!("{} host", kernel.kernel),
-        false => format!("{} {}", kernel.kernel, kernel.target),
+    if kernel.target == Target::host().to_string() {
+        format!("{} host", kernel.kernel)
+    } else {
+        format!("{} {}", kernel.kernel, kernel.target)
     }
 }
 
@@ -95,14 +96,15 @@ fn line(
         rate(times, &kernel.family, figures.micros),
         of_roof.unwrap_or_else(dash),
     ]);
-    cells.extend(match times.timing.incumbent == incumbent::ITSELF {
-        true => [ALONE.to_owned(), dash(), dash(), dash()],
-        false => [
+    cells.extend(if times.timing.incumbent == incumbent::ITSELF {
+        [ALONE.to_owned(), dash(), dash(), dash()]
+    } else {
+        [
             against,
             figures.incumbent_micros.map_or_else(dash, digits),
             format!("{:.2}x", figures.speedup),
             interval(figures) + verdict(figures),
-        ],
+        ]
     });
     cells
 }
@@ -118,10 +120,8 @@ fn verdict(figures: &Figures) -> &'static str {
 
 /// `3.91 TB/s`, or where operations bound it `812 GFLOP/s`.
 fn rate(times: &Times, family: &str, micros: f64) -> String {
-    let (amount, unit) = match times.is_bound_by_memory(family) {
-        true => (times.bytes, "B/s"),
-        false => (times.flops, "FLOP/s"),
-    };
+    let (amount, unit) =
+        if times.is_bound_by_memory(family) { (times.bytes, "B/s") } else { (times.flops, "FLOP/s") };
     let giga = amount / micros / 1e3;
     match giga {
         giga if giga >= 1000.0 => format!("{} T{unit}", digits(giga / 1e3)),

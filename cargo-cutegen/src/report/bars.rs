@@ -82,14 +82,15 @@ fn ruler(ticks: &[f64], scale: &Scale) -> String {
 
 fn row(bar: &Bar<'_>, is_new: bool, scale: &Scale) -> String {
     let Timing { incumbent, speedup, low, high, .. } = bar.timing;
-    let head = match is_new {
-        true => format!(
+    let head = if is_new {
+        format!(
             "<b title=\"{}\">{}</b> <span class=\"at\">{}</span><br>",
             text(bar.variant),
             text(&bar.kernel),
             text(extents(&bar.timing.workload))
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     format!(
         "<div class=\"bar{}\" data-kernel=\"{}\" data-incumbent=\"{}\" data-interval=\"{low} {high}\"><div>{head}\

@@ -56,10 +56,7 @@ const EVIDENCE: &str = "What was run to accept each variant, on which device, fr
                         not enforce.";
 
 fn section(title: &str, about: &str, content: &str) -> String {
-    match content.is_empty() {
-        true => String::new(),
-        false => format!("<h2>{title}</h2><p>{about}</p>\n{content}\n"),
-    }
+    if content.is_empty() { String::new() } else { format!("<h2>{title}</h2><p>{about}</p>\n{content}\n") }
 }
 
 /// Targets in the order in which they come first.

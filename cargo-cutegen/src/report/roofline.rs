@@ -56,13 +56,14 @@ pub(super) fn section(entries: &[&Entry]) -> Option<String> {
         None => "There are no ceilings on record for this target, so points stand alone.".to_owned(),
     };
     let families = families(&points);
-    let plot = match points.is_empty() {
-        true => String::new(),
-        false => format!(
+    let plot = if points.is_empty() {
+        String::new()
+    } else {
+        format!(
             "<div class=\"plot\">{}</div>{}",
             drawing(&points, ceilings.as_ref(), &families),
             legend(&families)
-        ),
+        )
     };
     let all: Vec<Point<'_>> = points.into_iter().chain(moves).collect();
     Some(format!("<section><h3>{}</h3><p>{about}</p>{plot}{}</section>\n", text(target(&name)), table(&all)))

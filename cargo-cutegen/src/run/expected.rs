@@ -87,8 +87,9 @@ fn example(spec: &KernelSpec, axis: &str) -> String {
 /// Which scalars there are to give.
 pub(super) fn scalars(spec: &KernelSpec) -> String {
     let like: Vec<String> = spec.scalars.iter().map(|s| format!("--scalar {}=VALUE", s.name)).collect();
-    match like.is_empty() {
-        true => format!("kernel `{}` has no scalars: leave --scalar out", spec.name),
-        false => format!("give them: {}", like.join(" ")),
+    if like.is_empty() {
+        format!("kernel `{}` has no scalars: leave --scalar out", spec.name)
+    } else {
+        format!("give them: {}", like.join(" "))
     }
 }

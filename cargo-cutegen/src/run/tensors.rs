@@ -115,9 +115,10 @@ fn fits(plan: &Plan, axes: &[i64], tensor: &Tensor, view: &View<'_>) -> Result<(
     let (title, name, file) = (plan.title(), &tensor.name, view.file.display());
     let takes = expected::shape(&plan.spec, tensor, Some(axes));
     let (wants, has) = (words(dtype, &shape), words(view.dtype, &view.shape));
-    let what = match view.dtype == dtype {
-        true => format!("give it that shape, or other extents: --axes {}", extents(plan, axes)),
-        false => format!("convert it to {dtype} before it is saved"),
+    let what = if view.dtype == dtype {
+        format!("give it that shape, or other extents: --axes {}", extents(plan, axes))
+    } else {
+        format!("convert it to {dtype} before it is saved")
     };
     Err(Failure::Usage(format!(
         "{title}: tensor `{name}` in {file} is {has}; the kernel takes {takes}, in a file {wants}\n{what}"
@@ -215,14 +216,10 @@ fn result(
         }
         With::Reference => {
             let data = load(&user_launch::exact(folder, t))?;
-            Ok(match tensor.dtype.is_float() {
-                true => written(tensor, &subject.axes, Dtype::F64, data),
-                false => written(
-                    tensor,
-                    &subject.axes,
-                    stored(tensor.dtype),
-                    integers(&subject.plan, tensor, &data)?,
-                ),
+            Ok(if tensor.dtype.is_float() {
+                written(tensor, &subject.axes, Dtype::F64, data)
+            } else {
+                written(tensor, &subject.axes, stored(tensor.dtype), integers(&subject.plan, tensor, &data)?)
             })
         }
     }

@@ -225,9 +225,12 @@ fn rows(
             (With::Tuned | With::Naive, Compare::Naive) => (left(0)?, left(1)?),
             (With::Tuned | With::Naive, Compare::Reference) => (left(0)?, exact()?),
         };
-        let value = |(dtype, bytes): &(DType, Vec<u8>), at| match dtype.is_float() {
-            true => Value::Real(element::read(*dtype, bytes, at)),
-            false => Value::Integer(values::integer(*dtype, bytes, at)),
+        let value = |(dtype, bytes): &(DType, Vec<u8>), at| {
+            if dtype.is_float() {
+                Value::Real(element::read(*dtype, bytes, at))
+            } else {
+                Value::Integer(values::integer(*dtype, bytes, at))
+            }
         };
         let deviation = deviation(elements, |at| value(&found, at), |at| value(&other, at));
         let index = index(tensor, &subject.axes, deviation.element);

@@ -165,10 +165,13 @@ impl Point<'_> {
     fn operations(&self, expr: &Expr) -> Option<f64> {
         match expr {
             Expr::Const(_) | Expr::Int(_) | Expr::Scalar(_) | Expr::Load(..) => Some(0.0),
-            Expr::Pad(place, index, other) => match self.is_inside(*place, index) {
-                false => self.chosen(other),
-                true => Some(0.0),
-            },
+            Expr::Pad(place, index, other) => {
+                if !self.is_inside(*place, index) {
+                    self.chosen(other)
+                } else {
+                    Some(0.0)
+                }
+            }
             Expr::Binary(op, a, b) if op.compares() || matches!(op, Binary::And | Binary::Or) => {
                 Some(self.operations(a)? + self.operations(b)?)
             }

@@ -51,9 +51,10 @@ impl Rust<'_> {
     /// `for v0 in 0..a0 {`, or back from the end.
     fn scan_head(&self, over: usize, direction: Direction) -> String {
         let extent = self.0.schedule.vars[over];
-        match direction.reverse {
-            true => format!("for v{over} in (0..a{extent}).rev() {{ "),
-            false => format!("for v{over} in 0..a{extent} {{ "),
+        if direction.reverse {
+            format!("for v{over} in (0..a{extent}).rev() {{ ")
+        } else {
+            format!("for v{over} in 0..a{extent} {{ ")
         }
     }
 

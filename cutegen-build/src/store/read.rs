@@ -41,9 +41,12 @@ pub(super) fn entry(dir: &Path, key: &CacheKey, depth: Depth) -> Lookup {
 
 /// The entry at `dir` with its sources, verified, also where its record is of version 1.
 pub(super) fn old_entry(dir: &Path, key: &CacheKey) -> Result<Entry, CorruptEntry> {
-    let there = folder(dir).and_then(|is_there| match is_there {
-        true => verified(dir, key, (Depth::Sources, seal::open_old)),
-        false => Err(Reason::Missing { file: record::FILE.to_owned() }),
+    let there = folder(dir).and_then(|is_there| {
+        if is_there {
+            verified(dir, key, (Depth::Sources, seal::open_old))
+        } else {
+            Err(Reason::Missing { file: record::FILE.to_owned() })
+        }
     });
     there.map_err(|reason| CorruptEntry { path: dir.to_owned(), reason })
 }

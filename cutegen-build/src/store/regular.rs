@@ -37,10 +37,7 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File, Refus
         return Err(Refused::NotRegular);
     }
     let file = without_waiting(options).open(path).map_err(Refused::Io)?;
-    match file.metadata().map_err(Refused::Io)?.is_file() {
-        true => Ok(file),
-        false => Err(Refused::NotRegular),
-    }
+    if file.metadata().map_err(Refused::Io)?.is_file() { Ok(file) } else { Err(Refused::NotRegular) }
 }
 
 /// A pipe that took the file's place since the look opens at once.

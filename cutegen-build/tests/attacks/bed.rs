@@ -113,17 +113,17 @@ pub(crate) fn without(limits: Limits, off: &[Layer]) -> Limits {
         seccomp: on(Layer::Seccomp),
         namespaces: on(Layer::Namespaces),
     };
-    match on(Layer::Limits) {
-        true => Limits { layers, ..limits },
-        // what lasts must come to its end on a busy machine too; addresses alone cost nothing
-        false => Limits {
+    if on(Layer::Limits) {
+        Limits { layers, ..limits }
+    } else {
+        Limits {
             layers,
             wall: Duration::from_secs(400),
             cpu: Duration::from_secs(100),
             memory_bytes: 1 << 40,
             output_bytes: 1 << 30,
             processes: 4096,
-        },
+        }
     }
 }
 

@@ -134,9 +134,10 @@ fn farther(host: &Expected, large: &Expected) -> Option<String> {
             value.to_bits() == large.value[*i].to_bits() || (value.is_nan() && large.value[*i].is_nan());
         let near = same || apart <= VALUES * value.abs() + ORDER * bound || bound == f64::INFINITY;
         // beside NaN and infinities a bound only tells whether they are judged
-        let is_wider = match value.is_finite() {
-            true => large.bound[*i] > bound * (1.0 + BOUNDS),
-            false => large.bound[*i].is_finite() != bound.is_finite(),
+        let is_wider = if value.is_finite() {
+            large.bound[*i] > bound * (1.0 + BOUNDS)
+        } else {
+            large.bound[*i].is_finite() != bound.is_finite()
         };
         !near || is_wider || host.is_written(*i) != large.is_written(*i)
     };

@@ -48,9 +48,10 @@ fn unused_axis(key: &Key<'_>, axis: &Axis) -> Diagnostic {
     let message = format!("axis `{}` is never used", axis.name);
     let error =
         Diagnostic::new(ASSIGN, key.span(), message, "no tensor, no reduction and no other axis has it");
-    error.help(match axis.is_run_time() {
-        true => "leave it out: every caller and every workload would have to give it",
-        false => "leave it out",
+    error.help(if axis.is_run_time() {
+        "leave it out: every caller and every workload would have to give it"
+    } else {
+        "leave it out"
     })
 }
 

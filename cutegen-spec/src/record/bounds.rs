@@ -24,9 +24,12 @@ const NAME: usize = 256;
 
 /// Whether all counts are within their limits; the error names the first that is not.
 pub(super) fn check(record: &Record) -> Result<(), String> {
-    let within = |what: &str, count: usize, most: usize| match count <= most {
-        true => Ok(()),
-        false => Err(format!("{count} {what}, more than the {most} that an entry may have")),
+    let within = |what: &str, count: usize, most: usize| {
+        if count <= most {
+            Ok(())
+        } else {
+            Err(format!("{count} {what}, more than the {most} that an entry may have"))
+        }
     };
     let sum = |count: fn(&Variant) -> usize| record.variants.iter().map(count).sum();
     within("variants", record.variants.len(), VARIANTS)?;

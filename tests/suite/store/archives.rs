@@ -133,9 +133,10 @@ fn strange_members_are_refused() {
     for (case, expected, strange) in cases {
         for first in [true, false] {
             let (_, good) = good(&package);
-            let all: Vec<Member> = match first {
-                true => strange.iter().map(clone).chain(good).collect(),
-                false => good.into_iter().chain(strange.iter().map(clone)).collect(),
+            let all: Vec<Member> = if first {
+                strange.iter().map(clone).chain(good).collect()
+            } else {
+                good.into_iter().chain(strange.iter().map(clone)).collect()
             };
             archive(&package.path("r.tgz"), &all);
             let told = refused(case, &package, 2);

@@ -40,9 +40,10 @@ fn flip(path: &Path) {
 }
 
 fn relink(path: &Path, to: &Path) {
-    match path.is_dir() && !path.is_symlink() {
-        true => fs::remove_dir_all(path).expect("removed"),
-        false => fs::remove_file(path).expect("removed"),
+    if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path).expect("removed")
+    } else {
+        fs::remove_file(path).expect("removed")
     }
     symlink(to, path).expect("linked");
 }

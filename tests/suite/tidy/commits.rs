@@ -107,9 +107,10 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
     command.arg("-C").arg(folder).args(arguments);
     command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
     let Output { status, stdout, stderr } = command.output().map_err(|error| format!("no git: {error}"))?;
-    match status.success() {
-        true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-        false => Err(String::from_utf8_lossy(&stderr).trim().to_owned()),
+    if status.success() {
+        Ok(String::from_utf8_lossy(&stdout).into_owned())
+    } else {
+        Err(String::from_utf8_lossy(&stderr).trim().to_owned())
     }
 }
 

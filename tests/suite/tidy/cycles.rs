@@ -86,9 +86,10 @@ fn leaves(text: &str) -> Vec<Vec<String>> {
         Some(tail) => leaves(tail),
         None => Vec::new(),
     };
-    match tails.is_empty() {
-        true => vec![vec![name]],
-        false => tails.into_iter().map(|tail| [vec![name.clone()], tail].concat()).collect(),
+    if tails.is_empty() {
+        vec![vec![name]]
+    } else {
+        tails.into_iter().map(|tail| [vec![name.clone()], tail].concat()).collect()
     }
 }
 

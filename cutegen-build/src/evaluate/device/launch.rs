@@ -275,9 +275,10 @@ impl Launch {
         for (number, call) in self.calls.iter().enumerate() {
             // what clears is no kernel: all of it ends first
             let follows_a_kernel = number > 0 || self.zeroed.is_empty();
-            match call.config.pdl && follows_a_kernel {
-                true => behind(&|| call.go(session))?,
-                false => call.go(session)?,
+            if call.config.pdl && follows_a_kernel {
+                behind(&|| call.go(session))?
+            } else {
+                call.go(session)?
             }
         }
         Ok(())

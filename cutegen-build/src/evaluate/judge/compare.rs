@@ -43,9 +43,10 @@ impl Wrong {
     #[must_use]
     pub fn fault(self, place: Place) -> Fault {
         let Wrong { found, expected, bound, .. } = self;
-        match found.is_finite() && expected.is_finite() {
-            true => Fault::Value { place, found, expected, bound },
-            false => Fault::NonFinite { place, found, expected },
+        if found.is_finite() && expected.is_finite() {
+            Fault::Value { place, found, expected, bound }
+        } else {
+            Fault::NonFinite { place, found, expected }
         }
     }
 

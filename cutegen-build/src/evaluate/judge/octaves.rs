@@ -66,9 +66,12 @@ impl Drawing<'_> {
     }
 
     fn less_a_step(&self, axes: &[i64]) -> Option<Vec<i64>> {
-        resolve(&self.spec.axes, &|a| match self.spec.axes[a].is_run_time() {
-            true => clamp(&self.spec.axes[a], axes[a] - step(&self.spec.axes[a])),
-            false => axes[a],
+        resolve(&self.spec.axes, &|a| {
+            if self.spec.axes[a].is_run_time() {
+                clamp(&self.spec.axes[a], axes[a] - step(&self.spec.axes[a]))
+            } else {
+                axes[a]
+            }
         })
     }
 

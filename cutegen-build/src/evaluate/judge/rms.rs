@@ -119,9 +119,10 @@ impl Rule {
     /// The part of a bound that is not the output's own rounding.
     fn before_rounding(self, value: f64, bound: f64) -> f64 {
         let (u, h) = (self.dtype.unit_roundoff(), self.dtype.underflow());
-        match u > self.accumulate.unit_roundoff() {
-            true => ((bound - u * value.abs() - h) / (1.0 + u)).max(0.0),
-            false => bound,
+        if u > self.accumulate.unit_roundoff() {
+            ((bound - u * value.abs() - h) / (1.0 + u)).max(0.0)
+        } else {
+            bound
         }
     }
 

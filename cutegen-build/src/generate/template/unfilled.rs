@@ -21,10 +21,8 @@ pub(super) fn reason(plan: &Plan) -> String {
         | (Family::Scan { .. }, false) => None,
     };
     let text = of_family.map(str::to_owned).or_else(|| precision(plan));
-    let text = text.or_else(|| match plan.target.is_host() {
-        true => lacking(&plan.spec, &plan.schedule),
-        false => tensor(plan),
-    });
+    let text = text
+        .or_else(|| if plan.target.is_host() { lacking(&plan.spec, &plan.schedule) } else { tensor(plan) });
     text.unwrap_or_else(|| steps(plan).to_owned())
 }
 

@@ -116,9 +116,10 @@ impl Cuda<'_> {
         let loops = &group.last.loops;
         if let Some(scanned) = Scanned::of(group) {
             let points = self.points(scanned.loops());
-            return match scanned.is_of_blocks(self) {
-                true => (Shape::of_blocks(scan::THREADS, points), scanned.of_block(self)),
-                false => (Shape::of_threads(points), scanned.of_thread(self)),
+            return if scanned.is_of_blocks(self) {
+                (Shape::of_blocks(scan::THREADS, points), scanned.of_block(self))
+            } else {
+                (Shape::of_threads(points), scanned.of_thread(self))
             };
         }
         let reductions = reductions(group);

@@ -163,9 +163,10 @@ impl FinalEvaluation<'_> {
             Err(outcome) => (outcome.to_string(), Err(outcome)),
             Ok((judged, heaviest)) => {
                 let (told, set) = (format!("passed, {:.2}x naive", judged.speedup()), set.to_vec());
-                match times::wins(&judged.timings, self.plan.spec.min_speedup) {
-                    true => (told, self.clear(Passed { set, judged, heaviest }, sanitizer)?),
-                    false => (told, Ok(Vec::new())),
+                if times::wins(&judged.timings, self.plan.spec.min_speedup) {
+                    (told, self.clear(Passed { set, judged, heaviest }, sanitizer)?)
+                } else {
+                    (told, Ok(Vec::new()))
                 }
             }
         };

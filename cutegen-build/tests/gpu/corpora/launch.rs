@@ -46,9 +46,10 @@ pub(crate) fn contract(
 ) -> Contract {
     let parts =
         workspace.iter().map(|(bytes, held)| format!("{{ bytes = \"{bytes}\", initial = \"{held}\" }}"));
-    let mut text = match workspace.is_empty() {
-        true => String::new(),
-        false => format!("workspace = [{}]\n", parts.collect::<Vec<_>>().join(", ")),
+    let mut text = if workspace.is_empty() {
+        String::new()
+    } else {
+        format!("workspace = [{}]\n", parts.collect::<Vec<_>>().join(", "))
     };
     for Launch { entry, grid: [gx, gy], block: [bx, by], args, more } in steps {
         let args: Vec<String> = args.split_whitespace().map(argument).collect();

@@ -137,9 +137,10 @@ impl Resolver<'_> {
         let axis = self.axis_at(place, position)?;
         let free = self.in_scope(axis).is_none();
         let axis = self.scope.axes[axis].name.as_str();
-        let (over, declared) = match free {
-            true => (axis.to_owned(), String::new()),
-            false => (format!("{axis}2"), format!(", with an axis `{axis}2 = \"{axis}\"`")),
+        let (over, declared) = if free {
+            (axis.to_owned(), String::new())
+        } else {
+            (format!("{axis}2"), format!(", with an axis `{axis}2 = \"{axis}\"`"))
         };
         let at = self.source(&indices[position]);
         let mut texts: Vec<String> = indices.iter().map(|index| self.source(index)).collect();

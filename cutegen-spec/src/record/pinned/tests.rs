@@ -133,9 +133,10 @@ fn fields(prefix: &str, table: &Table, found: &mut Vec<String>) {
             Value::Array(items) => items.iter().filter_map(Value::as_table).collect(),
             _ => Vec::new(),
         };
-        match tables.is_empty() {
-            true => found.push(path),
-            false => tables.iter().for_each(|table| fields(&format!("{path}."), table, found)),
+        if tables.is_empty() {
+            found.push(path)
+        } else {
+            tables.iter().for_each(|table| fields(&format!("{path}."), table, found))
         }
     }
 }

@@ -235,10 +235,8 @@ impl MemoryBackend for CudaBackend {
         checks: &Checks,
     ) -> Result<Option<OutOfBounds>, Error> {
         let guards: &[Region] = if checks.has(Check::Guards) { &image.guards } else { &[] };
-        let inputs: Vec<(usize, &DeviceMemory)> = match checks.has(Check::Inputs) {
-            true => held.read_only().collect(),
-            false => Vec::new(),
-        };
+        let inputs: Vec<(usize, &DeviceMemory)> =
+            if checks.has(Check::Inputs) { held.read_only().collect() } else { Vec::new() };
         let mut pieces = Pieces::default();
         for guard in guards {
             pieces.damage(&arena.memory, *guard)?;
@@ -333,10 +331,8 @@ impl MemoryBackend for CudaBackend {
         };
         let offset = left.regions()[t].offset;
         let found = |element: usize| self.read_element(dtype, left.memory(), offset, element);
-        let several = match expected.also.is_empty() {
-            true => None,
-            false => expected.judge_several(dtype, &left.bytes(t)?),
-        };
+        let several =
+            if expected.also.is_empty() { None } else { expected.judge_several(dtype, &left.bytes(t)?) };
         let first = [(wrong != NONE).then_some(wrong as usize), several].into_iter().flatten().min();
         let wrong = first.map(|element| {
             let (expected, bound) = expected.element(element)?;

@@ -40,9 +40,12 @@ impl Values<'_> {
         let is_sum = |(op, _, body): &&(ReduceOp, Option<usize>, &Expr)| *op == ReduceOp::Sum && is_exp(body);
         let sums: Vec<usize> = self.reduced.iter().filter(is_sum).filter_map(|(_, temp, _)| *temp).collect();
         let is_short = |e: &Expr| is_exp(e) || matches!(e, Expr::Load(Place::Temp(t), _) if sums.contains(t));
-        let plain = |reduced: &(ReduceOp, Option<usize>, &Expr)| match is_sum(&reduced) {
-            true => !reduced.2.children().into_iter().any(|inner| has(inner, &is_short)),
-            false => !has(reduced.2, &is_short),
+        let plain = |reduced: &(ReduceOp, Option<usize>, &Expr)| {
+            if is_sum(&reduced) {
+                !reduced.2.children().into_iter().any(|inner| has(inner, &is_short))
+            } else {
+                !has(reduced.2, &is_short)
+            }
         };
         self.outputs_hide(7, &is_short) && self.reduced.iter().all(plain)
     }

@@ -32,9 +32,10 @@ pub(super) fn shares(cuda: &Cuda<'_>, group: &Group, reductions: &[Reduction<'_>
         let flat = r.over.iter().all(Loop::is_whole) || r.over.len() == 1;
         flat && (is_row(cuda, r) || threads::guarded(cuda, r).0.is_empty())
     };
-    let is_worth = match reductions.iter().any(|r| is_row(cuda, r)) {
-        true => terms >= ROW,
-        false => terms >= LONG && cuda.most(&group.last.loops) <= MANY,
+    let is_worth = if reductions.iter().any(|r| is_row(cuda, r)) {
+        terms >= ROW
+    } else {
+        terms >= LONG && cuda.most(&group.last.loops) <= MANY
     };
     let shares = if terms >= LONGER {
         Shares { blocks: 8, threads: 1024 }

@@ -73,15 +73,17 @@ impl<'a> Scanned<'a> {
         let fold = self.fold(cuda);
         let ty = fold.ty();
         let extent = format!("a{}", cuda.naive.plan.schedule.vars[over]);
-        let at = match direction.reverse {
-            true => format!("{extent} - 1 - (from + threadIdx.x)"),
-            false => "from + threadIdx.x".to_owned(),
+        let at = if direction.reverse {
+            format!("{extent} - 1 - (from + threadIdx.x)")
+        } else {
+            "from + threadIdx.x".to_owned()
         };
         let joined = |a: &str, b: &str| fold.joined(a, b).unwrap_or_default();
         // a sum of reals is carried in blocks, as a thread has it
-        let (carried, carry) = match fold.is_blocked() {
-            true => ("carried.value()", "carried.add(piece)".to_owned()),
-            false => ("carried", format!("carried = {}", joined("carried", "piece"))),
+        let (carried, carry) = if fold.is_blocked() {
+            ("carried.value()", "carried.add(piece)".to_owned())
+        } else {
+            ("carried", format!("carried = {}", joined("carried", "piece")))
         };
         let one = format!(
             "    {start}\
@@ -98,10 +100,10 @@ impl<'a> Scanned<'a> {
             neutral = fold.neutral(),
             body = fold.body,
             joins = joined("before", "own"),
-            shifted = match direction.exclusive {
-                true =>
-                    format!("      own = threadIdx.x > 0 ? shares[threadIdx.x - 1] : {};\n", fold.neutral()),
-                false => String::new(),
+            shifted = if direction.exclusive {
+                format!("      own = threadIdx.x > 0 ? shares[threadIdx.x - 1] : {};\n", fold.neutral())
+            } else {
+                String::new()
             },
             result = joined(carried, "own"),
             store = self.store(cuda, "r"),

@@ -147,9 +147,10 @@ fn load(
 ) -> String {
     let near = cuda.neighbours(factor);
     let is_near = |loops: &[Loop]| loops.iter().any(|l| near.contains(&l.var));
-    let (k, i) = match is_near(over) && !is_near(outer) {
-        true => (format!("e % {DEPTH}"), format!("e / {DEPTH}")),
-        false => (format!("e / {SIDE}"), format!("e % {SIDE}")),
+    let (k, i) = if is_near(over) && !is_near(outer) {
+        (format!("e % {DEPTH}"), format!("e / {DEPTH}"))
+    } else {
+        (format!("e / {SIDE}"), format!("e % {SIDE}"))
     };
     format!(
         "#pragma unroll\n          for (int e = threadIdx.x; e < {DEPTH} * {SIDE}; e += {THREADS}) {{\n            \

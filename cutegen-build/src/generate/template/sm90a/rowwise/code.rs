@@ -84,10 +84,8 @@ fn members(plan: &Plan, rows: &Rows) -> Vec<(String, String)> {
 fn params(plan: &Plan) -> String {
     let spec = &plan.spec;
     let tensors = spec.tensors.iter().enumerate().map(|(t, x)| format!("{}* t{t}", element(x.dtype)));
-    let axes = (0..spec.axes.len()).map(|a| match is_known(plan, a) {
-        true => format!("int64_t /* a{a} */"),
-        false => format!("int64_t a{a}"),
-    });
+    let axes = (0..spec.axes.len())
+        .map(|a| if is_known(plan, a) { format!("int64_t /* a{a} */") } else { format!("int64_t a{a}") });
     let scalars = spec.scalars.iter().enumerate().map(|(s, x)| format!("{} s{s}", element(x.dtype)));
     tensors.chain(axes).chain(scalars).collect::<Vec<_>>().join(", ")
 }
