@@ -56,7 +56,7 @@ pub(crate) enum Verb {
     Tune(Tune),
     /// Bring winners into the package: store and lock
     Accept(Accept),
-    /// Judge locked kernels again, or rebuild them to the same bytes
+    /// Re-verify locked kernels, or rebuild them to the same bytes
     Verify(Verify),
     /// Launch a locked kernel, the naive one or the f64 reference on tensors of your own
     Run(Run),
@@ -224,7 +224,7 @@ pub(crate) struct Verify {
     /// Leave out what this program's gate has recorded already; FILE gets it all the same
     #[arg(long, requires = "record")]
     pub(crate) resume: bool,
-    /// Judge so many kernels at a time; one that does not pass beside others is judged again alone
+    /// Judge so many kernels at a time; one that does not pass beside others is re-verified alone
     #[arg(long, value_name = "N", default_value = "1", conflicts_with = "rebuild", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: u16,
     /// Begin no kernel once so many seconds have passed; those that are begun are finished

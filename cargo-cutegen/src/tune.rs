@@ -87,7 +87,7 @@ fn pinned(found: Result<Entry, ReplayError>, out: &Output) -> Option<Entry> {
 }
 
 impl Session {
-    /// The plans that a template fills, and others that are `wanted`: an entry that was tuned otherwise can be judged again.
+    /// The plans that a template fills, and others that are `wanted`: an entry that was tuned otherwise can be re-verified.
     /// Why no template fills them is told.
     fn filled(&mut self, plans: Vec<Plan>, wanted: impl Fn(&Plan) -> bool, out: &Output) -> Vec<Plan> {
         let mut filled = Vec::new();

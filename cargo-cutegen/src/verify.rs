@@ -2,7 +2,7 @@
 //! their records when asked to; or compiles their stored sources again and compares digests, for which no GPU is needed.
 //!
 //! Invariant: nothing is said against a kernel that was judged beside others. It may have lacked memory or time for their
-//! sake, so it is judged again alone.
+//! sake, so it is re-verified alone.
 
 mod known;
 mod lanes;
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &Command, verb: &Verify, out: &Output) -> Result<(), 
         }
     });
     if !alone.is_empty() {
-        out.note(&format!("kernels judged again, alone: {}", alone.len()));
+        out.note(&format!("kernels re-verified alone: {}", alone.len()));
     }
     left.extend(lanes::run(1, &alone, &is_over, &work, |at, seen| session.take(&kernels[at], seen)));
     left.into_iter().for_each(|at| session.leave(&kernels[at].0, LEFT));

@@ -1,4 +1,4 @@
-//! Tuning again: what is locked is judged again and stays unless it is beaten or refused, whether the package or the
+//! Tuning again: what is locked is re-verified and stays unless it is beaten or refused, whether the package or the
 //! user's store has it.
 
 use std::collections::BTreeMap;
@@ -145,7 +145,7 @@ fn what_stays_is_judged_by_the_gate_of_today() {
     let fresh = library.entry().record;
     let gates = fresh.variants.iter().map(|variant| variant.evidence.as_ref().map(|evidence| evidence.gate));
     assert!(gates.eq(fresh.variants.iter().map(|_| Some(GATE))), "{fresh:?}");
-    if again.stderr.contains("what is locked stays, judged again") {
+    if again.stderr.contains("what is locked stays, re-verified") {
         assert_eq!(fresh.variants[0].name, "mine", "nobody beat it");
     }
 }

@@ -211,7 +211,7 @@ fn a_kernel_is_held_wrong_only_once_it_is_judged_alone() {
     let library = Library::new("session-lanes");
     library.swap();
     let ran = library.fails(&["verify", "--record", "--jobs", "2"], 1);
-    assert!(ran.stderr.starts_with("kernels judged again, alone: 1\n"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("kernels re-verified alone: 1\n"), "{}", ran.stderr);
     let wrong: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("first on host")).collect();
     assert!(wrong.len() == 1 && wrong[0].ends_with("its record stays as it was"), "{}", ran.stdout);
     assert_eq!(library.gates(), [None, Some(GATE)], "the other is recorded");

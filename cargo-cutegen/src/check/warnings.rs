@@ -31,7 +31,7 @@ fn evidence(rows: &[Row]) -> Vec<String> {
     let mut lines: Vec<String> = about.iter().map(|(doubt, kernels)| warning(doubt, kernels)).collect();
     let has = |is: fn(&Doubt) -> bool| rows.iter().flat_map(|row| &row.doubts).any(is);
     if has(Doubt::ends_by_judging) {
-        lines.push("to judge again, where the device is: cargo cutegen verify --record".to_owned());
+        lines.push("to re-verify, where the device is: cargo cutegen verify --record".to_owned());
     }
     if has(|doubt| doubt.at().is_some()) {
         lines.push(
@@ -127,7 +127,7 @@ mod tests {
         let rows: Vec<Row> = (0..9).map(|kernel| row(kernel, vec![unjudged()])).collect();
         let told =
             "k0/naive on sm_90a, k1/naive on sm_90a, k2/naive on sm_90a, k3/naive on sm_90a and 5 more";
-        let judge = "to judge again, where the device is: cargo cutegen verify --record";
+        let judge = "to re-verify, where the device is: cargo cutegen verify --record";
         assert_eq!(lines(&rows), [format!("warning: not judged: {told}"), judge.to_owned()]);
     }
 
@@ -141,7 +141,7 @@ mod tests {
         let lines = lines(&[row(1, vec![doubt(reason)]), row(2, vec![doubt(reason)])]);
         let told = format!("warning: compute-sanitizer did not come out clean ({reason}): ");
         assert_eq!(lines[0], format!("{told}k1/fast on sm_90a, k2/fast on sm_90a"));
-        assert_eq!(lines[1], "to judge again, where the device is: cargo cutegen verify --record");
+        assert_eq!(lines[1], "to re-verify, where the device is: cargo cutegen verify --record");
     }
 
     #[test]

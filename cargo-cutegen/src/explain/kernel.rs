@@ -113,7 +113,7 @@ pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String], roofs: &[
         ));
         lines.push(String::new());
     }
-    lines.extend(["to judge it again, write that down, compile it again, search again:".to_owned()]);
+    lines.extend(["to re-verify it, write that down, compile it again, search again:".to_owned()]);
     lines.extend(commands.iter().map(|command| format!("   {command}")));
     lines
 }

@@ -140,7 +140,7 @@ impl Searcher {
     }
 
     /// Searches, and puts the answer into the user's store. Where `locked` or the user's store has a tuned entry, that is
-    /// judged again and stays, with fresh evidence, unless it is beaten or the gate refuses it. Where its sources give other
+    /// re-verified and stays, with fresh evidence, unless it is beaten or the gate refuses it. Where its sources give other
     /// bytes by now, or it gains too little over the naive kernel, it stays as it was unless it is beaten.
     pub fn search(
         &self,
@@ -157,9 +157,7 @@ impl Searcher {
         let found = rounds::run(&self.setup, plan, (locked, self.peers), started, events)?;
         let verdict = match &found.verdict {
             IncumbentVerdict::Refused(why) => Some(format!("what is locked is refused: {why}")),
-            IncumbentVerdict::Stays => {
-                Some("what is locked stays, judged again: nothing beats it".to_owned())
-            }
+            IncumbentVerdict::Stays => Some("what is locked stays, re-verified: nothing beats it".to_owned()),
             IncumbentVerdict::Open => (locked.is_some() && !found.is_tuned())
                 .then(|| "what is locked stays as it was: nothing beats it".to_owned()),
         };

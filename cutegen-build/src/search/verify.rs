@@ -1,4 +1,4 @@
-//! Verify: a locked entry judged again on this machine.
+//! Verify: a locked entry re-verified on this machine.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! A record with newer evidence in place of the one that lies there: how a kernel that was judged again keeps its bytes.
+//! A record with newer evidence in place of the one that lies there: how a kernel that was re-verified keeps its bytes.
 
 use cutegen_spec::record::{Record, Variant};
 

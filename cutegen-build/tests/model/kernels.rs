@@ -54,7 +54,7 @@ const CHOSEN: [&str; 30] = [
 
 /// Honest evaluations of each.
 const HONEST: usize = 5;
-/// A mutant that these show nothing of is judged again on more: the gate looks at every element.
+/// A mutant that these show nothing of is judged once more on others: the gate looks at every element.
 const FEW: Sample = Sample { elements: 64, row: 16, work: 12_000 };
 const MANY: Sample = Sample { elements: 1 << 16, row: 4096, work: 1 << 20 };
 
