@@ -207,6 +207,13 @@ impl DeviceMemory {
         self.session.wait()
     }
 
+    /// All of it on the host, after all work of the stream.
+    pub(crate) fn to_vec(&self) -> Result<Vec<u8>, DeviceError> {
+        let mut bytes = vec![0; self.bytes() as usize];
+        self.read(0, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Copies to the host, after all work of the stream.
     pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), DeviceError> {
         let from = self.at(Region { offset, bytes: to.len() as u64 })?;

@@ -178,11 +178,7 @@ impl MemoryBackend for CudaBackend {
     }
 
     fn contents(&self, held: &CudaCase) -> Result<Bytes, Error> {
-        let read = |memory: &DeviceMemory| {
-            let mut bytes = vec![0; memory.bytes() as usize];
-            memory.read(0, &mut bytes).map(|()| bytes)
-        };
-        let read = |memory: &Option<DeviceMemory>| memory.as_ref().map(read).transpose();
+        let read = |memory: &Option<DeviceMemory>| memory.as_ref().map(DeviceMemory::to_vec).transpose();
         Ok(held.inputs.iter().map(read).collect::<Result<_, _>>()?)
     }
 

@@ -117,7 +117,7 @@ impl Oracle {
         let expected = match self {
             Oracle::Host(reference) => placed(session, host::expect(reference, inputs)?)?,
             Oracle::Device(_, Some(totals)) if totals.are_long(inputs.axes) => {
-                let read = held.iter().flatten().map(read_back).collect::<Result<Vec<_>, _>>()?;
+                let read = held.iter().flatten().map(DeviceMemory::to_vec).collect::<Result<Vec<_>, _>>()?;
                 placed(session, host::expect_of(&totals.reference, inputs, &read)?)?
             }
             Oracle::Device(kernels, _) => kernels.expect(session, inputs, &held)?,
@@ -136,12 +136,6 @@ impl Totals {
 fn placed(session: &Rc<Session>, expected: Vec<Option<Expected>>) -> Result<Vec<Option<Expectation>>, Error> {
     let place = |e: Option<Expected>| e.map(|e| Expectation::of(session, e)).transpose();
     expected.into_iter().map(place).collect()
-}
-
-fn read_back(memory: &DeviceMemory) -> Result<Vec<u8>, Error> {
-    let mut bytes = vec![0; memory.bytes() as usize];
-    memory.read(0, &mut bytes)?;
-    Ok(bytes)
 }
 
 /// Bytes in memory of their own.
@@ -326,8 +320,7 @@ impl Expectation {
 
     /// All of it, read back.
     pub(super) fn all(&self) -> Result<Expected, Error> {
-        let mut bytes = vec![0; 16 * self.elements as usize];
-        self.memory.read(0, &mut bytes)?;
+        let bytes = self.memory.to_vec()?;
         let words = bytes.as_chunks::<8>().0.iter().map(|word| f64::from_le_bytes(*word));
         let mut value: Vec<f64> = words.collect();
         let bound = value.split_off(self.elements as usize);
