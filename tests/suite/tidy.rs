@@ -7,6 +7,7 @@
 mod commits;
 mod cycles;
 mod docs;
+mod imports;
 mod layering;
 mod purity;
 mod safety;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::imports::{imports, module};
 use super::source::{is_test, shipped};
 use super::tree::File;
 
@@ -25,7 +26,7 @@ fn edges(files: &[File]) -> Edges {
     let mut edges = Edges::new();
     for file in files.iter().filter(|file| file.path.ends_with(".rs") && !is_test(&file.path)) {
         let Some((root, module)) = module(&file.path) else { continue };
-        for target in imports(&shipped(&file.text), &module) {
+        for (_, target) in imports(&shipped(&file.text), &module) {
             let shared = module.iter().zip(&target).take_while(|(a, b)| a == b).count();
             let folder = |path: &[String]| {
                 let path = path.get(..=shared)?;
@@ -42,71 +43,6 @@ fn edges(files: &[File]) -> Edges {
 
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
-}
-
-/// The source folder of a file's crate, and the path of its module in it.
-fn module(path: &str) -> Option<(String, Vec<String>)> {
-    let (package, inner) = path.split_once("/src/")?;
-    let mut names: Vec<String> = inner.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
-    if names.last().is_some_and(|name| ["mod", "lib", "main"].contains(&name.as_str())) {
-        names.pop();
-    }
-    Some((format!("{package}/src"), names))
-}
-
-/// The modules that paths from `crate` and `super` lead to, as paths from the crate's root.
-fn imports(code: &str, module: &[String]) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
-    for head in ["crate::", "super::"] {
-        for (at, _) in code.match_indices(head) {
-            if code[..at].ends_with(|c: char| c.is_alphanumeric() || "_$:".contains(c)) {
-                continue;
-            }
-            found.extend(leaves(&code[at..]).into_iter().filter_map(|path| resolved(&path, module)));
-        }
-    }
-    found
-}
-
-fn resolved(path: &[String], module: &[String]) -> Option<Vec<String>> {
-    let ups = path.iter().take_while(|name| *name == "super").count();
-    let from = match path.first().map(String::as_str) {
-        Some("crate") => return Some(path[1..].to_vec()),
-        _ => module.get(..module.len().checked_sub(ups)?)?,
-    };
-    Some(from.iter().chain(&path[ups..]).cloned().collect())
-}
-
-/// `a::{b::c, d}` as `a::b::c` and `a::d`.
-fn leaves(text: &str) -> Vec<Vec<String>> {
-    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-    let (name, rest) = (text[..end].to_owned(), &text[end..]);
-    let tails = match rest.strip_prefix("::") {
-        Some(group) if group.starts_with('{') => elements(group).into_iter().flat_map(leaves).collect(),
-        Some(tail) => leaves(tail),
-        None => Vec::new(),
-    };
-    if tails.is_empty() {
-        vec![vec![name]]
-    } else {
-        tails.into_iter().map(|tail| [vec![name.clone()], tail].concat()).collect()
-    }
-}
-
-/// Where each element of `{a, b}` starts.
-fn elements(group: &str) -> Vec<&str> {
-    let (mut found, mut depth) = (Vec::new(), 0);
-    for (at, c) in group.char_indices() {
-        depth += i32::from(c == '{') - i32::from(c == '}');
-        if depth == 0 {
-            break;
-        }
-        if depth == 1 && matches!(c, '{' | ',') {
-            found.push(group[at + 1..].trim_start());
-        }
-    }
-    found.retain(|element| !element.starts_with('}'));
-    found
 }
 
 /// A way from a folder back to it, beginning with its least folder.

@@ -2,7 +2,8 @@
 //! ARCHITECTURE.md with them.
 
 use super::Finding;
-use super::source::{is_test, line_of, lines_with, mask, shipped};
+use super::imports::{imports, module};
+use super::source::{is_test, line_of, mask, shipped};
 
 /// Which of our crates a package's manifest and sources may name.
 const CRATES: &[(&str, &[&str])] = &[
@@ -135,11 +136,14 @@ pub(super) fn stages(path: &str, text: &str) -> Vec<Finding> {
             )];
         }
     };
-    let imports = imports(&shipped(text)).into_iter();
-    let alien = imports.filter(|(_, name)| {
+    let alien = targets(path, text).into_iter().map(|(line, mut names)| (line, names.swap_remove(0)));
+    let alien = alien.filter(|(_, name)| {
         name != module && !FOUNDATION.contains(&name.as_str()) && !allowed.contains(&name.as_str())
     });
-    alien.map(|(line, name)| Finding::new(line, format!("`{module}` must not know `{name}`"))).collect()
+    let told = |(line, name)| Finding::new(line, format!("`{module}` must not know `{name}`"));
+    let mut found: Vec<Finding> = alien.map(told).collect();
+    found.dedup();
+    found
 }
 
 /// A file in a folder of `evaluate` imports only what the folder's rows allow.
@@ -152,18 +156,20 @@ pub(super) fn processes(path: &str, text: &str) -> Vec<Finding> {
         let lacks = format!("folder `{folder}` has no row in tests/suite/tidy/layering.rs");
         return vec![Finding::new(1, lacks)];
     };
-    let (code, apart) = (shipped(text), row(APART, folder).unwrap_or_default());
-    let folders = PROCESSES.iter().map(|(name, _)| *name);
-    let alien = folders.filter(|name| *name != folder && !allowed.contains(name));
-    let within = alien.flat_map(|name| {
-        let lines = ["evaluate::", "super::"].map(|head| lines_with(&code, &format!("{head}{name}::")));
-        lines.concat().into_iter().map(move |line| (line, name))
-    });
-    let stages = imports(&code)
-        .into_iter()
-        .filter_map(|(line, name)| apart.iter().find(|stage| **stage == name).map(|stage| (line, *stage)));
-    let told = |(line, name)| Finding::new(line, format!("`evaluate/{folder}` must not know `{name}`"));
-    within.chain(stages).map(told).collect()
+    let apart = row(APART, folder).unwrap_or_default();
+    let alien = |names: &[String]| match names {
+        [stage, name, ..] if stage == "evaluate" => {
+            row(PROCESSES, name).is_some() && name != folder && !allowed.contains(&name.as_str())
+        }
+        [stage, ..] => apart.contains(&stage.as_str()),
+        [] => false,
+    };
+    let found = targets(path, text).into_iter().filter(|(_, names)| alien(names));
+    let told = |(line, names): (usize, Vec<String>)| {
+        let name = if names[0] == "evaluate" { &names[1] } else { &names[0] };
+        Finding::new(line, format!("`evaluate/{folder}` must not know `{name}`"))
+    };
+    found.map(told).collect()
 }
 
 /// Modules that two of these tables name. One that may be imported by all and may import all closes a circle.
@@ -178,46 +184,15 @@ fn row(table: &[(&str, &'static [&'static str])], name: &str) -> Option<&'static
     table.iter().find(|(key, _)| *key == name).map(|(_, allowed)| *allowed)
 }
 
-/// The modules that `crate::` paths lead to; items of the crate root are not modules.
-fn imports(code: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
-    for (at, prefix) in code.match_indices("crate::") {
-        if code[..at].ends_with(|c: char| c.is_alphanumeric() || "_$".contains(c)) {
-            continue;
-        }
-        let line = line_of(code, at);
-        let rest = &code[at + prefix.len()..];
-        let heads = if rest.starts_with('{') { group_heads(rest) } else { vec![rest] };
-        let modules = heads.into_iter().filter_map(leading_module);
-        found.extend(modules.map(|module| (line, module)));
-    }
+/// Where the paths of a file lead: names from the crate's root that begin with a module, each with its line.
+fn targets(path: &str, text: &str) -> Vec<(usize, Vec<String>)> {
+    let Some((_, module)) = module(path) else { return Vec::new() };
+    let mut found = imports(&shipped(text), &module);
+    let is_module = |name: &String| name.starts_with(|c: char| c.is_ascii_lowercase());
+    found.retain(|(_, names)| names.first().is_some_and(is_module));
+    found.sort();
+    found.dedup_by_key(|(line, names)| (*line, names.iter().take(2).cloned().collect::<Vec<_>>()));
     found
-}
-
-/// Where each element of `{a::b, c::{d, e}}` starts.
-fn group_heads(group: &str) -> Vec<&str> {
-    let (mut heads, mut depth) = (Vec::new(), 0);
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            break;
-        }
-        if depth == 1 && matches!(c, '{' | ',') {
-            heads.push(group[at + 1..].trim_start());
-        }
-    }
-    heads
-}
-
-fn leading_module(path: &str) -> Option<String> {
-    let end = path.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(path.len());
-    let name = &path[..end];
-    let is_macro = path[end..].starts_with('!');
-    (name.starts_with(|c: char| c.is_ascii_lowercase()) && !is_macro).then(|| name.to_owned())
 }
 
 #[cfg(test)]
