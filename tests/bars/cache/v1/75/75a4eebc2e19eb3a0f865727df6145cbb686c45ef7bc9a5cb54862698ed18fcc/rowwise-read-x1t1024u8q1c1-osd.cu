@@ -516,12 +516,12 @@ using Streams = tuple<bf16, bf16>;
 using Sinks = tuple<f8e4m3>;
 using Ops = tuple<Sum, Max>;
 using Folds = tuple<>;                   // over all rows
-constexpr int LEVELS = 1;
-constexpr int LEVEL[] = {0, 0};
+constexpr int LEVELS = 2;
+constexpr int LEVEL[] = {0, 1};
 [[maybe_unused]] constexpr bool MERGES = false;    // whether parts of a row do level 1 by themselves
 [[maybe_unused]] constexpr bool RESUMABLE = true; // whether outputs go on from what the last level has
 constexpr bool ALONG[] = {true, false};                // whether a stream is another one in each row
-constexpr bool USED[LEVELS + 1][2] = {{true, true}, {true, true}};        // by a level of reductions, the last by the sinks
+constexpr bool USED[LEVELS + 1][2] = {{true, false}, {true, true}, {true, true}};        // by a level of reductions, the last by the sinks
 
 constexpr int STREAMS = tuple_size<Streams>::value, SINKS = tuple_size<Sinks>::value, STATS = tuple_size<Ops>::value;
 template <int S>
@@ -535,6 +535,8 @@ using EachStat = make_int_sequence<STATS>;
 // What all elements of a row share.
 struct Held {
   float h0;
+  float h1;
+  Divisor h2;
 };
 
 // r holds the statistics so far, v the values of the streams at column j.
@@ -569,7 +571,9 @@ struct Math {
 
   template <int P, class R>
   CG_DEVICE void prepare(R const& r, Held& held) const {
-    if constexpr (P == 1) held.h0 = (cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5))) / cg_max(((get<1>(r) * cg_abs(cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5))))) / float(448.0)), float(1e-12)));
+    if constexpr (P == 1) held.h0 = cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)));
+    if constexpr (P == 2) held.h1 = cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5)));
+    if constexpr (P == 2) held.h2 = Divisor(cg_max((get<1>(r) / float(448.0)), float(1e-12)));
   }
 
   template <int J, class V, class R>
@@ -578,27 +582,27 @@ struct Math {
       return float((get<0>(v) * get<0>(v)));
     }
     if constexpr (J == 1) {
-      return float(cg_abs((get<0>(v) * get<1>(v))));
+      return float(cg_abs(((get<0>(v) * held.h0) * get<1>(v))));
     }
   }
 
   template <class V, class R>
   CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float(((get<0>(v) * get<1>(v)) * held.h0)));
+    return cute::make_tuple(float((((get<0>(v) * held.h1) * get<1>(v)) / held.h2)));
   }
 
   template <class V, class R>
   CG_DEVICE float resumed(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return float((get<0>(v) * get<1>(v)));
+    return float(((get<0>(v) * held.h0) * get<1>(v)));
   }
   template <class V, class R>
   CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((own * held.h0)));
+    return cute::make_tuple(float((own / held.h2)));
   }
 
   template <class R>
   CG_DEVICE void finish(R const& r, Held const& held) const {
-    cg_store(t3[v0], float(cg_max(((get<1>(r) * cg_abs(cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5))))) / float(448.0)), float(1e-12))));
+    cg_store(t3[v0], float(cg_max((get<1>(r) / float(448.0)), float(1e-12))));
   }
 
   template <class R>
@@ -795,73 +799,45 @@ CG_DEVICE uint64_t l2_policy() {
   return policy;
 }
 
-// One access of S bytes, past L1.
-template <class S, Again AGAIN>
+// What L1 is asked: past it, or as L2 is, for what a block reads again while its neighbours have room there as well.
+template <Again AGAIN, bool IN_L1>
+struct L1Hint {
+  static_assert(!IN_L1, "who reads again knows whether it was the last time");
+  static constexpr char PTX[] = "no_allocate";
+};
+template <>
+struct L1Hint<Again::SOON, true> { static constexpr char PTX[] = "evict_last"; };
+template <>
+struct L1Hint<Again::NEVER, true> { static constexpr char PTX[] = "evict_first"; };
+
+// One access of S bytes, with hints of both caches.
+template <class S, Again AGAIN, bool IN_L1 = false>
 struct LoadAgain {
   using SRegisters = S const[1];
   using DRegisters = S[1];
+  using Hint = L1Hint<AGAIN, IN_L1>;
   __device__ static void copy(S const& src, S& dst) {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%6.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%4.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
-                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
-    }
-  }
-};
-
-// The same by way of L1, which is asked the same: for what a block reads again while its neighbours have room there as well.
-template <class S, Again AGAIN>
-struct LoadNear {
-  static_assert(AGAIN != Again::UNKNOWN, "who reads again knows whether it was the last time");
-  using SRegisters = S const[1];
-  using DRegisters = S[1];
-  __device__ static void copy(S const& src, S& dst) {
-    const uint64_t policy = l2_policy<AGAIN>();
-    if constexpr (sizeof(S) == 16) {
-      uint4& d = reinterpret_cast<uint4&>(dst);
-      if constexpr (AGAIN == Again::SOON) {
-        asm volatile("ld.global.L1::evict_last.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                     : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
-      } else {
-        asm volatile("ld.global.L1::evict_first.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                     : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
-      }
-    } else if constexpr (sizeof(S) == 8) {
-      uint2& d = reinterpret_cast<uint2&>(dst);
-      if constexpr (AGAIN == Again::SOON) {
-        asm volatile("ld.global.L1::evict_last.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                     : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
-      } else {
-        asm volatile("ld.global.L1::evict_first.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                     : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
-      }
-    } else {
-      static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      if constexpr (AGAIN == Again::SOON) {
-        asm volatile("ld.global.L1::evict_last.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(d) : "l"(&src), "l"(policy));
-      } else {
-        asm volatile("ld.global.L1::evict_first.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(d) : "l"(&src), "l"(policy));
-      }
+      asm volatile("ld.global.L1::%3.L2::cache_hint.u32 %0, [%1], %2;"
+                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     }
   }
 };
 
 }  // namespace
 
-template <class S, Again AGAIN>
-struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
-template <class S, Again AGAIN>
-struct cute::Copy_Traits<LoadNear<S, AGAIN>> : OneThread<S> {};
+template <class S, Again AGAIN, bool IN_L1>
+struct cute::Copy_Traits<LoadAgain<S, AGAIN, IN_L1>> : OneThread<S> {};
 
 namespace {
 
@@ -873,9 +849,7 @@ CG_DEVICE auto load_op_of() {
     return LoadAgain<Access<X>, AGAIN>{};
   } else if constexpr (ROW == Row::GLOBAL && STAY != Stay::NOWHERE && ALONG[S] && sizeof(Access<X>) >= 4) {
     constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
-    constexpr Again ONCE_MORE = IS_LAST ? Again::NEVER : Again::SOON;
-    if constexpr (STAY == Stay::L1) return LoadNear<Access<X>, ONCE_MORE>{};
-    else return LoadAgain<Access<X>, ONCE_MORE>{};
+    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON, STAY == Stay::L1>{};
   } else {
     return load_op<X, LOAD == Load::ONCE && ALONG[S] && ROW != Row::GLOBAL>();
   }
@@ -1175,7 +1149,7 @@ CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsign
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK, BESIDE) cutegen_18e5e4a60682cc28(
+extern "C" __global__ void __launch_bounds__(BLOCK, BESIDE) cutegen_a8702d1dcbd022e2(
     bf16* t0, bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t /* a1 */) {
   [[maybe_unused]] constexpr int64_t a1 = 131072;
   extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]

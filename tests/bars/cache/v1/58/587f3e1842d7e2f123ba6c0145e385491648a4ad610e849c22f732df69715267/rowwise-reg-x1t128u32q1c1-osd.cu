@@ -1,4 +1,4 @@
-// rowwise-reg-x8t128u4q2c1-swd: temp [0, 1] exact
+// rowwise-reg-x1t128u32q1c1-osd: temp [0, 1] exact
 // temp [0] exact
 // u0[v0:a0, v1:a1] = mul(mul(t0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(t0[v0:a0, v2:a1], t0[v0:a0, v2:a1])), len(a1)), 1e-5))), t1[v1:a1])
 // u1[v0:a0] = max(div(max(v1:a1, abs(u0[v0:a0, v1:a1])), 448.0), 1e-12)
@@ -6,10 +6,11 @@
 // t3[v0:a0] = u1[v0:a0]
 //
 // Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
-// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs (GLOBAL: it is read
-// again, for rows of any length). Every thread joins the same partial results in the same order. Where ONLINE holds one
-// pass is for both levels, and all of it runs while the row comes.
-// Bound: HBM, each byte moved once (GLOBAL: once a pass, from L2 while the rows in flight fit there), plus 1.3 us to
+// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs. GLOBAL: it is read
+// again, for rows of any length; where it is asked to stay in L1, threads hold so little that multiprocessors are full of
+// them, so one row comes while others are written. Every thread joins the same partial results in the same order. Where ONLINE
+// holds one pass is for both levels, and all of it runs while the row comes.
+// Bound: HBM, each byte moved once (GLOBAL: once a pass, but from L1 or L2 while the rows in flight fit there), plus 1.3 us to
 // launch. A cluster costs its barriers: one at the start and one a level.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
@@ -191,7 +192,8 @@ CG_DEVICE void after_the_last_kernel() {
 
 // ---------------------------------------------------------------- copies
 
-// One access of S bytes, past L1: for data that is used once.
+// One access of S bytes, past L1: for data that is used once. Not `.nc`, which says that nobody writes there while the
+// kernel runs: its loads would be moved ahead of the wait for the kernel that writes it.
 template <class S>
 struct LoadOnce {
   using SRegisters = S const[1];
@@ -199,15 +201,15 @@ struct LoadOnce {
   __device__ static void copy(S const& src, S& dst) {
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "l"(&src));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
       uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
+      asm volatile("ld.global.L1::no_allocate.L2::128B.u32 %0, [%1];" : "=r"(d) : "l"(&src));
     }
   }
 };
@@ -490,21 +492,22 @@ CG_DEVICE void unpack(uint2 from, Place& to) { to = {__uint_as_float(from.x), in
 enum class Row { REGISTERS, SHARED, GLOBAL };  // where a row lies between its passes
 enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
+enum class Stay { NOWHERE, L2, L1 };  // where what is read again is asked to stay until then
 
 constexpr Row ROW = Row::REGISTERS;
-constexpr int VEC = 8;
+constexpr int VEC = 1;
 constexpr int THREADS = 128;
-constexpr int UNROLL = 4;
-constexpr int ROWS = 2;
+constexpr int UNROLL = 32;
+constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 8;
+constexpr int SLICE_UNIT = 1;
 constexpr int STAGES = 1;
-constexpr Load LOAD = Load::CACHED;
+constexpr Load LOAD = Load::ONCE;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
-constexpr bool EARLY = true;
+constexpr bool EARLY = false;
 constexpr bool WHOLE = true;
 constexpr bool HAS_PRODUCER = false;
-constexpr bool IN_L2 = false;
+constexpr Stay STAY = Stay::NOWHERE;
 [[maybe_unused]] constexpr bool PDL = true;
 
 // ---------------------------------------------------------------- the math
@@ -764,22 +767,24 @@ constexpr bool USES = P == BOTH ? USED[0][S] || USED[LEVELS > 1 ? 1 : 0][S] : US
 template <int S>
 constexpr bool KEPT = ROW != Row::GLOBAL && (ALONG[S] || (ROW == Row::REGISTERS && EARLY));
 
-struct KeptStreams {
-  static constexpr int LEVEL = 0;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
-};
-template <int P>
-struct LateStreams {  // of a level
-  static constexpr int LEVEL = P;
-  template <int S>
-  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
-};
-
 // ---------------------------------------------------------------- what L2 is asked to do
 
 // Whether a row is read again while it is on its way: then it is asked to stay in L2, else to be the first to go.
 enum class Again { UNKNOWN, SOON, NEVER };
+
+struct KeptStreams {
+  static constexpr int LEVEL = 0;
+  static constexpr Again AGAIN = Again::UNKNOWN;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return KEPT<S>; }
+};
+template <int P, Again A = Again::UNKNOWN>
+struct LateStreams {  // of a level
+  static constexpr int LEVEL = P;
+  static constexpr Again AGAIN = A;
+  template <int S>
+  CG_DEVICE static constexpr bool has() { return USES<P, S> && !KEPT<S>; }
+};
 
 template <Again AGAIN>
 CG_DEVICE uint64_t l2_policy() {
@@ -794,43 +799,57 @@ CG_DEVICE uint64_t l2_policy() {
   return policy;
 }
 
-// One access of S bytes, past L1.
-template <class S, Again AGAIN>
+// What L1 is asked: past it, or as L2 is, for what a block reads again while its neighbours have room there as well.
+template <Again AGAIN, bool IN_L1>
+struct L1Hint {
+  static_assert(!IN_L1, "who reads again knows whether it was the last time");
+  static constexpr char PTX[] = "no_allocate";
+};
+template <>
+struct L1Hint<Again::SOON, true> { static constexpr char PTX[] = "evict_last"; };
+template <>
+struct L1Hint<Again::NEVER, true> { static constexpr char PTX[] = "evict_first"; };
+
+// One access of S bytes, with hints of both caches.
+template <class S, Again AGAIN, bool IN_L1 = false>
 struct LoadAgain {
   using SRegisters = S const[1];
   using DRegisters = S[1];
+  using Hint = L1Hint<AGAIN, IN_L1>;
   __device__ static void copy(S const& src, S& dst) {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%6.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%4.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
-                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%3.L2::cache_hint.u32 %0, [%1], %2;"
+                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     }
   }
 };
 
 }  // namespace
 
-template <class S, Again AGAIN>
-struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
+template <class S, Again AGAIN, bool IN_L1>
+struct cute::Copy_Traits<LoadAgain<S, AGAIN, IN_L1>> : OneThread<S> {};
 
 namespace {
 
 // The load of a vector of stream S, where level P wants it.
-template <int P, int S>
+template <int P, int S, Again AGAIN>
 CG_DEVICE auto load_op_of() {
   using X = Element<S>;
-  if constexpr (ROW == Row::GLOBAL && IN_L2 && ALONG[S] && sizeof(Access<X>) >= 4) {
+  if constexpr (AGAIN != Again::UNKNOWN && sizeof(Access<X>) >= 4) {
+    return LoadAgain<Access<X>, AGAIN>{};
+  } else if constexpr (ROW == Row::GLOBAL && STAY != Stay::NOWHERE && ALONG[S] && sizeof(Access<X>) >= 4) {
     constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
-    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON>{};
+    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON, STAY == Stay::L1>{};
   } else {
     return load_op<X, LOAD == Load::ONCE && ALONG[S] && ROW != Row::GLOBAL>();
   }
@@ -868,7 +887,7 @@ CG_DEVICE auto load(Math const& math, Part const& part, int64_t chunk) {
     for_each(EachStream{}, [&](auto s) {
       if constexpr (Wanted::template has<s>()) {
         auto const* at = math.at<s>(part.first + part.place(chunk, u));
-        copy_by(load_op_of<Wanted::LEVEL, s>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
+        copy_by(load_op_of<Wanted::LEVEL, s, Wanted::AGAIN>(), vector_at(make_gmem_ptr(at)), get<s>(x)(_, _, u));
       }
     });
   }
@@ -1014,52 +1033,6 @@ CG_DEVICE void join_row(Statistics& r, Statistics const& sums, Part const& part,
   }
 }
 
-// Partial results that a thread asks for before it waits for one: several, where it has few elements of a chunk and so
-// registers to spare.
-constexpr bool SPARES = UNROLL * VEC <= 8;
-constexpr int PARTS_AT_ONCE = SPARES ? 4 : 1;
-
-// step(i, left) for each of the parts of a lane, `left` being what asked(i) loads.
-template <class Asked, class Step>
-CG_DEVICE void each_part(int parts, Asked const& asked, Step const& step) {
-  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * PARTS_AT_ONCE) {
-    decltype(asked(first)) left[PARTS_AT_ONCE];
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      if (first + 32 * n < parts) left[n] = asked(first + 32 * n);
-    }
-    CUTE_UNROLL
-    for (int n = 0; n < PARTS_AT_ONCE; ++n) {
-      if (first + 32 * n < parts) step(first + 32 * n, left[n]);
-    }
-  }
-}
-
-// Statistics of level P from the partial results of `parts` blocks, [STATS, parts] in global memory.
-template <int P>
-CG_DEVICE void join_parts(Statistics& r, uint2 const* partial, int parts) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) {
-      using Joined = Op<j>;
-      typename Joined::T all = Joined::none();
-      uint2 const* own = partial + j * parts;
-      each_part(parts, [&](int i) { return __ldcg(own + i); }, [&](int, uint2 left) {
-        typename Joined::T one;
-        unpack(left, one);
-        all = Joined::join(all, one);
-      });
-      get<j>(r) = butterfly<Joined, 32>(all);
-    }
-  });
-}
-
-template <int P>
-CG_DEVICE void store_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == P) __stcg(partial + j * parts + rank, pack(get<j>(r)));
-  });
-}
-
 // The blocks of a row `share` it: how many times longer it is than a part.
 CG_DEVICE float share_of(int64_t columns, Part const& part) { return float(columns) / float(part.length > 0 ? part.length : 1); }
 
@@ -1068,34 +1041,6 @@ CG_DEVICE Part part_of(int tid, int64_t columns, int64_t blocks, int64_t rank) {
   const int64_t unit = blocks * SLICE_UNIT, slice = (columns + unit - 1) / unit * SLICE_UNIT, first = rank * slice;
   const int64_t rest = columns - first;
   return {tid, first, rest < 0 ? 0 : rest < slice ? rest : slice};
-}
-
-// Statistics of both levels, where each part did the second by itself.
-CG_DEVICE void join_merged(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  join_parts<0>(r, partial, parts);
-  Statistics sums = no_statistics();
-  struct Left { uint2 of[STATS]; };
-  const auto asked = [&](int i) {
-    Left left;
-    CUTE_UNROLL
-    for (int j = 0; j < STATS; ++j) left.of[j] = __ldcg(partial + j * parts + i);
-    return left;
-  };
-  each_part(parts, asked, [&](int i, Left const& left) {
-    const Part part = part_of(0, columns, parts, i);
-    if (part.length == 0) return;
-    Statistics one;
-    for_each(EachStat{}, [&](auto j) { unpack(left.of[j], get<j>(one)); });
-    const Statistics own = math.whole(one, share_of(columns, part));
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (MERGES && LEVEL[j] == 1) {
-        get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-      }
-    });
-  });
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
 }
 
 }  // namespace
@@ -1147,7 +1092,9 @@ CG_DEVICE void see(Online& online, X const& x, Math const& math, Part const& par
   const Statistics all = math.whole(lower, float(columns) * cg_rcp_approx(seen));
   Statistics sums = online.moved(math, all);
   math.prepare<1>(all, held);
-  each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  if constexpr (MERGES) {  // level 1 may be what is written
+    each_of<BOTH>(x, part, chunk, [&](auto const& v, int64_t col, int) { accumulate<1>(sums, v, col, math, all, held); });
+  }
   for_each(EachStat{}, [&](auto j) {
     if constexpr (MERGES && LEVEL[j] == 1) {
       get<j>(online.own) = get<j>(sums);
@@ -1176,6 +1123,9 @@ struct Shared {
   alignas(8) uint64_t full[STAGES];
 };
 
+// Blocks of a multiprocessor at least: with rows that stay in L1 all of its threads, of 32 registers each.
+constexpr int BESIDE = STAY == Stay::L1 ? 2048 / BLOCK : 1;
+
 // In registers what the last level had of each element is held for the outputs, in place of the row itself.
 constexpr bool RESUMES = RESUMABLE && ROW == Row::REGISTERS;
 
@@ -1199,7 +1149,7 @@ CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsign
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(BLOCK) cutegen_4c37d79bcfc61a7a(
+extern "C" __global__ void __launch_bounds__(BLOCK, BESIDE) cutegen_8a17544e3b7eba53(
     bf16* t0, bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t /* a1 */) {
   [[maybe_unused]] constexpr int64_t a1 = 4096;
   extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]

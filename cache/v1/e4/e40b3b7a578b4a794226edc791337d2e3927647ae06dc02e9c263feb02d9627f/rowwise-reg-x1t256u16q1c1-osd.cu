@@ -1,25 +1,17 @@
-// rowwise-ring-x8t256u2k16n26w16: temp [0, 1] exact
+// rowwise-reg-x1t256u16q1c1-osd: temp [0, 1] exact
 // temp [0] exact
-// u0[v0:a0, v1:a1] = mul(mul(t0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(t0[v0:a0, v2:a1], t0[v0:a0, v2:a1])), len(a1)), 1e-5))), t1[v1:a1])
+// u0[v0:a0, v1:a1] = mul(mul(t0[v0:a0, v1:a1], rsqrt(add(div(sum(v2:a1, mul(t0[v0:a0, v2:a1], t0[v0:a0, v2:a1])), len(a1)), s0))), t1[v1:a1])
 // u1[v0:a0] = max(div(max(v1:a1, abs(u0[v0:a0, v1:a1])), 448.0), 1e-12)
 // t2[v0:a0, v1:a1] = div(u0[v0:a0, v1:a1], u1[v0:a0])
 // t3[v0:a0] = u1[v0:a0]
 //
-// Idea: few rows, each too long for a cluster: as many blocks as one row fills work on it together, a slice each, BESIDE
-// blocks a multiprocessor. A ring of STAGES chunks in shared memory goes on from row to row: while the blocks of a row wait
-// for each other's partial results, or write, one thread has the next chunks copied to the stages that are free; the registers of
-// its warpgroup go to those that compute. A slice may
-// be longer than the ring where one pass gives all statistics: the last KEPT_CHUNKS of it stay, the others are let go and
-// copied again, from L2, behind them; for that many are asked to stay there. One block may have a whole row so. A block
-// has the same slice of every row, so what all rows share (weights) may stay in registers from row to row, of the first
-// WEIGHT_CHUNKS of it: for what is written, and for statistics that take the same ones. The rest is loaded a chunk ahead of its
-// use, from L2; where registers allow it two, the first of them before the blocks meet.
-// Where the ring has room for a row's slice and NEXT_CHUNKS of the next row's, their statistics are taken while the blocks of
-// this row wait for each other.
-// Partial results go through global memory, each with a bit that says that it is there, and every block joins them in the same
-// order. Where MERGES holds (softmax, variances) one pass is for both levels and the blocks meet once a row, else once a level.
-// Bound: HBM, each byte moved once, and L2 for the weights that do not stay: once a row. A meeting is a way to L2 and one
-// back, microseconds under load, which the ring hides as far as its free stages reach. All blocks must be resident at once.
+// Idea: a row belongs to THREADS threads of each of CLUSTER blocks, and stays on chip from the first reduction to the
+// last write: in registers, or in shared memory that bulk copies fill while the first reduction runs. GLOBAL: it is read
+// again, for rows of any length; where it is asked to stay in L1, threads hold so little that multiprocessors are full of
+// them, so one row comes while others are written. Every thread joins the same partial results in the same order. Where ONLINE
+// holds one pass is for both levels, and all of it runs while the row comes.
+// Bound: HBM, each byte moved once (GLOBAL: once a pass, but from L1 or L2 while the rows in flight fit there), plus 1.3 us to
+// launch. A cluster costs its barriers: one at the start and one a level.
 // Prelude of every sm_90a candidate: storage types, conversions in pairs, math on float, cache-hinted copies.
 // Errors in the comments are the largest against exact results, in units in the last place of a float.
 //
@@ -502,29 +494,21 @@ enum class Load { CACHED, ONCE };
 enum class Store { CACHED, STREAMING };
 enum class Stay { NOWHERE, L2, L1 };  // where what is read again is asked to stay until then
 
-constexpr Row ROW = Row::SHARED;
-constexpr int VEC = 8;
+constexpr Row ROW = Row::REGISTERS;
+constexpr int VEC = 1;
 constexpr int THREADS = 256;
-constexpr int UNROLL = 2;
+constexpr int UNROLL = 16;
 constexpr int ROWS = 1;
 constexpr int CLUSTER = 1;
-constexpr int SLICE_UNIT = 16;
-constexpr int STAGES = 26;
+constexpr int SLICE_UNIT = 1;
+constexpr int STAGES = 1;
 constexpr Load LOAD = Load::ONCE;
 [[maybe_unused]] constexpr Store STORE = Store::STREAMING;
 constexpr bool EARLY = false;
 constexpr bool WHOLE = true;
-constexpr bool HAS_PRODUCER = true;
+constexpr bool HAS_PRODUCER = false;
 constexpr Stay STAY = Stay::NOWHERE;
-[[maybe_unused]] constexpr bool PDL = false;
-constexpr int SLICE_CHUNKS = 16;
-constexpr int PRODUCERS = 128;
-constexpr int KEPT_CHUNKS = 16;
-constexpr int WEIGHT_CHUNKS = 16;
-constexpr int NEXT_CHUNKS = 0;
-constexpr int BESIDE = 1;
-constexpr int PRODUCER_REGISTERS = 24;
-constexpr int REGISTERS = 240;
+[[maybe_unused]] constexpr bool PDL = true;
 
 // ---------------------------------------------------------------- the math
 
@@ -532,12 +516,12 @@ using Streams = tuple<bf16, bf16>;
 using Sinks = tuple<f8e4m3>;
 using Ops = tuple<Sum, Max>;
 using Folds = tuple<>;                   // over all rows
-constexpr int LEVELS = 1;
-constexpr int LEVEL[] = {0, 0};
+constexpr int LEVELS = 2;
+constexpr int LEVEL[] = {0, 1};
 [[maybe_unused]] constexpr bool MERGES = false;    // whether parts of a row do level 1 by themselves
 [[maybe_unused]] constexpr bool RESUMABLE = true; // whether outputs go on from what the last level has
 constexpr bool ALONG[] = {true, false};                // whether a stream is another one in each row
-constexpr bool USED[LEVELS + 1][2] = {{true, true}, {true, true}};        // by a level of reductions, the last by the sinks
+constexpr bool USED[LEVELS + 1][2] = {{true, false}, {true, true}, {true, true}};        // by a level of reductions, the last by the sinks
 
 constexpr int STREAMS = tuple_size<Streams>::value, SINKS = tuple_size<Sinks>::value, STATS = tuple_size<Ops>::value;
 template <int S>
@@ -551,6 +535,8 @@ using EachStat = make_int_sequence<STATS>;
 // What all elements of a row share.
 struct Held {
   float h0;
+  float h1;
+  Divisor h2;
 };
 
 // r holds the statistics so far, v the values of the streams at column j.
@@ -560,7 +546,8 @@ struct Math {
   f8e4m3* t2;
   float* t3;
   int64_t a0;
-  static constexpr int64_t a1 = 131072;
+  float s0;
+  static constexpr int64_t a1 = 4096;
   int64_t v0;
 
   CG_DEVICE void seat([[maybe_unused]] int64_t row) {
@@ -585,7 +572,9 @@ struct Math {
 
   template <int P, class R>
   CG_DEVICE void prepare(R const& r, Held& held) const {
-    if constexpr (P == 1) held.h0 = (cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5))) / cg_max(((get<1>(r) * cg_abs(cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5))))) / float(448.0)), float(1e-12)));
+    if constexpr (P == 1) held.h0 = cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(s0)));
+    if constexpr (P == 2) held.h1 = cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(s0)));
+    if constexpr (P == 2) held.h2 = Divisor(cg_max((get<1>(r) / float(448.0)), float(1e-12)));
   }
 
   template <int J, class V, class R>
@@ -594,27 +583,27 @@ struct Math {
       return float((get<0>(v) * get<0>(v)));
     }
     if constexpr (J == 1) {
-      return float(cg_abs((get<0>(v) * get<1>(v))));
+      return float(cg_abs(((get<0>(v) * held.h0) * get<1>(v))));
     }
   }
 
   template <class V, class R>
   CG_DEVICE auto outputs(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float(((get<0>(v) * get<1>(v)) * held.h0)));
+    return cute::make_tuple(float((((get<0>(v) * held.h1) * get<1>(v)) / held.h2)));
   }
 
   template <class V, class R>
   CG_DEVICE float resumed(V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return float((get<0>(v) * get<1>(v)));
+    return float(((get<0>(v) * held.h0) * get<1>(v)));
   }
   template <class V, class R>
   CG_DEVICE auto resume([[maybe_unused]] float own, V const& v, R const& r, Held const& held, [[maybe_unused]] int64_t j) const {
-    return cute::make_tuple(float((own * held.h0)));
+    return cute::make_tuple(float((own / held.h2)));
   }
 
   template <class R>
   CG_DEVICE void finish(R const& r, Held const& held) const {
-    cg_store(t3[v0], float(cg_max(((get<1>(r) * cg_abs(cg_rsqrt(((get<0>(r) / float(int64_t(a1))) + float(1e-5))))) / float(448.0)), float(1e-12))));
+    cg_store(t3[v0], float(cg_max((get<1>(r) / float(448.0)), float(1e-12))));
   }
 
   template <class R>
@@ -811,73 +800,45 @@ CG_DEVICE uint64_t l2_policy() {
   return policy;
 }
 
-// One access of S bytes, past L1.
-template <class S, Again AGAIN>
+// What L1 is asked: past it, or as L2 is, for what a block reads again while its neighbours have room there as well.
+template <Again AGAIN, bool IN_L1>
+struct L1Hint {
+  static_assert(!IN_L1, "who reads again knows whether it was the last time");
+  static constexpr char PTX[] = "no_allocate";
+};
+template <>
+struct L1Hint<Again::SOON, true> { static constexpr char PTX[] = "evict_last"; };
+template <>
+struct L1Hint<Again::NEVER, true> { static constexpr char PTX[] = "evict_first"; };
+
+// One access of S bytes, with hints of both caches.
+template <class S, Again AGAIN, bool IN_L1 = false>
 struct LoadAgain {
   using SRegisters = S const[1];
   using DRegisters = S[1];
+  using Hint = L1Hint<AGAIN, IN_L1>;
   __device__ static void copy(S const& src, S& dst) {
     const uint64_t policy = l2_policy<AGAIN>();
     if constexpr (sizeof(S) == 16) {
       uint4& d = reinterpret_cast<uint4&>(dst);
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%6.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                   : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     } else if constexpr (sizeof(S) == 8) {
       uint2& d = reinterpret_cast<uint2&>(dst);
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
+      asm volatile("ld.global.L1::%4.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                   : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     } else {
       static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
-                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy));
-    }
-  }
-};
-
-// The same by way of L1, which is asked the same: for what a block reads again while its neighbours have room there as well.
-template <class S, Again AGAIN>
-struct LoadNear {
-  static_assert(AGAIN != Again::UNKNOWN, "who reads again knows whether it was the last time");
-  using SRegisters = S const[1];
-  using DRegisters = S[1];
-  __device__ static void copy(S const& src, S& dst) {
-    const uint64_t policy = l2_policy<AGAIN>();
-    if constexpr (sizeof(S) == 16) {
-      uint4& d = reinterpret_cast<uint4&>(dst);
-      if constexpr (AGAIN == Again::SOON) {
-        asm volatile("ld.global.L1::evict_last.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                     : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
-      } else {
-        asm volatile("ld.global.L1::evict_first.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                     : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "l"(&src), "l"(policy));
-      }
-    } else if constexpr (sizeof(S) == 8) {
-      uint2& d = reinterpret_cast<uint2&>(dst);
-      if constexpr (AGAIN == Again::SOON) {
-        asm volatile("ld.global.L1::evict_last.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                     : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
-      } else {
-        asm volatile("ld.global.L1::evict_first.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                     : "=r"(d.x), "=r"(d.y) : "l"(&src), "l"(policy));
-      }
-    } else {
-      static_assert(sizeof(S) == 4, "4, 8 or 16 bytes");
-      uint32_t& d = reinterpret_cast<uint32_t&>(dst);
-      if constexpr (AGAIN == Again::SOON) {
-        asm volatile("ld.global.L1::evict_last.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(d) : "l"(&src), "l"(policy));
-      } else {
-        asm volatile("ld.global.L1::evict_first.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(d) : "l"(&src), "l"(policy));
-      }
+      asm volatile("ld.global.L1::%3.L2::cache_hint.u32 %0, [%1], %2;"
+                   : "=r"(reinterpret_cast<uint32_t&>(dst)) : "l"(&src), "l"(policy), "C"(Hint::PTX));
     }
   }
 };
 
 }  // namespace
 
-template <class S, Again AGAIN>
-struct cute::Copy_Traits<LoadAgain<S, AGAIN>> : OneThread<S> {};
-template <class S, Again AGAIN>
-struct cute::Copy_Traits<LoadNear<S, AGAIN>> : OneThread<S> {};
+template <class S, Again AGAIN, bool IN_L1>
+struct cute::Copy_Traits<LoadAgain<S, AGAIN, IN_L1>> : OneThread<S> {};
 
 namespace {
 
@@ -889,9 +850,7 @@ CG_DEVICE auto load_op_of() {
     return LoadAgain<Access<X>, AGAIN>{};
   } else if constexpr (ROW == Row::GLOBAL && STAY != Stay::NOWHERE && ALONG[S] && sizeof(Access<X>) >= 4) {
     constexpr bool IS_LAST = P == LEVELS || (SINKS == 0 && (P == BOTH || P == LEVELS - 1));
-    constexpr Again ONCE_MORE = IS_LAST ? Again::NEVER : Again::SOON;
-    if constexpr (STAY == Stay::L1) return LoadNear<Access<X>, ONCE_MORE>{};
-    else return LoadAgain<Access<X>, ONCE_MORE>{};
+    return LoadAgain<Access<X>, IS_LAST ? Again::NEVER : Again::SOON, STAY == Stay::L1>{};
   } else {
     return load_op<X, LOAD == Load::ONCE && ALONG[S] && ROW != Row::GLOBAL>();
   }
@@ -1160,498 +1119,106 @@ CG_DEVICE void join_online(Statistics& r, Online const& online, Math const& math
 
 namespace {
 
-// What the blocks of a row know of it: each leaves its statistics in global memory, [STATS, parts], and all join them in the
-// same order.
-
-// Whether blocks wait for the others of their row, in one launch. Else these left theirs in a launch before.
-constexpr bool WAITS = HAS_PRODUCER;  // that is a ring
-
-// A statistic and a bit that is set, in one access of 8 bytes. So no other access has to be ordered with it, and who sees the
-// bit has the statistic (as in NCCL's LL protocol).
-constexpr uint32_t THERE = 1u << 31;
-CG_DEVICE void leave(uint2* at, uint2 value) {
-  const uint64_t word = uint64_t(value.y | THERE) << 32 | value.x;
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(at), "l"(word) : "memory");
-}
-CG_DEVICE uint2 look(uint2 const* at) {
-  uint64_t word;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
-  return make_uint2(uint32_t(word), uint32_t(word >> 32));
-}
-
-// Whether statistic J is of level P.
-template <int P, int J>
-constexpr bool IS_OF = P == BOTH || LEVEL[J] == P;
-
-// Leaves what block `rank` of the row knows of level P.
-template <int P>
-CG_DEVICE void leave_part(Statistics const& r, uint2* partial, int parts, int rank) {
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (IS_OF<P, j>) leave(partial + j * parts + rank, pack(get<j>(r)));
-  });
-}
-
-// The parts that a lane looks at together, 32 apart, and what their blocks left.
-constexpr int LOOKS = 4;
-struct Left { uint2 of[LOOKS][STATS]; };
-
-// Looks at level P of the parts from `first` on, until it is there.
-template <int P>
-CG_DEVICE void look_at(Left& left, uint2 const* partial, int parts, int first) {
-  const auto each = [&](auto const& step) {
-    CUTE_UNROLL
-    for (int n = 0; n < LOOKS; ++n) {
-      if (first + 32 * n >= parts) continue;
-      for_each(EachStat{}, [&](auto j) {
-        if constexpr (IS_OF<P, j>) step(left.of[n][j], partial + j * parts + first + 32 * n);
-      });
-    }
-  };
-  bool is_there;
-  do {
-    each([&](uint2& one, uint2 const* at) { one = look(at); });
-    is_there = true;
-    each([&](uint2& one, uint2 const*) { is_there &= one.y >= THERE; });
-  } while (WAITS && !is_there);
-}
-
-// step(statistics, part) for each part of a lane; of those that it looked at last, unless `looks`.
-template <int P, class Step>
-CG_DEVICE void each_part(Left& left, bool looks, uint2 const* partial, int parts, Step const& step) {
-  for (int first = int(threadIdx.x) % 32; first < parts; first += 32 * LOOKS) {
-    if (looks) look_at<P>(left, partial, parts, first);
-    CUTE_UNROLL
-    for (int n = 0; n < LOOKS; ++n) {
-      if (first + 32 * n >= parts) continue;
-      Statistics one = no_statistics();
-      for_each(EachStat{}, [&](auto j) {
-        if constexpr (IS_OF<P, j>) unpack(make_uint2(left.of[n][j].x, left.of[n][j].y & ~THERE), get<j>(one));
-      });
-      step(one, first + 32 * n);
-    }
-  }
-}
-
-// Adds to `sums` what a part has of level 1, `one`, about what all of the row, `r`, says of level 0.
-CG_DEVICE void move_part(Statistics& sums, Statistics const& one, Statistics const& r, Math const& math, Part const& part,
-                         int64_t columns) {
-  if (part.length == 0) return;
-  const Statistics own = math.whole(one, share_of(columns, part));
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (MERGES && LEVEL[j] == 1) {
-      get<j>(sums) += math.moved<j>(one, math.about<j>(own), math.about<j>(r), float(part.length));
-    }
-  });
-}
-
-// Statistics of level P of the row, by a warp: of BOTH, where each part did the second by itself. A block that waits looks
-// once for both, where a lane holds all that it looks at.
-template <int P>
-CG_DEVICE void join_parts(Statistics& r, Math const& math, uint2 const* partial, int parts, int64_t columns) {
-  constexpr int FIRST = P == BOTH ? 0 : P;
-  Left left;
-  Statistics sums = no_statistics();
-  each_part<WAITS ? P : FIRST>(left, true, partial, parts, [&](Statistics const& one, int) {
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (LEVEL[j] == FIRST) get<j>(sums) = Op<j>::join(get<j>(sums), get<j>(one));
-    });
-  });
-  for_each(EachStat{}, [&](auto j) {
-    if constexpr (LEVEL[j] == FIRST) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-  });
-  if constexpr (P == BOTH) {
-    each_part<BOTH>(left, !WAITS || parts > 32 * LOOKS, partial, parts, [&](Statistics const& one, int part) {
-      move_part(sums, one, r, math, part_of(0, columns, parts, part), columns);
-    });
-    for_each(EachStat{}, [&](auto j) {
-      if constexpr (LEVEL[j] == 1) get<j>(r) = butterfly<Op<j>, 32>(get<j>(sums));
-    });
-  }
-}
-
-}  // namespace
-
-namespace {
-
 struct Shared {
   Slots slots;
-  uint2 met[STATS];  // what all blocks of a row know
   alignas(8) uint64_t full[STAGES];
-  uint64_t empty[STAGES];
 };
 
-}  // namespace
-namespace {
+// Blocks of a multiprocessor at least: with rows that stay in L1 all of its threads, of 32 registers each.
+constexpr int BESIDE = STAY == Stay::L1 ? 2048 / BLOCK : 1;
 
-// A block's ring of stages, which holds chunks of one row after another: who fills it, and who takes what of a row from it.
-// A kernel says which threads do that, and has the barriers of the ring in its `Shared`, with the slots of join_row.
+// In registers what the last level had of each element is held for the outputs, in place of the row itself.
+constexpr bool RESUMES = RESUMABLE && ROW == Row::REGISTERS;
 
-static_assert(SLICE_CHUNKS >= 1 && KEPT_CHUNKS <= STAGES, "what is kept of a slice fits into the ring");
-static_assert(MERGES || LEVELS == 1 || SLICE_CHUNKS <= KEPT_CHUNKS, "what is not kept is read twice, once for statistics");
-static_assert(SINKS > 0 || KEPT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "only what is written is read again");
-static_assert(HAS_PRODUCER && ROW == Row::SHARED && CLUSTER == 1 && ROWS == 1, "one row at a time, in shared memory");
-
-// Which of PLACES comes next: `round` says how often all were gone through.
-template <int PLACES>
-struct Going {
-  int place = 0;
-  uint32_t round = 0;
-  CG_DEVICE void next() {
-    if (++place == PLACES) {
-      place = 0;
-      ++round;
-    }
-  }
-  CG_DEVICE void skip(int turns) {
-    place += turns;
-    round += uint32_t(place / PLACES);
-    place %= PLACES;
-  }
-};
-using Turn = Going<STAGES>;  // which chunk of the ring
-
-// What was loaded from a stage has been read before a bulk copy may write there, which is of another proxy: the producer puts a
-// fence between. (Without one 16 rows of 4 million columns came out wrong, in slices of 12 chunks; of those who read, each would
-// wait for what it wrote.) Where a slice is read again, stages become empty in the first pass, right behind their loads. Every
-// thread arrives then: compute-sanitizer does not see that one lane which arrives speaks for the loads of its warp.
-// CuTe's barriers do not keep a compiler from moving loads across them.
-constexpr bool ALL_ARRIVE = SLICE_CHUNKS > KEPT_CHUNKS;
-CG_DEVICE void keep_order() { asm volatile("" ::: "memory"); }
-CG_DEVICE void release(uint64_t& empty) {
-  __syncwarp();
-  keep_order();
-  if (ALL_ARRIVE || threadIdx.x % 32 == 0) arrive_barrier(empty);
-}
-
-// One thread does, before all meet.
-CG_DEVICE void initialize_ring(Shared& shared) {
-  for (int i = 0; i < STAGES; ++i) {
-    initialize_barrier(shared.full[i], 1);
-    initialize_barrier(shared.empty[i], ALL_ARRIVE ? BLOCK : WARPS);
-  }
-}
-
-// A block's slice of a row: its chunks in order, then those again that the ring did not keep, the first of them.
-struct Slice {
-  int chunks, dropped;
-  CG_DEVICE int again() const { return SINKS > 0 ? dropped : 0; }
-  CG_DEVICE int turns() const { return chunks + again(); }
-  CG_DEVICE int chunk(int turn) const { return turn < chunks ? turn : turn - chunks; }
-};
-CG_DEVICE Slice slice_of(Part const& part) {
-  const int chunks = int((part.length + CHUNK - 1) / CHUNK);
-  return {chunks, chunks > KEPT_CHUNKS ? chunks - KEPT_CHUNKS : 0};
-}
-
-// What a block has for every row: its part and slice of each, the ring, and where blocks leave each other statistics.
-struct Work {
-  Part part;
-  Slice slice;
-  int64_t rows, columns;
-  int blocks, rank;
-  unsigned char* stages;  // [STAGES, kept streams, CHUNK]
-  Shared& shared;
-  uint2* partials;  // [rows, STATS, blocks]
-  CG_DEVICE int64_t first() const { return blockIdx.x / blocks; }
-  CG_DEVICE int64_t step() const { return gridDim.x / blocks; }
-  CG_DEVICE uint2* partial(int64_t row) const { return partials + row * blocks * STATS; }
-};
-
-CG_DEVICE Work work_of(int tid, int64_t rows, int64_t columns, unsigned char* stages, Shared& shared, uint2* partials) {
-  const int blocks = int((columns + int64_t(SLICE_CHUNKS) * CHUNK - 1) / (int64_t(SLICE_CHUNKS) * CHUNK));
-  const int rank = int(blockIdx.x % blocks);
-  const Part part = part_of(tid, columns, blocks, rank);
-  return {part, slice_of(part), rows, columns, blocks, rank, stages, shared, partials};
-}
-
-CG_DEVICE void produce(Math math, Work const& work) {
-  const uint64_t soon = l2_policy<Again::SOON>(), never = l2_policy<Again::NEVER>();
-  Turn turn;
-  for (int64_t row = work.first(); row < work.rows; row += work.step()) {
-    math.seat(row);
-    for (int i = 0; i < work.slice.turns(); ++i, turn.next()) {
-      wait_barrier(work.shared.empty[turn.place], int(turn.round & 1) ^ 1);
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-      copy_chunk(math, work.part, work.slice.chunk(i), work.stages + turn.place * stage_bytes<STREAMS>(),
-                 work.shared.full[turn.place], i < work.slice.again() ? soon : never);
-    }
-  }
-}
-
-template <int P>
-CG_DEVICE auto late_of(Math const& math, Work const& work, int turn) {
-  return load<LateStreams<P>>(math, work.part, work.slice.chunk(turn));
-}
-
-// Turns of which late streams are loaded ahead: two, where these and what is at work take a third of a thread's REGISTERS,
-// a thread has few elements of a chunk besides, and no weights take registers.
-using Late = decltype(late_of<LEVELS>(declval<Math>(), declval<Work>(), 0));
-constexpr int AHEAD = WEIGHT_CHUNKS == 0 && UNROLL * VEC <= 8 && 3 * sizeof(Late) <= sizeof(uint32_t) * REGISTERS / 3 ? 2 : 1;
-
-template <int P>
-CG_DEVICE auto ahead_of(Math const& math, Work const& work, int from) {
-  return transform(make_int_sequence<AHEAD>{}, [&](auto turn) { return late_of<P>(math, work, from + turn); });
-}
-
-// step(x, chunk) for one turn, whose stage becomes empty if `frees`; `late` has the late streams, and `soon()` loads those of
-// another turn: before anything is written.
-template <int P, class Late, class Soon, class Step>
-CG_DEVICE void visit(Turn const& turn, int chunk, bool frees, Late const& late, Work const& work, Soon const& soon,
-                     Step const& step) {
-  wait_barrier(work.shared.full[turn.place], int(turn.round & 1));
-  keep_order();
-  const auto near = load_stage<P>(work.part, chunk, work.stages + turn.place * stage_bytes<STREAMS>());
-  const auto x = joined<P>(near, late);
-  soon();
-  if (frees) release(work.shared.empty[turn.place]);  // it is in registers
-  step(x, chunk);
-}
-
-// step(x, chunk) for the turns `from` to `to` of the slice that begins at `first`; stages before turn `empty` become empty.
-// `ahead` is of the first turns.
-template <int P, class Late, class Step>
-CG_DEVICE void pass(Turn first, int from, int to, int empty, Late ahead, Math const& math, Work const& work, Step const& step) {
-  Turn turn = first;
-  turn.skip(from);
-  for (int i = from; i < to; ++i, turn.next()) {
-    const auto soon = [&] {
-      if constexpr (AHEAD == 2) get<0>(ahead) = get<1>(ahead);
-      if (i + AHEAD < to) get<AHEAD - 1>(ahead) = late_of<P>(math, work, i + AHEAD);
-    };
-    visit<P>(turn, work.slice.chunk(i), i < empty, get<0>(ahead), work, soon, step);
-  }
-}
-
-// ---------------------------------------------------------------- statistics
-
-// The level of a block's first pass over a row.
-constexpr int FIRST = ONLINE ? BOTH : 0;
-
-template <int P>
-CG_DEVICE Held prepared(Math const& math, Statistics const& r) {
-  Held held;
-  for_each(make_int_sequence<(P == BOTH ? 0 : P) + 1>{}, [&](auto p) { math.prepare<p>(r, held); });
-  return held;
-}
-
-// What a thread has seen of level P.
-template <int P>
-CG_DEVICE auto nothing_seen() {
-  if constexpr (P == BOTH) return Online{};
-  else return no_statistics();
-}
-
-// Adds to `seen` what a thread has of a chunk, `x`.
-template <int P, class Seen, class X>
-CG_DEVICE void see_chunk(Seen& seen, X const& x, int chunk, Statistics const& r, Held& held, Math const& math, Work const& work) {
-  if constexpr (P == BOTH) {
-    see(seen, x, math, work.part, chunk, work.columns, held);
+// step(x, chunk) for every chunk of the row, x what the thread has of it.
+template <int P, class Kept, class Step>
+CG_DEVICE void pass(Kept const& kept, Math const& math, Part const& part, unsigned char* stages, Shared& shared, Step const& step) {
+  if constexpr (ROW == Row::REGISTERS) {
+    step(chunk_of<P>(kept, math, part, 0), 0);
   } else {
-    each_of<P>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { accumulate<P>(seen, v, col, math, r, held); });
+    for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+      if constexpr (ROW == Row::SHARED) {
+        wait_barrier(shared.full[chunk], 0);
+        const auto near = load_stage<P>(part, chunk, stages + chunk * stage_bytes<STREAMS>());
+        step(chunk_of<P>(near, math, part, chunk), chunk);
+      } else {
+        step(chunk_of<P>(kept, math, part, chunk), chunk);
+      }
+    }
   }
-}
-
-// Statistics of level P over all threads of the block.
-template <int P, class Seen>
-CG_DEVICE void join_seen(Statistics& r, Seen const& seen, Math const& math, Work const& work) {
-  if constexpr (P == BOTH) join_online(r, seen, math, work.part, share_of(work.columns, work.part), work.shared.slots, 0);
-  else join_row<P>(r, seen, work.part, work.shared.slots, 0, 0);
-}
-
-// Leaves what the block knows of level P of a row.
-template <int P>
-CG_DEVICE void leave_own(Statistics const& r, int64_t row, Work const& work) {
-  if (work.part.tid == 0) leave_part<P>(r, work.partial(row), work.blocks, work.rank);
 }
 
 }  // namespace
 
-namespace {
+extern "C" __global__ void __launch_bounds__(BLOCK, BESIDE) cutegen_8e29cf37c696fe8a(
+    bf16* t0, bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t /* a1 */, float s0) {
+  [[maybe_unused]] constexpr int64_t a1 = 4096;
+  extern __shared__ __align__(128) unsigned char stages[];  // [chunks of the slice, kept streams, CHUNK]
+  __shared__ Shared shared;
+  const int q = int(threadIdx.x) / THREADS, rank = CLUSTER > 1 ? int(block_rank_in_cluster()) : 0;
+  const int64_t row = int64_t(blockIdx.x) / CLUSTER * ROWS + q, rows = a0;
+  const bool live = ROWS == 1 || row < rows;
+  const Part part = part_of(int(threadIdx.x) % THREADS, live ? a1 : 0, CLUSTER, rank);
+  Math math{t0, t1, t2, t3, a0, s0};
+  math.seat(live ? row : 0);
+  if constexpr (PDL) after_the_last_kernel();
 
-static_assert(WEIGHT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "chunks are written in order, so that each finds its weights");
-static_assert(WEIGHT_CHUNKS <= SLICE_CHUNKS, "weights of the slice");
-static_assert(NEXT_CHUNKS == 0 || ONLINE || LEVELS == 1, "statistics of the next row need one pass");
-static_assert(NEXT_CHUNKS == 0 || WARPS > 1, "joining a block's statistics is where all threads meet");
-static_assert(NEXT_CHUNKS == 0 || SLICE_CHUNKS <= KEPT_CHUNKS, "both rows' slices stay");
-static_assert(NEXT_CHUNKS == 0 || (NEXT_CHUNKS <= SLICE_CHUNKS && SLICE_CHUNKS + NEXT_CHUNKS <= STAGES), "the ring has room");
+  if constexpr (CLUSTER > 1) cluster_arrive_relaxed();
+  if constexpr (ROW == Row::SHARED) {
+    if (threadIdx.x == 0) {
+      for (int i = 0; int64_t(i) * CHUNK < part.length; ++i) initialize_barrier(shared.full[i], 1);
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      for (int64_t chunk = 0; chunk * CHUNK < part.length; ++chunk) {
+        copy_chunk(math, part, chunk, stages + chunk * stage_bytes<STREAMS>(), shared.full[chunk],
+                   l2_policy<Again::UNKNOWN>());
+      }
+    }
+    __syncthreads();
+  }
+  const auto kept = [&] {
+    if constexpr (ROW == Row::REGISTERS) return load<KeptStreams>(math, part, 0);
+    else return Int<0>{};
+  }();
+  if constexpr (CLUSTER > 1) cluster_wait();
 
-// Late streams of the first WEIGHT_CHUNKS of a slice: the same for every row.
-CG_DEVICE auto weights_of(Math const& math, Work const& work) {
-  return transform(make_int_sequence<WEIGHT_CHUNKS>{}, [&](auto chunk) {
-    Late late;
-    if (chunk < work.slice.chunks) late = late_of<LEVELS>(math, work, chunk);
-    return late;
+  Statistics r = no_statistics();
+  Held held;
+  if constexpr (ONLINE) {
+    Online online;
+    math.prepare<0>(r, held);
+    pass<BOTH>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      see(online, x, math, part, chunk, a1, held);
+    });
+    join_online(r, online, math, part, 1.0f, shared.slots, rank);
+  }
+  [[maybe_unused]] float resumed[UNROLL][VEC];
+  for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) {
+    constexpr int P = p;
+    Statistics sums = no_statistics();
+    math.prepare<P>(r, held);
+    pass<P>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<P>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        accumulate<P>(sums, v, col, math, r, held);
+        if constexpr (RESUMES && P == LEVELS - 1) {
+          CUTE_UNROLL
+          for (int e = 0; e < VEC; ++e) resumed[u][e] = math.resumed(values<P>(v, e), r, held, col + e);
+        }
+      });
+    });
+    join_row<P>(r, sums, part, shared.slots, q, rank);
   });
-}
-using Weights = decltype(weights_of(declval<Math>(), declval<Work>()));
-
-// Of how many chunks they are what level P takes besides the ring's streams; it takes some, and none that is not written.
-template <int P, int... S>
-CG_DEVICE constexpr int weighted(int_sequence<S...>) {
-  const bool takes = ((USES<P, S> && !KEPT<S>) || ...), has = ((!USES<P, S> || KEPT<S> || USES<LEVELS, S>) && ...);
-  return takes && has ? WEIGHT_CHUNKS : 0;
-}
-template <int P>
-constexpr int WEIGHTED = weighted<P>(EachStream{});
-
-// step(x, chunk) for the turns `from` to `to` of the slice that begins at `first`; stages before turn `empty` become empty. `ahead`
-// is of the first turns without weights in registers.
-template <int P>
-CG_DEVICE int unweighted(int from) { return from < WEIGHTED<P> ? WEIGHTED<P> : from; }
-template <int P, class Ahead, class Step>
-CG_DEVICE void take_turns(Turn const& first, int from, int to, int empty, Weights const& weights, Ahead const& ahead,
-                          Math const& math, Work const& work, Step const& step) {
-  Turn turn = first;
-  for_each(make_int_sequence<WEIGHTED<P>>{}, [&](auto chunk) {
-    if (from <= chunk && chunk < to) visit<P>(turn, chunk, chunk < empty, get<chunk>(weights), work, [] {}, step);
-    turn.next();
-  });
-  if constexpr (WEIGHTED<P> < SLICE_CHUNKS) pass<P>(first, unweighted<P>(from), to, empty, ahead, math, work, step);
-}
-
-// Adds the turns `from` to `to` of the slice that begins at `first`.
-template <int P, class Seen>
-CG_DEVICE void take(Seen& seen, Statistics const& r, Turn const& first, int from, int to, Weights const& weights,
-                    Math const& math, Work const& work) {
-  Held held = prepared<P>(math, r);
-  const auto ahead = ahead_of<P>(math, work, unweighted<P>(from));
-  take_turns<P>(first, from, to, work.slice.dropped, weights, ahead, math, work,
-                [&](auto const& x, int chunk) { see_chunk<P>(seen, x, chunk, r, held, math, work); });
-}
-
-// Waits for what all blocks of a row leave, and joins it: a warp does, for all.
-template <int P>
-CG_DEVICE void join_left(Statistics& r, Math const& math, int64_t row, Work const& work) {
-  if (work.part.tid < 32) {
-    join_parts<P>(r, math, work.partial(row), work.blocks, work.columns);
-    for_each(EachStat{}, [&](auto j) {
-      if (work.part.tid == 0) work.shared.met[j] = pack(get<j>(r));
+  math.prepare<LEVELS>(r, held);
+  if constexpr (SINKS > 0) {
+    pass<LEVELS>(kept, math, part, stages, shared, [&](auto const& x, int64_t chunk) {
+      each_of<LEVELS>(x, part, chunk, [&](auto const& v, int64_t col, [[maybe_unused]] int u) {
+        if constexpr (RESUMES) {
+          const auto outputs = [&](int e) { return math.resume(resumed[u][e], values<LEVELS>(v, e), r, held, col + e); };
+          write_by(outputs, col, math);
+        } else {
+          write(v, col, math, r, held);
+        }
+      });
     });
   }
-  sync_row();
-  for_each(EachStat{}, [&](auto j) { unpack(work.shared.met[j], get<j>(r)); });
-}
-
-// Level P of a row from its first chunk to what all blocks know.
-template <int P>
-CG_DEVICE void reduce(Statistics& r, Turn const& turn, Weights const& weights, Math const& math, int64_t row, Work const& work) {
-  auto seen = nothing_seen<P>();
-  take<P>(seen, r, turn, 0, work.slice.chunks, weights, math, work);
-  join_seen<P>(r, seen, math, work);
-  if (work.blocks > 1) {
-    leave_own<P>(r, row, work);
-    join_left<P>(r, math, row, work);
-  } else if constexpr (P != BOTH) {
-    sync_row();  // the slots are free for the next row
-  }
-}
-
-// ---------------------------------------------------------------- rows
-
-// Late streams of the first turns that are written without weights in registers.
-CG_DEVICE auto written_of(Math const& math, Work const& work) {
-  return ahead_of<LEVELS>(math, work, unweighted<LEVELS>(work.slice.dropped));
-}
-
-// The same before the blocks meet: what all rows share does not wait for that, if registers are left for it.
-CG_DEVICE auto early_of(Math const& math, Work const& work) {
-  if constexpr (AHEAD == 2) return written_of(math, work);
-  else return Int<0>{};
-}
-
-// Writes the slice, whose stages become empty.
-template <class Early>
-CG_DEVICE void write_slice(Statistics const& r, Turn const& turn, Early const& early, Weights const& weights, Math const& math,
-                           Work const& work) {
-  Held held = prepared<LEVELS>(math, r);
-  const auto late = [&] {
-    if constexpr (AHEAD == 2) return early;
-    else return written_of(math, work);
-  }();
-  const auto write_chunk = [&](auto const& x, int chunk) {
-    if constexpr (SINKS > 0) {
-      each_of<LEVELS>(x, work.part, chunk, [&](auto const& v, int64_t col, int) { write(v, col, math, r, held); });
-    }
-  };
-  const int turns = work.slice.turns();
-  take_turns<LEVELS>(turn, work.slice.dropped, turns, turns, weights, late, math, work, write_chunk);
-  if (work.part.tid == 0 && work.rank == 0) math.finish(r, held);
-}
-
-// Row by row: blocks wait for each other before they look at the next.
-CG_DEVICE void consume(Math math, Work const& work) {
-  Turn turn;
-  math.seat(work.first());
-  const Weights weights = weights_of(math, work);
-  for (int64_t row = work.first(); row < work.rows; row += work.step()) {
-    math.seat(row);
-    const auto early = early_of(math, work);
-    Statistics r = no_statistics();
-    if constexpr (ONLINE) reduce<BOTH>(r, turn, weights, math, row, work);
-    for_each(make_int_sequence<ONLINE ? 0 : LEVELS>{}, [&](auto p) { reduce<p>(r, turn, weights, math, row, work); });
-    write_slice(r, turn, early, weights, math, work);
-    turn.skip(work.slice.turns());
-  }
-}
-
-// The same, where a block looks at NEXT_CHUNKS of its slice of the next row before it waits for the blocks of this one. It leaves
-// what it knows of the next as soon as it has seen all of that slice: before it waits, if that is all, else when this one is
-// written. Before the first row there is none. All threads meet between two uses of `slots`, and between two of `met`.
-constexpr int HALVES = NEXT_CHUNKS == SLICE_CHUNKS ? 1 : 2;
-CG_DEVICE void consume_ahead(Math math, Work const& work) {
-  const int chunks = work.slice.chunks, some = chunks < NEXT_CHUNKS ? chunks : NEXT_CHUNKS;
-  const auto leave = [&](auto const& seen, int64_t row) {
-    Statistics own = no_statistics();
-    join_seen<FIRST>(own, seen, math, work);
-    leave_own<FIRST>(own, row, work);
-  };
-  Turn turn;
-  math.seat(work.first());
-  const Weights weights = weights_of(math, work);
-  for (int64_t row = work.first() - work.step(); row < work.rows; row += work.step()) {
-    const int64_t next = row + work.step();
-    Turn then = turn;
-    if (row >= 0) then.skip(chunks);
-    auto seen = nothing_seen<FIRST>();
-    CUTE_NO_UNROLL
-    for (int half = 0; half < HALVES; ++half) {
-      if (next < work.rows) {
-        math.seat(next);
-        take<FIRST>(seen, no_statistics(), then, half == 0 ? 0 : some, half == 0 ? some : chunks, weights, math, work);
-        if (half == HALVES - 1) leave(seen, next);
-      }
-      if (HALVES == 1 && (row < 0 || next >= work.rows)) sync_row();
-      if (half > 0 || row < 0) continue;
-      math.seat(row);
-      const auto early = early_of(math, work);
-      Statistics r = no_statistics();
-      join_left<FIRST>(r, math, row, work);
-      write_slice(r, turn, early, weights, math, work);
-    }
-    turn = then;
-  }
-}
-
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(BLOCK + PRODUCERS, BESIDE) cutegen_24003fff5f11eb3e(
-    bf16* t0, bf16* t1, f8e4m3* t2, float* t3, int64_t a0, int64_t /* a1 */, uint2* w0) {
-  [[maybe_unused]] constexpr int64_t a1 = 131072;
-  extern __shared__ __align__(128) unsigned char stages[];  // [STAGES, kept streams, CHUNK]
-  __shared__ Shared shared;
-  const Work work = work_of(threadIdx.x, a0, a1, stages, shared, w0);
-  const Math math{t0, t1, t2, t3, a0};
-  if (threadIdx.x == 0) {
-    initialize_ring(shared);
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  __syncthreads();
-  if (threadIdx.x < BLOCK) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(REGISTERS));
-    if constexpr (NEXT_CHUNKS > 0) consume_ahead(math, work);
-    else consume(math, work);
-  } else {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(PRODUCER_REGISTERS));
-    if (threadIdx.x == BLOCK) produce(math, work);
-  }
+  if (part.tid == 0 && rank == 0 && live) math.finish(r, held);
 }
