@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cutegen_spec::dtype::DType;
 use cutegen_spec::math::{Expr, Index, Loop, Place};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor};
@@ -10,6 +11,9 @@ use super::Plan;
 use super::active::Active;
 use super::sample::{Sample, Share};
 use super::schedule::{Schedule, Step, Value};
+
+/// Operations that it takes a CPU core to decode an 8-bit float, which it does each time it reads one.
+const DECODING: f64 = 2.0;
 
 /// The least work at given extents.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,12 +61,12 @@ pub fn judging_sample(plan: &Plan, sample: &Sample, axes: &[i64], share: Share) 
 
 /// What it takes where of each step this part of its elements is visited.
 fn judged(plan: &Plan, axes: &[i64], part: impl Fn(usize) -> f64) -> u64 {
-    let byte = if plan.target.is_host() { 16.0 } else { 64.0 };
+    let (byte, decoding) = if plan.target.is_host() { (16.0, DECODING) } else { (64.0, 0.0) };
     let bits = |tensor: &Tensor| tensor.elements(axes).unwrap_or(0) as f64 * f64::from(tensor.dtype.bits());
     let held: f64 = plan.spec.tensors.iter().map(bits).sum::<f64>() / 8.0;
     let work = Work { spec: &plan.spec, schedule: &plan.schedule, axes };
     let steps = plan.schedule.steps.iter().enumerate();
-    let visited: f64 = steps.map(|(number, step)| work.visited(step) * part(number)).sum();
+    let visited: f64 = steps.map(|(number, step)| work.visited(step, decoding) * part(number)).sum();
     let Cost { bytes, .. } = cost(&plan.spec, &plan.schedule, axes);
     visited.max(byte * bytes.max(held)) as u64
 }
@@ -106,14 +110,26 @@ impl Work<'_> {
         loops.iter().map(one).product()
     }
 
-    /// Operations of a reference that visits every point; a bounded loop counts half of its axis for each bound.
-    fn visited(&self, step: &Step) -> f64 {
+    /// Operations of a reference that visits every point; a bounded loop counts half of its axis for each bound, and an
+    /// 8-bit float that is read so many as decoding takes.
+    fn visited(&self, step: &Step, decoding: f64) -> f64 {
         let points = self.points(&step.loops);
+        let operations = |expr: &Expr| operations(expr) + decoding * self.reads_of_8_bit_floats(expr);
         match &step.value {
             Value::Map(expr) => points * operations(expr),
             Value::Reduce { over, body, .. } => points * self.points(over) * (operations(body) + 1.0),
             Value::Scan { over, body, .. } => points * self.extent(*over) * (operations(body) + 1.0),
         }
+    }
+
+    fn reads_of_8_bit_floats(&self, expr: &Expr) -> f64 {
+        let mut count = 0;
+        expr.visit(&mut |e| {
+            if let Expr::Load(Place::Tensor(t), _) | Expr::Pad(Place::Tensor(t), ..) = e {
+                count += u32::from(matches!(self.spec.tensors[*t].dtype, DType::F8e4m3 | DType::F8e5m2));
+            }
+        });
+        f64::from(count)
     }
 
     /// Operations that no kernel is spared.
@@ -235,6 +251,23 @@ mod tests {
         let (flops, judged) = operations(&strided);
         assert!((0.9..=1.02).contains(&(flops / whole)), "{flops} of {whole}");
         assert!(judged as f64 > 20.0 * whole, "the reference visits every tap");
+    }
+
+    #[test]
+    fn a_core_decodes_8_bit_floats_as_it_reads_them() {
+        let of = |dtype: &str, target: &str| {
+            let text = format!(
+                "edition = 1\n[kernels.k]\naxes = {{ m = 64, n = 64, k = 64 }}\n\
+                 inputs = {{ a = '{dtype}[m, k]', b = '{dtype}[k, n]' }}\noutputs = {{ c = 'f32[m, n]' }}\n\
+                 math = 'c[m, n] = sum(k, a[m, k] * b[k, n])'"
+            );
+            let kernels = spec_file(&text, &Settings::default()).into_kernels().expect("right specs");
+            judging(&Plan::new(&kernels[0], &Target::parse(target).expect("a target")), &[64, 64, 64])
+        };
+        let products = 64_u64.pow(3);
+        assert_eq!(of("f16", "host"), 2 * products);
+        assert_eq!(of("f8e4m3", "host"), 6 * products, "two decoded for each product and sum");
+        assert_eq!(of("f8e4m3", "sm_90a"), 64 * (2 * 64 * 64 + 4 * 64 * 64), "a device is given its bytes");
     }
 
     #[test]
