@@ -1,5 +1,5 @@
-//! README's figures. Its table of families has how many committed kernels are tuned on each target, and how much slower
-//! their naive kernel is, as the locks and records of this repository say; of products it has what `results/` has.
+//! README's figures. Its table of families has how many committed kernels are tuned on each target, as the locks of this
+//! repository say, and how much slower their naive kernels are, as `results/` says; of products too it has what stands there.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,6 @@ use std::path::Path;
 use cutegen_build::plan::Plan;
 use cutegen_spec::edition::{manifest, spec_file};
 use cutegen_spec::lock::{Lock, State};
-use cutegen_spec::record::{Record, incumbent};
 use cutegen_spec::settings::Settings;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
@@ -24,6 +23,23 @@ struct Count {
 
 type Counts = BTreeMap<(String, bool), Count>;
 
+/// Of each kernel and target, whether it is the host: how much slower its naive kernel is, for each workload that was timed.
+type Slower = BTreeMap<(String, bool), Vec<f64>>;
+
+/// What `tests/bench/slower.py` made of timings.
+fn slower() -> Slower {
+    let mut slower = Slower::new();
+    for row in results::read(&workspace()).expect("raw files") {
+        let Some(target) = row.bar.strip_prefix("naive kernels, ") else { continue };
+        for cell in &row.cells {
+            let kernel = cell.at.split(' ').next().expect("a kernel").to_owned();
+            let timed = cell.against.values().map(|ratios| results::median(ratios));
+            slower.entry((kernel, target == "host")).or_default().extend(timed);
+        }
+    }
+    slower
+}
+
 /// The spec files below a folder.
 fn below(folder: &Path) -> Vec<KernelSpec> {
     let mut found = Vec::new();
@@ -39,7 +55,7 @@ fn below(folder: &Path) -> Vec<KernelSpec> {
     found
 }
 
-fn add(counts: &mut Counts, specs: &[KernelSpec], lock: &Path, store: &Path) {
+fn add(counts: &mut Counts, slower: &mut Slower, specs: &[KernelSpec], lock: &Path) {
     let lock = Lock::parse(&std::fs::read_to_string(lock).expect("a lock")).expect("a lock");
     for locked in &lock.kernels {
         let target = Target::parse(&locked.target).expect("a target");
@@ -49,13 +65,9 @@ fn add(counts: &mut Counts, specs: &[KernelSpec], lock: &Path, store: &Path) {
         let count = counts.entry((family, target.is_host())).or_default();
         count.all += 1;
         count.tuned += usize::from(locked.state == State::Tuned);
-        let key = locked.key.to_string();
-        let record = store.join("v1").join(&key[..2]).join(&key).join("record.toml");
-        let record = Record::parse(&std::fs::read_to_string(record).expect("a record")).expect("a record");
-        let evidence = record.variants.iter().filter_map(|variant| variant.evidence.as_ref());
-        let timings = evidence.flat_map(|evidence| &evidence.timings);
-        let naive = timings.filter(|timing| timing.incumbent == incumbent::NAIVE);
-        count.slower.extend(naive.map(|timing| timing.speedup));
+        if let Some(timed) = slower.remove(&(locked.name.clone(), target.is_host())) {
+            count.slower.extend(timed);
+        }
     }
 }
 
@@ -64,13 +76,15 @@ fn counts() -> Counts {
     let mut counts = Counts::new();
     let example = std::fs::read_to_string(root.join("example-app/Cargo.toml")).expect("a manifest");
     let example = manifest(&example).into_kernels().expect("right specs");
-    for (specs, lock, store) in [
-        (below(&root.join("kernel-specs")), "cache/cutegen.lock", "cache"),
-        (below(&root.join("tests/bars/specs")), "tests/bars/cache/cutegen.lock", "tests/bars/cache"),
-        (example, "example-app/cutegen.lock", "example-app/cutegen-store"),
+    let mut slower = slower();
+    for (specs, lock) in [
+        (below(&root.join("tests/bars/specs")), "tests/bars/cache/cutegen.lock"),
+        (example, "example-app/cutegen.lock"),
+        (below(&root.join("kernel-specs")), "cache/cutegen.lock"),
     ] {
-        add(&mut counts, &specs, &root.join(lock), &root.join(store));
+        add(&mut counts, &mut slower, &specs, &root.join(lock));
     }
+    assert!(slower.is_empty(), "timed, and not locked: {:?}", slower.keys());
     counts
 }
 
@@ -102,7 +116,7 @@ fn line(counts: &Counts, family: &str) -> [[String; 2]; 2] {
 }
 
 #[test]
-fn the_table_of_families_is_what_locks_and_records_say() {
+fn the_table_of_families_is_what_locks_and_results_say() {
     let readme = std::fs::read_to_string(workspace().join("README.md")).expect("README.md");
     let counts = counts();
     let mut wrong = Vec::new();
@@ -139,7 +153,7 @@ fn what_is_said_of_products_is_what_was_measured() {
 }
 
 #[test]
-fn another_lock_or_record_makes_another_table() {
+fn another_lock_or_timing_makes_another_table() {
     let mut counts = counts();
     let before = line(&counts, "rowwise");
     let count = counts.get_mut(&("rowwise".to_owned(), false)).expect("kernels");

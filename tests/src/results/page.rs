@@ -29,7 +29,7 @@ pub enum Page {
 }
 
 /// The page of each raw file.
-const PLACES: [(&str, Page); 24] = [
+const PLACES: [(&str, Page); 25] = [
     ("attacks.json", Page::Gate),
     ("bars_h200.json", Page::Pytorch),
     ("choices.json", Page::Search),
@@ -48,6 +48,7 @@ const PLACES: [(&str, Page); 24] = [
     ("language.json", Page::Builds),
     ("lines.json", Page::Builds),
     ("model.json", Page::Gate),
+    ("naive.json", Page::Kernels),
     ("naive_h100.json", Page::Kernels),
     ("replay.json", Page::Builds),
     ("search_h200.json", Page::Search),
