@@ -29,13 +29,14 @@ pub enum Page {
 }
 
 /// The page of each raw file.
-const PLACES: [(&str, Page); 25] = [
+const PLACES: [(&str, Page); 26] = [
     ("attacks.json", Page::Gate),
     ("bars_h200.json", Page::Pytorch),
     ("choices.json", Page::Search),
     ("cold_build.json", Page::Builds),
     ("example_h200.json", Page::Kernels),
     ("fuzz.json", Page::Gate),
+    ("gate7.json", Page::Gate),
     ("gate_h200_bars.json", Page::Gate),
     ("gate_h200_corpora.json", Page::Gate),
     ("gate_h200_full.json", Page::Gate),
