@@ -1,18 +1,14 @@
-//! What is checked beside the cases: divisions over all exponents, that the emulator's guard pages catch who reads behind a
-//! tensor, and naive kernels whose threads share a reduction.
+//! What is checked beside the cases: divisions over all exponents, and that the emulator's guard pages catch a read behind a
+//! tensor.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cutegen_build::evaluate::{Distribution, Reference};
-use cutegen_build::generate::{Candidate, naive};
 use cutegen_build::plan::Plan;
 use cutegen_build::print;
 
-use crate::{Contents, DISTRIBUTIONS, build, judged, objects, proposed, translate};
-
-/// How a naive kernel goes down its tree.
-const LEVELS: &str = "left > 0";
+use crate::{Contents, build, judged, objects, proposed, translate};
 
 /// Of the plans, a folder to work in, and that of headers.
 type Check = fn(&[Plan], &Path, &[PathBuf]) -> Result<(), String>;
@@ -21,44 +17,7 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("divisor, 1 roundings", |plans, folder, headers| division(plans, folder, headers, "1")),
     ("divisor, 2 roundings", |plans, folder, headers| division(plans, folder, headers, "2")),
     ("guard", guard),
-    ("naive totals", naive_totals),
 ];
-
-/// Kernels that reduce all to one element, and extents: fewer elements than threads, as many, and more.
-const TOTALS: &[(&str, &[(i64, i64)])] = &[
-    ("masked_loss", &[(1, 1), (7, 37), (32, 32), (37, 131)]),
-    ("cross_entropy", &[(1, 4), (1030, 5)]),
-    ("two_folds", &[(1, 4), (1031, 36)]),
-    ("extremes", &[(1, 1), (7, 37), (37, 131)]),
-];
-
-/// The naive kernels of [`TOTALS`], on all distributions; and such a kernel whose tree lacks a level is found.
-fn naive_totals(plans: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
-    for (kernel, shapes) in TOTALS {
-        let plan = plans.iter().find(|plan| plan.spec.name.as_str() == *kernel).ok_or("no such kernel")?;
-        let honest = naive::candidate(plan, "none");
-        assert!(honest.source.contains(LEVELS), "{kernel}: threads share nothing");
-        let reference = objects::shared(&print::reference::print(plan), objects::REFERENCE)?;
-        let reference = Reference::load(&reference).map_err(|error| error.to_string())?;
-        let run = |name: &str, candidate: &Candidate| {
-            let folder = folder.join(format!("naive-{kernel}-{name}"));
-            std::fs::create_dir(&folder).expect("a folder of its own");
-            build::build(candidate, &folder, headers)?;
-            let mut drawn = DISTRIBUTIONS.into_iter().map(Contents::Drawn);
-            drawn.try_for_each(|drawn| {
-                let mut shapes = shapes.iter();
-                shapes.try_for_each(|at| judged(plan, candidate, &reference, &folder, *at, drawn).map(drop))
-            })
-        };
-        run("honest", &honest).map_err(|reason| format!("{kernel}: {reason}"))?;
-        let mut planted = honest.clone();
-        planted.source = honest.source.replace(LEVELS, "left > 1");
-        if run("planted", &planted).is_ok() {
-            return Err(format!("{kernel}: half of the elements went unseen"));
-        }
-    }
-    Ok(())
-}
 
 /// What a row divides by, over all exponents: as it is, and as short as outputs of few bits allow.
 fn division(plans: &[Plan], folder: &Path, headers: &[PathBuf], roundings: &str) -> Result<(), String> {

@@ -61,9 +61,11 @@ fn joins(spec: &KernelSpec, schedule: &Schedule, group: &Group, last: &Step) -> 
         Value::Scan { along, .. } => Some(along),
     };
     let own: Vec<usize> = of.vars().into_iter().chain(along).collect();
+    let there = reads(std::iter::once(last), temp);
+    let Some(Some(index)) = there.first().map(|index| as_vars(index)) else { return false };
+    // few steps read a temporary: all others are looked at for these alone
     let everywhere = reads(schedule.steps.iter(), temp);
-    let Some(Some(index)) = everywhere.first().map(|index| as_vars(index)) else { return false };
-    let here = reads(std::iter::once(last), temp).len() == everywhere.len();
+    let here = there.len() == everywhere.len();
     let alike = everywhere.iter().all(|other| *other == everywhere[0]) && !pads(value, temp);
     let mut covered = index.clone();
     covered.sort_unstable();
