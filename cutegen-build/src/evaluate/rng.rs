@@ -1,4 +1,4 @@
-//! [`Random`]: the generator of everything that the gate draws, on both sides of the pipe.
+//! `Random`: the generator of everything that the gate draws, on both sides of the pipe.
 
 /// xorshift64* over a splitmix64-mixed seed.
 #[derive(Clone, Debug)]

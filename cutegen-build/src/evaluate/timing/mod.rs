@@ -1,5 +1,5 @@
-//! Timing a candidate against an incumbent, in the judge's process. [`blocks`] times both in a runner, [`batch`] many
-//! candidates at once, and [`torch`] what lives in a process of its own.
+//! Timing a candidate against an incumbent, in the judge's process. `blocks` times both in a runner, `batch` many
+//! candidates at once, and `torch` what lives in a process of its own.
 
 mod batch;
 mod blocks;
