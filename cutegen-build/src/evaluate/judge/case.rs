@@ -50,6 +50,8 @@ pub(in crate::evaluate) struct Cases<D: MemoryBackend> {
     pub(in crate::evaluate) backend: Rc<D>,
     seed: u64,
     exact_integers: bool,
+    /// Whether they are so where one input's are wide.
+    pub(in crate::evaluate) wide_integers: bool,
     scalar: Option<ScalarChoice>,
     /// Where references are sampled.
     pub(in crate::evaluate) shares: Shares,
@@ -65,12 +67,13 @@ impl<D: MemoryBackend> Cases<D> {
         scalar: Option<ScalarChoice>,
         room: usize,
     ) -> Self {
-        Self { backend, seed, exact_integers, scalar, shares: Shares::new(), kept: BTreeMap::new(), room }
+        let (shares, kept) = (Shares::new(), BTreeMap::new());
+        Self { backend, seed, exact_integers, wide_integers: exact_integers, scalar, shares, kept, room }
     }
 
     /// Whether this distribution says anything about the math.
     pub(in crate::evaluate) fn tells(&self, distribution: Distribution) -> bool {
-        self.exact_integers || distribution != Distribution::WideIntegers
+        self.wide_integers || distribution != Distribution::WideIntegers
     }
 
     /// The case of shape number `shape`, whose extents are `axes`.
