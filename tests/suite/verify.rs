@@ -404,3 +404,16 @@ fn check_tuned_fails_on_what_no_search_has_tuned() {
     exits(&untuned, 1);
     assert!(untuned.stderr.contains("run: cargo cutegen tune twice"), "{}", untuned.stderr);
 }
+
+#[test]
+fn the_gate_passes_an_honest_sum_of_squares() {
+    install_toolchain();
+    let folder = scratch("verify-squares");
+    let spec = "edition = 1\n[kernels.squares]\naxes = { m = '1..=64', k = '1..=512' }\ninputs = { x = 'f32[m, k]' }\n\
+                outputs = { y = 'f32[m]' }\nmath = 'y[m] = sum(k, x[m, k] * x[m, k])'\ntargets = ['host']\n";
+    write(&folder.join("specs/squares.toml"), spec);
+    for verb in ["lock", "verify"] {
+        let mut command = cutegen(&folder.join("home"));
+        exits(&run(command.current_dir(&folder).args([verb, "--specs", "specs", "--cache", "cache"])), 0);
+    }
+}

@@ -77,7 +77,7 @@ pub struct Limits {
     pub layers: SandboxLayers,
 }
 
-/// SandboxLayers that need the kernel's help.
+/// Sandbox layers that need the kernel's help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxLayers {
     /// Files, TCP, and signals to others.

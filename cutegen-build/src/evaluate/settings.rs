@@ -16,6 +16,7 @@ use crate::evaluate::timing::peer::Python;
 use crate::evaluate::wire::protocol::Backend;
 use crate::evaluate::wire::worker::Workers;
 use crate::outcome::Checks;
+use crate::plan::sums::ExactIntegers;
 use crate::print::reference::DeviceReference;
 
 /// Cost of judging a shape once.
@@ -27,9 +28,9 @@ pub struct Question {
     pub spec: KernelSpec,
     /// The shared object with its compiled f64 reference, see [`Reference`](super::Reference).
     pub reference: PathBuf,
-    /// Whether sums over the `Integers` distribution are exact, so that their bound has no summation term, see
+    /// Integers over which sums are exact, so that their bound has no summation term, see
     /// [`exact_integers`](crate::plan::sums::exact_integers).
-    pub exact_integers: bool,
+    pub exact_integers: ExactIntegers,
     /// Cost of judging a shape once, in multiply-adds or elements.
     pub cost: Cost,
     /// Tile extents whose edges are probed.

@@ -1,5 +1,7 @@
 //! Which sums of a kernel are of products of its inputs, and what the gate may conclude from that. Pure.
 
+use std::collections::BTreeSet;
+
 use cutegen_spec::math::{Binary, Expr, Place, ReduceOp, Unary};
 
 use super::Plan;
@@ -18,19 +20,47 @@ pub fn only_sums(plan: &Plan) -> bool {
     plan.schedule.steps.iter().all(exact)
 }
 
-/// Whether every sum over integers is exact, in any order and however it is split. So it is where there are
-/// [`only_sums`], and in a contraction that an honest kernel takes nothing into but what is whole as well, a bias or
-/// another sum. Elsewhere a mean may be a running one, and a scalar's factor be taken into the terms,
-/// each with roundings of its own.
+/// Integers over which every sum of a kernel is exact, in any order and however it is split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExactIntegers {
+    /// None: a sum has roundings that are no sum's.
+    None,
+    /// Small ones. An input is multiplied by itself, and the square of a wide one does not fit.
+    Small,
+    /// Small ones, and wide ones in one of the inputs.
+    Wide,
+}
+
+/// Integers over which sums are exact. Where there are [`only_sums`], they are. In a contraction they are where an honest
+/// kernel takes only whole numbers into its sums, a bias or another sum. Elsewhere a mean may be a running one. A
+/// scalar's factor may be taken into the terms, each with roundings of its own.
 #[must_use]
-pub fn exact_integers(plan: &Plan) -> bool {
+pub fn exact_integers(plan: &Plan) -> ExactIntegers {
     let exact = |step: &Step| match &step.value {
         Value::Map(value) => combined(value).is_some(),
         Value::Reduce { op: ReduceOp::Sum, body, .. } => is_product(body),
         Value::Reduce { .. } | Value::Scan { .. } => false,
     };
-    only_sums(plan)
-        || matches!(plan.family, Family::Contraction { .. }) && plan.schedule.steps.iter().all(exact)
+    let are_exact = only_sums(plan)
+        || matches!(plan.family, Family::Contraction { .. }) && plan.schedule.steps.iter().all(exact);
+    match (are_exact, plan.schedule.steps.iter().any(squares)) {
+        (false, _) => ExactIntegers::None,
+        (true, true) => ExactIntegers::Small,
+        (true, false) => ExactIntegers::Wide,
+    }
+}
+
+/// Whether the terms of a step's sum, which are products of inputs, have one of them twice.
+fn squares(step: &Step) -> bool {
+    let Value::Reduce { body, .. } = &step.value else { return false };
+    let mut factors = BTreeSet::new();
+    let mut is_twice = false;
+    body.visit(&mut |expr| {
+        if let Expr::Load(Place::Tensor(tensor), _) = expr {
+            is_twice |= !factors.insert(*tensor);
+        }
+    });
+    is_twice
 }
 
 /// Whether what a kernel takes into a sum would show in the value: it holds one that no function stands before. `None`
@@ -85,11 +115,12 @@ mod tests {
     use cutegen_spec::settings::Settings;
     use cutegen_spec::target::Target;
 
-    use super::{exact_integers, only_sums};
+    use super::ExactIntegers::{None, Small, Wide};
+    use super::{ExactIntegers, exact_integers, only_sums};
     use crate::plan::Plan;
 
-    /// Whether the math is only sums, and whether its sums of integers are exact.
-    fn of(math: &str) -> (bool, bool) {
+    /// Whether the math is only sums, and the integers over which its sums are exact.
+    fn of(math: &str) -> (bool, ExactIntegers) {
         let used = |names: &[(&str, &str)]| -> String {
             let named = names.iter().filter(|(name, _)| math.contains(name));
             named.map(|(name, what)| format!("{} = '{what}', ", name.trim_matches('['))).collect()
@@ -107,21 +138,41 @@ mod tests {
 
     #[test]
     fn sums_of_a_contraction_are_exact_whatever_follows() {
-        assert_eq!(of("y[m, n] = sum(k, x[m, k] * w[n, k])"), (true, true));
+        assert_eq!(of("y[m, n] = sum(k, x[m, k] * w[n, k])"), (true, Wide));
         for epilogue in
             ["gelu(SUM + b[n])", "relu(SUM - b[n]) * 0.125", "silu(SUM) * (SUM + 1 * b[n] * b[n])"]
         {
             let math = format!("y[m, n] = {}", epilogue.replace("SUM", "sum(k, x[m, k] * w[n, k])"));
-            assert_eq!(of(&math.replace("1 * ", "")), (false, true), "{epilogue}");
+            assert_eq!(of(&math.replace("1 * ", "")), (false, Wide), "{epilogue}");
         }
+    }
+
+    #[test]
+    fn squares_of_wide_integers_do_not_fit() {
+        let both = "inputs = { x = 'f32[m, k]', w = 'f32[m, k]' }";
+        let one = "inputs = { x = 'f32[m, k]' }";
+        for (inputs, terms, expected) in [
+            (one, "x[m, k]", Wide),
+            (one, "x[m, k] * x[m, k]", Small),
+            (both, "x[m, k] * w[m, k]", Wide),
+            (both, "x[m, k] * w[m, k] * x[m, k]", Small),
+        ] {
+            let text = format!(
+                "edition = 1\n[kernels.one]\naxes = {{ m = '1..=64', k = 64 }}\n{inputs}\n\
+                 outputs = {{ y = 'f32[m]' }}\nmath = 'y[m] = sum(k, {terms})'"
+            );
+            let specs = spec_file(&text, &Settings::default()).into_kernels().expect("a right spec");
+            assert_eq!(exact_integers(&Plan::new(&specs[0], &Target::host())), expected, "{terms}");
+        }
+        assert_eq!(of("y[m, n] = sum(k, x[m, k] * w[n, k]) * sum(k, x[m, k])").1, Wide, "each sum is exact");
     }
 
     #[test]
     fn others_are_not() {
         let inside = "y[m, n] = sum(k, x[m, k] * (w[n, k] * by)) + b[n]";
-        assert_eq!(of(inside), (false, false), "a factor in the sum need not be whole");
+        assert_eq!(of(inside), (false, None), "a factor in the sum need not be whole");
         let mean = "y[m, n] = x[m, n] - mean(k, x[m, k])";
-        assert_eq!(of(mean), (false, false), "a mean may be a running one");
+        assert_eq!(of(mean), (false, None), "a mean may be a running one");
         for epilogue in [
             "SUM * by + b[n]",
             "SUM + by * b[n]",
@@ -131,8 +182,8 @@ mod tests {
             "SUM / 64",
         ] {
             let math = format!("y[m, n] = {}", epilogue.replace("SUM", "sum(k, x[m, k] * w[n, k])"));
-            assert_eq!(of(&math), (false, false), "{epilogue}: a kernel may take it into the sum");
+            assert_eq!(of(&math), (false, None), "{epilogue}: a kernel may take it into the sum");
         }
-        assert_eq!(of("y[m, n] = softmax(n, x[m, n])"), (false, false));
+        assert_eq!(of("y[m, n] = softmax(n, x[m, n])"), (false, None));
     }
 }

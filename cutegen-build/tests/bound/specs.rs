@@ -4,7 +4,7 @@ use cutegen_build::evaluate::judge::inputs::draw_scalar;
 use cutegen_build::evaluate::wire::protocol::ScalarValue;
 use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
 use cutegen_build::plan::Plan;
-use cutegen_build::plan::sums::exact_integers;
+use cutegen_build::plan::sums::{ExactIntegers, exact_integers};
 use cutegen_spec::tensor::Role;
 
 /// Inputs and what they must give.
@@ -19,7 +19,7 @@ pub(crate) struct Drawn {
 
 /// The distributions that the gate draws for a plan.
 pub(crate) fn distributions(plan: &Plan) -> impl Iterator<Item = Distribution> + use<> {
-    let sums = exact_integers(plan);
+    let sums = exact_integers(plan) == ExactIntegers::Wide;
     Distribution::ALL.into_iter().filter(move |d| sums || *d != Distribution::WideIntegers)
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn draw(
     let inputs: Vec<Vec<u8>> = contents.iter().flatten().cloned().collect();
     let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
     let integers = matches!(distribution, Distribution::Integers | Distribution::WideIntegers);
-    let exact = small && exact_integers(plan) && integers;
+    let exact = small && exact_integers(plan) != ExactIntegers::None && integers;
     let call = Call { inputs: &inputs, axes, scalars: &scalars, outputs: &spans, exact, sampled: None };
     let mut expected = vec![None; spec.tensors.len()];
     results.iter().zip(reference.call(&call)).for_each(|(t, e)| expected[*t] = Some(e));

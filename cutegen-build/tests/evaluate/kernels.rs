@@ -1,5 +1,6 @@
 //! The kernels that the gate is tried on: spec, hand-written reference with its bound, and the arguments' names.
 
+use cutegen_build::plan::sums::ExactIntegers;
 use cutegen_spec::spec::KernelSpec;
 
 use crate::bodies::{HONEST_GEMM, HONEST_RMS_NORM, HONEST_SILU, HONEST_VARIANCE};
@@ -18,7 +19,7 @@ pub(crate) struct Kernel {
     pub(crate) honest: &'static str,
     /// Its usual contract's arguments.
     pub(crate) args: &'static str,
-    pub(crate) exact_integers: bool,
+    pub(crate) exact_integers: ExactIntegers,
     pub(crate) cost_cap: u64,
 }
 
@@ -107,7 +108,7 @@ static inline bf16 one(bf16 x, bf16 g) {
 "#,
     honest: HONEST_SILU,
     args: "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1)",
-    exact_integers: false,
+    exact_integers: ExactIntegers::None,
     cost_cap: 20_000,
 };
 
@@ -147,7 +148,7 @@ extern "C" void cutegen_reference(void** p) {
 "#,
     honest: HONEST_RMS_NORM,
     args: "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) scalar(s0)",
-    exact_integers: true,
+    exact_integers: ExactIntegers::Wide,
     cost_cap: 20_000,
 };
 
@@ -194,7 +195,7 @@ const fn gemm(reference: &'static str, arguments: &'static str, spec: &'static s
         arguments,
         honest,
         args,
-        exact_integers: true,
+        exact_integers: ExactIntegers::Wide,
         cost_cap: 400_000,
     }
 }
@@ -243,7 +244,7 @@ math = "y[m, n] = sum(k, x[m, k] * w[n, k])"
 });
 
 /// A bias and a maximum behind sums of 32768; with exact integers as the gate has them, or without.
-fn gemm_bias(exact_integers: bool) -> Kernel {
+fn gemm_bias(exact_integers: ExactIntegers) -> Kernel {
     const SPEC: &str = r#"
 axes = { m = "1..=64", n = "1..=8", k = 32768 }
 inputs = { x = "f32[m, k]", w = "f32[n, k]", b = "f32[n]" }
@@ -292,9 +293,10 @@ extern "C" void cutegen_reference(void** p) {
     }
 }
 
-pub(crate) static GEMM_BIAS: std::sync::LazyLock<Kernel> = std::sync::LazyLock::new(|| gemm_bias(true));
+pub(crate) static GEMM_BIAS: std::sync::LazyLock<Kernel> =
+    std::sync::LazyLock::new(|| gemm_bias(ExactIntegers::Wide));
 pub(crate) static GEMM_BIAS_LOOSE: std::sync::LazyLock<Kernel> =
-    std::sync::LazyLock::new(|| gemm_bias(false));
+    std::sync::LazyLock::new(|| gemm_bias(ExactIntegers::None));
 
 pub(crate) static VARIANCE: Kernel = Kernel {
     spec: r#"
@@ -331,7 +333,7 @@ extern "C" void cutegen_reference(void** p) {
 "#,
     honest: HONEST_VARIANCE,
     args: "ptr(t0) ptr(t1) axis(a0) axis(a1)",
-    exact_integers: false,
+    exact_integers: ExactIntegers::None,
     cost_cap: 20_000,
 };
 

@@ -2,6 +2,7 @@
 //! a declared range, and elements with several right values.
 
 use cutegen_build::evaluate::{Check, Checks, Outcome};
+use cutegen_build::plan::sums::ExactIntegers;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::spec::KernelSpec;
@@ -43,7 +44,7 @@ extern "C" void cutegen_reference(void** p) {
 "#,
     honest: "ROWS for (int j = 0; j < 5; ++j) Y[8 * i + j] = X[5 * i + j];",
     args: "ptr(t0) ptr(t1) axis(a0) axis(a1)",
-    exact_integers: false,
+    exact_integers: ExactIntegers::None,
     cost_cap: 20_000,
 };
 
@@ -88,7 +89,7 @@ static inline int one(int x) { return x > 7 ? 0 : x; }
 "#,
     honest: "for (int64_t i = 0; i < (M + 1) / 2; ++i) Y[i] = one(X[i] & 15) | one(X[i] >> 4) << 4;",
     args: "ptr(t0) ptr(t1) axis(a0)",
-    exact_integers: false,
+    exact_integers: ExactIntegers::None,
     cost_cap: 20_000,
 };
 
@@ -130,7 +131,7 @@ extern "C" void cutegen_reference(void** p) {
 "#,
     honest: "for (int64_t i = 0; i < B; ++i) C[AT[i]] += X[i];",
     args: "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1)",
-    exact_integers: false,
+    exact_integers: ExactIntegers::None,
     cost_cap: 400_000,
 };
 
@@ -171,7 +172,7 @@ extern "C" void cutegen_reference(void** p) {
 "#,
     honest: "ROWS { int64_t k = 0; for (int64_t j = 1; j < N; ++j) if (X[i * N + j] > X[i * N + k]) k = j; Y[i] = k; }",
     args: "ptr(t0) ptr(t1) axis(a0) axis(a1)",
-    exact_integers: false,
+    exact_integers: ExactIntegers::None,
     cost_cap: 20_000,
 };
 

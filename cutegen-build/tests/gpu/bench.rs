@@ -6,6 +6,7 @@ use cutegen_build::evaluate::wire::protocol::{Backend, Limits};
 use cutegen_build::evaluate::{
     Candidate, Judge, OnDevice, Outcome, Question, ScalarChoice, Settings, Workers,
 };
+use cutegen_build::plan::sums::ExactIntegers;
 use cutegen_spec::contract::Contract;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
@@ -102,7 +103,7 @@ pub(crate) fn judge_of(
     let question = Question {
         reference: crate::fixtures::reference_of(&reference(spec.scalars.len())),
         spec,
-        exact_integers: false,
+        exact_integers: ExactIntegers::None,
         cost: Box::new(|axes| axes.iter().product::<i64>().unsigned_abs()),
         tiles: vec![16, 256],
         scalar,

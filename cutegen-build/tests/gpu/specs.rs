@@ -8,6 +8,7 @@ use std::time::Instant;
 use cutegen_build::evaluate::{Candidate, Judge, OnDevice, Outcome, Question, Settings};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::cost::judging;
+use cutegen_build::plan::sums::ExactIntegers;
 use cutegen_build::print;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::edition::spec_file;
@@ -110,7 +111,7 @@ pub(crate) fn question(plan: &Plan) -> (Question, OnDevice) {
     let question = Question {
         spec: plan.spec.clone(),
         reference: host,
-        exact_integers: false,
+        exact_integers: ExactIntegers::None,
         cost: Box::new(price),
         tiles: vec![256],
         scalar: None,

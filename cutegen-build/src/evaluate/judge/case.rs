@@ -19,6 +19,7 @@ use crate::evaluate::error::Error;
 use crate::evaluate::rng::mix;
 use crate::evaluate::wire::protocol::ScalarValue;
 use crate::outcome::Distribution;
+use crate::plan::sums::ExactIntegers;
 
 /// Chooses a scalar's value from a seed and its position; `None` leaves it to [`draw_scalar`].
 pub type ScalarChoice = Box<dyn Fn(u64, usize) -> Option<f64>>;
@@ -49,9 +50,7 @@ enum Origin {
 pub(in crate::evaluate) struct Cases<D: MemoryBackend> {
     pub(in crate::evaluate) backend: Rc<D>,
     seed: u64,
-    exact_integers: bool,
-    /// Whether they are so where one input's are wide.
-    pub(in crate::evaluate) wide_integers: bool,
+    exact_integers: ExactIntegers,
     scalar: Option<ScalarChoice>,
     /// Where references are sampled.
     pub(in crate::evaluate) shares: Shares,
@@ -63,17 +62,16 @@ impl<D: MemoryBackend> Cases<D> {
     pub(in crate::evaluate) fn new(
         backend: Rc<D>,
         seed: u64,
-        exact_integers: bool,
+        exact_integers: ExactIntegers,
         scalar: Option<ScalarChoice>,
         room: usize,
     ) -> Self {
-        let (shares, kept) = (Shares::new(), BTreeMap::new());
-        Self { backend, seed, exact_integers, wide_integers: exact_integers, scalar, shares, kept, room }
+        Self { backend, seed, exact_integers, scalar, shares: Shares::new(), kept: BTreeMap::new(), room }
     }
 
     /// Whether this distribution says anything about the math.
     pub(in crate::evaluate) fn tells(&self, distribution: Distribution) -> bool {
-        self.wide_integers || distribution != Distribution::WideIntegers
+        self.exact_integers == ExactIntegers::Wide || distribution != Distribution::WideIntegers
     }
 
     /// The case of shape number `shape`, whose extents are `axes`.
@@ -142,7 +140,7 @@ impl<D: MemoryBackend> Cases<D> {
         // declared ranges and distinct values are larger than what these promise
         let small = spec.tensors.iter().all(|t| t.range.is_none() && !t.unique);
         let integers = matches!(distribution, Distribution::Integers | Distribution::WideIntegers);
-        let is_exact = self.exact_integers && integers && small;
+        let is_exact = self.exact_integers != ExactIntegers::None && integers && small;
         let sampled = self.sampled(mix(seed ^ distribution as u64), axes);
         let hold = |scalars: &[ScalarValue], contents| {
             self.backend.hold(Inputs { spec, axes, scalars, contents, is_exact, is_drawn: true, sampled })

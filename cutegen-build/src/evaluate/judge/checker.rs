@@ -16,7 +16,6 @@ use super::case::{Case, Cases};
 use super::checks::Repeats;
 use super::dispatch_predicates::{Needed, Price, needed};
 use super::image::{Image, Lay, image};
-use super::magnitude::squares;
 use super::octaves::octaves;
 use super::runner_slot::{Halt, Launchable, RunnerSlot, settle};
 use super::sampling::{Means, REFERENCE, Shares};
@@ -109,7 +108,6 @@ impl<D: MemoryBackend> Checker<D> {
         let octaves = octaves(&spec, (&budget, &|axes| means.share(axes).is_some()), settings.seed, &known);
         let mut cases =
             Cases::new(Rc::clone(&backend), settings.seed, exact_integers, scalar, settings.keep_bytes);
-        cases.wide_integers = exact_integers && !squares(&spec);
         let workloads = large.iter().filter(|axes| is_larger(axes));
         let workloads = workloads.filter_map(|axes| Some((axes.clone(), means.share_of_workload(axes)?)));
         let between = octaves.iter().filter(|axes| cost(axes) > cap.saturating_mul(REFERENCE));

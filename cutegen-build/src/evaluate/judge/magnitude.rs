@@ -22,47 +22,6 @@ pub(in crate::evaluate) fn integers(spec: &KernelSpec, axes: &[i64]) -> i64 {
     fits
 }
 
-/// Whether a sum of reals has terms in which an input may be multiplied by itself: what is wide is wider then than an exact
-/// sum holds.
-pub(in crate::evaluate) fn squares(spec: &KernelSpec) -> bool {
-    let mut found = false;
-    let sizes = Sizes { spec, axes: &[], temps: Vec::new() };
-    for assign in &spec.math.assigns {
-        assign.value.visit(&mut |expr| {
-            if let Expr::Reduce(ReduceOp::Sum, _, body) = expr
-                && body.kind(&|place| sizes.kind(place)) != Kind::Int
-            {
-                found |= multiplies_itself(body);
-            }
-        });
-    }
-    found
-}
-
-/// Whether a product below, outside of other sums, has an input twice, or a named value, which may hold one.
-fn multiplies_itself(term: &Expr) -> bool {
-    let Expr::Binary(Binary::Mul, a, b) = term else {
-        return !matches!(term, Expr::Reduce(..)) && term.children().into_iter().any(multiplies_itself);
-    };
-    let (of_a, of_b) = (factors(a), factors(b));
-    let is_named = |place: &Place| matches!(place, Place::Temp(_));
-    of_a.iter().any(|place| of_b.contains(place))
-        || of_a.iter().chain(&of_b).any(is_named)
-        || multiplies_itself(a)
-        || multiplies_itself(b)
-}
-
-/// What an expression loads.
-fn factors(expr: &Expr) -> Vec<Place> {
-    let mut places = Vec::new();
-    expr.visit(&mut |e| {
-        if let Expr::Load(place, _) | Expr::Pad(place, ..) = e {
-            places.push(*place);
-        }
-    });
-    places
-}
-
 /// Magnitudes of what is assigned.
 struct Sizes<'a> {
     spec: &'a KernelSpec,
@@ -134,39 +93,17 @@ impl Sizes<'_> {
 mod tests {
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::settings::Settings;
-    use cutegen_spec::spec::KernelSpec;
 
-    use super::{integers, squares};
+    use super::integers;
 
     fn of(dtype: &str, math: &str) -> i64 {
-        integers(&spec(dtype, math), &[4, 32, 32])
-    }
-
-    fn spec(dtype: &str, math: &str) -> KernelSpec {
-        let other = if math.contains("z[") { format!(", z = '{dtype}[m, n]'") } else { String::new() };
         let text = format!(
             "edition = 1\n[kernels.one]\naxes = {{ m = '1..=64', n = '1..=64', k = 'n' }}\n\
-             inputs = {{ x = '{dtype}[m, n]'{other} }}\noutputs = {{ y = '{dtype}[m, n]' }}\n\
+             inputs = {{ x = '{dtype}[m, n]', z = '{dtype}[m, n]' }}\noutputs = {{ y = '{dtype}[m, n]' }}\n\
              math = 'y[m, n] = {math}'"
         );
-        spec_file(&text, &Settings::default()).into_kernels().expect("a right spec").remove(0)
-    }
-
-    #[test]
-    fn a_sum_of_squares_is_told_from_one_of_products() {
-        let squared = |dtype: &str, math: &str| squares(&spec(dtype, math));
-        for math in [
-            "sum(k, x[m, k] * x[m, k])",
-            "sum(k, x[m, k] * z[m, k] * x[m, k])",
-            "sum(k, 2 * (x[m, k] * abs(x[m, k])))",
-        ] {
-            assert!(squared("f32", math) && !squared("i32", math), "{math}");
-        }
-        for math in
-            ["sum(k, x[m, k] * z[m, k])", "sum(k, x[m, k]) * sum(k, x[m, k] * z[m, k])", "x[m, n] * x[m, n]"]
-        {
-            assert!(!squared("f32", math), "{math}");
-        }
+        let specs = spec_file(&text, &Settings::default()).into_kernels().expect("a right spec");
+        integers(&specs[0], &[4, 32, 32])
     }
 
     #[test]

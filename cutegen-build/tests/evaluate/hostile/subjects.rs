@@ -1,5 +1,6 @@
 //! The kernels of the corpus, by short names; two that no other test needs.
 
+use cutegen_build::plan::sums::ExactIntegers;
 use cutegen_spec::tensor::Role;
 
 use crate::kernels::{self, Kernel};
@@ -57,7 +58,7 @@ extern "C" void cutegen_reference(void** p) {
         "ROWS { float top = -INFINITY, s = 0; ROW(top = x > top || x != x ? x : top) ROW(s += expf(x - top))
       ROW(Y[i * N + j] = expf(x - top) / s) }",
     args: "ptr(t0) ptr(t1) axis(a0) axis(a1)",
-    exact_integers: false,
+    exact_integers: ExactIntegers::None,
     cost_cap: 20_000,
 };
 
@@ -88,6 +89,6 @@ extern "C" void cutegen_reference(void** p) {
 "#,
     honest: "for (int64_t i = 0, j = N - 1; i <= j; ++i, --j) { float a = C[j] + X[i], b = C[i] + X[j]; C[i] = a; C[j] = b; }",
     args: "ptr(t0) ptr(t1) axis(a0)",
-    exact_integers: false,
+    exact_integers: ExactIntegers::None,
     cost_cap: 20_000,
 };

@@ -2,6 +2,7 @@
 
 use cutegen_build::evaluate::{Baseline, Floor, Judge, OnDevice, Question, Settings};
 use cutegen_build::plan::cost::cost;
+use cutegen_build::plan::sums::ExactIntegers;
 use cutegen_build::plan::sums::only_sums;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::print;
@@ -212,7 +213,7 @@ impl Subject {
         let question = Question {
             spec: plan.spec.clone(),
             reference: fixtures::reference_of(&self.reference()),
-            exact_integers: self.exact,
+            exact_integers: if self.exact { ExactIntegers::Wide } else { ExactIntegers::None },
             cost: Box::new(price),
             tiles: vec![16],
             scalar: None,
