@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::Instant;
 
 use cutegen_tests::store_sample::noise;
 use cutegen_tests::stress;
@@ -88,7 +88,9 @@ fn random_kills_lose_nothing() {
     package.done(&["accept", "silu_mul", "--results", "@naive.tgz"]);
     let before = package.files();
     let args: &[&str] = &["accept", "--results", "@tuned.tgz"];
+    let started = Instant::now();
     package.done(args);
+    let whole = started.elapsed();
     let after = package.cache();
     let delays = noise(23, 2 * stress());
     let mut killed = 0;
@@ -96,11 +98,12 @@ fn random_kills_lose_nothing() {
         let package = Package::of(&before);
         let beside = (round % 4 == 0).then(|| start(&package, &["accept", "--results", "@norm.tgz"]));
         let mut child = start(&package, args);
-        let delay = u64::from(u16::from_le_bytes([delays[2 * round], delays[2 * round + 1]]));
-        thread::sleep(Duration::from_micros(delay)); // up to 65 ms: an accept takes about as long
+        let moment = u16::from_le_bytes([delays[2 * round], delays[2 * round + 1]]);
+        let delay = whole * u32::from(moment) / (1 << 16); // evenly over what a whole accept took on this machine
+        thread::sleep(delay);
         let _ended = child.kill();
         killed += usize::from(child.wait().expect("ends").signal() == Some(9));
-        let case = format!("round {round} of {}, after {delay} us", stress());
+        let case = format!("round {round} of {}, after {delay:?}", stress());
         beside.into_iter().for_each(|child| ends(child, &case));
         for key in package.store().keys().expect("listed") {
             assert!(package.store().get_full(&key).hit().is_some(), "{case}: {key}");
