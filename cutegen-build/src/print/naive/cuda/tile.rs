@@ -119,8 +119,9 @@ impl<'a> Tile<'a> {
         let (temp, fold) = (reduction.temp, reduction.fold(&cuda.naive));
         let (ty, kind) = (fold.ty(), fold.kind);
         let [left, right] = factors;
-        let left = load(cuda, reduction.over, ("left", left, &self.rows, "row"), (kind, ty));
-        let right = load(cuda, reduction.over, ("right", right, &self.cols, "col"), (kind, ty));
+        let left = Side { name: "left", factor: left, outer: &self.rows, at: "row" };
+        let right = Side { name: "right", factor: right, outer: &self.cols, at: "col" };
+        let [left, right] = [left, right].map(|side| load(cuda, reduction.over, &side, (kind, ty)));
         format!(
             "    {ty} sums{temp}[4][4] = {{}};\n    {{\n      const int64_t count = {};\n      \
              for (int64_t from = 0; from < count; from += {BLOCK}) {{\n        {ty} parts[4][4] = {{}};\n        \
@@ -138,13 +139,20 @@ impl<'a> Tile<'a> {
     }
 }
 
+/// One factor of the sum, whose tile lies in shared memory.
+struct Side<'a> {
+    /// Of its tile.
+    name: &'a str,
+    factor: &'a Expr,
+    /// The loops of its rows or columns.
+    outer: &'a [Loop],
+    /// Of their position.
+    at: &'a str,
+}
+
 /// The statements that fill one side's tile; neighbouring threads read neighbours in memory.
-fn load(
-    cuda: &Cuda<'_>,
-    over: &[Loop],
-    (name, factor, outer, at): (&str, &Expr, &[Loop], &str),
-    (kind, ty): (Kind, &str),
-) -> String {
+fn load(cuda: &Cuda<'_>, over: &[Loop], side: &Side<'_>, (kind, ty): (Kind, &str)) -> String {
+    let Side { name, factor, outer, at } = *side;
     let near = cuda.neighbours(factor);
     let is_near = |loops: &[Loop]| loops.iter().any(|l| near.contains(&l.var));
     let (k, i) = if is_near(over) && !is_near(outer) {
