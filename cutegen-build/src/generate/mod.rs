@@ -86,10 +86,32 @@ pub struct Feedback {
     pub tried: Vec<(String, String)>,
 }
 
+/// What a generator answers when it is asked for candidates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The next candidates, at least one.
+    Candidates(Vec<Candidate>),
+    /// It has no more ideas.
+    Exhausted,
+    /// It did not answer, and why. It may have ideas, and may be asked again.
+    Failed(String),
+}
+
+impl Answer {
+    /// These candidates; none means that there are no more ideas.
+    #[must_use]
+    pub fn of(candidates: Vec<Candidate>) -> Self {
+        if candidates.is_empty() { Self::Exhausted } else { Self::Candidates(candidates) }
+    }
+}
+
 /// Proposes candidates for a plan, given what is known so far.
 pub trait Generator {
-    /// The next candidates; empty when it has no more ideas.
-    fn propose(&mut self, plan: &Plan, feedback: &Feedback) -> Vec<Candidate>;
+    /// Its kind, for messages and records: `template`, `submitted`.
+    fn name(&self) -> &'static str;
+
+    /// The next candidates.
+    fn propose(&mut self, plan: &Plan, feedback: &Feedback) -> Answer;
 }
 
 /// The placeholder for the entry symbol in printed and template sources.

@@ -4,8 +4,8 @@
 use cutegen_spec::contract::Contract;
 use cutegen_spec::record::{Kind, Record, Tile, Variant};
 
+use crate::generate::naive;
 use crate::generate::template::Templates;
-use crate::generate::{Feedback, Generator as _, naive};
 use crate::plan::Plan;
 use crate::store::Entry;
 
@@ -22,7 +22,7 @@ pub struct Migrated {
 #[must_use]
 pub fn migrated(plan: &Plan, old: &Entry) -> Migrated {
     // tiles do not depend on what compiles a candidate
-    let proposals = Templates { toolchain: String::new() }.propose(plan, &Feedback::default());
+    let proposals = Templates::new("").space(plan);
     let (mut record, mut untiled) = (old.record.clone(), Vec::new());
     for variant in record.variants.iter_mut().filter(|variant| is_searched(variant)) {
         match proposals.iter().find(|proposal| proposal.name == variant.name) {

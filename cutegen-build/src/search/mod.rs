@@ -3,6 +3,7 @@
 
 mod bench;
 mod compiled;
+mod config;
 mod entry;
 mod error;
 mod final_evaluation;
@@ -24,6 +25,7 @@ use cutegen_spec::record::Record;
 use cutegen_spec::target::Target;
 
 pub use bench::{Bench, Benched, Times};
+pub use config::SearchConfig;
 pub use error::SearchError;
 pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
@@ -34,14 +36,16 @@ pub use verify::Verdict;
 
 use final_evaluation::IncumbentVerdict;
 
+use crate::accept;
 use crate::compile::{CompileSetup, Limits, Workers};
 use crate::emit::{EmitKernel, linkable};
 use crate::evaluate::Ran;
 use crate::event::{Event, Phase, Reporter};
+use crate::generate::template::Templates;
+use crate::generate::{self, Generator};
 use crate::plan::Plan;
 use crate::store::{Entry, Files, Lookup, Store};
 use crate::toolchain::{Places, STAMP_FILE, locate};
-use crate::{accept, generate};
 
 /// Everything a search needs of this machine: compilers, workers, the user's store.
 pub struct Searcher {
@@ -154,7 +158,10 @@ impl Searcher {
             Lookup::Miss | Lookup::Corrupt(_) => None,
         };
         let locked = [locked, known.as_ref()].into_iter().flatten().find(|entry| is_answer(plan, entry));
-        let found = rounds::run(&self.setup, plan, (locked, self.peers), started, events)?;
+        let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
+        let generators: Vec<Box<dyn Generator>> = vec![Box::new(Templates::new(toolchain))];
+        let mut config = SearchConfig { generators, peers: self.peers };
+        let found = rounds::run(&self.setup, plan, locked, &mut config, started, events)?;
         let verdict = match &found.verdict {
             IncumbentVerdict::Refused(why) => Some(format!("what is locked is refused: {why}")),
             IncumbentVerdict::Stays => Some("what is locked stays, re-verified: nothing beats it".to_owned()),

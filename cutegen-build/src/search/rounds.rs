@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::compiled::{self, Attempt, Compiled, Compiling};
+use super::config::SearchConfig;
 use super::error::SearchError;
 use super::final_evaluation::{FinalEvaluation, Found, IncumbentSet, Judged, Locked, Reserve, VariantSet};
 use super::judging::{Judging, Oracle};
@@ -15,8 +16,7 @@ use super::{naive, progress, spent, verify};
 use crate::compile::{Batch, CompileSetup};
 use crate::evaluate::Candidate;
 use crate::event::{Event, Phase, Reporter, Spent};
-use crate::generate::template::Templates;
-use crate::generate::{self, Feedback, Generator};
+use crate::generate::{self, Feedback};
 use crate::plan::Plan;
 use crate::refine::{self, FINALISTS, Member, Trial};
 use crate::store::Entry;
@@ -58,15 +58,15 @@ struct Search<'a> {
 pub(super) fn run(
     setup: &CompileSetup,
     plan: &Plan,
-    (locked, peers): (Option<&Entry>, bool),
+    locked: Option<&Entry>,
+    config: &mut SearchConfig<'_>,
     started: Instant,
     events: &mut dyn Reporter,
 ) -> Result<Found, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = generate::naive::candidate(plan, &toolchain);
-    let mut generator = Templates { toolchain };
-    let space = generator.propose(plan, &Feedback::default());
+    let space = config.propose(plan, &Feedback::default(), events);
     let first = refine::select(plan, &space);
     // reads its headers meanwhile
     let batch = compiled::batch(setup, plan, &first)?;
@@ -98,12 +98,12 @@ pub(super) fn run(
             workloads,
             locked: locked.unwrap_or_default(),
             incumbents,
-            peers,
+            peers: config.peers,
             settled: 0,
             started,
             spent: Spent::default(),
         };
-        search.rounds(&mut generator, (space, ahead), events)
+        search.rounds(config, (space, ahead), events)
     })
 }
 
@@ -130,7 +130,7 @@ fn ready(
 impl Search<'_> {
     fn rounds(
         mut self,
-        generator: &mut dyn Generator,
+        config: &mut SearchConfig<'_>,
         (mut space, ahead): (Vec<generate::Candidate>, Compiling),
         events: &mut dyn Reporter,
     ) -> Result<Found, SearchError> {
@@ -140,7 +140,7 @@ impl Search<'_> {
         while !space.is_empty() {
             self.look_around(&space, (&mut history, &mut kept), events)?;
             self.settle(&mut history, &kept, events)?;
-            space = generator.propose(self.plan, &refine::feedback(&history));
+            space = config.propose(self.plan, &refine::feedback(&history), events);
             let first = refine::select(self.plan, &space);
             self.look_at(&first, (&mut history, &mut kept), events)?;
         }

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Candidate, Feedback, Generator as _};
 use cutegen_build::plan::Plan;
 use cutegen_build::refine;
 use cutegen_spec::target::Target;
@@ -44,7 +44,7 @@ fn what_is_tried_holds_what_is_fast() {
     for (name, host) in of_library.chain(of_bars) {
         let Some(timings) = recorded.remove(&name) else { continue };
         let plan = Plan::new(&host.spec, &target);
-        let space = Templates { toolchain: String::new() }.propose(&plan, &Feedback::default());
+        let space = Templates::new("").space(&plan);
         let workloads: Vec<Vec<i64>> = timings.keys().cloned().collect();
         let speeds = |candidate: &Candidate| -> Vec<Option<f64>> {
             timings.values().map(|there| Some(1.0 / there.get(&candidate.name)?)).collect()

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use cutegen_build::compile::{Artifact, Inspected};
 use cutegen_build::evaluate::device::resolve::check_layout;
+use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Candidate, Feedback, Generator as _};
 use cutegen_build::inspect::cubin::{CubinInfo, KernelInfo};
 use cutegen_build::plan::Plan;
 use cutegen_spec::axis::{Extent, resolve};
@@ -43,7 +43,7 @@ pub(crate) fn plans() -> Vec<Plan> {
 }
 
 pub(crate) fn candidates(plan: &Plan) -> Vec<Candidate> {
-    Templates { toolchain: String::new() }.propose(plan, &Feedback::default())
+    Templates::new("").space(plan)
 }
 
 fn every_flat_spec_has_candidates() {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cutegen_build::compile::{Artifact, Inspected};
+use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Candidate, Feedback, Generator};
 use cutegen_build::inspect::cubin::wait::Wait;
 use cutegen_build::inspect::cubin::{CubinInfo, KernelInfo};
 use cutegen_build::plan::Plan;
@@ -77,7 +77,7 @@ fn plans() -> Vec<Plan> {
 }
 
 fn candidates(plan: &Plan) -> Vec<Candidate> {
-    Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default())
+    Templates::new("pinned").space(plan)
 }
 
 /// The first candidate of each kind: template and whether it has vectors, a cluster.

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use cutegen_build::compile::Inspected;
+use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Candidate, Feedback, Generator as _};
 use cutegen_build::inspect::cubin;
 use cutegen_build::inspect::cubin::wait::Wait;
 use cutegen_build::plan::Plan;
@@ -30,7 +30,7 @@ fn loads_of_constant_memory_are_seen() {
     let target = Target::parse("sm_90a").expect("a target");
     let host = library::all().into_iter().find(|plan| plan.spec.name.as_str() == "layer_norm");
     let plan = Plan::new(&host.expect("it is in kernel-specs").spec, &target);
-    let all = Templates { toolchain: String::new() }.propose(&plan, &Feedback::default());
+    let all = Templates::new("").space(&plan);
     let mut candidate =
         all.into_iter().find(|c| c.name == "rowwise-reg-x8t256u2q1c1-owd").expect("a point of the space");
     assert_eq!(waits(&candidate), [Wait::First]);

@@ -8,7 +8,7 @@ use cutegen_build::compile::{
     includes,
 };
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Candidate, Feedback, Generator, naive};
+use cutegen_build::generate::{Candidate, naive};
 use cutegen_build::plan::Plan;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::target::Target;
@@ -37,7 +37,7 @@ fn plans() -> Vec<Plan> {
 }
 
 fn candidates(plan: &Plan) -> Vec<Candidate> {
-    Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default())
+    Templates::new("pinned").space(plan)
 }
 
 fn all_templates_begin_alike() {

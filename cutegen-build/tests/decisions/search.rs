@@ -8,7 +8,6 @@ use cutegen_build::accept;
 use cutegen_build::discover::Project;
 use cutegen_build::event::Event;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Feedback, Generator as _};
 use cutegen_build::plan::Plan;
 use cutegen_build::refine;
 use cutegen_build::search::Searcher;
@@ -95,7 +94,7 @@ fn project(kernel: &str, folder: &Path) -> Project {
 }
 
 fn proposals(plan: &Plan) -> String {
-    let space = Templates { toolchain: String::new() }.propose(plan, &Feedback::default());
+    let space = Templates::new("").space(plan);
     let selected = refine::select(plan, &space);
     let names = |candidates: &[cutegen_build::generate::Candidate]| {
         let lines = candidates.iter().map(|c| format!("{} {:?} {}\n", c.name, c.tiles, c.eligibility));

@@ -3,8 +3,8 @@
 //! times at the sizes of issue 5's bars.
 
 use cutegen_build::evaluate::Outcome;
+use cutegen_build::generate;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{self, Feedback, Generator};
 use cutegen_build::plan::Plan;
 
 use crate::{Test, fixtures, specs};
@@ -109,7 +109,7 @@ pub(crate) fn plans() -> Vec<Plan> {
 
 /// What the templates propose for a plan under names that begin so.
 pub(crate) fn proposed(plan: &Plan, prefix: &str) -> Vec<generate::Candidate> {
-    let mut found = Templates { toolchain: "pinned".to_owned() }.propose(plan, &Feedback::default());
+    let mut found = Templates::new("pinned").space(plan);
     found.retain(|candidate| candidate.name.starts_with(prefix));
     found
 }

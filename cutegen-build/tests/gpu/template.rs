@@ -3,8 +3,8 @@
 
 mod flat;
 
+use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Candidate, Feedback, Generator as _};
 use cutegen_build::plan::Plan;
 
 use crate::Test;
@@ -18,5 +18,5 @@ pub(crate) fn more() -> Vec<Plan> {
 
 /// Every candidate of a plan, named without a compiler.
 fn proposed(plan: &Plan) -> Vec<Candidate> {
-    Templates { toolchain: String::new() }.propose(plan, &Feedback::default())
+    Templates::new("").space(plan)
 }

@@ -19,8 +19,8 @@ use std::sync::Mutex;
 use cutegen_build::evaluate::judge::{compare, element};
 use cutegen_build::evaluate::wire::protocol::ScalarValue;
 use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
+use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Candidate, Feedback, Generator};
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::family::Family;
 use cutegen_build::print;
@@ -268,7 +268,7 @@ fn run(
 
 fn proposed<'a>(kernel: &str, name: &str, plans: &'a [Plan]) -> Result<(&'a Plan, Candidate), String> {
     let plan = plans.iter().find(|plan| plan.spec.name.as_str() == kernel).ok_or("no such kernel")?;
-    let mut candidates = Templates { toolchain: "none".to_owned() }.propose(plan, &Feedback::default());
+    let mut candidates = Templates::new("none").space(plan);
     let full = format!("rowwise-{name}");
     let at = candidates.iter().position(|c| c.name == full).ok_or_else(|| {
         let names: Vec<&str> = candidates.iter().map(|c| c.name.as_str()).collect();

@@ -6,7 +6,7 @@ mod host;
 mod sm90a;
 mod unfilled;
 
-use crate::generate::{Candidate, Feedback, Generator};
+use crate::generate::{Answer, Candidate, Feedback, Generator};
 use crate::plan::Plan;
 use cutegen_spec::target::Target;
 
@@ -14,7 +14,9 @@ use cutegen_spec::target::Target;
 #[derive(Clone, Debug)]
 pub struct Templates {
     /// Fingerprint of what will compile the candidates.
-    pub toolchain: String,
+    toolchain: String,
+    /// Whether it has proposed them.
+    is_exhausted: bool,
 }
 
 /// Why no template has a candidate for the plan, in words; none where one has.
@@ -31,11 +33,28 @@ fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     }
 }
 
-impl Generator for Templates {
-    fn propose(&mut self, plan: &Plan, feedback: &Feedback) -> Vec<Candidate> {
-        if feedback.round > 0 {
-            return Vec::new();
-        }
+impl Templates {
+    /// Templates for what is compiled by this, a fingerprint.
+    pub fn new(toolchain: impl Into<String>) -> Self {
+        Self { toolchain: toolchain.into(), is_exhausted: false }
+    }
+
+    /// Every point of the templates that fit a plan.
+    #[must_use]
+    pub fn space(&self, plan: &Plan) -> Vec<Candidate> {
         candidates(plan, &self.toolchain, usize::MAX)
+    }
+}
+
+impl Generator for Templates {
+    fn name(&self) -> &'static str {
+        "template"
+    }
+
+    fn propose(&mut self, plan: &Plan, _: &Feedback) -> Answer {
+        if std::mem::replace(&mut self.is_exhausted, true) {
+            return Answer::Exhausted;
+        }
+        Answer::of(self.space(plan))
     }
 }

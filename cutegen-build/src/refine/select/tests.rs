@@ -7,8 +7,8 @@ use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::target::Target;
 
 use super::{SELECTED, around, differs_by_a_hint, evenly, select};
+use crate::generate::Candidate;
 use crate::generate::template::Templates;
-use crate::generate::{Candidate, Feedback, Generator as _};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::refine::Trial;
@@ -24,7 +24,7 @@ fn space() -> (Plan, Vec<Candidate>) {
 fn space_of(specs: &str) -> (Plan, Vec<Candidate>) {
     let kernels = spec_file(specs, &Default::default()).into_kernels().expect("right specs");
     let plan = Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"));
-    let space = Templates { toolchain: String::new() }.propose(&plan, &Feedback::default());
+    let space = Templates::new("").space(&plan);
     (plan, space)
 }
 

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use cutegen_build::evaluate::wire::protocol::Limits;
 use cutegen_build::evaluate::{Baseline, Candidate, Floor, Judge, Settings, Workers};
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{Feedback, Generator as _};
 use cutegen_build::plan::sums::{exact_integers, only_sums};
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::refine;
@@ -34,7 +33,7 @@ impl Subject {
 
     /// So many of the candidates that a search would try first, compiled; none where no template fits.
     pub(super) fn tried_first(&self, count: usize) -> Vec<Candidate> {
-        let space = Templates { toolchain: String::new() }.propose(&self.plan, &Feedback::default());
+        let space = Templates::new("").space(&self.plan);
         let mut first = refine::select(&self.plan, &space);
         first.truncate(count);
         fixtures::compiled(&first)
@@ -56,7 +55,7 @@ impl Subject {
 
 /// Tile extents of all that a search would try first.
 fn tiles(plan: &Plan) -> Vec<i64> {
-    let proposals = Templates { toolchain: String::new() }.propose(plan, &Feedback::default());
+    let proposals = Templates::new("").space(plan);
     let mut tiles: Vec<i64> = proposals.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
     tiles.sort_unstable();
     tiles.dedup();

@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use cutegen_build::evaluate::{Candidate, Judge};
+use cutegen_build::generate;
 use cutegen_build::generate::template::Templates;
-use cutegen_build::generate::{self, Feedback, Generator as _};
 use cutegen_build::refine;
 
 use super::budget::Budget;
@@ -64,7 +64,7 @@ pub(super) fn points_are_timed() {
             continue;
         }
         let subject = Subject::new(plan);
-        let candidates = Templates { toolchain: String::new() }.propose(&subject.plan, &Feedback::default());
+        let candidates = Templates::new("").space(&subject.plan);
         let started = Instant::now();
         let gates = fixtures::compiled(&candidates);
         let compiling = started.elapsed().as_secs_f64();

@@ -1,0 +1,135 @@
+//! [`SearchConfig`]: what a search is given besides the plan: what proposes candidates, and what else they are timed against.
+//! It must not know how candidates are compiled or judged.
+
+use crate::event::{Event, Reporter};
+use crate::generate::{Answer, Candidate, Feedback, Generator};
+use crate::plan::Plan;
+
+/// How often a generator that does not answer is asked.
+const ATTEMPTS: usize = 3;
+
+/// How a search is done.
+pub struct SearchConfig<'a> {
+    /// What proposes candidates: each is asked until it has no more ideas, in this order.
+    pub generators: Vec<Box<dyn Generator + 'a>>,
+    /// Whether finalists are timed against PyTorch too.
+    pub peers: bool,
+}
+
+impl SearchConfig<'_> {
+    /// The next candidates of the first generator that has any; none once all have run out. One that does not answer is asked
+    /// again, and left out of the search where it still does not.
+    pub(super) fn propose(
+        &mut self,
+        plan: &Plan,
+        feedback: &Feedback,
+        events: &mut dyn Reporter,
+    ) -> Vec<Candidate> {
+        while let Some(generator) = self.generators.first_mut() {
+            if let Some(candidates) = asked(generator.as_mut(), plan, feedback, events) {
+                return candidates;
+            }
+            self.generators.remove(0);
+        }
+        Vec::new()
+    }
+}
+
+/// What a generator proposes; none where it has no more ideas, or does not answer.
+fn asked(
+    generator: &mut dyn Generator,
+    plan: &Plan,
+    feedback: &Feedback,
+    events: &mut dyn Reporter,
+) -> Option<Vec<Candidate>> {
+    for attempt in 1..=ATTEMPTS {
+        match generator.propose(plan, feedback) {
+            Answer::Candidates(candidates) => return Some(candidates),
+            Answer::Exhausted => return None,
+            Answer::Failed(why) => {
+                let (name, kernel) = (generator.name(), plan.title());
+                let text =
+                    format!("{kernel}: generator `{name}` did not answer, {attempt} of {ATTEMPTS}: {why}");
+                events.report(&Event::Note { text });
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::record::Kind;
+
+    use super::SearchConfig;
+    use crate::event::Event;
+    use crate::generate::{Answer, Candidate, Feedback, Generator};
+    use crate::plan::Plan;
+
+    /// Answers what it is given, then nothing more.
+    struct Script(&'static str, VecDeque<Answer>);
+
+    impl Generator for Script {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn propose(&mut self, _: &Plan, _: &Feedback) -> Answer {
+            self.1.pop_front().unwrap_or(Answer::Exhausted)
+        }
+    }
+
+    fn named(name: &str) -> Answer {
+        Answer::of(vec![Candidate {
+            name: name.to_owned(),
+            kind: Kind::Tuned,
+            origin: String::new(),
+            source: String::new(),
+            contract: Default::default(),
+            eligibility: Default::default(),
+            tiles: Vec::new(),
+            cost_features: None,
+        }])
+    }
+
+    fn late() -> Answer {
+        Answer::Failed("timed out".to_owned())
+    }
+
+    /// Names in the order in which they are proposed, and how often it was said that a generator did not answer.
+    fn proposed(scripts: Vec<(&'static str, Vec<Answer>)>) -> (Vec<String>, usize) {
+        let text = "edition = 1\n[kernels.k]\naxes = { n = '1..=64' }\ninputs = { x = 'f32[n]' }\n\
+                    outputs = { y = 'f32[n]' }\nmath = 'y[n] = x[n]'\ntargets = ['host']\n";
+        let plans = Plan::all(&spec_file(text, &Default::default()).into_kernels().expect("a right text"));
+        let boxed = |(name, answers): (&'static str, Vec<Answer>)| -> Box<dyn Generator> {
+            Box::new(Script(name, answers.into()))
+        };
+        let mut config = SearchConfig { generators: scripts.into_iter().map(boxed).collect(), peers: false };
+        let (mut names, mut failures) = (Vec::new(), 0);
+        let mut events = |event: &Event| failures += usize::from(matches!(event, Event::Note { .. }));
+        loop {
+            let next = config.propose(&plans[0], &Feedback::default(), &mut events);
+            if next.is_empty() {
+                break;
+            }
+            names.extend(next.into_iter().map(|candidate| candidate.name));
+        }
+        (names, failures)
+    }
+
+    #[test]
+    fn a_generator_that_fails_is_asked_again_and_has_not_run_out() {
+        let one = vec![late(), named("a"), late(), late(), named("b")];
+        assert_eq!(proposed(vec![("one", one), ("two", vec![named("c")])]).0, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn one_that_never_answers_gives_way_to_the_next() {
+        let silent = vec![late(), late(), late(), named("too late")];
+        let (names, failures) = proposed(vec![("silent", silent), ("two", vec![named("c"), named("d")])]);
+        assert_eq!((names, failures), (vec!["c".to_owned(), "d".to_owned()], 3));
+    }
+}
