@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::int_expr::{IntExpr, positional_text};
+use crate::int_expr::{IntExpr, Names, Positions, positional_text};
 
 /// The launch of one variant: steps in stream order, and the workspace they share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,20 +93,28 @@ impl Contract {
 }
 
 impl Arg {
-    fn parse_positional(text: &str) -> Result<Self, String> {
-        let unknown =
-            || format!("`{text}` is no argument: expected ptr(tN), axis(aN), scalar(sN) or workspace(wN)");
+    /// Parses `ptr(x)`, `axis(n)`, `scalar(eps)` or `workspace(w0)`, in which `names` stand for positions.
+    pub fn parse(text: &str, names: &dyn Names) -> Result<Self, String> {
+        let unknown = || {
+            format!(
+                "`{text}` is no argument: ptr(TENSOR), axis(AXIS), scalar(SCALAR) or workspace(wN) of the spec"
+            )
+        };
         let (kind, rest) = text.split_once('(').ok_or_else(unknown)?;
         let name = rest.strip_suffix(')').ok_or_else(unknown)?;
-        let position =
-            |prefix: &str| name.strip_prefix(prefix).and_then(|n| n.parse().ok()).ok_or_else(unknown);
-        match kind {
-            "ptr" => position("t").map(Arg::Ptr),
-            "axis" => position("a").map(Arg::Axis),
-            "scalar" => position("s").map(Arg::Scalar),
-            "workspace" => position("w").map(Arg::Workspace),
-            _ => Err(unknown()),
-        }
+        let part = |name: &str| name.strip_prefix('w')?.parse().ok();
+        let found = match kind {
+            "ptr" => names.tensor(name).map(Arg::Ptr),
+            "axis" => names.axis(name).map(Arg::Axis),
+            "scalar" => names.scalar(name).map(Arg::Scalar),
+            "workspace" => part(name).map(Arg::Workspace),
+            _ => None,
+        };
+        found.ok_or_else(unknown)
+    }
+
+    fn parse_positional(text: &str) -> Result<Self, String> {
+        Self::parse(text, &Positions)
     }
 }
 

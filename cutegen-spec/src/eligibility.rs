@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::int_expr::{IntExpr, positional_text};
+use crate::int_expr::{IntExpr, Names, Positions, positional_text};
 
 /// Conditions that all must hold; none means always eligible.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,12 +48,17 @@ impl Eligibility {
         self.0.iter().all(|condition| condition.holds(axes, addresses))
     }
 
-    /// Parses `true` or conditions joined by ` and `.
-    pub fn parse_positional(text: &str) -> Result<Self, String> {
+    /// Parses `true` or conditions joined by ` and `, in which `names` stand for positions.
+    pub fn parse(text: &str, names: &dyn Names) -> Result<Self, String> {
         if text.trim() == "true" {
             return Ok(Self::default());
         }
-        text.split(" and ").map(Condition::parse).collect::<Result<_, _>>().map(Self)
+        text.split(" and ").map(|one| Condition::parse(one, names)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Parses the positional form that [`fmt::Display`] prints.
+    pub fn parse_positional(text: &str) -> Result<Self, String> {
+        Self::parse(text, &Positions)
     }
 }
 
@@ -76,24 +81,25 @@ impl Condition {
         }
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str, names: &dyn Names) -> Result<Self, String> {
         let number = |text: &str| text.trim().parse::<i64>().map_err(|_| format!("`{text}` is no integer"));
-        if let Some((expr, bound)) = text.split_once(">=") {
-            return Ok(Self::AtLeast { expr: IntExpr::parse_positional(expr)?, bound: number(bound)? });
+        let expr = |text: &str| IntExpr::parse(text, &|name| names.axis(name));
+        if let Some((left, bound)) = text.split_once(">=") {
+            return Ok(Self::AtLeast { expr: expr(left)?, bound: number(bound)? });
         }
-        if let Some((expr, bound)) = text.split_once("<=") {
-            return Ok(Self::AtMost { expr: IntExpr::parse_positional(expr)?, bound: number(bound)? });
+        if let Some((left, bound)) = text.split_once("<=") {
+            return Ok(Self::AtMost { expr: expr(left)?, bound: number(bound)? });
         }
-        if let Some((tensor, bytes)) = text.split_once("aligned") {
-            let tensor = tensor.trim().strip_prefix('t').ok_or_else(|| format!("`{tensor}` is no tensor"))?;
+        if let Some((tensor, bytes)) = text.split_once(" aligned ") {
+            let tensor = names.tensor(tensor.trim()).ok_or_else(|| format!("`{tensor}` is no tensor"))?;
             let bytes = u64::try_from(number(bytes)?).ok().filter(|b| b.is_power_of_two());
             let bytes = bytes.ok_or_else(|| format!("`{text}` needs a power of two"))?;
-            return Ok(Self::Aligned { tensor: number(tensor)?.unsigned_abs() as usize, bytes });
+            return Ok(Self::Aligned { tensor, bytes });
         }
         let (left, zero) = text.split_once("==").ok_or_else(|| format!("`{text}` is no condition"))?;
-        let (expr, by) = left.rsplit_once('%').ok_or_else(|| format!("`{text}` is no divisibility"))?;
+        let (left, by) = left.rsplit_once('%').ok_or_else(|| format!("`{text}` is no divisibility"))?;
         match (number(zero)?, number(by)?) {
-            (0, by) if by > 0 => Ok(Self::Divides { expr: IntExpr::parse_positional(expr)?, by }),
+            (0, by) if by > 0 => Ok(Self::Divides { expr: expr(left)?, by }),
             _ => Err(format!("`{text}` must read `EXPR % N == 0` with positive N")),
         }
     }

@@ -151,7 +151,34 @@ impl IntExpr {
 
     /// Parses the positional form that [`fmt::Display`] prints.
     pub fn parse_positional(text: &str) -> Result<IntExpr, String> {
-        Self::parse(text, &|name| name.strip_prefix('a')?.parse().ok())
+        Self::parse(text, &|name| Positions.axis(name))
+    }
+}
+
+/// What names in expressions, conditions and arguments stand for: positions in a spec.
+pub trait Names {
+    /// The axis of this name.
+    fn axis(&self, name: &str) -> Option<usize>;
+    /// The tensor of this name.
+    fn tensor(&self, name: &str) -> Option<usize>;
+    /// The scalar of this name.
+    fn scalar(&self, name: &str) -> Option<usize>;
+}
+
+/// Positions as names, as records have them: `a0`, `t1`, `s2`.
+pub struct Positions;
+
+impl Names for Positions {
+    fn axis(&self, name: &str) -> Option<usize> {
+        name.strip_prefix('a')?.parse().ok()
+    }
+
+    fn tensor(&self, name: &str) -> Option<usize> {
+        name.strip_prefix('t')?.parse().ok()
+    }
+
+    fn scalar(&self, name: &str) -> Option<usize> {
+        name.strip_prefix('s')?.parse().ok()
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::axis::Axis;
 use crate::dtype::DType;
+use crate::int_expr::Names;
 use crate::math::Math;
 use crate::name::KernelName;
 use crate::target::Target;
@@ -43,6 +44,20 @@ pub struct KernelSpec {
     pub peers: BTreeMap<String, String>,
     /// Targets this kernel is built for.
     pub targets: Vec<Target>,
+}
+
+impl Names for KernelSpec {
+    fn axis(&self, name: &str) -> Option<usize> {
+        self.axes.iter().position(|axis| axis.name == name)
+    }
+
+    fn tensor(&self, name: &str) -> Option<usize> {
+        self.tensors.iter().position(|tensor| tensor.name == name)
+    }
+
+    fn scalar(&self, name: &str) -> Option<usize> {
+        self.scalars.iter().position(|scalar| scalar.name == name)
+    }
 }
 
 /// How a kernel may compute. Lower precision is asked for, never found.

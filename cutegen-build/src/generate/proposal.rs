@@ -1,0 +1,186 @@
+//! [`Proposal`]: a kernel that a person or a program submits as one text: its contract in a comment at the top, then the
+//! source. Reads text alone: whether a compiler may see it is the guard's to say, whether it is right the judge's.
+
+mod header;
+
+use cutegen_spec::contract::Contract;
+use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::record::Kind;
+use cutegen_spec::spec::KernelSpec;
+
+use super::{Candidate, ENTRY, name_entry};
+pub use header::Problem;
+
+/// The longest text, in bytes. What is longer is no kernel, and costs a compiler minutes.
+pub const BYTES_MAX: usize = 256 * 1024;
+
+/// A submitted kernel whose contract was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The text, as it was submitted.
+    pub text: String,
+    /// How it is launched; symbols have [`ENTRY`] in place of what is derived.
+    pub contract: Contract,
+    /// Launches for which it claims to be right.
+    pub eligibility: Eligibility,
+    /// Tile extents per axis position.
+    pub tiles: Vec<(usize, i64)>,
+    /// The digest of all of these, comments above the source apart.
+    pub identity: ArtifactDigest,
+}
+
+impl Proposal {
+    /// Reads a text for a kernel of `spec`; with `contract`, the text of a file, that is in place of the comment.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, with lines of the text, from 1.
+    pub fn read(spec: &KernelSpec, text: &str, contract: Option<&str>) -> Result<Self, Vec<Problem>> {
+        if text.len() > BYTES_MAX {
+            return Err(vec![Problem::whole(format!("{} bytes; at most {BYTES_MAX} are read", text.len()))]);
+        }
+        let (block, body) = header::split(text);
+        let header = match contract {
+            Some(toml) => header::read(spec, toml, 1)?,
+            None => {
+                let block = block.ok_or_else(|| vec![Problem::whole(header::MISSING.to_owned())])?;
+                header::read(spec, &block.toml, block.line)?
+            }
+        };
+        let problems = entries(&header.contract, body);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let (contract, eligibility, tiles) = (header.contract, header.eligibility, header.tiles);
+        let identity = identity(body, &contract, &eligibility);
+        Ok(Self { text: text.to_owned(), contract, eligibility, tiles, identity })
+    }
+
+    /// Its name in a search: ours, so that no name of a proposer becomes a path.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("m-{}", &self.identity.to_string()[..8])
+    }
+
+    /// The candidate; `toolchain` is the fingerprint of what will compile it, `origin` what is said of its proposer.
+    #[must_use]
+    pub fn candidate(&self, toolchain: &str, origin: &str) -> Candidate {
+        let (source, contract) = name_entry(&self.text, &self.contract, toolchain);
+        Candidate {
+            name: self.name(),
+            kind: Kind::Tuned,
+            origin: origin.to_owned(),
+            source,
+            contract,
+            eligibility: self.eligibility.clone(),
+            tiles: self.tiles.clone(),
+            cost_features: None,
+        }
+    }
+}
+
+/// What is wrong with the symbols: each begins with [`ENTRY`], and the source defines it.
+fn entries(contract: &Contract, body: &str) -> Vec<Problem> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let wrong = |entry: &String| match entry.strip_prefix(ENTRY) {
+        Some(rest) if !rest.chars().all(is_word) => {
+            Some(format!("entry `{entry}`: letters, digits and `_` may follow {ENTRY}"))
+        }
+        Some(_) if body.contains(entry.as_str()) => None,
+        Some(_) => Some(format!("entry `{entry}` is not in the source")),
+        None => Some(format!("entry `{entry}` must begin with {ENTRY}, which stands for a symbol of ours")),
+    };
+    contract.steps.iter().filter_map(|step| wrong(&step.entry)).map(Problem::whole).collect()
+}
+
+fn identity(body: &str, contract: &Contract, eligibility: &Eligibility) -> ArtifactDigest {
+    let text = format!("{}\n{body}\n{contract:?}\n{eligibility}", body.len());
+    ArtifactDigest::of(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::spec::KernelSpec;
+
+    use super::{BYTES_MAX, Proposal};
+
+    const TEXT: &str = "\
+// A softmax by hand.
+// contract:
+// steps = [{ entry = '@ENTRY@', grid = ['ceil_div(m, 4)'], block = [128], smem = 'd * 4',
+//            args = ['ptr(x)', 'ptr(y)', 'axis(m)', 'scalar(scale)', 'workspace(w0)'] }]
+// workspace = [{ bytes = 'm * 8', initial = 'zeroed' }]
+// eligibility = 'd % 8 == 0 and x aligned 16'
+// tiles = { m = [4] }
+#include <cuda_bf16.h>
+extern \"C\" __global__ void @ENTRY@(const float* x) {}
+";
+
+    fn spec() -> KernelSpec {
+        let text = "edition = 1\n[kernels.k]\naxes = { m = '1..=64', d = '8..=512' }\ninputs = { x = 'f32[m, d]' }\n\
+                    scalars = { scale = 'f32' }\noutputs = { y = 'f32[m, d]' }\nmath = 'y[m, d] = x[m, d] * scale'\n";
+        spec_file(text, &Default::default()).into_kernels().expect("a right text").remove(0)
+    }
+
+    fn read(text: &str) -> Result<Proposal, Vec<String>> {
+        let told = |problems: Vec<super::Problem>| problems.iter().map(ToString::to_string).collect();
+        Proposal::read(&spec(), text, None).map_err(told)
+    }
+
+    #[test]
+    fn names_become_positions() {
+        let proposal = read(TEXT).expect("right");
+        let step = &proposal.contract.steps[0];
+        assert_eq!(step.grid.each_ref().map(ToString::to_string), ["ceil_div(a0, 4)", "1", "1"]);
+        assert_eq!(step.block.each_ref().map(ToString::to_string), ["128", "1", "1"]);
+        assert_eq!(step.smem.to_string(), "(a1 * 4)");
+        let args: Vec<String> = step.args.iter().map(ToString::to_string).collect();
+        assert_eq!(args, ["ptr(t0)", "ptr(t1)", "axis(a0)", "scalar(s0)", "workspace(w0)"]);
+        assert_eq!(proposal.eligibility.to_string(), "a1 % 8 == 0 and t0 aligned 16");
+        assert_eq!((proposal.tiles, proposal.contract.workspace.len()), (vec![(0, 4)], 1));
+    }
+
+    #[test]
+    fn the_symbol_is_derived_and_the_name_is_ours() {
+        let proposal = read(TEXT).expect("right");
+        let candidate = proposal.candidate("a compiler", "submitted");
+        let symbol = &candidate.contract.steps[0].entry;
+        assert!(symbol.starts_with("cutegen_") && candidate.source.contains(&format!("void {symbol}(")));
+        assert!(!candidate.source.contains("@ENTRY@"));
+        assert!(candidate.name.len() == 10 && candidate.name.starts_with("m-"), "{}", candidate.name);
+    }
+
+    #[test]
+    fn identity_is_that_of_source_and_contract() {
+        let of = |text: &str| read(text).expect("right").identity;
+        let same = TEXT.replace("A softmax by hand.", "Another remark.");
+        assert_eq!(of(TEXT), of(&same));
+        for other in [
+            ("128", "256"),
+            ("% 8", "% 4"),
+            ("const float* x", "const float* z"),
+            ("'zeroed'", "'undefined'"),
+        ] {
+            assert_ne!(of(TEXT), of(&TEXT.replace(other.0, other.1)), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_with_its_line() {
+        let told = |from: &str, to: &str| read(&TEXT.replace(from, to)).expect_err("wrong").join("; ");
+        assert!(told("// contract:", "//").contains("no contract"));
+        assert!(told("ptr(x)", "ptr(z)").contains("`ptr(z)` is no argument"));
+        assert!(told("axis(m)", "axis(x)").contains("`axis(x)` is no argument"));
+        assert!(told("workspace(w0)", "workspace(w1)").contains("no part w1"));
+        assert!(told("d % 8 == 0", "d % 8 == 1").contains("EXPR % N == 0"));
+        assert!(told("m = [4]", "k = [4]").contains("`k` is no axis"));
+        assert!(told("'d * 4'", "'d * q'").starts_with("line 3: "));
+        assert!(told("block = [128]", "blok = [128]").starts_with("line 3: "));
+        assert!(told("// tiles = { m = [4] }", "// tiles = { m = [4").starts_with("line 7: "));
+        assert!(told("entry = '@ENTRY@'", "entry = 'main'").contains("must begin with @ENTRY@"));
+        assert!(told("entry = '@ENTRY@'", "entry = '@ENTRY@_b'").contains("is not in the source"));
+        assert!(told("entry = '@ENTRY@'", "entry = '@ENTRY@(/*'").contains("may follow"));
+        assert!(read(&format!("{TEXT}{}", " ".repeat(BYTES_MAX))).is_err());
+    }
+}
