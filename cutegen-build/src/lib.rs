@@ -39,6 +39,8 @@ pub mod generate;
 #[cfg(feature = "search")]
 pub mod home;
 #[cfg(feature = "search")]
+pub mod kit;
+#[cfg(feature = "search")]
 pub mod outcome;
 #[cfg(feature = "search")]
 pub mod refine;

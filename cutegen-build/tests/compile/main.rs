@@ -12,6 +12,7 @@ mod flow;
 mod host;
 mod hostile;
 mod install;
+mod kit;
 #[path = "../bound/library.rs"]
 mod library;
 mod preludes;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         coverage::TESTS,
         flat::TESTS,
         flow::TESTS,
+        kit::TESTS,
         emulated::TESTS,
         templates::TESTS,
         waits::TESTS,

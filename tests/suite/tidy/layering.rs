@@ -36,6 +36,7 @@ const STAGES: &[(&str, &[&str])] = &[
     ("plan", &[]),
     ("print", &["plan"]),
     ("inspect", &[]),
+    ("kit", &[]),
     ("generate", &["toolchain", "plan", "print"]),
     ("compile", &["toolchain", "plan", "generate", "inspect"]),
     ("outcome", &[]),

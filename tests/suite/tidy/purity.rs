@@ -78,6 +78,7 @@ const PURE: &[&str] = &[
     "cutegen-build/src/plan",
     "cutegen-build/src/print",
     "cutegen-build/src/render",
+    "cutegen-build/src/kit",
     "cutegen-build/src/refine",
     "cutegen-build/src/accept",
 ];

@@ -1,0 +1,250 @@
+//! A proposal's text with the kit's headers in it, and the way back from its lines.
+//!
+//! Headers stand before the body, each once, so the body stays in one piece: where it includes the kit, a line is blank.
+
+use std::fmt;
+
+use cutegen_spec::target::Target;
+
+use super::{Header, headers, includes};
+
+/// Stands between the fixed block and the rest, so that the body's own includes do not lengthen the block.
+const END_OF_BLOCK: &str = "namespace kit {}\n";
+
+/// A source that needs no kit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flattened {
+    /// What a compiler reads, after the guard.
+    pub source: String,
+    /// Where its lines come from.
+    pub lines: LineMap,
+}
+
+/// Where the lines of a flattened source come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineMap {
+    /// Pieces in order, each with its number of lines; the body is behind the last.
+    pieces: Vec<(Option<&'static str>, u32)>,
+}
+
+/// Where a line of a flattened source comes from. Lines count from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The fixed block.
+    Block,
+    /// A header of the kit.
+    Kit {
+        /// Its name, such as `kit/reduce.cuh`.
+        header: &'static str,
+        /// The line in it.
+        line: u32,
+    },
+    /// The body.
+    Body {
+        /// The line in it.
+        line: u32,
+    },
+}
+
+/// Includes of headers that the kit does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KitError {
+    /// Line of the body and name, of each.
+    pub unknown: Vec<(u32, String)>,
+    /// What there is for the target.
+    pub known: Vec<&'static str>,
+}
+
+/// Puts the headers that a body includes, and those that they include, before it. Other includes stay.
+pub fn flatten(body: &str, target: &Target) -> Result<Flattened, KitError> {
+    let all = headers(target);
+    let mut chosen: Vec<Header> = Vec::new();
+    let mut unknown = Vec::new();
+    for (line, name) in (1..).zip(body.lines()).filter_map(|(line, text)| Some((line, kit_include(text)?))) {
+        match all.iter().find(|header| header.name == name) {
+            Some(header) => choose(header, all, &mut chosen),
+            None => unknown.push((line, name.to_owned())),
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(KitError { unknown, known: all.iter().map(|header| header.name).collect() });
+    }
+    Ok(joined(body, &chosen, target))
+}
+
+impl LineMap {
+    /// The origin of a line of the flattened source.
+    #[must_use]
+    pub fn origin(&self, line: u32) -> Origin {
+        let mut rest = line;
+        for (header, lines) in &self.pieces {
+            if rest <= *lines {
+                return header.map_or(Origin::Block, |header| Origin::Kit { header, line: rest });
+            }
+            rest -= lines;
+        }
+        Origin::Body { line: rest }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Block => f.write_str("the kit's fixed includes"),
+            Origin::Kit { header, line } => write!(f, "{header}:{line}"),
+            Origin::Body { line } => write!(f, "line {line}"),
+        }
+    }
+}
+
+impl fmt::Display for KitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unknown: Vec<String> =
+            self.unknown.iter().map(|(line, name)| format!("line {line}: no header <{name}>")).collect();
+        write!(f, "{}; the kit has <{}>", unknown.join("; "), self.known.join(">, <"))
+    }
+}
+
+impl std::error::Error for KitError {}
+
+/// Adds a header behind those that it includes, unless it is there.
+fn choose(header: &Header, all: &[Header], chosen: &mut Vec<Header>) {
+    if chosen.contains(header) {
+        return;
+    }
+    let needed = header.text.lines().filter_map(kit_include);
+    for needed in needed.filter_map(|name| all.iter().find(|header| header.name == name)) {
+        choose(needed, all, chosen);
+    }
+    chosen.push(*header);
+}
+
+fn joined(body: &str, chosen: &[Header], target: &Target) -> Flattened {
+    let mut source = format!("{}{END_OF_BLOCK}", includes(target));
+    let mut pieces = vec![(None, lines(&source))];
+    for header in chosen {
+        let text = without_kit(header.text);
+        pieces.push((Some(header.name), lines(&text)));
+        source.push_str(&text);
+    }
+    source.push_str(&without_kit(body));
+    Flattened { source, lines: LineMap { pieces } }
+}
+
+/// The text with a blank line for each include of the kit.
+fn without_kit(text: &str) -> String {
+    let kept = text.lines().map(|line| if kit_include(line).is_some() { "" } else { line });
+    kept.flat_map(|line| [line, "\n"]).collect()
+}
+
+fn lines(text: &str) -> u32 {
+    u32::try_from(text.lines().count()).unwrap_or(u32::MAX)
+}
+
+/// The name in a line that is an include of the kit and nothing else but a comment.
+fn kit_include(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    let close = match rest.chars().next()? {
+        '<' => '>',
+        '"' => '"',
+        _ => return None,
+    };
+    let (name, behind) = rest[1..].split_once(close)?;
+    let behind = behind.trim();
+    (name.starts_with("kit/") && (behind.is_empty() || behind.starts_with("//"))).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cuda() -> Target {
+        Target::parse("sm_90a").expect("a target")
+    }
+
+    const BODY: &str = "// first\n#include <kit/reduce.cuh>  // sums\n#include <cute/tensor.hpp>\n  # include \"kit/math.cuh\"\n\
+                        int last;\n";
+
+    /// Each line of the flattened source is the line that the map names.
+    fn assert_mapped(body: &str, target: &Target) -> Flattened {
+        let flat = flatten(body, target).expect("known headers");
+        for (number, text) in (1..).zip(flat.source.lines()) {
+            let from = |whole: &str, line: u32| {
+                let line = whole.lines().nth(line as usize - 1).expect("a line").to_owned();
+                if kit_include(&line).is_some() { String::new() } else { line }
+            };
+            let expected = match flat.lines.origin(number) {
+                Origin::Block => format!("{}{END_OF_BLOCK}", includes(target))
+                    .lines()
+                    .nth(number as usize - 1)
+                    .expect("in the block")
+                    .to_owned(),
+                Origin::Kit { header, line } => {
+                    from(headers(target).iter().find(|h| h.name == header).expect("a header").text, line)
+                }
+                Origin::Body { line } => from(body, line),
+            };
+            assert_eq!(text, expected, "line {number}");
+        }
+        flat
+    }
+
+    #[test]
+    fn headers_stand_before_the_body_each_once_behind_what_they_need() {
+        let flat = assert_mapped(BODY, &cuda());
+        assert!(flat.source.starts_with(includes(&cuda())));
+        let at = |name: &str| {
+            let first = format!("// {name}: ");
+            assert_eq!(flat.source.matches(&first).count(), 1, "{name}");
+            flat.source.find(&first).expect("it is there")
+        };
+        assert!(at("kit/ptx.cuh") < at("kit/math.cuh") && at("kit/math.cuh") < at("kit/reduce.cuh"));
+        assert!(at("kit/reduce.cuh") < flat.source.find("#include <cute/tensor.hpp>").expect("it stays"));
+        assert!(!flat.source.contains("kit/vector.cuh: "), "none that nothing asks for");
+        let last = lines(&flat.source);
+        assert_eq!(flat.lines.origin(last), Origin::Body { line: 5 });
+        assert_eq!(flat.lines.origin(last).to_string(), "line 5");
+        assert_eq!(flat, flatten(BODY, &cuda()).expect("known"), "the same twice");
+    }
+
+    #[test]
+    fn every_line_of_every_header_is_mapped() {
+        for target in [cuda(), Target::host()] {
+            let all: String = headers(&target).iter().map(|h| format!("#include <{}>\n", h.name)).collect();
+            let flat = assert_mapped(&all, &target);
+            let first = lines(includes(&target)) + 2;
+            let header = headers(&target)[0].name;
+            assert_eq!(flat.lines.origin(first), Origin::Kit { header, line: 1 });
+            assert_eq!(flat.lines.origin(first).to_string(), format!("{header}:1"));
+        }
+    }
+
+    #[test]
+    fn body_without_the_kit_has_the_block_alone() {
+        let flat = assert_mapped("#include <cute/tensor.hpp>\nint x;", &cuda());
+        let expected = "namespace kit {}\n#include <cute/tensor.hpp>\nint x;\n";
+        assert_eq!(flat.source, format!("{}{expected}", includes(&cuda())));
+    }
+
+    #[test]
+    fn unknown_headers_are_all_named_with_what_there_is() {
+        let body = "#include <kit/gemm.cuh>\n\n#include <kit/reduce.cuh>\n#include \"kit/host.hpp\"\n";
+        let error = flatten(body, &cuda()).expect_err("two are unknown");
+        assert_eq!(error.unknown, [(1, "kit/gemm.cuh".to_owned()), (4, "kit/host.hpp".to_owned())]);
+        let text = error.to_string();
+        assert!(text.starts_with("line 1: no header <kit/gemm.cuh>; line 4: "), "{text}");
+        assert!(headers(&cuda()).iter().all(|header| text.contains(header.name)), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_include_of_the_kit_stays() {
+        for line in [
+            "#include <kits/a.cuh>",
+            "// #include <kit/x.cuh>",
+            "#include <kit/reduce.cuh> int x;",
+            "#define kit",
+        ] {
+            assert_eq!(kit_include(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A page about the kit, as long as a prompt bears, read from the headers' own text, so that it says what they do.
+//!
+//! A header's first line is its summary; the comment behind it is a paragraph. `///` stands before what a source may use:
+//! its signature is printed with it. What has no `///` is the kit's own affair.
+
+use cutegen_spec::target::Target;
+
+use super::{Header, headers};
+
+const RULES: &str = "Include by name: `#include <kit/NAME>`. All is in namespace `kit`. `<...>` before a function are template \
+                     parameters.";
+
+/// What a source for a target may use.
+#[must_use]
+pub fn reference(target: &Target) -> String {
+    let pages: Vec<Page> =
+        headers(target).iter().map(Page::of).filter(|page| !page.items.is_empty()).collect();
+    let mut text: String = pages.iter().map(|page| format!("- {}\n", page.summary)).collect();
+    text.push_str(&format!("\n{RULES}\n"));
+    for page in &pages {
+        text.push_str(&format!("\n### {}\n\n", page.name));
+        text.push_str(&page.about);
+        text.push_str(if page.about.is_empty() { "" } else { "\n\n" });
+        text.extend(page.items.iter().map(|item| format!("- `{}`: {}\n", item.signature, item.says)));
+    }
+    text
+}
+
+/// What a header says of itself.
+struct Page<'a> {
+    name: &'a str,
+    summary: String,
+    about: String,
+    items: Vec<Item>,
+}
+
+struct Item {
+    signature: String,
+    says: String,
+}
+
+impl<'a> Page<'a> {
+    fn of(header: &'a Header) -> Page<'a> {
+        let mut lines = header.text.lines();
+        let summary = comment(lines.next().unwrap_or_default()).unwrap_or_default().to_owned();
+        let about: Vec<&str> = lines.map_while(comment).filter(|line| !line.is_empty()).collect();
+        Page { name: header.name, summary, about: about.join(" "), items: items(header.text) }
+    }
+}
+
+fn comment(line: &str) -> Option<&str> {
+    line.strip_prefix("//").map(str::trim)
+}
+
+fn items(text: &str) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut lines = text.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        let Some(first) = line.strip_prefix("/// ") else { continue };
+        let mut says = first.to_owned();
+        while let Some(more) = lines.next_if(|line| line.starts_with("/// ")) {
+            says.push_str(&more[3..]);
+        }
+        items.push(Item { signature: signature(&declaration(&mut lines)), says });
+    }
+    items
+}
+
+/// The lines up to a declaration's body or end.
+fn declaration<'a>(lines: &mut impl Iterator<Item = &'a str>) -> String {
+    let mut declared = String::new();
+    for line in lines {
+        declared.push_str(line);
+        if line.contains(['{', ';']) {
+            break;
+        }
+        declared.push(' ');
+    }
+    declared
+}
+
+/// What a caller must know of a declaration: all before its body, without what every function of the kit has and without
+/// the types that a call deduces.
+fn signature(declaration: &str) -> String {
+    const OF_ALL: [&str; 6] =
+        ["__device__ ", "__forceinline__ ", "inline ", "static ", "constexpr ", "typename "];
+    let head = declaration.split(['{', ';']).next().unwrap_or_default().trim();
+    let head = if head.contains("struct ") { head.to_owned() } else { without_deduced(head) };
+    OF_ALL.iter().fold(head, |text, word| text.replace(word, ""))
+}
+
+/// A function's `template <...>` without the types of its arguments. `Op` is no such type: a call names it.
+fn without_deduced(head: &str) -> String {
+    let Some((list, rest)) = head.strip_prefix("template <").and_then(|list| list.split_once("> ")) else {
+        return head.to_owned();
+    };
+    let named: Vec<&str> =
+        list.split(", ").filter(|name| !name.starts_with("class ") || *name == "class Op").collect();
+    if named.is_empty() { rest.to_owned() } else { format!("<{}> {rest}", named.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS_MOST: usize = 1250;
+
+    fn targets() -> [Target; 2] {
+        [Target::parse("sm_90a").expect("a target"), Target::host()]
+    }
+
+    #[test]
+    fn page_has_the_length_of_a_prompt_and_begins_with_a_line_a_header() {
+        for target in targets() {
+            let page = reference(&target);
+            let words = page.split_whitespace().count();
+            println!("{words} words");
+            assert!(words <= WORDS_MOST, "{words} words");
+            let shown = headers(&target).iter().filter(|header| header.text.contains("///"));
+            for (line, header) in page.lines().zip(shown) {
+                assert!(line.starts_with(&format!("- {}: ", header.name)), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn items_have_signature_and_text() {
+        let text = "// kit/x.cuh: things.\n//\n// More of\n// them.\n#include <kit/y.cuh>\n/// Adds\n/// one.\n\
+                    template <class T>\n__device__ __forceinline__ T plus(T x) {\n  return x + 1;\n}\n\\
+                    /// Next.\ntemplate <class Op, int N, class X> S of(S x) {\n}\n// hidden\nint own();\n";
+        let header = Header { name: "kit/x.cuh", text };
+        let page = Page::of(&header);
+        assert_eq!((page.summary.as_str(), page.about.as_str()), ("kit/x.cuh: things.", "More of them."));
+        let items: Vec<(&str, &str)> =
+            page.items.iter().map(|item| (item.signature.as_str(), item.says.as_str())).collect();
+        assert_eq!(items, [("T plus(T x)", "Adds one."), ("<class Op, int N> S of(S x)", "Next.")]);
+    }
+
+    /// What is meant for callers has no name of the kit's own.
+    #[test]
+    fn every_documented_declaration_has_a_signature() {
+        for target in targets() {
+            for page in headers(&target).iter().map(Page::of) {
+                assert!(page.summary.starts_with(&format!("{}: ", page.name)), "{}", page.summary);
+                let bad = page
+                    .items
+                    .iter()
+                    .find(|item| item.signature.is_empty() || item.signature.contains("ptx_"));
+                assert!(bad.is_none(), "{}: {:?}", page.name, bad.map(|item| &item.says));
+            }
+        }
+    }
+
+    #[test]
+    fn docs_have_the_page_of_now() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/kit.md");
+        let [cuda, host] = targets().map(|target| reference(&target));
+        let page = format!(
+            "# The kit\n\nHeaders that a proposed source may include. A stored source has their text and needs no kit. This page is \
+             printed from them; the first part is what a proposer is shown for `sm_90a`, the second for `host`.\n\n\
+             ## sm_90a\n\n{cuda}\n## host\n\n{host}"
+        );
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(file, &page).expect("it can be written");
+        }
+        let written = std::fs::read_to_string(file).unwrap_or_default();
+        assert!(written == page, "docs/kit.md differs; UPDATE_GOLDEN=1 rewrites it");
+    }
+}
