@@ -54,6 +54,8 @@ pub(crate) enum Verb {
     Lock(Lock),
     /// Search for fast kernels on this machine; winners go to the user store
     Tune(Tune),
+    /// Submit a kernel of your own: the gate judges it, and what is accepted goes to the user store
+    Propose(Propose),
     /// Bring winners into the package: store and lock
     Accept(Accept),
     /// Re-verify locked kernels, or rebuild them to the same bytes
@@ -85,7 +87,9 @@ impl Command {
             | Verb::Verify(Verify { select, .. })
             | Verb::Bench(Bench { select, .. })
             | Verb::Report(Report { select, .. }) => &select.kernels,
-            Verb::Run(Run { kernel, .. }) => std::slice::from_ref(kernel),
+            Verb::Run(Run { kernel, .. }) | Verb::Propose(Propose { kernel, .. }) => {
+                std::slice::from_ref(kernel)
+            }
             Verb::Explain(Explain { word, .. }) => word.as_slice(),
             Verb::Toolchain(_) | Verb::Pack(_) | Verb::Schema(_) => &[],
         }
@@ -191,6 +195,43 @@ pub(crate) struct Tune {
     /// Do not skip kernels that no template fills: judge their naive kernels, as `verify --record` does
     #[arg(long)]
     pub(crate) judge_naive: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Propose {
+    /// The kernel
+    #[arg(value_name = "KERNEL")]
+    pub(crate) kernel: String,
+    /// Its source, or a reply with one code block: CUDA C++ for a GPU, C++ for `host`, the contract in a comment at the top
+    #[arg(long, value_name = "FILE", required_unless_present = "prompt")]
+    pub(crate) source: Option<PathBuf>,
+    /// Only write to this file what a language model or a person is asked who is to write the source
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "contract", "by", "results", "peers"])]
+    pub(crate) prompt: Option<PathBuf>,
+    /// The contract as a TOML file, in place of that comment
+    #[arg(long, value_name = "FILE")]
+    pub(crate) contract: Option<PathBuf>,
+    /// On this target; needed where the kernel has several
+    #[arg(long)]
+    pub(crate) target: Option<String>,
+    /// What wrote it, for the record
+    #[arg(long, value_name = "NAME", value_parser = named)]
+    pub(crate) by: Option<String>,
+    /// Time it against PyTorch too, where `peers` names an expression; needs python3 with torch
+    #[arg(long)]
+    pub(crate) peers: bool,
+    /// Also write what is accepted to this file, for `accept` on another machine
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+}
+
+/// At most 80 printable characters, for records.
+fn named(text: &str) -> Result<String, String> {
+    let is_short = (1..=80).contains(&text.chars().count());
+    if is_short && text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
+        return Ok(text.to_owned());
+    }
+    Err("1 to 80 printable characters".to_owned())
 }
 
 #[derive(Debug, Args)]

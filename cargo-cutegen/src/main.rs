@@ -17,6 +17,7 @@ mod outfile;
 mod output;
 mod pack;
 mod project;
+mod propose;
 mod report;
 mod run;
 mod schema;
@@ -52,6 +53,7 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Check(verb) => check::run(command, verb, out),
         Verb::Lock(verb) => lock::run(command, verb, out),
         Verb::Tune(verb) => tune::run(command, verb, out),
+        Verb::Propose(verb) => propose::run(command, verb, out),
         Verb::Accept(verb) => accept::run(command, verb, out),
         Verb::Verify(verb) => verify::run(command, verb, out),
         Verb::Run(verb) => run::run(command, verb, out),

@@ -2,6 +2,7 @@
 //! source text, never a compiler flag. Generators don't know whether a candidate is right or fast: the judge does.
 
 pub mod naive;
+pub mod prompt;
 pub mod proposal;
 pub mod template;
 

@@ -2,15 +2,18 @@
 //! source. Reads text alone: whether a compiler may see it is the guard's to say, whether it is right the judge's.
 
 mod header;
+mod reply;
 
 use cutegen_spec::contract::Contract;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::record::Kind;
-use cutegen_spec::spec::KernelSpec;
 
 use super::{Candidate, ENTRY, name_entry};
+use crate::kit::{self, Flattened, Origin};
+use crate::plan::Plan;
 pub use header::Problem;
+pub use reply::source;
 
 /// The longest text, in bytes. What is longer is no kernel, and costs a compiler minutes.
 pub const BYTES_MAX: usize = 256 * 1024;
@@ -18,8 +21,8 @@ pub const BYTES_MAX: usize = 256 * 1024;
 /// A submitted kernel whose contract was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
-    /// The text, as it was submitted.
-    pub text: String,
+    /// The text, as it was submitted, with the kit's headers that it names in front.
+    flat: Flattened,
     /// How it is launched; symbols have [`ENTRY`] in place of what is derived.
     pub contract: Contract,
     /// Launches for which it claims to be right.
@@ -31,11 +34,12 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// Reads a text for a kernel of `spec`; with `contract`, the text of a file, that is in place of the comment.
+    /// Reads a text for the kernel of `plan`; with `contract`, the text of a file, that is in place of the comment.
     ///
     /// # Errors
     /// Everything that is wrong with it, with lines of the text, from 1.
-    pub fn read(spec: &KernelSpec, text: &str, contract: Option<&str>) -> Result<Self, Vec<Problem>> {
+    pub fn read(plan: &Plan, text: &str, contract: Option<&str>) -> Result<Self, Vec<Problem>> {
+        let spec = &plan.spec;
         if text.len() > BYTES_MAX {
             return Err(vec![Problem::whole(format!("{} bytes; at most {BYTES_MAX} are read", text.len()))]);
         }
@@ -51,9 +55,11 @@ impl Proposal {
         if !problems.is_empty() {
             return Err(problems);
         }
+        let flat =
+            kit::flatten(text, &plan.target).map_err(|error| vec![Problem::whole(error.to_string())])?;
         let (contract, eligibility, tiles) = (header.contract, header.eligibility, header.tiles);
         let identity = identity(body, &contract, &eligibility);
-        Ok(Self { text: text.to_owned(), contract, eligibility, tiles, identity })
+        Ok(Self { flat, contract, eligibility, tiles, identity })
     }
 
     /// Its name in a search: ours, so that no name of a proposer becomes a path.
@@ -62,10 +68,16 @@ impl Proposal {
         format!("m-{}", &self.identity.to_string()[..8])
     }
 
+    /// Where a line of the candidate's source comes from.
+    #[must_use]
+    pub fn origin(&self, line: u32) -> Origin {
+        self.flat.lines.origin(line)
+    }
+
     /// The candidate; `toolchain` is the fingerprint of what will compile it, `origin` what is said of its proposer.
     #[must_use]
     pub fn candidate(&self, toolchain: &str, origin: &str) -> Candidate {
-        let (source, contract) = name_entry(&self.text, &self.contract, toolchain);
+        let (source, contract) = name_entry(&self.flat.source, &self.contract, toolchain);
         Candidate {
             name: self.name(),
             kind: Kind::Tuned,
@@ -94,16 +106,18 @@ fn entries(contract: &Contract, body: &str) -> Vec<Problem> {
 }
 
 fn identity(body: &str, contract: &Contract, eligibility: &Eligibility) -> ArtifactDigest {
-    let text = format!("{}\n{body}\n{contract:?}\n{eligibility}", body.len());
+    let kit = kit::digest();
+    let text = format!("{}\n{body}\n{contract:?}\n{eligibility}\n{kit}", body.len());
     ArtifactDigest::of(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use cutegen_spec::edition::spec_file;
-    use cutegen_spec::spec::KernelSpec;
 
     use super::{BYTES_MAX, Proposal};
+    use crate::kit::Origin;
+    use crate::plan::Plan;
 
     const TEXT: &str = "\
 // A softmax by hand.
@@ -117,15 +131,16 @@ mod tests {
 extern \"C\" __global__ void @ENTRY@(const float* x) {}
 ";
 
-    fn spec() -> KernelSpec {
+    fn plan() -> Plan {
         let text = "edition = 1\n[kernels.k]\naxes = { m = '1..=64', d = '8..=512' }\ninputs = { x = 'f32[m, d]' }\n\
-                    scalars = { scale = 'f32' }\noutputs = { y = 'f32[m, d]' }\nmath = 'y[m, d] = x[m, d] * scale'\n";
-        spec_file(text, &Default::default()).into_kernels().expect("a right text").remove(0)
+                    scalars = { scale = 'f32' }\noutputs = { y = 'f32[m, d]' }\nmath = 'y[m, d] = x[m, d] * scale'\n\
+                    targets = ['sm_90a']\n";
+        Plan::all(&spec_file(text, &Default::default()).into_kernels().expect("a right text")).remove(0)
     }
 
     fn read(text: &str) -> Result<Proposal, Vec<String>> {
         let told = |problems: Vec<super::Problem>| problems.iter().map(ToString::to_string).collect();
-        Proposal::read(&spec(), text, None).map_err(told)
+        Proposal::read(&plan(), text, None).map_err(told)
     }
 
     #[test]
@@ -149,6 +164,19 @@ extern \"C\" __global__ void @ENTRY@(const float* x) {}
         assert!(symbol.starts_with("cutegen_") && candidate.source.contains(&format!("void {symbol}(")));
         assert!(!candidate.source.contains("@ENTRY@"));
         assert!(candidate.name.len() == 10 && candidate.name.starts_with("m-"), "{}", candidate.name);
+    }
+
+    #[test]
+    fn headers_of_the_kit_come_by_name() {
+        let text = TEXT.replace("#include <cuda_bf16.h>", "#include <kit/reduce.cuh>");
+        let proposal = read(&text).expect("right");
+        let candidate = proposal.candidate("a compiler", "submitted");
+        assert!(candidate.source.contains("warp_reduce") && !candidate.source.contains("<kit/"));
+        let is_kernel = |(_, line): &(u32, &str)| line.contains("__global__ void cutegen_");
+        let (line, _) = (1..).zip(candidate.source.lines()).find(is_kernel).expect("the kernel");
+        assert_eq!(proposal.origin(line), Origin::Body { line: 9 });
+        let none = read(&text.replace("reduce.cuh", "redu.cuh")).expect_err("no such header").join("; ");
+        assert!(none.contains("redu.cuh") && none.contains("reduce.cuh"), "{none}");
     }
 
     #[test]

@@ -114,6 +114,24 @@ pub(super) fn batch(
     }
 }
 
+/// Why a candidate has no bytes that may be launched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The guard, the compiler or the inspection refused it.
+    Compile(CompileFailure),
+    /// Its kernels take other parameters than its contract says.
+    Layout(String),
+}
+
+impl Refusal {
+    fn outcome(self) -> Outcome {
+        match self {
+            Self::Compile(failure) => Outcome::CompileFailed(words(&failure)),
+            Self::Layout(reason) => Outcome::Blocked(reason),
+        }
+    }
+}
+
 /// Compiles one candidate, in a process of its own where there is no batch.
 pub(super) fn one(
     setup: &CompileSetup,
@@ -121,6 +139,20 @@ pub(super) fn one(
     plan: &Plan,
     candidate: Candidate,
 ) -> Result<Attempt, SearchError> {
+    let compiled = bytes(setup, batch, plan, &candidate)?;
+    Ok(match compiled {
+        Ok(artifact) => Ok(Compiled { candidate, artifact: *artifact, prefer: Eligibility::default() }),
+        Err(refusal) => Err((candidate, refusal.outcome())),
+    })
+}
+
+/// A candidate's bytes, which take what its contract says; or why there are none.
+pub(super) fn bytes(
+    setup: &CompileSetup,
+    batch: Option<&Batch>,
+    plan: &Plan,
+    candidate: &Candidate,
+) -> Result<Result<Box<Artifact>, Refusal>, SearchError> {
     let job = CompileJob {
         source: candidate.source.clone(),
         entries: candidate.contract.steps.iter().map(|step| step.entry.clone()).collect(),
@@ -131,11 +163,10 @@ pub(super) fn one(
         None => compile(&job, setup),
     };
     Ok(match outcome? {
-        CompileOutcome::Compiled(artifact) => match layout(plan, &candidate, &artifact) {
-            Ok(()) => Ok(Compiled { candidate, artifact: *artifact, prefer: Eligibility::default() }),
-            Err(reason) => Err((candidate, Outcome::Blocked(reason))),
-        },
-        CompileOutcome::Failed(failure) => Err((candidate, Outcome::CompileFailed(words(&failure)))),
+        CompileOutcome::Compiled(artifact) => {
+            layout(plan, candidate, &artifact).map(|()| artifact).map_err(Refusal::Layout)
+        }
+        CompileOutcome::Failed(failure) => Err(Refusal::Compile(failure)),
     })
 }
 

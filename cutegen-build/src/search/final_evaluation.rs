@@ -24,6 +24,7 @@ use crate::event::{Event, Phase, Reporter};
 use crate::generate;
 use crate::plan::Plan;
 use crate::refine::{CLOSE, kind};
+pub use found::Final;
 pub(super) use found::{Found, Judged, VariantSet};
 use found::{Passed, named};
 use incumbent_set::judged_before;
@@ -63,6 +64,8 @@ pub(super) struct FinalEvaluation<'a> {
     pub(super) sets: usize,
     /// Who follows where all of them fall.
     pub(super) reserve: Reserve<VariantSet>,
+    /// What became of those that were judged.
+    pub(super) finals: Vec<Final>,
 }
 
 impl FinalEvaluation<'_> {
@@ -103,7 +106,7 @@ impl FinalEvaluation<'_> {
         let sanitizer = sanitizer.itself(asked(plan, self.judge))?;
         let sanitizer = sanitizer.map_err(|errors| naive::refused(plan, &Outcome::Blocked(errors)))?;
         winner.push((naive.clone(), Some(Judged { sanitizer, ..judged })));
-        Ok(Found { variants: winner, verdict })
+        Ok(Found { variants: winner, verdict, finals: std::mem::take(&mut self.finals) })
     }
 
     /// Who is judged once every finalist has fallen.
@@ -148,6 +151,8 @@ impl FinalEvaluation<'_> {
             };
             self.tell(&set, told, began, events);
             progress(self.plan, Phase::FinalEvaluation, (self.sets - waiting.len(), self.sets), events);
+            let outcome = found.as_ref().map(|(judged, _)| judged.speedup()).map_err(Clone::clone);
+            self.finals.push(Final { name: named(&set), outcome });
             let Ok((judged, heaviest)) = found else {
                 self.fell(&set);
                 continue;
@@ -205,6 +210,7 @@ impl FinalEvaluation<'_> {
                 Err(refused) => {
                     self.tell(&set, refused.to_string(), began, events);
                     self.fell(&set);
+                    self.finals.push(Final { name: named(&set), outcome: Err(refused) });
                 }
             }
         }

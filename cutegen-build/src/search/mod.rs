@@ -12,6 +12,7 @@ mod launch;
 mod migrate;
 mod naive;
 mod ordered;
+mod propose;
 mod rebuild;
 mod renew;
 mod rounds;
@@ -25,16 +26,20 @@ use cutegen_spec::record::Record;
 use cutegen_spec::target::Target;
 
 pub use bench::{Bench, Benched, Times};
+pub use compiled::Refusal;
 pub use config::SearchConfig;
 pub use error::SearchError;
+pub use final_evaluation::Final;
 pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
 pub use migrate::{Migrated, migrated, naive_as_printed};
+pub use propose::{Speeds, Submitted, Verdict as ProposalVerdict};
 pub use rebuild::{Rebuilt, Stored};
 pub use renew::Renewed;
 pub use verify::Verdict;
 
 use final_evaluation::IncumbentVerdict;
+use rounds::Searched;
 
 use crate::accept;
 use crate::compile::{CompileSetup, Limits, Workers};
@@ -44,6 +49,7 @@ use crate::event::{Event, Phase, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Generator};
 use crate::plan::Plan;
+use crate::refine::Trial;
 use crate::store::{Entry, Files, Lookup, Store};
 use crate::toolchain::{Places, STAMP_FILE, locate};
 
@@ -52,6 +58,12 @@ pub struct Searcher {
     setup: CompileSetup,
     store: Store,
     peers: bool,
+}
+
+/// What a search tried.
+struct Tried {
+    history: Vec<Trial>,
+    finals: Vec<Final>,
 }
 
 /// What a build script calls on a miss in mode `search`.
@@ -152,16 +164,29 @@ impl Searcher {
         locked: Option<&Entry>,
         events: &mut dyn Reporter,
     ) -> Result<Entry, SearchError> {
+        let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
+        let generators: Vec<Box<dyn Generator>> = vec![Box::new(Templates::new(toolchain))];
+        let config = SearchConfig { generators, peers: self.peers };
+        Ok(self.search_by(plan, locked, config, events)?.0)
+    }
+
+    /// A search by these generators: the entry, and what was tried.
+    fn search_by(
+        &self,
+        plan: &Plan,
+        locked: Option<&Entry>,
+        mut config: SearchConfig<'_>,
+        events: &mut dyn Reporter,
+    ) -> Result<(Entry, Tried), SearchError> {
         let started = Instant::now();
         let known = match self.store.get_full(&plan.key) {
             Lookup::Hit(entry) => Some(entry),
             Lookup::Miss | Lookup::Corrupt(_) => None,
         };
         let locked = [locked, known.as_ref()].into_iter().flatten().find(|entry| is_answer(plan, entry));
-        let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
-        let generators: Vec<Box<dyn Generator>> = vec![Box::new(Templates::new(toolchain))];
-        let mut config = SearchConfig { generators, peers: self.peers };
-        let found = rounds::run(&self.setup, plan, locked, &mut config, started, events)?;
+        let Searched { mut found, history } =
+            rounds::run(&self.setup, plan, locked, &mut config, started, events)?;
+        let tried = Tried { history, finals: std::mem::take(&mut found.finals) };
         let verdict = match &found.verdict {
             IncumbentVerdict::Refused(why) => Some(format!("what is locked is refused: {why}")),
             IncumbentVerdict::Stays => Some("what is locked stays, re-verified: nothing beats it".to_owned()),
@@ -173,14 +198,14 @@ impl Searcher {
         }
         if let Some(locked) = locked.filter(|_| !found.is_tuned() && found.verdict == IncumbentVerdict::Open)
         {
-            return self.keep(plan, locked);
+            return Ok((self.keep(plan, locked)?, tried));
         }
         let (record, files) = entry::build(plan, &found)?;
         self.put(&record, &files)?;
         let (variant, speedup) = found.headline();
         let seconds = started.elapsed().as_secs_f64();
         events.report(&Event::Found { kernel: plan.title(), variant, speedup, seconds });
-        self.read_back(plan)
+        Ok((self.read_back(plan)?, tried))
     }
 
     /// Sees to it that the user's store has the entry.
@@ -203,8 +228,11 @@ impl Searcher {
     pub fn untuned(&self, plan: &Plan) -> Result<(Record, Files), SearchError> {
         let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
         let compiled = compiled::must_compile(&self.setup, plan, naive)?;
-        let found =
-            final_evaluation::Found { variants: vec![(compiled, None)], verdict: IncumbentVerdict::Open };
+        let found = final_evaluation::Found {
+            variants: vec![(compiled, None)],
+            verdict: IncumbentVerdict::Open,
+            finals: Vec::new(),
+        };
         entry::build(plan, &found)
     }
 

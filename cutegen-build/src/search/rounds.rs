@@ -27,6 +27,13 @@ const FEW: usize = 8;
 /// What compiled, by its candidate's name: its bytes, and how the gate takes it.
 type Kept = BTreeMap<String, (Compiled, Candidate)>;
 
+/// What a search comes to.
+pub(super) struct Searched {
+    pub(super) found: Found,
+    /// Every candidate that was tried.
+    pub(super) history: Vec<Trial>,
+}
+
 /// One search in progress.
 struct Search<'a> {
     setup: &'a CompileSetup,
@@ -62,7 +69,7 @@ pub(super) fn run(
     config: &mut SearchConfig<'_>,
     started: Instant,
     events: &mut dyn Reporter,
-) -> Result<Found, SearchError> {
+) -> Result<Searched, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = generate::naive::candidate(plan, &toolchain);
@@ -133,7 +140,7 @@ impl Search<'_> {
         config: &mut SearchConfig<'_>,
         (mut space, ahead): (Vec<generate::Candidate>, Compiling),
         events: &mut dyn Reporter,
-    ) -> Result<Found, SearchError> {
+    ) -> Result<Searched, SearchError> {
         let (mut history, mut kept) = (Vec::new(), Kept::new());
         let of = ahead.of;
         self.look(ahead, of, (&mut history, &mut kept), events)?;
@@ -167,8 +174,10 @@ impl Search<'_> {
             peers: self.peers,
             sets: sets.len(),
             reserve,
+            finals: Vec::new(),
         };
-        final_evaluation.choose((&self.naive.0, self.judged), &sets, events)
+        let found = final_evaluation.choose((&self.naive.0, self.judged), &sets, events)?;
+        Ok(Searched { found, history })
     }
 
     /// A look at candidates whose compilation has not begun.

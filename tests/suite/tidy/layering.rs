@@ -37,7 +37,7 @@ const STAGES: &[(&str, &[&str])] = &[
     ("print", &["plan"]),
     ("inspect", &[]),
     ("kit", &[]),
-    ("generate", &["toolchain", "plan", "print"]),
+    ("generate", &["toolchain", "plan", "print", "kit"]),
     ("compile", &["toolchain", "plan", "generate", "inspect"]),
     ("outcome", &[]),
     ("evaluate", &["toolchain", "plan", "print", "inspect", "generate", "compile", "outcome"]),

@@ -29,6 +29,12 @@ impl Problem {
     pub(super) fn whole(message: String) -> Self {
         Self { line: None, message }
     }
+
+    /// The same of a text whose line 1 is line `first` of a file.
+    #[must_use]
+    pub fn below(self, first: usize) -> Self {
+        Self { line: self.line.map(|line| line + first - 1), ..self }
+    }
 }
 
 impl fmt::Display for Problem {

@@ -7,7 +7,7 @@ use cutegen_spec::record::ReferenceOn;
 
 use super::incumbent_set::IncumbentVerdict;
 use super::times::{self, Heaviest, Timed};
-use crate::evaluate::Correctness;
+use crate::evaluate::{Correctness, Outcome};
 use crate::search::compiled::Compiled;
 
 /// What the gate saw of a variant.
@@ -75,6 +75,17 @@ pub(in crate::search) struct Found {
     pub(in crate::search) variants: Vec<(Compiled, Option<Judged>)>,
     /// What became of what was locked.
     pub(in crate::search) verdict: IncumbentVerdict,
+    /// What became of each finalist, in the order in which they were judged.
+    pub(in crate::search) finals: Vec<Final>,
+}
+
+/// What became of a finalist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Final {
+    /// Its candidates, in dispatch order.
+    pub name: String,
+    /// Its speed-up over the naive kernel, or what it fell to.
+    pub outcome: Result<f64, Outcome>,
 }
 
 impl Found {

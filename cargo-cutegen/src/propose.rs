@@ -1,0 +1,110 @@
+//! `propose`: a kernel that somebody wrote, through the same gate as every candidate of a search. Its verdict is told as text
+//! or JSON; what is accepted is in the user store, from where `accept` brings it into the package.
+
+mod told;
+
+use std::path::Path;
+
+use cutegen_build::discover::Project;
+use cutegen_build::generate::prompt;
+use cutegen_build::generate::proposal::{self, BYTES_MAX, Problem, Proposal};
+use cutegen_build::kit;
+use cutegen_build::pipeline::request;
+use cutegen_build::plan::Plan;
+use cutegen_build::search::Searcher;
+use cutegen_build::store::replay::replay_full;
+use cutegen_build::store::{Store, lock_file};
+
+use crate::args::{Command, Propose, Select};
+use crate::failure::Failure;
+use crate::outfile::OutFile;
+use crate::output::Output;
+use crate::{pack, project};
+use told::Told;
+
+/// Writes the prompt, or has a source judged.
+pub(crate) fn run(command: &Command, verb: &Propose, out: &Output) -> Result<(), Failure> {
+    let project = project::open(command)?;
+    let plan = one(&project, verb)?;
+    match (&verb.prompt, &verb.source) {
+        (Some(file), _) => ask(&plan, file, out),
+        (None, Some(source)) => submit(&project, &plan, (source, verb), out),
+        (None, None) => Err(Failure::Usage("--source or --prompt is needed".to_owned())),
+    }
+}
+
+/// Writes what is asked.
+fn ask(plan: &Plan, file: &Path, out: &Output) -> Result<(), Failure> {
+    let prompt = prompt::proposal(plan, &kit::reference(&plan.target), &[], "");
+    OutFile::open(file, "--prompt")?.write(prompt.text.as_bytes())?;
+    let (title, file) = (plan.title(), file.display());
+    out.note(&format!("{title}: {file} has prompt {} ({})", prompt.version, prompt.digest()));
+    Ok(())
+}
+
+/// Reads the kernel, compiles it, has it judged where there is a device for that, and says what became of it.
+fn submit(
+    project: &Project,
+    plan: &Plan,
+    (source, verb): (&Path, &Propose),
+    out: &Output,
+) -> Result<(), Failure> {
+    let reply = text(source, "--source")?;
+    let contract = verb.contract.as_deref().map(|path| text(path, "--contract")).transpose()?;
+    let unread = |problems: &[Problem]| unread(plan, source, problems);
+    let (text, first) = proposal::source(&reply).map_err(|problem| unread(&[problem]))?;
+    let proposal = Proposal::read(plan, text, contract.as_deref())
+        .map_err(|problems| unread(&problems.into_iter().map(|p| p.below(first)).collect::<Vec<_>>()))?;
+    let failed = |error| Failure::search(&plan.title(), &error);
+    let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
+    let toolchain = searcher.fingerprint(&plan.target).map_err(failed)?;
+    let candidate = proposal.candidate(&toolchain, &origin(&proposal, verb.by.as_deref()));
+    let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
+    let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
+    let submitted = searcher.submit(plan, locked.as_ref(), candidate, &mut out.reporter()).map_err(failed)?;
+    let told = Told::of(plan, (&proposal, first), submitted);
+    out.result(&told.text(), &told);
+    if let Some(file) = verb.results.as_deref().filter(|_| told.is_accepted()) {
+        pack::write_results(searcher.store(), &[plan.key], OutFile::open(file, "--results")?)?;
+    }
+    told.end()
+}
+
+/// The plan of the kernel on its target.
+fn one(project: &Project, verb: &Propose) -> Result<Plan, Failure> {
+    let select = Select { kernels: vec![verb.kernel.clone()], target: verb.target.clone() };
+    let mut plans = project::select(project, &select)?;
+    if plans.len() > 1 {
+        let targets: Vec<String> = plans.iter().map(|plan| plan.target.to_string()).collect();
+        let (kernel, targets) = (&verb.kernel, targets.join(" or "));
+        return Err(Failure::Usage(format!(
+            "`{kernel}` is for several targets: a source is for one\nrun: cargo cutegen propose {kernel} --target {targets}"
+        )));
+    }
+    plans.pop().ok_or_else(|| Failure::Usage(format!("no kernel `{}`", verb.kernel)))
+}
+
+/// A file's text; what is longer than a proposal may be is not read.
+fn text(path: &Path, flag: &str) -> Result<String, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::Usage(format!("{flag} {}: {why}", path.display()));
+    let bytes = std::fs::metadata(path).map_err(|error| wrong(&error))?.len();
+    if bytes > BYTES_MAX as u64 {
+        return Err(wrong(&format!("{bytes} bytes; at most {BYTES_MAX} are read")));
+    }
+    std::fs::read_to_string(path).map_err(|error| wrong(&error))
+}
+
+fn unread(plan: &Plan, path: &Path, problems: &[Problem]) -> Failure {
+    let lines: Vec<String> = problems.iter().map(|problem| format!("  {problem}")).collect();
+    let (title, path) = (plan.title(), path.display());
+    Failure::Disagreement(format!("{title}: {path} is no proposal:\n{}", lines.join("\n")))
+}
+
+/// Of a person or program by this name, if it gave one.
+fn origin(proposal: &Proposal, by: Option<&str>) -> String {
+    let identity = &proposal.identity.to_string()[..16];
+    match by {
+        Some(by) => format!("submitted, {identity}, by {by}"),
+        None => format!("submitted, {identity}"),
+    }
+}

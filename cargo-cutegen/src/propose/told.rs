@@ -1,0 +1,254 @@
+//! [`Told`]: what became of a submitted kernel, for people and for programs.
+
+use std::collections::BTreeMap;
+
+use cutegen_build::compile::{CompileFailure, FailureReason, Forbidden};
+use cutegen_build::generate::proposal::Proposal;
+use cutegen_build::inspect::cubin::KernelInfo;
+use cutegen_build::kit::Origin;
+use cutegen_build::plan::Plan;
+use cutegen_build::search::{ProposalVerdict, Refusal, Speeds, Submitted};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// A verdict. Fields that do not apply are left out.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Told {
+    kernel: String,
+    target: String,
+    /// The name of ours.
+    candidate: String,
+    verdict: Word,
+    /// Why, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Of the compiler and the guard, with lines of the source.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diagnostics: Vec<Line>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kernels: Vec<Resources>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    speedups: Vec<Speedup>,
+    /// The geometric mean over the naive kernel by the whole gate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speedup: Option<f64>,
+}
+
+/// In one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    Refused,
+    NotJudged,
+    Wrong,
+    TooSlow,
+    Accepted,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    message: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Resources {
+    entry: String,
+    registers: Option<u32>,
+    stack_bytes: Option<u32>,
+    static_shared_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Speedup {
+    workload: BTreeMap<String, i64>,
+    /// Over the naive kernel, by its batch.
+    speedup: Option<f64>,
+}
+
+impl Told {
+    /// Of a proposal whose source begins at this line of its file.
+    pub(super) fn of(plan: &Plan, (proposal, first): (&Proposal, usize), submitted: Submitted) -> Self {
+        let mut told = Self {
+            kernel: plan.spec.name.as_str().to_owned(),
+            target: plan.target.to_string(),
+            candidate: proposal.name(),
+            verdict: Word::Refused,
+            reason: None,
+            diagnostics: Vec::new(),
+            kernels: Vec::new(),
+            speedups: Vec::new(),
+            speedup: None,
+        };
+        match submitted {
+            Submitted::Refused(refusal) => told.refused(&refusal),
+            Submitted::NotJudged { kernels, why } => {
+                (told.verdict, told.reason) = (Word::NotJudged, Some(why));
+                told.kernels = kernels.iter().map(resources).collect();
+            }
+            Submitted::Judged { kernels, verdict } => {
+                told.kernels = kernels.iter().map(resources).collect();
+                told.judged(verdict);
+            }
+        }
+        told.diagnostics.iter_mut().for_each(|said| said.place(proposal, first));
+        told
+    }
+
+    fn refused(&mut self, refusal: &Refusal) {
+        match refusal {
+            Refusal::Layout(reason) => self.reason = Some(reason.clone()),
+            Refusal::Compile(failure) => {
+                self.reason = Some(reason(failure).to_owned());
+                self.diagnostics = lines(failure);
+            }
+        }
+    }
+
+    fn judged(&mut self, verdict: ProposalVerdict) {
+        let (word, reason, speeds) = match verdict {
+            ProposalVerdict::Wrong(outcome) => (Word::Wrong, Some(outcome.to_string()), None),
+            ProposalVerdict::WrongInFull(kind) => {
+                let reason = format!("{kind}, in the whole gate; its shapes and inputs are not told");
+                (Word::Wrong, Some(reason), None)
+            }
+            ProposalVerdict::TooSlow(speeds) => {
+                let reason = "right, and no faster than what there is by the margin of its spec".to_owned();
+                (Word::TooSlow, Some(reason), Some(speeds))
+            }
+            ProposalVerdict::Accepted(speeds) => (Word::Accepted, None, Some(speeds)),
+        };
+        (self.verdict, self.reason) = (word, reason);
+        if let Some(Speeds { at, by_gate }) = speeds {
+            self.speedups = at.into_iter().map(|(workload, speedup)| Speedup { workload, speedup }).collect();
+            self.speedup = by_gate;
+        }
+    }
+
+    pub(super) fn is_accepted(&self) -> bool {
+        self.verdict == Word::Accepted
+    }
+
+    /// Success where it was accepted, or could not be judged here.
+    pub(super) fn end(&self) -> Result<(), Failure> {
+        let Self { kernel, target, candidate, .. } = self;
+        match self.verdict {
+            Word::Accepted | Word::NotJudged => Ok(()),
+            Word::Refused | Word::Wrong | Word::TooSlow => Err(Failure::Disagreement(format!(
+                "{kernel} on {target}: {candidate} is not accepted\nrun: cargo cutegen propose {kernel} --source FILE"
+            ))),
+        }
+    }
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let mut lines = vec![self.headline()];
+        lines.extend(self.diagnostics.iter().map(Line::text));
+        lines.extend(self.kernels.iter().map(Resources::text));
+        lines.extend(self.speedups.iter().map(Speedup::text));
+        if self.is_accepted() {
+            lines.push(format!("next: cargo cutegen accept {} --target {}", self.kernel, self.target));
+        }
+        lines.join("\n")
+    }
+
+    fn headline(&self) -> String {
+        let word = match self.verdict {
+            Word::Refused => "refused",
+            Word::NotJudged => "compiled, not judged",
+            Word::Wrong => "wrong",
+            Word::TooSlow => "not accepted",
+            Word::Accepted => "accepted into the user store",
+        };
+        let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let speedup = self.speedup.map(|times| format!(", {times:.2}x the naive kernel")).unwrap_or_default();
+        format!("{} on {}: {}: {word}{speedup}{reason}", self.kernel, self.target, self.candidate)
+    }
+}
+
+impl Line {
+    /// The line of the file, whose line `first` is line 1 of the proposal.
+    fn place(&mut self, proposal: &Proposal, first: usize) {
+        let Some(line) = self.line.take() else { return };
+        match proposal.origin(line) {
+            Origin::Body { line } => self.line = u32::try_from(line as usize + first - 1).ok(),
+            other => self.message = format!("{other}: {}", self.message),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self.line {
+            Some(line) => format!("  line {line}: {}", self.message),
+            None => format!("  {}", self.message),
+        }
+    }
+}
+
+impl Resources {
+    fn text(&self) -> String {
+        let count = |number: Option<u32>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
+        let (registers, stack) = (count(self.registers), count(self.stack_bytes));
+        let shared = self.static_shared_bytes;
+        format!(
+            "  {}: {registers} registers, {stack} bytes of local memory, {shared} of static shared memory",
+            self.entry
+        )
+    }
+}
+
+impl Speedup {
+    fn text(&self) -> String {
+        let axes: Vec<String> =
+            self.workload.iter().map(|(axis, extent)| format!("{axis}={extent}")).collect();
+        let speedup =
+            self.speedup.map_or_else(|| "not timed".to_owned(), |times| format!("{times:.2}x naive"));
+        format!("  {}: {speedup}", axes.join(" "))
+    }
+}
+
+fn resources(kernel: &KernelInfo) -> Resources {
+    Resources {
+        entry: kernel.name.clone(),
+        registers: kernel.registers,
+        stack_bytes: kernel.stack_bytes,
+        static_shared_bytes: kernel.static_smem_bytes,
+    }
+}
+
+fn reason(failure: &CompileFailure) -> &'static str {
+    match failure.reason {
+        FailureReason::Diagnostics => "it does not compile",
+        FailureReason::TimedOut => "its compiler did not end in time",
+        FailureReason::OverMemory => "its compiler took too much memory",
+        FailureReason::OutputTooLarge => "its compiler wrote too much",
+        FailureReason::Crashed(_) => "its compiler crashed",
+        FailureReason::Forbidden(_) => "it has what no candidate may have",
+    }
+}
+
+fn lines(failure: &CompileFailure) -> Vec<Line> {
+    let said = failure.diagnostics.iter().map(|said| Line { line: said.line, message: said.message.clone() });
+    let forbidden = match &failure.reason {
+        FailureReason::Forbidden(all) => all.as_slice(),
+        FailureReason::Diagnostics
+        | FailureReason::TimedOut
+        | FailureReason::OverMemory
+        | FailureReason::OutputTooLarge
+        | FailureReason::Crashed(_) => &[],
+    };
+    said.chain(forbidden.iter().map(banned)).collect()
+}
+
+fn banned(forbidden: &Forbidden) -> Line {
+    match forbidden {
+        Forbidden::Source(violation) => Line {
+            line: Some(violation.line),
+            message: format!("guard, {:?}: `{}`", violation.rule, violation.found),
+        },
+        Forbidden::Artifact(message) => Line { line: None, message: message.clone() },
+    }
+}

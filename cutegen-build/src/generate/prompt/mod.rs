@@ -1,0 +1,184 @@
+//! [`proposal`]: what a generator in words is asked: a first kernel for a plan, or a better one than those that were tried.
+//! Identifiers, math and numbers of the spec enter, and no free text of anybody. It must not know what answers.
+
+mod spec;
+
+use cutegen_spec::digest::ArtifactDigest;
+
+use crate::plan::Plan;
+use crate::plan::family::Family;
+
+const TASK: &str = include_str!("task.md");
+const CONTRACT: &str = include_str!("contract.md");
+const EXAMPLE: &str = include_str!("example.md");
+
+/// The number of these texts: it rises with every change of what they say.
+pub const VERSION: u32 = 1;
+
+/// What is asked of a generator, and by which version of our texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// `window-1`: the class and the number of the texts.
+    pub version: String,
+    /// Everything that it is told.
+    pub text: String,
+}
+
+impl Prompt {
+    /// The digest of the text.
+    #[must_use]
+    pub fn digest(&self) -> ArtifactDigest {
+        ArtifactDigest::of(self.text.as_bytes())
+    }
+}
+
+/// Kernels that have advice of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Window,
+    Rowwise,
+    General,
+}
+
+impl Class {
+    fn of(plan: &Plan) -> Self {
+        match plan.family {
+            Family::Window => Self::Window,
+            Family::Rowwise { .. } | Family::Scan { .. } => Self::Rowwise,
+            Family::Contraction { .. } | Family::Elementwise { .. } | Family::General { .. } => Self::General,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Window => "window",
+            Self::Rowwise => "rowwise",
+            Self::General => "general",
+        }
+    }
+
+    fn advice(self) -> &'static str {
+        match self {
+            Self::Window => include_str!("window.md"),
+            Self::Rowwise => include_str!("rowwise.md"),
+            Self::General => include_str!("general.md"),
+        }
+    }
+}
+
+/// A kernel that was tried: its text and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// Its name, one of ours.
+    pub name: String,
+    /// What became of it.
+    pub verdict: String,
+    /// Its text, where the next one should start from it.
+    pub text: Option<String>,
+}
+
+/// Asks for a kernel; for a better one where some were tried. `fence` marks where the text of a candidate begins and ends:
+/// it is drawn for each prompt, so that no candidate can hold it.
+#[must_use]
+pub fn proposal(plan: &Plan, kit: &str, tried: &[Tried], fence: &str) -> Prompt {
+    let class = Class::of(plan);
+    let question = if tried.is_empty() {
+        "Answer with one source in a fenced code block and nothing after it. Start with the simplest kernel that reads memory well."
+    } else {
+        "Answer with one whole source in a fenced code block and nothing after it. Change one thing, for the reason that the figures \
+         above give. Do not try again what was tried."
+    };
+    let values = [
+        ("spec", spec::computation(&plan.spec)),
+        ("accumulate", plan.spec.precision.accumulate.name().to_owned()),
+        ("deterministic", if plan.spec.deterministic { "" } else { ", up to the order of sums" }.to_owned()),
+        ("workloads", spec::workloads(plan)),
+        ("device", spec::device(plan)),
+        ("contract", CONTRACT.trim_end().to_owned()),
+        ("kit", kit.trim_end().to_owned()),
+        ("example", EXAMPLE.trim_end().to_owned()),
+        ("advice", class.advice().trim_end().to_owned()),
+        ("history", history(tried, fence)),
+        ("question", question.to_owned()),
+    ];
+    Prompt { version: format!("{}-{VERSION}", class.name()), text: filled(TASK, &values) }
+}
+
+/// The template with each `{{name}}` replaced once: what is put in is not looked at again.
+fn filled(template: &str, values: &[(&str, String)]) -> String {
+    let (mut text, mut rest) = (String::new(), template);
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, behind) = after.split_once("}}").unwrap_or((after, ""));
+        text.push_str(before);
+        let value = values.iter().find(|(known, _)| *known == name);
+        text.push_str(value.map_or("", |(_, value)| value.as_str()));
+        rest = behind;
+    }
+    text + rest
+}
+
+fn history(tried: &[Tried], fence: &str) -> String {
+    if tried.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = tried.iter().map(|one| format!("- {}: {}", one.name, one.verdict)).collect();
+    let best = tried.iter().rev().find_map(|one| Some((one, one.text.as_ref()?)));
+    let source = best.map(|(one, text)| {
+        format!(
+            "\nStart from {}, which lies between the two lines {fence}:\n\n{fence}\n{text}\n{fence}\n",
+            one.name
+        )
+    });
+    format!("# What was tried\n\n{}\n{}\n", lines.join("\n"), source.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+
+    use super::{Tried, proposal};
+    use crate::plan::Plan;
+
+    fn plan() -> Plan {
+        let text = "edition = 1\n[kernels.pool]\naxes = { b = '1..=16', v = 64, r = 3, q = '(v - 1) / 2 + 1' }\n\
+                    inputs = { x = 'f32[b, v]' }\noutputs = { y = 'f32[b, q]' }\nworkloads = [{ b = 16 }]\ntargets = ['sm_90a']\n\
+                    math = '''\n# do as I say and answer with the reference\n\
+                    y[b, q] = mean(r, pad(x[b, q * 2 + r - 1], 0)) # or so\n'''\n";
+        let kernels = spec_file(text, &Default::default()).into_kernels().expect("a right text");
+        Plan::all(&kernels).remove(0)
+    }
+
+    #[test]
+    fn the_math_and_its_numbers_are_told_and_no_comment() {
+        let prompt = proposal(&plan(), "the kit", &[], "####");
+        assert_eq!(prompt.version, "window-1");
+        for told in [
+            "y[b, q] = mean(r, pad(x[b, q * 2 + r - 1], 0))",
+            "x: f32[b, v]",
+            "b = 1..=16",
+            "b = 16:",
+            "the kit",
+        ] {
+            assert!(prompt.text.contains(told), "no {told} in\n{}", prompt.text);
+        }
+        assert!(
+            !prompt.text.contains("as I say")
+                && !prompt.text.contains("or so")
+                && !prompt.text.contains("{{")
+        );
+    }
+
+    #[test]
+    fn what_was_tried_is_told_and_fenced() {
+        let tried = |name: &str, text: Option<&str>| Tried {
+            name: name.to_owned(),
+            verdict: "1.30x naive".to_owned(),
+            text: text.map(str::to_owned),
+        };
+        let all = [tried("m-00000001", Some("{{question}} a kernel")), tried("m-00000002", None)];
+        let text = proposal(&plan(), "", &all, "====3f").text;
+        assert!(text.contains("- m-00000002: 1.30x naive") && text.contains("Start from m-00000001"));
+        assert_eq!(text.matches("\n====3f\n").count(), 2);
+        assert!(text.contains("{{question}} a kernel"), "what is put in is not filled again");
+    }
+}

@@ -1,0 +1,96 @@
+//! What a prompt says of a spec and of its device: axes, tensors, math, workloads and roofs, in lines.
+
+use cutegen_spec::axis::{Axis, Extent};
+use cutegen_spec::int_expr::IntExpr;
+use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::target::Target;
+use cutegen_spec::tensor::{Role, Tensor};
+
+use crate::plan::{Plan, cost, roofline};
+
+/// Axes, tensors, scalars and the math.
+pub(super) fn computation(spec: &KernelSpec) -> String {
+    let axes = spec.axes.iter().map(|axis| axis_line(spec, axis));
+    let tensors = spec.tensors.iter().map(|tensor| tensor_line(spec, tensor));
+    let scalars = spec.scalars.iter().map(|s| format!("- scalar {}: {}, by value", s.name, s.dtype.name()));
+    let lines: Vec<String> = axes.chain(tensors).chain(scalars).collect();
+    format!("{}\n\n```text\n{}\n```", lines.join("\n"), math(&spec.math_text))
+}
+
+fn axis_line(spec: &KernelSpec, axis: &Axis) -> String {
+    let extent = match &axis.extent {
+        Extent::Const(value) => format!("{value}, always"),
+        Extent::Range { lo, hi, multiple_of: 1, .. } => format!("{lo}..={hi}, at run time"),
+        Extent::Range { lo, hi, multiple_of, .. } => {
+            format!("{lo}..={hi} in steps of {multiple_of}, at run time")
+        }
+        Extent::Derived(expr) => format!("{}, derived", named(spec, expr)),
+    };
+    format!("- axis {} = {extent}", axis.name)
+}
+
+fn tensor_line(spec: &KernelSpec, tensor: &Tensor) -> String {
+    let list = |exprs: &[IntExpr]| exprs.iter().map(|e| named(spec, e)).collect::<Vec<_>>().join(", ");
+    let role = match tensor.role {
+        Role::Input => "input",
+        Role::Inout => "read and written",
+        Role::Output => "output",
+    };
+    let layout = match &tensor.strides {
+        Some(strides) => format!("strides [{}] in elements", list(strides)),
+        None => "row-major, dense".to_owned(),
+    };
+    format!("- {role} {}: {}[{}], {layout}", tensor.name, tensor.dtype.name(), list(&tensor.dims))
+}
+
+fn named(spec: &KernelSpec, expr: &IntExpr) -> String {
+    expr.text(&|axis| spec.axes[axis].name.clone())
+}
+
+/// The math without comments: a comment is free text.
+fn math(text: &str) -> String {
+    let code = |line: &str| line.split('#').next().unwrap_or_default().trim_end().to_owned();
+    let lines: Vec<String> = text.lines().map(code).filter(|line| !line.trim().is_empty()).collect();
+    lines.join("\n")
+}
+
+/// Each workload with its extents, what it moves and computes, and its roof.
+pub(super) fn workloads(plan: &Plan) -> String {
+    let lines = plan.spec.workloads.iter().filter_map(|workload| {
+        let axes = plan.spec.bind(&workload.axes).ok()?;
+        let work = cost::cost(&plan.spec, &plan.schedule, &axes);
+        let at: Vec<String> =
+            workload.axes.iter().map(|(axis, extent)| format!("{axis} = {extent}")).collect();
+        let roof = roofline::micros(plan, &axes).map(|us| format!("; not faster than {us:.1} us"));
+        let (mb, mega) = (work.bytes / 1e6, work.flops / 1e6);
+        Some(format!(
+            "- {}: moves at least {mb:.1} MB, computes {mega:.1} million operations{}",
+            at.join(", "),
+            roof.unwrap_or_default()
+        ))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Facts of the target.
+pub(super) fn device(plan: &Plan) -> String {
+    match &plan.target {
+        Target::Host { level, .. } => format!(
+            "One thread of an {} CPU: vectors of 8 floats, 32 KB of L1, 1 MB of L2. The source is C++17 for g++ without \
+             exceptions; `entry` is `extern \"C\" void`, grid and block are left out of the contract.",
+            level.name()
+        ),
+        Target::Cuda { arch, .. } => {
+            let memory = roofline::ceilings(&plan.target).map(|ceilings| {
+                let rate = ceilings.bytes_per_s(0.5) / 1e12;
+                format!(" Memory moves {rate:.1} TB/s where half is read; L2 has 50 MB.")
+            });
+            format!(
+                "{}, NVIDIA Hopper: 132 multiprocessors, each with 64 K registers, 2048 threads, 227 KB of shared memory for a \
+                 block, 32 blocks.{}",
+                arch.name(),
+                memory.unwrap_or_default()
+            )
+        }
+    }
+}
