@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::outfile::OutFile;
 use crate::output::Output;
 use crate::{pack, project};
-use told::Told;
+use told::{Source, Told};
 
 /// Writes the prompt, or has a source judged.
 pub(crate) fn run(command: &Command, verb: &Propose, out: &Output) -> Result<(), Failure> {
@@ -28,7 +28,7 @@ pub(crate) fn run(command: &Command, verb: &Propose, out: &Output) -> Result<(),
     let plan = one(&project, verb)?;
     match (&verb.prompt, &verb.source) {
         (Some(file), _) => ask(&plan, file, out),
-        (None, Some(source)) => submit(&project, &plan, (source, verb), out),
+        (None, Some(source)) => submit(&project, &plan, source, verb, out),
         (None, None) => Err(Failure::Usage("--source or --prompt is needed".to_owned())),
     }
 }
@@ -42,32 +42,40 @@ fn ask(plan: &Plan, file: &Path, out: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the kernel, compiles it, has it judged where there is a device for that, and says what became of it.
+/// Compiles the kernel, has it judged where there is a device for that, and says what became of it.
 fn submit(
     project: &Project,
     plan: &Plan,
-    (source, verb): (&Path, &Propose),
+    source: &Path,
+    verb: &Propose,
     out: &Output,
 ) -> Result<(), Failure> {
-    let reply = text(source, "--source")?;
-    let contract = verb.contract.as_deref().map(|path| text(path, "--contract")).transpose()?;
-    let unread = |problems: &[Problem]| unread(plan, source, problems);
-    let (text, first) = proposal::source(&reply).map_err(|problem| unread(&[problem]))?;
-    let proposal = Proposal::read(plan, text, contract.as_deref())
-        .map_err(|problems| unread(&problems.into_iter().map(|p| p.below(first)).collect::<Vec<_>>()))?;
+    let (proposal, first) = read(plan, source, verb.contract.as_deref())?;
     let failed = |error| Failure::search(&plan.title(), &error);
     let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
     let toolchain = searcher.fingerprint(&plan.target).map_err(failed)?;
     let candidate = proposal.candidate(&toolchain, &origin(&proposal, verb.by.as_deref()));
+    let symbols = candidate.contract.clone();
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
     let submitted = searcher.submit(plan, locked.as_ref(), candidate, &mut out.reporter()).map_err(failed)?;
-    let told = Told::of(plan, (&proposal, first), submitted);
+    let told = Told::of(plan, &Source { proposal: &proposal, first, symbols: &symbols }, submitted);
     out.result(&told.text(), &told);
     if let Some(file) = verb.results.as_deref().filter(|_| told.is_accepted()) {
         pack::write_results(searcher.store(), &[plan.key], OutFile::open(file, "--results")?)?;
     }
     told.end()
+}
+
+/// The proposal in a file, and the line at which it begins there.
+fn read(plan: &Plan, source: &Path, contract: Option<&Path>) -> Result<(Proposal, usize), Failure> {
+    let reply = text(source, "--source")?;
+    let contract = contract.map(|path| text(path, "--contract")).transpose()?;
+    let unread = |problems: Vec<Problem>| unread(plan, source, &problems);
+    let (text, first) = proposal::source(&reply).map_err(|problem| unread(vec![problem]))?;
+    let below = |problems: Vec<Problem>| problems.into_iter().map(|problem| problem.below(first)).collect();
+    let read = Proposal::read(plan, text, contract.as_deref()).map_err(|problems| unread(below(problems)))?;
+    Ok((read, first))
 }
 
 /// The plan of the kernel on its target.

@@ -16,6 +16,7 @@ mod migrate;
 mod min_gate;
 mod node;
 mod projects;
+mod propose;
 mod readme;
 mod replay;
 mod report;

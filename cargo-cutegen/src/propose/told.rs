@@ -8,9 +8,19 @@ use cutegen_build::inspect::cubin::KernelInfo;
 use cutegen_build::kit::Origin;
 use cutegen_build::plan::Plan;
 use cutegen_build::search::{ProposalVerdict, Refusal, Speeds, Submitted};
+use cutegen_spec::contract::Contract;
 use serde::Serialize;
 
 use crate::failure::Failure;
+
+/// A submitted kernel and its place in a file.
+pub(super) struct Source<'a> {
+    pub(super) proposal: &'a Proposal,
+    /// The line of the file at which it begins.
+    pub(super) first: usize,
+    /// With the symbols that were derived.
+    pub(super) symbols: &'a Contract,
+}
 
 /// A verdict. Fields that do not apply are left out.
 #[derive(Debug, Serialize)]
@@ -71,12 +81,11 @@ struct Speedup {
 }
 
 impl Told {
-    /// Of a proposal whose source begins at this line of its file.
-    pub(super) fn of(plan: &Plan, (proposal, first): (&Proposal, usize), submitted: Submitted) -> Self {
+    pub(super) fn of(plan: &Plan, source: &Source<'_>, submitted: Submitted) -> Self {
         let mut told = Self {
             kernel: plan.spec.name.as_str().to_owned(),
             target: plan.target.to_string(),
-            candidate: proposal.name(),
+            candidate: source.proposal.name(),
             verdict: Word::Refused,
             reason: None,
             diagnostics: Vec::new(),
@@ -95,8 +104,21 @@ impl Told {
                 told.judged(verdict);
             }
         }
-        told.diagnostics.iter_mut().for_each(|said| said.place(proposal, first));
+        told.diagnostics.iter_mut().for_each(|said| said.place(source));
+        told.name_entries(source);
         told
+    }
+
+    /// Puts the entries of the proposal in place of the symbols that were derived for them.
+    fn name_entries(&mut self, source: &Source<'_>) {
+        let reasons = self.reason.iter_mut();
+        let messages = self.diagnostics.iter_mut().map(|said| &mut said.message);
+        let entries = self.kernels.iter_mut().map(|kernel| &mut kernel.entry);
+        for text in reasons.chain(messages).chain(entries) {
+            for (symbol, entry) in source.symbols.steps.iter().zip(&source.proposal.contract.steps) {
+                *text = text.replace(&symbol.entry, &entry.entry);
+            }
+        }
     }
 
     fn refused(&mut self, refusal: &Refusal) {
@@ -172,10 +194,10 @@ impl Told {
 
 impl Line {
     /// The line of the file, whose line `first` is line 1 of the proposal.
-    fn place(&mut self, proposal: &Proposal, first: usize) {
+    fn place(&mut self, source: &Source<'_>) {
         let Some(line) = self.line.take() else { return };
-        match proposal.origin(line) {
-            Origin::Body { line } => self.line = u32::try_from(line as usize + first - 1).ok(),
+        match source.proposal.origin(line) {
+            Origin::Body { line } => self.line = u32::try_from(line as usize + source.first - 1).ok(),
             other => self.message = format!("{other}: {}", self.message),
         }
     }

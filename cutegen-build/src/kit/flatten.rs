@@ -11,6 +11,9 @@ use super::{Header, headers, includes};
 /// Stands between the fixed block and the rest, so that the body's own includes do not lengthen the block.
 const END_OF_BLOCK: &str = "namespace kit {}\n";
 
+/// Standard headers whose names NVRTC does not know, because it has their types and functions without any.
+const BUILT_IN: &[&str] = &["cstdint", "cstddef", "cmath", "cstring"];
+
 /// A source that needs no kit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flattened {
@@ -127,13 +130,23 @@ fn joined(body: &str, chosen: &[Header], target: &Target) -> Flattened {
         pieces.push((Some(header.name), lines(&text)));
         source.push_str(&text);
     }
-    source.push_str(&without_kit(body));
+    let body = if target.is_host() { without_kit(body) } else { without_built_in(&without_kit(body)) };
+    source.push_str(&body);
     Flattened { source, lines: LineMap { pieces } }
 }
 
 /// The text with a blank line for each include of the kit.
 fn without_kit(text: &str) -> String {
-    let kept = text.lines().map(|line| if kit_include(line).is_some() { "" } else { line });
+    without(text, |line| kit_include(line).is_some())
+}
+
+/// The same for includes of what NVRTC has built in.
+fn without_built_in(text: &str) -> String {
+    without(text, |line| include(line).is_some_and(|name| BUILT_IN.contains(&name)))
+}
+
+fn without(text: &str, is_blank: impl Fn(&str) -> bool) -> String {
+    let kept = text.lines().map(|line| if is_blank(line) { "" } else { line });
     kept.flat_map(|line| [line, "\n"]).collect()
 }
 
@@ -141,8 +154,13 @@ fn lines(text: &str) -> u32 {
     u32::try_from(text.lines().count()).unwrap_or(u32::MAX)
 }
 
-/// The name in a line that is an include of the kit and nothing else but a comment.
+/// The name of the kit's header in a line that includes it.
 fn kit_include(line: &str) -> Option<&str> {
+    include(line).filter(|name| name.starts_with("kit/"))
+}
+
+/// The name in a line that is an include and nothing else but a comment.
+fn include(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
     let close = match rest.chars().next()? {
         '<' => '>',
@@ -151,7 +169,7 @@ fn kit_include(line: &str) -> Option<&str> {
     };
     let (name, behind) = rest[1..].split_once(close)?;
     let behind = behind.trim();
-    (name.starts_with("kit/") && (behind.is_empty() || behind.starts_with("//"))).then_some(name)
+    (behind.is_empty() || behind.starts_with("//")).then_some(name)
 }
 
 #[cfg(test)]
@@ -187,6 +205,15 @@ mod tests {
             assert_eq!(text, expected, "line {number}");
         }
         flat
+    }
+
+    #[test]
+    fn what_nvrtc_has_built_in_is_not_looked_for() {
+        let body = "#include <cstdint>\n# include <cmath> // pi\n#include <cute/tensor.hpp>\nint64_t last;\n";
+        let on_device = flatten(body, &cuda()).expect("no kit").source;
+        assert!(on_device.ends_with("\n\n\n#include <cute/tensor.hpp>\nint64_t last;\n"), "{on_device}");
+        let on_host = flatten(body, &Target::parse("host").expect("a target")).expect("no kit").source;
+        assert!(on_host.ends_with(body), "{on_host}");
     }
 
     #[test]

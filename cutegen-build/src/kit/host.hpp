@@ -1,7 +1,7 @@
 // kit/host.hpp: sums, maxima and 16-bit elements for C++ candidates on a CPU.
 //
 // Name pointers `float const* __restrict__ x`, or loops do not vectorise. An entry is
-// `extern "C" __attribute__((visibility("default"), externally_visible)) void @ENTRY@(...)`.
+// `extern "C" __attribute__((visibility("default"), externally_visible)) void @ENTRY@(void** params)`.
 namespace kit {
 
 /// A bfloat16 in memory.

@@ -26,7 +26,7 @@ struct Ring {
   unsigned char* memory;
   RingBarriers<STAGES>& barriers;
 
-  /// By one thread, then __syncthreads(). `consumers` threads release each stage.
+  /// By one thread, then __syncthreads(). `consumers` is every thread that reads stages.
   __device__ __forceinline__ void init(int consumers) const {
     for (int i = 0; i < STAGES; ++i) {
       ptx_barrier_init(barriers.full[i], 1);
@@ -59,7 +59,7 @@ struct Ring {
     return memory + turn.stage * BYTES;
   }
 
-  /// Each consumer, when its reads are in registers.
+  /// Every thread that read, itself: racecheck does not follow __syncwarp() to one lane's release.
   __device__ __forceinline__ void release(Turn<STAGES> turn) const { ptx_barrier_arrive(barriers.empty[turn.stage]); }
 };
 

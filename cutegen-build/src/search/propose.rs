@@ -9,18 +9,21 @@ use super::compiled::{self, Refusal};
 use super::error::SearchError;
 use super::{Final, SearchConfig, Searcher, Tried};
 use crate::compile::{Artifact, Confinement, Inspected};
+use crate::evaluate::Outcome;
 use crate::event::Reporter;
 use crate::generate::{Answer, Candidate, Feedback, Generator};
 use crate::inspect::cubin::KernelInfo;
-use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::store::Entry;
+
+/// Lines of a reason that are told.
+const REASON_LINES: usize = 4;
 
 /// What became of a submitted kernel.
 #[derive(Clone, Debug)]
 pub enum Submitted {
     /// No bytes of it may be launched.
-    Refused(Refusal),
+    Refused(Box<Refusal>),
     /// It compiles. No judge has seen it, for this reason.
     NotJudged {
         /// Its kernels, where it is for a GPU.
@@ -41,9 +44,9 @@ pub enum Submitted {
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// The screening refused it.
-    Wrong(Outcome),
+    Wrong(Box<Outcome>),
     /// It fell in the whole gate, whose shapes are not told.
-    WrongInFull(&'static str),
+    WrongInFull(String),
     /// It is right and gains too little over what there is.
     TooSlow(Speeds),
     /// It is the answer for its kernel now, in the user's store.
@@ -91,7 +94,7 @@ impl Searcher {
     ) -> Result<Submitted, SearchError> {
         let artifact = match compiled::bytes(&self.setup, None, plan, &candidate)? {
             Ok(artifact) => artifact,
-            Err(refusal) => return Ok(Submitted::Refused(refusal)),
+            Err(refusal) => return Ok(Submitted::Refused(Box::new(refusal))),
         };
         let kernels = kernels(&artifact);
         if let Err(why) = self.can_judge(&plan.target).and_then(|()| holds(plan, &artifact.confinement)) {
@@ -124,28 +127,29 @@ fn verdict(plan: &Plan, name: &str, entry: &Entry, tried: Tried) -> Verdict {
     let is_accepted = entry.record.variants.iter().any(|variant| variant.name == name);
     let trial = tried.history.into_iter().find(|trial| trial.candidate.name == name);
     let last = tried.finals.into_iter().rfind(|last: &Final| last.name == name);
-    let by_gate = match last.map(|last| last.outcome) {
-        Some(Err(outcome)) => return Verdict::WrongInFull(kind(&outcome)),
-        Some(Ok(speedup)) => Some(speedup),
+    let by_gate = match last {
+        Some(Final { outcome: Err(outcome), .. }) => return Verdict::WrongInFull(kind(&outcome)),
+        Some(Final { outcome: Ok(speedup), .. }) => Some(speedup),
         None => None,
     };
-    let Some(trial) = trial else { return Verdict::WrongInFull("not tried") };
+    let Some(trial) = trial else { return Verdict::WrongInFull("not tried".to_owned()) };
     if !trial.passed() {
-        return Verdict::Wrong(trial.outcome);
+        return Verdict::Wrong(Box::new(trial.outcome));
     }
     let workloads = plan.spec.workloads.iter().map(|workload| workload.axes.clone());
     let speeds = Speeds { at: workloads.zip(trial.speedups).collect(), by_gate };
     if is_accepted { Verdict::Accepted(speeds) } else { Verdict::TooSlow(speeds) }
 }
 
-/// What a candidate fell to, without the shape and the values that show how it was judged.
-fn kind(outcome: &Outcome) -> &'static str {
-    match outcome {
+/// What a candidate fell to, without the shape and the values that show how it was judged. What blocks it says neither.
+fn kind(outcome: &Outcome) -> String {
+    let word = match outcome {
         Outcome::Passed { .. } => "passed",
         Outcome::Incorrect(_) => "incorrect",
         Outcome::CompileFailed(_) => "does not compile alone",
-        Outcome::Blocked(_) => "blocked",
+        Outcome::Blocked(reason) => return reason.lines().take(REASON_LINES).collect::<Vec<_>>().join("\n"),
         Outcome::Crashed(_) => "crashed",
         Outcome::TimedOut(_) => "did not end in time",
-    }
+    };
+    word.to_owned()
 }

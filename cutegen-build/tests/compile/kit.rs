@@ -11,7 +11,12 @@ use cutegen_build::compile::guard::{Language, check};
 use cutegen_build::compile::{
     Batch, CompileFor, CompileJob, CompileOutcome, Inspected, compile_in, includes,
 };
+use cutegen_build::generate::prompt;
+use cutegen_build::generate::proposal::{self, Proposal};
 use cutegen_build::kit::{self, Origin, flatten};
+use cutegen_build::plan::Plan;
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::settings::Settings;
 use cutegen_spec::target::Target;
 
 use crate::setup::{compiled, failed, host, setup, toolchain};
@@ -23,6 +28,7 @@ pub(crate) const TESTS: &[crate::Test] = &[
     ("kit::host_header_compiles", host_header_compiles),
     ("kit::block_is_that_of_templates", block_is_that_of_templates),
     ("kit::diagnostics_find_their_line", diagnostics_find_their_line),
+    ("kit::examples_of_prompts_compile", examples_of_prompts_compile),
     ("kit::reductions_are_right", reductions_are_right),
     ("kit::copies_and_prefixes_are_right", copies_and_prefixes_are_right),
     ("kit::host_numbers_are_right", host_numbers_are_right),
@@ -260,4 +266,31 @@ fn planted_faults_are_found() {
         }
     };
     std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// The example in a prompt for this target compiles as it stands: a reply begins from it.
+fn example_compiles(target: &str) {
+    let text = format!(
+        "edition = 1\n[kernels.squares]\naxes = {{ m = '1..=64', k = '4..=4096' }}\ninputs = {{ x = 'f32[m, k]' }}\n\
+         outputs = {{ y = 'f32[m]' }}\nmath = 'y[m] = sum(k, x[m, k] * x[m, k])'\ntargets = ['{target}']\n"
+    );
+    let kernels = spec_file(&text, &Settings::default()).into_kernels().expect("a right spec");
+    let plan = Plan::all(&kernels).remove(0);
+    let prompt = prompt::proposal(&plan, "", &[], "").text;
+    let example = prompt.split_once("# Example").expect("an example").1.split("# What is known").next();
+    let (source, _) = proposal::source(example.expect("an example")).expect("one code block");
+    let proposal = Proposal::read(&plan, source, None).expect("a right proposal");
+    let candidate = proposal.candidate("a compiler", "the prompt");
+    let entries = candidate.contract.steps.iter().map(|step| step.entry.clone()).collect();
+    let compile_for = match &plan.target {
+        Target::Cuda { arch, .. } => CompileFor::Cuda { arch: arch.name().to_owned() },
+        Target::Host { triple, level } => {
+            CompileFor::Host { triple: triple.clone(), level: level.name().to_owned() }
+        }
+    };
+    compiled(&CompileJob { source: candidate.source, entries, compile_for }, &setup());
+}
+
+fn examples_of_prompts_compile() {
+    ["host", "sm_90a"].into_iter().for_each(example_compiles);
 }

@@ -4,16 +4,23 @@
 mod spec;
 
 use cutegen_spec::digest::ArtifactDigest;
+use cutegen_spec::target::Target;
 
 use crate::plan::Plan;
 use crate::plan::family::Family;
 
 const TASK: &str = include_str!("task.md");
-const CONTRACT: &str = include_str!("contract.md");
-const EXAMPLE: &str = include_str!("example.md");
 
 /// The number of these texts: it rises with every change of what they say.
 pub const VERSION: u32 = 1;
+
+/// How a kernel is launched, and one that is right.
+fn launched(plan: &Plan) -> [&'static str; 2] {
+    match plan.target {
+        Target::Host { .. } => [include_str!("contract_host.md"), include_str!("example_host.md")],
+        Target::Cuda { .. } => [include_str!("contract.md"), include_str!("example.md")],
+    }
+}
 
 /// What is asked of a generator, and by which version of our texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,15 +95,18 @@ pub fn proposal(plan: &Plan, kit: &str, tried: &[Tried], fence: &str) -> Prompt 
         "Answer with one whole source in a fenced code block and nothing after it. Change one thing, for the reason that the figures \
          above give. Do not try again what was tried."
     };
+    let [contract, example] = launched(plan);
+    let language = if plan.target.is_host() { "C++" } else { "CUDA C++" };
     let values = [
+        ("language", language.to_owned()),
         ("spec", spec::computation(&plan.spec)),
         ("accumulate", plan.spec.precision.accumulate.name().to_owned()),
         ("deterministic", if plan.spec.deterministic { "" } else { ", up to the order of sums" }.to_owned()),
         ("workloads", spec::workloads(plan)),
         ("device", spec::device(plan)),
-        ("contract", CONTRACT.trim_end().to_owned()),
+        ("contract", contract.trim_end().to_owned()),
         ("kit", kit.trim_end().to_owned()),
-        ("example", EXAMPLE.trim_end().to_owned()),
+        ("example", example.trim_end().to_owned()),
         ("advice", class.advice().trim_end().to_owned()),
         ("history", history(tried, fence)),
         ("question", question.to_owned()),

@@ -76,8 +76,7 @@ pub(super) fn workloads(plan: &Plan) -> String {
 pub(super) fn device(plan: &Plan) -> String {
     match &plan.target {
         Target::Host { level, .. } => format!(
-            "One thread of an {} CPU: vectors of 8 floats, 32 KB of L1, 1 MB of L2. The source is C++17 for g++ without \
-             exceptions; `entry` is `extern \"C\" void`, grid and block are left out of the contract.",
+            "One thread of an {} CPU: vectors of 8 floats, 32 KB of L1, 1 MB of L2. g++ compiles C++17.",
             level.name()
         ),
         Target::Cuda { arch, .. } => {
