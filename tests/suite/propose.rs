@@ -64,8 +64,8 @@ impl Library {
     fn propose(&self, text: &str) -> (Ran, Value) {
         write(&self.folder.join("reply.md"), text);
         let ran = self.command(&["propose", "squares", "--source", "reply.md", "--by", "a test", "--json"]);
-        let lines = ran.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let verdict = lines.filter(|line| line.get("verdict").is_some()).next_back().unwrap_or(Value::Null);
+        let mut lines = ran.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let verdict = lines.rfind(|line| line.get("verdict").is_some()).unwrap_or(Value::Null);
         (ran, verdict)
     }
 }
