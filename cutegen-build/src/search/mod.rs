@@ -167,6 +167,20 @@ impl Searcher {
         let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
         let generators: Vec<Box<dyn Generator>> = vec![Box::new(Templates::new(toolchain))];
         let config = SearchConfig { generators, peers: self.peers };
+        self.search_with(plan, locked, config, events)
+    }
+
+    /// The same with generators of the caller's.
+    ///
+    /// # Errors
+    /// As [`Searcher::search`].
+    pub fn search_with(
+        &self,
+        plan: &Plan,
+        locked: Option<&Entry>,
+        config: SearchConfig<'_>,
+        events: &mut dyn Reporter,
+    ) -> Result<Entry, SearchError> {
         Ok(self.search_by(plan, locked, config, events)?.0)
     }
 

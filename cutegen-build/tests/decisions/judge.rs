@@ -17,12 +17,25 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Script {
     /// Part of what [`luck`] sees.
     pub(crate) name: &'static str,
-    /// The candidate that is right, and faster than all others.
-    pub(crate) fastest: &'static str,
-    /// The candidate that is wrong in a full judgement, though nothing finds that before.
-    pub(crate) refused: &'static str,
+    /// Candidates that are right, and faster than all others: the fastest first.
+    pub(crate) fastest: &'static [&'static str],
+    /// Candidates that are wrong in a full judgement, though nothing finds that before.
+    pub(crate) refused: &'static [&'static str],
     /// Whether a sample takes it too.
     pub(crate) sampled: bool,
+    /// Candidates of the templates, and the names that they have here; all others keep theirs.
+    pub(crate) renamed: &'static [(&'static str, &'static str)],
+    /// What must come of it, where the golden file is not to say that alone.
+    pub(crate) expected: Option<Expected>,
+}
+
+/// What must come of a search, by names of candidates.
+#[derive(Clone, Copy)]
+pub(crate) struct Expected {
+    /// What the whole gate judges before the naive kernel, in this order.
+    pub(crate) judged: &'static [&'static str],
+    /// The variants of the answer.
+    pub(crate) answer: &'static [&'static str],
 }
 
 /// In the folder of temporary files: the script, a line a field.
@@ -34,14 +47,20 @@ const ASKED: &str = "asked";
 const LEVELS: usize = 2048;
 /// The name of the naive kernel.
 const NAIVE: &str = "naive";
-/// What the naive kernel and the fastest take, microseconds.
+/// What the naive kernel and the fastest take, microseconds, and how much more the next fastest does.
 const NAIVE_US: f64 = 100.0;
 const FASTEST_US: f64 = 16.0;
+const STEP_US: f64 = 4.0;
 
 impl Script {
+    /// The script of this name where nothing is said: chance alone decides.
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self { name, fastest: &[], refused: &[], sampled: false, renamed: &[], expected: None }
+    }
+
     /// Leaves it for the judge whose folder of temporary files this is.
     pub(crate) fn write(&self, folder: &Path) {
-        let text = [self.name, self.fastest, self.refused].join("\n");
+        let text = [self.name, &self.fastest.join(" "), &self.refused.join(" ")].join("\n");
         std::fs::write(folder.join(SCRIPT), text).expect("written");
     }
 }
@@ -98,15 +117,16 @@ pub(crate) fn serve() {
 
 struct Judge {
     script: String,
-    fastest: String,
-    refused: String,
+    fastest: Vec<String>,
+    refused: Vec<String>,
 }
 
 impl Judge {
     fn read(folder: &Path) -> Self {
         let text = std::fs::read_to_string(folder.join(SCRIPT)).expect("a script");
         let [script, fastest, refused] = text.split('\n').collect::<Vec<_>>()[..] else { panic!("{text}") };
-        Self { script: script.to_owned(), fastest: fastest.to_owned(), refused: refused.to_owned() }
+        let names = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+        Self { script: script.to_owned(), fastest: names(fastest), refused: names(refused) }
     }
 
     /// The answer, and what the log says of it.
@@ -148,7 +168,9 @@ impl Judge {
     /// locked, or to a time-out, which says nothing.
     fn judged(&self, list: &[Candidate]) -> Outcome {
         match self.luck("judge", &list[0], &[]) % 4 {
-            _ if name(&list[0]) == self.refused => Outcome::Incorrect(Fault::OutOfBounds { place: place() }),
+            _ if self.refused.contains(&name(&list[0])) => {
+                Outcome::Incorrect(Fault::OutOfBounds { place: place() })
+            }
             _ if self.is_sure(&list[0]) => passed(list),
             0 => Outcome::Incorrect(Fault::InputWritten { place: place() }),
             1 => Outcome::TimedOut(Duration::from_secs(2)),
@@ -205,16 +227,20 @@ impl Judge {
 
     /// From a fifth slower than the naive kernel to 4.8 times as fast.
     fn micros(&self, candidate: &Candidate, axes: &[i64]) -> f64 {
-        match name(candidate) {
-            naive if naive == NAIVE => NAIVE_US,
-            fastest if fastest == self.fastest => FASTEST_US,
-            _ => NAIVE_US / (0.8 + 4.0 * (self.luck("micros", candidate, axes) % 1000) as f64 / 1000.0),
+        let name = name(candidate);
+        if name == NAIVE {
+            return NAIVE_US;
+        }
+        match self.fastest.iter().position(|fastest| *fastest == name) {
+            Some(place) => FASTEST_US + STEP_US * place as f64,
+            None => NAIVE_US / (0.8 + 4.0 * (self.luck("micros", candidate, axes) % 1000) as f64 / 1000.0),
         }
     }
 
     /// Whether no luck is against it.
     fn is_sure(&self, candidate: &Candidate) -> bool {
-        [NAIVE, &self.fastest].contains(&name(candidate).as_str())
+        let name = name(candidate);
+        name == NAIVE || self.fastest.contains(&name)
     }
 
     fn luck(&self, what: &str, candidate: &Candidate, axes: &[i64]) -> u64 {

@@ -6,7 +6,7 @@
 //! says so by changing them: `UPDATE_GOLDEN=1 cargo test -p cutegen-build --features search --test decisions`.
 //! `CUTEGEN_DECISIONS=FOLDER` also writes them there with every digest, to compare two builds on one machine.
 //!
-//! With `CUTEGEN_SAMPLE` above 1, as in `.ci/run`, three searches are taken; otherwise all, a minute of two cores more.
+//! With `CUTEGEN_SAMPLE` above 1, as in `.ci/run`, four searches are taken; otherwise all, a minute of two cores more.
 //!
 //! This test has its own `main`: the command that searches, its compile workers and its judge are this binary. Needs an
 //! installed toolchain and g++, and is skipped without; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
@@ -24,27 +24,75 @@ use std::process::{Command, ExitCode};
 use cutegen_build::evaluate::{JUDGE, VARIABLE};
 use cutegen_build::toolchain::{Places, Toolchain, locate};
 
-use judge::Script;
+use judge::{Expected, Script};
 use told::Told;
 
 /// A kernel, and the scripts of its searches, one after another: each finds locked what the one before has found.
-const CASES: [(&str, &[Script]); 3] = [
+const CASES: [(&str, &[Script]); 4] = [
     (
         "elementwise",
         &[
-            Script { name: "fresh", fastest: "elementwise-v8", refused: "", sampled: true },
-            Script { name: "refused", fastest: "elementwise-v4", refused: "elementwise-v8", sampled: true },
+            Script { fastest: &["elementwise-v8"], sampled: true, ..Script::new("fresh") },
+            Script {
+                fastest: &["elementwise-v4"],
+                refused: &["elementwise-v8"],
+                sampled: true,
+                ..Script::new("refused")
+            },
         ],
     ),
     (
         "rowwise",
         &[
-            Script { name: "fresh", fastest: "rowwise-u8-r1", refused: "rowwise-u8-r1", sampled: true },
-            Script { name: "stays", fastest: "", refused: "", sampled: false },
+            Script {
+                fastest: &["rowwise-u8-r1"],
+                refused: &["rowwise-u8-r1"],
+                sampled: true,
+                ..Script::new("fresh")
+            },
+            Script::new("stays"),
         ],
     ),
-    ("contraction", &[Script { name: "fresh", fastest: "", refused: "", sampled: false }]),
+    ("contraction", &[Script::new("fresh")]),
+    ("kinds", &[ONE_KIND, KINDS]),
 ];
+
+/// All finalists fall, and the next fastest of another kind is right. One of their kind is faster, and is not tried.
+const KINDS: Script = Script {
+    fastest: &["ring-v8", "ring-v4", "split-v16", "ring-v2", "plain-v1", "split-v32"],
+    refused: &["ring-v8", "ring-v4", "split-v16"],
+    sampled: true,
+    renamed: &[
+        ("elementwise-v1", "plain-v1"),
+        ("elementwise-v2", "ring-v2"),
+        ("elementwise-v4", "ring-v4"),
+        ("elementwise-v8", "ring-v8"),
+        ("elementwise-v16", "split-v16"),
+        ("elementwise-v32", "split-v32"),
+    ],
+    expected: Some(Expected {
+        judged: &["ring-v8", "ring-v4", "split-v16", "plain-v1"],
+        answer: &["plain-v1", "naive"],
+    }),
+    ..Script::new("follows")
+};
+
+/// The same where what is left is of kinds that have fallen: none of it is tried.
+const ONE_KIND: Script = Script {
+    fastest: &["ring-v8", "ring-v4", "split-v16", "ring-v2", "ring-v1", "split-v32"],
+    sampled: false,
+    renamed: &[
+        ("elementwise-v1", "ring-v1"),
+        ("elementwise-v2", "ring-v2"),
+        ("elementwise-v4", "ring-v4"),
+        ("elementwise-v8", "ring-v8"),
+        ("elementwise-v16", "split-v16"),
+        ("elementwise-v32", "split-v32"),
+    ],
+    expected: Some(Expected { judged: &["ring-v8", "ring-v4", "split-v16"], answer: &["naive"] }),
+    name: "none-follows",
+    ..KINDS
+};
 
 /// Before the arguments of a search: a kernel, a script, a folder.
 const SEARCH: &str = "--search";
@@ -60,7 +108,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [first, kernel, script, folder] if first == SEARCH => {
-            match search::run(kernel, script, Path::new(folder)) {
+            match search::run(kernel, scripted(kernel, script), Path::new(folder)) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(search::Late) => ExitCode::from(LATE),
             }
@@ -71,6 +119,12 @@ fn main() -> ExitCode {
         }
         arguments => tested(arguments),
     }
+}
+
+/// A script of a kernel, by name.
+fn scripted(kernel: &str, name: &str) -> &'static Script {
+    let of = CASES.iter().find(|(known, _)| *known == kernel).map(|(_, scripts)| *scripts);
+    of.unwrap_or_default().iter().find(|script| script.name == name).expect("a script")
 }
 
 /// Runs the cases whose names hold one of the arguments.

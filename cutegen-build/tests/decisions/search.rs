@@ -8,26 +8,20 @@ use cutegen_build::accept;
 use cutegen_build::discover::Project;
 use cutegen_build::event::Event;
 use cutegen_build::generate::template::Templates;
+use cutegen_build::generate::{Answer, Candidate, Feedback, Generator};
 use cutegen_build::plan::Plan;
 use cutegen_build::refine;
-use cutegen_build::search::Searcher;
+use cutegen_build::search::{SearchConfig, Searcher};
 use cutegen_build::store::change::Change;
 use cutegen_build::store::{Entry, Store};
 
-use crate::judge;
+use crate::judge::{self, Expected, Script};
 use crate::told::Told;
 
 /// The kernels, by name: two workloads each, so that one variant need not be the fastest at both.
-const SPECS: [(&str, &str); 3] = [
-    (
-        "elementwise",
-        r#"
-axes = { m = "1..=64", n = 96 }
-inputs = { x = "f32[m, n]", g = "f32[m, n]" }
-outputs = { y = "f32[m, n]" }
-math = "y[m, n] = silu(x[m, n]) * g[m, n]"
-"#,
-    ),
+const SPECS: [(&str, &str); 4] = [
+    ("elementwise", ELEMENTWISE),
+    ("kinds", ELEMENTWISE),
     (
         "rowwise",
         r#"
@@ -49,27 +43,43 @@ math = "y[m, n] = relu(sum(k, x[m, k] * w[n, k]) + b[n])"
     ),
 ];
 
+const ELEMENTWISE: &str = r#"
+axes = { m = "1..=64", n = 96 }
+inputs = { x = "f32[m, n]", g = "f32[m, n]" }
+outputs = { y = "f32[m, n]" }
+math = "y[m, n] = silu(x[m, n]) * g[m, n]"
+"#;
+
 /// A compiler was not in time.
 pub(crate) struct Late;
 /// In what is said of that.
 const LATE: &str = "does not compile: TimedOut";
 
 /// Searches, accepts what was found, and leaves what was decided in the folder of temporary files.
-pub(crate) fn run(kernel: &str, script: &str, folder: &Path) -> Result<(), Late> {
+pub(crate) fn run(kernel: &str, script: &Script, folder: &Path) -> Result<(), Late> {
     let project = project(kernel, folder);
     let plan = Plan::all(&project.specs).remove(0);
-    let mut decisions = format!("## {kernel}, script `{script}`\n\n");
-    decisions.push_str(&proposals(&plan));
+    let mut decisions = format!("## {kernel}, script `{}`\n\n", script.name);
+    decisions.push_str(&proposals(&plan, script));
     let searcher = Searcher::new().expect("a toolchain");
     let locked = Store::new(&project.store).get_full(&plan.key).hit();
     let mut events = String::new();
-    let found = searcher.search(&plan, locked.as_ref(), &mut |event: &Event| events.push_str(&line(event)));
+    let mut report = |event: &Event| events.push_str(&line(event));
+    let found = if script.renamed.is_empty() {
+        searcher.search(&plan, locked.as_ref(), &mut report)
+    } else {
+        let toolchain = searcher.fingerprint(&plan.target).expect("a compiler");
+        let renaming = Renaming { templates: Templates::new(toolchain), names: script.renamed };
+        let config = SearchConfig { generators: vec![Box::new(renaming)], peers: false };
+        searcher.search_with(&plan, locked.as_ref(), config, &mut report)
+    };
     let failed = found.as_ref().err().map(ToString::to_string).unwrap_or_default();
     if [&events, &failed].iter().any(|text| text.contains(LATE)) {
         return Err(Late);
     }
-    let entry = found.expect("a search");
-    write!(decisions, "\n### Asked of the judge\n\n{}", judge::asked(&std::env::temp_dir())).expect("text");
+    let (entry, asked) = (found.expect("a search"), judge::asked(&std::env::temp_dir()));
+    script.expected.iter().for_each(|expected| is_as_expected(expected, &asked, &entry));
+    write!(decisions, "\n### Asked of the judge\n\n{asked}").expect("text");
     write!(decisions, "\n### Events\n\n{events}").expect("text");
     let mut change = Change::begin(&Store::new(&project.store), &project.lock).expect("a lock");
     accept::accept(&plan, searcher.store(), &mut change).expect("accepted");
@@ -93,10 +103,41 @@ fn project(kernel: &str, folder: &Path) -> Project {
     Project::library(&specs, &cache).expect("a project")
 }
 
-fn proposals(plan: &Plan) -> String {
-    let space = Templates::new("").space(plan);
+/// Proposes what templates do, by other names: a kind is the words that a name begins with.
+struct Renaming {
+    templates: Templates,
+    names: &'static [(&'static str, &'static str)],
+}
+
+impl Generator for Renaming {
+    fn name(&self) -> &'static str {
+        "renaming"
+    }
+
+    fn propose(&mut self, plan: &Plan, feedback: &Feedback) -> Answer {
+        match self.templates.propose(plan, feedback) {
+            Answer::Candidates(candidates) => Answer::Candidates(renamed(candidates, self.names)),
+            answer @ (Answer::Exhausted | Answer::Failed(_)) => answer,
+        }
+    }
+}
+
+fn renamed(candidates: Vec<Candidate>, names: &[(&str, &str)]) -> Vec<Candidate> {
+    let new = |name: &str| names.iter().find(|(old, _)| *old == name).map(|(_, new)| (*new).to_owned());
+    candidates.into_iter().map(|c| Candidate { name: new(&c.name).unwrap_or(c.name), ..c }).collect()
+}
+
+fn is_as_expected(Expected { judged, answer }: &Expected, asked: &str, entry: &Entry) {
+    let sets = asked.lines().filter_map(|line| line.strip_prefix("judge ")?.split_once(" + naive: "));
+    assert_eq!(sets.map(|(set, _)| set).collect::<Vec<_>>(), *judged);
+    let variants = entry.record.variants.iter().map(|variant| variant.name.as_str());
+    assert_eq!(variants.collect::<Vec<_>>(), *answer);
+}
+
+fn proposals(plan: &Plan, script: &Script) -> String {
+    let space = renamed(Templates::new("").space(plan), script.renamed);
     let selected = refine::select(plan, &space);
-    let names = |candidates: &[cutegen_build::generate::Candidate]| {
+    let names = |candidates: &[Candidate]| {
         let lines = candidates.iter().map(|c| format!("{} {:?} {}\n", c.name, c.tiles, c.eligibility));
         lines.collect::<String>()
     };
