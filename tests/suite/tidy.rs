@@ -9,6 +9,7 @@ mod cycles;
 mod docs;
 mod imports;
 mod layering;
+mod parameters;
 mod purity;
 mod safety;
 mod shape;
@@ -66,6 +67,11 @@ fn no_rust_file_is_too_long() {
 #[test]
 fn the_median_rust_file_is_short() {
     hold_all(shape::median_length);
+}
+
+#[test]
+fn no_function_has_too_many_parameters() {
+    hold(parameters::parameters);
 }
 
 #[test]

@@ -239,12 +239,12 @@ pub(in crate::evaluate) fn prepared(
     draws: Option<usize>,
 ) -> Result<Contents, Error> {
     let inputs = spec.tensors.iter().filter(|t| t.role != Role::Output).count();
-    let limits = (terms(spec, axes), magnitude::integers(spec, axes));
+    let limits = Limits { terms: terms(spec, axes), most: magnitude::integers(spec, axes) };
     let drawn = spec.tensors.iter().enumerate().map(|(position, tensor)| match tensor.role {
         Role::Output => Ok(None),
         Role::Input | Role::Inout => {
             let placed = Placed::new(tensor, axes)?;
-            let request = request((tensor, &placed), (seed, position, inputs), (axes, limits))?;
+            let request = request((tensor, &placed), (seed, position, inputs), axes, limits)?;
             content((tensor, &placed), (request, distribution), axes, draws).map(Some)
         }
     });
@@ -262,11 +262,21 @@ fn terms(spec: &KernelSpec, axes: &[i64]) -> u64 {
     product(&mut axes.iter().copied()) / points.unwrap_or(1).max(1)
 }
 
+/// What a spec's math allows of the values of its inputs.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Terms of an output's sums, at most.
+    terms: u64,
+    /// The largest integer.
+    most: i64,
+}
+
 /// What is to be drawn of one input.
 fn request(
     (tensor, placed): (&Tensor, &Placed),
     (seed, position, inputs): (u64, usize, usize),
-    (axes, (terms, most)): (&[i64], (u64, i64)),
+    axes: &[i64],
+    Limits { terms, most }: Limits,
 ) -> Result<Request, Error> {
     let ends = |range: &ValueRange| Some((range.from.eval_axes(axes)?, range.to.eval_axes(axes)?));
     let range = tensor.range.as_ref().map(|range| {

@@ -54,8 +54,16 @@ pub(in crate::evaluate) const OCTAVE: [Distribution; 2] = [Distribution::Normal,
 /// Where large workloads are not judged, a variant that serves no cheaper shape is judged at one of so many times the cap.
 const DEAR: u64 = 32;
 
-/// A case: the number of its shape, how inputs are drawn, and how bases are aligned.
-type Which = (usize, Distribution, Alignment);
+/// Which case is judged.
+#[derive(Clone, Copy)]
+pub(in crate::evaluate) struct CaseId {
+    /// The number of its shape.
+    pub(in crate::evaluate) shape: usize,
+    /// How inputs are drawn.
+    pub(in crate::evaluate) distribution: Distribution,
+    /// How bases are aligned.
+    pub(in crate::evaluate) alignment: Alignment,
+}
 
 /// How much of the domain a pass covers.
 #[derive(Clone)]
@@ -261,11 +269,12 @@ impl<D: MemoryBackend> Checker<D> {
         let is_whole = price == Price::Affordable;
         let some = if price == Price::Octave { &OCTAVE[..] } else { &LARGE[..] };
         for distribution in scope.distributions.iter().filter(|d| is_whole || some.contains(d)) {
-            self.judge_case(variants, (shape, *distribution, Alignment::Allocator), (scope, price), passed)?;
+            let id = CaseId { shape, distribution: *distribution, alignment: Alignment::Allocator };
+            self.judge_case(variants, id, (scope, price), passed)?;
         }
         if is_whole && self.settings.checks.has(Check::Misalignment) {
-            let case = (shape, Distribution::Normal, Alignment::Element);
-            self.judge_case(variants, case, (scope, price), passed)?;
+            let id = CaseId { shape, distribution: Distribution::Normal, alignment: Alignment::Element };
+            self.judge_case(variants, id, (scope, price), passed)?;
         }
         self.fence_shape(variants, (shape, price), scope)
     }
@@ -273,20 +282,19 @@ impl<D: MemoryBackend> Checker<D> {
     fn judge_case(
         &mut self,
         variants: &[Loadable],
-        (shape, distribution, alignment): Which,
+        id: CaseId,
         (scope, price): (&Scope, Price),
         passed: &mut [Correctness],
     ) -> Result<(), Halt> {
-        let axes = self.axes(shape);
-        let Some((chosen, image)) = self.dispatched(variants, &axes, alignment)? else { return Ok(()) };
+        let axes = self.axes(id.shape);
+        let Some((chosen, image)) = self.dispatched(variants, &axes, id.alignment)? else { return Ok(()) };
         let variant = &variants[chosen];
         let what = Launchable::from(variant);
         // the baseline is ours, and slow: 1,000 launches of it may take minutes
         let least = if self.is_baseline(&variant.candidate) { self.settings.repeats.0 } else { scope.least };
         let scope = Scope { least: least.min(scope.least), ..scope.clone() };
-        let which = (shape, distribution, alignment);
-        let changed = self.changed(which, (&scope, price))?;
-        self.judge_on((&what, &image), which, (&scope, changed.as_deref()), &mut passed[chosen])
+        let changed = self.changed(id, (&scope, price))?;
+        self.judge_on((&what, &image), id, (&scope, changed.as_deref()), &mut passed[chosen])
     }
 
     fn is_baseline(&self, candidate: &Candidate) -> bool {
@@ -294,12 +302,8 @@ impl<D: MemoryBackend> Checker<D> {
     }
 
     /// How often a case is launched of what has passed this much.
-    fn repeats_of(
-        &self,
-        (shape, distribution, alignment): Which,
-        scope: &Scope,
-        passed: &Correctness,
-    ) -> Repeats {
+    fn repeats_of(&self, id: CaseId, scope: &Scope, passed: &Correctness) -> Repeats {
+        let CaseId { shape, distribution, alignment } = id;
         let axes = self.axes(shape);
         let before = passed.shapes.iter().position(|known| *known == axes).unwrap_or(passed.shapes.len());
         let few = scope.repeats.min(self.settings.repeats.0);
@@ -321,15 +325,16 @@ impl<D: MemoryBackend> Checker<D> {
     pub(in crate::evaluate) fn judge_on(
         &mut self,
         (what, image): (&Launchable, &Image),
-        (shape, distribution, alignment): Which,
+        id: CaseId,
         (scope, changed): (&Scope, Option<&Case<D::Held>>),
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
+        let CaseId { shape, distribution, alignment } = id;
         // a case at a time: who wants to time something need not wait for all of them
         let _shared = self.runner.lease.shared();
         let axes = self.axes(shape);
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;
-        let repeats = self.repeats_of((shape, distribution, alignment), scope, passed);
+        let repeats = self.repeats_of(id, scope, passed);
         self.launches((what, &case, image), repeats, changed, passed)?;
         let loose = case.loose_bounds.iter().map(|t| self.spec.tensors[*t].name.clone());
         if alignment == Alignment::Allocator {

@@ -5,7 +5,7 @@ use cutegen_spec::contract::{Contract, Initial, WorkspacePart};
 use cutegen_spec::int_expr::IntExpr;
 
 use super::backend::MemoryBackend;
-use super::checker::{Checker, PATIENCE, Reach, Scope, verdict};
+use super::checker::{CaseId, Checker, PATIENCE, Reach, Scope, verdict};
 use super::image::image;
 use super::runner_slot::{Halt, Launchable};
 use crate::evaluate::error::Error;
@@ -66,8 +66,8 @@ impl<D: MemoryBackend> Checker<D> {
         let image = image(&self.spec, &what.contract, &self.axes(shape), Alignment::Allocator)?;
         let Some(image) = image else { return Ok(()) };
         for distribution in &scope.distributions {
-            let case = (shape, *distribution, Alignment::Allocator);
-            self.judge_on((what, &image), case, (scope, None), passed)?;
+            let id = CaseId { shape, distribution: *distribution, alignment: Alignment::Allocator };
+            self.judge_on((what, &image), id, (scope, None), passed)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::backend::MemoryBackend;
 use super::candidate::Loadable;
 use super::case::Case;
-use super::checker::{Checker, LARGE, OCTAVE, Reach, Scope};
+use super::checker::{CaseId, Checker, LARGE, OCTAVE, Reach, Scope};
 use super::checks::Before;
 use super::dispatch_predicates::Price;
 use super::image::{Image, place};
@@ -25,7 +25,7 @@ impl<D: MemoryBackend> Checker<D> {
     /// The case of this shape with a few elements changed, which a full pass adds to the normal one.
     pub(in crate::evaluate) fn changed(
         &mut self,
-        (shape, distribution, alignment): (usize, Distribution, Alignment),
+        CaseId { shape, distribution, alignment }: CaseId,
         (scope, price): (&Scope, Price),
     ) -> Result<Option<Rc<Case<D::Held>>>, Halt> {
         let is_full = scope.reach == Reach::Dispatch && price == Price::Affordable;
