@@ -136,8 +136,8 @@ template <class T>
 T __ldcg(T const* at) { return *at; }
 template <class T>
 void __stcg(T* at, T value) { *at = value; }
-static void emu_leave(void* at, uint64_t word) { __atomic_store_n(static_cast<uint64_t*>(at), word, __ATOMIC_RELAXED); }
-static uint64_t emu_look(void const* at) {
+static void emu_publish(void* at, uint64_t word) { __atomic_store_n(static_cast<uint64_t*>(at), word, __ATOMIC_RELAXED); }
+static uint64_t emu_poll(void const* at) {
   std::this_thread::sleep_for(std::chrono::microseconds(50));  // for those that are waited for
   return __atomic_load_n(static_cast<uint64_t const*>(at), __ATOMIC_RELAXED);
 }

@@ -65,8 +65,8 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("setmaxnreg.", "(void)0"),
     ("bar.sync 1", "emu_sync_named()"),
     ("st.shared::cluster.v2", "emu_store_remote(at, block, value)"),
-    ("st.relaxed.gpu", "emu_leave(at, word)"),
-    ("ld.relaxed.gpu", "word = emu_look(at)"),
+    ("st.relaxed.gpu", "emu_publish(at, word)"),
+    ("ld.relaxed.gpu", "word = emu_poll(at)"),
 ];
 
 /// The source for the host, without a `main`.

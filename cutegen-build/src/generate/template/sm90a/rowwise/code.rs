@@ -141,14 +141,14 @@ impl Printer<'_> {
              // r holds the statistics so far, v the values of the streams at column j.\n\
              struct Math {{\n{members}{known}{vars}\n{}\n{pointers}\n{}\n{terms}\n{outputs}\n{resume}\n{finish}{totals}{}}};",
             self.held_members(),
-            self.seat(),
+            self.row_binding(),
             self.prepare(),
             self.merges()
         )
     }
 
-    /// Row variables from a flat row.
-    fn seat(&self) -> String {
+    /// What binds a thread to a row: its variables from the flat row coordinate.
+    fn row_binding(&self) -> String {
         let mut text = "  CG_DEVICE void seat([[maybe_unused]] int64_t row) {\n".to_owned();
         for (position, var) in self.rows.rows.iter().enumerate().rev() {
             let axis = self.plan.schedule.vars[*var];

@@ -1,4 +1,4 @@
-//! Reductions over all rows: rows leave a value each in the workspace, and one more launch folds them.
+//! Reductions over all rows: each row publishes a value in the workspace, and one more launch folds them.
 
 use cutegen_spec::contract::{Arg, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::int_expr::{IntExpr, IntOp};

@@ -21,7 +21,7 @@ const AHEAD_MAX: i64 = 96;
 /// What producers keep, of which one has chunks copied.
 const PRODUCER_REGISTERS: i64 = 24;
 
-/// Registers of a thread that looks at half a ring ahead where rows have any length: a layer norm spills with 120.
+/// Registers of a thread that reduces half a ring ahead where rows have any length: a layer norm spills with 120.
 const AHEAD_REGISTERS: i64 = 240;
 
 /// Registers that a thread needs beside weights and what it has of a chunk; and those for chunks that may not be whole.
@@ -29,7 +29,7 @@ const AT_WORK: i64 = 48;
 const IN_PARTS: i64 = 32;
 
 /// One point: `ring-x4t512u2k8n13`; `h8` where only 8 chunks of a slice are held, `b2` with two blocks beside each other, `w3`
-/// where the weights of 3 chunks stay in registers, `a5` where 5 chunks of the next row are looked at ahead.
+/// where the weights of 3 chunks stay in registers, `a5` where 5 chunks of the next row are reduced ahead.
 #[derive(Clone, Copy)]
 struct Shape {
     vec: i64,

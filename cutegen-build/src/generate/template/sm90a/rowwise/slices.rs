@@ -1,5 +1,5 @@
 //! [`Slices`]: rows in slices, one for each block that has a part of a row, each with a ring of chunks: how many blocks a row
-//! has, what they are configured with, and their one resident launch. It must not know who in a block does what.
+//! has, what they are configured with, and their one resident launch. It must not know what the warps of a block do.
 
 use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};

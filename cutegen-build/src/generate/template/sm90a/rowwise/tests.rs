@@ -205,7 +205,7 @@ fn a_ring_looks_ahead_where_one_pass_tells_all() {
     let merging = ahead("y[m, d] = softmax(d, x[m, d])");
     assert!(!merging.is_empty());
     for candidate in merging {
-        // alone with its row, too, a block finds there what it left a row before
+        // alone with its row, too, a block polls what it published a row before
         let bytes = candidate.contract.workspace[0].bytes.eval_axes(&[5, 8192]);
         assert_eq!(bytes, Some(5 * 8 * 2), "{}", candidate.name);
         let of = |name| constant(&candidate, name);
