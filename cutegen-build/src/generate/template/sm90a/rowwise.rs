@@ -41,7 +41,7 @@ const SMEM_MAX: i64 = 212 * 1024;
 
 /// Bytes that a multiprocessor may read a second time from L2: half of what is on its way there, and all
 /// multiprocessors' together about what L2 holds.
-const AGAIN_MAX: i64 = 640 * 1024;
+const REREAD_MAX: i64 = 640 * 1024;
 
 /// A point of a template's space, filled in.
 struct Point {
@@ -147,8 +147,8 @@ struct Config {
     /// Every thread has all its vectors.
     whole: bool,
     producer: bool,
-    /// Where what is read again is asked to stay until it is.
-    stay: &'static str,
+    /// The cache eviction priority of what is read again.
+    eviction: &'static str,
     /// Begins while the last kernel ends.
     pdl: bool,
 }
@@ -174,7 +174,7 @@ impl Config {
              [[maybe_unused]] constexpr Store STORE = Store::{store};\nconstexpr bool EARLY = {};\n\
              constexpr bool WHOLE = {};\nconstexpr bool HAS_PRODUCER = {};\n\
              constexpr Stay STAY = Stay::{};\n[[maybe_unused]] constexpr bool PDL = {};",
-            self.home, self.early, self.whole, self.producer, self.stay, self.pdl
+            self.home, self.early, self.whole, self.producer, self.eviction, self.pdl
         )
     }
 }

@@ -158,12 +158,12 @@ fn registers(layout: &Layout<'_>, shape: &Shape) -> i64 {
 }
 
 fn variants(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
-    let again = layout.levels() > 1 || layout.has_sinks();
-    if again {
+    let rereads = layout.levels() > 1 || layout.has_sinks();
+    if rereads {
         out.push(Shape { held: true, ..base });
     }
     let deep = base.unroll * base.vec >= 8;
-    if !again || deep {
+    if !rereads || deep {
         out.push(base);
     }
     let is_apart = layout.memory_order() == MemoryOrder::Apart;

@@ -12,7 +12,7 @@ use crate::generate::{CostFeatures, ENTRY};
 use crate::plan::Plan;
 use crate::plan::family::MemoryOrder;
 use crate::print;
-use shape::{Home, Shape, Stay, near_most, registers, shapes};
+use shape::{EvictionPriority, Home, Shape, near_most, registers, shapes};
 
 const TEMPLATE: &str = include_str!("../rowwise.cu.in");
 
@@ -32,18 +32,20 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
 fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
     let bytes = shape.unroll * shape.vec * layout.kept().iter().sum::<i64>();
     let passes = layout.passes() as i64;
-    let again = passes + i64::from(layout.has_sinks());
-    let (kind, in_flight, reads) = match (shape.home, shape.cluster) {
-        (Home::Global, _) if matches!(shape.stay, Stay::L2(_)) => {
-            ("global memory, again from L2", bytes, 100 * again)
+    let reads = passes + i64::from(layout.has_sinks());
+    let (kind, in_flight, reads_percent) = match (shape.home, shape.cluster) {
+        (Home::Global, _) if matches!(shape.eviction, EvictionPriority::LastFromL2(_)) => {
+            ("global memory, again from L2", bytes, 100 * reads)
         }
-        (Home::Global, _) if shape.stay == Stay::L1 => ("global memory, again from L1", bytes, 100),
+        (Home::Global, _) if shape.eviction == EvictionPriority::LastFromL1 => {
+            ("global memory, again from L1", bytes, 100)
+        }
         (Home::Registers, 1) => ("registers", bytes, 100),
         (Home::Registers, _) => ("registers of a cluster", bytes, 100),
         // a row's copies are all under way at once
         (Home::Shared, 1) => ("shared memory", 4 * bytes, 100),
         (Home::Shared, _) => ("shared memory of a cluster", 4 * bytes, 100),
-        (Home::Global, _) => ("global memory", bytes, 100 * again),
+        (Home::Global, _) => ("global memory", bytes, 100 * reads),
     };
     let block_barriers = if shape.threads > 32 { 2 * passes } else { 0 };
     CostFeatures {
@@ -51,9 +53,9 @@ fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
         in_flight,
         registers: registers(layout, shape),
         block_barriers,
-        reads_percent: reads,
+        reads_percent,
         longest_percent: 100,
-        in_l2: matches!(shape.stay, Stay::L2(_)),
+        in_l2: matches!(shape.eviction, EvictionPriority::LastFromL2(_)),
         late: layout.has_weights() && !shape.early,
         tail_steps: 0,
         hints: shape.hints(),
@@ -64,11 +66,11 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let shared = shape.home == Home::Shared;
     let unit = if shared { shape.vec.max(16) } else { shape.vec };
     let mut conditions = layout.vectors(shape.vec, shared)?;
-    let smem = match shape.stay {
+    let smem = match shape.eviction {
         _ if shared => smem(layout, &shape, unit),
         // it is not used, but no more blocks fit
-        Stay::L2(beside) => IntExpr::Const(SMEM / (beside + 1)),
-        Stay::Nowhere | Stay::L1 => IntExpr::Const(0),
+        EvictionPriority::LastFromL2(beside) => IntExpr::Const(SMEM / (beside + 1)),
+        EvictionPriority::Normal | EvictionPriority::LastFromL1 => IntExpr::Const(0),
     };
     match shape.home {
         Home::Registers => conditions.extend(layout.at_most(layout.columns.clone(), shape.capacity())?),
@@ -78,7 +80,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
                 op(IntOp::CeilDiv, layout.slice(shape.cluster, unit), shape.capacity() / shape.cluster);
             conditions.extend(layout.at_most(chunks, STAGES)?);
         }
-        Home::Global if shape.stay == Stay::L1 => {
+        Home::Global if shape.eviction == EvictionPriority::LastFromL1 => {
             conditions.extend(layout.at_most(layout.columns.clone(), near_most(layout, &shape))?);
         }
         Home::Global => conditions.extend(layout.at_most(layout.columns.clone(), i64::from(i32::MAX))?),
@@ -139,10 +141,10 @@ fn config(layout: &Layout<'_>, shape: &Shape, unit: i64) -> Config {
         early: shape.early,
         whole: layout.is_chunks(shape.capacity(), 1),
         producer: false,
-        stay: match shape.stay {
-            Stay::Nowhere => "NOWHERE",
-            Stay::L2(_) => "L2",
-            Stay::L1 => "L1",
+        eviction: match shape.eviction {
+            EvictionPriority::Normal => "NOWHERE",
+            EvictionPriority::LastFromL2(_) => "L2",
+            EvictionPriority::LastFromL1 => "L1",
         },
         pdl: shape.pdl,
     }

@@ -6,7 +6,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
-use super::{AGAIN_MAX, Point, REGISTERS, SMEM_MAX, op};
+use super::{Point, REGISTERS, REREAD_MAX, SMEM_MAX, op};
 use crate::generate::CostFeatures;
 use crate::plan::Plan;
 
@@ -174,11 +174,11 @@ fn longest(layout: &Layout<'_>, shape: Shape) -> Option<Shape> {
         return Some(Shape { slice: all, held: held(layout, all, all), ..shape });
     }
     let most = shape.stages * 5 / 8;
-    let again = AGAIN_MAX / shape.beside / (shape.chunk() * bytes(layout));
+    let reread = REREAD_MAX / shape.beside / (shape.chunk() * bytes(layout));
     let slices = [1, 2, 4, 8].map(|parts| (all + parts - 1) / parts);
     // blocks that share rows are alone on their multiprocessors
     let slices = slices.into_iter().take(if shape.beside > 1 { 1 } else { 4 });
-    let slice = slices.into_iter().find(|slice| slice - most <= again)?;
+    let slice = slices.into_iter().find(|slice| slice - most <= reread)?;
     let is_worth = layout.passes() == 1 && slice > shape.stages;
     is_worth.then(|| Shape { slice, held: held(layout, slice, most), ..shape })
 }
@@ -205,8 +205,8 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
 }
 
 fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
-    let again = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
-    let kind = match (shape.is_alone(layout), again > 0) {
+    let reread = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
+    let kind = match (shape.is_alone(layout), reread > 0) {
         // where reductions take weights as well, these tell more than when a row is looked at
         (false, _) if !layout.weights_of_reductions().is_empty() => match shape.weights {
             0 => "ring",
@@ -228,9 +228,9 @@ fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
         in_flight: shape.slices().in_flight(bytes(layout)),
         registers: 64,
         block_barriers: if shape.next > 0 { 1 } else { 2 * layout.passes() as i64 },
-        reads_percent: 100 + again,
+        reads_percent: 100 + reread,
         longest_percent: shape.slices().longest_percent(layout),
-        in_l2: again > 0,
+        in_l2: reread > 0,
         late: false,
         tail_steps: 0,
         hints: String::new(),

@@ -84,7 +84,7 @@ impl Slices {
             early: false,
             whole: self.is_whole(layout),
             producer: true,
-            stay: "NOWHERE",
+            eviction: "NOWHERE",
             pdl: false,
         };
         let constants = [("SLICE_CHUNKS", self.slice), ("PRODUCERS", PRODUCERS)];

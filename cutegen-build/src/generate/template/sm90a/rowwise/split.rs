@@ -100,7 +100,7 @@ fn config(layout: &Layout<'_>, shape: Shape) -> String {
         early: false,
         whole: layout.is_chunks(shape.threads * shape.unroll * shape.vec, parts),
         producer: false,
-        stay: "NOWHERE",
+        eviction: "NOWHERE",
         pdl: false,
     };
     format!(

@@ -4,7 +4,7 @@
 use cutegen_spec::int_expr::IntExpr;
 
 use super::super::layout::Layout;
-use super::super::{AGAIN_MAX, REGISTERS, SMEM_MAX};
+use super::super::{REGISTERS, REREAD_MAX, SMEM_MAX};
 use crate::generate::{hinted, hints};
 
 /// Threads of a multiprocessor, and bytes of its L1 for their rows.
@@ -33,14 +33,14 @@ pub(super) enum Home {
     Global,
 }
 
-/// Where what is read again is asked to stay until it is.
+/// The cache eviction priority of what is read again.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stay {
-    Nowhere,
-    /// Of so many blocks of a multiprocessor, at most.
-    L2(i64),
-    /// Of all threads that a multiprocessor has.
-    L1,
+pub(super) enum EvictionPriority {
+    Normal,
+    /// It is evicted last from L2, and so many blocks share a multiprocessor at most.
+    LastFromL2(i64),
+    /// It is evicted last from L1, and a multiprocessor has as many threads as it can.
+    LastFromL1,
 }
 
 /// One point: `reg-x8t256u2q1c1-osw`.
@@ -65,8 +65,8 @@ pub(super) struct Shape {
     pub(super) early: bool,
     /// Begins while the last kernel ends.
     pub(super) pdl: bool,
-    /// Where rows in flight stay until they are read again.
-    pub(super) stay: Stay,
+    /// Of rows in flight, which are read again.
+    pub(super) eviction: EvictionPriority,
 }
 
 impl Shape {
@@ -77,12 +77,12 @@ impl Shape {
             Home::Global => "read",
         };
         let Shape { vec, threads, unroll, rows, cluster, .. } = self;
-        let stay = match self.stay {
-            Stay::Nowhere => String::new(),
-            Stay::L2(beside) => format!("b{beside}"),
-            Stay::L1 => "n".to_owned(),
+        let eviction = match self.eviction {
+            EvictionPriority::Normal => String::new(),
+            EvictionPriority::LastFromL2(beside) => format!("b{beside}"),
+            EvictionPriority::LastFromL1 => "n".to_owned(),
         };
-        hinted(format!("{home}-x{vec}t{threads}u{unroll}q{rows}c{cluster}{stay}"), &self.hints())
+        hinted(format!("{home}-x{vec}t{threads}u{unroll}q{rows}c{cluster}{eviction}"), &self.hints())
     }
 
     pub(super) fn hints(&self) -> String {
@@ -113,7 +113,7 @@ pub(super) fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
         streaming: true,
         early: false,
         pdl: true,
-        stay: Stay::Nowhere,
+        eviction: EvictionPriority::Normal,
     };
     let mut all = Vec::new();
     in_registers(layout, base, &mut all);
@@ -138,7 +138,13 @@ pub(super) fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
         all.push(Shape { home: Home::Global, vec, threads, unroll, ..base });
     }
     for (threads, unroll, beside) in [(1024, 4, 1), (512, 4, 2)] {
-        let shape = Shape { home: Home::Global, threads, unroll, stay: Stay::L2(beside), ..base };
+        let shape = Shape {
+            home: Home::Global,
+            threads,
+            unroll,
+            eviction: EvictionPriority::LastFromL2(beside),
+            ..base
+        };
         if is_worth_l2(layout, beside) {
             all.push(shape);
         }
@@ -150,7 +156,8 @@ pub(super) fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
 /// Rows that a block reads again from L1.
 fn in_l1(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
     for (threads, unroll) in [(256, 1), (256, 2), (512, 1), (512, 2), (1024, 1), (1024, 2)] {
-        let shape = Shape { home: Home::Global, stay: Stay::L1, threads, unroll, ..base };
+        let shape =
+            Shape { home: Home::Global, eviction: EvictionPriority::LastFromL1, threads, unroll, ..base };
         if is_worth_l1(layout, &shape) {
             out.extend(with_hints(layout, shape));
         }
@@ -191,7 +198,7 @@ fn is_worth_l2(layout: &Layout<'_>, beside: i64) -> bool {
     layout.passes() == 1
         && layout.has_sinks()
         && row >= SMEM_MAX / 4
-        && row.saturating_mul(beside) <= AGAIN_MAX
+        && row.saturating_mul(beside) <= REREAD_MAX
 }
 
 fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
@@ -279,9 +286,9 @@ fn fits_registers(layout: &Layout<'_>, shape: &Shape) -> bool {
 
 /// Registers of a thread.
 pub(super) fn registers(layout: &Layout<'_>, shape: &Shape) -> i64 {
-    match (shape.home, shape.stay) {
+    match (shape.home, shape.eviction) {
         (Home::Registers, _) => held(layout, shape),
-        (_, Stay::L1) => REGISTERS / THREADS,
+        (_, EvictionPriority::LastFromL1) => REGISTERS / THREADS,
         _ => REGISTERS_APART + 16,
     }
 }
