@@ -2,7 +2,6 @@
 //! launches it is right for. The README beside the templates describes holes and names.
 
 mod across;
-mod apart;
 mod code;
 mod fold;
 mod layout;
@@ -12,6 +11,7 @@ mod slices;
 mod split;
 #[cfg(test)]
 mod tests;
+mod warp_specialised;
 
 use cutegen_spec::contract::Contract;
 use cutegen_spec::eligibility::{Condition, Eligibility};
@@ -70,7 +70,7 @@ pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str, at_most: usi
         resident::points(plan, &layout),
         split::points(plan, &layout),
         ring::points(plan, &layout),
-        apart::points(plan, &layout),
+        warp_specialised::points(plan, &layout),
         across::points(plan, &layout),
     ];
     let points = points.into_iter().flatten().take(at_most);

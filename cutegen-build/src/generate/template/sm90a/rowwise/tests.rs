@@ -215,8 +215,8 @@ fn a_ring_looks_ahead_where_one_pass_tells_all() {
 }
 
 #[test]
-fn who_sees_and_who_writes_share_a_block_s_registers() {
-    let apart = |math: &str| -> Vec<Candidate> {
+fn reduction_and_epilogue_warps_share_a_block_s_registers() {
+    let specialised = |math: &str| -> Vec<Candidate> {
         let kernel = format!(
             "axes = {{ m = '1..=64', d = 131072 }}\ninputs = {{ x = 'bf16[m, d]', w = 'bf16[d]' }}\n\
              outputs = {{ y = 'bf16[m, d]' }}\nmath = '''\n{math}\n'''"
@@ -224,21 +224,21 @@ fn who_sees_and_who_writes_share_a_block_s_registers() {
         candidates(&plan(&kernel)).into_iter().filter(|c| c.name.contains("-apart-")).collect()
     };
     let twice = "s[m] = sum(d, x[m, d])\nt[m] = sum(d, abs(x[m, d] - s[m]))\ny[m, d] = x[m, d] * t[m] * w[d]";
-    assert!(apart(twice).is_empty(), "a row would have to be seen twice");
+    assert!(specialised(twice).is_empty(), "a row would have to be reduced twice");
     let (late, early) = (
         "y[m, d] = rms_norm(d, x[m, d], 1e-5) * w[d]",
         "s[m] = sum(d, abs(x[m, d] * w[d]))\ny[m, d] = x[m, d] * s[m]",
     );
-    for (math, writes, sees) in [(late, true, false), (early, false, true)] {
-        let all = apart(math);
+    for (math, epilogue, reduction) in [(late, true, false), (early, false, true)] {
+        let all = specialised(math);
         assert!(all.len() >= 3, "{math}: {}", all.len());
         for candidate in all {
             let of = |name| constant(&candidate, name);
             let registers = [("REGISTERS", 256), ("SEEN_REGISTERS", 128), ("PRODUCER_REGISTERS", 128)];
             let all: i64 = registers.map(|(name, threads)| of(name) * threads).iter().sum();
             assert!(all <= of("LAUNCH_REGISTERS") * 512, "{}: a thread would wait for ever", candidate.name);
-            assert_eq!(of("WEIGHT_CHUNKS") > 0, writes, "{}", candidate.name);
-            let all = if sees && of("SLICE_CHUNKS") <= 8 { of("SLICE_CHUNKS") } else { 0 };
+            assert_eq!(of("WEIGHT_CHUNKS") > 0, epilogue, "{}", candidate.name);
+            let all = if reduction && of("SLICE_CHUNKS") <= 8 { of("SLICE_CHUNKS") } else { 0 };
             assert_eq!(of("SEEN_CHUNKS"), all, "{}: all or none", candidate.name);
             assert!(
                 2 * of("SLICE_CHUNKS") <= of("STAGES") * 5 / 4,

@@ -1,5 +1,5 @@
-//! The space of `rowwise_apart.cu.in`: the ring whose blocks share rows, with threads of their own for seeing a row and for
-//! writing it.
+//! The space of `rowwise_warp_specialised.cu.in`: the ring whose blocks share rows, as a warp-specialised pipeline. Its
+//! reduction warps and its epilogue warps work on different rows. Entries that are locked call it `apart`, so names keep that.
 
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
@@ -7,41 +7,46 @@ use super::{Point, REGISTERS, SMEM_MAX};
 use crate::generate::CostFeatures;
 use crate::plan::Plan;
 
-const TEMPLATE: &str = include_str!("../rowwise_apart.cu.in");
+const TEMPLATE: &str = include_str!("../rowwise_warp_specialised.cu.in");
 
-/// Threads that see, a warpgroup, and groups of as many that write.
+/// Threads of the reduction warps, and groups of epilogue warps with as many: each is a warpgroup.
 const THREADS: i64 = 128;
-const WRITERS: i64 = 2;
+const EPILOGUE_GROUPS: i64 = 2;
 
 /// What producers keep, of which one has chunks copied and a warp joins what blocks know.
 const PRODUCER_REGISTERS: i64 = 88;
 
 /// All threads, and registers of each from the launch on, in eights.
-const ALL: i64 = (WRITERS + 1) * THREADS + PRODUCERS;
+const ALL: i64 = (EPILOGUE_GROUPS + 1) * THREADS + PRODUCERS;
 const LAUNCH_REGISTERS: i64 = REGISTERS / ALL / 8 * 8;
 
-/// Chunks whose weights stay with those who see, at most.
-const SEEN_MOST: i64 = 8;
+/// Chunks whose weights stay with the reduction warps, at most.
+const REDUCTION_WEIGHTS_MOST: i64 = 8;
 
 /// Elements that a thread has of a chunk, at most.
 const ELEMENTS: i64 = 16;
 
-/// Registers that a thread that writes needs beside weights, what it has of a chunk, and two for each turn of a row; one that sees;
-/// and those for chunks that may not be whole. By what NVRTC says of local memory, where they are fewer.
-const AT_WRITING: i64 = 32;
-const AT_SEEING: i64 = 64;
+/// Registers of a thread beside weights and its part of a chunk; NVRTC reports local memory where there are fewer. An epilogue
+/// warp needs two more for each turn of a row.
+const OF_EPILOGUE: i64 = 32;
+const OF_REDUCTION: i64 = 64;
+/// What chunks that may not be whole take besides.
 const IN_PARTS: i64 = 32;
 
-/// One point: `apart-x8u2k4n26`; `w3` where the weights of 3 chunks stay in registers of those who write, `s3` of those who
-/// see.
+/// Kinds of its points.
+const WITH_WEIGHTS: &str = "warp-specialised ring with weights";
+const WITHOUT: &str = "warp-specialised ring";
+
+/// One point: `apart-x8u2k4n26`. With `w3` the weights of 3 chunks stay in registers of the epilogue warps, with `s3` in those of
+/// the reduction warps.
 #[derive(Clone, Copy)]
 struct Shape {
     slices: Slices,
-    /// Registers of a thread that sees, in eights.
-    seeing: i64,
-    /// Chunks of the slice whose weights stay with those who see, and with those who write.
-    seen: i64,
-    weights: i64,
+    /// Registers of a thread of the reduction warps, in eights.
+    reduction: i64,
+    /// Chunks of the slice whose weights stay with the reduction warps, and with the epilogue warps.
+    reduction_weights: i64,
+    epilogue_weights: i64,
 }
 
 impl Shape {
@@ -49,17 +54,17 @@ impl Shape {
         let Slices { vec, unroll, slice, stages, .. } = self.slices;
         let some =
             |letter: char, chunks: i64| if chunks > 0 { format!("{letter}{chunks}") } else { String::new() };
-        let (weights, seen) = (some('w', self.weights), some('s', self.seen));
+        let (weights, seen) = (some('w', self.epilogue_weights), some('s', self.reduction_weights));
         format!("apart-x{vec}u{unroll}k{slice}n{stages}{weights}{seen}")
     }
 
-    /// Registers of a thread that writes: what the others leave.
-    fn writing(&self) -> i64 {
-        ((in_all() - self.seeing) / WRITERS).min(240) / 8 * 8
+    /// Registers of a thread of the epilogue warps: what is left over.
+    fn epilogue(&self) -> i64 {
+        ((in_all() - self.reduction) / EPILOGUE_GROUPS).min(240) / 8 * 8
     }
 }
 
-/// Registers of a thread that sees and one of each group that writes, together.
+/// Registers of one thread of the reduction warps and one of each epilogue group, together.
 fn in_all() -> i64 {
     (LAUNCH_REGISTERS * ALL - PRODUCER_REGISTERS * PRODUCERS) / THREADS
 }
@@ -89,7 +94,7 @@ fn ring(layout: &Layout<'_>, chunk_bytes: i64) -> Option<Slices> {
 /// nearly all multiprocessors have one.
 fn cut(layout: &Layout<'_>, ring: Slices) -> Vec<Slices> {
     let Some(length) = layout.length() else {
-        let even = |slice: i64| slice / WRITERS * WRITERS;
+        let even = |slice: i64| slice / EPILOGUE_GROUPS * EPILOGUE_GROUPS;
         return [ring.stages / 4, ring.stages / 8]
             .map(|slice| Slices { slice: even(slice), ..ring })
             .to_vec();
@@ -97,7 +102,7 @@ fn cut(layout: &Layout<'_>, ring: Slices) -> Vec<Slices> {
     let is_equal = |slices: &Slices| {
         let blocks = length / slices.length();
         let busy = if blocks > 0 { MULTIPROCESSORS / blocks * blocks } else { 0 };
-        slices.slice % WRITERS == 0
+        slices.slice % EPILOGUE_GROUPS == 0
             && length % slices.length() == 0
             && blocks > 1
             && 100 * busy >= 95 * MULTIPROCESSORS
@@ -112,16 +117,20 @@ fn weighing(layout: &Layout<'_>, slices: Slices) -> Option<Shape> {
     let (read, written) = (of_chunk(&layout.weights_of_reductions()), of_chunk(&layout.weights_of_sinks()));
     let parts = if slices.is_whole(layout) { 0 } else { IN_PARTS };
     let bare = parts + of_chunk(&layout.kept());
-    let turns = slices.slice / WRITERS;
-    let (seeing, writing) = (AT_SEEING + bare, AT_WRITING + 2 * turns + bare);
-    // those who see have all that they need or load it anew
+    let turns = slices.slice / EPILOGUE_GROUPS;
+    let (reduction, epilogue) = (OF_REDUCTION + bare, OF_EPILOGUE + 2 * turns + bare);
+    // the reduction warps keep all that they need, or load it anew
     let all = read * slices.slice;
-    let room = in_all() - WRITERS * (writing + 2 * written);
-    let seen = if read > 0 && slices.slice <= SEEN_MOST && seeing + all <= room { slices.slice } else { 0 };
-    let seeing = (seeing + if seen > 0 { all } else { read } + 7) / 8 * 8;
-    let shape = Shape { slices, seen, seeing, weights: 0 };
-    let weights = staying(shape.writing() - writing, written, turns)?;
-    Some(Shape { weights, ..shape })
+    let room = in_all() - EPILOGUE_GROUPS * (epilogue + 2 * written);
+    let reduction_weights = if read > 0 && slices.slice <= REDUCTION_WEIGHTS_MOST && reduction + all <= room {
+        slices.slice
+    } else {
+        0
+    };
+    let reduction = (reduction + if reduction_weights > 0 { all } else { read } + 7) / 8 * 8;
+    let shape = Shape { slices, reduction_weights, reduction, epilogue_weights: 0 };
+    let epilogue_weights = staying(shape.epilogue() - epilogue, written, turns)?;
+    Some(Shape { epilogue_weights, ..shape })
 }
 
 /// Chunks whose weights stay where there is room for so many registers: all, or as many as leave it to two that do not, the
@@ -150,7 +159,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
 
 fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
     CostFeatures {
-        kind: if shape.weights > 0 { "ring with weights, roles apart" } else { "ring, roles apart" },
+        kind: if shape.epilogue_weights > 0 { WITH_WEIGHTS } else { WITHOUT },
         in_flight: shape.slices.in_flight(layout.kept().iter().sum()),
         registers: 64,
         block_barriers: 1,
@@ -166,14 +175,14 @@ fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
 fn config(layout: &Layout<'_>, shape: Shape) -> String {
     let own = [
         ("BESIDE", 1),
-        ("WRITERS", WRITERS),
+        ("WRITERS", EPILOGUE_GROUPS),
         ("KEPT_CHUNKS", shape.slices.slice),
-        ("WEIGHT_CHUNKS", shape.weights),
-        ("SEEN_CHUNKS", shape.seen),
+        ("WEIGHT_CHUNKS", shape.epilogue_weights),
+        ("SEEN_CHUNKS", shape.reduction_weights),
         ("LAUNCH_REGISTERS", LAUNCH_REGISTERS),
         ("PRODUCER_REGISTERS", PRODUCER_REGISTERS),
-        ("SEEN_REGISTERS", shape.seeing),
-        ("REGISTERS", shape.writing()),
+        ("SEEN_REGISTERS", shape.reduction),
+        ("REGISTERS", shape.epilogue()),
     ];
     shape.slices.config(layout, &own)
 }
