@@ -205,7 +205,7 @@ pub(crate) struct Propose {
     /// Its source, or a reply with one code block: CUDA C++ for a GPU, C++ for `host`, the contract in a comment at the top
     #[arg(long, value_name = "FILE", required_unless_present = "prompt")]
     pub(crate) source: Option<PathBuf>,
-    /// Only write to this file what a language model or a person is asked who is to write the source
+    /// Only write to this file the prompt from which a language model or a person writes the source
     #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "contract", "by", "results", "peers"])]
     pub(crate) prompt: Option<PathBuf>,
     /// The contract as a TOML file, in place of that comment

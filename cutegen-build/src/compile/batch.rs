@@ -29,7 +29,7 @@ const MEMORY_FILE: u64 = 16;
 /// What a zygote may take beyond its forks' limits before it counts as stuck.
 const SLACK: Duration = Duration::from_secs(30);
 
-/// Who waits for which fork, by the name of its folder.
+/// What waits for which fork, by the name of its folder.
 type Waiting = Arc<Mutex<BTreeMap<String, Sender<ForkEnded>>>>;
 
 /// A running zygote. It ends with the value, or with the thread that started it.
@@ -148,7 +148,7 @@ fn listen(events: ChildStdout, waiting: Waiting) -> JoinHandle<()> {
         let lines = BufReader::new(events).lines().map_while(Result::ok);
         for ended in lines.filter_map(|line| serde_json::from_str::<ForkEnded>(&line).ok()) {
             let waiter = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&ended.folder);
-            // who has given up waiting needs no word
+            // a caller that has given up waiting needs no word
             let _ = waiter.map(|waiter| waiter.send(ended));
         }
         waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();

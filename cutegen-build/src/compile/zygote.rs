@@ -151,7 +151,7 @@ fn enter(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a group for a child: it and the zygote both do, so that it is there for whoever comes first.
+/// Makes a group for a child: it and the zygote both do, so that it is there for the first of them.
 fn group(pid: libc::pid_t) {
     // SAFETY: integers only
     unsafe { libc::setpgid(pid, pid) };

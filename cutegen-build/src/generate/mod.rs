@@ -1,4 +1,4 @@
-//! Generate: who proposes candidates. A candidate is one source text with its launch contract; configuration is
+//! Generate: what proposes candidates. A candidate is one source text with its launch contract; configuration is
 //! source text, never a compiler flag. Generators don't know whether a candidate is right or fast: the judge does.
 
 pub mod naive;

@@ -32,7 +32,7 @@ struct Run<'a> {
 }
 
 /// The candidates that answer together, in the order in which they are dispatched: the best of all is last, and it alone
-/// where no axis parts the workloads to anybody's gain, but for who stands [`anywhere`]. Where others claim what it does
+/// where no axis parts the workloads to a gain, but for one that stands [`anywhere`]. Where others claim what it does
 /// and are faster in every range, the last of those has its place. None where nothing was timed everywhere.
 ///
 /// An axis that declares buckets is parted at their bounds, another in the geometric middle of two workloads.
@@ -51,7 +51,7 @@ pub fn variant_set(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[Trial])
     members
 }
 
-/// Who goes on where none of these members is eligible, at other extents or addresses: the fastest that always is, unless
+/// What runs where none of these members is eligible, at other extents or addresses: the fastest that always is, unless
 /// the naive kernel is as fast. None where one of them is eligible anywhere.
 #[must_use]
 pub fn anywhere(history: &[Trial], members: &[Member]) -> Option<Member> {
@@ -65,7 +65,7 @@ pub fn anywhere(history: &[Trial], members: &[Member]) -> Option<Member> {
     Some(Member { name: found.candidate.name.clone(), prefer: Eligibility::default() })
 }
 
-/// Who goes before the best along this axis; the last is preferred anywhere where the best would never be dispatched.
+/// What goes before the best along this axis; the last is preferred anywhere where the best would never be dispatched.
 fn split(
     axis: usize,
     spec: &KernelSpec,
@@ -152,7 +152,7 @@ fn groups(axis: usize, buckets: &[i64], workloads: &[Vec<i64>]) -> Vec<(Option<i
     groups
 }
 
-/// Who is fastest at these workloads: the best of all, unless another is clearly faster.
+/// What is fastest at these workloads: the best of all, unless another is clearly faster.
 fn fastest<'a>(there: &[usize], history: &'a [Trial], best: &'a Trial) -> &'a Trial {
     let speedup = |trial: &Trial| {
         let all: Option<Vec<f64>> = there.iter().map(|workload| trial.at(*workload)).collect();
@@ -164,7 +164,7 @@ fn fastest<'a>(there: &[usize], history: &'a [Trial], best: &'a Trial) -> &'a Tr
     fastest.filter(|(speedup, _)| *speedup > clearly).map_or(best, |(_, trial)| trial)
 }
 
-/// The geometric mean of these members' speed-ups, at each workload of who is preferred there, else of the best of all.
+/// The geometric mean of these members' speed-ups, at each workload of what is preferred there, else of the best of all.
 #[must_use]
 pub fn speedup(workloads: &[Vec<i64>], history: &[Trial], members: &[Member]) -> f64 {
     let trial = |name: &str| history.iter().find(|trial| trial.candidate.name == name);
@@ -266,12 +266,12 @@ mod tests {
         let whole = Eligibility::parse_positional("a1 % 4 == 0").expect("parses");
         history[1].candidate.eligibility = whole;
         let still = pairs(&[("few", "a0 <= 512"), ("many", "a0 >= 513"), ("best", "true")]);
-        assert_eq!(told(&workloads, &history), still, "who claims less leaves it something");
+        assert_eq!(told(&workloads, &history), still, "a smaller claim leaves it something");
         history[0].candidate.eligibility = history[1].candidate.eligibility.clone();
         assert_eq!(
             told(&workloads, &history)[..2],
             pairs(&[("few", "a0 <= 512"), ("many", "true")]),
-            "who claims more"
+            "a larger claim"
         );
     }
 

@@ -64,7 +64,7 @@ impl Trial {
 
 /// Finalists of a search at most.
 pub const FINALISTS: usize = 3;
-/// Who is this much slower than the best by the ranking goes to the final evaluation only if the best falls there. Of 19 pairs of
+/// A finalist that is this much slower than the best by the ranking is judged only if the best falls. Of 19 pairs of
 /// finalists on an H200, batches and final evaluations put 18 within 1.3 % of each other, half of them within 0.5 %.
 pub const CLOSE: f64 = 1.005;
 

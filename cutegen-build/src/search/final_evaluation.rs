@@ -56,13 +56,13 @@ pub(super) struct FinalEvaluation<'a> {
     pub(super) workloads: &'a [Vec<i64>],
     /// What a winner would replace, and must beat.
     pub(super) locked: &'a [Locked],
-    /// Its variant set, and who may go behind it.
+    /// Its variant set, and what may go behind it.
     pub(super) incumbents: Option<(IncumbentSet, Option<generate::Candidate>)>,
     /// Whether PyTorch is an incumbent.
     pub(super) peers: bool,
     /// How many variant sets there are.
     pub(super) sets: usize,
-    /// Who follows where all of them fall.
+    /// What follows where all of them fall.
     pub(super) reserve: Reserve<VariantSet>,
     /// What became of those that were judged.
     pub(super) finals: Vec<Final>,
@@ -92,7 +92,7 @@ impl FinalEvaluation<'_> {
             let passed = self.passed(naive, (&mut waiting, won), &verdict, events)?;
             winner = self.first_clean(passed, &mut sanitizer, events)?;
             if won > 0.0 {
-                break; // who is left is slower
+                break; // what is left is slower
             }
             if winner.is_empty() && waiting.is_empty() {
                 waiting.extend(self.follower(events)?);
@@ -109,7 +109,7 @@ impl FinalEvaluation<'_> {
         Ok(Found { variants: winner, verdict, finals: std::mem::take(&mut self.finals) })
     }
 
-    /// Who is judged once every finalist has fallen.
+    /// What is judged once every finalist has fallen.
     fn follower(&mut self, events: &mut dyn Reporter) -> Result<Option<VariantSet>, SearchError> {
         while let Some(set) = self.reserve.next() {
             let text = format!("{}: every finalist fell, {} follows", self.plan.title(), named(&set.members));
@@ -124,7 +124,7 @@ impl FinalEvaluation<'_> {
         Ok(None)
     }
 
-    /// Who is dispatched first speaks for the variant set.
+    /// The member that is dispatched first speaks for the variant set.
     fn fell(&mut self, set: &[Compiled]) {
         set.iter().take(1).for_each(|lead| self.reserve.fell(kind(&lead.candidate)));
     }
@@ -160,7 +160,7 @@ impl FinalEvaluation<'_> {
             for text in judged.not_timed.iter().filter(|text| said.insert((*text).clone())) {
                 events.report(&Event::Note { text: format!("not timed against {text}") });
             }
-            // who is dispatched nowhere that what is locked is not gains nothing over it
+            // a set that raced what is locked nowhere gains nothing over it
             let has_raced = *verdict != IncumbentVerdict::Stays || times::has_raced(&judged.timings);
             if has_raced && times::wins(&judged.timings, self.plan.spec.min_speedup) {
                 passed.push(Passed { set, judged, heaviest });

@@ -266,7 +266,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Who is not among these, best first, each alone.
+    /// What is not among these, best first, each alone.
     fn reserve(&self, history: &[Trial], kept: &Kept, sets: &[VariantSet]) -> Reserve<VariantSet> {
         let leads = |name: &str| sets.iter().any(|set| set.members[0].candidate.name == name);
         let others = refine::ranked(history).into_iter().filter(|trial| !leads(&trial.candidate.name));
@@ -278,8 +278,8 @@ impl Search<'_> {
         Reserve::of(alone)
     }
 
-    /// Who may go to the final evaluation, best first: those that share an axis, where that gains, and the best alone; behind each
-    /// who is eligible anywhere.
+    /// What may go to the final evaluation, best first: those that share an axis, where that gains, and the best alone. Behind
+    /// each stands one that is eligible anywhere.
     fn variant_sets(&self, history: &[Trial], kept: &Kept) -> Vec<VariantSet> {
         let of = |member: &Member| {
             let (compiled, _) = kept.get(&member.name)?;

@@ -330,7 +330,7 @@ impl<D: MemoryBackend> Checker<D> {
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         let CaseId { shape, distribution, alignment } = id;
-        // a case at a time: who wants to time something need not wait for all of them
+        // a case at a time: a timing elsewhere need not wait for all of them
         let _shared = self.runner.lease.shared();
         let axes = self.axes(shape);
         let case = self.cases.get(&self.spec, shape, &axes, distribution)?;

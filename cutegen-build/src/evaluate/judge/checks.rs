@@ -63,7 +63,7 @@ impl<D: MemoryBackend> Checker<D> {
         // of this candidate's runner: the baseline may have one of its own
         (passed.device, passed.not_enforced) = (self.runner.device(), self.runner.not_enforced());
         self.untouched(case, &first, POISON)?;
-        // at the same addresses, so that one who knows them again is found out
+        // at the same addresses, so that a kernel that knows them again is found out
         let started = Instant::now();
         let poison = self.poison(case, 1);
         let late = self.settings.checks.has(Check::Late);

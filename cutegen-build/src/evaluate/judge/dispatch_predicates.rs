@@ -74,7 +74,7 @@ pub(in crate::evaluate) fn needed(
     found
 }
 
-/// How bases are aligned when it is asked who is dispatched.
+/// How bases are aligned when the dispatched variant is looked up.
 #[derive(Clone, Copy)]
 enum Bases {
     Aligned,
@@ -254,7 +254,7 @@ impl<'a> Search<'a> {
         (self.budget.cost)(axes) <= self.budget.cap
     }
 
-    /// Who is dispatched.
+    /// The variant that is dispatched.
     fn served(&self, axes: &[i64], bases: Bases) -> Option<usize> {
         let address = |dtype: DType| match bases {
             Bases::Aligned => 0,

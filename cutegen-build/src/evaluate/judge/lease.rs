@@ -1,9 +1,9 @@
-//! [`Lease`]: who may use a device. Timing has it alone, judging shares it with other judging. An advisory lock on a
+//! [`Lease`]: which processes may use a device. Timing has it alone, judging shares it with other judging. An advisory lock on a
 //! file of the temporary folder, named by the device, so it binds all of a user's processes and ends with them; other
 //! programs know nothing of it.
 //!
-//! Who waits for a device holds the turn meanwhile, a second lock that everybody takes first: without it, who wants the
-//! device alone would wait until no process judges, which may be never. A lease is waited for as long as it takes, and after a
+//! A process that waits for a device holds the turn meanwhile, a second lock that each takes first. Without it, one that wants
+//! the device alone would wait until no process judges, which may be never. A lease is waited for as long as it takes, and after a
 //! few seconds that is said once. Where there can be none, work goes on, and [`Lease::missing`] says so in words.
 
 use std::cell::OnceCell;
@@ -98,7 +98,7 @@ impl Lease {
 
 type Attempt = fn(&File) -> Result<(), TryLockError>;
 
-/// One who waits.
+/// A process that waits.
 struct Wait {
     started: Instant,
     told: bool,

@@ -183,7 +183,7 @@ impl<D: MemoryBackend> Timing<'_, D> {
     }
 }
 
-/// Who is to blame for what one of the entrants asks for.
+/// Which entrant is at fault for a request.
 fn blamed(entrant: usize, halt: Halt) -> Halted {
     match halt {
         Halt::Outcome(outcome) if entrant != CANDIDATE => Halted::incumbent(outcome.to_string()),

@@ -1,5 +1,5 @@
-//! [`IncumbentSet`]: the variant set of what is locked, from its sources. It goes through the whole gate before those who would
-//! replace it: what this gate refuses need not be beaten, and what stays has fresh evidence.
+//! [`IncumbentSet`]: the variant set of what is locked, from its sources. It goes through the whole gate before its
+//! replacements: what this gate refuses need not be beaten, and what stays has fresh evidence.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -33,7 +33,7 @@ struct Locked {
     digest: ArtifactDigest,
 }
 
-/// Its bytes, and who goes behind them.
+/// Its bytes, and what goes behind them.
 pub(super) struct CompiledIncumbentSet {
     set: Vec<Compiled>,
     behind: Option<Compiled>,
@@ -118,7 +118,7 @@ pub(super) fn judged_before(waiting: &mut VecDeque<VariantSet>, incumbents: &[Me
 }
 
 impl FinalEvaluation<'_> {
-    /// The whole gate for what is locked, with who goes behind it, else without. What is wrong need not be beaten, and no
+    /// The whole gate for what is locked, with what goes behind it, else without. What is wrong need not be beaten, and no
     /// variant set that holds all of it is judged. Whatever else comes in between says nothing against it.
     pub(super) fn stand(
         &mut self,

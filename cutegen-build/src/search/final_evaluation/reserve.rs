@@ -1,5 +1,5 @@
-//! [`Reserve`]: who is judged where every finalist has fallen, to a late check such as compute-sanitizer's. Candidates of one
-//! kind differ in numbers alone, so what one fell to the next falls to as well: another kind follows. Pure.
+//! [`Reserve`]: what is judged where every finalist has fallen, to a late check such as compute-sanitizer's. Candidates of one
+//! kind differ in numbers alone. What refused one refuses the next as well, so another kind follows. Pure.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -33,9 +33,9 @@ const OVER_LOCKED: f64 = 1.01;
 pub(in crate::search) struct Timed {
     /// Position of the workload.
     pub(in crate::search) workload: usize,
-    /// Who of the variant set is dispatched there.
+    /// The member of the variant set that is dispatched there.
     pub(in crate::search) member: usize,
-    /// Who it was timed against.
+    /// What it was timed against.
     pub(in crate::search) incumbent: &'static str,
     /// Which one that was, in words, where its name does not say all.
     pub(in crate::search) about: Option<String>,
@@ -89,7 +89,7 @@ pub(super) struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// Every workload against every incumbent in bursts, by who of `list` is dispatched there. The naive kernel is behind
+    /// Every workload against every incumbent in bursts, by the variant of `list` that is dispatched there. The naive kernel is behind
     /// those that have a digest.
     pub(super) fn time(
         &mut self,
@@ -118,7 +118,7 @@ impl Clock<'_> {
         Ok(Ok(times))
     }
 
-    /// Who of these variants the runtime would launch at a workload, on memory as allocators give it.
+    /// Which of these variants the runtime would launch at a workload, on memory as allocators give it.
     fn dispatched<'l>(
         &self,
         list: impl IntoIterator<Item = &'l Candidate>,
@@ -128,7 +128,7 @@ impl Clock<'_> {
         dispatch(&claims, &self.workloads[workload], &vec![0; self.plan.spec.tensors.len()])
     }
 
-    /// Who is to be beaten, and who is compared with.
+    /// What is to be beaten, and what is compared with.
     fn incumbents(&self, workload: usize, digest: Option<&ArtifactDigest>) -> Vec<(&'static str, Incumbent)> {
         let mut all = vec![(incumbent::NAIVE, Incumbent::Variant(self.naive.clone()))];
         let locked = self.dispatched(self.locked.iter().map(|locked| &locked.candidate), workload);
@@ -335,7 +335,7 @@ mod tests {
             let any = || Incumbent::Torch(String::new(), Mode::Eager);
             heaviest(&timed, positions.iter().map(|at| (*at, any())).collect()).map(|heaviest| heaviest.at)
         };
-        assert_eq!(all(&[0, 1, 2]), Some(2), "the longest workload, and who is fastest there");
+        assert_eq!(all(&[0, 1, 2]), Some(2), "the longest workload, and what is fastest there");
         assert_eq!(all(&[0, 1, 2, 3]), Some(3));
         assert_eq!(all(&[]), None);
     }

@@ -62,7 +62,7 @@ pub(super) struct Start {
     pub(super) libraries: Vec<PathBuf>,
 }
 
-/// Who is timed against the batch reference candidate, and at which extents.
+/// What is timed against the batch reference candidate, and at which extents.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Batch {
     pub(super) batch_reference: Candidate,
