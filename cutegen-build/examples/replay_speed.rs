@@ -17,6 +17,7 @@ use cutegen_build::cargo::Build;
 use cutegen_build::discover::Project;
 use cutegen_build::emit::{self, EmitKernel, Package};
 use cutegen_build::event::Silent;
+use cutegen_build::inspect::object::canonical;
 use cutegen_build::pipeline;
 use cutegen_build::plan::Plan;
 use cutegen_build::store::replay::replay;
@@ -213,13 +214,36 @@ struct Padded {
 }
 
 fn padded(entry: &Entry, host: bool) -> Padded {
+    if host { padded_object(entry) } else { padded_cubin(entry) }
+}
+
+/// The tuned object with constants beside its own, in the form that the inspection writes.
+fn padded_object(entry: &Entry) -> Padded {
+    let mut judged = entry.artifacts.clone();
+    let more = BYTES - judged.iter().map(Vec::len).sum::<usize>();
+    let noise: Vec<u8> = (0..more).map(|at| (SEED.wrapping_mul(at as u64) >> 56) as u8).collect();
+    let folder = std::env::temp_dir().join(format!("cutegen-replay-object-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (object, constants) = (folder.join("object.o"), folder.join("constants"));
+    fs::write(&object, &judged[0]).unwrap();
+    fs::write(&constants, noise).unwrap();
+    let mut objcopy = Command::new("objcopy");
+    objcopy.arg(format!("--add-section=.rodata.more={}", constants.display()));
+    objcopy.arg("--set-section-flags=.rodata.more=alloc,readonly,data").arg(&object);
+    assert!(objcopy.status().unwrap().success());
+    let entries = [entry.record.variants[0].contract.steps[0].entry.clone()];
+    judged[0] = canonical(&fs::read(&object).unwrap(), &entries).unwrap();
+    let _ = fs::remove_dir_all(&folder);
+    Padded { entry: entry.clone(), judged }
+}
+
+fn padded_cubin(entry: &Entry) -> Padded {
     let variants = entry.record.variants.iter().zip(&entry.artifacts);
-    let mut judged: Vec<Vec<u8>> = variants
-        .map(|(variant, stored)| if host { stored.clone() } else { inflated(stored, variant.artifact.bytes) })
-        .collect();
+    let mut judged: Vec<Vec<u8>> =
+        variants.map(|(variant, stored)| inflated(stored, variant.artifact.bytes)).collect();
     let others: usize = entry.artifacts[1..].iter().map(Vec::len).sum();
     let (first, mut more) = (judged[0].clone(), 0_u64);
-    while stored(&judged[0], host).len() < BYTES - others {
+    while stored(&judged[0], false).len() < BYTES - others {
         // code that is like the cubin's and not the same: a byte in four is another
         let mixed = first.iter().enumerate().map(|(at, byte)| match at % 4 {
             0 => byte ^ (SEED.wrapping_mul(more + at as u64) >> 56) as u8,
@@ -253,8 +277,9 @@ fn answer(plan: &Plan, Padded { entry, judged }: &Padded, number: usize) -> (Rec
         let mut bytes = judged[at].clone();
         if plan.target.is_host() {
             rename(&mut variant.contract, &mut bytes, number);
+        } else {
+            bytes.extend((number as u64).to_le_bytes());
         }
-        bytes.extend((number as u64).to_le_bytes());
         let file = stored(&bytes, plan.target.is_host());
         (variant.artifact.artifact, variant.artifact.bytes) =
             (ArtifactDigest::of(&bytes), bytes.len() as u64);
