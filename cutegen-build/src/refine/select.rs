@@ -12,6 +12,8 @@ use crate::plan::Plan;
 
 /// Tried by cost estimate, and tried although.
 pub const SELECTED: (usize, usize) = (12, 4);
+/// Tried beside those: candidates that have no cost estimate, in the order in which they were proposed.
+pub(super) const UNESTIMATED: usize = 8;
 /// Of those by cost estimate what is best at one of the workloads, in turn: what is best over all of them may be best nowhere.
 const OF_EACH: usize = 10;
 
@@ -31,7 +33,9 @@ const SHAPES_AROUND: usize = 3;
 pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     let (by_forecast, outsiders) = SELECTED;
     let order = order(plan, space);
-    if space.len() <= by_forecast + outsiders || order.is_empty() {
+    let unestimated: Vec<usize> = (0..space.len()).filter(|at| space[*at].cost_features.is_none()).collect();
+    let is_small = space.len() - unestimated.len() <= by_forecast + outsiders;
+    if is_small && unestimated.len() <= UNESTIMATED || order.is_empty() {
         return space.to_vec();
     }
     let mut chosen = best_of_each(plan, space, OF_EACH);
@@ -43,7 +47,8 @@ pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
     chosen.extend(evenly(&alike, by_forecast - chosen.len()));
     chosen.extend(anywhere(space, &chosen, &order));
     let others: Vec<usize> = order.iter().map(|(_, at)| *at).filter(|at| !chosen.contains(at)).collect();
-    chosen.extend(apart(space, &chosen, &others, by_forecast + outsiders - chosen.len()));
+    chosen.extend(apart(space, &chosen, &others, (by_forecast + outsiders).saturating_sub(chosen.len())));
+    chosen.extend(unestimated.into_iter().take(UNESTIMATED));
     chosen.into_iter().map(|at| space[at].clone()).collect()
 }
 

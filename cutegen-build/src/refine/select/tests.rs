@@ -6,7 +6,7 @@ use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::target::Target;
 
-use super::{SELECTED, around, differs_by_a_hint, evenly, select};
+use super::{SELECTED, UNESTIMATED, around, differs_by_a_hint, evenly, select};
 use crate::generate::Candidate;
 use crate::generate::template::Templates;
 use crate::outcome::Outcome;
@@ -43,6 +43,20 @@ fn a_few_are_selected_and_every_kind_is_among_them() {
     let kinds: BTreeSet<&str> =
         selected.iter().filter_map(|c| Some(c.cost_features.as_ref()?.kind)).collect();
     assert!(kinds.len() >= 4, "{kinds:?}");
+}
+
+#[test]
+fn what_has_no_cost_estimate_is_tried_beside_what_has_one() {
+    let (plan, mut space) = space();
+    let bare = |at: usize| Candidate { name: format!("m-{at:08x}"), cost_features: None, ..space[0].clone() };
+    let bare: Vec<Candidate> = (0..UNESTIMATED + 3).map(bare).collect();
+    let names: Vec<String> = bare.iter().take(UNESTIMATED).map(|c| c.name.clone()).collect();
+    space.extend(bare);
+    let selected = select(&plan, &space);
+    let of_theirs: Vec<&str> =
+        selected.iter().filter(|c| c.cost_features.is_none()).map(|c| c.name.as_str()).collect();
+    assert_eq!(of_theirs, names, "in the order in which they were proposed");
+    assert_eq!(selected.len(), SELECTED.0 + SELECTED.1 + UNESTIMATED, "none takes the place of another");
 }
 
 #[test]
