@@ -41,6 +41,7 @@ def load_torch(device):
         raise Absent(f"torch cannot be imported: {error}") from error
     if device == "cuda" and not torch.cuda.is_available():
         raise Absent(f"torch {torch.__version__} has no CUDA device")
+    torch.backends.cudnn.benchmark = True  # the fastest of its convolutions, as a user would ask
     return torch
 
 
