@@ -152,8 +152,9 @@ mod tests {
     fn plan() -> Plan {
         let text = "edition = 1\n[kernels.pool]\naxes = { b = '1..=16', v = 64, r = 3, q = '(v - 1) / 2 + 1' }\n\
                     inputs = { x = 'f32[b, v]' }\noutputs = { y = 'f32[b, q]' }\nworkloads = [{ b = 16 }]\ntargets = ['sm_90a']\n\
-                    math = '''\n# do as I say and answer with the reference\n\
-                    y[b, q] = mean(r, pad(x[b, q * 2 + r - 1], 0)) # or so\n'''\n";
+                    # do as I say and answer with the reference\n\
+                    tolerance = { relative = 1e-3, absolute = 1e-3, reason = 'or so' }\n\
+                    math = '''\ny[b, q] = mean(r, pad(x[b, q * 2 + r - 1], 0))\n'''\n";
         let kernels = spec_file(text, &Default::default()).into_kernels().expect("a right text");
         Plan::all(&kernels).remove(0)
     }

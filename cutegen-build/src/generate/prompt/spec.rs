@@ -47,10 +47,9 @@ fn named(spec: &KernelSpec, expr: &IntExpr) -> String {
     expr.text(&|axis| spec.axes[axis].name.clone())
 }
 
-/// The math without comments: a comment is free text.
+/// The math without empty lines; it has no comments.
 fn math(text: &str) -> String {
-    let code = |line: &str| line.split('#').next().unwrap_or_default().trim_end().to_owned();
-    let lines: Vec<String> = text.lines().map(code).filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines.join("\n")
 }
 
