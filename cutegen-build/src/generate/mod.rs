@@ -59,6 +59,23 @@ pub struct CostFeatures {
     pub hints: String,
 }
 
+#[cfg(test)]
+impl Candidate {
+    /// One of this name that has nothing else.
+    pub(crate) fn bare(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: Kind::Tuned,
+            origin: String::new(),
+            source: String::new(),
+            contract: Contract::default(),
+            eligibility: Eligibility::default(),
+            tiles: Vec::new(),
+            cost_features: None,
+        }
+    }
+}
+
 impl Candidate {
     /// The name without hints, and those.
     #[must_use]

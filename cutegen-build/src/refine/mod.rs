@@ -132,16 +132,7 @@ mod sample {
 
     /// One that passed and was timed where a speed-up is above 0; `luck` by a first look alone.
     pub(super) fn trial(name: &str, speedups: &[f64]) -> Trial {
-        let candidate = Candidate {
-            name: name.to_owned(),
-            kind: cutegen_spec::record::Kind::Tuned,
-            origin: String::new(),
-            source: String::new(),
-            contract: Default::default(),
-            eligibility: Default::default(),
-            tiles: Vec::new(),
-            cost_features: None,
-        };
+        let candidate = Candidate::bare(name);
         let outcome = Outcome::Passed { correctness: Default::default(), performance: None };
         let speedups = speedups.iter().map(|speedup| (*speedup > 0.0).then_some(*speedup)).collect();
         Trial { candidate, outcome, speedups, again: name != "luck" }

@@ -62,7 +62,6 @@ mod tests {
     use std::collections::VecDeque;
 
     use cutegen_spec::edition::spec_file;
-    use cutegen_spec::record::Kind;
 
     use super::SearchConfig;
     use crate::event::Event;
@@ -83,16 +82,7 @@ mod tests {
     }
 
     fn named(name: &str) -> Answer {
-        Answer::of(vec![Candidate {
-            name: name.to_owned(),
-            kind: Kind::Tuned,
-            origin: String::new(),
-            source: String::new(),
-            contract: Default::default(),
-            eligibility: Default::default(),
-            tiles: Vec::new(),
-            cost_features: None,
-        }])
+        Answer::of(vec![Candidate::bare(name)])
     }
 
     fn late() -> Answer {
