@@ -35,7 +35,7 @@ pub(crate) fn run(command: &Command, verb: &Propose, out: &Output) -> Result<(),
 
 /// Writes what is asked.
 fn ask(plan: &Plan, file: &Path, out: &Output) -> Result<(), Failure> {
-    let prompt = prompt::proposal(plan, &kit::reference(&plan.target), &[], "");
+    let prompt = prompt::proposal(plan, &kit::reference(&plan.target));
     OutFile::open(file, "--prompt")?.write(prompt.text.as_bytes())?;
     let (title, file) = (plan.title(), file.display());
     out.note(&format!("{title}: {file} has prompt {} ({})", prompt.version, prompt.digest()));

@@ -36,6 +36,8 @@ pub(crate) const TESTS: &[crate::Test] = &[
 ];
 
 const EMULATED: &str = include_str!("kit/emulated.hpp");
+/// Before every program: what counts its checks.
+const CHECKS: &str = include_str!("kit/checks.hpp");
 const REDUCTIONS: Program =
     Program { headers: &["vector", "reduce", "online_softmax"], text: include_str!("kit/reductions.cpp") };
 
@@ -212,7 +214,7 @@ fn checked(program: Program, (was, now): (&str, &str), folder: &Path) -> Result<
 /// What a C++ program prints, as an error where it says that something is wrong.
 fn run(source: &str, flags: &[&str], folder: &Path) -> Result<String, String> {
     let (text, run) = (folder.join("kit.cpp"), folder.join("kit"));
-    std::fs::write(&text, source).expect("written");
+    std::fs::write(&text, format!("{CHECKS}\n{source}")).expect("written");
     let roots = toolchain().header_roots.into_iter().map(|root| format!("-I{}", root.display()));
     let always = ["-std=c++17", "-O1", "-w", "-fno-strict-aliasing", "-ffp-contract=off", "-o"];
     let mut compiler = Command::new("c++");
@@ -276,7 +278,7 @@ fn example_compiles(target: &str) {
     );
     let kernels = spec_file(&text, &Settings::default()).into_kernels().expect("a right spec");
     let plan = Plan::all(&kernels).remove(0);
-    let prompt = prompt::proposal(&plan, "", &[], "").text;
+    let prompt = prompt::proposal(&plan, "").text;
     let example = prompt.split_once("# Example").expect("an example").1.split("# What is known").next();
     let (source, _) = proposal::source(example.expect("an example")).expect("one code block");
     let proposal = Proposal::read(&plan, source, None).expect("a right proposal");

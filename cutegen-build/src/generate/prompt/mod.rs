@@ -1,4 +1,4 @@
-//! [`proposal`]: what a generator in words is asked: a first kernel for a plan, or a better one than those that were tried.
+//! [`proposal`]: what a generator in words is asked: a kernel for a plan.
 //! Identifiers, math and numbers of the spec enter, and no free text of anybody. It must not know what answers.
 
 mod spec;
@@ -73,28 +73,13 @@ impl Class {
     }
 }
 
-/// A kernel that was tried: its text and what became of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tried {
-    /// Its name, one of ours.
-    pub name: String,
-    /// What became of it.
-    pub verdict: String,
-    /// Its text, where the next one should start from it.
-    pub text: Option<String>,
-}
+/// What is asked for.
+const QUESTION: &str = "Answer with one source in a fenced code block and nothing after it. Start with the simplest kernel that reads memory well.";
 
-/// Asks for a kernel; for a better one where some were tried. `fence` marks where the text of a candidate begins and ends:
-/// it is drawn for each prompt, so that no candidate can hold it.
+/// Asks for a kernel.
 #[must_use]
-pub fn proposal(plan: &Plan, kit: &str, tried: &[Tried], fence: &str) -> Prompt {
+pub fn proposal(plan: &Plan, kit: &str) -> Prompt {
     let class = Class::of(plan);
-    let question = if tried.is_empty() {
-        "Answer with one source in a fenced code block and nothing after it. Start with the simplest kernel that reads memory well."
-    } else {
-        "Answer with one whole source in a fenced code block and nothing after it. Change one thing, for the reason that the figures \
-         above give. Do not try again what was tried."
-    };
     let [contract, example] = launched(plan);
     let language = if plan.target.is_host() { "C++" } else { "CUDA C++" };
     let values = [
@@ -108,8 +93,7 @@ pub fn proposal(plan: &Plan, kit: &str, tried: &[Tried], fence: &str) -> Prompt 
         ("kit", kit.trim_end().to_owned()),
         ("example", example.trim_end().to_owned()),
         ("advice", class.advice().trim_end().to_owned()),
-        ("history", history(tried, fence)),
-        ("question", question.to_owned()),
+        ("question", QUESTION.to_owned()),
     ];
     Prompt { version: format!("{}-{VERSION}", class.name()), text: filled(TASK, &values) }
 }
@@ -127,26 +111,11 @@ fn filled(template: &str, values: &[(&str, String)]) -> String {
     text + rest
 }
 
-fn history(tried: &[Tried], fence: &str) -> String {
-    if tried.is_empty() {
-        return String::new();
-    }
-    let lines: Vec<String> = tried.iter().map(|one| format!("- {}: {}", one.name, one.verdict)).collect();
-    let best = tried.iter().rev().find_map(|one| Some((one, one.text.as_ref()?)));
-    let source = best.map(|(one, text)| {
-        format!(
-            "\nStart from {}, which lies between the two lines {fence}:\n\n{fence}\n{text}\n{fence}\n",
-            one.name
-        )
-    });
-    format!("# What was tried\n\n{}\n{}\n", lines.join("\n"), source.unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use cutegen_spec::edition::spec_file;
 
-    use super::{Tried, proposal};
+    use super::{filled, proposal};
     use crate::plan::Plan;
 
     fn plan() -> Plan {
@@ -161,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_math_and_its_numbers_are_told_and_no_comment() {
-        let prompt = proposal(&plan(), "the kit", &[], "####");
+        let prompt = proposal(&plan(), "the kit");
         assert_eq!(prompt.version, "window-1");
         for told in [
             "y[b, q] = mean(r, pad(x[b, q * 2 + r - 1], 0))",
@@ -180,16 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_is_told_and_fenced() {
-        let tried = |name: &str, text: Option<&str>| Tried {
-            name: name.to_owned(),
-            verdict: "1.30x naive".to_owned(),
-            text: text.map(str::to_owned),
-        };
-        let all = [tried("m-00000001", Some("{{question}} a kernel")), tried("m-00000002", None)];
-        let text = proposal(&plan(), "", &all, "====3f").text;
-        assert!(text.contains("- m-00000002: 1.30x naive") && text.contains("Start from m-00000001"));
-        assert_eq!(text.matches("\n====3f\n").count(), 2);
-        assert!(text.contains("{{question}} a kernel"), "what is put in is not filled again");
+    fn what_is_put_in_is_not_filled_again() {
+        let values = [("one", "{{two}} {{".to_owned()), ("two", "2".to_owned())];
+        assert_eq!(filled("{{one}}, {{two}}, {{three}}.", &values), "{{two}} {{, 2, .");
     }
 }

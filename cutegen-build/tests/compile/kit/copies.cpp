@@ -3,14 +3,6 @@
 #include <algorithm>
 #include <string>
 
-static int checks, wrong;
-static void check(bool is_right, std::string const& what) {
-  ++checks;
-  if (is_right) return;
-  std::printf("wrong: %s\n", what.c_str());
-  if (++wrong == 5) fail("and no more was looked at");
-}
-
 // A producer in the last warp, and two streams a stage: chunks of several lengths, none among them.
 template <int STAGES>
 static void ring(unsigned consumers, unsigned seed) {

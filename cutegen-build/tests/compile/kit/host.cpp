@@ -5,13 +5,6 @@
 #include <string>
 #include <vector>
 
-static int checks, wrong;
-static void check(bool is_right, std::string const& what) {
-  ++checks;
-  if (is_right) return;
-  if (++wrong <= 10) std::printf("wrong: %s\n", what.c_str());
-}
-
 // The error of a sum: of 16 + 3 + log2(n / 256) roundings at most, of any part of it.
 static void sums() {
   std::mt19937 draw(1);

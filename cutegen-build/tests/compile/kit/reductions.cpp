@@ -3,13 +3,6 @@
 #include <limits>
 #include <string>
 
-static int checks, wrong;
-static void check(bool is_right, std::string const& what) {
-  ++checks;
-  if (is_right) return;
-  std::printf("wrong: %s\n", what.c_str());
-  if (++wrong == 5) fail("and no more was looked at");
-}
 static bool near(double got, double expected, double within) {
   if (std::isnan(expected)) return std::isnan(got);
   if (std::isinf(expected)) return got == expected;
