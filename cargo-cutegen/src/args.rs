@@ -1,12 +1,16 @@
 //! The command line.
 
+mod runs;
+
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cutegen_spec::digest::DigestStart;
 use cutegen_spec::record::incumbent;
 
 use crate::bindings::Binding;
+pub(crate) use runs::{How, Preset, Refine, Replay, Step};
 
 /// Incumbents that `bench` knows.
 const AGAINST: [&str; 4] =
@@ -56,6 +60,15 @@ pub(crate) enum Verb {
     Tune(Tune),
     /// Submit a kernel of your own: the gate judges it, and what is accepted goes to the user store
     Propose(Propose),
+    /// Have a language model, a program or a person write a kernel and improve it, step by step
+    Refine(Refine),
+    /// Go on with runs: do what this machine can, and list what they wait for
+    Step(Step),
+    /// Check that the log of a run gives the prompts and decisions that it has
+    Replay(Replay),
+    /// Serve coding agents over the Model Context Protocol: they propose kernels, the gate judges them
+    #[cfg(feature = "mcp")]
+    Mcp,
     /// Bring winners into the package: store and lock
     Accept(Accept),
     /// Re-verify locked kernels, or rebuild them to the same bytes
@@ -64,7 +77,7 @@ pub(crate) enum Verb {
     Run(Run),
     /// Time locked kernels again, against their incumbents
     Bench(Bench),
-    /// One HTML page of what is locked: roofline, speed-ups, evidence
+    /// One HTML page of what is locked: roofline, speed-ups, evidence; or a run's log as Markdown
     Report(Report),
     /// Compilers and headers, in a folder of their own
     Toolchain(Toolchain),
@@ -86,12 +99,16 @@ impl Command {
             | Verb::Accept(Accept { select, .. })
             | Verb::Verify(Verify { select, .. })
             | Verb::Bench(Bench { select, .. })
+            | Verb::Step(Step { select, .. })
+            | Verb::Replay(Replay { select, .. })
             | Verb::Report(Report { select, .. }) => &select.kernels,
-            Verb::Run(Run { kernel, .. }) | Verb::Propose(Propose { kernel, .. }) => {
-                std::slice::from_ref(kernel)
-            }
+            Verb::Run(Run { kernel, .. })
+            | Verb::Propose(Propose { kernel, .. })
+            | Verb::Refine(Refine { kernel, .. }) => std::slice::from_ref(kernel),
             Verb::Explain(Explain { word, .. }) => word.as_slice(),
             Verb::Toolchain(_) | Verb::Pack(_) | Verb::Schema(_) => &[],
+            #[cfg(feature = "mcp")]
+            Verb::Mcp => &[],
         }
     }
 
@@ -165,6 +182,9 @@ pub(crate) struct Check {
     /// Fail also on kernels that only an older gate has judged, or nothing; the package's own setting, if that is higher
     #[arg(long, value_name = "GATE", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) min_gate: Option<u32>,
+    /// A host source that no template wrote and that is wanted, by its SHA-256; of a package, its setting `host-sources`
+    #[arg(long, value_name = "DIGEST", value_parser = DigestStart::parse, requires = "specs")]
+    pub(crate) host_source: Vec<DigestStart>,
 }
 
 #[derive(Debug, Args)]
@@ -241,6 +261,9 @@ pub(crate) struct Accept {
     /// Winners that `tune --results` wrote on another machine
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
+    /// Take this host source, which no template wrote: its SHA-256, at least 16 hex digits
+    #[arg(long, value_name = "DIGEST", value_parser = DigestStart::parse)]
+    pub(crate) host_source: Vec<DigestStart>,
 }
 
 #[derive(Debug, Args)]
@@ -382,6 +405,9 @@ pub(crate) struct Report {
     /// What `bench --results` wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Vec<PathBuf>,
+    /// Instead of a page, print the run whose log this is: its steps, score, and how kernels changed, as Markdown
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kernels", "target", "out", "trials", "results"])]
+    pub(crate) run: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

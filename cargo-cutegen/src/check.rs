@@ -14,7 +14,7 @@ use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::replay::{Cause, ReplayError, repair, replay};
 use cutegen_build::store::trust::{Doubt, doubts, has_filled, has_judged};
 use cutegen_build::store::{Entry, Lookup, Store, lock_file, unlocked};
-use cutegen_spec::axis::{self, Extent};
+use cutegen_spec::axis::Extent;
 use cutegen_spec::lock::State;
 use cutegen_spec::record::{GATE, Record, Tile, Variant};
 use cutegen_spec::workload::Workload;
@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::args::{Check, Command};
 use crate::failure::{Failure, Failures};
+use crate::host_sources;
 use crate::lock::orphans;
 use crate::output::Output;
 use crate::project::{self, members};
@@ -65,6 +66,7 @@ fn workspace(command: &Command, verb: &Check, out: &Output) -> Result<(), Failur
 
 fn one(mut project: Project, verb: &Check, out: &Output) -> Result<(), Failure> {
     project.settings.min_gate = project.settings.min_gate.max(verb.min_gate);
+    project.settings.host_sources.extend(verb.host_source.iter().cloned());
     project.warnings.iter().for_each(|warning| out.note(warning));
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let store = Store::new(&project.store);
@@ -132,6 +134,7 @@ fn row(
         most_workspace: record.and_then(|record| most_scratch(plan, record)),
         doubts: record.map(|record| doubted(plan, record)).unwrap_or_default(),
         problem: problem
+            .or_else(|| host_sources::problem(project, plan, record?))
             .or_else(|| trust(plan, project, record?).err().map(|below| below.to_string()))
             .or_else(|| wrong_family(plan)),
     }
@@ -233,13 +236,13 @@ fn work(plan: &Plan, workload: &Workload, record: Option<&Record>) -> Option<Wor
 
 /// Bytes of workspace that a launch needs.
 fn scratch(variant: &Variant, axes: &[i64]) -> Option<i64> {
-    Some(variant.contract.workspace_layout(axes)?.1)
+    variant.contract.workspace_layout(axes).ok().map(|layout| layout.total())
 }
 
-/// The most that any launch needs, whichever variant it gets; none where that is beyond 64 bits.
+/// The most that any launch needs, whichever variant it gets where that is eligible; none where that is beyond 64 bits.
 fn most_scratch(plan: &Plan, record: &Record) -> Option<i64> {
-    let largest = axis::largest(&plan.spec.axes)?;
-    let all: Option<Vec<i64>> = record.variants.iter().map(|variant| scratch(variant, &largest)).collect();
+    let most = |variant| scratch(variant, &variant.eligibility.largest(&plan.spec.axes)?);
+    let all: Option<Vec<i64>> = record.variants.iter().map(most).collect();
     all?.into_iter().max()
 }
 

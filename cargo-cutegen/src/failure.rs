@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The machine lacks something.
     Machine(String),
+    /// All went well, and these runs await answers.
+    Awaited(Vec<String>),
 }
 
 /// What failed of a verb's kernels, in order.
@@ -28,6 +30,7 @@ impl Failure {
             Failure::Disagreement(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Machine(_) => 3,
+            Failure::Awaited(_) => 4,
         }
     }
 
@@ -37,6 +40,7 @@ impl Failure {
             Failure::Disagreement(text) => Failure::Disagreement(placed(&text, place)),
             Failure::Usage(text) => Failure::Usage(placed(&text, place)),
             Failure::Machine(text) => Failure::Machine(placed(&text, place)),
+            Failure::Awaited(runs) => Failure::Awaited(runs),
         }
     }
 
@@ -95,6 +99,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Disagreement(text) | Failure::Usage(text) | Failure::Machine(text) => f.write_str(text),
+            Failure::Awaited(runs) => {
+                write!(f, "answers are awaited: {}\nonce they are there: cargo cutegen step", runs.join(", "))
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `cargo cutegen`: the foreground place for what a build must not do. One file per verb; this one only dispatches.
 //!
 //! Exit codes: 0 done; 1 specs, lock, store or evidence disagree, or a kernel failed; 2 wrong usage; 3 the machine
-//! lacks something (a toolchain, a device, a folder).
+//! lacks something (a toolchain, a device, a folder); 4 answers are awaited, and nothing else.
 
 mod accept;
 mod args;
@@ -11,17 +11,24 @@ mod check;
 mod evidence;
 mod explain;
 mod failure;
+mod host_sources;
 mod lock;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod migrate;
 mod outfile;
 mod output;
 mod pack;
 mod project;
 mod propose;
+mod refine;
+mod replay;
 mod report;
 mod run;
+mod runs;
 mod schema;
 mod skipped;
+mod step;
 mod toolchain;
 mod tune;
 mod unpack;
@@ -54,6 +61,11 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Lock(verb) => lock::run(command, verb, out),
         Verb::Tune(verb) => tune::run(command, verb, out),
         Verb::Propose(verb) => propose::run(command, verb, out),
+        Verb::Refine(verb) => refine::run(command, verb, out),
+        Verb::Step(verb) => step::run(command, verb, out),
+        Verb::Replay(verb) => replay::run(command, verb, out),
+        #[cfg(feature = "mcp")]
+        Verb::Mcp => mcp::run(command),
         Verb::Accept(verb) => accept::run(command, verb, out),
         Verb::Verify(verb) => verify::run(command, verb, out),
         Verb::Run(verb) => run::run(command, verb, out),

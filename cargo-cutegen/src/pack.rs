@@ -22,8 +22,9 @@ use crate::failure::Failure;
 use crate::outfile::OutFile;
 use crate::output::Output;
 use crate::project;
+use crate::runs::{self, Runs};
 
-type Tar<'a> = Builder<GzEncoder<&'a File>>;
+pub(crate) type Tar<'a> = Builder<GzEncoder<&'a File>>;
 
 /// The bundle's folder inside the archive.
 const FOLDER: &str = "cutegen-pack";
@@ -68,6 +69,10 @@ fn append_project(tar: &mut Tar<'_>, project: &Project) -> io::Result<()> {
     if entries.is_dir() {
         tar.append_dir_all(store.join(LAYOUT), entries)?;
     }
+    let runs = Runs::of(project).folder();
+    if runs.is_dir() {
+        tar.append_dir_all(folder.join(runs::FOLDER), runs)?;
+    }
     Ok(())
 }
 
@@ -100,11 +105,13 @@ fn append_toolchain(
     Ok(headers.len())
 }
 
-fn open(file: &OutFile) -> Tar<'_> {
+/// Begins an archive.
+pub(crate) fn open(file: &OutFile) -> Tar<'_> {
     Builder::new(GzEncoder::new(file.file(), Compression::default()))
 }
 
-fn close(tar: Tar<'_>) -> io::Result<()> {
+/// Ends it.
+pub(crate) fn close(tar: Tar<'_>) -> io::Result<()> {
     tar.into_inner()?.finish().map(drop)
 }
 
@@ -112,13 +119,16 @@ fn close(tar: Tar<'_>) -> io::Result<()> {
 pub(crate) fn write_results(store: &Store, keys: &[CacheKey], file: OutFile) -> Result<(), Failure> {
     let failed = |error: io::Error| file.failure(error);
     let mut tar = open(&file);
-    for key in keys {
-        let folder = store.entry_dir(key);
-        let name = folder.strip_prefix(store.root()).unwrap_or(&folder).to_path_buf();
-        tar.append_dir_all(name, &folder).map_err(failed)?;
-    }
+    keys.iter().try_for_each(|key| append_entry(&mut tar, store, key)).map_err(failed)?;
     close(tar).map_err(failed)?;
     file.keep()
+}
+
+/// Adds an entry, as it lies in its store.
+pub(crate) fn append_entry(tar: &mut Tar<'_>, store: &Store, key: &CacheKey) -> io::Result<()> {
+    let folder = store.entry_dir(key);
+    let name = folder.strip_prefix(store.root()).unwrap_or(&folder).to_path_buf();
+    tar.append_dir_all(name, &folder)
 }
 
 #[cfg(test)]

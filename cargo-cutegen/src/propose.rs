@@ -1,7 +1,7 @@
 //! `propose`: a kernel that somebody wrote, through the same gate as every candidate of a search. Its verdict is told as text
 //! or JSON; what is accepted is in the user store, from where `accept` brings it into the package.
 
-mod told;
+pub(crate) mod told;
 
 use std::path::Path;
 
@@ -11,9 +11,11 @@ use cutegen_build::generate::proposal::{self, BYTES_MAX, Problem, Proposal};
 use cutegen_build::kit;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
+use cutegen_build::run_log::digest;
 use cutegen_build::search::Searcher;
 use cutegen_build::store::replay::replay_full;
 use cutegen_build::store::{Store, lock_file};
+use cutegen_spec::provenance::{Provenance, Short, Word};
 
 use crate::args::{Command, Propose, Select};
 use crate::failure::Failure;
@@ -50,11 +52,11 @@ fn submit(
     verb: &Propose,
     out: &Output,
 ) -> Result<(), Failure> {
-    let (proposal, first) = read(plan, source, verb.contract.as_deref())?;
+    let (proposal, first, reply) = read(plan, source, verb.contract.as_deref())?;
     let failed = |error| Failure::search(&plan.title(), &error);
     let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
     let toolchain = searcher.fingerprint(&plan.target).map_err(failed)?;
-    let candidate = proposal.candidate(&toolchain, &origin(&proposal, verb.by.as_deref()));
+    let candidate = proposal.candidate(&toolchain, &origin(&proposal, &reply, verb.by.as_deref()));
     let symbols = candidate.contract.clone();
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
@@ -67,15 +69,15 @@ fn submit(
     told.end()
 }
 
-/// The proposal in a file, and the line at which it begins there.
-fn read(plan: &Plan, source: &Path, contract: Option<&Path>) -> Result<(Proposal, usize), Failure> {
+/// The proposal in a file, its first line there, and the file's text.
+fn read(plan: &Plan, source: &Path, contract: Option<&Path>) -> Result<(Proposal, usize, String), Failure> {
     let reply = text(source, "--source")?;
     let contract = contract.map(|path| text(path, "--contract")).transpose()?;
     let unread = |problems: Vec<Problem>| unread(plan, source, &problems);
     let (text, first) = proposal::source(&reply).map_err(|problem| unread(vec![problem]))?;
     let below = |problems: Vec<Problem>| problems.into_iter().map(|problem| problem.below(first)).collect();
     let read = Proposal::read(plan, text, contract.as_deref()).map_err(|problems| unread(below(problems)))?;
-    Ok((read, first))
+    Ok((read, first, reply))
 }
 
 /// The plan of the kernel on its target.
@@ -108,11 +110,59 @@ fn unread(plan: &Plan, path: &Path, problems: &[Problem]) -> Failure {
     Failure::Disagreement(format!("{title}: {path} is no proposal:\n{}", lines.join("\n")))
 }
 
-/// Of a person or program by this name, if it gave one.
-fn origin(proposal: &Proposal, by: Option<&str>) -> String {
-    let identity = &proposal.identity.to_string()[..16];
-    match by {
-        Some(by) => format!("submitted, {identity}, by {by}"),
-        None => format!("submitted, {identity}"),
+/// Of a person or program by this name, if it gave one. The reply is FILE as it came.
+fn origin(proposal: &Proposal, reply: &str, by: Option<&str>) -> String {
+    let generator = Word::parse("submitted").expect("lower-case letters");
+    let short = |digest: String| Short::of(&digest).expect("64 hex digits");
+    let identity = short(proposal.identity.to_string());
+    Provenance {
+        model: by.map(str::to_owned),
+        reply: Some(short(digest(reply).to_string())),
+        ..Provenance::new(generator, identity)
+    }
+    .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_build::discover::Project;
+    use cutegen_build::generate::proposal::Proposal;
+    use cutegen_build::plan::Plan;
+    use cutegen_spec::provenance::Provenance;
+    use tempfile::TempDir;
+
+    use super::{origin, read};
+    use crate::project::sample::library;
+
+    const SOURCE: &str = "// contract:\n// steps = [{ entry = \"@ENTRY@\", args = [\"ptr(x)\", \"ptr(y)\"] }]\n\
+                          extern \"C\" void @ENTRY@(void** params) {}\n";
+
+    fn plan(folder: &TempDir) -> Plan {
+        let project = Project::library(folder.path(), folder.path()).expect("a library");
+        Plan::all(&project.specs).remove(0)
+    }
+
+    fn read_of(folder: &TempDir, text: &str) -> (Proposal, String) {
+        let file = folder.path().join("reply.md");
+        std::fs::write(&file, text).expect("written");
+        let (proposal, _, reply) =
+            read(&plan(folder), &file, None).unwrap_or_else(|failure| panic!("{failure}"));
+        (proposal, reply)
+    }
+
+    #[test]
+    fn the_reply_as_it_came_is_in_the_origin() {
+        let (folder, _) = library(&[("one", "'host'")]);
+        let reply = "abc\n";
+        let (plain, _) = read_of(&folder, SOURCE);
+        let told = Provenance::parse(&origin(&plain, reply, Some("a model"))).expect("a provenance");
+        // of `printf 'abc\n' | sha256sum`
+        assert_eq!(told.reply.map(|reply| reply.to_string()).as_deref(), Some("edeaaff3f1774ad2"));
+        assert_eq!(told.model.as_deref(), Some("a model"));
+        // the same kernel in other words is another reply
+        let (fenced, words) = read_of(&folder, &format!("Here it is.\n\n```cpp\n{SOURCE}```\n"));
+        assert_eq!(fenced.identity, plain.identity);
+        assert!(words.starts_with("Here it is."));
+        assert_ne!(origin(&fenced, &words, None), origin(&plain, SOURCE, None));
     }
 }

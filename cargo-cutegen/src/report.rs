@@ -1,5 +1,5 @@
 //! `report`: one HTML page of what is locked, by itself and without a network: roofline, speed-ups with their intervals,
-//! histories of searches, evidence. Every number on it is from a record or a file of results.
+//! histories of searches, evidence. Every number on it is from a record or a file of results. With `--run`, a run's log instead.
 
 mod bars;
 mod evidence;
@@ -7,6 +7,7 @@ mod gather;
 mod html;
 mod page;
 mod roofline;
+mod run;
 mod trials;
 
 use cutegen_build::discover::Project;
@@ -17,8 +18,11 @@ use crate::outfile::OutFile;
 use crate::output::Output;
 use crate::{bench, project};
 
-/// Writes the page.
+/// Writes the page, or prints a run.
 pub(crate) fn run(command: &Command, verb: &Report, out: &Output) -> Result<(), Failure> {
+    if let Some(file) = &verb.run {
+        return run::print(file, out);
+    }
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
     let file = OutFile::open(&verb.out, "--out")?;

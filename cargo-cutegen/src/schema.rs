@@ -119,6 +119,13 @@ fn setting(key: &str) -> Option<Value> {
             "type": "boolean",
             "default": defaults.warn_naive,
         }),
+        "host-sources" => json!({
+            "title": "Host sources that no template wrote",
+            "description": "SHA-256 of each such source that the package may hold, at least 16 hex digits. check fails on \
+                            others.",
+            "type": "array",
+            "items": { "type": "string", "pattern": "^[0-9a-f]{16,64}$" },
+        }),
         _ => return None,
     })
 }

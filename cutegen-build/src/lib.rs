@@ -31,6 +31,8 @@ mod warnings;
 #[cfg(feature = "search")]
 pub mod accept;
 #[cfg(feature = "search")]
+pub mod ask;
+#[cfg(feature = "search")]
 pub mod compile;
 #[cfg(feature = "search")]
 pub mod evaluate;
@@ -45,7 +47,11 @@ pub mod outcome;
 #[cfg(feature = "search")]
 pub mod refine;
 #[cfg(feature = "search")]
+pub mod run_log;
+#[cfg(feature = "search")]
 pub mod search;
+#[cfg(feature = "search")]
+pub mod strategy;
 #[cfg(feature = "search")]
 pub mod toolchain;
 #[cfg(feature = "search")]

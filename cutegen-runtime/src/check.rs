@@ -219,6 +219,24 @@ impl Check {
         count.ok_or(Error::Overflow { kernel: self.kernel, what })
     }
 
+    /// A number that a contract passes to a kernel.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    #[inline]
+    pub fn int(self, what: &'static str, value: Int) -> Result<i64, Error> {
+        value.value().ok_or(Error::Overflow { kernel: self.kernel, what })
+    }
+
+    /// An address so many bytes behind another.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    #[inline]
+    pub fn address(self, what: &'static str, base: u64, bytes: usize) -> Result<u64, Error> {
+        base.checked_add(bytes as u64).ok_or(Error::Overflow { kernel: self.kernel, what })
+    }
+
     /// Zeros for these extents: a temporary of a fallback.
     ///
     /// # Errors

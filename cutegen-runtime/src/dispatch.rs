@@ -40,6 +40,19 @@ pub struct Explain {
     pub device: String,
     /// Variants, first tried first.
     pub variants: Vec<Variant>,
+    /// Those that are passed over here.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A variant whose blocks need more shared memory than the device gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name in the record.
+    pub name: &'static str,
+    /// Bytes that a block needs.
+    pub needed: u32,
+    /// Bytes that a block can have.
+    pub found: u32,
 }
 
 impl fmt::Display for Origin {
@@ -71,6 +84,9 @@ impl fmt::Display for Explain {
                 (_, device) => writeln!(f, "; tuned on {device}, not on this one")?,
             }
         }
+        for LeftOut { name, needed, found } in &self.left_out {
+            writeln!(f, "  left out: {name} needs {needed} bytes of shared memory a block, of {found} here")?;
+        }
         Ok(())
     }
 }
@@ -95,6 +111,7 @@ mod tests {
             target: "sm_90a",
             device: device.to_owned(),
             variants: vec![vector, naive],
+            left_out: Vec::new(),
         };
         assert_eq!(
             explain("NVIDIA H200").to_string(),
@@ -102,12 +119,21 @@ mod tests {
              \x20 1. vector8  tuned     preferred for n >= 4096, where n % 8 == 0; tuned on this device\n\
              \x20 2. naive    untuned   always\n"
         );
+        let left_out = vec![LeftOut { name: "ring", needed: 166_912, found: 101_376 }];
+        let smaller = Explain { variants: vec![naive], left_out, ..explain("NVIDIA L40S") };
+        assert_eq!(
+            smaller.to_string(),
+            "silu_mul for sm_90a on NVIDIA L40S\n\
+             \x20 1. naive  untuned   always\n\
+             \x20 left out: ring needs 166912 bytes of shared memory a block, of 101376 here\n"
+        );
         assert!(explain("NVIDIA H100").to_string().contains("tuned on NVIDIA H200, not on this one"));
         let on_a_cpu = Explain {
             kernel: "silu_mul",
             target: "x86-64-v3",
             device: "x86-64-v4".to_owned(),
             variants: vec![Variant { eligible: "", preferred: "", tuned_on: "", ..vector }, naive],
+            left_out: Vec::new(),
         };
         assert_eq!(
             on_a_cpu.to_string(),

@@ -252,6 +252,13 @@ pub enum Error {
         /// The kernel called.
         kernel: &'static str,
     },
+    /// A variant would have to be loaded during a capture.
+    NotLoadedInCapture {
+        /// The kernel called.
+        kernel: &'static str,
+        /// The variant that it got.
+        variant: &'static str,
+    },
     /// The workspace would have to grow during a capture.
     WorkspaceTooSmallInCapture {
         /// The kernel called.
@@ -393,6 +400,11 @@ impl fmt::Display for Error {
                 "{kernel}: called on a capturing stream while cudarc's event tracking is on, which would record \
                  waits into the graph; call `CudaContext::disable_event_tracking` before allocating, and keep \
                  kernels, workspace and tensors until the graph is gone"
+            ),
+            Self::NotLoadedInCapture { kernel, variant } => write!(
+                f,
+                "{kernel}: its variant `{variant}` is called for the first time during a capture, which loads no \
+                 module; call `Kernels::warm()` before the capture"
             ),
             Self::WorkspaceTooSmallInCapture { kernel, needed, found } => write!(
                 f,

@@ -8,7 +8,7 @@
 //!
 //! let ctx = cutegen_runtime::cuda::context(0)?; // never panics, driver or not
 //! let stream = ctx.default_stream();
-//! let kernels = kernels::cuda::load(&ctx)?; // checks arch, driver and digest
+//! let kernels = kernels::cuda::load(&ctx)?; // checks arch and driver
 //! let mut workspace = kernels.workspace(&stream)?;
 //! let (x, y) = (x.view([m, 4096]), y.view_mut([m, 14336]));
 //! kernels.linear_gelu(&stream, &mut workspace, kernels::cuda::LinearGelu { m, x, w, b, y })?;
@@ -105,7 +105,7 @@ macro_rules! cuda_module {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! emitted_abi {
-    (2, $emitter:literal) => {};
+    (3, $emitter:literal) => {};
     ($other:tt, $emitter:literal) => {
         ::core::compile_error!(::core::concat!(
             "cutegen-build ",

@@ -1,41 +1,27 @@
 //! [`Contract`]: how an artifact is launched, as data. The search-time launcher interprets it and the emitter
 //! prints it as plain Rust; both must mean the same. Arguments refer to tensors, axes and scalars by position.
 
+pub mod tensor_map;
+mod workspace;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::int_expr::{IntExpr, Names, Positions, positional_text};
+use tensor_map::TensorMap;
+
+pub use workspace::{Initial, KEPT_ZERO_MAX, Layout, Place, Region, Unplaced, WorkspacePart, padded};
 
 /// The launch of one variant: steps in stream order, and the workspace they share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Contract {
-    /// Parts of the caller's workspace, in order, each 256-byte aligned.
+    /// Parts of the caller's workspace, in the order of their regions, each 256-byte aligned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspace: Vec<WorkspacePart>,
     /// What runs, in order.
     pub steps: Vec<Step>,
-}
-
-/// One part of the workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct WorkspacePart {
-    /// Size in bytes.
-    pub bytes: IntExpr,
-    /// What it holds before the first step.
-    pub initial: Initial,
-}
-
-/// What a workspace part holds before the first step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Initial {
-    /// Anything: poisoned before every judged launch.
-    Undefined,
-    /// Zeros, written by a memset step that is captured and timed with the rest.
-    Zeroed,
 }
 
 /// One kernel launch. On `host`, grid and block are 1 and the entry is called once.
@@ -65,7 +51,7 @@ pub struct Step {
 }
 
 /// One kernel parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arg {
     /// Address of the tensor at this position; 8 bytes.
     Ptr(usize),
@@ -75,34 +61,29 @@ pub enum Arg {
     Scalar(usize),
     /// Address of the workspace part at this position; 8 bytes.
     Workspace(usize),
-}
-
-impl Contract {
-    /// Offsets of the workspace parts and the total, in bytes, at these extents; `None` on overflow.
-    #[must_use]
-    pub fn workspace_layout(&self, axes: &[i64]) -> Option<(Vec<i64>, i64)> {
-        let mut total = 0_i64;
-        let mut offsets = Vec::with_capacity(self.workspace.len());
-        for part in &self.workspace {
-            offsets.push(total);
-            let bytes = part.bytes.eval_axes(axes).filter(|b| *b >= 0)?;
-            total = total.checked_add(bytes)?.checked_add(255)? / 256 * 256;
-        }
-        Some((offsets, total))
-    }
+    /// A number that is computed at each launch, as `int64_t`; 8 bytes. One cubin so serves many extents and settings.
+    Int(IntExpr),
+    /// A TMA descriptor, as `const __grid_constant__ CUtensorMap`; 128 bytes, aligned to 64.
+    Map(Box<TensorMap>),
 }
 
 impl Arg {
-    /// Parses `ptr(x)`, `axis(n)`, `scalar(eps)` or `workspace(w0)`, in which `names` stand for positions.
+    /// Parses `ptr(x)`, `axis(n)`, `scalar(eps)`, `workspace(w0)`, `int(ceil_div(n, 64))` or
+    /// `tma(x, dims = [m, 64], strides = [64, 1], box = [64, 64])`, in which `names` stand for positions.
     pub fn parse(text: &str, names: &dyn Names) -> Result<Self, String> {
         let unknown = || {
             format!(
-                "`{text}` is no argument: ptr(TENSOR), axis(AXIS), scalar(SCALAR) or workspace(wN) of the spec"
+                "`{text}` is no argument: ptr(TENSOR), axis(AXIS), scalar(SCALAR), workspace(wN), int(EXPRESSION) or tma(...) of the spec"
             )
         };
         let (kind, rest) = text.split_once('(').ok_or_else(unknown)?;
         let name = rest.strip_suffix(')').ok_or_else(unknown)?;
         let part = |name: &str| name.strip_prefix('w')?.parse().ok();
+        match kind {
+            "int" => return IntExpr::parse(name, &|axis| names.axis(axis)).map(Arg::Int),
+            "tma" => return TensorMap::parse(name, names).map(|map| Arg::Map(Box::new(map))),
+            _ => {}
+        }
         let found = match kind {
             "ptr" => names.tensor(name).map(Arg::Ptr),
             "axis" => names.axis(name).map(Arg::Axis),
@@ -111,6 +92,13 @@ impl Arg {
             _ => None,
         };
         found.ok_or_else(unknown)
+    }
+
+    /// Every expression that it is computed from.
+    pub fn numbers(&self) -> impl Iterator<Item = &IntExpr> {
+        let number = if let Arg::Int(number) = self { Some(number) } else { None };
+        let map = if let Arg::Map(map) = self { Some(map) } else { None };
+        number.into_iter().chain(map.into_iter().flat_map(|map| map.numbers()))
     }
 
     fn parse_positional(text: &str) -> Result<Self, String> {
@@ -125,6 +113,8 @@ impl fmt::Display for Arg {
             Arg::Axis(i) => write!(f, "axis(a{i})"),
             Arg::Scalar(i) => write!(f, "scalar(s{i})"),
             Arg::Workspace(i) => write!(f, "workspace(w{i})"),
+            Arg::Int(number) => write!(f, "int({number})"),
+            Arg::Map(map) => write!(f, "tma({map})"),
         }
     }
 }
@@ -158,19 +148,18 @@ mod tests {
     use super::Contract;
 
     #[test]
-    fn toml_round_trip_and_workspace_layout() {
+    fn toml_round_trip() {
         let text = r#"
-workspace = [{ bytes = "(a0 * 4)", initial = "undefined" }, { bytes = "100", initial = "zeroed" }]
+workspace = [{ bytes = "(a0 * 4)", initial = "undefined" }, { bytes = "100", initial = "zeroed" }, { bytes = "8", initial = "kept-zero" }]
 [[steps]]
 entry = "k"
 grid = ["ceil_div(a0, 256)", "1", "1"]
 block = ["256", "1", "1"]
-args = ["ptr(t0)", "axis(a0)", "scalar(s0)", "workspace(w1)"]
+args = ["ptr(t0)", "axis(a0)", "scalar(s0)", "workspace(w1)", "int((a0 / 64))", "tma(w0, type = bf16, dims = [a0, 64], strides = [64, 1], box = [64, 64], swizzle = 128)"]
 "#;
         let contract: Contract = toml::from_str(text).expect("parses");
         let again: Contract = toml::from_str(&toml::to_string(&contract).expect("prints")).expect("parses");
         assert_eq!(contract, again);
-        assert_eq!(contract.workspace_layout(&[70]), Some((vec![0, 512], 768)));
         assert!(toml::from_str::<Contract>(&text.replace("ptr(t0)", "ptr(a0)")).is_err());
         assert!(toml::from_str::<Contract>(&text.replace("initial", "contents")).is_err());
     }

@@ -15,6 +15,10 @@ pub struct ArtifactDigest([u8; 32]);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VariantDigest([u8; 32]);
 
+/// The start of an [`ArtifactDigest`], 16 to 64 lower-case hex digits, as a person writes it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DigestStart(String);
+
 impl CacheKey {
     /// The key of already canonical bytes; only [`crate::key`] calls this.
     pub(crate) fn of(canonical: &[u8]) -> Self {
@@ -59,6 +63,32 @@ impl ArtifactDigest {
     }
 }
 
+impl DigestStart {
+    /// Reads hex digits.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if !(16..=64).contains(&text.len()) || !text.bytes().all(is_lower_hex) {
+            return Err(format!("`{text}` is not 16 to 64 lower-case hex digits"));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Whether it is the start of this digest.
+    #[must_use]
+    pub fn begins(&self, digest: &ArtifactDigest) -> bool {
+        hex(&digest.0).starts_with(&self.0)
+    }
+}
+
+impl fmt::Display for DigestStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_lower_hex(byte: u8) -> bool {
+    byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)
+}
+
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|b| [b >> 4, b & 15]).map(|n| char::from(DIGITS[usize::from(n)])).collect()
@@ -66,8 +96,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn unhex(text: &str) -> Result<[u8; 32], String> {
     let digits = text.as_bytes();
-    let lower_hex = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
-    if digits.len() != 64 || !digits.iter().all(lower_hex) {
+    if digits.len() != 64 || !text.bytes().all(is_lower_hex) {
         return Err(format!("`{text}` is not 64 lower-case hex digits"));
     }
     let mut out = [0; 32];
@@ -109,7 +138,7 @@ text_form!(VariantDigest);
 
 #[cfg(test)]
 mod tests {
-    use super::ArtifactDigest;
+    use super::{ArtifactDigest, DigestStart};
 
     #[test]
     fn sha256_matches_the_published_vector() {
@@ -119,5 +148,27 @@ mod tests {
         assert_eq!(ArtifactDigest::parse(abc), Ok(ArtifactDigest::of(b"abc")));
         assert!(ArtifactDigest::parse(&abc.to_uppercase()).is_err());
         assert!(ArtifactDigest::parse(&abc[1..]).is_err());
+    }
+
+    #[test]
+    fn a_start_has_sixteen_digits_and_begins_its_digest() {
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        for digits in 16..=64 {
+            let start = DigestStart::parse(&abc[..digits]).expect("a start");
+            assert_eq!(start.to_string(), abc[..digits]);
+            assert!(start.begins(&ArtifactDigest::of(b"abc")) && !start.begins(&ArtifactDigest::of(b"abd")));
+        }
+        let behind = DigestStart::parse(&abc[1..]).expect("digits");
+        assert!(!behind.begins(&ArtifactDigest::of(b"abc")), "it is no start");
+        for text in [
+            "",
+            &abc[..15],
+            &format!("{abc}0"),
+            &abc.to_uppercase(),
+            "ba7816bf8f01cfe\u{e4}",
+            &format!("{}g", &abc[..15]),
+        ] {
+            assert!(DigestStart::parse(text).is_err(), "{text}");
+        }
     }
 }

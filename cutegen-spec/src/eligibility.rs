@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::axis::{self, Axis};
 use crate::int_expr::{IntExpr, Names, Positions, positional_text};
 
 /// Conditions that all must hold; none means always eligible.
@@ -46,6 +47,23 @@ impl Eligibility {
     #[must_use]
     pub fn holds(&self, axes: &[i64], addresses: &[u64]) -> bool {
         self.0.iter().all(|condition| condition.holds(axes, addresses))
+    }
+
+    /// The largest extents of the axes at which it can hold: each run-time axis ends where the domain ends, or where a
+    /// condition on that axis alone does. `None` when a derived axis cannot be computed there.
+    #[must_use]
+    pub fn largest(&self, axes: &[Axis]) -> Option<Vec<i64>> {
+        let bounds = |axis: usize| {
+            self.0.iter().filter_map(move |condition| match condition {
+                Condition::AtMost { expr: IntExpr::Axis(of), bound } if *of == axis => Some(*bound),
+                Condition::Divides { .. }
+                | Condition::AtLeast { .. }
+                | Condition::AtMost { .. }
+                | Condition::Aligned { .. } => None,
+            })
+        };
+        let domain = axis::largest(axes)?;
+        axis::resolve(axes, &|axis| bounds(axis).fold(domain[axis], i64::min).max(0))
     }
 
     /// Parses `true` or conditions joined by ` and `, in which `names` stand for positions.
@@ -146,6 +164,24 @@ mod tests {
         assert!(Eligibility::parse_positional("true").is_ok_and(|e| e.holds(&[], &[])));
         for bad in ["", "a0", "a0 % 0 == 0", "a0 % 8 == 1", "t0 aligned 3"] {
             assert!(Eligibility::parse_positional(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_largest_extents_end_where_a_condition_does() {
+        let text = "edition = 1\n[kernels.k]\naxes = { m = '1..=4096', n = '1..=512', p = 'm * 2' }\n\
+                    inputs = { x = 'f32[m, n]' }\noutputs = { y = 'f32[p]' }\nmath = 'y[p] = x[0, 0]'\n";
+        let spec = crate::edition::spec_file(text, &Default::default()).kernels.remove(0);
+        for (condition, largest) in [
+            ("true", [4096, 512, 8192]),
+            ("a0 <= 64 and a0 <= 128", [64, 512, 128]),
+            ("a1 <= 1000 and a0 >= 8 and t0 aligned 16", [4096, 512, 8192]),
+            // which of two extents is the smaller one is not known
+            ("(a0 * a1) <= 64 and a0 % 8 == 0", [4096, 512, 8192]),
+            ("a0 <= 0", [0, 512, 0]),
+        ] {
+            let eligibility = Eligibility::parse_positional(condition).expect("parses");
+            assert_eq!(eligibility.largest(&spec.axes), Some(largest.to_vec()), "{condition}");
         }
     }
 

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::dtype::DType;
+
 /// What a launch may ask of the device it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeviceProp {
@@ -163,6 +165,10 @@ pub trait Names {
     fn tensor(&self, name: &str) -> Option<usize>;
     /// The scalar of this name.
     fn scalar(&self, name: &str) -> Option<usize>;
+    /// The elements of the tensor at a position, where they are known.
+    fn dtype(&self, _tensor: usize) -> Option<DType> {
+        None
+    }
 }
 
 /// Positions as names, as records have them: `a0`, `t1`, `s2`.

@@ -20,6 +20,7 @@ pub mod math;
 pub mod name;
 mod nesting;
 pub mod printable;
+pub mod provenance;
 pub mod record;
 pub mod settings;
 pub mod spec;

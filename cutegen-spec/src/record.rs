@@ -68,6 +68,10 @@ pub struct Variant {
     /// Oldest driver branch that loads it, for a cubin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_driver: Option<u32>,
+    /// The most shared memory that a block needs over all launches that it is eligible for, declared and dynamic, for a
+    /// cubin; none in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_memory: Option<u32>,
     /// The compiled bytes.
     pub artifact: Artifact,
     /// The flattened source they were compiled from.

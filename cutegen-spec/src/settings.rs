@@ -1,5 +1,6 @@
 //! [`Settings`]: the table `[package.metadata.cutegen]`, and the [`Mode`] of a build.
 
+use crate::digest::DigestStart;
 use crate::target::Target;
 
 /// What a build may do.
@@ -50,6 +51,8 @@ pub struct Settings {
     pub min_gate: Option<u32>,
     /// Whether a release build warns of naive kernels that it links.
     pub warn_naive: bool,
+    /// Digests of the host sources that no template wrote and that a person wants in the package.
+    pub host_sources: Vec<DigestStart>,
 }
 
 impl Default for Settings {
@@ -61,6 +64,7 @@ impl Default for Settings {
             mode: Mode::Locked,
             min_gate: None,
             warn_naive: true,
+            host_sources: Vec::new(),
         }
     }
 }

@@ -58,6 +58,10 @@ impl Names for KernelSpec {
     fn scalar(&self, name: &str) -> Option<usize> {
         self.scalars.iter().position(|scalar| scalar.name == name)
     }
+
+    fn dtype(&self, tensor: usize) -> Option<DType> {
+        self.tensors.get(tensor).map(|tensor| tensor.dtype)
+    }
 }
 
 /// How a kernel may compute. Lower precision is asked for, never found.

@@ -55,6 +55,15 @@ impl Arch {
             Arch::Sm90a => (9, 0),
         }
     }
+
+    /// Bytes of shared memory that a block may ask for, on a device of this compute capability (CUDA C++ Programming
+    /// Guide, table of technical specifications).
+    #[must_use]
+    pub fn shared_memory_max(self) -> u32 {
+        match self {
+            Arch::Sm90a => 227 << 10,
+        }
+    }
 }
 
 impl CpuLevel {

@@ -1,7 +1,7 @@
 //! [`Tensor`] and [`Scalar`]: a kernel's arguments, in the order in which a launch passes them.
 
 use crate::dtype::DType;
-use crate::int_expr::IntExpr;
+use crate::int_expr::{IntExpr, IntOp};
 
 /// What a kernel does with a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -96,6 +96,22 @@ impl Tensor {
             strides[d - 1] = self.dims[d].eval_axes(axes)?.checked_mul(strides[d])?;
         }
         Some(strides)
+    }
+
+    /// Strides in elements, in axes: the declared ones, or those of a dense row-major tensor.
+    #[must_use]
+    pub fn stride_exprs(&self) -> Vec<IntExpr> {
+        if let Some(strides) = &self.strides {
+            return strides.clone();
+        }
+        let mut strides = vec![IntExpr::Const(1); self.dims.len()];
+        for d in (1..self.dims.len()).rev() {
+            strides[d - 1] = match &strides[d] {
+                IntExpr::Const(1) => self.dims[d].clone(),
+                inner => IntExpr::op(IntOp::Mul, inner.clone(), self.dims[d].clone()),
+            };
+        }
+        strides
     }
 }
 

@@ -5,7 +5,7 @@
 // everything on sm_90a: key 27731e2c8c411a5d1b84ce85978efd897beeb662ab8304de032f78822a2ac031
 // everything on host:x86_64-unknown-linux-gnu:x86-64-v3: key 4bcf6f77d85b9e991bc0f8c93cd7cb49809c534a6bb9f37981822977934932ce
 
-self::cutegen_runtime::emitted_abi!(2, "0.1.0");
+self::cutegen_runtime::emitted_abi!(3, "0.1.0");
 
 self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
@@ -23,39 +23,50 @@ self::cutegen_runtime::cuda_module! {
         use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
+        /// All kernels of this package, on the device of one context. A captured graph points into them and into its
         /// workspace: keep both for as long as it lives.
         #[derive(Debug)]
         pub struct Kernels { everything: LoadedKernel, }
 
-        /// Checks device, driver and digests, and loads every kernel.
+        /// Checks device and driver. A kernel is loaded, and its digest checked, when it is first called; by
+        /// [`Kernels::warm`] before a capture, which loads none.
         ///
         /// # Errors
-        /// No entry for the device, a driver that is too old, other bytes than were judged, or what the driver says.
+        /// No entry for the device, a driver that is too old, or what the driver says.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels { everything: LoadedKernel::load(&device, &EVERYTHING)?, })
         }
 
         impl Kernels {
+            /// Bytes that every raw entry finds zero and leaves so: the most that any kernel keeps.
+            pub const KEPT_ZERO_BYTES: usize = 512;
+
+            /// Loads every kernel that has not been called yet.
+            ///
+            /// # Errors
+            /// Other bytes than were judged, or what the driver says; by the kernel's name.
+            pub fn warm(&self) -> Result<(), Error> {
+                self.everything.warm()?;
+                Ok(())
+            }
+
             /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
             /// align it, none needs more than these 8389632 bytes.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
-                Workspace::with_bytes(stream, 8389632)
+                Workspace::with_regions(stream, 8389632, Self::KEPT_ZERO_BYTES)
             }
 
-            /// What is loaded, and in which order it is tried.
+            /// What is linked for this device, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::from([self.everything.explain()])
             }
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_27731e2c8c411a5d_naive: [u8; 14215];
+            static cutegen_example_app_0_1_0_7b665c7adbcd34311568ed0bb69413bc: [u8; 7];
 
-            static cutegen_example_app_0_1_0_a42d08ef8db309a4_naive: [u8; 14215];
-
-            static cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2: [u8; 7];
+            static cutegen_example_app_0_1_0_d0410597b9327fd0150c1c6aa60aea61: [u8; 14215];
         }
 
         /// Arguments of [`Kernels::everything`].
@@ -101,13 +112,14 @@ self::cutegen_runtime::cuda_module! {
                             artifact: Artifact {
                                 // SAFETY: linked from this package's archive, constant, of this length.
                                 stored: unsafe_block! {
-                                    &cutegen_example_app_0_1_0_a42d08ef8db309a4_split_2
+                                    &cutegen_example_app_0_1_0_7b665c7adbcd34311568ed0bb69413bc
                                 },
                                 compressed: false,
                                 sha256: "7b665c7adbcd34311568ed0bb69413bca20d1988621a45fd7c2594a0d3a367aa",
                                 len: 7,
                             },
                             min_driver: 580,
+                            shared_memory: 232448,
                             steps: &[
                                 Step {
                                     entry: "split_0", dynamic_smem_max: 232448, nonportable_cluster: false,
@@ -125,12 +137,15 @@ self::cutegen_runtime::cuda_module! {
                             },
                             artifact: Artifact {
                                 // SAFETY: linked from this package's archive, constant, of this length.
-                                stored: unsafe_block! { &cutegen_example_app_0_1_0_a42d08ef8db309a4_naive },
+                                stored: unsafe_block! {
+                                    &cutegen_example_app_0_1_0_d0410597b9327fd0150c1c6aa60aea61
+                                },
                                 compressed: false,
                                 sha256: "d0410597b9327fd0150c1c6aa60aea61527534f28ee4569e6a4df638ded778e6",
                                 len: 14215,
                             },
                             min_driver: 580,
+                            shared_memory: 0,
                             steps: &[
                                 Step {
                                     entry: "cutegen_d0410597b9327fd0_0",
@@ -158,12 +173,15 @@ self::cutegen_runtime::cuda_module! {
                         },
                         artifact: Artifact {
                             // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe_block! { &cutegen_example_app_0_1_0_27731e2c8c411a5d_naive },
+                            stored: unsafe_block! {
+                                &cutegen_example_app_0_1_0_d0410597b9327fd0150c1c6aa60aea61
+                            },
                             compressed: false,
                             sha256: "d0410597b9327fd0150c1c6aa60aea61527534f28ee4569e6a4df638ded778e6",
                             len: 14215,
                         },
                         min_driver: 580,
+                        shared_memory: 0,
                         steps: &[
                             Step {
                                 entry: "cutegen_d0410597b9327fd0_0",
@@ -230,8 +248,8 @@ self::cutegen_runtime::cuda_module! {
                         bound_y.address(),
                         bound_z.address(),
                     );
-                    let bound_workspace = order.workspace(
-                        workspace, self.everything_bytes(variant, m, its_stream, twice),
+                    let [bound_workspace, bound_kept_zero] = order.workspace_and_kept_zero(
+                        workspace, self.everything_bytes(variant, m, its_stream, twice), 512,
                     )?;
                     // SAFETY: arguments are checked above; what is bound keeps the memory past the launch.
                     unsafe_block! {
@@ -239,6 +257,7 @@ self::cutegen_runtime::cuda_module! {
                             variant,
                             stream.cu_stream(),
                             bound_workspace.address(),
+                            bound_kept_zero.address(),
                             m,
                             its_stream,
                             twice,
@@ -267,11 +286,13 @@ self::cutegen_runtime::cuda_module! {
                 /// said, aligned to its element, alive until the stream has passed the launch; what is written
                 /// overlaps nothing.
                 /// `workspace` is aligned to 256 bytes and has [`Self::everything_workspace_bytes`]. Order is
-                /// the caller's.
+                /// the caller's. `kept_zero` is aligned to 256 bytes and has [`Self::KEPT_ZERO_BYTES`], zeroed before its first use.
+                /// Every launch leaves them zero: all kernels share them, one launch behind the other. With no bytes it may be 0.
                 pub fn everything_raw(
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     its_stream: usize,
                     its_check: CUdeviceptr,
@@ -291,7 +312,19 @@ self::cutegen_runtime::cuda_module! {
                     // SAFETY: the caller's promise.
                     unsafe_block! {
                         self.everything_dispatch(
-                            variant, stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                            variant,
+                            stream,
+                            workspace,
+                            kept_zero,
+                            m,
+                            its_stream,
+                            twice,
+                            its_check,
+                            w,
+                            y,
+                            z,
+                            eps,
+                            its_args,
                         )
                     }
                 }
@@ -341,7 +374,7 @@ self::cutegen_runtime::cuda_module! {
                         if Int::is_multiple_of(Int::from(m), 8) && all_aligned(16, &[its_check])
                             && all_aligned(16, &[w])
                             && Int::is_at_least(Int::from(m) * Int::from(its_stream), 1024)
-                            && Int::is_at_most(Int::from(its_stream), 64)
+                            && Int::is_at_most(Int::from(its_stream), 64) && self.everything.fits(0)
                             && self.everything_sm_90a_h200_split_2_fits(m, its_stream, twice)
                         {
                             return 0;
@@ -377,6 +410,7 @@ self::cutegen_runtime::cuda_module! {
                     variant: usize,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     its_stream: usize,
                     twice: usize,
@@ -391,13 +425,46 @@ self::cutegen_runtime::cuda_module! {
                     unsafe_block! {
                         match variant {
                             0 => self.everything_sm_90a_h200_split_2(
-                                stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                                stream,
+                                workspace,
+                                kept_zero,
+                                m,
+                                its_stream,
+                                twice,
+                                its_check,
+                                w,
+                                y,
+                                z,
+                                eps,
+                                its_args,
                             ),
                             1 => self.everything_sm_90a_h200_naive(
-                                stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                                stream,
+                                workspace,
+                                kept_zero,
+                                m,
+                                its_stream,
+                                twice,
+                                its_check,
+                                w,
+                                y,
+                                z,
+                                eps,
+                                its_args,
                             ),
                             _ => self.everything_sm_90a_naive(
-                                stream, workspace, m, its_stream, twice, its_check, w, y, z, eps, its_args,
+                                stream,
+                                workspace,
+                                kept_zero,
+                                m,
+                                its_stream,
+                                twice,
+                                its_check,
+                                w,
+                                y,
+                                z,
+                                eps,
+                                its_args,
                             ),
                         }
                     }
@@ -410,6 +477,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     its_stream: usize,
                     twice: usize,
@@ -434,6 +502,10 @@ self::cutegen_runtime::cuda_module! {
                     unsafe_block! {
                         self.everything.zero(stream, part_1, check.count("workspace", Int::new(1024))?)?
                     };
+                    let part_2 = kept_zero;
+                    let part_3 = kept_zero + check.count(
+                        "workspace", Int::padded(Int::ceil_div(Int::from(m), Int::new(64)) * 4),
+                    )? as u64;
                     let mut config = LaunchConfig {
                         block: [384, 1, 1],
                         cluster: [2, 1, 1],
@@ -458,9 +530,27 @@ self::cutegen_runtime::cuda_module! {
                         sm_count * max_blocks_per_sm, (Int::from(its_stream) / 8) + 1, Int::new(1),
                     ])?;
                     self.everything.all_resident(0, 1, &config)?;
-                    let mut params = params![part_0, part_1, its_args, y];
-                    // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
-                    unsafe_block! { self.everything.launch(0, 1, stream, &config, &mut params)? };
+                    if !config.grid.contains(&0) {
+                        let cutegen_arg_6 = check.int(
+                            "argument", Int::ceil_div(Int::from(m), Int::new(64)) * max_blocks_per_sm,
+                        )?;
+                        let cutegen_arg_7 = self.everything.encode_tiled(&super::cutegen_runtime::cuda::TiledTensor {
+                            dtype: super::cutegen_runtime::DType::F32,
+                            address: check.address("tensor map", part_0, 2048)?,
+                            shape: [check.count("tensor map", Int::from(m))?, 512],
+                            strides: [512, 1],
+                            tile: [64, 32],
+                            every: [1, 1],
+                            swizzle: super::cutegen_runtime::cuda::Swizzle::B128,
+                            promotion: super::cutegen_runtime::cuda::L2Promotion::None,
+                            fill: super::cutegen_runtime::cuda::Fill::Zero,
+                        })?;
+                        let mut params = params![
+                            part_0, part_1, its_args, y, part_2, part_3, cutegen_arg_6, cutegen_arg_7,
+                        ];
+                        // SAFETY: the parameters are the contract's, checked against the cubin's own layout.
+                        unsafe_block! { self.everything.launch(0, 1, stream, &config, &mut params)? };
+                    }
                     Ok(())
                 }
             }
@@ -471,6 +561,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     its_stream: usize,
                     twice: usize,
@@ -531,6 +622,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     its_stream: usize,
                     twice: usize,
@@ -614,12 +706,14 @@ pub mod host {
             variants: if cpu::supports("x86-64-v3") {
                 EVERYTHING.to_vec()
             } else {
-                EVERYTHING[1..].to_vec()
+                EVERYTHING[2..].to_vec()
             },
+            left_out: Vec::new(),
         }])
     }
 
     unsafe_extern! {
+        fn cutegen_0123456789abcdef(params: *mut *mut ::core::ffi::c_void);
         fn cutegen_704674ed680ac940(params: *mut *mut ::core::ffi::c_void);
     }
 
@@ -690,7 +784,7 @@ pub mod host {
                 y.addr() as u64,
                 z.addr() as u64,
             ),
-            0,
+            1,
         ) {
             0 => {
                 let scratch = workspace.ready(
@@ -699,10 +793,46 @@ pub mod host {
                         "workspace", Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
                     )?,
                 )?;
+                let kept_zero = workspace.kept_zero("everything", 4096)?;
+                // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
+                unsafe_block! {
+                    everything_host_counting(
+                        scratch,
+                        kept_zero,
+                        m,
+                        its_stream,
+                        twice,
+                        its_check,
+                        w,
+                        y,
+                        z,
+                        args.eps,
+                        args.args,
+                    )
+                }
+            }
+            1 => {
+                let scratch = workspace.ready(
+                    "everything",
+                    check.count(
+                        "workspace", Int::padded((Int::new(8) * Int::from(m)) * Int::from(its_stream)),
+                    )?,
+                )?;
+                let kept_zero = workspace.kept_zero("everything", 4096)?;
                 // SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart.
                 unsafe_block! {
                     everything_host_naive(
-                        scratch, m, its_stream, twice, its_check, w, y, z, args.eps, args.args,
+                        scratch,
+                        kept_zero,
+                        m,
+                        its_stream,
+                        twice,
+                        its_check,
+                        w,
+                        y,
+                        z,
+                        args.eps,
+                        args.args,
                     )
                 }
             }
@@ -715,15 +845,65 @@ pub mod host {
         m: usize, its_stream: usize, twice: usize, its_check: u64, w: u64, y: u64, z: u64,
     ) -> usize {
         if !cpu::supports("x86-64-v3") {
-            return 1;
+            return 2;
         }
-        0
+        if Int::is_at_most(Int::from(m), 1024) {
+            return 0;
+        }
+        1
     }
 
     unsafe_fn! {
-        /// Launch contract of variant 0 for `host`, `naive`.
+        /// Launch contract of variant 0 for `host`, `counting`.
+        fn everything_host_counting(
+            workspace: *mut u8,
+            kept_zero: *mut u8,
+            m: usize,
+            its_stream: usize,
+            twice: usize,
+            its_check: *const f32,
+            w: *const bf16,
+            y: *mut f32,
+            z: *mut f64,
+            eps: f32,
+            its_args: f64,
+        ) -> Result<(), Error> {
+            let check = Check::new("everything");
+            let param_m = m as i64;
+            let param_stream = its_stream as i64;
+            let param_k: i64 = 512;
+            let param_twice = twice as i64;
+            let part_0 = workspace;
+            let part_1 = kept_zero;
+            // SAFETY: the parameters are the contract's; the caller vouches for the memory.
+            unsafe_block! {
+                call(
+                    cutegen_0123456789abcdef,
+                    &mut params![
+                        its_check,
+                        w,
+                        y,
+                        z,
+                        param_m,
+                        param_stream,
+                        param_k,
+                        param_twice,
+                        eps,
+                        its_args,
+                        part_0,
+                        part_1,
+                    ],
+                )
+            };
+            Ok(())
+        }
+    }
+
+    unsafe_fn! {
+        /// Launch contract of variant 1 for `host`, `naive`.
         fn everything_host_naive(
             workspace: *mut u8,
+            kept_zero: *mut u8,
             m: usize,
             its_stream: usize,
             twice: usize,
@@ -798,7 +978,10 @@ pub mod host {
         Ok(())
     }
 
-    static EVERYTHING: [Variant; 2] = [
+    static EVERYTHING: [Variant; 3] = [
+        Variant {
+            name: "counting", origin: Origin::Tuned, eligible: "m <= 1024", preferred: "", tuned_on: "",
+        },
         Variant { name: "naive", origin: Origin::Untuned, eligible: "", preferred: "", tuned_on: "" },
         Variant { name: "math", origin: Origin::Fallback, eligible: "", preferred: "", tuned_on: "" },
     ];

@@ -10,7 +10,7 @@
 // llama_gate_up on sm_90a: key 3d613f47139a757966eae96f92cfa059d703c02af0fe46e8c309f697e0763064
 // llama_down on sm_90a: key c6c30c4c910eeece5c9e834ee93123211b76ff5d45197da27ec7c8b76c2f7c71
 
-self::cutegen_runtime::emitted_abi!(2, "0.1.0");
+self::cutegen_runtime::emitted_abi!(3, "0.1.0");
 
 self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`.
@@ -28,7 +28,7 @@ self::cutegen_runtime::cuda_module! {
         use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
+        /// All kernels of this package, on the device of one context. A captured graph points into them and into its
         /// workspace: keep both for as long as it lives.
         #[derive(Debug)]
         pub struct Kernels {
@@ -38,10 +38,11 @@ self::cutegen_runtime::cuda_module! {
             llama_down: LoadedKernel,
         }
 
-        /// Checks device, driver and digests, and loads every kernel.
+        /// Checks device and driver. A kernel is loaded, and its digest checked, when it is first called; by
+        /// [`Kernels::warm`] before a capture, which loads none.
         ///
         /// # Errors
-        /// No entry for the device, a driver that is too old, other bytes than were judged, or what the driver says.
+        /// No entry for the device, a driver that is too old, or what the driver says.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels {
@@ -53,13 +54,28 @@ self::cutegen_runtime::cuda_module! {
         }
 
         impl Kernels {
+            /// Bytes that every raw entry finds zero and leaves so: the most that any kernel keeps.
+            pub const KEPT_ZERO_BYTES: usize = 0;
+
+            /// Loads every kernel that has not been called yet.
+            ///
+            /// # Errors
+            /// Other bytes than were judged, or what the driver says; by the kernel's name.
+            pub fn warm(&self) -> Result<(), Error> {
+                self.silu_mul.warm()?;
+                self.llama_norm.warm()?;
+                self.llama_gate_up.warm()?;
+                self.llama_down.warm()?;
+                Ok(())
+            }
+
             /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
             /// align it, none needs more than these 32768 bytes.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
                 Workspace::with_bytes(stream, 32768)
             }
 
-            /// What is loaded, and in which order it is tried.
+            /// What is linked for this device, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::from([
                     self.silu_mul.explain(),
@@ -71,15 +87,15 @@ self::cutegen_runtime::cuda_module! {
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive: [u8; 11293];
+            static cutegen_example_app_0_1_0_0ee9a388e29e846612ff28101dcde815: [u8; 13813];
 
-            static cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8: [u8; 13];
+            static cutegen_example_app_0_1_0_43f02220c06fb5491c0042b38f8a42f6: [u8; 15739];
 
-            static cutegen_example_app_0_1_0_3d613f47139a7579_naive: [u8; 15739];
+            static cutegen_example_app_0_1_0_5bd8becf09fce190fbdb94ea4ef1532b: [u8; 13];
 
-            static cutegen_example_app_0_1_0_a228384e9067d6ac_naive: [u8; 15597];
+            static cutegen_example_app_0_1_0_76f25a84b312511af6b8f5806e963bca: [u8; 15597];
 
-            static cutegen_example_app_0_1_0_c6c30c4c910eeece_naive: [u8; 13813];
+            static cutegen_example_app_0_1_0_d3deb753dcc8999995a44ff802e5de69: [u8; 11293];
         }
 
         /// Arguments of [`Kernels::silu_mul`].
@@ -112,12 +128,15 @@ self::cutegen_runtime::cuda_module! {
                         },
                         artifact: Artifact {
                             // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe_block! { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_vector8 },
+                            stored: unsafe_block! {
+                                &cutegen_example_app_0_1_0_5bd8becf09fce190fbdb94ea4ef1532b
+                            },
                             compressed: false,
                             sha256: "5bd8becf09fce190fbdb94ea4ef1532ba1da7ff49e21eacbdd79a4c0a69b770d",
                             len: 13,
                         },
                         min_driver: 580,
+                        shared_memory: 0,
                         steps: &[Step {
                             entry: "silu_mul_vector8", dynamic_smem_max: 0, nonportable_cluster: false,
                         }],
@@ -132,12 +151,15 @@ self::cutegen_runtime::cuda_module! {
                         },
                         artifact: Artifact {
                             // SAFETY: linked from this package's archive, constant, of this length.
-                            stored: unsafe_block! { &cutegen_example_app_0_1_0_09b0d7abcdcf89b7_naive },
+                            stored: unsafe_block! {
+                                &cutegen_example_app_0_1_0_d3deb753dcc8999995a44ff802e5de69
+                            },
                             compressed: false,
                             sha256: "d3deb753dcc8999995a44ff802e5de691f1d38b1771bb0f8a7844ede8248f11c",
                             len: 11293,
                         },
                         min_driver: 580,
+                        shared_memory: 0,
                         steps: &[Step {
                             entry: "cutegen_d3deb753dcc89999_0",
                             dynamic_smem_max: 0,
@@ -212,11 +234,13 @@ self::cutegen_runtime::cuda_module! {
                 /// said, aligned to its element, alive until the stream has passed the launch; what is written
                 /// overlaps nothing.
                 /// `workspace` is aligned to 256 bytes and has [`Self::silu_mul_workspace_bytes`]. Order is
-                /// the caller's.
+                /// the caller's. `kept_zero` is aligned to 256 bytes and has [`Self::KEPT_ZERO_BYTES`], zeroed before its first use.
+                /// Every launch leaves them zero: all kernels share them, one launch behind the other. With no bytes it may be 0.
                 pub fn silu_mul_raw(
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     n: usize,
                     g: CUdeviceptr,
                     u: CUdeviceptr,
@@ -367,12 +391,15 @@ self::cutegen_runtime::cuda_module! {
                     },
                     artifact: Artifact {
                         // SAFETY: linked from this package's archive, constant, of this length.
-                        stored: unsafe_block! { &cutegen_example_app_0_1_0_a228384e9067d6ac_naive },
+                        stored: unsafe_block! {
+                            &cutegen_example_app_0_1_0_76f25a84b312511af6b8f5806e963bca
+                        },
                         compressed: false,
                         sha256: "76f25a84b312511af6b8f5806e963bcab2ca00a5dbdbb5f2bfe5ec0f305ebb3b",
                         len: 15597,
                     },
                     min_driver: 580,
+                    shared_memory: 0,
                     steps: &[
                         Step {
                             entry: "cutegen_76f25a84b312511a_0",
@@ -477,11 +504,13 @@ self::cutegen_runtime::cuda_module! {
                 /// said, aligned to its element, alive until the stream has passed the launch; what is written
                 /// overlaps nothing.
                 /// `workspace` is aligned to 256 bytes and has [`Self::llama_norm_workspace_bytes`]. Order is
-                /// the caller's.
+                /// the caller's. `kept_zero` is aligned to 256 bytes and has [`Self::KEPT_ZERO_BYTES`], zeroed before its first use.
+                /// Every launch leaves them zero: all kernels share them, one launch behind the other. With no bytes it may be 0.
                 pub fn llama_norm_raw(
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     x: CUdeviceptr,
                     r: CUdeviceptr,
@@ -639,12 +668,15 @@ self::cutegen_runtime::cuda_module! {
                     },
                     artifact: Artifact {
                         // SAFETY: linked from this package's archive, constant, of this length.
-                        stored: unsafe_block! { &cutegen_example_app_0_1_0_3d613f47139a7579_naive },
+                        stored: unsafe_block! {
+                            &cutegen_example_app_0_1_0_43f02220c06fb5491c0042b38f8a42f6
+                        },
                         compressed: false,
                         sha256: "43f02220c06fb5491c0042b38f8a42f62d391919522b377d7f7451a67d5c1f8f",
                         len: 15739,
                     },
                     min_driver: 580,
+                    shared_memory: 0,
                     steps: &[Step {
                         entry: "cutegen_43f02220c06fb549_0",
                         dynamic_smem_max: 0,
@@ -727,11 +759,13 @@ self::cutegen_runtime::cuda_module! {
                 /// said, aligned to its element, alive until the stream has passed the launch; what is written
                 /// overlaps nothing.
                 /// `workspace` is aligned to 256 bytes and has [`Self::llama_gate_up_workspace_bytes`]. Order is
-                /// the caller's.
+                /// the caller's. `kept_zero` is aligned to 256 bytes and has [`Self::KEPT_ZERO_BYTES`], zeroed before its first use.
+                /// Every launch leaves them zero: all kernels share them, one launch behind the other. With no bytes it may be 0.
                 pub fn llama_gate_up_raw(
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     y: CUdeviceptr,
                     wg: CUdeviceptr,
@@ -848,12 +882,15 @@ self::cutegen_runtime::cuda_module! {
                     },
                     artifact: Artifact {
                         // SAFETY: linked from this package's archive, constant, of this length.
-                        stored: unsafe_block! { &cutegen_example_app_0_1_0_c6c30c4c910eeece_naive },
+                        stored: unsafe_block! {
+                            &cutegen_example_app_0_1_0_0ee9a388e29e846612ff28101dcde815
+                        },
                         compressed: false,
                         sha256: "0ee9a388e29e846612ff28101dcde815b1afd81bb84b9b4a09809cfe18d58b9c",
                         len: 13813,
                     },
                     min_driver: 580,
+                    shared_memory: 0,
                     steps: &[Step {
                         entry: "cutegen_0ee9a388e29e8466_0",
                         dynamic_smem_max: 0,
@@ -932,11 +969,13 @@ self::cutegen_runtime::cuda_module! {
                 /// said, aligned to its element, alive until the stream has passed the launch; what is written
                 /// overlaps nothing.
                 /// `workspace` is aligned to 256 bytes and has [`Self::llama_down_workspace_bytes`]. Order is
-                /// the caller's.
+                /// the caller's. `kept_zero` is aligned to 256 bytes and has [`Self::KEPT_ZERO_BYTES`], zeroed before its first use.
+                /// Every launch leaves them zero: all kernels share them, one launch behind the other. With no bytes it may be 0.
                 pub fn llama_down_raw(
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     h: CUdeviceptr,
                     w: CUdeviceptr,
@@ -1055,6 +1094,7 @@ pub mod host {
                 } else {
                     RMS_NORM[1..].to_vec()
                 },
+                left_out: Vec::new(),
             },
             Explain {
                 kernel: "gate_up",
@@ -1065,6 +1105,7 @@ pub mod host {
                 } else {
                     GATE_UP[1..].to_vec()
                 },
+                left_out: Vec::new(),
             },
             Explain {
                 kernel: "down_residual",
@@ -1075,6 +1116,7 @@ pub mod host {
                 } else {
                     DOWN_RESIDUAL[1..].to_vec()
                 },
+                left_out: Vec::new(),
             },
             Explain {
                 kernel: "silu_mul",
@@ -1085,6 +1127,7 @@ pub mod host {
                 } else {
                     SILU_MUL[1..].to_vec()
                 },
+                left_out: Vec::new(),
             },
         ])
     }

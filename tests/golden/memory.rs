@@ -4,7 +4,7 @@
 // scatter on sm_90a: key cee6d995f0a73e983b001386a64089bbe39e98318d68c2fcbc7975e357b8050c
 // scatter on host:x86_64-unknown-linux-gnu:x86-64-v3: key 9e5a5a4a3f522e84aaf6db18aeda433af1a9e9278739e0ba786b148fb462fb9e
 
-self::cutegen_runtime::emitted_abi!(2, "0.1.0");
+self::cutegen_runtime::emitted_abi!(3, "0.1.0");
 
 self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`.
@@ -24,35 +24,48 @@ self::cutegen_runtime::cuda_module! {
         use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
+        /// All kernels of this package, on the device of one context. A captured graph points into them and into its
         /// workspace: keep both for as long as it lives.
         #[derive(Debug)]
         pub struct Kernels { scatter: LoadedKernel, }
 
-        /// Checks device, driver and digests, and loads every kernel.
+        /// Checks device and driver. A kernel is loaded, and its digest checked, when it is first called; by
+        /// [`Kernels::warm`] before a capture, which loads none.
         ///
         /// # Errors
-        /// No entry for the device, a driver that is too old, other bytes than were judged, or what the driver says.
+        /// No entry for the device, a driver that is too old, or what the driver says.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels { scatter: LoadedKernel::load(&device, &SCATTER)?, })
         }
 
         impl Kernels {
+            /// Bytes that every raw entry finds zero and leaves so: the most that any kernel keeps.
+            pub const KEPT_ZERO_BYTES: usize = 0;
+
+            /// Loads every kernel that has not been called yet.
+            ///
+            /// # Errors
+            /// Other bytes than were judged, or what the driver says; by the kernel's name.
+            pub fn warm(&self) -> Result<(), Error> {
+                self.scatter.warm()?;
+                Ok(())
+            }
+
             /// Workspace for the calls of every kernel on this stream: with memory aligned as allocators
             /// align it, none needs more than these 256 bytes.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
                 Workspace::with_bytes(stream, 256)
             }
 
-            /// What is loaded, and in which order it is tried.
+            /// What is linked for this device, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::from([self.scatter.explain()])
             }
         }
 
         unsafe_extern! {
-            static cutegen_example_app_0_1_0_cee6d995f0a73e98_naive: [u8; 17049];
+            static cutegen_example_app_0_1_0_0bec3e1e1c36863973a9b72188fcb9af: [u8; 17049];
         }
 
         /// Arguments of [`Kernels::scatter`].
@@ -108,12 +121,15 @@ self::cutegen_runtime::cuda_module! {
                     },
                     artifact: Artifact {
                         // SAFETY: linked from this package's archive, constant, of this length.
-                        stored: unsafe_block! { &cutegen_example_app_0_1_0_cee6d995f0a73e98_naive },
+                        stored: unsafe_block! {
+                            &cutegen_example_app_0_1_0_0bec3e1e1c36863973a9b72188fcb9af
+                        },
                         compressed: false,
                         sha256: "0bec3e1e1c36863973a9b72188fcb9af5b3ea94b6cbb7c9fe845a827a6d27821",
                         len: 17049,
                     },
                     min_driver: 580,
+                    shared_memory: 0,
                     steps: &[
                         Step {
                             entry: "cutegen_0bec3e1e1c368639_0",
@@ -279,11 +295,13 @@ self::cutegen_runtime::cuda_module! {
                 /// said, aligned to its element, alive until the stream has passed the launch; what is written
                 /// overlaps nothing.
                 /// `workspace` is aligned to 256 bytes and has [`Self::scatter_workspace_bytes`]. Order is
-                /// the caller's.
+                /// the caller's. `kept_zero` is aligned to 256 bytes and has [`Self::KEPT_ZERO_BYTES`], zeroed before its first use.
+                /// Every launch leaves them zero: all kernels share them, one launch behind the other. With no bytes it may be 0.
                 pub fn scatter_raw(
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     t: usize,
                     n: usize,
                     d: usize,
@@ -592,6 +610,7 @@ pub mod host {
             } else {
                 SCATTER[1..].to_vec()
             },
+            left_out: Vec::new(),
         }])
     }
 

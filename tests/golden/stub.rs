@@ -11,7 +11,7 @@
 // everything: a stub, without kernels
 // scatter: a stub, without kernels
 
-self::cutegen_runtime::emitted_abi!(2, "0.1.0");
+self::cutegen_runtime::emitted_abi!(3, "0.1.0");
 
 self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
@@ -32,22 +32,30 @@ self::cutegen_runtime::cuda_module! {
         use super::cutegen_runtime::{Error, Int, params, unsafe_block, unsafe_extern, unsafe_fn};
         use ::std::sync::Arc;
 
-        /// All kernels of this package, loaded into one context by [`load`].
+        /// All kernels of this package, on the device of one context.
         #[derive(Debug)]
         pub struct Kernels(());
 
-        /// Checks device, driver and digests, and loads every kernel.
+        /// Checks device and driver.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             Err(Error::Stub { kernel: "silu_mul" })
         }
 
         impl Kernels {
+            /// Bytes that every raw entry finds zero and leaves so.
+            pub const KEPT_ZERO_BYTES: usize = 0;
+
+            /// Loads every kernel that has not been called yet.
+            pub fn warm(&self) -> Result<(), Error> {
+                Ok(())
+            }
+
             /// Workspace for the calls of every kernel on this stream.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
                 Workspace::with_bytes(stream, 0)
             }
 
-            /// What is loaded, and in which order it is tried.
+            /// What is linked for this device, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::new()
             }
@@ -87,6 +95,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     n: usize,
                     g: CUdeviceptr,
                     u: CUdeviceptr,
@@ -152,6 +161,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     x: CUdeviceptr,
                     r: CUdeviceptr,
@@ -222,6 +232,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     y: CUdeviceptr,
                     wg: CUdeviceptr,
@@ -276,6 +287,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     h: CUdeviceptr,
                     w: CUdeviceptr,
@@ -342,6 +354,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     m: usize,
                     its_stream: usize,
                     its_check: CUdeviceptr,
@@ -443,6 +456,7 @@ self::cutegen_runtime::cuda_module! {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     t: usize,
                     n: usize,
                     d: usize,

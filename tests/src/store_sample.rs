@@ -68,6 +68,7 @@ fn variant(
         origin: format!("template relu {salt}"),
         toolchain: "nvrtc 13.0.88".to_owned(),
         min_driver: Some(580),
+        shared_memory: None,
         tiles: vec![Tile { axis: 0, extent: 256 }],
         artifact: Artifact {
             file: format!("{name}.cubin.zst"),

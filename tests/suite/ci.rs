@@ -1,4 +1,5 @@
 //! `.ci/since-full` in a repository of its own: a part's whole run stands until a commit touches what only it tests in full.
+//! `.ci/mcp-client` with Pythons that can and cannot install.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,4 +115,40 @@ fn many_commits_warn_and_a_foreign_commit_fails() {
     fs::remove_dir_all(folder.join("cutegen-build/src/print")).expect("removed");
     let ran = since_full(&folder);
     assert!(ran.code == Some(1) && ran.stdout.contains("print is guarded"), "a moved path is found");
+}
+
+/// What `.ci/mcp-client` says with this script as `python3`, and whether it leaves an environment.
+fn mcp_client(folder: &Path, python: &str) -> (Ran, bool) {
+    let (program, into) = (folder.join("bin/python3"), folder.join("client"));
+    write(&program, &format!("#!/bin/sh\n{python}\n"));
+    must(Command::new("chmod").arg("+x").arg(&program));
+    let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").expect("a path"));
+    let ran = run(Command::new(workspace().join(".ci/mcp-client")).arg(&into).env("PATH", path));
+    (ran, into.join("bin/python").exists())
+}
+
+/// Makes an environment in its third argument, whose pip does this.
+fn makes(pip: &str) -> String {
+    format!(
+        "mkdir -p $3/bin; printf '#!/bin/sh\\nexit 0\\n' > $3/bin/python; printf '#!/bin/sh\\n{pip}\\n' > $3/bin/pip; \
+         chmod +x $3/bin/*"
+    )
+}
+
+#[test]
+fn a_client_that_pip_cannot_have_is_said_to_be_missing() {
+    let folder = scratch("ci-mcp-client");
+    for python in ["exit 1", &makes("exit 1")] {
+        let (ran, is_there) = mcp_client(&folder, python);
+        assert_eq!((ran.code, is_there), (Some(0), false), "{ran:?}");
+        assert!(ran.stdout.starts_with("not run: the official client against `mcp`"), "{ran:?}");
+    }
+    let (ran, is_there) = mcp_client(&folder, &makes("exit 0"));
+    assert_eq!((ran.code, is_there, ran.stdout.as_str()), (Some(0), true, ""), "{ran:?}");
+    // what is there with the same pins is not made again
+    let (ran, is_there) = mcp_client(&folder, "exit 1");
+    assert_eq!((ran.code, is_there, ran.stdout.as_str()), (Some(0), true, ""), "{ran:?}");
+    write(&folder.join("client/requirements.txt"), "mcp==1.0.0\n");
+    let (_, is_there) = mcp_client(&folder, "exit 1");
+    assert!(!is_there, "other pins are another client");
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cutegen_tests::{Ran, cutegen, install_toolchain, run, scratch, write};
 use serde_json::Value;
 
-const SPEC: &str = r#"
+pub(crate) const SPEC: &str = r#"
 edition = 1
 [kernels.squares]
 axes = { m = "1..=512", k = "8..=512" }
@@ -18,7 +18,7 @@ targets = ["host"]
 "#;
 
 /// Sums of squares of rows, in so many lanes; the loop begins at the first element.
-const SOURCE: &str = r#"// contract:
+pub(crate) const SOURCE: &str = r#"// contract:
 // steps = [{ entry = "@ENTRY@", args = ["ptr(x)", "ptr(y)", "axis(m)", "axis(k)"] }]
 #include <cstdint>
 extern "C" __attribute__((visibility("default"), externally_visible)) void @ENTRY@(void** params) {
@@ -80,16 +80,109 @@ fn a_kernel_by_hand_goes_from_a_file_to_the_package() {
         name.starts_with("m-") && verdict["speedup"].as_f64().is_some_and(|times| times > 1.01),
         "{verdict}"
     );
-    let accepted = library.command(&["accept", "squares"]);
-    assert!(accepted.code == Some(0) && all(&accepted).contains(&name), "{}", all(&accepted));
+    let digest = library.is_accepted_by_digest(&name);
     let explained = library.command(&["explain", "squares"]);
-    assert!(
-        all(&explained).contains("submitted") && all(&explained).contains("by a test"),
-        "{}",
-        all(&explained)
-    );
+    let lines = [
+        "   came as       submitted\n".to_owned(),
+        "   by            a test\n".to_owned(),
+        format!("   identity      {}", &name["m-".len()..]),
+        format!("   source        sha256 {digest}\n"),
+    ];
+    for line in lines {
+        assert!(explained.stdout.contains(&line), "no {line} in\n{}", all(&explained));
+    }
+    library.is_checked_by_digest(&name, &digest);
+    is_checked_by_metadata(&library, &name, &digest);
     let rebuilt = library.command(&["verify", "--rebuild"]);
     assert_eq!(rebuilt.code, Some(0), "what is stored needs no kit: {}", all(&rebuilt));
+}
+
+impl Library {
+    /// `accept` shows the source and asks for its digest, by which it takes the kernel; the digest.
+    fn is_accepted_by_digest(&self, name: &str) -> String {
+        let refused = self.command(&["accept", "squares"]);
+        assert_eq!(refused.code, Some(1), "{}", all(&refused));
+        assert!(refused.stdout.contains("for (; at + 32 <= k; at += 32)\n"), "{}", all(&refused));
+        let told = "no template wrote this host source";
+        assert!(refused.stderr.contains(told) && refused.stderr.contains("by a test"), "{}", all(&refused));
+        let next = refused.stderr.lines().find_map(|line| {
+            line.strip_prefix("run: cargo cutegen accept squares --target host --host-source ")
+        });
+        let digest = next.and_then(|rest| rest.strip_suffix(" --specs specs --cache cache"));
+        let digest = digest.unwrap_or_else(|| panic!("no command in {}", all(&refused))).to_owned();
+        let wrong = format!("{:064x}", 7);
+        for args in [&["accept"][..], &["accept", "squares", "--host-source", &wrong]] {
+            let refused = self.command(args);
+            assert_eq!(refused.code, Some(1), "{}", all(&refused));
+        }
+        assert!(!self.folder.join("cutegen.lock").exists() && !self.folder.join("cache").exists());
+        let short = self.command(&["accept", "squares", "--host-source", &digest[..15]]);
+        assert_eq!(short.code, Some(2), "{}", all(&short));
+        let accepted = self.command(&["accept", "squares", "--host-source", &digest[..16]]);
+        assert!(accepted.code == Some(0) && accepted.stdout.contains(name), "{}", all(&accepted));
+        let told = format!("cargo cutegen check --host-source {digest} --specs specs --cache cache");
+        assert!(accepted.stderr.contains(&told), "{}", all(&accepted));
+        digest
+    }
+
+    /// A folder of specs has no metadata: its digests come on the command line.
+    fn is_checked_by_digest(&self, name: &str, digest: &str) {
+        let next = format!("run: cargo cutegen check --host-source {digest} --specs specs --cache cache");
+        for args in [&["check"][..], &["check", "--host-source", "0123456789abcdef"]] {
+            let failed = self.command(args);
+            assert_eq!(failed.code, Some(1), "{}", all(&failed));
+            let told = ["no template wrote this host source", name, next.as_str()];
+            told.iter()
+                .for_each(|told| assert!(failed.stderr.contains(told), "no {told} in\n{}", all(&failed)));
+        }
+        for digest in [digest, &digest[..16]] {
+            let passed = self.command(&["check", "--host-source", digest]);
+            assert_eq!(passed.code, Some(0), "{}", all(&passed));
+        }
+    }
+}
+
+/// A package lists the digests in its metadata; the line to add is the one that `check` prints.
+fn is_checked_by_metadata(library: &Library, name: &str, digest: &str) {
+    let package = scratch("propose-package");
+    let kernel = SPEC.replace("edition = 1\n", "").replace("[kernels.", "[package.metadata.kernels.");
+    let sets = |line: &str| {
+        let head = "[package]\nname = \"squares\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        let settings = format!("[package.metadata.cutegen]\ntargets = [\"host\"]\n{line}\n");
+        write(&package.join("Cargo.toml"), &format!("{head}{settings}{kernel}"));
+    };
+    let command = |args: &[&str]| {
+        let mut command = cutegen(&library.folder.join("home"));
+        run(command.current_dir(&package).args(args))
+    };
+    sets("");
+    let flag = command(&["check", "--host-source", digest]);
+    assert_eq!(flag.code, Some(2), "a package lists them itself: {}", all(&flag));
+    assert_eq!(command(&["accept", "squares"]).code, Some(1));
+    let line = format!("  host-sources = [\"{digest}\"]\n");
+    let accepted = command(&["accept", "squares", "--host-source", digest]);
+    assert!(accepted.code == Some(0) && accepted.stderr.contains(&line), "{}", all(&accepted));
+    let failed = command(&["check"]);
+    assert_eq!(failed.code, Some(1), "{}", all(&failed));
+    for told in ["no template wrote this host source", name, digest, &line] {
+        assert!(failed.stderr.contains(told), "no {told} in\n{}", all(&failed));
+    }
+    let other = "0123456789abcdef";
+    sets(&format!("host-sources = [\"{other}\"]"));
+    let failed = command(&["check"]);
+    let both = format!("  host-sources = [\"{other}\", \"{digest}\"]\n");
+    assert!(failed.code == Some(1) && failed.stderr.contains(&both), "{}", all(&failed));
+    sets(both.trim());
+    let passed = command(&["check"]);
+    assert_eq!(passed.code, Some(0), "{}", all(&passed));
+    // what is listed needs no flag
+    for made in ["cutegen.lock", "cutegen-store"] {
+        let made = package.join(made);
+        if made.is_dir() { std::fs::remove_dir_all(made) } else { std::fs::remove_file(made) }
+            .expect("removed");
+    }
+    let again = command(&["accept", "squares"]);
+    assert!(again.code == Some(0) && !again.stderr.contains("host-sources"), "{}", all(&again));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use half::bf16;
 use kernels::cuda::{Kernels, SiluMul};
 
 fn device(kernels: &Kernels, stream: &Arc<CudaStream>) -> Result<(), Error> {
-    kernels.silu_mul_raw(stream.cu_stream(), 0, 8, 0, 0, 0)
+    kernels.silu_mul_raw(stream.cu_stream(), 0, 0, 8, 0, 0, 0)
 }
 
 fn main() {}

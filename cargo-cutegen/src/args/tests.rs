@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory as _};
+use cutegen_build::render::command::placed;
 
 use super::Cargo;
 
@@ -72,6 +73,26 @@ fn a_command_that_is_none_is_found() {
         "$check --specs kernel-specs --cache cache --json",
     ] {
         assert_eq!(refusals(right), Vec::<String>::new(), "{right}");
+    }
+}
+
+/// Verbs that work on no project.
+const PROJECTLESS: [&str; 2] = ["toolchain", "schema"];
+
+/// Messages put the project's arguments on commands of verbs that take them: a verb that they don't know leads into another
+/// project.
+#[test]
+fn messages_know_every_verb_that_works_on_a_project() {
+    let root = Cargo::command();
+    let cutegen = root.find_subcommand("cutegen").expect("cargo's word for us");
+    let verbs: Vec<&str> = cutegen.get_subcommands().map(Command::get_name).collect();
+    assert!(verbs.len() > 15, "{verbs:?}");
+    assert!(PROJECTLESS.iter().all(|verb| verbs.contains(verb)), "{verbs:?}");
+    for verb in verbs {
+        // without a word behind it, `explain` is about codes
+        let command = format!("run: cargo cutegen {verb} softmax");
+        let is_placed = placed(&command, " -p engine") == format!("{command} -p engine");
+        assert_ne!(is_placed, PROJECTLESS.contains(&verb), "{verb}: is it in VERBS of render/command.rs?");
     }
 }
 

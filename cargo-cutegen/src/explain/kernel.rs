@@ -48,7 +48,7 @@ pub(super) fn print(
         Failure::Usage(why) => {
             Failure::Usage(format!("there is neither a kernel nor a code `{name}`: {why}"))
         }
-        other @ (Failure::Disagreement(_) | Failure::Machine(_)) => other,
+        other @ (Failure::Disagreement(_) | Failure::Machine(_) | Failure::Awaited(_)) => other,
     })?;
     let names: Vec<&str> = project.specs.iter().map(|spec| spec.name.as_str()).collect();
     if !names.contains(&name) {

@@ -2,9 +2,11 @@
 //! stand where the record has positions. Pure.
 
 use cutegen_build::plan::Plan;
+use cutegen_spec::contract::tensor_map::Base;
 use cutegen_spec::contract::{self, Arg, Step};
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::IntExpr;
+use cutegen_spec::provenance::{Provenance, is_foreign};
 use cutegen_spec::record::{Kind, Variant};
 
 use super::speed::{self, Roof};
@@ -24,10 +26,17 @@ pub(super) fn lines(plan: &Plan, number: usize, variant: &Variant, roofs: &[Roof
     let kind = if variant.name == kind { String::new() } else { format!(", {kind}") };
     let mut lines = vec![format!("{number}. {}{kind}", variant.name)];
     let mut say = |label: &str, value: &str| lines.extend(wrapped(label, value));
-    say("proposed by", &variant.origin);
+    if is_foreign(&variant.origin) {
+        provenance(variant).iter().for_each(|(label, value)| say(label, value));
+    } else {
+        say("proposed by", &variant.origin);
+    }
     say("compiled by", &variant.toolchain);
     if let Some(driver) = variant.min_driver {
         say("loads with", &format!("driver {driver} or newer"));
+    }
+    if let Some(bytes) = variant.shared_memory {
+        say("needs", &format!("{bytes} bytes of shared memory a block, where it is launched at its largest"));
     }
     say("eligible", &conditions(plan, &variant.eligibility));
     say("preferred", &conditions(plan, &variant.prefer));
@@ -43,6 +52,14 @@ pub(super) fn lines(plan: &Plan, number: usize, variant: &Variant, roofs: &[Roof
     lines
 }
 
+/// Where a source comes from that no template wrote, and its digest, by which a host source is accepted.
+fn provenance(variant: &Variant) -> Vec<(&'static str, String)> {
+    let known = Provenance::parse(&variant.origin).map(|provenance| provenance.fields());
+    let mut said = known.unwrap_or_else(|| vec![("proposed by", variant.origin.clone())]);
+    said.push(("source", format!("sha256 {}", variant.source.digest)));
+    said
+}
+
 /// The contract in one line.
 fn launch(plan: &Plan, variant: &Variant) -> String {
     let contract = &variant.contract;
@@ -54,7 +71,7 @@ fn launch(plan: &Plan, variant: &Variant) -> String {
 }
 
 fn step(plan: &Plan, step: &Step) -> String {
-    let args: Vec<String> = step.args.iter().map(|arg| argument(plan, *arg)).collect();
+    let args: Vec<String> = step.args.iter().map(|arg| argument(plan, arg)).collect();
     let call = format!("({})", args.join(", "));
     if plan.target.is_host() {
         return format!("{}{call}", step.entry);
@@ -88,12 +105,21 @@ fn named(plan: &Plan, expr: &IntExpr) -> String {
     expr.text(&axis)
 }
 
-fn argument(plan: &Plan, arg: Arg) -> String {
+fn argument(plan: &Plan, arg: &Arg) -> String {
     match arg {
-        Arg::Ptr(at) => tensor(plan, at),
-        Arg::Axis(at) => plan.spec.axes.get(at).map_or_else(|| arg.to_string(), |a| a.name.to_string()),
-        Arg::Scalar(at) => plan.spec.scalars.get(at).map_or_else(|| arg.to_string(), |s| s.name.to_string()),
+        Arg::Ptr(at) => tensor(plan, *at),
+        Arg::Axis(at) => plan.spec.axes.get(*at).map_or_else(|| arg.to_string(), |a| a.name.to_string()),
+        Arg::Scalar(at) => plan.spec.scalars.get(*at).map_or_else(|| arg.to_string(), |s| s.name.to_string()),
         Arg::Workspace(_) => arg.to_string(),
+        Arg::Int(number) => named(plan, number),
+        Arg::Map(map) => format!("tensor map of {}", base(plan, map.base)),
+    }
+}
+
+fn base(plan: &Plan, base: Base) -> String {
+    match base {
+        Base::Tensor(at) => tensor(plan, at),
+        Base::Workspace(part) => format!("w{part}"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_build::compile::{CompileFailure, FailureReason, Forbidden};
+use cutegen_build::compile::CompileFailure;
 use cutegen_build::generate::proposal::Proposal;
 use cutegen_build::inspect::cubin::KernelInfo;
 use cutegen_build::kit::Origin;
@@ -14,18 +14,18 @@ use serde::Serialize;
 use crate::failure::Failure;
 
 /// A submitted kernel and its place in a file.
-pub(super) struct Source<'a> {
-    pub(super) proposal: &'a Proposal,
+pub(crate) struct Source<'a> {
+    pub(crate) proposal: &'a Proposal,
     /// The line of the file at which it begins.
-    pub(super) first: usize,
+    pub(crate) first: usize,
     /// With the symbols that were derived.
-    pub(super) symbols: &'a Contract,
+    pub(crate) symbols: &'a Contract,
 }
 
 /// A verdict. Fields that do not apply are left out.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct Told {
+pub(crate) struct Told {
     kernel: String,
     target: String,
     /// The name of ours.
@@ -81,7 +81,7 @@ struct Speedup {
 }
 
 impl Told {
-    pub(super) fn of(plan: &Plan, source: &Source<'_>, submitted: Submitted) -> Self {
+    pub(crate) fn of(plan: &Plan, source: &Source<'_>, submitted: Submitted) -> Self {
         let mut told = Self {
             kernel: plan.spec.name.as_str().to_owned(),
             target: plan.target.to_string(),
@@ -123,9 +123,9 @@ impl Told {
 
     fn refused(&mut self, refusal: &Refusal) {
         match refusal {
-            Refusal::Layout(reason) => self.reason = Some(reason.clone()),
+            Refusal::Contract(reason) => self.reason = Some(reason.clone()),
             Refusal::Compile(failure) => {
-                self.reason = Some(reason(failure).to_owned());
+                self.reason = Some(failure.summary().to_owned());
                 self.diagnostics = lines(failure);
             }
         }
@@ -151,12 +151,12 @@ impl Told {
         }
     }
 
-    pub(super) fn is_accepted(&self) -> bool {
+    pub(crate) fn is_accepted(&self) -> bool {
         self.verdict == Word::Accepted
     }
 
     /// Success where it was accepted, or could not be judged here.
-    pub(super) fn end(&self) -> Result<(), Failure> {
+    pub(crate) fn end(&self) -> Result<(), Failure> {
         let Self { kernel, target, candidate, .. } = self;
         match self.verdict {
             Word::Accepted | Word::NotJudged => Ok(()),
@@ -167,7 +167,7 @@ impl Told {
     }
 
     /// For people.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut lines = vec![self.headline()];
         lines.extend(self.diagnostics.iter().map(Line::text));
         lines.extend(self.kernels.iter().map(Resources::text));
@@ -241,36 +241,6 @@ fn resources(kernel: &KernelInfo) -> Resources {
     }
 }
 
-fn reason(failure: &CompileFailure) -> &'static str {
-    match failure.reason {
-        FailureReason::Diagnostics => "it does not compile",
-        FailureReason::TimedOut => "its compiler did not end in time",
-        FailureReason::OverMemory => "its compiler took too much memory",
-        FailureReason::OutputTooLarge => "its compiler wrote too much",
-        FailureReason::Crashed(_) => "its compiler crashed",
-        FailureReason::Forbidden(_) => "it has what no candidate may have",
-    }
-}
-
 fn lines(failure: &CompileFailure) -> Vec<Line> {
-    let said = failure.diagnostics.iter().map(|said| Line { line: said.line, message: said.message.clone() });
-    let forbidden = match &failure.reason {
-        FailureReason::Forbidden(all) => all.as_slice(),
-        FailureReason::Diagnostics
-        | FailureReason::TimedOut
-        | FailureReason::OverMemory
-        | FailureReason::OutputTooLarge
-        | FailureReason::Crashed(_) => &[],
-    };
-    said.chain(forbidden.iter().map(banned)).collect()
-}
-
-fn banned(forbidden: &Forbidden) -> Line {
-    match forbidden {
-        Forbidden::Source(violation) => Line {
-            line: Some(violation.line),
-            message: format!("guard, {:?}: `{}`", violation.rule, violation.found),
-        },
-        Forbidden::Artifact(message) => Line { line: None, message: message.clone() },
-    }
+    failure.said().into_iter().map(|(line, message)| Line { line, message }).collect()
 }

@@ -54,6 +54,11 @@ fn variant(plan: &Plan, variant: &Variant) -> String {
         ("bytes", format!("{}, sha256 {}", grouped(variant.artifact.bytes), variant.artifact.artifact)),
     ];
     said.extend(variant.min_driver.map(|driver| ("loads with", format!("driver {driver} or newer"))));
+    said.extend(
+        variant
+            .shared_memory
+            .map(|bytes| ("shared memory", format!("{} bytes a block", grouped(bytes.into())))),
+    );
     match variant.judged() {
         None => said.push(("judged", evidence::unjudged(variant))),
         Some(evidence) => {

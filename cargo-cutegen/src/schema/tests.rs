@@ -71,9 +71,9 @@ const BAD: [(&str, &str); 33] = [
     ("torch = \"x @ w.T\"", "torch = 1"),
 ];
 
-const GOOD_SETTINGS: &str = "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\nwarn-naive = false\n";
+const GOOD_SETTINGS: &str = "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\nwarn-naive = false\nhost-sources = [\"0123456789abcdef\"]\n";
 
-const BAD_SETTINGS: [(&str, &str); 11] = [
+const BAD_SETTINGS: [(&str, &str); 15] = [
     ("targets = [\"sm_90a\"]", "targets = []"),
     ("targets = [\"sm_90a\"]", "targets = \"sm_90a\""),
     ("\"kernels\"", "\"/kernels\""),
@@ -85,6 +85,10 @@ const BAD_SETTINGS: [(&str, &str); 11] = [
     ("warn-naive = false", "warn-naive = \"no\""),
     ("min-gate = 1", "min-gate = 4294967296"),
     ("min-gate = 1", "min-gate = \"1\""),
+    ("[\"0123456789abcdef\"]", "\"0123456789abcdef\""),
+    ("[\"0123456789abcdef\"]", "[7]"),
+    ("0123456789abcdef", "0123456789abcde"),
+    ("0123456789abcdef", "0123456789ABCDEF"),
 ];
 
 fn root() -> PathBuf {

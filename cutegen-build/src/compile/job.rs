@@ -161,6 +161,47 @@ pub enum Forbidden {
     Artifact(String),
 }
 
+impl CompileFailure {
+    /// Why, in a sentence.
+    #[must_use]
+    pub fn summary(&self) -> &'static str {
+        match self.reason {
+            FailureReason::Diagnostics => "it does not compile",
+            FailureReason::TimedOut => "its compiler did not end in time",
+            FailureReason::OverMemory => "its compiler took too much memory",
+            FailureReason::OutputTooLarge => "its compiler wrote too much",
+            FailureReason::Crashed(_) => "its compiler crashed",
+            FailureReason::Forbidden(_) => "it has what no candidate may have",
+        }
+    }
+
+    /// All that the compiler, the guard and the inspection said: the line of the flattened source, and the message.
+    #[must_use]
+    pub fn said(&self) -> Vec<(Option<u32>, String)> {
+        let diagnostics = self.diagnostics.iter().map(|said| (said.line, said.message.clone()));
+        let forbidden = match &self.reason {
+            FailureReason::Forbidden(all) => all.as_slice(),
+            FailureReason::Diagnostics
+            | FailureReason::TimedOut
+            | FailureReason::OverMemory
+            | FailureReason::OutputTooLarge
+            | FailureReason::Crashed(_) => &[],
+        };
+        diagnostics.chain(forbidden.iter().map(Forbidden::said)).collect()
+    }
+}
+
+impl Forbidden {
+    fn said(&self) -> (Option<u32>, String) {
+        match self {
+            Self::Source(violation) => {
+                (Some(violation.line), format!("guard, {:?}: `{}`", violation.rule, violation.found))
+            }
+            Self::Artifact(message) => (None, message.clone()),
+        }
+    }
+}
+
 /// Which of the sandbox layers that need kernel support were up. Reported, since an old kernel lacks them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Confinement {

@@ -63,7 +63,7 @@ fn listed<'a>(package: &Package<'_>, kernel: &EmitKernel<'a>) -> Kernel<'a> {
         symbols: if plan.target.is_host() {
             variant.contract.steps.iter().map(|step| step.entry.clone()).collect()
         } else {
-            vec![symbol::blob(package.name, package.version, &record.key, &variant.name)]
+            vec![symbol::blob(package.name, package.version, &variant.artifact.stored)]
         },
     };
     Kernel {

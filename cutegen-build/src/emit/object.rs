@@ -28,7 +28,7 @@ pub(super) struct Content<'a> {
     pub(super) objects: BTreeMap<String, &'a [u8]>,
 }
 
-/// Sorts the artifacts of `kernels`; two kernels with one key share theirs.
+/// Sorts the artifacts of `kernels`; those of one digest are one.
 pub(super) fn collect<'a>(package: &Package<'_>, kernels: &[EmitKernel<'a>]) -> Result<Content<'a>, Error> {
     let mut content = Content::default();
     let mut entries = BTreeMap::new();
@@ -43,7 +43,7 @@ pub(super) fn collect<'a>(package: &Package<'_>, kernels: &[EmitKernel<'a>]) -> 
                 content.objects.insert(stored.to_string(), bytes);
                 continue;
             }
-            let symbol = symbol::blob(package.name, package.version, &kernel.record.key, &variant.name);
+            let symbol = symbol::blob(package.name, package.version, &variant.artifact.stored);
             match content.blobs.insert(symbol.clone(), (bytes, variant.artifact.stored)) {
                 Some((_, other)) if other != variant.artifact.stored => {
                     return Err(Error::SymbolTaken { symbol });

@@ -3,12 +3,17 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use cutegen_spec::contract::Step;
+use cutegen_spec::tensor::Tensor;
+
+use crate::evaluate::device::waits::{check_waits, takes_constants};
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::backend::MemoryBackend;
 use crate::evaluate::judge::backend::cuda::{Choice, CudaBackend, Totals};
 use crate::evaluate::judge::backend::host::HostBackend;
 use crate::evaluate::judge::candidate::Candidate;
 use crate::evaluate::judge::checker::Checker;
+use crate::evaluate::judge::profile::Profiled;
 use crate::evaluate::judge::reference::Reference;
 use crate::evaluate::judge::sanitize::{Sanitized, Tool};
 use crate::evaluate::judge::user_launch::{Ran, UserLaunch};
@@ -17,6 +22,7 @@ use crate::evaluate::timing::incumbent::{Incumbent, Measured, Unmeasured};
 use crate::evaluate::timing::{Timer, Timing};
 use crate::evaluate::wire::gemm::Gemm;
 use crate::evaluate::wire::protocol::{Backend, Regime};
+use crate::inspect::cubin;
 use crate::outcome::{Comparison, Outcome};
 
 /// A judging session. Bound to the thread that made it, as its runners are.
@@ -31,13 +37,15 @@ enum At {
 struct Session<D: MemoryBackend> {
     timer: Timer<D>,
     checker: Checker<D>,
+    tensors: Vec<Tensor>,
 }
 
 impl<D: MemoryBackend> Session<D> {
     fn new(question: Question, settings: Settings, backend: D) -> Result<Self, Error> {
         let backend = Rc::new(backend);
         let timer = Timer::new(backend.card().as_ref());
-        Ok(Self { timer, checker: Checker::new(question, Rc::new(settings), backend)? })
+        let tensors = question.spec.tensors.clone();
+        Ok(Self { timer, checker: Checker::new(question, Rc::new(settings), backend)?, tensors })
     }
 
     fn timing(&mut self) -> Timing<'_, D> {
@@ -99,12 +107,36 @@ impl Judge {
 
     /// Judges one candidate where it is eligible, on few shapes and distributions.
     pub fn screen(&mut self, candidate: &Candidate) -> Result<Outcome, Error> {
-        at!(self, session => session.checker.screen(candidate))
+        match self.reads_early(std::slice::from_ref(candidate))? {
+            Some(reason) => Ok(Outcome::Blocked(reason)),
+            None => at!(self, session => session.checker.screen(candidate)),
+        }
     }
 
     /// Judges a list of variants as the runtime would dispatch it, on every shape and distribution.
     pub fn full(&mut self, variants: &[Candidate]) -> Result<Outcome, Error> {
-        at!(self, session => session.checker.full(variants))
+        match self.reads_early(variants)? {
+            Some(reason) => Ok(Outcome::Blocked(reason)),
+            None => at!(self, session => session.checker.full(variants)),
+        }
+    }
+
+    /// Which kernel reads memory before it waits for the kernel before it, and takes no constants; told of cubins. Runners,
+    /// which refuse all else that comes before a wait, don't know the spec.
+    fn reads_early(&self, variants: &[Candidate]) -> Result<Option<String>, Error> {
+        let At::Cuda(session) = &self.0 else { return Ok(None) };
+        for variant in variants {
+            let path = &variant.artifact;
+            let bytes = std::fs::read(path)
+                .map_err(|error| Error::File { path: path.clone(), reason: error.to_string() })?;
+            // what is no cubin is refused as it is loaded
+            let Ok(info) = cubin::read(&bytes) else { continue };
+            let may_read = |step: &Step| takes_constants(step, &session.tensors);
+            if let Err(reason) = check_waits(&variant.contract, &info.kernels, &may_read) {
+                return Ok(Some(reason));
+            }
+        }
+        Ok(None)
     }
 
     /// Judges a library's product on every shape at which there is one, and every distribution, as a candidate.
@@ -168,6 +200,11 @@ impl Judge {
         tools: &[Tool],
     ) -> Result<Vec<Sanitized>, Error> {
         at!(self, session => session.checker.sanitize(candidates, sanitizer, tools))
+    }
+
+    /// Launches a candidate once at these extents under Nsight Compute: what is measured then. Nothing is judged.
+    pub fn profile(&mut self, candidate: &Candidate, axes: &[i64], ncu: &Path) -> Result<Profiled, Error> {
+        at!(self, session => session.checker.profile(candidate, axes, ncu))
     }
 }
 

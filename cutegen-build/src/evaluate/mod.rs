@@ -22,7 +22,7 @@ pub mod wire;
 
 /// The words of a verdict.
 pub use crate::outcome::{
-    Check, Checks, Comparison, Correctness, Crash, Distribution, Fault, Inconclusive, Outcome, Place,
+    Check, Checks, Comparison, Correctness, Crash, Distribution, Fault, Inconclusive, Outcome, Place, Spread,
 };
 /// Revision of the gate, which a replaying build knows too.
 pub use cutegen_spec::record::GATE;

@@ -1,6 +1,7 @@
 //! Generate: what proposes candidates. A candidate is one source text with its launch contract; configuration is
 //! source text, never a compiler flag. Generators don't know whether a candidate is right or fast: the judge does.
 
+pub mod answers;
 pub mod naive;
 pub mod prompt;
 pub mod proposal;
@@ -9,6 +10,7 @@ pub mod template;
 use cutegen_spec::contract::Contract;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record::Kind;
 
 use crate::plan::Plan;
@@ -34,9 +36,73 @@ pub struct Candidate {
     pub cost_features: Option<CostFeatures>,
 }
 
-/// What is known of a kernel's speed before it is compiled.
+/// What is known of a kernel's speed before it is compiled, by what bounds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CostFeatures {
+pub enum CostFeatures {
+    /// Memory, which is read and written in streams.
+    Stream(StreamFeatures),
+    /// Tiles of a matrix product.
+    Product(ProductFeatures),
+}
+
+impl CostFeatures {
+    /// Of one kind are those that differ in numbers alone.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Stream(features) => features.kind,
+            Self::Product(features) => features.kind,
+        }
+    }
+
+    /// Letters at the end of the name: choices that a cost estimate does not tell apart.
+    #[must_use]
+    pub fn hints(&self) -> &str {
+        match self {
+            Self::Stream(features) => &features.hints,
+            Self::Product(features) => &features.hints,
+        }
+    }
+}
+
+impl From<StreamFeatures> for CostFeatures {
+    fn from(features: StreamFeatures) -> Self {
+        Self::Stream(features)
+    }
+}
+
+/// What the time of a matrix product is estimated from. Extents are in axes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProductFeatures {
+    /// Of one kind are those that differ in numbers alone.
+    pub kind: &'static str,
+    /// Products of the batch, rows, columns, and terms of a sum.
+    pub extents: [IntExpr; 4],
+    /// Rows, columns and terms of a tile.
+    pub tile: [i64; 3],
+    /// Sums that share a factor.
+    pub products: i64,
+    /// Tiles of k in shared memory at once.
+    pub stages: i64,
+    /// Threads of a block.
+    pub threads: i64,
+    /// Registers of a thread, about.
+    pub registers: i64,
+    /// Bytes that a block's warps read from shared memory for a tile of k.
+    pub smem_reads: i64,
+    /// Bytes of an element of the factors.
+    pub element_bytes: i64,
+    /// Bytes of a copy from memory, the narrower of both factors.
+    pub access_bytes: i64,
+    /// Parts of k that blocks share.
+    pub splits: i64,
+    /// Letters at the end of the name: choices that a cost estimate does not tell apart.
+    pub hints: String,
+}
+
+/// What the time of a kernel that streams its tensors is estimated from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamFeatures {
     /// Of one kind are those that differ in numbers alone.
     pub kind: &'static str,
     /// Bytes that a thread asks memory for before it waits for any.
@@ -80,7 +146,7 @@ impl Candidate {
     /// The name without hints, and those.
     #[must_use]
     pub fn shape(&self) -> (&str, &str) {
-        let hints = self.cost_features.as_ref().map_or("", |cost_features| cost_features.hints.as_str());
+        let hints = self.cost_features.as_ref().map_or("", CostFeatures::hints);
         let shape = self.name.strip_suffix(hints).and_then(|shape| shape.strip_suffix('-'));
         (shape.filter(|_| !hints.is_empty()).unwrap_or(&self.name), hints)
     }

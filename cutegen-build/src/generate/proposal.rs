@@ -13,7 +13,7 @@ use super::{Candidate, ENTRY, name_entry};
 use crate::kit::{self, Flattened, Origin};
 use crate::plan::Plan;
 pub use header::Problem;
-pub use reply::source;
+pub use reply::{Block, block, source};
 
 /// The longest text, in bytes. What is longer is no kernel, and costs a compiler minutes.
 pub const BYTES_MAX: usize = 256 * 1024;
@@ -189,6 +189,7 @@ extern \"C\" __global__ void @ENTRY@(const float* x) {}
             ("% 8", "% 4"),
             ("const float* x", "const float* z"),
             ("'zeroed'", "'undefined'"),
+            ("'zeroed'", "'kept-zero'"),
         ] {
             assert_ne!(of(TEXT), of(&TEXT.replace(other.0, other.1)), "{other:?}");
         }

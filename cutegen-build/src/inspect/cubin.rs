@@ -108,7 +108,7 @@ fn kernel(file: &Cubin<'_>, name: &str, records: &[u8], counts: &Counts) -> Resu
         stack_bytes: count(&counts.stack),
         threads_max: triple(nv_info::MAX_THREADS).or_else(|| triple(nv_info::REQUIRED_THREADS)),
         cluster: triple(nv_info::CLUSTER_DIMENSIONS),
-        wait: wait(text(file, name)),
+        wait: wait(text(file, name), entry(file, name)),
     })
 }
 
@@ -116,6 +116,12 @@ fn kernel(file: &Cubin<'_>, name: &str, records: &[u8], counts: &Counts) -> Resu
 fn text<'data>(file: &Cubin<'data>, kernel: &str) -> &'data [u8] {
     let section = file.section_by_name(&format!(".text.{kernel}"));
     section.and_then(|section| section.data().ok()).unwrap_or_default()
+}
+
+/// Where among its instructions a kernel begins.
+fn entry(file: &Cubin<'_>, kernel: &str) -> usize {
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(kernel));
+    symbol.map_or(0, |symbol| symbol.address() as usize)
 }
 
 /// Parameters by ordinal; a gap means that we do not understand the format.

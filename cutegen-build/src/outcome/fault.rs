@@ -33,6 +33,8 @@ pub enum Check {
     Globals,
     /// The host's stack is filled with a drawn byte before every launch.
     Stack,
+    /// What the contract keeps zero is zero after every launch.
+    KeptZero,
     /// Control words, and registers that a function must restore, are what they were.
     Registers,
     /// Tensors lie between pages that cannot be touched, inputs on pages that cannot be written.
@@ -66,13 +68,14 @@ pub struct Checks {
 }
 
 /// What the evidence calls each check, but for the distributions, which it lists.
-const NAMES: [(Check, &str); 23] = [
+const NAMES: [(Check, &str); 24] = [
     (Check::Content, "content"),
     (Check::Guards, "guards"),
     (Check::Inputs, "inputs"),
     (Check::Globals, "globals"),
     (Check::Stack, "stack"),
     (Check::Registers, "registers"),
+    (Check::KeptZero, "kept-zero"),
     (Check::Untouched, "untouched"),
     (Check::Poison, "poison"),
     (Check::Values, "values"),
@@ -126,6 +129,15 @@ pub struct Place {
     pub index: Vec<i64>,
 }
 
+/// How many elements of an output are wrong, from the one whose place is told on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Spread {
+    /// How many; of elements with several right values the first alone counts.
+    pub elements: u64,
+    /// The index of the last one.
+    pub last: Vec<i64>,
+}
+
 /// Two root mean squares that do not fit.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Apart {
@@ -150,6 +162,8 @@ pub enum Fault {
         expected: f64,
         /// The largest error allowed.
         bound: f64,
+        /// What else is wrong there.
+        spread: Spread,
     },
     /// NaN or infinity where the reference has a number, or the reverse, or the wrong infinity.
     NonFinite {
@@ -159,6 +173,8 @@ pub enum Fault {
         found: f64,
         /// The reference.
         expected: f64,
+        /// What else is wrong there.
+        spread: Spread,
     },
     /// The errors of an output are larger than a trusted baseline's on the same case.
     Rms {
@@ -214,6 +230,15 @@ pub enum Fault {
         /// Which, in words.
         register: String,
     },
+    /// A byte of what the contract keeps zero is not zero.
+    NotZero {
+        /// The case.
+        place: Place,
+        /// The workspace part.
+        part: usize,
+        /// The byte in it.
+        byte: u64,
+    },
     /// Timed launches left other outputs than untimed ones did.
     TimedOtherwise {
         /// The shape.
@@ -254,6 +279,7 @@ impl Fault {
             Fault::InputWritten { .. } => Check::Inputs,
             Fault::StateKept { .. } => Check::Globals,
             Fault::RegisterChanged { .. } => Check::Registers,
+            Fault::NotZero { .. } => Check::KeptZero,
             Fault::Pages { .. } => Check::Pages,
             Fault::TimedOtherwise { .. } => Check::Timed,
             Fault::TooFast { .. } => Check::Floor,
@@ -274,6 +300,7 @@ impl Fault {
             | Fault::InputWritten { place }
             | Fault::StateKept { place, .. }
             | Fault::RegisterChanged { place, .. }
+            | Fault::NotZero { place, .. }
             | Fault::Pages { place, .. }
             | Fault::TimedOtherwise { place }
             | Fault::TooFast { place, .. }
@@ -292,10 +319,10 @@ impl fmt::Display for Place {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Value { place, found, expected, bound } => {
+            Fault::Value { place, found, expected, bound, .. } => {
                 write!(f, "wrong value: {place}: found {found:e}, expected {expected:e} +- {bound:.2e}")
             }
-            Fault::NonFinite { place, found, expected } => {
+            Fault::NonFinite { place, found, expected, .. } => {
                 write!(f, "wrong special value: {place}: found {found:e}, expected {expected:e}")
             }
             Fault::Rms { place, apart } => {
@@ -321,6 +348,12 @@ impl fmt::Display for Fault {
                 "reads outside its tensors, or writes an input: {place}: {crash} with closed pages {pages} each tensor"
             ),
             Fault::RegisterChanged { place, register } => write!(f, "changes {register}: {place}"),
+            Fault::NotZero { place, part, byte } => {
+                write!(
+                    f,
+                    "left not zero what its contract keeps zero: {place}: byte {byte} of workspace w{part}"
+                )
+            }
             Fault::TimedOtherwise { place } => {
                 write!(f, "left other outputs when timed than when not: {place}")
             }

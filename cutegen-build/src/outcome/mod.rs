@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub use comparison::Comparison;
 pub use distribution::Distribution;
-pub use fault::{Apart, Check, Checks, Fault, Place};
+pub use fault::{Apart, Check, Checks, Fault, Place, Spread};
 
 /// The verdict on a candidate or a list of variants.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -4,6 +4,7 @@
 mod active;
 pub mod cost;
 pub mod family;
+pub mod matmul;
 pub mod roofline;
 pub mod sample;
 mod scan;

@@ -159,7 +159,7 @@ pub fn floor(plan: &Plan) -> Option<Micros> {
     const CACHED: f64 = 1.0 / 3.0;
     let ceilings = ceilings(&plan.target)?;
     let flops_per_s = match plan.family {
-        Family::Contraction { .. } => (ceilings.nominal_rate)(unit(plan)),
+        Family::Contraction { .. } => fastest(&ceilings, unit(plan)),
         _ => f64::INFINITY,
     };
     let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
@@ -168,6 +168,16 @@ pub fn floor(plan: &Plan) -> Option<Micros> {
         let memory = cost.bytes * (1.0 - CACHED) / ceilings.nominal_bytes_per_s;
         memory.max(cost.flops / flops_per_s) * 1e6
     }))
+}
+
+/// Operations a second that no kernel exceeds whose products are formed in this unit's type. Tensor cores come to products of
+/// f32 as accurate as scalar cores' from operands split into bf16: at least three products for each (Ootomo and Yokota,
+/// "Recovering single precision accuracy from Tensor Cores", 2022).
+fn fastest(ceilings: &Ceilings, unit: Unit) -> f64 {
+    match unit {
+        Unit::VectorF32 => (ceilings.nominal_rate)(Unit::TensorHalf) / 3.0,
+        unit => (ceilings.nominal_rate)(unit),
+    }
 }
 
 /// The unit whose rate bounds a plan: the fastest that any of its sums of products may have. What stands around the
@@ -240,6 +250,17 @@ mod tests {
         assert_eq!(unit(&plan("f32", GEMM, "")), Unit::VectorF32);
         assert_eq!(unit(&plan("f64", GEMM, "")), Unit::TensorF64);
         assert_eq!(unit(&plan("bf16", GEMM, "precision = { accumulate = \"f64\" }")), Unit::TensorF64);
+    }
+
+    #[test]
+    fn a_product_of_f32_may_be_split_into_three_of_bf16() {
+        let axes = [8192, 4096, 2048];
+        let flops = 2.0 * 8192.0 * 4096.0 * 2048.0;
+        let micros =
+            |dtype: &str, more: &str| super::floor(&plan(dtype, GEMM, more)).expect("figures")(&axes);
+        assert!((micros("f32", "") - flops / (989e12 / 3.0) * 1e6).abs() < 1e-6);
+        assert!((micros("bf16", "") - flops / 989e12 * 1e6).abs() < 1e-6);
+        assert!((micros("f32", "precision = { multiply = \"tf32\" }") - flops / 494e12 * 1e6).abs() < 1e-6);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod bucket;
 mod cost_estimate;
 mod select;
 mod shortfall;
+mod strategy;
 
 use std::collections::BTreeSet;
 
@@ -13,6 +14,7 @@ pub use bucket::{Member, anywhere, leave_nothing, speedup, variant_set};
 pub use cost_estimate::cost_estimate;
 pub use select::{SELECTED, around, select};
 pub use shortfall::shortfall;
+pub use strategy::{Strategy, Sweep};
 
 use crate::generate::{Candidate, Feedback};
 use crate::outcome::Outcome;
@@ -94,7 +96,7 @@ pub fn kind(candidate: &Candidate) -> String {
         let has_no_digit = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
         candidate.name.split('-').take_while(has_no_digit).collect::<Vec<_>>().join("-")
     };
-    candidate.cost_features.as_ref().map_or_else(words, |cost_features| cost_features.kind.to_owned())
+    candidate.cost_features.as_ref().map_or_else(words, |features| features.kind().to_owned())
 }
 
 /// Which of these trials are worth a second look: the faster half, and the fastest at each workload.

@@ -7,7 +7,7 @@ use cutegen_spec::eligibility::Eligibility;
 
 use super::cost_estimate::cost_estimate;
 use super::{Trial, geomean, ranked};
-use crate::generate::Candidate;
+use crate::generate::{Candidate, CostFeatures};
 use crate::plan::Plan;
 
 /// Tried by cost estimate, and tried although.
@@ -81,7 +81,7 @@ pub fn around(plan: &Plan, space: &[Candidate], history: &[Trial]) -> Vec<Candid
 }
 
 fn kind(candidate: &Candidate) -> Option<&'static str> {
-    candidate.cost_features.as_ref().map(|cost_features| cost_features.kind)
+    candidate.cost_features.as_ref().map(CostFeatures::kind)
 }
 
 /// Whether these are one shape, and one has a hint that the other lacks.

@@ -4,8 +4,13 @@
 const COMMAND: &str = "cargo cutegen ";
 
 /// Verbs that work on a project.
-const VERBS: [&str; 10] =
-    ["check", "lock", "tune", "accept", "verify", "run", "bench", "report", "pack", "explain"];
+const VERBS: [&str; 15] = [
+    "check", "lock", "tune", "propose", "refine", "step", "replay", "mcp", "accept", "verify", "run",
+    "bench", "report", "pack", "explain",
+];
+
+/// What stands before a program that a command starts: arguments behind it are the program's.
+const PROGRAM: &str = " -- ";
 
 /// Arguments that name a project already.
 const NAMED: [&str; 3] = [" -p ", " --manifest-path ", " --specs "];
@@ -25,11 +30,9 @@ fn placed_line(line: &str, place: &str) -> String {
         let (before, command) = rest.split_at(at);
         let end = [" && ", "`"].iter().filter_map(|end| command.find(end)).min().unwrap_or(command.len());
         let (command, behind) = command.split_at(end);
-        out.push_str(before);
-        out.push_str(command);
-        if begins(before) && takes_place(command) {
-            out.push_str(place);
-        }
+        let (own, program) = command.split_at(command.find(PROGRAM).unwrap_or(command.len()));
+        let place = if begins(before) && takes_place(own) { place } else { "" };
+        out.extend([before, own, place, program]);
         rest = behind;
     }
     out + rest
@@ -65,6 +68,8 @@ mod tests {
         is("run: $tune x && $accept x", "run: $tune x -p b && $accept x -p b");
         is("as `$lock x` does, `$accept`", "as `$lock x -p b` does, `$accept -p b`");
         is("   $verify x --record", "   $verify x --record -p b");
+        is("begin one: $refine x\nthen `$step`", "begin one: $refine x -p b\nthen `$step -p b`");
+        is("run: $refine x -- ask --short", "run: $refine x -p b -- ask --short");
         is("run: $explain norm", "run: $explain norm -p b");
         is("run: git checkout -- a && $check", "run: git checkout -- a && $check -p b");
     }
@@ -76,6 +81,7 @@ mod tests {
             "run: $explain",
             "run: $explain CG012",
             "run: $lock x -p c",
+            "run: $refine x -p c -- ask",
             "run: $lock x --manifest-path a/Cargo.toml",
             "run: $check --specs a --cache b",
             "what $tune finds",

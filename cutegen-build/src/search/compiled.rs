@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::thread::Scope;
 
+use cutegen_spec::axis::{self, Axis, Extent};
+use cutegen_spec::contract::Step;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::int_expr::DeviceProp;
 use cutegen_spec::record::Variant;
 use cutegen_spec::target::{Arch, Target};
 use serde::{Deserialize, Serialize};
@@ -17,6 +20,7 @@ use crate::compile::{
     compile, compile_in, own_cubin,
 };
 use crate::env;
+use crate::evaluate::device::waits::{check_waits, takes_constants};
 use crate::evaluate::{self, Outcome};
 use crate::generate::Candidate;
 use crate::inspect::cubin::Param;
@@ -119,15 +123,15 @@ pub(super) fn batch(
 pub enum Refusal {
     /// The guard, the compiler or the inspection refused it.
     Compile(CompileFailure),
-    /// Its kernels take other parameters than its contract says.
-    Layout(String),
+    /// Its kernels take other parameters than its contract says, or do not wait as it promises.
+    Contract(String),
 }
 
 impl Refusal {
     fn outcome(self) -> Outcome {
         match self {
             Self::Compile(failure) => Outcome::CompileFailed(words(&failure)),
-            Self::Layout(reason) => Outcome::Blocked(reason),
+            Self::Contract(reason) => Outcome::Blocked(reason),
         }
     }
 }
@@ -164,7 +168,7 @@ pub(super) fn bytes(
     };
     Ok(match outcome? {
         CompileOutcome::Compiled(artifact) => {
-            layout(plan, candidate, &artifact).map(|()| artifact).map_err(Refusal::Layout)
+            keeps(plan, candidate, &artifact).map(|()| artifact).map_err(Refusal::Contract)
         }
         CompileOutcome::Failed(failure) => Err(Refusal::Compile(failure)),
     })
@@ -181,15 +185,17 @@ pub(super) fn words(failure: &CompileFailure) -> String {
     format!("{:?}{}", failure.reason, said.collect::<String>())
 }
 
-/// A cubin's own parameter layout must be the contract's.
-fn layout(plan: &Plan, candidate: &Candidate, artifact: &Artifact) -> Result<(), String> {
+/// A cubin's own parameter layout must be the contract's, and who may overlap the kernel before it must wait for it.
+fn keeps(plan: &Plan, candidate: &Candidate, artifact: &Artifact) -> Result<(), String> {
     match &artifact.inspected {
         Inspected::Object(_) => Ok(()),
         Inspected::Cubin(info) => {
             let scalars: Vec<u32> = plan.spec.scalars.iter().map(|scalar| scalar.dtype.bits() / 8).collect();
             let kernels: Vec<(String, Vec<(u32, u32)>)> =
                 info.kernels.iter().map(|kernel| (kernel.name.clone(), pairs(&kernel.params))).collect();
-            evaluate::device::resolve::check_layout(&candidate.contract, &scalars, &kernels)
+            evaluate::device::resolve::check_layout(&candidate.contract, &scalars, &kernels)?;
+            let may_read = |step: &Step| takes_constants(step, &plan.spec.tensors);
+            check_waits(&candidate.contract, &info.kernels, &may_read)
         }
     }
 }
@@ -227,6 +233,13 @@ pub(super) fn alone(
     std::thread::scope(|scope| start(scope, setup, None, plan, candidates).collect())
 }
 
+/// The file of the gate's kernels.
+pub(super) const KERNELS: &str = "gate.cubin";
+/// The file of the reference on a device.
+pub(super) const REFERENCE: &str = "reference.cubin";
+/// The file of the reference on the host.
+pub(super) const ON_HOST: &str = "reference.so";
+
 /// Cubins of ours.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct DeviceFiles {
@@ -250,8 +263,8 @@ pub(super) fn on_device(
     };
     let printed = print::reference::print_cuda(plan);
     let (kernels, reference) = std::thread::scope(|scope| {
-        let kernels = scope.spawn(|| cubin("gate.cubin", evaluate::KERNELS, &evaluate::OPTIONS));
-        let reference = printed.map(|p| cubin("reference.cubin", &p.source, &p.options)).transpose();
+        let kernels = scope.spawn(|| cubin(KERNELS, evaluate::KERNELS, &evaluate::OPTIONS));
+        let reference = printed.map(|p| cubin(REFERENCE, &p.source, &p.options)).transpose();
         (kernels.join(), reference)
     });
     let panicked = |_| SearchError::Ours {
@@ -265,7 +278,7 @@ pub(super) fn on_device(
 /// The f64 reference as a shared object in `folder`. It is our own text: it runs in the judge's process.
 pub(super) fn reference(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<PathBuf, SearchError> {
     let cxx = setup.toolchain.need_cxx()?;
-    let (source, shared) = (folder.join("reference.cpp"), folder.join("reference.so"));
+    let (source, shared) = (folder.join("reference.cpp"), folder.join(ON_HOST));
     std::fs::write(&source, print::reference::print(plan))
         .map_err(|e| SearchError::File(source.clone(), e))?;
     let mut command = sandboxed(&cxx.program, &[], folder);
@@ -287,6 +300,28 @@ impl Compiled {
             Inspected::Cubin(info) => Some(if info.abi_version >= 8 { 580 } else { 525 }),
         }
     }
+
+    /// The most shared memory that a block of the cubin needs.
+    pub(super) fn shared_memory(&self, plan: &Plan) -> Option<u32> {
+        let Inspected::Cubin(info) = &self.artifact.inspected else { return None };
+        let needed = self.candidate.contract.steps.iter().map(|step| {
+            let kernel = info.kernels.iter().find(|kernel| kernel.name == step.entry)?;
+            let dynamic = dynamic(step, &plan.spec.axes, &self.candidate.eligibility)?;
+            u32::try_from(kernel.static_smem_bytes.cast_signed().checked_add(dynamic)?).ok()
+        });
+        needed.collect::<Option<Vec<u32>>>()?.into_iter().max()
+    }
+}
+
+/// The most dynamic shared memory that a step asks for, however little a device has: of what it takes by that, nothing.
+fn dynamic(step: &Step, axes: &[Axis], eligibility: &Eligibility) -> Option<i64> {
+    let device = |prop| (prop == DeviceProp::DeviceSmem).then_some(0);
+    let least = |axis: usize| match axes[axis].extent {
+        Extent::Range { lo, .. } => lo,
+        Extent::Const(_) | Extent::Derived(_) => 0,
+    };
+    let at = |extents: Option<Vec<i64>>| step.smem.eval(&extents?, &device);
+    Some(at(eligibility.largest(axes))?.max(at(axis::resolve(axes, &least))?))
 }
 
 /// Where the vendor's libraries lie, besides where the loader looks.
@@ -313,5 +348,32 @@ pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Worker
         env: passed.iter().filter_map(|name| Some(((*name).into(), env::variable_os(name)?))).collect(),
         backend,
         limits: evaluate::wire::protocol::Limits::host(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dynamic;
+    use cutegen_spec::contract::Contract;
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::eligibility::Eligibility;
+
+    #[test]
+    fn shared_memory_is_the_most_over_what_a_variant_is_eligible_for() {
+        let text = "edition = 1\n[kernels.k]\naxes = { m = '8..=4096' }\ninputs = { x = 'f32[m]' }\n\
+                    outputs = { y = 'f32[m]' }\nmath = 'y[m] = x[m] + 1'";
+        let spec = spec_file(text, &Default::default()).kernels.remove(0);
+        let of = |smem: &str, eligible: &str| {
+            let steps = format!(
+                "[[steps]]\nentry = 'k'\ngrid = ['1', '1', '1']\nblock = ['1', '1', '1']\nargs = []\nsmem = '{smem}'"
+            );
+            let contract: Contract = toml::from_str(&steps).expect("a contract");
+            let eligibility = Eligibility::parse_positional(eligible).expect("conditions");
+            dynamic(&contract.steps[0], &spec.axes, &eligibility)
+        };
+        assert_eq!(of("102400", "true"), Some(102_400));
+        assert_eq!([of("a0 * 4", "true"), of("a0 * 4", "a0 <= 1000")], [Some(16_384), Some(4000)]);
+        assert_eq!(of("65536 / a0", "true"), Some(8192));
+        assert_eq!(of("min(device_smem, 166912)", "true"), Some(0), "it takes what there is");
     }
 }

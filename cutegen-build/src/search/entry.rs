@@ -50,18 +50,18 @@ pub(super) fn variant(
         Target::Cuda { .. } => zstd::bulk::compress(bytes, ZSTD_LEVEL)
             .map_err(|error| SearchError::File(PathBuf::from(&candidate.name), error))?,
     };
-    let artifact = record::Artifact {
+    let mut artifact = record::Artifact {
         file: format!("{}.{artifact_end}", candidate.name),
         artifact: ArtifactDigest::of(bytes),
         stored: ArtifactDigest::of(&stored),
         bytes: bytes.len() as u64,
     };
-    let source = record::Source {
+    let mut source = record::Source {
         file: format!("{}.{source_end}", candidate.name),
         digest: ArtifactDigest::of(candidate.source.as_bytes()),
     };
-    files.push((artifact.file.clone(), stored));
-    files.push((source.file.clone(), candidate.source.clone().into_bytes()));
+    artifact.file = kept_once(files, artifact.file, stored);
+    source.file = kept_once(files, source.file, candidate.source.clone().into_bytes());
     Ok(Variant {
         name: candidate.name.clone(),
         kind: candidate.kind,
@@ -71,11 +71,21 @@ pub(super) fn variant(
         origin: candidate.origin.clone(),
         toolchain: compiled.artifact.fingerprint.clone(),
         min_driver,
+        shared_memory: compiled.shared_memory(plan),
         artifact,
         source,
         contract: candidate.contract.clone(),
         evidence: judged.map(|judged| evidence(plan, judged)),
     })
+}
+
+/// The name of the file that holds these bytes: one that is there, else a new one.
+fn kept_once(files: &mut Vec<File>, name: String, bytes: Vec<u8>) -> String {
+    if let Some((known, _)) = files.iter().find(|(_, present)| *present == bytes) {
+        return known.clone();
+    }
+    files.push((name.clone(), bytes));
+    name
 }
 
 /// What was run, for the record.
@@ -181,10 +191,20 @@ mod tests {
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::record::ReferenceOn;
 
-    use super::evidence;
+    use super::{evidence, kept_once};
     use crate::evaluate::{Correctness, Distribution, Inconclusive};
     use crate::plan::Plan;
     use crate::search::final_evaluation::Judged;
+
+    #[test]
+    fn equal_bytes_are_one_file() {
+        let mut files = Vec::new();
+        let mut keep = |name: &str, bytes: &[u8]| kept_once(&mut files, name.to_owned(), bytes.to_vec());
+        assert_eq!(keep("a.cubin.zst", b"one"), "a.cubin.zst");
+        assert_eq!(keep("b.cubin.zst", b"two"), "b.cubin.zst");
+        assert_eq!(keep("c.cubin.zst", b"one"), "a.cubin.zst");
+        assert_eq!(files.len(), 2);
+    }
 
     #[test]
     fn what_tells_nothing_of_an_output_is_in_the_record() {

@@ -17,6 +17,7 @@ mod rebuild;
 mod renew;
 mod rounds;
 mod sanitize;
+mod step;
 mod verify;
 
 use std::path::PathBuf;
@@ -27,9 +28,10 @@ use cutegen_spec::target::Target;
 
 pub use bench::{Bench, Benched, Times};
 pub use compiled::Refusal;
-pub use config::SearchConfig;
+pub use config::{Budget, SearchConfig};
 pub use error::SearchError;
 pub use final_evaluation::Final;
+pub use judging::Devices;
 pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
 pub use migrate::{Migrated, migrated, naive_as_printed};
@@ -166,7 +168,7 @@ impl Searcher {
     ) -> Result<Entry, SearchError> {
         let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
         let generators: Vec<Box<dyn Generator>> = vec![Box::new(Templates::new(toolchain))];
-        let config = SearchConfig { generators, peers: self.peers };
+        let config = SearchConfig { peers: self.peers, ..SearchConfig::of(generators) };
         self.search_with(plan, locked, config, events)
     }
 

@@ -61,10 +61,10 @@ pub(super) fn refused(plan: &Plan, outcome: &Outcome) -> SearchError {
 /// What was seen, with names where a fault has positions.
 fn facts(plan: &Plan, outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Incorrect(Fault::Value { place, found, expected, bound }) => {
+        Outcome::Incorrect(Fault::Value { place, found, expected, bound, .. }) => {
             format!("{}: got {found:e}, want {expected:e}, bound {bound:.3e}", at(plan, place))
         }
-        Outcome::Incorrect(Fault::NonFinite { place, found, expected }) => {
+        Outcome::Incorrect(Fault::NonFinite { place, found, expected, .. }) => {
             format!("{}: got {found:e}, want {expected:e}, no bound", at(plan, place))
         }
         other => other.to_string(),
@@ -106,13 +106,24 @@ mod tests {
             assert!(!told.contains("toolchain"), "{told}");
             told.lines().next().expect("a line").to_owned()
         };
-        let wrong = Fault::Value { place: place(), found: 1.5, expected: -2.0, bound: 1e-7 };
+        let wrong = Fault::Value {
+            place: place(),
+            found: 1.5,
+            expected: -2.0,
+            bound: 1e-7,
+            spread: Default::default(),
+        };
         assert_eq!(
             told(Outcome::Incorrect(wrong)),
             "the gate refuses the naive kernel of `k` on host: output `y`, element [2, 5], at m=7 n=64, cancelling \
              inputs: got 1.5e0, want -2e0, bound 1.000e-7"
         );
-        let special = Fault::NonFinite { place: place(), found: f64::INFINITY, expected: 0.0 };
+        let special = Fault::NonFinite {
+            place: place(),
+            found: f64::INFINITY,
+            expected: 0.0,
+            spread: Default::default(),
+        };
         assert!(told(Outcome::Incorrect(special)).ends_with("inputs: got inf, want 0e0, no bound"));
         let late = told(Outcome::TimedOut(std::time::Duration::from_secs(10)));
         assert_eq!(late, "the gate refuses the naive kernel of `k` on host: did not end in 10s");

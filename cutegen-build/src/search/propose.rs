@@ -102,7 +102,7 @@ impl Searcher {
         }
         let name = candidate.name.clone();
         let generators: Vec<Box<dyn Generator>> = vec![Box::new(Once(Some(candidate)))];
-        let config = SearchConfig { generators, peers: self.peers };
+        let config = SearchConfig { peers: self.peers, ..SearchConfig::of(generators) };
         let (entry, tried) = self.search_by(plan, locked, config, events)?;
         Ok(Submitted::Judged { kernels, verdict: verdict(plan, &name, &entry, tried) })
     }

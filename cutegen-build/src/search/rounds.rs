@@ -11,7 +11,7 @@ use super::compiled::{self, Attempt, Compiled, Compiling};
 use super::config::SearchConfig;
 use super::error::SearchError;
 use super::final_evaluation::{FinalEvaluation, Found, IncumbentSet, Judged, Locked, Reserve, VariantSet};
-use super::judging::{Judging, Oracle};
+use super::judging::{Judging, Oracle, Setting};
 use super::{naive, progress, spent, verify};
 use crate::compile::{Batch, CompileSetup};
 use crate::evaluate::Candidate;
@@ -74,7 +74,7 @@ pub(super) fn run(
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = generate::naive::candidate(plan, &toolchain);
     let space = config.propose(plan, &Feedback::default(), events);
-    let first = refine::select(plan, &space);
+    let first = config.budget.left(config.strategy.first(plan, &space), (0, started.elapsed()));
     // reads its headers meanwhile
     let batch = compiled::batch(setup, plan, &first)?;
     let workloads: Vec<Vec<i64>> =
@@ -89,7 +89,8 @@ pub(super) fn run(
         candidates: first.len(),
     });
     // a wrong naive kernel costs no candidate's compilation
-    let (mut judge, naive, gate) = ready(setup, plan, naive, (folder.path(), &first))?;
+    let setting = Setting { seed: config.seed, devices: config.devices.clone() };
+    let (mut judge, naive, gate) = ready(setup, plan, naive, (folder.path(), &first, setting))?;
     let judged = naive::judge(plan, &mut judge, (&naive, &gate), events)?;
     std::thread::scope(|scope| {
         let ahead = compiled::start(scope, setup, batch.as_ref(), plan, &first);
@@ -120,7 +121,7 @@ fn ready(
     setup: &CompileSetup,
     plan: &Plan,
     naive: generate::Candidate,
-    (folder, first): (&Path, &[generate::Candidate]),
+    (folder, first, setting): (&Path, &[generate::Candidate], Setting),
 ) -> Result<(Judging, Compiled, Candidate), SearchError> {
     let (naive, oracle) = std::thread::scope(|scope| {
         let oracle = scope.spawn(|| Oracle::compile(setup, plan, folder));
@@ -130,7 +131,7 @@ fn ready(
     let (naive, oracle) = (naive?, oracle.unwrap_or_else(panicked)?);
     let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
     let gate = naive.for_gate(folder)?;
-    let judge = Judging::with(setup, plan, oracle, tiles, gate.clone())?;
+    let judge = Judging::with(setup, plan, (oracle, setting), tiles, gate.clone())?;
     Ok((judge, naive, gate))
 }
 
@@ -144,11 +145,12 @@ impl Search<'_> {
         let (mut history, mut kept) = (Vec::new(), Kept::new());
         let of = ahead.of;
         self.look(ahead, of, (&mut history, &mut kept), events)?;
-        while !space.is_empty() {
-            self.look_around(&space, (&mut history, &mut kept), events)?;
+        while !space.is_empty() && self.has_left(config, &history) {
+            self.look_around((config, &space), (&mut history, &mut kept), events)?;
             self.settle(&mut history, &kept, events)?;
             space = config.propose(self.plan, &refine::feedback(&history), events);
-            let first = refine::select(self.plan, &space);
+            let first = config.strategy.first(self.plan, &space);
+            let first = config.budget.left(first, (history.len(), self.started.elapsed()));
             self.look_at(&first, (&mut history, &mut kept), events)?;
         }
         self.settle(&mut history, &kept, events)?;
@@ -180,6 +182,11 @@ impl Search<'_> {
         Ok(Searched { found, history })
     }
 
+    /// Whether the budget has anything left.
+    fn has_left(&self, config: &SearchConfig<'_>, history: &[Trial]) -> bool {
+        history.len() < config.budget.candidates && self.started.elapsed() < config.budget.time
+    }
+
     /// A look at candidates whose compilation has not begun.
     fn look_at(
         &mut self,
@@ -198,16 +205,20 @@ impl Search<'_> {
     /// compiled meanwhile, but on the host, where that would be in the way of what is timed.
     fn look_around(
         &mut self,
-        space: &[generate::Candidate],
+        (config, space): (&SearchConfig<'_>, &[generate::Candidate]),
         (history, kept): (&mut Vec<Trial>, &mut Kept),
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
-        let (setup, plan, batch) = (self.setup, self.plan, self.batch);
-        let expected = if plan.target.is_host() { Vec::new() } else { refine::around(plan, space, history) };
+        let (setup, plan, batch, started) = (self.setup, self.plan, self.batch, self.started);
+        let next = |history: &[Trial]| {
+            let next = config.strategy.next(plan, space, history);
+            config.budget.left(next, (history.len(), started.elapsed()))
+        };
+        let expected = if plan.target.is_host() { Vec::new() } else { next(history) };
         std::thread::scope(|scope| {
             let ahead = compiled::start(scope, setup, batch, plan, &expected);
             self.settle(history, kept, events)?;
-            let near = refine::around(plan, space, history);
+            let near = next(history);
             let (expected, others) = parted(near, &expected);
             std::thread::scope(|inner| {
                 let more = compiled::start(inner, setup, batch, plan, &others);

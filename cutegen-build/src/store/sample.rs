@@ -91,6 +91,7 @@ fn variant(name: &str, kind: Kind, salt: u8, files: &mut Files) -> Variant {
         origin: "test".to_owned(),
         toolchain: "none".to_owned(),
         min_driver: None,
+        shared_memory: None,
         artifact: Artifact { file: format!("{name}.o"), artifact: digest, stored: digest, bytes: 256 },
         source: Source { file: format!("{name}.cu"), digest: ArtifactDigest::of(&source) },
         contract: Contract::default(),

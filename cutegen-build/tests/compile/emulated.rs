@@ -119,6 +119,8 @@ impl Emulated {
                 Arg::Axis(axis) => axes[*axis].cast_unsigned(),
                 Arg::Scalar(scalar) => scalars[*scalar],
                 Arg::Workspace(part) => parts[*part].address(),
+                Arg::Int(number) => number.eval_axes(axes).expect("a number of axes").cast_unsigned(),
+                Arg::Map(_) => panic!("a CPU has no tensor maps"),
             };
             let mut values: Vec<u64> = step.args.iter().map(&mut value).collect();
             let mut args: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();

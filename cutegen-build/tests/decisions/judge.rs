@@ -25,6 +25,8 @@ pub(crate) struct Script {
     pub(crate) sampled: bool,
     /// Candidates of the templates, and the names that they have here; all others keep theirs.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
+    /// So many candidates are tried, from the last that was proposed on, and the judge gets a seed.
+    pub(crate) given: Option<(usize, u64)>,
     /// What must come of it, where the golden file is not to say that alone.
     pub(crate) expected: Option<Expected>,
 }
@@ -55,7 +57,7 @@ const STEP_US: f64 = 4.0;
 impl Script {
     /// The script of this name where nothing is said: chance alone decides.
     pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, fastest: &[], refused: &[], sampled: false, renamed: &[], expected: None }
+        Self { name, fastest: &[], refused: &[], sampled: false, renamed: &[], given: None, expected: None }
     }
 
     /// Leaves it for the judge whose folder of temporary files this is.
@@ -78,6 +80,7 @@ enum Request {
 #[derive(Deserialize)]
 struct Start {
     tiles: Vec<i64>,
+    seed: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -132,8 +135,10 @@ impl Judge {
     /// The answer, and what the log says of it.
     fn answer(&self, ask: Request) -> (String, Response) {
         match ask {
-            Request::Start(Start { tiles }) => {
-                (format!("start, tiles {tiles:?}"), Response::Ready { seed: 1, not_watched: None })
+            Request::Start(Start { tiles, seed }) => {
+                let told = seed.map(|seed| format!(", seed {seed}")).unwrap_or_default();
+                let ready = Response::Ready { seed: seed.unwrap_or(1), not_watched: None };
+                (format!("start, tiles {tiles:?}{told}"), ready)
             }
             Request::Screen(candidate) => {
                 let outcome = self.screened(&candidate);

@@ -6,7 +6,7 @@
 //! says so by changing them: `UPDATE_GOLDEN=1 cargo test -p cutegen-build --features search --test decisions`.
 //! `CUTEGEN_DECISIONS=FOLDER` also writes them there with every digest, to compare two builds on one machine.
 //!
-//! With `CUTEGEN_SAMPLE` above 1, as in `.ci/run`, four searches are taken; otherwise all, a minute of two cores more.
+//! With `CUTEGEN_SAMPLE` above 1, as in `.ci/run`, five searches are taken; otherwise all, a minute of two cores more.
 //!
 //! This test has its own `main`: the command that searches, its compile workers and its judge are this binary. Needs an
 //! installed toolchain and g++, and is skipped without; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
@@ -28,7 +28,7 @@ use judge::{Expected, Script};
 use told::Told;
 
 /// A kernel, and the scripts of its searches, one after another: each finds locked what the one before has found.
-const CASES: [(&str, &[Script]); 4] = [
+const CASES: [(&str, &[Script]); 5] = [
     (
         "elementwise",
         &[
@@ -55,7 +55,17 @@ const CASES: [(&str, &[Script]); 4] = [
     ),
     ("contraction", &[Script::new("fresh")]),
     ("kinds", &[ONE_KIND, KINDS]),
+    ("given", &[GIVEN]),
 ];
+
+/// A strategy, a budget and a seed of a caller: the two that were proposed last are tried, and no other.
+const GIVEN: Script = Script {
+    fastest: &["elementwise-v8", "elementwise-v32", "elementwise-v16"],
+    sampled: true,
+    given: Some((2, 77)),
+    expected: Some(Expected { judged: &["elementwise-v32"], answer: &["elementwise-v32", "naive"] }),
+    ..Script::new("backwards")
+};
 
 /// All finalists fall, and the next fastest of another kind is right. One of their kind is faster, and is not tried.
 const KINDS: Script = Script {

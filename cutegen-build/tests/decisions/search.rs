@@ -10,8 +10,8 @@ use cutegen_build::event::Event;
 use cutegen_build::generate::template::Templates;
 use cutegen_build::generate::{Answer, Candidate, Feedback, Generator};
 use cutegen_build::plan::Plan;
-use cutegen_build::refine;
-use cutegen_build::search::{SearchConfig, Searcher};
+use cutegen_build::refine::{self, Strategy, Trial};
+use cutegen_build::search::{Budget, SearchConfig, Searcher};
 use cutegen_build::store::change::Change;
 use cutegen_build::store::{Entry, Store};
 
@@ -19,9 +19,10 @@ use crate::judge::{self, Expected, Script};
 use crate::told::Told;
 
 /// The kernels, by name: two workloads each, so that one variant need not be the fastest at both.
-const SPECS: [(&str, &str); 4] = [
+const SPECS: [(&str, &str); 5] = [
     ("elementwise", ELEMENTWISE),
     ("kinds", ELEMENTWISE),
+    ("given", ELEMENTWISE),
     (
         "rowwise",
         r#"
@@ -65,12 +66,12 @@ pub(crate) fn run(kernel: &str, script: &Script, folder: &Path) -> Result<(), La
     let locked = Store::new(&project.store).get_full(&plan.key).hit();
     let mut events = String::new();
     let mut report = |event: &Event| events.push_str(&line(event));
-    let found = if script.renamed.is_empty() {
+    let found = if script.renamed.is_empty() && script.given.is_none() {
         searcher.search(&plan, locked.as_ref(), &mut report)
     } else {
         let toolchain = searcher.fingerprint(&plan.target).expect("a compiler");
         let renaming = Renaming { templates: Templates::new(toolchain), names: script.renamed };
-        let config = SearchConfig { generators: vec![Box::new(renaming)], peers: false };
+        let config = configured(SearchConfig::of(vec![Box::new(renaming)]), script);
         searcher.search_with(&plan, locked.as_ref(), config, &mut report)
     };
     let failed = found.as_ref().err().map(ToString::to_string).unwrap_or_default();
@@ -89,6 +90,26 @@ pub(crate) fn run(kernel: &str, script: &Script, folder: &Path) -> Result<(), La
     write!(decisions, "\n### Lock\n\n{lock}\n").expect("text");
     Told::write(&std::env::temp_dir(), &decisions, &entry);
     Ok(())
+}
+
+/// What a script gives a search besides its generator.
+fn configured<'a>(config: SearchConfig<'a>, script: &Script) -> SearchConfig<'a> {
+    let Some((candidates, seed)) = script.given else { return config };
+    let budget = Budget { candidates, ..Budget::default() };
+    SearchConfig { strategy: Box::new(Backwards), budget, seed: Some(seed), ..config }
+}
+
+/// Tries what was proposed from the last on.
+struct Backwards;
+
+impl Strategy for Backwards {
+    fn first(&self, _: &Plan, space: &[Candidate]) -> Vec<Candidate> {
+        space.iter().rev().cloned().collect()
+    }
+
+    fn next(&self, _: &Plan, _: &[Candidate], _: &[Trial]) -> Vec<Candidate> {
+        Vec::new()
+    }
 }
 
 fn project(kernel: &str, folder: &Path) -> Project {

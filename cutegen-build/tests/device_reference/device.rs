@@ -120,6 +120,7 @@ impl Device {
             Arg::Axis(axis) => call.axes[*axis].cast_unsigned(),
             Arg::Scalar(s) => call.scalars[*s].parameter(),
             Arg::Workspace(part) => parts[*part].words.as_mut_ptr() as u64,
+            Arg::Int(_) | Arg::Map(_) => panic!("no reference has {arg}"),
         };
         let mut values: Vec<u64> = step.args.iter().map(value).collect();
         let mut args: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();

@@ -151,7 +151,7 @@ pub(crate) fn workers() -> Workers {
     }
 }
 
-/// One step with these arguments; `wN:zeroed` or `wN:undefined` also declares a workspace part of 1 KiB.
+/// One step with these arguments; `wN:zeroed`, `wN:undefined` or `wN:kept-zero` also declares a workspace part of 1 KiB.
 fn contract(args: &str) -> Contract {
     let mut contract = Contract::default();
     let mut parsed = Vec::new();
@@ -161,6 +161,7 @@ fn contract(args: &str) -> Contract {
         let initial = match initial {
             "zeroed" => Initial::Zeroed,
             "undefined" => Initial::Undefined,
+            "kept-zero" => Initial::KeptZero,
             _ => continue,
         };
         contract.workspace.push(WorkspacePart { bytes: IntExpr::Const(1000), initial });

@@ -1,7 +1,9 @@
 //! What must pass: honest kernels in every summation order, and lists of variants as the runtime dispatches them.
 
 use cutegen_build::evaluate::{Checks, Outcome};
+use cutegen_spec::contract::{Initial, KEPT_ZERO_MAX, WorkspacePart};
 use cutegen_spec::eligibility::Eligibility;
+use cutegen_spec::int_expr::IntExpr;
 
 use crate::Test;
 use crate::bench::Bench;
@@ -14,6 +16,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("honest::gemm_in_five_orders", gemm),
     ("honest::two_pass_variance", variance),
     ("honest::workspace_of_both_kinds", workspace),
+    ("honest::kept_zero", kept_zero),
+    ("honest::kept_zero_has_a_limit", kept_zero_has_a_limit),
     ("honest::dispatched_list", list),
     ("honest::screening_agrees", screening),
 ];
@@ -77,6 +81,35 @@ fn workspace() {
       zero[0] = 5; any[249] = 3;";
     // +0 from the workspace turns -0 into 0, which is within every bound
     report(&bench.full(&bench.with_args(body, args), Checks::default()));
+}
+
+/// What is kept zero is found zero by every launch, judged or timed, and lies apart from all else.
+fn kept_zero() {
+    let bench = Bench::new(&SILU_MUL);
+    let args = "ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) workspace(w0):undefined workspace(w1):kept-zero";
+    let body = "uint32_t* any = PTR(uint32_t, 5); uint32_t* zero = PTR(uint32_t, 6); ++any[0];
+      uint32_t used = 0; for (int i = 0; i < 250; ++i) used |= zero[i];
+      for (int64_t i = 0; i < SIZE; ++i) Y[i] = used ? 0 : one(X[i], G[i]);
+      zero[3] = 5; zero[3] = 0;";
+    let candidate = bench.with_args(body, args);
+    report(&bench.full(&candidate, Checks::default()));
+    let honest = bench.candidate(HONEST_SILU);
+    let timed = bench.judge(Checks::default()).compare(&candidate, &honest, &[64, 64]).expect("works");
+    assert!(timed.is_ok(), "{timed:?}");
+    let left = bench.with_args(&body.replace("zero[3] = 0", "zero[3] = 1"), args);
+    let told = bench.full(&left, Checks::default()).to_string();
+    assert!(told.contains("left not zero what its contract keeps zero"), "{told}");
+    assert!(told.contains("byte 12 of workspace w1"), "{told}");
+}
+
+/// More is kept zero than a kernel may keep.
+fn kept_zero_has_a_limit() {
+    let bench = Bench::new(&SILU_MUL);
+    let mut greedy = bench.candidate(HONEST_SILU);
+    let bytes = IntExpr::Const(KEPT_ZERO_MAX + 1);
+    greedy.contract.workspace.push(WorkspacePart { bytes, initial: Initial::KeptZero });
+    let told = bench.full(&greedy, Checks::default()).to_string();
+    assert!(told.contains("keeps 1048832 bytes zero, more than the 1048576"), "{told}");
 }
 
 /// A fast variant for even sizes, wrong elsewhere, followed by one for all: right as a list, and the first alone is

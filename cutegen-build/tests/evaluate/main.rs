@@ -22,6 +22,7 @@ mod memory;
 mod planted;
 #[path = "../planting/mod.rs"]
 mod planting;
+mod profiler;
 #[path = "../sample/mod.rs"]
 mod sample;
 mod sandbox;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         lease::TESTS,
         harmful::TESTS,
         sanitizer::TESTS,
+        profiler::TESTS,
         baseline::TESTS,
         speed::TESTS,
         workloads::TESTS,

@@ -90,6 +90,7 @@ fn launch(entry: Entry, kernel: &Kernel, printed: &Printed, case: &Case) -> Vec<
             Arg::Axis(axis) => case.axes[*axis].cast_unsigned(),
             Arg::Scalar(s) => case.scalars[*s].parameter(),
             Arg::Workspace(part) => parts[*part].as_mut_ptr() as u64,
+            Arg::Int(_) | Arg::Map(_) => panic!("no naive kernel has {arg}"),
         });
     }
     let mut params: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();

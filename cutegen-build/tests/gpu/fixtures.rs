@@ -51,6 +51,7 @@ pub(crate) fn prepare(folder: &Path) {
     crate::bars::own_sources().for_each(|source| fresh(own_cubin_in(folder, &source, &[])));
     copy_specs(&crate::specs::texts_in(folder));
     let sources = crate::faults::sources().chain(crate::sanitized::sources()).chain(crate::bars::sources());
+    let sources = sources.chain(crate::profile::sources()).chain(crate::tensor_maps::sources());
     sources.for_each(|(source, entries)| fresh(cubin_in(folder, &source, &entries)));
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     crate::corpora::prepare(folder, lanes);

@@ -1,5 +1,5 @@
 //! The gate on a real device: honest kernels pass, each planted fault gets its outcome, the sanitizer sees what the
-//! gate cannot, and one cubin timed against itself is as fast as itself.
+//! gate cannot, Nsight Compute counts what a kernel must move, and one cubin timed against itself is as fast as itself.
 //!
 //! Without a driver the tests are reported as skipped, but for those that compile the corpora and the copies; `CUTEGEN_REQUIRE_GPU=1` makes that a failure. Kernels are
 //! compiled here (NVRTC and a C++ compiler), or taken from the folder `CUTEGEN_GPU_FIXTURES`, which
@@ -17,6 +17,7 @@ mod measured;
 #[path = "../planting/mod.rs"]
 mod planting;
 mod products;
+mod profile;
 mod rings;
 mod rows;
 mod sanitized;
@@ -27,6 +28,7 @@ mod specs;
 mod speed;
 mod table;
 mod template;
+mod tensor_maps;
 mod user_launch;
 
 use std::process::ExitCode;
@@ -61,7 +63,9 @@ fn main() -> ExitCode {
         rows::TESTS,
         rings::TESTS,
         sanitized::TESTS,
+        profile::TESTS,
         speed::TESTS,
+        tensor_maps::TESTS,
         user_launch::TESTS,
         specs::TESTS,
         products::TESTS,

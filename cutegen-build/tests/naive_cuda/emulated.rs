@@ -68,6 +68,7 @@ impl Emulated {
                 Arg::Axis(axis) => call.axes[*axis].cast_unsigned(),
                 Arg::Scalar(s) => call.scalars[*s].parameter(),
                 Arg::Workspace(part) => memory.parts[*part].as_mut_ptr() as u64,
+                Arg::Int(_) | Arg::Map(_) => panic!("no naive kernel has {arg}"),
             });
         }
         let mut args: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();

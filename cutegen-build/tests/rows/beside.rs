@@ -8,6 +8,7 @@ use cutegen_build::evaluate::{Distribution, Reference};
 use cutegen_build::plan::Plan;
 use cutegen_build::print;
 
+use crate::judge::Subject;
 use crate::{Contents, build, judged, objects, proposed, translate};
 
 /// Of the plans, a folder to work in, and that of headers.
@@ -27,7 +28,7 @@ fn division(plans: &[Plan], folder: &Path, headers: &[PathBuf], roundings: &str)
     let source = candidate.source.replace(as_it_is, if roundings == "1" { as_it_is } else { short });
     let folder = folder.join(format!("divisor-{roundings}"));
     std::fs::create_dir(&folder).expect("a folder of its own");
-    let text = translate::translate(&source);
+    let text = translate::translate(&source, &crate::DIALECT);
     let program = format!("{text}\nconst double ROUNDINGS = {roundings};\n{}", include_str!("division.cpp"));
     build::compile(&program, &folder, headers)?;
     let ran = Command::new(folder.join("kernel")).output().expect("it starts");
@@ -51,7 +52,8 @@ fn guard(plans: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), Strin
         std::fs::create_dir(&folder).expect("a folder of its own");
         build::build(candidate, &folder, headers)?;
         // of a chunk of 2048 columns, the last row has what lies before the guard, and the guard the others
-        judged(plan, candidate, &reference, &folder, (2, 1024), Contents::Drawn(Distribution::Normal))
+        let subject = Subject { plan, candidate, reference: &reference, folder: &folder, scalar: 1e-5 };
+        judged(&subject, (2, 1024), Contents::Drawn(Distribution::Normal))
     };
     run("honest", &honest)?;
     match run("planted", &planted) {

@@ -65,13 +65,14 @@ fn program(candidate: &Candidate) -> String {
     let arguments = candidate.contract.steps[0].args.iter().enumerate().map(|(i, arg)| match arg {
         Arg::Ptr(_) | Arg::Workspace(_) => format!("  a.push_back(emu_buffer(folder + \"/{i}\"));\n"),
         Arg::Axis(_) => "  a.emplace_back();\n  a.back().whole = next();\n".to_owned(),
+        Arg::Int(_) | Arg::Map(_) => panic!("no kernel that is emulated has {arg}"),
         Arg::Scalar(_) => "  a.emplace_back();\n  a.back().real = emu_bits<float>(int(next()));\n".to_owned(),
     });
     format!(
         "{}\nint main(int, char** words) {{\n  const std::string folder = *++words;\n  \
          const auto next = [&] {{ return atoll(*++words); }};\n  std::vector<EmuArgument> a;\n{}{steps}  \
          for (size_t i = 0; i < a.size(); ++i) if (a[i].at) emu_write(folder + \"/\" + std::to_string(i), a[i]);\n}}\n",
-        translate::translate(&candidate.source),
+        translate::translate(&candidate.source, &crate::DIALECT),
         arguments.collect::<String>()
     )
 }

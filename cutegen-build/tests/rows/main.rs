@@ -6,6 +6,7 @@
 
 mod beside;
 mod build;
+mod judge;
 #[path = "../objects/mod.rs"]
 mod objects;
 #[path = "../sample/mod.rs"]
@@ -13,24 +14,21 @@ mod sample;
 mod translate;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 
-use cutegen_build::evaluate::judge::{compare, element};
-use cutegen_build::evaluate::wire::protocol::ScalarValue;
-use cutegen_build::evaluate::{Call, Distribution, Expected, Reference, contents};
+use cutegen_build::evaluate::judge::element;
+use cutegen_build::evaluate::{Distribution, Reference, contents};
 use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
 use cutegen_build::plan::Plan;
 use cutegen_build::plan::family::Family;
 use cutegen_build::print;
 use cutegen_build::toolchain::{Places, locate};
-use cutegen_spec::contract::{Arg, Initial, Step};
 use cutegen_spec::edition::spec_file;
-use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
-use cutegen_spec::tensor::Role;
+use judge::Subject;
+use translate::Dialect;
 
 /// Kernel, candidate, and the extents of its first two axes at which it must be eligible and right.
 type Case = (&'static str, &'static str, &'static [(i64, i64)]);
@@ -182,8 +180,8 @@ fn edges(plan: &Plan) -> Option<Contents> {
     (merges && is_matrix).then_some(Contents::Edges)
 }
 
-/// Blocks of a resident launch at a time, in place of a device's multiprocessors.
-const MULTIPROCESSORS: i64 = 4;
+/// No words beside those that `translate.rs` knows.
+pub(crate) const DIALECT: Dialect = Dialect { names: &[], instructions: &[] };
 
 fn main() -> std::process::ExitCode {
     let headers = Places::from_env().ok().and_then(|places| locate(&places).ok()).map(|t| t.header_roots);
@@ -192,7 +190,11 @@ fn main() -> std::process::ExitCode {
         return u8::from(std::env::var_os("CUTEGEN_REQUIRE_TOOLCHAIN").is_some()).into();
     };
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("emulate.hpp"), include_str!("emulate.hpp")).expect("written");
+    for (name, text) in
+        [("emulate.hpp", include_str!("emulate.hpp")), ("values.hpp", include_str!("values.hpp"))]
+    {
+        std::fs::write(folder.path().join(name), text).expect("written");
+    }
     let plans = plans();
     let only = std::env::var("CUTEGEN_ROWS").unwrap_or_default();
     let named = |(kernel, name, _): &&Case| format!("{kernel} {name}").contains(&only);
@@ -255,11 +257,13 @@ fn run(
     let reference = objects::shared(&print::reference::print(plan), objects::REFERENCE)?;
     let reference = Reference::load(&reference).map_err(|error| error.to_string())?;
     build::build(&candidate, &folder, headers)?;
+    let subject =
+        Subject { plan, candidate: &candidate, reference: &reference, folder: &folder, scalar: 1e-5 };
     let contents = DISTRIBUTIONS.into_iter().map(Contents::Drawn).chain(edges(plan));
     let mut share = 0.0_f64;
     for drawn in contents {
         for shape in *shapes {
-            let at = judged(plan, &candidate, &reference, &folder, *shape, drawn);
+            let at = judged(&subject, *shape, drawn);
             share = share.max(at.map_err(|reason| format!("{shape:?}, {drawn:?}: {reason}"))?);
         }
     }
@@ -277,104 +281,7 @@ fn proposed<'a>(kernel: &str, name: &str, plans: &'a [Plan]) -> Result<(&'a Plan
     Ok((plan, candidates.swap_remove(at)))
 }
 
-fn judged(
-    plan: &Plan,
-    candidate: &Candidate,
-    reference: &Reference,
-    folder: &Path,
-    shape: (i64, i64),
-    drawn: Contents,
-) -> Result<f64, String> {
-    let spec = &plan.spec;
-    let mut ranged = [shape.0, shape.1].into_iter();
-    let mut bound = vec![0; spec.axes.len()];
-    spec.axes.iter().zip(&mut bound).filter(|(axis, _)| axis.is_run_time()).for_each(|(_, extent)| {
-        *extent = ranged.next().unwrap_or(64);
-    });
-    let axes = cutegen_spec::axis::resolve(&spec.axes, &|a| bound[a]).expect("extents");
-    if !candidate.eligibility.holds(&axes, &vec![0; spec.tensors.len()]) {
-        return Err(format!("not eligible: {}", candidate.eligibility));
-    }
-    let held = drawn.of(spec, &axes)?;
-    let scalars = vec![ScalarValue::F32(1e-5_f32.to_bits()); spec.scalars.len()];
-    let outputs: Vec<usize> =
-        (0..spec.tensors.len()).filter(|t| spec.tensors[*t].role == Role::Output).collect();
-    let elements: Vec<usize> =
-        outputs.iter().map(|t| spec.tensors[*t].span(&axes).expect("a size") as usize).collect();
-    let inputs: Vec<Vec<u8>> = held.iter().flatten().cloned().collect();
-    let call = Call {
-        inputs: &inputs,
-        axes: &axes,
-        scalars: &scalars,
-        outputs: &elements,
-        exact: false,
-        sampled: None,
-    };
-    let expected = reference.call(&call);
-    launch(plan, candidate, folder, &axes, &held)?;
-    let mut share = 0.0_f64;
-    for (t, expected) in outputs.iter().zip(&expected) {
-        share = share.max(compared(plan, folder, *t, expected)?);
-    }
-    Ok(share)
-}
-
-fn compared(plan: &Plan, folder: &Path, tensor: usize, expected: &Expected) -> Result<f64, String> {
-    let declared = &plan.spec.tensors[tensor];
-    let bytes = std::fs::read(folder.join(tensor.to_string())).expect("the program wrote it");
-    let compared = compare::compare(declared.dtype, &bytes, expected);
-    match compared.wrong {
-        Some(wrong) => Err(format!("{}: {wrong:?}", declared.name)),
-        None if compared.judged == 0 && compared.not_judged == 0 => Err("nothing was judged".to_owned()),
-        None => Ok(compared.worst_share),
-    }
-}
-
-/// Runs the program on buffers in files, by position of the argument; outputs and workspace begin as 0xff.
-fn launch(
-    plan: &Plan,
-    candidate: &Candidate,
-    folder: &Path,
-    axes: &[i64],
-    held: &[Option<Vec<u8>>],
-) -> Result<(), String> {
-    let device = |prop: DeviceProp| (prop == DeviceProp::SmCount).then_some(MULTIPROCESSORS);
-    let value = |expr: &IntExpr| expr.eval(axes, &device).expect("a size");
-    let mut command = Command::new("timeout");
-    command.arg("300").arg(folder.join("kernel")).arg(folder);
-    for (i, arg) in candidate.contract.steps[0].args.iter().enumerate() {
-        match arg {
-            Arg::Ptr(t) => {
-                let declared = &plan.spec.tensors[*t];
-                let size = element::bytes(declared.dtype, declared.span(axes).expect("a size") as usize);
-                let bytes = held[*t].clone().unwrap_or_else(|| vec![0xff; size]);
-                std::fs::write(folder.join(i.to_string()), bytes).expect("written");
-            }
-            Arg::Workspace(w) => {
-                let part = &candidate.contract.workspace[*w];
-                let fill = if part.initial == Initial::Zeroed { 0 } else { 0xff };
-                std::fs::write(folder.join(i.to_string()), vec![fill; value(&part.bytes) as usize])
-                    .expect("written");
-            }
-            Arg::Axis(a) => {
-                command.arg(axes[*a].to_string());
-            }
-            Arg::Scalar(_) => {
-                command.arg(1e-5_f32.to_bits().to_string());
-            }
-        }
-    }
-    for step in &candidate.contract.steps {
-        command.args(sizes(step, &value).map(|size| size.to_string()));
-    }
-    let ran = command.output().expect("it starts");
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    if ran.status.success() { Ok(()) } else { Err(format!("{}: {said}", ran.status)) }
-}
-
-/// Blocks, threads, blocks that run together, bytes of shared memory.
-fn sizes(step: &Step, value: &dyn Fn(&IntExpr) -> i64) -> [i64; 4] {
-    let grid = value(&step.grid[0]);
-    let together = if step.co_resident { grid } else { value(&step.cluster[0]) };
-    [grid, value(&step.block[0]), together, value(&step.smem)]
+fn judged(subject: &Subject<'_>, (rows, columns): (i64, i64), drawn: Contents) -> Result<f64, String> {
+    let axes = subject.axes(&[rows, columns])?;
+    subject.judged(&axes, &drawn.of(&subject.plan.spec, &axes)?, 0)
 }

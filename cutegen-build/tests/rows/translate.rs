@@ -1,6 +1,13 @@
 //! A template's CUDA source as C++ for `emulate.hpp`: names of what the hardware does, and inline PTX by its meaning.
 //! An instruction without a meaning here is a panic, so that nothing is left out in silence.
 
+/// Names and instructions of a sort of template, in addition and first: by what stands there or how it begins, and what means
+/// the same.
+pub(crate) struct Dialect {
+    pub(crate) names: &'static [(&'static str, &'static str)],
+    pub(crate) instructions: &'static [(&'static str, &'static str)],
+}
+
 /// Names of the device and what stands for them.
 const NAMES: &[(&str, &str)] = &[
     ("#include <cute/arch/cluster_sm90.hpp>\n", ""),
@@ -70,13 +77,14 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
 ];
 
 /// The source for the host, without a `main`.
-pub(crate) fn translate(source: &str) -> String {
-    let named = NAMES.iter().fold(source.to_owned(), |text, (from, to)| text.replace(from, to));
+pub(crate) fn translate(source: &str, dialect: &Dialect) -> String {
+    let named =
+        dialect.names.iter().chain(NAMES).fold(source.to_owned(), |text, (from, to)| text.replace(from, to));
     let mut out = String::from("#include \"emulate.hpp\"\n");
     let mut rest = named.as_str();
     while let Some((before, statement)) = next_assembly(rest) {
         out.push_str(before);
-        out.push_str(meaning(statement));
+        out.push_str(meaning(statement, dialect));
         rest = &rest[before.len() + statement.len()..];
     }
     out + rest
@@ -89,8 +97,9 @@ fn next_assembly(text: &str) -> Option<(&str, &str)> {
     Some((&text[..start], &text[start..start + end]))
 }
 
-fn meaning(statement: &str) -> &'static str {
+fn meaning(statement: &str, dialect: &Dialect) -> &'static str {
     let instruction = statement.split('"').nth(1).expect("a statement has an instruction");
-    let found = INSTRUCTIONS.iter().find(|(begins, _)| instruction.starts_with(begins));
+    let found =
+        dialect.instructions.iter().chain(INSTRUCTIONS).find(|(begins, _)| instruction.starts_with(begins));
     found.map(|(_, meaning)| *meaning).unwrap_or_else(|| panic!("`{instruction}` has no meaning here"))
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::launch;
+use super::modules::Modules;
 use crate::error::Error;
 
 /// The oldest CUDA that has every driver function this crate calls.
@@ -124,6 +125,8 @@ pub struct Device {
     pub smem_max: u32,
     /// The driver.
     pub driver: DriverVersion,
+    /// What is loaded into the context through this value and its clones.
+    pub(super) modules: Arc<Modules>,
 }
 
 impl Device {
@@ -142,6 +145,7 @@ impl Device {
             sm_count: launch::sm_count(context).map_err(failed)?,
             smem_max: launch::smem_per_block_max(context).map_err(failed)?,
             driver,
+            modules: Arc::default(),
         })
     }
 

@@ -9,7 +9,7 @@ use cudarc::driver::{CudaContext, DriverError, result, sys};
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 
-use super::tma::{TensorMap, TiledTensor};
+use super::tma::{TensorMap, TiledTensor, TiledView};
 
 /// A driver stream; null is the legacy default stream.
 pub type CUstream = sys::CUstream;
@@ -169,7 +169,7 @@ pub unsafe fn memset_d8_async(
 const UNASKED_SMEM: c_int = 48 << 10;
 
 /// Lets a function use this much dynamic shared memory, which it must ask for above 48 KiB with its own; with
-/// `nonportable_cluster`, also clusters of more than 8 blocks. Once, after loading.
+/// `nonportable_cluster`, also clusters of more than 8 blocks. Takes nothing back that it may use already.
 ///
 /// # Errors
 /// The driver's: more than the device has.
@@ -191,7 +191,14 @@ pub unsafe fn prepare(
     let own = unsafe {
         result::function::get_function_attribute(function, Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
     }?;
-    if dynamic > 0 && dynamic.saturating_add(own) > UNASKED_SMEM {
+    // SAFETY: as the caller promises.
+    let asked = unsafe {
+        result::function::get_function_attribute(
+            function,
+            Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        )
+    }?;
+    if dynamic > asked && dynamic.saturating_add(own) > UNASKED_SMEM {
         set(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)?;
     }
     if nonportable_cluster {
@@ -266,6 +273,28 @@ pub unsafe fn is_capturing(stream: CUstream) -> Result<bool, DriverError> {
     Ok(status != Status::CU_STREAM_CAPTURE_STATUS_NONE)
 }
 
+/// While this lives, captures by other code forbid this thread nothing, and nothing that it does breaks them.
+#[derive(Debug)]
+pub(super) struct Relaxed(sys::CUstreamCaptureMode);
+
+/// For loading modules, of which no graph holds anything.
+pub(super) fn relaxed() -> Result<Relaxed, DriverError> {
+    exchange(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).map(Relaxed)
+}
+
+impl Drop for Relaxed {
+    fn drop(&mut self) {
+        let _ = exchange(self.0); // it has worked a moment ago
+    }
+}
+
+/// Gives this thread a capture mode; the one that it had.
+fn exchange(mut mode: sys::CUstreamCaptureMode) -> Result<sys::CUstreamCaptureMode, DriverError> {
+    // SAFETY: the pointer is to a mode, which the call replaces by another.
+    unsafe { sys::cuThreadExchangeStreamCaptureMode(&raw mut mode) }.result()?;
+    Ok(mode)
+}
+
 /// Multiprocessors of a context's device.
 ///
 /// # Errors
@@ -288,29 +317,43 @@ pub fn smem_per_block_max(context: &super::CudaContext) -> Result<u32, DriverErr
 /// value, so nothing outlives the launch.
 ///
 /// # Errors
-/// The driver's: an address, stride or box that TMA doesn't take; that of an invalid value also for a tensor without
-/// dimensions, and for strides that overflow.
+/// As [`encode_view`].
 pub fn encode_tiled<const R: usize>(tensor: &TiledTensor<R>) -> Result<TensorMap, DriverError> {
+    encode_view(&tensor.view())
+}
+
+/// Dimensions of a descriptor, at most.
+const RANK_MAX: usize = 5;
+
+/// The same of a tensor whose rank only this call knows.
+///
+/// # Errors
+/// The driver's: an address, stride or box that TMA doesn't take; that of an invalid value also for a tensor of no or more
+/// than five dimensions, for lists of different lengths, packed elements, and strides that overflow.
+pub fn encode_view(tensor: &TiledView<'_>) -> Result<TensorMap, DriverError> {
     let invalid = DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE);
-    let mut map = TensorMap(sys::CUtensorMap { opaque: [0; 16] });
-    // TMA counts dimensions from the innermost, and leaves out the innermost stride, which is 1.
-    let inward = |d: usize| R - 1 - d;
-    let extents: [u64; R] = std::array::from_fn(|d| tensor.shape[inward(d)] as u64);
-    let stride = |d: usize| (tensor.strides[inward(d)] as u64).checked_mul(tensor.dtype.bits() as u64);
-    let bytes: [Option<u64>; R] = std::array::from_fn(|d| stride(d).map(|bits| bits / 8));
-    if R == 0 || bytes.contains(&None) {
+    let rank = tensor.shape.len();
+    let lengths = [tensor.strides.len(), tensor.tile.len(), tensor.every.len()];
+    if rank == 0 || rank > RANK_MAX || lengths != [rank; 3] || tensor.dtype.bits() < 8 {
         return Err(invalid);
     }
-    let bytes = bytes.map(Option::unwrap_or_default);
-    let tile: [u32; R] = std::array::from_fn(|d| tensor.tile[inward(d)]);
-    let every = [1_u32; R];
-    // SAFETY: the arrays have R elements each (R - 1 strides are read) and outlive the call, which writes
+    let mut map = TensorMap(sys::CUtensorMap { opaque: [0; 16] });
+    let size = tensor.dtype.bits() as u64 / 8;
+    let (mut extents, mut bytes) = ([0_u64; RANK_MAX], [0_u64; RANK_MAX]);
+    let (mut tile, mut every) = ([1_u32; RANK_MAX], [1_u32; RANK_MAX]);
+    // TMA counts dimensions from the innermost, and leaves out the innermost stride, which is 1
+    for (inward, outward) in (0..rank).zip((0..rank).rev()) {
+        extents[inward] = tensor.shape[outward] as u64;
+        bytes[inward] = (tensor.strides[outward] as u64).checked_mul(size).ok_or(invalid)?;
+        (tile[inward], every[inward]) = (tensor.tile[outward], tensor.every[outward]);
+    }
+    // SAFETY: the arrays have at least `rank` elements each (rank - 1 strides are read) and outlive the call, which writes
     // `map` and nothing else; the address is encoded, not read.
     unsafe {
         sys::cuTensorMapEncodeTiled(
             &raw mut map.0,
             tensor.data_type(),
-            R as u32,
+            rank as u32,
             tensor.address as *mut c_void,
             extents.as_ptr(),
             bytes[1..].as_ptr(),
@@ -356,10 +399,18 @@ mod tests {
         fn tensor<const R: usize>(strides: [usize; R]) -> TiledTensor<R> {
             let (swizzle, promotion, fill) = (Swizzle::None, L2Promotion::None, Fill::Zero);
             let dtype = crate::DType::F64;
-            TiledTensor { dtype, address: 0, shape: [1; R], strides, tile: [1; R], swizzle, promotion, fill }
+            let (tile, every) = ([1; R], [1; R]);
+            TiledTensor { dtype, address: 0, shape: [1; R], strides, tile, every, swizzle, promotion, fill }
         }
         let invalid = Some(DriverError(sys::CUresult::CUDA_ERROR_INVALID_VALUE));
+        assert_eq!(encode_tiled(&tensor([1; 6])).err(), invalid);
+        let whole = tensor([1; 2]);
+        let short = TiledView { every: &[], ..whole.view() };
+        assert_eq!(encode_view(&short).err(), invalid);
+        let packed = TiledTensor { dtype: crate::DType::I4, ..tensor([1; 2]) };
+        assert_eq!(encode_tiled(&packed).err(), invalid);
+        assert_eq!((size_of::<TensorMap>(), align_of::<TensorMap>()), (128, 128)); // as kernels take it
         assert_eq!(encode_tiled(&tensor([])).err(), invalid);
-        assert_eq!(encode_tiled(&tensor([1 << 58, 1])).err(), invalid); // 2^64 bits
+        assert_eq!(encode_tiled(&tensor([1 << 61, 1])).err(), invalid); // 2^64 bytes
     }
 }

@@ -17,26 +17,32 @@
 //! - a stream forked from a captured one, or joined to it by an event;
 //! - a stream that becomes part of a capture by waiting for an argument or the workspace: it is asked again after that.
 //!
+//! A capture loads no module: a kernel that was never called is refused there, with
+//! [`Error::NotLoadedInCapture`](crate::Error::NotLoadedInCapture). The emitted `Kernels::warm` loads all, before captures.
+//!
 //! A refusal launches nothing, and leaves the capture as it was. With tracking off, the code that switched it off answers for
 //! order and lifetimes, and three things more hold for captures: keep the kernels, the workspace and the tensors until the
 //! graph is gone; size the workspace before, for it doesn't grow in a capture; use one workspace for each stream of the
 //! capture. A raw entry never asks, and its caller promises the same. What no check sees is another thread that begins a
 //! capture of the very stream while a call on it is under way: begin captures of streams that no other thread uses.
 
+mod artifact;
 mod device;
 pub mod launch;
 mod module;
+mod modules;
 mod order;
 mod tma;
 mod view;
 mod workspace;
 
+pub use artifact::Artifact;
 pub use cudarc;
 pub use cudarc::driver::{CudaContext, CudaStream};
 pub use device::{Device, DriverVersion, arch_runs_on, context};
 pub use launch::{CUdeviceptr, CUfunction, CUstream, LaunchConfig};
-pub use module::{Artifact, KernelEntry, LoadedKernel, Step, TargetEntry, VariantEntry};
+pub use module::{KernelEntry, LoadedKernel, Step, TargetEntry, VariantEntry};
 pub use order::{Bound, Order};
-pub use tma::{Fill, L2Promotion, Swizzle, TensorMap, TiledTensor};
+pub use tma::{Fill, L2Promotion, Swizzle, TensorMap, TiledTensor, TiledView};
 pub use view::{CudaView, CudaViewMut};
 pub use workspace::Workspace;

@@ -1,34 +1,18 @@
-//! Accepted bytes, and loading them. What is loaded is what was judged: bytes are inflated, measured and hashed
-//! before the driver sees them.
+//! What the build carries for a kernel, and the kernel on a device: its target there, and its launches. A variant's module
+//! is loaded when it is first used, outside of captures. Must not know which variant a call gets.
 
-use cudarc::driver::{CudaContext, DriverError, result};
-use sha2::{Digest, Sha256};
-use std::borrow::Cow;
-use std::ffi::{CString, c_void};
-use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use cudarc::driver::DriverError;
+use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
 
+use super::artifact::Artifact;
 use super::device::{Device, arch_runs_on};
 use super::launch::{self, CUfunction, CUstream, LaunchConfig};
+use super::modules::{OnFirstUse, Wanted};
+use super::workspace::capturing_raw;
 use crate::check::Check;
-use crate::dispatch::{Explain, Variant};
+use crate::dispatch::{Explain, LeftOut, Variant};
 use crate::error::Error;
-
-/// The most bytes that a cubin has: no store holds a larger one, and no more room is made for one.
-const BYTES_MAX: usize = 64 << 20;
-
-/// A cubin as it is linked.
-#[derive(Clone, Copy, Debug)]
-pub struct Artifact {
-    /// The stored file, one zstd frame where `compressed`; empty in a stub build.
-    pub stored: &'static [u8],
-    /// Whether `stored` is compressed.
-    pub compressed: bool,
-    /// SHA-256 of the uncompressed bytes, in hex.
-    pub sha256: &'static str,
-    /// Their number.
-    pub len: usize,
-}
 
 /// One kernel launch of a variant, as loading needs to know it.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +34,8 @@ pub struct VariantEntry {
     pub artifact: Artifact,
     /// The driver branch that its binary format needs, as in 580.
     pub min_driver: u32,
+    /// The most shared memory that a block of it needs, in bytes; 0 where that isn't known.
+    pub shared_memory: u32,
     /// Its kernel launches, in the order of the contract; memsets aren't listed.
     pub steps: &'static [Step],
 }
@@ -72,14 +58,14 @@ pub struct KernelEntry {
     pub targets: &'static [TargetEntry],
 }
 
-/// A kernel's variants, loaded into a context. Dropping it unloads them: keep it while graphs that captured
-/// its launches live.
+/// A kernel on a device. Each of its variants is loaded when it is first used, and unloaded when this is dropped: keep it
+/// while graphs that captured its launches live.
 #[derive(Debug)]
 pub struct LoadedKernel {
     entry: &'static KernelEntry,
     target: &'static TargetEntry,
     device: Device,
-    modules: Vec<Module>,
+    variants: Vec<OnFirstUse>,
     occupancy: Mutex<Vec<(OccupancyKey, u32)>>,
 }
 
@@ -92,40 +78,42 @@ enum Occupancy {
 /// Question, variant and step; threads, shared memory and cluster.
 type OccupancyKey = (Occupancy, usize, usize, [u32; 5]);
 
-#[derive(Debug)]
-struct Module {
-    module: cudarc::driver::sys::CUmodule,
-    functions: Vec<CUfunction>,
-    context: Arc<CudaContext>,
-}
-
-// SAFETY: driver handles may be used from any thread on which their context is current, and every use here
-// makes it current first.
-unsafe impl Send for Module {}
-// SAFETY: as above; the driver synchronises calls on shared handles.
-unsafe impl Sync for Module {}
-
-impl Drop for Module {
-    fn drop(&mut self) {
-        let earlier = self.context.check_err(); // taken, or binding would report it and not bind
-        self.context.record_err(self.context.bind_to_thread());
-        // SAFETY: the module was loaded by this value and is unloaded once.
-        self.context.record_err(unsafe { result::module::unload(self.module) });
-        self.context.record_err(earlier);
+impl VariantEntry {
+    const fn fits(&self, shared_memory: u32) -> bool {
+        self.shared_memory <= shared_memory
     }
 }
 
 impl LoadedKernel {
-    /// Loads the variants for a device's architecture.
+    /// Finds the variants for a device's architecture; none is loaded yet.
     ///
     /// # Errors
-    /// [`Error::NoEntryForDevice`], [`Error::Stub`], [`Error::DriverTooOld`], [`Error::CorruptArtifact`], or
-    /// what the driver says of the module.
+    /// [`Error::NoEntryForDevice`], [`Error::Stub`], [`Error::DriverTooOld`].
     pub fn load(device: &Device, entry: &'static KernelEntry) -> Result<Self, Error> {
         let target = select(device, entry)?;
-        let load = |variant| Module::load(device, entry.kernel, variant);
-        let modules = target.variants.iter().map(load).collect::<Result<_, _>>()?;
-        Ok(Self { entry, target, device: device.clone(), modules, occupancy: Mutex::default() })
+        for variant in target.variants.iter().filter(|variant| variant.fits(device.smem_max)) {
+            device.driver.at_least(variant.min_driver)?;
+            variant.artifact.is_linked(entry.kernel)?;
+        }
+        let variants = target.variants.iter().map(|_| OnFirstUse::default()).collect();
+        Ok(Self { entry, target, device: device.clone(), variants, occupancy: Mutex::default() })
+    }
+
+    /// Whether a block of a variant finds the shared memory that it needs on this device. Dispatch passes over those of
+    /// which none does, and nothing loads them.
+    #[must_use]
+    #[inline]
+    pub fn fits(&self, variant: usize) -> bool {
+        self.target.variants[variant].fits(self.device.smem_max)
+    }
+
+    /// Loads every variant that has not been used yet. Before a capture, which loads none.
+    ///
+    /// # Errors
+    /// [`Error::CorruptArtifact`], or what the driver says of the module.
+    pub fn warm(&self) -> Result<(), Error> {
+        let mut all = (0..self.variants.len()).filter(|variant| self.fits(*variant));
+        all.try_for_each(|variant| self.load_variant(variant).map(|_| ()))
     }
 
     /// The kernel's name.
@@ -151,11 +139,20 @@ impl LoadedKernel {
     /// Its variants, in dispatch order.
     #[must_use]
     pub fn explain(&self) -> Explain {
+        let found = self.device.smem_max;
+        let (fit, others): (Vec<&VariantEntry>, Vec<&VariantEntry>) =
+            self.target.variants.iter().partition(|variant| variant.fits(found));
+        let left_out = others.into_iter().map(|variant| LeftOut {
+            name: variant.about.name,
+            needed: variant.shared_memory,
+            found,
+        });
         Explain {
+            left_out: left_out.collect(),
             kernel: self.entry.kernel,
             target: self.target.arch,
             device: self.device.name.clone(),
-            variants: self.target.variants.iter().map(|variant| variant.about).collect(),
+            variants: fit.into_iter().map(|variant| variant.about).collect(),
         }
     }
 
@@ -168,10 +165,12 @@ impl LoadedKernel {
         launch::make_current(&self.device.context).map_err(self.failed("cuCtxSetCurrent"))
     }
 
-    /// Launches a step of a variant. An empty grid has nothing to do, and the driver would refuse it.
+    /// Launches a step of a variant. An empty grid has nothing to do, and the driver would refuse it. The first launch loads
+    /// the variant.
     ///
     /// # Errors
-    /// [`Error::Cuda`] with the kernel's name.
+    /// [`Error::Cuda`] with the kernel's name; [`Error::NotLoadedInCapture`] where the first launch is in a capture;
+    /// [`Error::CorruptArtifact`].
     ///
     /// # Safety
     /// As for [`launch::launch`].
@@ -187,7 +186,12 @@ impl LoadedKernel {
         if config.grid.contains(&0) {
             return Ok(());
         }
-        let function = self.modules[variant].functions[step];
+        let functions = match self.variants[variant].get() {
+            Some(functions) => functions,
+            // SAFETY: the caller's promise.
+            None => unsafe { self.first_use(variant, stream) }?,
+        };
+        let function = functions[step];
         // SAFETY: the function lives as long as `self`; the rest is the caller's promise.
         unsafe { launch::launch(function, stream, config, params) }.map_err(self.failed("cuLaunchKernelEx"))
     }
@@ -265,6 +269,26 @@ impl LoadedKernel {
         check.co_resident(config.grid, blocks, clusters)
     }
 
+    /// The functions of a variant that a launch on `stream` is the first to use.
+    ///
+    /// # Safety
+    /// The stream is live and of the current context.
+    #[cold]
+    unsafe fn first_use(&self, variant: usize, stream: CUstream) -> Result<&[CUfunction], Error> {
+        let kernel = self.entry.kernel;
+        // SAFETY: the caller's promise.
+        if unsafe { capturing_raw(kernel, stream) }? {
+            let variant = self.target.variants[variant].about.name;
+            return Err(Error::NotLoadedInCapture { kernel, variant });
+        }
+        self.load_variant(variant)
+    }
+
+    fn load_variant(&self, variant: usize) -> Result<&[CUfunction], Error> {
+        let (kernel, entry) = (self.entry.kernel, &self.target.variants[variant]);
+        self.variants[variant].load(Wanted { device: &self.device, kernel, variant: entry })
+    }
+
     fn occupancy(
         &self,
         asked: Occupancy,
@@ -279,8 +303,12 @@ impl LoadedKernel {
         if let Some((_, answer)) = known.iter().find(|(other, _)| *other == key) {
             return Ok(*answer);
         }
+        let functions = match self.variants[variant].get() {
+            Some(functions) => functions,
+            None => self.load_variant(variant)?,
+        };
+        let function: CUfunction = functions[step];
         self.bind()?;
-        let function = self.modules[variant].functions[step];
         // SAFETY: the function lives as long as `self`, and its context has just been made current.
         let answer = unsafe {
             match asked {
@@ -322,124 +350,13 @@ fn runs_on(target: &str, name: &str, capability: (u32, u32)) -> bool {
     arch_runs_on(arch, capability) && name.to_lowercase().contains(&device.to_lowercase())
 }
 
-impl Module {
-    fn load(device: &Device, kernel: &'static str, variant: &'static VariantEntry) -> Result<Self, Error> {
-        device.driver.at_least(variant.min_driver)?;
-        let image = variant.artifact.open(kernel, variant.about.name)?;
-        device.context.bind_to_thread().map_err(Error::cuda(kernel, "cuCtxSetCurrent"))?;
-        // SAFETY: `image` is the cubin that was judged, by its digest, and outlives the call.
-        let module = unsafe { result::module::load_data(image.as_ptr().cast()) }
-            .map_err(Error::cuda(kernel, "cuModuleLoadData"))?;
-        let mut loaded = Self { module, functions: Vec::new(), context: Arc::clone(&device.context) };
-        for step in variant.steps {
-            loaded.add(kernel, step)?;
-        }
-        Ok(loaded)
-    }
-
-    fn add(&mut self, kernel: &'static str, step: &Step) -> Result<(), Error> {
-        let name = CString::new(step.entry).unwrap_or_default(); // a name with a zero byte isn't found
-        // SAFETY: the module is loaded, and the context current.
-        let function = unsafe { result::module::get_function(self.module, name) }
-            .map_err(Error::cuda(kernel, "cuModuleGetFunction"))?;
-        // SAFETY: as above.
-        unsafe { launch::prepare(function, step.dynamic_smem_max, step.nonportable_cluster) }
-            .map_err(Error::cuda(kernel, "cuFuncSetAttribute"))?;
-        self.functions.push(function);
-        Ok(())
-    }
-}
-
-impl Artifact {
-    /// The uncompressed bytes, checked against length and digest.
-    ///
-    /// # Errors
-    /// [`Error::CorruptArtifact`], [`Error::Stub`].
-    pub fn open(&self, kernel: &'static str, variant: &'static str) -> Result<Cow<'static, [u8]>, Error> {
-        if self.stored.is_empty() {
-            return Err(Error::Stub { kernel });
-        }
-        let corrupt = |found| Error::CorruptArtifact { kernel, variant, expected: self.sha256, found };
-        if self.len > BYTES_MAX {
-            return Err(corrupt(format!("a length of {} bytes, more than {BYTES_MAX}", self.len)));
-        }
-        let bytes = if self.compressed {
-            Cow::Owned(inflate(self.stored, self.len).map_err(corrupt)?)
-        } else {
-            Cow::Borrowed(self.stored)
-        };
-        let found = hex(&Sha256::digest(&bytes));
-        if bytes.len() != self.len || found != self.sha256 {
-            return Err(corrupt(format!("{found} over {} bytes of {}", bytes.len(), self.len)));
-        }
-        Ok(bytes)
-    }
-}
-
-/// Inflates into exactly `len` bytes: a frame that holds more fails before it is written out.
-fn inflate(stored: &[u8], len: usize) -> Result<Vec<u8>, String> {
-    let mut bytes = vec![0; len];
-    let written = ruzstd::decoding::FrameDecoder::new()
-        .decode_all(stored, &mut bytes)
-        .map_err(|error| format!("bytes that don't inflate to {len} ({error})"))?;
-    bytes.truncate(written);
-    Ok(bytes)
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().fold(String::with_capacity(2 * digest.len()), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-
-    /// SHA-256 of "abc", as published.
-    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-
-    fn compressed(bytes: &[u8]) -> &'static [u8] {
-        compress_to_vec(bytes, CompressionLevel::Fastest).leak()
-    }
-
-    fn message(artifact: Artifact) -> String {
-        artifact.open("k", "v").map_or_else(|error| error.to_string(), |_| String::new())
-    }
-
-    #[test]
-    fn opens_what_was_judged_and_nothing_else() {
-        let bytes = vec![7_u8; 1000];
-        let sha256: &'static str = hex(&Sha256::digest(&bytes)).leak();
-        let good = Artifact { stored: compressed(&bytes), compressed: true, sha256, len: 1000 };
-        assert!(good.open("k", "v").is_ok_and(|opened| *opened == *bytes));
-        let raw = Artifact { stored: bytes.clone().leak(), compressed: false, ..good };
-        assert!(raw.open("k", "v").is_ok());
-
-        let other = Artifact { sha256: ABC, ..good };
-        assert!(message(other).contains(&format!("should have sha256 {ABC}, found {sha256}")));
-        assert!(message(Artifact { len: 999, ..good }).contains("don't inflate to 999"));
-        assert!(message(Artifact { len: 1001, ..good }).contains("over 1000 bytes of 1001"));
-        // room for them would be made first
-        let endless = Artifact { len: usize::MAX / 2, ..good };
-        assert!(message(endless).contains("more than 67108864"));
-        let torn = Artifact { stored: &good.stored[..good.stored.len() - 1], ..good };
-        assert!(message(torn).contains("don't inflate"));
-        let stub = Artifact { stored: &[], ..good };
-        assert!(message(stub).contains("CUTEGEN_MODE=stub"));
-    }
+    use super::runs_on;
 
     #[test]
     fn a_narrowed_target_asks_for_the_device_too() {
         assert!(runs_on("sm_90a", "NVIDIA H200", (9, 0)) && runs_on("sm_90a:h200", "NVIDIA H200", (9, 0)));
         assert!(!runs_on("sm_90a:h200", "NVIDIA H100 80GB HBM3", (9, 0)));
-    }
-
-    #[test]
-    fn hex_matches_a_published_digest() {
-        assert_eq!(hex(&Sha256::digest(b"abc")), ABC);
     }
 }

@@ -8,13 +8,13 @@
 //! A launch of a small kernel is bound by this side, so these methods are inlined into the wrapper: passed in memory, what
 //! they return is read in other pieces than it was written in, which stalls a core for longer than all checks take.
 
-use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut, SyncOnDrop};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtrMut, SyncOnDrop};
 use std::sync::Arc;
 
 use super::launch::CUdeviceptr;
 use super::module::LoadedKernel;
 use super::view::{CudaView, CudaViewMut};
-use super::workspace::{Workspace, capturing};
+use super::workspace::{Needs, Workspace, capturing};
 use crate::check::{Extent, cold};
 use crate::error::Error;
 
@@ -117,12 +117,31 @@ impl<'s> Order<'s> {
     /// [`Error::WorkspaceOfOtherStreamInCapture`], or what the driver says.
     #[inline(always)]
     pub fn workspace<'a>(&'a self, workspace: &'a mut Workspace, bytes: usize) -> Result<Bound<'a>, Error> {
+        self.regions(workspace, Needs { bytes, kept_zero: 0 }).map(|[scratch, _]| scratch)
+    }
+
+    /// The same, and so many bytes that are zero between calls.
+    ///
+    /// # Errors
+    /// As [`Self::workspace`]'s.
+    pub fn workspace_and_kept_zero<'a>(
+        &'a self,
+        workspace: &'a mut Workspace,
+        bytes: usize,
+        kept_zero: usize,
+    ) -> Result<[Bound<'a>; 2], Error> {
+        self.regions(workspace, Needs { bytes, kept_zero })
+    }
+
+    #[inline(always)]
+    fn regions<'a>(&'a self, workspace: &'a mut Workspace, needs: Needs) -> Result<[Bound<'a>; 2], Error> {
         self.admit("workspace", workspace.stream().context())?;
-        let ready = workspace.ready(self.loaded.kernel(), self.stream, bytes, || self.is_captured())?;
-        let bound = match ready {
+        let ready = workspace.ready(self.loaded.kernel(), self.stream, needs, || self.is_captured())?;
+        let bound = |region: Option<&'a mut CudaSlice<u8>>, bytes: usize| match region {
             Some(memory) => Bound::new(memory.device_ptr_mut(self.stream), bytes as u64),
             None => Bound { extent: Extent { start: 0, end: 0 }, _guard: None },
         };
+        let bound = [bound(ready.scratch, needs.bytes), bound(ready.kept_zero, needs.kept_zero)];
         if self.is_tracked() {
             self.refuse_capture()?;
             self.check_err("cuStreamWaitEvent")?;

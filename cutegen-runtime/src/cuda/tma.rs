@@ -7,7 +7,7 @@ use crate::element::DType;
 
 /// An encoded descriptor, passed to a kernel by value as a `const __grid_constant__ CUtensorMap`.
 #[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
+#[repr(C, align(128))]
 pub struct TensorMap(pub(super) sys::CUtensorMap);
 
 /// A tensor that TMA copies tile by tile. Dimensions are outermost first; the innermost stride is 1.
@@ -23,6 +23,8 @@ pub struct TiledTensor<const R: usize> {
     pub strides: [usize; R],
     /// Extents of a tile, each at most 256.
     pub tile: [u32; R],
+    /// Of so many elements along a dimension one is copied: all ones for every element.
+    pub every: [u32; R],
     /// How a tile's rows are permuted in shared memory.
     pub swizzle: Swizzle,
     /// How far reads are widened in L2.
@@ -103,8 +105,39 @@ impl Fill {
     }
 }
 
+/// The same of a number of dimensions that only a launch knows: as many as each list has.
+#[derive(Clone, Copy, Debug)]
+pub struct TiledView<'a> {
+    /// The element type.
+    pub dtype: DType,
+    /// The first element, aligned to 16 bytes.
+    pub address: CUdeviceptr,
+    /// Extents, in elements.
+    pub shape: &'a [usize],
+    /// Strides, in elements.
+    pub strides: &'a [usize],
+    /// Extents of a tile.
+    pub tile: &'a [u32],
+    /// Of so many elements along a dimension one is copied.
+    pub every: &'a [u32],
+    /// How a tile's rows are permuted in shared memory.
+    pub swizzle: Swizzle,
+    /// How far reads are widened in L2.
+    pub promotion: L2Promotion,
+    /// What reads outside of the tensor give.
+    pub fill: Fill,
+}
+
 impl<const R: usize> TiledTensor<R> {
-    /// Bytes that TMA only moves (8-bit floats, booleans, packed nibbles) go as unsigned bytes.
+    pub(super) fn view(&self) -> TiledView<'_> {
+        let Self { dtype, address, shape, strides, tile, every, swizzle, promotion, fill } = self;
+        let (dtype, address, swizzle) = (*dtype, *address, *swizzle);
+        TiledView { dtype, address, shape, strides, tile, every, swizzle, promotion: *promotion, fill: *fill }
+    }
+}
+
+impl TiledView<'_> {
+    /// Bytes that TMA only moves (8-bit floats, booleans) go as unsigned bytes.
     pub(super) fn data_type(&self) -> sys::CUtensorMapDataType {
         use sys::CUtensorMapDataType_enum as Raw;
         match self.dtype {

@@ -61,6 +61,14 @@ fn a_device_without_a_kernel_is_told_the_targets_that_there_are() {
 }
 
 #[test]
+fn a_kernel_that_a_capture_would_load_is_named() {
+    let told = Error::NotLoadedInCapture { kernel: "k", variant: "v8" }.to_string();
+    let expected = "k: its variant `v8` is called for the first time during a capture, which loads no module; call \
+                    `Kernels::warm()` before the capture";
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn an_error_stays_cheap_to_return() {
     assert!(size_of::<Error>() <= 128, "{}", size_of::<Error>());
 }

@@ -5,14 +5,16 @@ use crate::error::Error;
 /// Alignment of a workspace: what launch contracts align its parts to.
 const ALIGN: usize = 256;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 #[repr(align(256))]
-struct Line(#[expect(dead_code, reason = "only its size and alignment count")] [u8; ALIGN]);
+struct Line([u8; ALIGN]);
 
-/// Scratch memory, aligned to 256 bytes. Every host wrapper takes one, whether or not today's variants use it.
+/// Scratch memory, aligned to 256 bytes. Every host wrapper takes one, whether or not today's variants use it. A second
+/// region is zero between calls: every kernel leaves zeros there, so that all share it.
 #[derive(Default)]
 pub struct Workspace {
     lines: Vec<Line>,
+    kept_zero: Vec<Line>,
     naive: bool,
 }
 
@@ -26,7 +28,7 @@ impl Workspace {
     /// An empty workspace; the first call that needs more grows it.
     #[must_use]
     pub const fn new() -> Self {
-        Self { lines: Vec::new(), naive: false }
+        Self { lines: Vec::new(), kept_zero: Vec::new(), naive: false }
     }
 
     /// A workspace of at least this many bytes.
@@ -35,7 +37,7 @@ impl Workspace {
     /// As a [`Vec`] of this size does, where memory isn't there; [`Self::reserve`] reports it.
     #[must_use]
     pub fn with_bytes(bytes: usize) -> Self {
-        Self { lines: vec![Line([0; ALIGN]); bytes.div_ceil(ALIGN)], naive: false }
+        Self { lines: vec![Line([0; ALIGN]); bytes.div_ceil(ALIGN)], ..Self::new() }
     }
 
     /// Whether calls run the naive kernel from now on, where they would run a tuned one: for comparing the two.
@@ -69,14 +71,27 @@ impl Workspace {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn ready(&mut self, kernel: &'static str, bytes: usize) -> Result<*mut u8, Error> {
-        let lines = bytes.div_ceil(ALIGN);
-        if let Some(more) = lines.checked_sub(self.lines.len()) {
-            let missing = |_| Error::OutOfMemory { kernel, what: "a workspace", bytes };
-            self.lines.try_reserve_exact(more).map_err(missing)?;
-            self.lines.resize(lines, Line([0; ALIGN]));
-        }
-        Ok(self.lines.as_mut_ptr().cast())
+        grown(&mut self.lines, kernel, bytes)
     }
+
+    /// At least this many bytes that are zero, for a call that leaves them zero.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn kept_zero(&mut self, kernel: &'static str, bytes: usize) -> Result<*mut u8, Error> {
+        grown(&mut self.kept_zero, kernel, bytes)
+    }
+}
+
+/// At least so many bytes of a region; new ones are zero.
+fn grown(lines: &mut Vec<Line>, kernel: &'static str, bytes: usize) -> Result<*mut u8, Error> {
+    let count = bytes.div_ceil(ALIGN);
+    if let Some(more) = count.checked_sub(lines.len()) {
+        let missing = |_| Error::OutOfMemory { kernel, what: "a workspace", bytes };
+        lines.try_reserve_exact(more).map_err(missing)?;
+        lines.resize(count, Line([0; ALIGN]));
+    }
+    Ok(lines.as_mut_ptr().cast())
 }
 
 #[cfg(test)]
@@ -92,6 +107,17 @@ mod tests {
         workspace.reserve(1).expect("is there");
         assert_eq!(workspace.bytes(), 512);
         assert_eq!(Workspace::with_bytes(64).bytes(), 256);
+    }
+
+    #[test]
+    fn what_is_kept_zero_is_a_region_of_its_own() {
+        let mut workspace = Workspace::with_bytes(256);
+        let kept = workspace.kept_zero("k", 300).expect("a page");
+        assert_eq!((kept as usize % ALIGN, workspace.bytes(), workspace.kept_zero.len()), (0, 256, 2));
+        assert_ne!(workspace.ready("k", 256).expect("is there"), kept);
+        workspace.kept_zero("k", 1000).expect("grows");
+        assert!(workspace.kept_zero.iter().all(|line| *line == Line([0; ALIGN])));
+        assert!(workspace.kept_zero("k", usize::MAX).is_err());
     }
 
     #[test]

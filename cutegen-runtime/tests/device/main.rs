@@ -4,6 +4,7 @@
 #![cfg(feature = "cuda")]
 
 mod capture;
+mod first_use;
 mod order;
 
 use cutegen_runtime::cuda::cudarc::driver::CudaSlice;
@@ -38,6 +39,7 @@ static ENTRY: KernelEntry = KernelEntry {
                 len: IMAGE.len(),
             },
             min_driver: 525,
+            shared_memory: BIG_SMEM,
             steps: &[
                 Step { entry: "twice", dynamic_smem_max: 0, nonportable_cluster: false },
                 Step { entry: "shape", dynamic_smem_max: BIG_SMEM, nonportable_cluster: true },
@@ -61,6 +63,7 @@ fn loaded() -> Result<Option<Loaded>, Error> {
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let found = context(0).and_then(|context| {
         let kernel = LoadedKernel::load(&Device::of(&context)?, &ENTRY)?;
+        kernel.warm()?;
         Ok(Loaded { context, kernel, _alone: alone })
     });
     match found {
@@ -179,6 +182,7 @@ fn descriptors_encode_and_memory_is_zeroed() -> Check {
         shape: [128, 64],
         strides: [64, 1],
         tile: [64, 32],
+        every: [1, 1],
         swizzle: Swizzle::B128,
         promotion: L2Promotion::B128,
         fill: Fill::Zero,

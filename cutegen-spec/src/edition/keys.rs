@@ -38,7 +38,8 @@ pub const TOLERANCE: [&str; 3] = ["relative", "absolute", "reason"];
 pub const ACCEPT: [&str; 1] = ["min-speedup"];
 
 /// Of `[package.metadata.cutegen]`.
-pub const SETTINGS: [&str; 6] = ["targets", "specs", "store", "mode", "min-gate", "warn-naive"];
+pub const SETTINGS: [&str; 7] =
+    ["targets", "specs", "store", "mode", "min-gate", "warn-naive", "host-sources"];
 
 /// Of a spec file.
 pub const SPEC_FILE: [&str; 2] = ["edition", "kernels"];

@@ -19,6 +19,7 @@ mod value;
 pub use axes::MAX_EXTENT;
 
 use crate::diagnostic::{Diagnostic, NAME, SCHEMA, SETTING, TOML};
+use crate::digest::DigestStart;
 use crate::hint;
 use crate::settings::{Mode, Settings};
 use crate::spec::KernelSpec;
@@ -217,7 +218,29 @@ fn settings(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Settings {
             None => errors.push(value.expected("`true` or `false`")),
         }
     }
+    if let Some((_, value)) = table.get("host-sources") {
+        settings.host_sources = host_sources(&value, errors);
+    }
     settings
+}
+
+fn host_sources(value: &Value<'_>, errors: &mut Vec<Diagnostic>) -> Vec<DigestStart> {
+    let expected = "SHA-256 digests of sources in a list, at least 16 lower-case hex digits of each";
+    let Some(items) = value.array() else {
+        errors.push(value.expected(expected));
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for item in &items {
+        match item.string().map(DigestStart::parse) {
+            Some(Ok(digest)) => found.push(digest),
+            Some(Err(message)) => {
+                errors.push(Diagnostic::new(SETTING, item.span(), message, "no digest"));
+            }
+            None => errors.push(item.expected(expected)),
+        }
+    }
+    found
 }
 
 /// Reads a list of targets; an empty list is an error.

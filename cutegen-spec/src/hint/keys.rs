@@ -41,6 +41,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("spec kernels folder path files", "specs"),
     ("cache storage dir", "store"),
     ("gate mingaterevision", "min-gate"),
+    ("hostsource trusted trustedsources sources allow allowed", "host-sources"),
     ("version schema", "edition"),
     // families
     ("gemm matmul mm bmm product products linear", "contraction"),

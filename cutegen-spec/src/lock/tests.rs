@@ -82,13 +82,13 @@ fn what_a_later_version_adds_is_refused_by_its_name() {
     for (from, to, name) in [
         ("kind = \"tuned\"", "kind = \"predicted\"", "`predicted`"),
         ("origin = \"test\"", "origin = \"test\"\nmodel = \"m\"", "`model`"),
-        ("\"ptr(t0)\"", "\"tma(t0, 64)\"", "`tma(t0, 64)`"),
-        ("\"ptr(t0)\"", "\"int(a0 / 2)\"", "`int(a0 / 2)`"),
+        ("\"ptr(t0)\"", "\"im2col(t0, 64)\"", "`im2col(t0, 64)`"),
+        ("\"ptr(t0)\"", "\"word(a0)\"", "`word(a0)`"),
         ("entry = \"k\"", "entry = \"k\"\nlaunch-attribute = 1", "`launch-attribute`"),
         (
             "[[variants.contract.steps]]",
-            "[variants.contract]\nworkspace = [{ bytes = \"4\", initial = \"kept-zero\" }]\n[[variants.contract.steps]]",
-            "`kept-zero`",
+            "[variants.contract]\nworkspace = [{ bytes = \"4\", initial = \"kept-alive\" }]\n[[variants.contract.steps]]",
+            "`kept-alive`",
         ),
         ("version = 2", "version = 3", "record version 3"),
     ] {

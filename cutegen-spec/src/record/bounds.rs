@@ -2,6 +2,7 @@
 //! each count has a limit far above what searches find, and far below what a build cannot take.
 
 use super::{Record, Variant};
+use crate::contract::Arg;
 use crate::eligibility::{Condition, Eligibility};
 use crate::int_expr::IntExpr;
 
@@ -48,8 +49,9 @@ pub(super) fn check(record: &Record) -> Result<(), String> {
 fn expressions(variant: &Variant) -> impl Iterator<Item = &IntExpr> {
     let steps = variant.contract.steps.iter();
     let launch = steps.flat_map(|s| s.grid.iter().chain(&s.block).chain(&s.cluster).chain([&s.smem]));
+    let args = variant.contract.steps.iter().flat_map(|s| &s.args).flat_map(Arg::numbers);
     let parts = variant.contract.workspace.iter().map(|part| &part.bytes);
-    launch.chain(parts).chain(conditions(&variant.eligibility)).chain(conditions(&variant.prefer))
+    launch.chain(args).chain(parts).chain(conditions(&variant.eligibility)).chain(conditions(&variant.prefer))
 }
 
 fn conditions(eligibility: &Eligibility) -> impl Iterator<Item = &IntExpr> {

@@ -2,7 +2,7 @@
 //! length-prefixed and versioned, as the question is in [`crate::key`].
 //!
 //! In it: kind, eligibility, preference, tiles, contract, digests of artifact and source. Not in it: names of files,
-//! provenance (origin, toolchain, oldest driver), evidence. The variant's name, and the digest of the stored file,
+//! provenance (origin, toolchain, oldest driver), shared memory, evidence. The variant's name, and the digest of the stored file,
 //! stand in the lock beside the digest.
 //!
 //! A table is encoded as its fields by name. A field that is absent, or at the default that the record leaves out, is
@@ -50,6 +50,7 @@ impl Variant {
             origin: _,
             toolchain: _,
             min_driver: _,
+            shared_memory: _,
             evidence: _,
         } = self;
         let Artifact { artifact, file: _, stored: _, bytes: _ } = artifact;

@@ -13,7 +13,7 @@ const TYPES: &str = "Arc Artifact CUdeviceptr CUstream Check CudaContext CudaStr
                      Explain F8E4M3 F8E5M2 I4x2 Int Kernels KernelEntry LaunchConfig LoadedKernel Option Order Origin \
                      Result Self Step TargetEntry U4x2 Variant VariantEntry Vec View ViewMut Workspace";
 /// Methods of `cuda::Kernels` that are no kernel's.
-const METHODS: &str = "explain workspace";
+const METHODS: &str = "explain warm workspace";
 /// Functions that the module `host` defines or imports.
 const FUNCTIONS: &str = "all_aligned any_zero call explain workspace";
 

@@ -2,8 +2,8 @@
 //! a local of that name may hide what the body itself uses, and is then called otherwise.
 
 /// Locals and functions of generated bodies.
-const BODY: &str = "all_aligned any_zero args bytes call check config device device_smem fits launched \
-                    max_active_clusters max_blocks_per_sm order params scratch sm_count stream variant workspace";
+const BODY: &str = "all_aligned any_zero args bytes call check config device device_smem fits kept_zero \
+                    launched max_active_clusters max_blocks_per_sm order params scratch sm_count stream variant workspace";
 /// How other locals and linked functions of generated bodies begin.
 const PREFIXES: [&str; 4] = ["bound_", "cutegen_", "param_", "part_"];
 

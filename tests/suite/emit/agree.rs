@@ -3,138 +3,31 @@
 //! here. Grids, blocks, clusters, shared memory, attributes, every parameter, zeroed parts, offsets, sizes, the
 //! choice of the variant, and which launches are refused.
 
+mod random;
+
 use std::fmt::Write as _;
 
 use cutegen_build::emit;
 use cutegen_spec::axis;
-use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart, ones};
-use cutegen_spec::eligibility::{Condition, Eligibility};
-use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
+use cutegen_spec::contract::tensor_map::{Base, TensorMap};
+use cutegen_spec::contract::{Arg, Contract, Initial, Step};
+use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 use cutegen_spec::record::{Kind, Record, Variant};
 use cutegen_tests::{must, scratch, workspace};
 
 use super::fixture::{Answered, Crates, PACKAGE, manifest, plans, untuned, variant};
+use random::Random;
 
 const KERNELS: usize = 48;
 const VARIANTS: usize = 3;
 const CALLS: usize = 24;
 
-/// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len() as u64) as usize]
-    }
-
-    fn expr(&mut self, depth: u32, props: &[DeviceProp]) -> IntExpr {
-        const OPS: [IntOp; 10] = [
-            IntOp::Add,
-            IntOp::Sub,
-            IntOp::Mul,
-            IntOp::Div,
-            IntOp::Rem,
-            IntOp::CeilDiv,
-            IntOp::CeilDiv,
-            IntOp::Min,
-            IntOp::Max,
-            IntOp::Mul,
-        ];
-        if depth == 0 || self.one_in(4) {
-            return match self.below(8) {
-                0 if !props.is_empty() => IntExpr::Device(self.pick(props)),
-                0..=3 => IntExpr::Axis(self.below(4) as usize),
-                4 if self.one_in(6) => IntExpr::Const(self.pick(&[i64::MAX, -1, 0, 1 << 31, -7])),
-                _ => IntExpr::Const(self.pick(&[1, 2, 8, 31, 128, 256])),
-            };
-        }
-        let op = self.pick(&OPS);
-        IntExpr::op(op, self.expr(depth - 1, props), self.expr(depth - 1, props))
-    }
-
-    /// An expression whose value is usually small and positive.
-    fn count(&mut self, props: &[DeviceProp]) -> IntExpr {
-        match self.below(24) {
-            0 => self.expr(3, props),
-            1..=9 => {
-                let inner = self.expr(2, props);
-                let low = IntExpr::op(IntOp::Max, inner, IntExpr::Const(1));
-                IntExpr::op(IntOp::Min, low, IntExpr::Const(self.pick(&[3, 40, 60_000])))
-            }
-            _ => IntExpr::Const(self.pick(&[1, 1, 2, 64, 128])),
-        }
-    }
-
-    fn conditions(&mut self) -> Eligibility {
-        let count = self.pick(&[0, 1, 1, 2]);
-        let condition = |_| match self.below(4) {
-            0 => Condition::Divides { expr: self.expr(1, &[]), by: self.pick(&[2, 3, 8]) },
-            1 => Condition::AtLeast {
-                expr: self.expr(2, &[DeviceProp::SmCount]),
-                bound: self.pick(&[1, 40, -3]),
-            },
-            2 => Condition::AtMost { expr: self.expr(2, &[]), bound: self.pick(&[100, 2000, 1 << 40]) },
-            _ => Condition::Aligned { tensor: self.below(2) as usize, bytes: self.pick(&[4, 16, 128]) },
-        };
-        Eligibility((0..count).map(condition).collect())
-    }
-
-    fn contract(&mut self, name: &str) -> Contract {
-        let part = |_| WorkspacePart {
-            bytes: self.count(&[]),
-            initial: self.pick(&[Initial::Undefined, Initial::Zeroed]),
-        };
-        let workspace: Vec<WorkspacePart> = (0..3).map(part).collect();
-        let steps =
-            (0..1 + self.below(2)).map(|i| self.step(&format!("{name}_{i}"), workspace.len())).collect();
-        Contract { workspace, steps }
-    }
-
-    fn step(&mut self, name: &str, parts: usize) -> Step {
-        let fixed = [DeviceProp::SmCount, DeviceProp::DeviceSmem];
-        let all = [fixed[0], fixed[1], DeviceProp::MaxActiveClusters, DeviceProp::MaxBlocksPerSm];
-        let arg = |_| match self.below(4) {
-            0 => Arg::Ptr(self.below(2) as usize),
-            1 => Arg::Axis(self.below(4) as usize),
-            2 => Arg::Scalar(self.below(2) as usize),
-            _ => Arg::Workspace(self.below(parts as u64) as usize),
-        };
-        let args: Vec<Arg> = (0..8).map(arg).collect();
-        let cluster =
-            if self.one_in(3) { [self.count(&fixed), self.count(&[]), self.count(&[])] } else { ones() };
-        Step {
-            entry: format!("{name}_k{}", args.iter().map(|arg| kind(*arg)).collect::<String>()),
-            grid: [self.count(&all), self.count(&all), self.count(&fixed)],
-            block: [self.count(&fixed), self.count(&[]), self.count(&[])],
-            cluster,
-            smem: if self.one_in(2) { IntExpr::Const(0) } else { self.count(&fixed) },
-            args,
-            pdl: self.one_in(3),
-            co_resident: self.one_in(6),
-        }
-    }
-}
-
-/// How the writing runtime reads a parameter: 4 bytes for `f`, else 8.
-fn kind(arg: Arg) -> char {
+/// How the writing runtime reads a parameter: 4 bytes for `f`, a descriptor for `m`, else 8.
+fn kind(arg: &Arg) -> char {
     match arg {
         Arg::Scalar(0) => 'f',
-        Arg::Ptr(_) | Arg::Axis(_) | Arg::Scalar(_) | Arg::Workspace(_) => 'w',
+        Arg::Map(_) => 'm',
+        Arg::Ptr(_) | Arg::Axis(_) | Arg::Scalar(_) | Arg::Workspace(_) | Arg::Int(_) => 'w',
     }
 }
 
@@ -147,6 +40,10 @@ struct Call {
 }
 
 const BASE: u64 = 1 << 40;
+/// Bytes of shared memory that a block can have.
+const SHARED_MEMORY: u32 = 232_448;
+/// Where what is kept zero lies.
+const KEPT_ZERO: u64 = 1 << 41;
 const SCALARS: (f32, f64) = (1.5, -2.25);
 
 /// The extents of a call where all have a value, and what conditions see.
@@ -167,7 +64,7 @@ fn expected(answered: &Answered, call: &Call) -> String {
     let (bound, extents) = extents(answered, call);
     let chosen = chosen(&answered.record, &extents, &[call.x, call.y]);
     let contract = &answered.record.variants[chosen].contract;
-    let bytes = contract.workspace_layout(&extents).map_or(usize::MAX, |(_, total)| total as usize);
+    let bytes = contract.workspace_layout(&extents).map_or(usize::MAX, |layout| layout.bytes as usize);
     let mut text = format!("bytes {bytes}\n");
     let end = match bound {
         None => None,
@@ -178,11 +75,13 @@ fn expected(answered: &Answered, call: &Call) -> String {
     text
 }
 
-/// As [`Record::choose`], but for what has to be resident at once on a device that does not hold it.
+/// As [`Record::choose`], but for what has to be resident at once on a device that does not hold it, or needs more shared
+/// memory than that has.
 fn chosen(record: &Record, extents: &[i64], addresses: &[u64]) -> usize {
     let fits = |variant: &Variant| {
         let mut waiting = variant.contract.steps.iter().filter(|step| step.co_resident);
-        waiting.all(|step| configured(step, extents).is_some_and(|config| config.is_resident))
+        let is_held = waiting.all(|step| configured(step, extents).is_some_and(|config| config.is_resident));
+        is_held && variant.shared_memory.is_none_or(|bytes| bytes <= SHARED_MEMORY)
     };
     let eligible = |v: &Variant| v.eligibility.holds(extents, addresses) && fits(v);
     let preferred = |v: &Variant| eligible(v) && v.prefer.holds(extents, addresses);
@@ -198,14 +97,18 @@ fn launches(
     call: &Call,
     text: &mut String,
 ) -> Option<()> {
-    let (mut offsets, mut next) = (Vec::new(), Some(0_i64));
+    let (mut offsets, mut scratch, mut kept_zero) = (Vec::new(), Some(0_i64), Some(0_i64));
     for part in &contract.workspace {
-        offsets.push(BASE + u64::try_from(next?).ok()?);
+        let (base, next) = match part.initial {
+            Initial::Undefined | Initial::Zeroed => (BASE, &mut scratch),
+            Initial::KeptZero => (KEPT_ZERO, &mut kept_zero),
+        };
+        offsets.push(base + u64::try_from((*next)?).ok()?);
         let bytes = part.bytes.eval_axes(extents).filter(|bytes| *bytes >= 0);
         if part.initial == Initial::Zeroed {
             let _ = writeln!(text, "zero {} {}", offsets[offsets.len() - 1], bytes?);
         }
-        next = bytes.and_then(|bytes| next?.checked_add(bytes.checked_add(255)? / 256 * 256));
+        *next = bytes.and_then(|bytes| (*next)?.checked_add(bytes.checked_add(255)? / 256 * 256));
     }
     for (i, step) in contract.steps.iter().enumerate() {
         launch(step, (variant, i), extents, &offsets, call, text)?;
@@ -225,21 +128,75 @@ fn launch(
     if step.co_resident && !is_resident {
         return None;
     }
+    let is_computed = step.args.iter().any(|arg| matches!(arg, Arg::Int(_) | Arg::Map(_)));
+    if is_computed && grid.contains(&0) {
+        return Some(()); // nothing is launched, so nothing is computed
+    }
+    let value = |arg| {
+        argument(
+            arg,
+            (&|e| e.eval(extents, &|prop| occupied(prop, block, cluster, smem)), extents),
+            offsets,
+            call,
+        )
+    };
+    let values = step.args.iter().map(value).collect::<Option<Vec<_>>>()?;
     let _ = write!(text, "launch {variant} {position} {grid:?} {block:?} {cluster:?} {smem}");
     let _ = write!(text, " {} {}", step.pdl, step.co_resident);
-    for arg in &step.args {
-        let value = match arg {
-            Arg::Ptr(0) => call.x,
-            Arg::Ptr(_) => call.y,
-            Arg::Axis(axis) => extents[*axis] as u64,
-            Arg::Scalar(0) => u64::from(SCALARS.0.to_bits()),
-            Arg::Scalar(_) => SCALARS.1.to_bits(),
-            Arg::Workspace(part) => offsets[*part],
-        };
-        let _ = write!(text, " {value}");
-    }
+    values.iter().for_each(|value| text.push_str(&format!(" {value}")));
     text.push('\n');
     Some(())
+}
+
+/// An expression of a launch.
+type Value<'a> = dyn Fn(&IntExpr) -> Option<i64> + 'a;
+
+/// An argument as the runtime writes it down.
+fn argument(
+    arg: &Arg,
+    (value, extents): (&Value<'_>, &[i64]),
+    offsets: &[u64],
+    call: &Call,
+) -> Option<String> {
+    let word = match arg {
+        Arg::Ptr(0) => call.x,
+        Arg::Ptr(_) => call.y,
+        Arg::Axis(axis) => extents[*axis] as u64,
+        Arg::Scalar(0) => u64::from(SCALARS.0.to_bits()),
+        Arg::Scalar(_) => SCALARS.1.to_bits(),
+        Arg::Workspace(part) => offsets[*part],
+        Arg::Int(number) => value(number)? as u64,
+        Arg::Map(map) => return descriptor(map, value, offsets, call),
+    };
+    Some(word.to_string())
+}
+
+fn descriptor(map: &TensorMap, value: &Value<'_>, offsets: &[u64], call: &Call) -> Option<String> {
+    let base = match map.base {
+        Base::Tensor(0) => call.x,
+        Base::Tensor(_) => call.y,
+        Base::Workspace(part) => offsets[part],
+    };
+    let count = |number: &IntExpr| usize::try_from(value(number)?).ok();
+    let counts = |numbers: &[IntExpr]| numbers.iter().map(count).collect::<Option<Vec<usize>>>();
+    let bytes = i64::try_from(count(&map.offset)?).ok()?.checked_mul(map.dtype.bytes() as i64)?;
+    let address = base.checked_add(bytes as u64)?;
+    let (dims, strides) = (counts(&map.dims)?, counts(&map.strides)?);
+    let TensorMap { dtype, tile, every, swizzle, promotion, fill, .. } = map;
+    let name = dtype.name();
+    Some(format!("[{name} {address} {dims:?} {strides:?} {tile:?} {every:?} {swizzle} {promotion} {fill:?}]"))
+}
+
+/// The occupancy that the writing runtime makes up.
+fn occupied(prop: DeviceProp, block: [u32; 3], cluster: [u32; 3], smem: u32) -> Option<i64> {
+    match prop {
+        DeviceProp::SmCount => Some(132),
+        DeviceProp::DeviceSmem => Some(232_448),
+        DeviceProp::MaxActiveClusters => Some(i64::from(3 + cluster[0] % 11 + smem % 7)),
+        DeviceProp::MaxBlocksPerSm => {
+            Some(i64::from(1 + block[0].wrapping_mul(block[1]).wrapping_mul(block[2]) % 5))
+        }
+    }
 }
 
 /// A launch but for its arguments, and whether the device holds all its blocks at once.
@@ -261,12 +218,7 @@ fn configured(step: &Step, extents: &[i64]) -> Option<Configured> {
     let cluster = blocks(&step.cluster, &|e| e.eval(extents, &fixed))?;
     let smem = u32::try_from(step.smem.eval(extents, &fixed)?).ok()?;
     let per_sm = 1 + block[0].wrapping_mul(block[1]).wrapping_mul(block[2]) % 5;
-    let occupied = |prop| match prop {
-        DeviceProp::MaxActiveClusters => Some(i64::from(3 + cluster[0] % 11 + smem % 7)),
-        DeviceProp::MaxBlocksPerSm => Some(i64::from(per_sm)),
-        DeviceProp::SmCount | DeviceProp::DeviceSmem => fixed(prop),
-    };
-    let grid = blocks(&step.grid, &|e| e.eval(extents, &occupied))?;
+    let grid = blocks(&step.grid, &|e| e.eval(extents, &|prop| occupied(prop, block, cluster, smem)))?;
     let total: usize = grid.iter().map(|count| *count as usize).product();
     let fits = match cluster {
         [1, 1, 1] => per_sm as usize * 132,
@@ -317,7 +269,7 @@ fn randomised(random: &mut Random, mut answered: Answered, keeps_naive: bool) ->
     let contract = &mut answered.record.variants[0].contract;
     if keeps_naive {
         for (i, step) in contract.steps.iter_mut().enumerate() {
-            let kinds: String = step.args.iter().map(|arg| kind(*arg)).collect();
+            let kinds: String = step.args.iter().map(kind).collect();
             step.entry = format!("{name}_naive_{i}_k{kinds}");
         }
     } else {
@@ -328,6 +280,8 @@ fn randomised(random: &mut Random, mut answered: Answered, keeps_naive: bool) ->
         let mut tuned = variant(&target, &format!("v{i}"), Kind::Tuned, contract, b"cubin");
         tuned.eligibility = random.conditions();
         tuned.prefer = random.conditions();
+        tuned.shared_memory =
+            random.pick(&[None, Some(1 << 10), Some(SHARED_MEMORY), Some(SHARED_MEMORY + 1)]);
         answered = answered.prefer(tuned, b"cubin".to_vec());
     }
     answered
@@ -364,7 +318,7 @@ fn program(all: &[(Answered, Vec<Call>)]) -> String {
             "fn {name}(kernels: &kernels::cuda::Kernels) {{\n    let calls = [{}];\n    for (m, n, x, y) in calls {{\n\
              \x20       println!(\"bytes {{}}\", kernels.{name}_workspace_bytes(m, n, x, y));\n\
              \x20       let stream = std::ptr::null_mut();\n\
-             \x20       let end = unsafe {{ kernels.{name}_raw(stream, {BASE}, m, n, x, y, {:?}, {:?}) }};\n\
+             \x20       let end = unsafe {{ kernels.{name}_raw(stream, {BASE}, {KEPT_ZERO}, m, n, x, y, {:?}, {:?}) }};\n\
              \x20       println!(\"{{}}\", if end.is_ok() {{ \"ok\" }} else {{ \"refused\" }});\n    }}\n}}\n",
             rows.join(", "),
             SCALARS.0,
@@ -400,13 +354,14 @@ fn emitted_launches_are_the_contracts() {
     let ran = must(&mut crates.cargo(&["run", "--quiet", "-p", "agree"]));
 
     let mut lines = ran.stdout.lines();
-    let (mut launched, mut refused, mut chosen) = (0, 0, [0; VARIANTS + 1]);
+    let (mut launched, mut mapped, mut refused, mut chosen) = (0, 0, 0, [0; VARIANTS + 1]);
     for (answered, calls) in &all {
         for call in calls {
             for line in expected(answered, call).lines() {
                 let Call { m, n, x, y } = call;
                 assert_eq!(lines.next(), Some(line), "{} m={m} n={n} x={x} y={y}", answered.plan.spec.name);
                 launched += usize::from(line.starts_with("launch"));
+                mapped += usize::from(line.contains('[') && line.contains("Zero"));
                 refused += usize::from(line == "refused");
                 let variant =
                     line.strip_prefix("launch ").and_then(|rest| rest.split(' ').next()?.parse().ok());
@@ -426,5 +381,8 @@ fn emitted_launches_are_the_contracts() {
         "{launched} launches, {refused} of {calls} refused"
     );
     assert!(chosen.iter().all(|count| *count > calls / 50), "variants launched {chosen:?} times");
-    println!("{calls} calls, {launched} launches, {refused} refused, variants {chosen:?}");
+    assert!(mapped > calls / 50, "{mapped} launches with tensor maps");
+    println!(
+        "{calls} calls, {launched} launches, {mapped} with tensor maps, {refused} refused, variants {chosen:?}"
+    );
 }

@@ -91,6 +91,7 @@ pub(super) fn variant(target: &Target, name: &str, kind: Kind, contract: Contrac
         origin: "test".to_owned(),
         toolchain: "test".to_owned(),
         min_driver: (!target.is_host()).then_some(580),
+        shared_memory: None,
         artifact: Artifact {
             file: format!("{name}.{object}"),
             artifact: digest,
@@ -119,7 +120,7 @@ pub(super) fn conditions(text: &str) -> Eligibility {
 }
 
 /// A host object with this entry, which returns: enough for what is only emitted.
-fn returning(entry: &str) -> Vec<u8> {
+pub(super) fn returning(entry: &str) -> Vec<u8> {
     let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
     let section = object.section_id(StandardSection::Text);
     let ret = object.append_section_data(section, &[0xc3], 16);

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use cutegen_build::emit::{self, EmitKernel};
 use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart, ones};
-use cutegen_spec::int_expr::IntExpr;
+use cutegen_spec::int_expr::{IntExpr, Positions};
 use cutegen_spec::record::Kind;
 use cutegen_tests::{must, scratch, workspace};
 
 use super::fixture::{
-    Answered, Crates, PACKAGE, conditions, example_plans, manifest, plans, runtime_dependency, untuned,
-    variant,
+    Answered, Crates, PACKAGE, conditions, example_plans, manifest, plans, returning, runtime_dependency,
+    untuned, variant,
 };
 
 /// A kernel that needs all that a wrapper can say: a derived axis, a multiple, scalars, names that locals have, and
@@ -62,6 +62,10 @@ fn step(entry: &str, grid: [&str; 3], args: Vec<Arg>) -> Step {
     }
 }
 
+fn arg(text: &str) -> Arg {
+    Arg::parse(text, &Positions).expect("an argument")
+}
+
 fn splitting() -> Contract {
     let first = Step {
         cluster: ["2", "1", "1"].map(int),
@@ -86,12 +90,45 @@ fn splitting() -> Contract {
         ..step(
             "split_1",
             ["sm_count * max_blocks_per_sm", "a1 / 8 + 1", "1"],
-            vec![Arg::Workspace(0), Arg::Workspace(1), Arg::Scalar(1), Arg::Ptr(2)],
+            vec![
+                Arg::Workspace(0),
+                Arg::Workspace(1),
+                Arg::Scalar(1),
+                Arg::Ptr(2),
+                Arg::Workspace(2),
+                Arg::Workspace(3),
+                arg("int(ceil_div(a0, 64) * max_blocks_per_sm)"),
+                arg(
+                    "tma(w0, type = f32, offset = a2, dims = [a0, a2], strides = [a2, 1], box = [64, 32], swizzle = 128)",
+                ),
+            ],
         )
     };
     let part = |bytes, initial| WorkspacePart { bytes: int(bytes), initial };
-    let workspace = vec![part("a0 * a2 * 4", Initial::Undefined), part("1024", Initial::Zeroed)];
+    let workspace = vec![
+        part("a0 * a2 * 4", Initial::Undefined),
+        part("1024", Initial::Zeroed),
+        part("ceil_div(a0, 64) * 4", Initial::KeptZero),
+        part("4", Initial::KeptZero),
+    ];
     Contract { workspace, steps: vec![first, second] }
+}
+
+/// [`everything`], where a variant for the host keeps counters of its own zero.
+fn counting() -> Vec<Answered> {
+    let mut all = everything();
+    let naive = all.remove(0);
+    let entry = "cutegen_0123456789abcdef";
+    let mut contract = naive.record.variants[0].contract.clone();
+    let at = contract.workspace.len();
+    contract.workspace.push(WorkspacePart { bytes: int("a0 * 4"), initial: Initial::KeptZero });
+    contract.steps[0].entry = entry.to_owned();
+    contract.steps[0].args.push(Arg::Workspace(at));
+    let bytes = returning(entry);
+    let mut tuned = variant(&naive.plan.target, "counting", Kind::Tuned, contract, &bytes);
+    tuned.eligibility = conditions("a0 <= 1024");
+    all.insert(0, naive.prefer(tuned, bytes));
+    all
 }
 
 /// [`EVERYTHING`] on three targets, with a tuned variant on the device that one of them names.
@@ -101,6 +138,7 @@ pub(super) fn everything() -> Vec<Answered> {
     let mut tuned = variant(&last.plan.target, "split-2", Kind::Tuned, splitting(), b"a cubin");
     tuned.eligibility = conditions("a0 % 8 == 0 and t0 aligned 16 and t1 aligned 16");
     tuned.prefer = conditions("(a0 * a1) >= 1024 and a1 <= 64");
+    tuned.shared_memory = Some(232_448);
     all.push(last.prefer(tuned, b"a cubin".to_vec()));
     all
 }
@@ -153,7 +191,7 @@ fn compare(name: &str, emitted: &Path) {
 
 #[test]
 fn the_text_is_the_committed_one_and_the_same_twice() {
-    let all = [("example_app.rs", example()), ("everything.rs", everything()), ("memory.rs", memory())];
+    let all = [("example_app.rs", example()), ("everything.rs", counting()), ("memory.rs", memory())];
     for (name, answered) in all {
         let folder = scratch(&format!("emit-golden-{name}"));
         let emitted = emit::emit(&PACKAGE, &kernels(&answered), &folder).expect("emits");

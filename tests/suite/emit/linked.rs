@@ -411,7 +411,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let (y_at, _y) = on_y.device_ptr_mut(&stream);
                 assert_eq!(kernels.silu_mul_workspace_bytes(n, g_at, u_at, y_at), 0);
                 // SAFETY: as the typed call, on the same memory.
-                unsafe { kernels.silu_mul_raw(stream.cu_stream(), 0, n, g_at, u_at, y_at)? };
+                unsafe { kernels.silu_mul_raw(stream.cu_stream(), 0, 0, n, g_at, u_at, y_at)? };
             }
             compare(&stream.clone_dtoh(&on_y)?, &g[at..], &u[at..]);
         }

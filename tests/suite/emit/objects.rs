@@ -45,11 +45,11 @@ fn cubins_lie_in_one_object_as_aligned_read_only_data() {
     let mut expected: BTreeMap<String, &[u8]> = BTreeMap::new();
     for one in answered.iter().filter(|one| !one.plan.target.is_host()) {
         for (variant, bytes) in one.record.variants.iter().zip(&one.artifacts) {
-            let name = symbol::blob(PACKAGE.name, PACKAGE.version, &one.record.key, &variant.name);
+            let name = symbol::blob(PACKAGE.name, PACKAGE.version, &variant.artifact.stored);
             expected.insert(name, bytes);
         }
     }
-    assert_eq!(expected.len(), 3);
+    assert_eq!(expected.len(), 2, "both targets have one naive kernel");
     for (name, bytes) in &expected {
         let symbol = file.symbols().find(|s| s.name() == Ok(name.as_str())).expect("a symbol");
         let section = file.section_by_index(symbol.section_index().expect("defined")).expect("a section");
@@ -157,6 +157,17 @@ fn what_cannot_be_emitted_is_named() {
         one.record.variants[0].contract.steps[0].args.push(cutegen_spec::contract::Arg::Workspace(7));
     };
     assert!(refusal(&["a"], &beyond).contains("there is no workspace(w7)"));
+    let keeps = |bytes: &str| {
+        let bytes = cutegen_spec::int_expr::IntExpr::parse_positional(bytes).expect("an expression");
+        let initial = cutegen_spec::contract::Initial::KeptZero;
+        let part = cutegen_spec::contract::WorkspacePart { bytes, initial };
+        refusal(&["a"], &|one: &mut Answered| one.record.variants[0].contract.workspace = vec![part.clone()])
+    };
+    assert_eq!(keeps("a0 * 16384"), "", "64 of them are a mebibyte");
+    assert!(
+        keeps("a0 * 16385").contains("it may keep 1048832 bytes of workspace zero, more than the 1048576")
+    );
+    assert!(keeps("4096 / (a0 - 1)").contains("nothing bounds `(4096 / (a0 - 1))`"));
     let circular = |one: &mut Answered| {
         let smem = &mut one.record.variants[0].contract.steps[0].smem;
         *smem = cutegen_spec::int_expr::IntExpr::Device(cutegen_spec::int_expr::DeviceProp::MaxBlocksPerSm);

@@ -19,7 +19,8 @@ const CHECKED: &[&str] =
 const ROOTS: &[&str] = &["", "cutegen-build/src/"];
 
 /// First components of paths in a user's package or in build output: not ours to have.
-const ELSEWHERE: &[&str] = &["OUT_DIR", "target", "src", "v1", "cutegen-store", "~", ".", ".."];
+const ELSEWHERE: &[&str] =
+    &["OUT_DIR", "target", "src", "v1", "cutegen-store", "cutegen-runs", "~", ".", ".."];
 
 /// Comments in README.md after which `.ci/run` takes the next fenced block.
 const MARKERS: &[&str] = &["<!-- ci:test -->", "<!-- ci:run -->"];

@@ -31,7 +31,7 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/toolchain/install.rs",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
-            "cutegen-build/src/generate/command.rs",
+            "cutegen-build/src/ask/",
             // the archiver
             "cutegen-build/src/emit/archive.rs",
             // the reference's compiler
@@ -53,10 +53,12 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/search/verify.rs",
             "cutegen-build/src/search/final_evaluation.rs",
             "cutegen-build/src/search/final_evaluation/incumbent_set.rs",
+            // how long a candidate held a device
+            "cutegen-build/src/search/step/",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
             "cutegen-build/src/generate/model/transport.rs",
-            "cutegen-build/src/generate/command.rs",
+            "cutegen-build/src/ask/",
         ],
     },
     Effect {
@@ -79,6 +81,8 @@ const PURE: &[&str] = &[
     "cutegen-build/src/print",
     "cutegen-build/src/render",
     "cutegen-build/src/kit",
+    "cutegen-build/src/generate/answers",
+    "cutegen-build/src/strategy",
     "cutegen-build/src/refine",
     "cutegen-build/src/accept",
 ];

@@ -195,6 +195,25 @@ pub(super) fn element(dtype: DType) -> Ident {
     })
 }
 
+/// The runtime's variant for a dtype.
+pub(super) fn runtime_dtype(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F64 => "F64",
+        DType::F32 => "F32",
+        DType::F16 => "F16",
+        DType::Bf16 => "Bf16",
+        DType::F8e4m3 => "F8E4M3",
+        DType::F8e5m2 => "F8E5M2",
+        DType::I8 => "I8",
+        DType::U8 => "U8",
+        DType::I32 => "I32",
+        DType::I64 => "I64",
+        DType::Bool => "Bool",
+        DType::I4 => "I4",
+        DType::U4 => "U4",
+    }
+}
+
 /// Imports of the element types that `kernels` use and Rust lacks.
 pub(super) fn element_imports(kernels: &[&Kernel<'_>]) -> TokenStream {
     let used = |dtype: DType| kernels.iter().any(|k| k.spec.tensors.iter().any(|t| t.dtype == dtype));

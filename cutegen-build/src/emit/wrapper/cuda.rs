@@ -25,30 +25,45 @@ pub(super) fn shared(kernels: &[&Kernel<'_>]) -> TokenStream {
     let entries = kernels.iter().map(|kernel| &kernel.names.entry);
     let (workspace_doc, workspace) = workspace(kernels);
     let symbols = symbols(kernels);
+    let kept_zero =
+        number(kernels.iter().filter_map(|k| dispatch::kept_zero(&k.cuda, k.spec)).max().unwrap_or(0));
     quote! {
         #imports
 
-        /// All kernels of this package, loaded into one context by [`load`]. A captured graph points into them and into its
+        /// All kernels of this package, on the device of one context. A captured graph points into them and into its
         /// workspace: keep both for as long as it lives.
         #[derive(Debug)]
         pub struct Kernels { #(#names: LoadedKernel,)* }
 
-        /// Checks device, driver and digests, and loads every kernel.
+        /// Checks device and driver. A kernel is loaded, and its digest checked, when it is first called; by
+        /// [`Kernels::warm`] before a capture, which loads none.
         ///
         /// # Errors
-        /// No entry for the device, a driver that is too old, other bytes than were judged, or what the driver says.
+        /// No entry for the device, a driver that is too old, or what the driver says.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             let device = Device::of(context)?;
             Ok(Kernels { #(#names: LoadedKernel::load(&device, &#entries)?,)* })
         }
 
         impl Kernels {
-            #workspace_doc
-            pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
-                Workspace::with_bytes(stream, #workspace)
+            /// Bytes that every raw entry finds zero and leaves so: the most that any kernel keeps.
+            pub const KEPT_ZERO_BYTES: usize = #kept_zero;
+
+            /// Loads every kernel that has not been called yet.
+            ///
+            /// # Errors
+            /// Other bytes than were judged, or what the driver says; by the kernel's name.
+            pub fn warm(&self) -> Result<(), Error> {
+                #(self.#names.warm()?;)*
+                Ok(())
             }
 
-            /// What is loaded, and in which order it is tried.
+            #workspace_doc
+            pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
+                #workspace
+            }
+
+            /// What is linked for this device, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> {
                 Vec::from([#(self.#names.explain()),*])
             }
@@ -89,22 +104,26 @@ fn imports(kernels: &[&Kernel<'_>]) -> TokenStream {
 fn workspace(kernels: &[&Kernel<'_>]) -> (TokenStream, TokenStream) {
     let answers =
         kernels.iter().flat_map(|k| k.cuda.answers().iter().map(|a| dispatch::ahead(a.record, k.spec)));
-    match answers.fold(Ahead::Bytes(0), Ahead::and) {
-        Ahead::Bytes(bytes) => (
-            doc(&[
-                "Workspace for the calls of every kernel on this stream: with memory aligned as allocators",
-                &format!("align it, none needs more than these {bytes} bytes."),
-            ]),
-            number(bytes),
-        ),
-        Ahead::Grows => (
-            doc(&[
-                "Workspace for the calls of every kernel on this stream. The axes' ranges allow more than a",
-                "GiB, so it begins empty and grows when a call needs it, which none can within a capture.",
-            ]),
-            number(0),
-        ),
-    }
+    let Ahead { bytes, grows } = answers.fold(Ahead::default(), Ahead::and);
+    let lines = if grows {
+        [
+            "Workspace for the calls of every kernel on this stream. The axes' ranges allow calls that need more".to_owned(),
+            format!("than a GiB: it begins with {bytes} bytes, and grows for those, which it cannot within a capture."),
+        ]
+    } else {
+        [
+            "Workspace for the calls of every kernel on this stream: with memory aligned as allocators"
+                .to_owned(),
+            format!("align it, none needs more than these {bytes} bytes."),
+        ]
+    };
+    let bytes = number(bytes);
+    let workspace = if kernels.iter().any(|kernel| raw::kept_zero(kernel).is_some()) {
+        quote!(Workspace::with_regions(stream, #bytes, Self::KEPT_ZERO_BYTES))
+    } else {
+        quote!(Workspace::with_bytes(stream, #bytes))
+    };
+    (doc(&lines.each_ref().map(String::as_str)), workspace)
 }
 
 fn symbols(kernels: &[&Kernel<'_>]) -> TokenStream {
@@ -156,7 +175,8 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
     let scalars = names.scalars.iter().map(|field| quote!(args.#field));
     let (choose, dispatch) = (&names.variant, &names.dispatch);
     let (bytes, open) = (raw::bytes_of(kernel), raw::open_axes(kernel));
-    let [docs, checks, bytes] = [docs, checks, bytes].map(once);
+    let (taken, kept_zero) = workspace_taken(kernel, &bytes);
+    let [docs, checks, taken] = [docs, checks, taken].map(once);
     qualified(kernel, |promises| {
         quote! {
             #docs
@@ -173,13 +193,14 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
                     #(#binds)*
                     check.disjoint([#(#outputs),*], [#(#inputs),*])?;
                     let variant = self.#choose(#(#axes,)* #(#bounds.address()),*);
-                    let bound_workspace = order.workspace(workspace, #bytes)?;
+                    #taken
                     #[doc = " SAFETY: arguments are checked above; what is bound keeps the memory past the launch."]
                     unsafe_block! {
                         self.#dispatch(
                             variant,
                             stream.cu_stream(),
                             bound_workspace.address(),
+                            #kept_zero
                             #open #(#bounds.address(),)* #(#scalars,)*
                         )
                     }
@@ -188,6 +209,20 @@ fn call(kernel: &Kernel<'_>) -> TokenStream {
             }
         }
     })
+}
+
+/// Statements that take the workspace of a call, and the argument that its region that is kept zero adds to the launch.
+fn workspace_taken(kernel: &Kernel<'_>, bytes: &TokenStream) -> (TokenStream, TokenStream) {
+    match raw::kept_zero(kernel) {
+        None => (quote!(let bound_workspace = order.workspace(workspace, #bytes)?;), TokenStream::new()),
+        Some(kept_zero) => (
+            quote! {
+                let [bound_workspace, bound_kept_zero] =
+                    order.workspace_and_kept_zero(workspace, #bytes, #kept_zero)?;
+            },
+            quote!(bound_kept_zero.address(),),
+        ),
+    }
 }
 
 /// A checked call, given the section of its documentation that says what it doesn't check. Where a kernel finds its

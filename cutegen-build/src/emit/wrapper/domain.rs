@@ -38,6 +38,22 @@ pub(super) fn fold(expr: &IntExpr, axes: &[Axis]) -> IntExpr {
     }
 }
 
+/// A number that no value of the expression exceeds.
+pub(super) fn most(expr: &IntExpr, axes: &[Axis]) -> Option<i64> {
+    values(expr, axes).map(|values| values.hi)
+}
+
+/// The axes where run-time ones end at these extents, if not before.
+pub(super) fn up_to(axes: &[Axis], extents: &[i64]) -> Vec<Axis> {
+    let mut axes = axes.to_vec();
+    for (axis, extent) in axes.iter_mut().zip(extents) {
+        if let Extent::Range { lo, hi, .. } = &mut axis.extent {
+            *hi = (*hi).min(*extent).max(*lo);
+        }
+    }
+    axes
+}
+
 fn values(expr: &IntExpr, axes: &[Axis]) -> Option<Values> {
     match expr {
         IntExpr::Const(value) => Some(Values { lo: *value, hi: *value, step: value.saturating_abs() }),
@@ -96,5 +112,11 @@ mod tests {
         {
             assert!(!holds(text), "{text}");
         }
+        let most =
+            |text: &str, axes: &[Axis]| super::most(&IntExpr::parse_positional(text).expect(text), axes);
+        assert_eq!([most("ceil_div(a0, 16) * 4", &axes), most("a2", &axes)], [Some(16), Some(576)]);
+        assert_eq!(most("a1 / (a0 - 8)", &axes), None);
+        let axes = super::up_to(&axes, &[32, 7, 0]);
+        assert_eq!([most("ceil_div(a0, 16) * 4", &axes), most("a2", &axes)], [Some(8), Some(544)]);
     }
 }

@@ -5,6 +5,7 @@ use cutegen_spec::contract::Step;
 use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 use cutegen_spec::record::{Kind, Variant};
 use cutegen_spec::spec::KernelSpec;
+use cutegen_spec::target::Target;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -12,9 +13,6 @@ use super::expr::{eligibility_text, number};
 use super::kernel::{Answer, Kernel, ident, once, short_target};
 use super::resident::is_resident;
 
-/// Opt-in shared memory of a block at compute capability 9.0 (CUDA C++ Programming Guide, table of technical
-/// specifications), for functions that may ask for all there is.
-const SMEM_MAX: i64 = 227 * 1024;
 /// Blocks that a portable cluster has at most.
 const CLUSTER_PORTABLE: i64 = 8;
 
@@ -74,7 +72,9 @@ fn variant_entry(
     let compressed = variant.artifact.file.ends_with(".zst");
     let (sha256, len) = (variant.artifact.artifact.to_string(), number(variant.artifact.bytes as i64));
     let min_driver = number(i64::from(variant.min_driver.unwrap_or(0)));
-    let steps = variant.contract.steps.iter().map(|s| once(step(spec, s)));
+    let shared_memory = number(i64::from(variant.shared_memory.unwrap_or(0)));
+    let most = shared_memory_max(answer.target);
+    let steps = variant.contract.steps.iter().map(|s| once(step(spec, s, most)));
     quote! {
         VariantEntry {
             about: #about,
@@ -86,23 +86,32 @@ fn variant_entry(
                 len: #len,
             },
             min_driver: #min_driver,
+            shared_memory: #shared_memory,
             steps: &[#(#steps),*],
         }
     }
 }
 
-fn step(spec: &KernelSpec, step: &Step) -> TokenStream {
+/// What a block may ask for on the target's devices, for functions that may ask for all there is.
+fn shared_memory_max(target: &Target) -> i64 {
+    match target {
+        Target::Cuda { arch, .. } => i64::from(arch.shared_memory_max()),
+        Target::Host { .. } => 0,
+    }
+}
+
+fn step(spec: &KernelSpec, step: &Step, most: i64) -> TokenStream {
     let entry = &step.entry;
-    let smem = number(largest(spec, &step.smem).unwrap_or(SMEM_MAX).clamp(0, SMEM_MAX));
-    let blocks = step.cluster.iter().map(|count| largest(spec, count).unwrap_or(i64::MAX));
+    let smem = number(largest(spec, &step.smem, most).unwrap_or(most).clamp(0, most));
+    let blocks = step.cluster.iter().map(|count| largest(spec, count, most).unwrap_or(i64::MAX));
     let nonportable = blocks.fold(1_i64, i64::saturating_mul) > CLUSTER_PORTABLE;
     quote!(Step { entry: #entry, dynamic_smem_max: #smem, nonportable_cluster: #nonportable })
 }
 
 /// The larger of the values at both ends of the domain.
-fn largest(spec: &KernelSpec, expr: &IntExpr) -> Option<i64> {
+fn largest(spec: &KernelSpec, expr: &IntExpr, shared_memory: i64) -> Option<i64> {
     use cutegen_spec::axis::{Extent, resolve};
-    let device = |prop| (prop == DeviceProp::DeviceSmem).then_some(SMEM_MAX);
+    let device = |prop| (prop == DeviceProp::DeviceSmem).then_some(shared_memory);
     let at = |upper: bool| {
         let bind = |position: usize| match spec.axes[position].extent {
             Extent::Range { lo, hi, .. } => {

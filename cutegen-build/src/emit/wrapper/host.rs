@@ -11,7 +11,7 @@ use quote::quote;
 use super::args::{self, Module, doc, math};
 use super::dispatch::{self, Ahead};
 use super::expr::number;
-use super::kernel::{Answer, Kernel, Name, Side, ident};
+use super::kernel::{Answer, Kernel, Name, Side, ident, once};
 use super::raw::arms;
 use super::{Pieces, entry, fallback, launch, stub};
 use crate::emit::Error;
@@ -63,17 +63,13 @@ pub(super) fn kernel(kernel: &Kernel<'_>) -> Result<Pieces, Error> {
 fn workspace(kernels: &[&Kernel<'_>]) -> (TokenStream, TokenStream) {
     let answers =
         kernels.iter().flat_map(|k| k.host.answers().iter().map(|a| dispatch::ahead(a.record, k.spec)));
-    match answers.fold(Ahead::Bytes(0), Ahead::and) {
-        Ahead::Bytes(bytes) => (
-            doc(&[&format!(
-                "Workspace for every call of every kernel: none needs more than these {bytes} bytes."
-            )]),
-            number(bytes),
-        ),
-        Ahead::Grows => {
-            (doc(&["Workspace for every call of every kernel. It grows when a call needs it."]), number(0))
-        }
-    }
+    let Ahead { bytes, grows } = answers.fold(Ahead::default(), Ahead::and);
+    let line = if grows {
+        format!("Workspace for every call of every kernel: {bytes} bytes, and more when a call needs it.")
+    } else {
+        format!("Workspace for every call of every kernel: none needs more than these {bytes} bytes.")
+    };
+    (doc(&[&line]), number(bytes))
 }
 
 /// Entry points of the linked objects; equal names are equal code.
@@ -110,7 +106,7 @@ fn explained(kernel: &Kernel<'_>) -> TokenStream {
         }
         None => quote!(#listed.to_vec()),
     };
-    quote!(Explain { kernel: #title, target: #target, device: cpu::level().to_owned(), variants: #variants })
+    quote!(Explain { kernel: #title, target: #target, device: cpu::level().to_owned(), variants: #variants, left_out: Vec::new() })
 }
 
 /// `static NAME: [Variant; N]`, the fallback last.
@@ -180,16 +176,23 @@ fn linked(kernel: &Kernel<'_>, answer: &Answer<'_>, by_math: &TokenStream) -> To
     let scope = args::scope(kernel);
     let open: Vec<&Name> = kernel.open_axes().map(|i| &names.local_axes[i]).collect();
     let (tensors, scalars) = (&names.local_tensors, &names.scalars);
+    let kept_zero = dispatch::kept_zero(&kernel.host, spec);
+    let taken = |bytes: i64| {
+        let bytes = number(bytes);
+        once(quote!(let kept_zero = workspace.kept_zero(#title, #bytes)?;))
+    };
     let bodies = answer.variants().map(|(i, variant)| {
         let run = &answer.functions[i];
         let bytes = match dispatch::workspace(&variant.contract, &scope) {
             Some(bytes) => quote!(check.count("workspace", #bytes)?),
             None => quote!(0),
         };
+        let (taken, passed) = (kept_zero.map(taken), kept_zero.map(|_| quote!(kept_zero,)));
         quote! {{
             let scratch = workspace.ready(#title, #bytes)?;
+            #taken
             #[doc = " SAFETY: arguments and the CPU's level are checked; borrows keep outputs apart."]
-            unsafe_block! { #run(scratch, #(#open,)* #(#tensors,)* #(args.#scalars,)*) }
+            unsafe_block! { #run(scratch, #passed #(#open,)* #(#tensors,)* #(args.#scalars,)*) }
         }}
     });
     let naive = number(answer.record.variants.len() as i64 - 1);

@@ -230,7 +230,7 @@ impl<'a> Kernel<'a> {
 
 fn answer<'a>(package: &Package<'_>, kernel: &EmitKernel<'a>, namer: &mut Namer) -> Answer<'a> {
     let EmitKernel { plan, record, artifacts } = *kernel;
-    let blob = |v: &Variant| symbol::blob(package.name, package.version, &record.key, &v.name);
+    let blob = |v: &Variant| symbol::blob(package.name, package.version, &v.artifact.stored);
     let prefix = format!("{}_{}", plan.spec.name, word(&short_target(&plan.target)));
     let mut give = |wanted: String| Name::new(namer.give(wanted));
     let functions: Vec<Name> =

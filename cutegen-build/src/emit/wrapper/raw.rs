@@ -27,6 +27,11 @@ pub(super) fn bytes_of(kernel: &Kernel<'_>) -> TokenStream {
     quote!(self.#name(variant, #open))
 }
 
+/// Bytes that the kernel's launches keep zero; none where no variant keeps any.
+pub(super) fn kept_zero(kernel: &Kernel<'_>) -> Option<TokenStream> {
+    dispatch::kept_zero(&kernel.cuda, kernel.spec).map(number)
+}
+
 /// `m, p,`: axes whose extent isn't known before the launch.
 pub(super) fn open_axes(kernel: &Kernel<'_>) -> TokenStream {
     let axes = kernel.open_axes().map(|i| &kernel.names.local_axes[i]);
@@ -53,10 +58,11 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
         "said, aligned to its element, alive until the stream has passed the launch; what is written",
         "overlaps nothing.",
         &format!("`workspace` is aligned to 256 bytes and has [`Self::{workspace_bytes}`]. Order is"),
-        "the caller's.",
+        "the caller's. `kept_zero` is aligned to 256 bytes and has [`Self::KEPT_ZERO_BYTES`], zeroed before its first use.",
+        "Every launch leaves them zero: all kernels share them, one launch behind the other. With no bytes it may be 0.",
     ]);
     let (declared, passed) = (raw_params(kernel), addressed(kernel));
-    let scalars = scalar_params(kernel);
+    let (scalars, kept_zero) = (scalar_params(kernel), kept_zero(kernel).map(|_| quote!(kept_zero,)));
     let derived = args::derived(kernel);
     let empty = args::nothing_to_do_raw(kernel);
     let all = all(kernel);
@@ -69,6 +75,7 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
                 &self,
                 stream: CUstream,
                 workspace: CUdeviceptr,
+                kept_zero: CUdeviceptr,
                 #declared
                 #scalars
             ) -> Result<(), Error> {
@@ -78,7 +85,7 @@ fn raw(kernel: &Kernel<'_>) -> TokenStream {
                 self.#function.bind()?;
                 let variant = self.#choose(#passed);
                 #[doc = " SAFETY: the caller's promise."]
-                unsafe_block! { self.#dispatch(variant, stream, workspace, #all) }
+                unsafe_block! { self.#dispatch(variant, stream, workspace, #kept_zero #all) }
             }
         }
     }
@@ -137,7 +144,7 @@ fn variant(kernel: &Kernel<'_>) -> TokenStream {
     let mut choices = kernel.cuda.answers().iter().map(|answer| {
         let last = first + answer.record.variants.len().saturating_sub(1);
         let open = open_axes(kernel);
-        let fits = |position: usize| resident::condition(answer, position, &open);
+        let fits = |position: usize| resident::condition(kernel, answer, position, &open);
         let choice = dispatch::choose(answer.record, &scope, (first, last), &fits);
         first = last + 1;
         (super::kernel::short_target(answer.target), choice)
@@ -159,7 +166,9 @@ fn dispatch(kernel: &Kernel<'_>) -> TokenStream {
     let (name, open) = (&kernel.names.dispatch, open_params(kernel));
     let (tensors, scalars, all) = (&kernel.names.local_tensors, scalar_params(kernel), all(kernel));
     let functions: Vec<&Name> = kernel.cuda.answers().iter().flat_map(|answer| &answer.functions).collect();
-    let arms = arms(functions.iter().map(|function| quote!(self.#function(stream, workspace, #all))));
+    let passed = kept_zero(kernel).map(|_| quote!(kept_zero,));
+    let declared = kept_zero(kernel).map(|_| quote!(kept_zero: CUdeviceptr,));
+    let arms = arms(functions.iter().map(|function| quote!(self.#function(stream, workspace, #passed #all))));
     let [open, scalars, arms] = [open, scalars, arms].map(once);
     quote! {
         unsafe_fn! {
@@ -169,6 +178,7 @@ fn dispatch(kernel: &Kernel<'_>) -> TokenStream {
                 variant: usize,
                 stream: CUstream,
                 workspace: CUdeviceptr,
+                #declared
                 #open #(#tensors: CUdeviceptr,)* #scalars
             ) -> Result<(), Error> {
                 #[doc = " SAFETY: the caller's promise."]

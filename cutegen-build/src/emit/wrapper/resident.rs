@@ -1,5 +1,5 @@
-//! Variants whose blocks wait for each other: whether a device holds all of them at once, asked before one is chosen. On a
-//! smaller device than it was tuned on the next variant is.
+//! What a variant asks of the device before it is chosen: that all blocks that wait for each other are held at once, and
+//! shared memory that not every device has. On a smaller device than it was tuned on the next variant is chosen.
 
 use cutegen_spec::record::Variant;
 use proc_macro2::TokenStream;
@@ -15,10 +15,23 @@ pub(super) fn is_resident(variant: &Variant) -> bool {
     variant.contract.steps.iter().any(|step| step.co_resident)
 }
 
-/// What a variant that has to be resident at once asks of the device, its open axes being in scope; none for others.
-pub(super) fn condition(answer: &Answer<'_>, position: usize, open: &TokenStream) -> Option<TokenStream> {
-    let name = &answer.fits[position];
-    is_resident(&answer.record.variants[position]).then(|| quote!(self.#name(#open)))
+/// Bytes of shared memory that a block can have on every device since compute capability 8.0: what 8.6 gives it.
+const SHARED_MEMORY_EVERYWHERE: u32 = 99 << 10;
+
+/// What a variant asks of the device, its open axes being in scope; none for most.
+pub(super) fn condition(
+    kernel: &Kernel<'_>,
+    answer: &Answer<'_>,
+    position: usize,
+    open: &TokenStream,
+) -> Option<TokenStream> {
+    let (function, name) = (&kernel.names.function, &answer.fits[position]);
+    let variant = &answer.record.variants[position];
+    let is_large = variant.shared_memory.is_some_and(|bytes| bytes > SHARED_MEMORY_EVERYWHERE);
+    let at = number(position as i64);
+    let has_room = is_large.then(|| quote!(self.#function.fits(#at)));
+    let is_held = is_resident(variant).then(|| quote!(self.#name(#open)));
+    has_room.into_iter().chain(is_held).reduce(|all, one| quote!(#all && #one))
 }
 
 /// The functions that tell whether the device holds all blocks of such a variant.

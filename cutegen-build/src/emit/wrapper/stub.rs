@@ -12,22 +12,28 @@ use super::kernel::Kernel;
 pub(super) fn cuda_shared(kernels: &[&Kernel<'_>]) -> TokenStream {
     let first = kernels.first().map_or("kernels", |kernel| kernel.spec.name.as_str());
     quote! {
-        /// All kernels of this package, loaded into one context by [`load`].
+        /// All kernels of this package, on the device of one context.
         #[derive(Debug)]
         pub struct Kernels(());
 
-        /// Checks device, driver and digests, and loads every kernel.
+        /// Checks device and driver.
         pub fn load(context: &Arc<CudaContext>) -> Result<Kernels, Error> {
             Err(Error::Stub { kernel: #first })
         }
 
         impl Kernels {
+            /// Bytes that every raw entry finds zero and leaves so.
+            pub const KEPT_ZERO_BYTES: usize = 0;
+
+            /// Loads every kernel that has not been called yet.
+            pub fn warm(&self) -> Result<(), Error> { Ok(()) }
+
             /// Workspace for the calls of every kernel on this stream.
             pub fn workspace(&self, stream: &Arc<CudaStream>) -> Result<Workspace, Error> {
                 Workspace::with_bytes(stream, 0)
             }
 
-            /// What is loaded, and in which order it is tried.
+            /// What is linked for this device, and in which order it is tried.
             pub fn explain(&self) -> Vec<Explain> { Vec::new() }
         }
     }
@@ -77,6 +83,7 @@ pub(super) fn cuda_kernel(kernel: &Kernel<'_>) -> TokenStream {
                     &self,
                     stream: CUstream,
                     workspace: CUdeviceptr,
+                    kept_zero: CUdeviceptr,
                     #(#axes: usize,)* #(#tensors: CUdeviceptr,)* #(#scalars)*
                 ) -> Result<(), Error> {
                     Err(Error::Stub { kernel: #title })

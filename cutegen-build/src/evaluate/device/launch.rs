@@ -5,12 +5,14 @@ use std::ffi::{CString, c_void};
 use std::rc::Rc;
 
 use cutegen_runtime::cuda::cudarc::driver::{DriverError, result, sys};
-use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, launch};
+use cutegen_runtime::cuda::{CUdeviceptr, CUfunction, LaunchConfig, TensorMap, launch};
 use cutegen_spec::contract::{Contract, Initial};
 
 use super::error::DeviceError;
-use super::resolve::{Bindings, DeviceFacts, check_layout, check_waits, resolve};
+use super::resolve::{Bindings, DeviceFacts, Param, check_layout, resolve};
 use super::session::{Session, candidate, machine};
+use super::tensor_map;
+use super::waits::check_waits;
 use crate::evaluate::wire::arena::POISON;
 use crate::evaluate::wire::protocol::ScalarValue;
 use crate::inspect::cubin::{self, KernelInfo};
@@ -141,7 +143,7 @@ fn check_image(session: &Session, bytes: &[u8]) -> Result<(), DeviceError> {
 }
 
 /// Holds what was compiled against the contract: parameters against arguments, and who may overlap the kernel before it
-/// against what they do then.
+/// against what they do then. Whether they may read constants by then, the judge has looked at, which knows the spec.
 fn compare(image: &[u8], scalars: &[ScalarValue], contract: &Contract) -> Result<(), String> {
     let bytes = |scalar: &ScalarValue| match scalar {
         ScalarValue::F32(_) => 4,
@@ -154,7 +156,7 @@ fn compare(image: &[u8], scalars: &[ScalarValue], contract: &Contract) -> Result
         (kernel.name.clone(), params)
     };
     check_layout(contract, &scalar_bytes, &kernels.iter().map(layout).collect::<Vec<_>>())?;
-    check_waits(contract, &kernels.into_iter().map(|kernel| (kernel.name, kernel.wait)).collect::<Vec<_>>())
+    check_waits(contract, &kernels, &|_| true)
 }
 
 impl Drop for Loaded {
@@ -223,7 +225,29 @@ struct Call {
     entry: String,
     function: CUfunction,
     config: LaunchConfig,
-    params: Vec<u64>,
+    params: Vec<Value>,
+}
+
+/// A parameter as the driver reads it.
+enum Value {
+    Word(u64),
+    Map(Box<TensorMap>),
+}
+
+impl Value {
+    fn of(param: &Param) -> Result<Self, DeviceError> {
+        match param {
+            Param::Word(word) => Ok(Self::Word(*word)),
+            Param::Map(mapped) => Ok(Self::Map(Box::new(tensor_map::encode(mapped)?))),
+        }
+    }
+
+    fn address(&self) -> *mut c_void {
+        match self {
+            Self::Word(word) => (&raw const *word).cast_mut().cast(),
+            Self::Map(map) => (&raw const **map).cast_mut().cast(),
+        }
+    }
 }
 
 impl Launch {
@@ -245,7 +269,8 @@ impl Launch {
             // SAFETY: the function's module is loaded in the current context.
             unsafe { prepare(function, &step.config) }
                 .map_err(candidate(&format!("preparing `{}`", step.entry)))?;
-            calls.push(Call { entry: step.entry, function, config: step.config, params: step.params });
+            let params = step.params.iter().map(Value::of).collect::<Result<_, _>>()?;
+            calls.push(Call { entry: step.entry, function, config: step.config, params });
         }
         Ok(Self { zeroed, undefined, calls })
     }
@@ -287,10 +312,9 @@ impl Launch {
 
 impl Call {
     fn go(&self, session: &Session) -> Result<(), DeviceError> {
-        let mut params: Vec<*mut c_void> =
-            self.params.iter().map(|word| (&raw const *word).cast_mut().cast()).collect();
+        let mut params: Vec<*mut c_void> = self.params.iter().map(Value::address).collect();
         // SAFETY: function and stream are live. `load` has compared the compiled parameters with the contract's arguments,
-        // each of which lies in a word of 8 bytes; what the kernel does with them is on trial.
+        // each of which lies in a word of 8 bytes or is a descriptor; what the kernel does with them is on trial.
         unsafe { launch::launch(self.function, session.stream, &self.config, &mut params) }
             .map_err(candidate(&format!("launching `{}`", self.entry)))
             .map_err(|stop| session.lose(stop))

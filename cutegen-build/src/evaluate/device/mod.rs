@@ -7,3 +7,5 @@ pub(crate) mod launch;
 pub(crate) mod memory;
 pub mod resolve;
 pub(crate) mod session;
+mod tensor_map;
+pub mod waits;

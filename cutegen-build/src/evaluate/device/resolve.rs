@@ -6,11 +6,12 @@
 //! nothing to do and is left out.
 
 use cutegen_runtime::cuda::LaunchConfig;
+use cutegen_spec::contract::tensor_map::{Base, Fill, TensorMap};
 use cutegen_spec::contract::{Arg, Contract, Step};
+use cutegen_spec::dtype::DType;
 use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 
 use crate::evaluate::wire::protocol::ScalarValue;
-use crate::inspect::cubin::wait::Wait;
 
 /// Threads of a block.
 const THREADS_MAX: i64 = 1024;
@@ -54,8 +55,40 @@ pub struct ResolvedStep {
     pub entry: String,
     /// Shape and attributes.
     pub config: LaunchConfig,
-    /// Each parameter's value in a little-endian word; one of 4 bytes is the word's first half.
-    pub params: Vec<u64>,
+    /// Each parameter's value.
+    pub params: Vec<Param>,
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// A little-endian word; a value of 4 bytes is the word's first half.
+    Word(u64),
+    /// What a TMA descriptor is encoded from.
+    Map(Mapped),
+}
+
+/// A tensor map, all numbers known. Lists are outermost dimension first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapped {
+    /// The element type.
+    pub dtype: DType,
+    /// The first element.
+    pub address: u64,
+    /// Extents, in elements.
+    pub dims: Vec<usize>,
+    /// Strides, in elements.
+    pub strides: Vec<usize>,
+    /// Extents of a box, in elements.
+    pub tile: Vec<u32>,
+    /// Of so many elements along a dimension one is copied.
+    pub every: Vec<u32>,
+    /// Bytes of a row within which units are permuted.
+    pub swizzle: u32,
+    /// Bytes to which reads are widened in L2.
+    pub promotion: u32,
+    /// What reads outside give.
+    pub fill: Fill,
 }
 
 /// All launches of a contract, in order.
@@ -88,7 +121,7 @@ pub fn check_layout(
     for step in &contract.steps {
         let found = kernels.iter().find(|(entry, _)| *entry == step.entry);
         let (_, found) = found.ok_or_else(|| format!("no kernel `{}` was compiled", step.entry))?;
-        let expected = layout(&step.args, scalar_bytes)?;
+        let expected = layout(&step.args, scalar_bytes, found)?;
         if *found != expected {
             return Err(layout_difference(step, &expected, found));
         }
@@ -96,35 +129,24 @@ pub fn check_layout(
     Ok(())
 }
 
-/// Holds each programmatic launch against what its kernel does about the one before it: it must wait before it touches
-/// memory, or it reads what is not written yet and overwrites what is not read yet.
-///
-/// # Errors
-/// The first that does not, for the generator.
-pub fn check_waits(contract: &Contract, kernels: &[(String, Wait)]) -> Result<(), String> {
-    for Step { entry, .. } in contract.steps.iter().filter(|step| step.pdl) {
-        let found = kernels.iter().find(|(name, _)| name == entry).map(|(_, wait)| *wait);
-        let does = match found {
-            Some(Wait::First) => continue,
-            Some(Wait::Late) => "touches memory before its `griddepcontrol.wait`, as loads marked `.nc` may",
-            Some(Wait::Never) => "has no `griddepcontrol.wait`",
-            None => "was not compiled",
-        };
-        return Err(format!("`{entry}` may start while the kernel before it runs, and {does}"));
-    }
-    Ok(())
-}
+/// Bytes of a TMA descriptor, and what its address is aligned to. Where parameters begin depends on the architecture (sm_90: at
+/// byte 528 of the constant bank), so that the offset of a descriptor need not be such a multiple.
+const MAP: (u32, u32) = (128, 64);
 
-/// (offset, size) of each argument: naturally aligned, in order.
-fn layout(args: &[Arg], scalar_bytes: &[u32]) -> Result<Vec<(u32, u32)>, String> {
+/// (offset, size) of each argument, in order: naturally aligned, but for descriptors, which lie where a compiler may put them.
+fn layout(args: &[Arg], scalar_bytes: &[u32], found: &[(u32, u32)]) -> Result<Vec<(u32, u32)>, String> {
     let mut end = 0_u32;
     let mut laid = Vec::with_capacity(args.len());
-    for arg in args {
+    for (at, arg) in args.iter().enumerate() {
         let size = match arg {
-            Arg::Ptr(_) | Arg::Axis(_) | Arg::Workspace(_) => 8,
-            Arg::Scalar(s) => *scalar_bytes.get(*s).ok_or_else(|| unknown(*arg))?,
+            Arg::Ptr(_) | Arg::Axis(_) | Arg::Workspace(_) | Arg::Int(_) => 8,
+            Arg::Scalar(s) => *scalar_bytes.get(*s).ok_or_else(|| unknown(arg))?,
+            Arg::Map(_) => MAP.0,
         };
-        let offset = end.next_multiple_of(size.max(1));
+        let natural = end.next_multiple_of(size.clamp(1, MAP.1));
+        let there = found.get(at).map(|(offset, _)| *offset);
+        let may = |offset: &u32| offset.is_multiple_of(16) && (end..end + MAP.1).contains(offset);
+        let offset = there.filter(|offset| matches!(arg, Arg::Map(_)) && may(offset)).unwrap_or(natural);
         laid.push((offset, size));
         end = offset + size;
     }
@@ -159,7 +181,10 @@ fn resolve_step(
     if step.co_resident {
         all_resident(step, device, &config)?;
     }
-    let params = step.args.iter().map(|arg| bindings.value(*arg)).collect::<Result<_, _>>()?;
+    let number = |what: &str, expr: &IntExpr| {
+        occupied(step, device, &config, &|known| value(what, expr, bindings.axes, known))
+    };
+    let params = step.args.iter().map(|arg| bindings.value(arg, &number)).collect::<Result<_, _>>()?;
     Ok(Some(ResolvedStep { entry: step.entry.clone(), config, params }))
 }
 
@@ -188,7 +213,23 @@ fn grid(
     device: &dyn DeviceFacts,
     shape: &LaunchConfig,
 ) -> Result<[u32; 3], String> {
+    occupied(step, device, shape, &|known| {
+        dims("grid", &step.grid, GRID_MAX, 0, &|what, expr| value(what, expr, axes, known))
+    })
+}
+
+/// What a device says of itself; none where it is not known.
+type Known<'a> = dyn Fn(DeviceProp) -> Option<i64> + 'a;
+
+/// What is computed from all that a device says, the occupancy of this launch among it.
+fn occupied<T>(
+    step: &Step,
+    device: &dyn DeviceFacts,
+    shape: &LaunchConfig,
+    compute: &dyn Fn(&Known<'_>) -> Result<T, String>,
+) -> Result<T, String> {
     let refused = std::cell::RefCell::new(None);
+    let shape = LaunchConfig { grid: shape.cluster, ..*shape };
     let asked = |answer: Result<u32, String>| match answer {
         Ok(count) => Some(i64::from(count)),
         Err(reason) => {
@@ -199,13 +240,13 @@ fn grid(
     let known = |prop| match prop {
         DeviceProp::SmCount => Some(i64::from(device.sm_count())),
         DeviceProp::DeviceSmem => Some(i64::from(device.smem_max())),
-        DeviceProp::MaxActiveClusters => asked(device.active_clusters(&step.entry, shape)),
-        DeviceProp::MaxBlocksPerSm => asked(device.blocks_per_sm(&step.entry, shape)),
+        DeviceProp::MaxActiveClusters => asked(device.active_clusters(&step.entry, &shape)),
+        DeviceProp::MaxBlocksPerSm => asked(device.blocks_per_sm(&step.entry, &shape)),
     };
-    let grid = dims("grid", &step.grid, GRID_MAX, 0, &|what, expr| value(what, expr, axes, &known));
+    let computed = compute(&known);
     match refused.take() {
         Some(reason) => Err(reason),
-        None => grid,
+        None => computed,
     }
 }
 
@@ -231,13 +272,8 @@ fn dims(
     Ok(values)
 }
 
-fn value(
-    what: &str,
-    expr: &IntExpr,
-    axes: &[i64],
-    known: &dyn Fn(DeviceProp) -> Option<i64>,
-) -> Result<i64, String> {
-    expr.eval(axes, known).ok_or_else(|| format!("{what} `{expr}` cannot be computed"))
+fn value(what: &str, expr: &IntExpr, axes: &[i64], known: &Known<'_>) -> Result<i64, String> {
+    expr.eval(axes, &|prop| known(prop)).ok_or_else(|| format!("{what} `{expr}` cannot be computed"))
 }
 
 fn within(what: &str, value: i64, max: i64) -> Result<(), String> {
@@ -270,18 +306,46 @@ fn all_resident(step: &Step, device: &dyn DeviceFacts, config: &LaunchConfig) ->
 }
 
 impl Bindings<'_> {
-    fn value(&self, arg: Arg) -> Result<u64, String> {
+    fn value(&self, arg: &Arg, number: &Eval<'_>) -> Result<Param, String> {
         let found = match arg {
-            Arg::Ptr(t) => self.tensors.get(t).copied(),
-            Arg::Axis(a) => self.axes.get(a).map(|extent| extent.cast_unsigned()),
-            Arg::Scalar(s) => self.scalars.get(s).map(|scalar| scalar.parameter()),
-            Arg::Workspace(w) => self.workspace.get(w).copied(),
+            Arg::Ptr(t) => self.tensors.get(*t).copied(),
+            Arg::Axis(a) => self.axes.get(*a).map(|extent| extent.cast_unsigned()),
+            Arg::Scalar(s) => self.scalars.get(*s).map(|scalar| scalar.parameter()),
+            Arg::Workspace(w) => self.workspace.get(*w).copied(),
+            Arg::Int(expr) => Some(number("argument", expr)?.cast_unsigned()),
+            Arg::Map(map) => return self.mapped(map, number).map(Param::Map),
         };
-        found.ok_or_else(|| unknown(arg))
+        found.map(Param::Word).ok_or_else(|| unknown(arg))
+    }
+
+    fn mapped(&self, map: &TensorMap, number: &Eval<'_>) -> Result<Mapped, String> {
+        let base = match map.base {
+            Base::Tensor(t) => self.tensors.get(t),
+            Base::Workspace(w) => self.workspace.get(w),
+        };
+        let base = base.ok_or_else(|| format!("tma({map}): its base does not exist"))?;
+        let count = |expr: &IntExpr| {
+            let value = number("tensor map", expr)?;
+            usize::try_from(value).map_err(|_| format!("tensor map: `{expr}` is {value}"))
+        };
+        let counts = |exprs: &[IntExpr]| exprs.iter().map(count).collect::<Result<Vec<_>, _>>();
+        let bytes = count(&map.offset)?.checked_mul(map.dtype.bytes());
+        let address = bytes.and_then(|bytes| base.checked_add(bytes as u64));
+        Ok(Mapped {
+            dtype: map.dtype,
+            address: address.ok_or_else(|| format!("tensor map: `{}` overflows", map.offset))?,
+            dims: counts(&map.dims)?,
+            strides: counts(&map.strides)?,
+            tile: map.tile.clone(),
+            every: map.every.clone(),
+            swizzle: map.swizzle,
+            promotion: map.promotion,
+            fill: map.fill,
+        })
     }
 }
 
-fn unknown(arg: Arg) -> String {
+fn unknown(arg: &Arg) -> String {
     format!("{arg} does not exist")
 }
 

@@ -2,10 +2,11 @@
 
 use cutegen_runtime::cuda::LaunchConfig;
 use cutegen_spec::contract::Contract;
+use cutegen_spec::contract::tensor_map::Fill;
+use cutegen_spec::dtype::DType;
 
-use super::{Bindings, DeviceFacts, ResolvedStep, check_layout, check_waits, resolve};
+use super::{Bindings, DeviceFacts, Mapped, Param, ResolvedStep, check_layout, resolve};
 use crate::evaluate::wire::protocol::ScalarValue;
-use crate::inspect::cubin::wait::Wait;
 
 /// An H200 on which every kernel has the same occupancy.
 struct Fake;
@@ -101,26 +102,62 @@ fn parameters_are_the_arguments_values() {
     let bindings = Bindings { axes: &[-1], scalars: &scalars, tensors: &[0, 4096], workspace: &[512] };
     let steps = resolve(&mixed(), &bindings, &Fake).expect("resolves");
     let expected = vec![4096, u64::from(1.5_f32.to_bits()), u64::MAX, 512, 0.1_f64.to_bits()];
-    assert_eq!(steps[0].params, expected);
+    assert_eq!(steps[0].params, expected.into_iter().map(Param::Word).collect::<Vec<_>>());
     let missing = Bindings { tensors: &[0], ..bindings };
     assert!(resolve(&mixed(), &missing, &Fake).expect_err("no t1").contains("ptr(t1) does not exist"));
 }
 
+/// A descriptor of every second row, and a number that asks for the occupancy.
+fn computed(m: i64, tensors: &[u64]) -> Result<Vec<ResolvedStep>, String> {
+    let mut contract = contract(r#"grid = ["a0", "1", "1"]"#);
+    let args = [
+        "tma(t1, type = bf16, offset = a0 * 8, dims = [a0 / 2, 64], strides = [256, 1], box = [32, 64], every = [2, 1], swizzle = 128, promotion = 256, fill = nan)",
+        "int(sm_count * max_blocks_per_sm - a0)",
+    ];
+    let parse = |text: &&str| cutegen_spec::contract::Arg::parse(text, &cutegen_spec::int_expr::Positions);
+    contract.steps[0].args = args.iter().map(parse).collect::<Result<_, _>>().expect("arguments");
+    resolve(&contract, &Bindings { axes: &[m], scalars: &[], tensors, workspace: &[] }, &Fake)
+}
+
 #[test]
-fn who_overlaps_the_kernel_before_waits_for_it_first() {
-    let of = |wait: Wait| vec![("k".to_owned(), wait)];
+fn numbers_and_tensor_maps_are_computed_at_each_launch() {
+    let steps = computed(10, &[0, 4096]).expect("resolves");
+    let mapped = Mapped {
+        dtype: DType::Bf16,
+        address: 4096 + 160,
+        dims: vec![5, 64],
+        strides: vec![256, 1],
+        tile: vec![32, 64],
+        every: vec![2, 1],
+        swizzle: 128,
+        promotion: 256,
+        fill: Fill::Nan,
+    };
+    assert_eq!(steps[0].params, [Param::Map(mapped), Param::Word(132 * 8 - 10)]);
+    assert!(computed(10, &[0]).expect_err("no t1").contains("its base does not exist"));
+    assert!(computed(i64::MAX / 8 + 1, &[0, 0]).expect_err("too long").contains("grid.x"));
+    assert!(computed(1 << 30, &[0, u64::MAX]).expect_err("past the end").contains("overflows"));
+    assert_eq!(computed(0, &[0, 4096]), Ok(vec![]), "a launch of nothing computes nothing");
+}
+
+#[test]
+fn a_descriptor_has_128_bytes_where_a_compiler_may_put_it() {
     let mut contract = mixed();
-    assert_eq!(check_waits(&contract, &of(Wait::Never)), Ok(()), "launched behind it");
-    contract.steps[0].pdl = true;
-    assert_eq!(check_waits(&contract, &of(Wait::First)), Ok(()));
-    let reason = check_waits(&contract, &of(Wait::Late)).expect_err("late");
-    assert!(
-        reason.starts_with("`k` may start while the kernel before it runs, and touches memory"),
-        "{reason}"
-    );
-    let reason = check_waits(&contract, &of(Wait::Never)).expect_err("never");
-    assert!(reason.ends_with("has no `griddepcontrol.wait`"), "{reason}");
-    assert!(check_waits(&contract, &[]).is_err());
+    let map = "tma(t0, type = f32, dims = [4], strides = [1], box = [4])";
+    let parse = |text| cutegen_spec::contract::Arg::parse(text, &cutegen_spec::int_expr::Positions);
+    contract.steps[0].args =
+        ["axis(a0)", map, "int(a0)"].map(parse).map(|arg| arg.expect("an argument")).to_vec();
+    let compiled = |params: &[(u32, u32)]| vec![("k".to_owned(), params.to_vec())];
+    // sm_90 has it at byte 576 of the bank, as NVRTC 13.0 compiles it; other architectures elsewhere
+    assert_eq!(check_layout(&contract, &[], &compiled(&[(0, 8), (48, 128), (176, 8)])), Ok(()));
+    assert_eq!(check_layout(&contract, &[], &compiled(&[(0, 8), (64, 128), (192, 8)])), Ok(()));
+    let overlapping = check_layout(&contract, &[], &compiled(&[(0, 8), (0, 128), (128, 8)]));
+    assert!(overlapping.expect_err("over the axis").contains("parameter 1"));
+    let short = check_layout(&contract, &[], &compiled(&[(0, 8), (48, 64), (112, 8)]));
+    assert!(short.expect_err("no descriptor").contains("has 64 bytes at 48"));
+    let reason =
+        check_layout(&contract, &[], &compiled(&[(0, 8), (128, 128), (256, 8)])).expect_err("aligned to 128");
+    assert!(reason.contains("parameter 1 has 128 bytes at 128, but tma(t0"), "{reason}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use cutegen_spec::tensor::{Role, Tensor, ValueRange};
 
 use super::backend::{Holding, Inputs, MemoryBackend};
 use super::content::{self, Content, Contents};
+use super::element;
 use super::inputs::{Request, draw, draw_odd_scalar, draw_scalar, scalar_value};
 use super::magnitude;
 use super::reference::Sampled;
@@ -113,8 +114,9 @@ impl<D: MemoryBackend> Cases<D> {
         }
         let (seed, distribution) = (mix(self.seed ^ shape as u64), Distribution::Normal);
         let mut contents = prepared(spec, (seed, distribution), axes, D::DRAWS)?;
-        let others = prepared(spec, (mix(!seed), distribution), axes, D::DRAWS)?;
-        if !change(spec, axes, &mut contents, &others)? {
+        // not even a row's extremes stay what they are
+        let others = prepared(spec, (mix(!seed), Distribution::Large), axes, D::DRAWS)?;
+        if !change(spec, (mix(!seed), axes), &mut contents, &others)? {
             return Ok(None);
         }
         let scalars = self.get(spec, shape, axes, distribution)?.scalars.clone();
@@ -192,33 +194,51 @@ impl<D: MemoryBackend> Cases<D> {
     }
 }
 
-/// Elements of an input that change: few enough for samples of it to miss them.
-const CHANGED: u64 = 4;
+/// Parts of an input, at most, of each of which one element changes: whatever a kernel leaves out is to have some.
+const PARTS: usize = 16;
+/// Elements of a part, at least: samples of a small input are to miss what changes.
+const PART: usize = 256;
+/// What a changed float is away from zero, at least. Normal ones stay below it, and what overflows does so at much more.
+const FAR: f64 = 4.0;
 
-/// Takes a few elements of each input from `others`, and says whether any became another. Distinct values stay, and what
-/// a backend draws.
+/// Takes an element in each part of each input from `others`, which are large ones, and says whether any became another.
+/// Floats come near. Distinct values stay, and what a backend draws.
 fn change(
     spec: &KernelSpec,
-    axes: &[i64],
+    (seed, axes): (u64, &[i64]),
     contents: &mut Contents,
     others: &Contents,
 ) -> Result<bool, Error> {
     let mut has_changed = false;
-    for (tensor, (content, other)) in spec.tensors.iter().zip(contents.iter_mut().zip(others)) {
+    for (t, (tensor, (content, other))) in
+        spec.tensors.iter().zip(contents.iter_mut().zip(others)).enumerate()
+    {
         let (Some(Content::Bytes(bytes)), Some(Content::Bytes(other))) = (content, other) else { continue };
         if tensor.unique {
             continue;
         }
-        let (placed, each) = (Placed::new(tensor, axes)?, tensor.dtype.bytes());
-        for n in 0..CHANGED {
-            let Some(byte) = placed.byte_of_an_element(mix(n ^ bytes.len() as u64)) else { continue };
-            let start = byte as usize / each * each;
-            let element = start..(start + each).min(bytes.len());
-            has_changed |= bytes[element.clone()] != other[element.clone()];
-            bytes[element.clone()].copy_from_slice(&other[element]);
+        let (placed, dtype) = (Placed::new(tensor, axes)?, tensor.dtype);
+        for element in one_of_each_part(placed.elements(), mix(seed ^ mix(t as u64))) {
+            let offset = placed.offset(element);
+            let before = element::bits(dtype, bytes, offset);
+            element::put_bits(dtype, bytes, offset, element::bits(dtype, other, offset));
+            if dtype.is_float() {
+                let large = element::read(dtype, bytes, offset);
+                element::write(dtype, bytes, offset, FAR.copysign(large) + large / 64.0);
+            }
+            has_changed |= before != element::bits(dtype, bytes, offset);
         }
     }
     Ok(has_changed)
+}
+
+/// Of so many elements one in each part.
+fn one_of_each_part(elements: usize, seed: u64) -> impl Iterator<Item = usize> {
+    let parts = (elements / PART).clamp(1, PARTS).min(elements);
+    (0..parts).map(move |part| {
+        let [start, end] = [part, part + 1].map(|part| part * elements / parts);
+        start + (mix(seed ^ part as u64) % (end - start) as u64) as usize
+    })
 }
 
 /// What every tensor of `spec` holds before a launch, by position.
@@ -339,6 +359,42 @@ mod tests {
             let whole = drawn(prepared(None));
             assert_eq!(bytes, whole.iter().flatten().map(Vec::len).collect::<Vec<_>>());
             assert_eq!(drawn(left), whole, "{distribution}");
+        }
+    }
+
+    #[test]
+    fn each_part_has_one_element_and_a_small_input_is_one_part() {
+        let of = |elements| super::one_of_each_part(elements, 7).collect::<Vec<_>>();
+        assert_eq!([0, 1, 511, 512, 5000, 1 << 20].map(|n| of(n).len()), [0, 1, 1, 2, 16, 16]);
+        let parts = |n: usize| of(n).into_iter().map(|e| e * 16 / n).collect::<Vec<_>>();
+        assert_eq!([1 << 12, 1 << 20].map(parts), [0, 1].map(|_| (0..16).collect::<Vec<_>>()));
+        assert!(of(300)[0] < 300 && of(1 << 20) != super::one_of_each_part(1 << 20, 8).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_changes_is_an_element_of_each_part_and_goes_beyond_what_is_normal() {
+        let text = "edition = 1\n[kernels.one]\naxes = { m = '1..=64', n = '1..=64' }\n\
+                    outputs = { z = 'f32[m, n]' }\nmath = 'z[m, n] = x[m, n] + i[m, n] + w[m, n]'\n\
+                    inputs = { x = 'bf16[m, n]', i = 'i32[m, n]', w = { type = 'f32[m, n]', strides = ['n + 3', 1] } }";
+        let spec = spec_file(text, &Settings::default()).into_kernels().expect("a right spec").remove(0);
+        let of = |distribution| super::prepared(&spec, (7, distribution), &[64, 64], None).expect("drawn");
+        let (mut contents, others) = (of(Distribution::Normal), of(Distribution::Large));
+        assert!(super::change(&spec, (9, &[64, 64]), &mut contents, &others).expect("changed"));
+        let [before, after, others] = [of(Distribution::Normal), contents, others].map(drawn);
+        for (t, tensor) in spec.tensors.iter().enumerate() {
+            let (Some(before), Some(after), Some(others)) = (&before[t], &after[t], &others[t]) else {
+                continue;
+            };
+            let bits = |bytes: &[u8], e| super::element::bits(tensor.dtype, bytes, e);
+            let elements = before.len() / tensor.dtype.bytes();
+            let changed: Vec<usize> = (0..elements).filter(|e| bits(before, *e) != bits(after, *e)).collect();
+            assert_eq!(changed.len(), 16, "{}: {changed:?}", tensor.name);
+            let value = |e: &usize| super::element::read(tensor.dtype, after, *e).abs();
+            if tensor.dtype.is_float() {
+                assert!(changed.iter().all(|e| (4.0..9.0).contains(&value(e))), "{}", tensor.name);
+            } else {
+                assert!(changed.iter().all(|e| bits(after, *e) == bits(others, *e)), "{}", tensor.name);
+            }
         }
     }
 

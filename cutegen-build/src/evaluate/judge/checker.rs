@@ -18,7 +18,7 @@ use super::dispatch_predicates::{Needed, Price, needed};
 use super::image::{Image, Lay, image};
 use super::octaves::octaves;
 use super::runner_slot::{Halt, Launchable, RunnerSlot, settle};
-use super::sampling::{Means, REFERENCE, Shares};
+use super::sampling::{LAUNCH, Means, REFERENCE, Shares};
 use super::shapes::{Budget, beyond, shapes};
 use crate::evaluate::error::Error;
 use crate::evaluate::settings::{Cost, Question, Settings};
@@ -104,8 +104,8 @@ impl<D: MemoryBackend> Checker<D> {
         if shapes.is_empty() {
             return Err(Error::Shape(format!("kernel `{}` has no shape", spec.name)));
         }
-        let means =
-            Means { cost: &cost, sampling: settings.sampling.as_ref(), cap, large_cap: settings.large_cap };
+        let (sampling, large_cap) = (settings.sampling.as_ref(), settings.large_cap);
+        let means = Means { spec: &spec, cost: &cost, sampling, cap, large_cap };
         let is_larger = |axes: &[i64]| cost(axes) > settings.large_cap;
         let mut large = beyond(&spec, &shapes, |axes| cost(axes) > cap && !is_larger(axes));
         large.extend(beyond(&spec, &shapes, |axes| {
@@ -220,7 +220,8 @@ impl<D: MemoryBackend> Checker<D> {
 
     fn means(&self) -> Means<'_> {
         let Settings { cost_cap: cap, large_cap, sampling, .. } = &*self.settings;
-        Means { cost: &self.cost, sampling: sampling.as_ref(), cap: *cap, large_cap: *large_cap }
+        let (spec, cost, sampling) = (&self.spec, &self.cost, sampling.as_ref());
+        Means { spec, cost, sampling, cap: *cap, large_cap: *large_cap }
     }
 
     /// Notes which of these shapes, at tiles, cost so much that their references are sampled.
@@ -235,10 +236,11 @@ impl<D: MemoryBackend> Checker<D> {
         }
     }
 
-    /// Whether a workload is so large that only a variant that declares its tiles is launched there: others may be no faster
-    /// than the naive kernel.
+    /// Whether a sampled shape is so large that only a variant that declares its tiles is launched there: others may be no
+    /// faster than the naive kernel.
     fn is_left_out(&self, variants: &[Loadable], axes: &[i64]) -> Result<bool, Halt> {
-        if (self.cost)(axes) <= self.settings.large_cap || !self.cases.shares.contains_key(axes) {
+        let whoever = self.settings.cost_cap.saturating_mul(LAUNCH);
+        if (self.cost)(axes) <= whoever || !self.cases.shares.contains_key(axes) {
             return Ok(false);
         }
         let chosen = self.dispatched(variants, axes, Alignment::Allocator)?;
@@ -382,10 +384,8 @@ impl<D: MemoryBackend> Checker<D> {
         let addresses: Vec<u64> = bare.iter().flat_map(|i| &i.tensors).map(|r| r.offset).collect();
         let Some(chosen) = dispatch(&predicates, axes, &addresses) else { return Ok(None) };
         match image(&self.spec, &variants[chosen].candidate.contract, axes, lay)? {
-            Some(image) => {
-                self.runner.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image)))
-            }
-            None => Err(Outcome::Blocked(format!("its workspace has no size at {axes:?}")).into()),
+            Ok(image) => self.runner.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image))),
+            Err(unplaced) => Err(Outcome::Blocked(format!("{unplaced} at {axes:?}")).into()),
         }
     }
 

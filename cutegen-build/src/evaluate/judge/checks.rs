@@ -1,14 +1,15 @@
 //! One case on one program: launching it again and again on freshly filled arenas, and looking at everything after
 //! each launch.
 //!
-//! Order of checks: out of bounds, inputs, kept state, registers, untouched, unwritten, values, repeats, baseline; the first that
+//! Order of checks: out of bounds, inputs, kept state, registers, kept zeros, untouched, unwritten, values, repeats, baseline; the first that
 //! fails is the verdict.
 
 use std::time::{Duration, Instant};
 
+use cutegen_spec::contract::Contract;
 use cutegen_spec::tensor::Role;
 
-use super::backend::{Differing, Filling, MemoryBackend, OutOfBounds, Output};
+use super::backend::{Differing, Filling, Found, MemoryBackend, OutOfBounds, Output};
 use super::case::Case;
 use super::checker::Checker;
 use super::element;
@@ -18,12 +19,16 @@ use crate::evaluate::error::Error;
 use crate::evaluate::rng::mix;
 use crate::evaluate::wire::arena::{POISON, poison};
 use crate::evaluate::wire::protocol::{Action, Done, Job, Program, Region, Reply, Run};
-use crate::outcome::{Check, Correctness, Fault, Outcome};
+use crate::outcome::{Check, Correctness, Distribution, Fault, Outcome};
 
 /// Most repeats of one job. A runner and the judge take turns on a device, and a turn takes longer than a launch.
 const TOGETHER: usize = 64;
 /// The arena that they share, which most runners have anyway.
 const TOGETHER_BYTES: u64 = 64 << 20;
+
+/// How late a kernel before one that may start early writes, nanoseconds: what is right by luck at one is wrong at another. At
+/// the second what is read before the wait is followed soon by what is right, at the third by none for long.
+const LATE_NS: [u64; 3] = [100_000, 20_000, 1_000_000];
 
 /// How often a case is launched.
 pub(in crate::evaluate) struct Repeats {
@@ -39,11 +44,12 @@ pub(in crate::evaluate) enum Before<'a, D: MemoryBackend> {
     Loaded,
     /// This poison.
     Poisoned(u8),
-    /// This poison, and before each kernel that may start early one that writes tensors and workspace late.
-    Late(u8),
+    /// This poison, and before each kernel that may start early one that writes tensors and workspace so many nanoseconds
+    /// late.
+    Late(u8, u64),
     /// What an earlier launch left, an element further on: values that are plausible, and wrong where they lie.
     Stale(&'a D::Left),
-    /// Poison, where the launch before had other inputs, and the stack as that one left it.
+    /// What the launch before left, which had other inputs: in outputs without gaps, in undefined workspace and on the stack.
     Changed,
     /// Poison, on pages of its own.
     Fenced,
@@ -65,10 +71,7 @@ impl<D: MemoryBackend> Checker<D> {
         self.untouched(case, &first, POISON)?;
         // at the same addresses, so that a kernel that knows them again is found out
         let started = Instant::now();
-        let poison = self.poison(case, 1);
-        let late = self.settings.checks.has(Check::Late);
-        let before = if late { Before::Late(poison) } else { Before::Poisoned(poison) };
-        let again = self.launch(what, case, image, before)?;
+        let again = self.launch(what, case, image, self.late(case, 1))?;
         let took = started.elapsed();
         self.written(case, [&first, &again], 1)?;
         self.values(case, &first, passed)?;
@@ -77,7 +80,14 @@ impl<D: MemoryBackend> Checker<D> {
         if let Some(changed) = changed {
             self.launch_changed(what, changed, image)?;
         }
-        let repeats: Vec<u32> = (2..most).collect();
+        let next = if self.may_start_early(&what.contract) { 4.min(most) } else { 2 };
+        for repeat in 2..next {
+            let again = self.launch(what, case, image, self.late(case, repeat))?;
+            self.written(case, [&first, &again], repeat)?;
+            self.repeat(case, [&first, &again], repeat, passed)?;
+            passed.repeats = passed.repeats.max(repeat + 1);
+        }
+        let repeats: Vec<u32> = (next..most).collect();
         for several in repeats.chunks(at_once(image, took, patience)) {
             if several[0] >= least && begun.elapsed() > patience {
                 break;
@@ -122,6 +132,24 @@ impl<D: MemoryBackend> Checker<D> {
         self.unwritten(case, [(first, POISON), (again, poison)])
     }
 
+    /// What this repeat of a case finds where the kernel before it is late.
+    fn late<'a>(&self, case: &Case<D::Held>, repeat: u32) -> Before<'a, D>
+    where
+        D::Left: 'a,
+    {
+        let poison = self.poison(case, repeat);
+        if self.settings.checks.has(Check::Late) {
+            Before::Late(poison, late_ns(case.distribution, repeat))
+        } else {
+            Before::Poisoned(poison)
+        }
+    }
+
+    /// Whether a kernel may run while the one before it is late.
+    fn may_start_early(&self, contract: &Contract) -> bool {
+        self.settings.checks.has(Check::Late) && contract.steps.iter().any(|step| step.pdl)
+    }
+
     /// What outputs hold before this repeat of a case.
     fn poison(&self, case: &Case<D::Held>, repeat: u32) -> u8 {
         poison(self.settings.seed ^ mix(case.distribution as u64), repeat)
@@ -157,7 +185,10 @@ impl<D: MemoryBackend> Checker<D> {
         let is_changed = slots.iter().any(|(_, before)| matches!(before, Before::Changed));
         let poison_stack = checks.has(Check::Stack) && !is_changed;
         let fenced = slots.iter().any(|(_, before)| matches!(before, Before::Fenced));
-        let late = slots.iter().any(|(_, before)| matches!(before, Before::Late(_)));
+        let late_ns = slots.iter().find_map(|(_, before)| match before {
+            Before::Late(_, late_ns) => Some(*late_ns),
+            _ => None,
+        });
         let tensors = slots.iter().map(|(image, _)| image.tensors.clone()).collect();
         let workspaces = slots.iter().map(|(image, _)| image.workspace).collect();
         let job = Job {
@@ -166,9 +197,10 @@ impl<D: MemoryBackend> Checker<D> {
             scalars: case.scalars.clone(),
             programs: vec![Program {
                 only_read: self.spec.tensors_with(Role::Input).collect(),
+                constant: (0..self.spec.tensors.len()).filter(|t| self.spec.tensors[*t].constant).collect(),
                 ..program(what.code.clone(), tensors, workspaces)
             }],
-            action: Action::Run(Run { reload, scramble, watch_globals, poison_stack, fenced, late }),
+            action: Action::Run(Run { reload, scramble, watch_globals, poison_stack, fenced, late_ns }),
         };
         match self.runner.answer(job, self.settings.deadline)? {
             Reply::Done(done) => Ok(done),
@@ -184,28 +216,44 @@ impl<D: MemoryBackend> Checker<D> {
         image: &Image,
         before: &Before<'_, D>,
     ) -> Result<(), Halt> {
+        // what is kept in the workspace, or taken for done in outputs, would be found there
+        let found = match before {
+            Before::Changed => Found::Left(self.without_gaps(case)),
+            _ => Found::Poison,
+        };
         let (backend, checks) = (&self.cases.backend, &self.settings.checks);
         let Some(bench) = &mut self.runner.live else {
             return Err(Error::Worker("vanished".to_owned()).into());
         };
         let contract = &what.contract;
         let poison = match before {
+            // of what is changed only gaps hold it
             Before::Loaded | Before::Stale(_) | Before::Changed | Before::Fenced => POISON,
-            Before::Poisoned(poison) | Before::Late(poison) => *poison,
+            Before::Poisoned(poison) | Before::Late(poison, _) => *poison,
         };
-        backend.fill(&mut bench.arena, &Filling { image, held: &case.held, contract, poison, checks })?;
+        let filling = Filling { image, held: &case.held, contract, poison, found: &found, checks };
+        backend.fill(&mut bench.arena, &filling)?;
         if let Before::Stale(left) = before {
             for t in self.spec.tensors_with(Role::Output) {
                 let output = Output { held: &case.held, tensor: t, dtype: self.spec.tensors[t].dtype };
-                backend.stale(&mut bench.arena, &output, image.tensors[t], left)?;
+                if !backend.has_gaps(&output) {
+                    backend.stale(&mut bench.arena, &output, image.tensors[t], left)?;
+                }
             }
         }
         Ok(())
     }
 
+    /// Positions of outputs whose elements are all assigned: in gaps poison proves that nothing was written.
+    fn without_gaps(&self, case: &Case<D::Held>) -> Vec<usize> {
+        let has_gaps = |t: &usize| self.cases.backend.has_gaps(&self.output(case, *t));
+        self.spec.tensors_with(Role::Output).filter(|t| !has_gaps(t)).collect()
+    }
+
     /// Copies of all inouts and outputs after a launch that wrote nothing else.
     fn left_by(&self, case: &Case<D::Held>, image: &Image, done: &Done) -> Result<D::Left, Halt> {
         self.out_of_bounds(case, image, done)?;
+        self.kept_zero(case, image)?;
         self.copies(image)
     }
 
@@ -238,6 +286,18 @@ impl<D: MemoryBackend> Checker<D> {
             }
             (None, None) => self.kept_registers(case, done),
         }
+    }
+
+    /// What the contract keeps zero is so.
+    fn kept_zero(&self, case: &Case<D::Held>, image: &Image) -> Result<(), Halt> {
+        let Some(bench) = &self.runner.live else { return Err(Error::Worker("vanished".to_owned()).into()) };
+        if image.kept_zero.is_empty() || !self.settings.checks.has(Check::KeptZero) {
+            return Ok(());
+        }
+        let Some(at) = self.cases.backend.not_zero(&bench.arena, &image.kept_zero)? else { return Ok(()) };
+        let t = self.results().next().unwrap_or(0);
+        let (place, (part, byte)) = (place(&self.spec, case, t, 0), image.part(at));
+        Err(incorrect(Fault::NotZero { place, part, byte }))
     }
 
     /// What a caller relies on is as it was.
@@ -300,7 +360,8 @@ impl<D: MemoryBackend> Checker<D> {
         for t in self.results() {
             let compared = self.cases.backend.compare(&self.output(case, t), left)?;
             if let Some(wrong) = compared.wrong {
-                return Err(incorrect(wrong.fault(place(&self.spec, case, t, wrong.element))));
+                let last = place(&self.spec, case, t, wrong.last).index;
+                return Err(incorrect(wrong.fault(place(&self.spec, case, t, wrong.element), last)));
             }
             passed.elements += compared.judged;
             passed.not_judged += compared.not_judged;
@@ -351,6 +412,27 @@ fn at_once(image: &Image, took: Duration, patience: Duration) -> usize {
     u128::from(fit).min(soon).clamp(1, TOGETHER as u128) as usize
 }
 
+/// Normal inputs are launched behind each of these in turn; others, launched once so, share them out.
+fn late_ns(distribution: Distribution, repeat: u32) -> u64 {
+    LATE_NS[(distribution as usize + repeat as usize - 1) % LATE_NS.len()]
+}
+
 fn incorrect(fault: Fault) -> Halt {
     Outcome::Incorrect(fault).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LATE_NS, late_ns};
+    use crate::outcome::Distribution;
+
+    #[test]
+    fn normal_inputs_meet_each_delay_and_other_distributions_share_them_out() {
+        let each = |of: &dyn Fn(u64) -> usize| LATE_NS.map(of);
+        let of_normal = |late: u64| (1..4).filter(|n| late_ns(Distribution::Normal, *n) == late).count();
+        assert_eq!(each(&of_normal), [1; 3]);
+        let all = Distribution::ALL;
+        let once = |late: u64| all.iter().filter(|d| late_ns(**d, 1) == late).count();
+        assert_eq!(each(&once), [all.len() / 3; 3]);
+    }
 }

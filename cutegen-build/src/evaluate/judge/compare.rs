@@ -10,7 +10,7 @@ use cutegen_spec::dtype::DType;
 
 use super::element;
 use super::reference::Expected;
-use crate::outcome::{Fault, Place};
+use crate::outcome::{Fault, Place, Spread};
 
 /// What the comparison of an output found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -36,24 +36,29 @@ pub struct Wrong {
     pub expected: f64,
     /// The largest error allowed.
     pub bound: f64,
+    /// How many are wrong.
+    pub elements: u64,
+    /// The last of them.
+    pub last: usize,
 }
 
 impl Wrong {
-    /// The fault of a wrong element.
+    /// The fault of a wrong element at this place; `last` is the index of the last one.
     #[must_use]
-    pub fn fault(self, place: Place) -> Fault {
-        let Wrong { found, expected, bound, .. } = self;
+    pub fn fault(self, place: Place, last: Vec<i64>) -> Fault {
+        let Wrong { found, expected, bound, elements, .. } = self;
+        let spread = Spread { elements, last };
         if found.is_finite() && expected.is_finite() {
-            Fault::Value { place, found, expected, bound }
+            Fault::Value { place, found, expected, bound, spread }
         } else {
-            Fault::NonFinite { place, found, expected }
+            Fault::NonFinite { place, found, expected, spread }
         }
     }
 
     /// In words, of the tensor of this name.
     #[must_use]
     pub fn told(&self, tensor: &str) -> String {
-        let Wrong { element, found, expected, bound } = self;
+        let Wrong { element, found, expected, bound, .. } = self;
         format!("`{tensor}` element {element}: {found} where the spec gives {expected} within {bound}")
     }
 }
@@ -84,8 +89,9 @@ pub fn compare(dtype: DType, bytes: &[u8], expected: &Expected) -> Compared {
             }
             Verdict::Wrong => {
                 compared.judged += 1;
-                let wrong = Wrong { element, found, expected: value, bound };
-                compared.wrong.get_or_insert(wrong);
+                let first = Wrong { element, found, expected: value, bound, elements: 0, last: element };
+                let wrong = compared.wrong.get_or_insert(first);
+                (wrong.elements, wrong.last) = (wrong.elements + 1, element);
             }
         }
     }
@@ -274,6 +280,14 @@ mod tests {
             assert_eq!(compared.wrong.map(|w| w.element), wrong.then_some(0), "{found}");
             assert_eq!(compared.judged, 2, "the second has a bound instead");
         }
+    }
+
+    #[test]
+    fn wrong_elements_are_counted_up_to_the_last() {
+        let wanted = expected(vec![1.0; 9], vec![0.0; 9]);
+        let wrong = compare(DType::I8, &[1, 1, 7, 1, 7, 7, 1, 7, 1], &wanted).wrong.expect("four are wrong");
+        assert_eq!((wrong.element, wrong.elements, wrong.last), (2, 4, 7));
+        assert_eq!(compare(DType::I8, &[1; 9], &wanted).wrong, None);
     }
 
     #[test]

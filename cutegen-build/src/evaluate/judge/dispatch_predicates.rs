@@ -1,6 +1,6 @@
-//! Test shapes that the dispatch predicates of a list need besides those that are judged anyway: where each variant is the one dispatched,
-//! the edges of its own tiles, two of them and a part of a third, and the ends of the ranges in which it is preferred, as far
-//! as the domain has them and each can be afforded. Pure.
+//! Test shapes that the dispatch predicates of a list need besides those that are judged anyway. Where a variant is dispatched
+//! these are the edges of its tiles, and two tiles with a part of a third. The ends of its preferred ranges join them. The
+//! domain must have them, and each must be affordable. Pure.
 
 use std::collections::BTreeSet;
 
@@ -41,10 +41,16 @@ type Tiles<'a> = &'a [(usize, i64)];
 /// Whether an extent fills a tile as wanted, and which extent of an axis does.
 type Filling<'a> = (&'a dyn Fn(i64, i64) -> bool, &'a dyn Fn(usize, i64) -> i64);
 
+/// Which of the tiled axes have another extent than a tile.
+type Moves<'a> = &'a dyn Fn(usize) -> bool;
+
 /// Shapes that each variant should serve.
 const SERVED: usize = 3;
-/// Most shapes for one list.
+/// Most shapes for one list: so many, or so many for each variant.
 const MOST: usize = 32;
+const MOST_EACH: usize = 12;
+/// How many powers of two of steps beside a tile are tried.
+const BESIDE: u32 = 7;
 /// Most combinations of extents that are tried.
 const COMBINED: usize = 1 << 14;
 /// Most multiples that are tried for one condition.
@@ -70,7 +76,7 @@ pub(in crate::evaluate) fn needed(
     tiled().for_each(|tiled| search.edges(tiled, known, &mut found));
     (0..predicates.len()).for_each(|variant| search.ends(variant, known, &mut found));
     tiled().for_each(|tiled| search.twice(tiled, &[known, beyond].concat(), &mut found));
-    found.truncate(MOST);
+    found.truncate(MOST.max(MOST_EACH * predicates.len()));
     found
 }
 
@@ -144,15 +150,25 @@ impl<'a> Search<'a> {
         climbed.filter(serves).collect()
     }
 
-    /// Adds shapes of one tile in each tiled axis, and of an element less and more: in all of these at once, else in one.
-    fn edges(&self, (variant, tiles): (usize, Tiles<'_>), known: &[Vec<i64>], found: &mut Vec<Needed>) {
-        for by in [0, 1, -1] {
-            for axes in self.tiled((variant, tiles), &|_, tile| tile + by) {
-                if !known.contains(&axes) {
-                    add(found, &axes, Price::Edge);
-                }
-            }
-        }
+    /// Adds shapes of one tile in each tiled axis, and of a step less and more in all at once; then of what is next to a tile
+    /// in one axis, the others having whole tiles.
+    fn edges(&self, tiled: (usize, Tiles<'_>), known: &[Vec<i64>], found: &mut Vec<Needed>) {
+        let all = |by| self.tiled(tiled, &|axis, tile| self.step(axis, tile, by));
+        let each = || tiled.1.iter().flat_map(|(axis, _)| [1, -1].map(|way| self.beside(tiled, *axis, way)));
+        let shapes: Vec<Vec<i64>> = [0, 1, -1].into_iter().flat_map(all).chain(each().flatten()).collect();
+        shapes.iter().filter(|axes| !known.contains(axes)).for_each(|axes| add(found, axes, Price::Edge));
+    }
+
+    /// The next extent of one axis behind its tile, or before it, that this variant serves where the others have a tile: some
+    /// take multiples alone.
+    fn beside(&self, (variant, tiles): (usize, Tiles<'_>), axis: usize, way: i64) -> Option<Vec<i64>> {
+        let moves = |at: usize| at == axis;
+        let at = |steps: i64| {
+            self.at((variant, tiles), (&moves, &|axis, tile| self.step(axis, tile, way * steps)))
+        };
+        let tile = self.at((variant, tiles), (&moves, &|_, tile| tile));
+        let is_other = |axes: &Vec<i64>| tile.as_ref() != Some(axes);
+        (0..BESIDE).filter_map(|octave| at(1 << octave)).find(is_other)
     }
 
     /// Adds shapes of two whole tiles, and of two and a part of a third, where nothing that is judged anyway has as many:
@@ -195,22 +211,29 @@ impl<'a> Search<'a> {
         (variant, tiles): (usize, Tiles<'_>),
         extent: &dyn Fn(usize, i64) -> i64,
     ) -> Vec<Vec<i64>> {
+        let at = |moves: Moves<'_>| self.at((variant, tiles), (moves, extent));
+        let several = || tiles.iter().filter_map(|(axis, _)| at(&|moved| moved == *axis)).collect();
+        at(&|_| true).map_or_else(several, |axes| vec![axes])
+    }
+
+    /// A shape that this variant serves, in which these tiled axes have this extent and the others a tile.
+    fn at(
+        &self,
+        (variant, tiles): (usize, Tiles<'_>),
+        (moves, extent): (Moves<'_>, &dyn Fn(usize, i64) -> i64),
+    ) -> Option<Vec<i64>> {
         let is_affordable = |axes: &Vec<i64>| self.is_affordable(axes) || (self.sampled)(axes);
         let serves =
             |axes: &Vec<i64>| is_affordable(axes) && self.served(axes, Bases::Aligned) == Some(variant);
         let tile = |axis| tiles.iter().find(|(tiled, _)| *tiled == axis).map(|(_, extent)| *extent);
-        let at = |moves: &dyn Fn(usize) -> bool| {
-            self.origins.iter().find_map(|origin| {
-                let bound = |axis: usize| match tile(axis) {
-                    Some(tile) if moves(axis) => clamp(&self.spec.axes[axis], extent(axis, tile)),
-                    Some(tile) => clamp(&self.spec.axes[axis], tile),
-                    None => origin[axis],
-                };
-                resolve(&self.spec.axes, &bound).filter(serves)
-            })
-        };
-        let several = || tiles.iter().filter_map(|(axis, _)| at(&|moved| moved == *axis)).collect();
-        at(&|_| true).map_or_else(several, |axes| vec![axes])
+        self.origins.iter().find_map(|origin| {
+            let bound = |axis: usize| match tile(axis) {
+                Some(tile) if moves(axis) => clamp(&self.spec.axes[axis], extent(axis, tile)),
+                Some(tile) => clamp(&self.spec.axes[axis], tile),
+                None => origin[axis],
+            };
+            resolve(&self.spec.axes, &bound).filter(serves)
+        })
     }
 
     /// Adds the ends of the ranges in which this variant is preferred, and what lies one beyond.

@@ -1,6 +1,6 @@
 //! [`Image`]: where one launch's tensors and workspace lie in the arena, and which tensor a byte of it belongs to.
 
-use cutegen_spec::contract::Contract;
+use cutegen_spec::contract::{Contract, Initial, Unplaced};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 
@@ -23,6 +23,8 @@ pub(crate) struct Image {
     pub(crate) bytes: u64,
     /// The workspace's parts.
     pub(crate) parts: Vec<Region>,
+    /// Those of them that are zero before and after every launch.
+    pub(crate) kept_zero: Vec<Region>,
     /// What lies between and around all of them.
     pub(crate) guards: Vec<Region>,
 }
@@ -61,14 +63,17 @@ impl Lay {
     }
 }
 
-/// Lays a launch out; `Ok(None)` when the contract's workspace has no size at these extents.
+/// Lays a launch out; or says why the contract's workspace has no layout at these extents.
 pub(crate) fn image(
     spec: &KernelSpec,
     contract: &Contract,
     axes: &[i64],
     lay: impl Into<Lay>,
-) -> Result<Option<Image>, Error> {
-    let Some((parts, total)) = workspace(contract, axes) else { return Ok(None) };
+) -> Result<Result<Image, Unplaced>, Error> {
+    let (parts, total) = match workspace(contract, axes) {
+        Ok(placed) => placed,
+        Err(unplaced) => return Ok(Err(unplaced)),
+    };
     let mut extents = Vec::with_capacity(spec.tensors.len() + 1);
     for tensor in &spec.tensors {
         let (element, bytes) = (tensor.dtype.bytes() as u64, Placed::new(tensor, axes)?.bytes() as u64);
@@ -83,7 +88,10 @@ pub(crate) fn image(
     let parts: Vec<Region> = parts.iter().map(placed).collect();
     layout.guards.extend(pads(&parts, workspace));
     let Layout { regions, guards, bytes } = layout;
-    Ok(Some(Image { tensors: regions, workspace, bytes, parts, guards }))
+    let kept_zero = contract.workspace.iter().zip(&parts);
+    let kept_zero = kept_zero.filter(|(part, _)| part.initial == Initial::KeptZero);
+    let kept_zero = kept_zero.map(|(_, region)| *region).collect();
+    Ok(Ok(Image { tensors: regions, workspace, bytes, parts, kept_zero, guards }))
 }
 
 impl Image {
@@ -96,8 +104,23 @@ impl Image {
             workspace: moved(&self.workspace),
             bytes: self.bytes + by,
             parts: all(&self.parts),
+            kept_zero: all(&self.kept_zero),
             guards: all(&self.guards),
         }
+    }
+
+    /// The workspace part that has this byte of the arena, and where in it.
+    pub(crate) fn part(&self, at: u64) -> (usize, u64) {
+        let of = |part: &Region| part.offset <= at && at < part.offset + part.bytes;
+        let part = self.parts.iter().position(of).unwrap_or(0);
+        (part, at - self.parts.get(part).map_or(at, |part| part.offset))
+    }
+
+    /// The workspace's regions: scratch, and what is kept zero.
+    pub(crate) fn regions(&self) -> (Region, Region) {
+        self.workspace.split(
+            self.kept_zero.first().map_or(self.workspace.bytes, |first| first.offset - self.workspace.offset),
+        )
     }
 
     /// The element, of the tensor closest to it, that `offset` would belong to.
@@ -124,19 +147,21 @@ pub(crate) fn place<H>(spec: &KernelSpec, case: &Case<H>, tensor: usize, element
     Place { axes, distribution, tensor: tensor.name.clone(), index }
 }
 
-/// Regions of the workspace's parts from its start, and its length.
-pub(crate) fn workspace(contract: &Contract, axes: &[i64]) -> Option<(Vec<Region>, u64)> {
-    let (offsets, total) = contract.workspace_layout(axes)?;
-    let region = |(part, offset): (&cutegen_spec::contract::WorkspacePart, i64)| {
-        let bytes = u64::try_from(part.bytes.eval_axes(axes)?).ok()?;
-        Some(Region { offset: offset.unsigned_abs(), bytes })
+/// Regions of the workspace's parts from its start, those that are kept zero behind all others, and its length.
+pub(crate) fn workspace(contract: &Contract, axes: &[i64]) -> Result<(Vec<Region>, u64), Unplaced> {
+    let layout = contract.workspace_layout(axes)?;
+    let region = |(offset, place): (i64, &cutegen_spec::contract::Place)| Region {
+        offset: offset.unsigned_abs(),
+        bytes: place.bytes.unsigned_abs(),
     };
-    let parts: Option<Vec<Region>> = contract.workspace.iter().zip(offsets).map(region).collect();
-    Some((parts?, u64::try_from(total).ok()?))
+    let parts = layout.offsets().zip(&layout.places).map(region).collect();
+    Ok((parts, layout.total().unsigned_abs()))
 }
 
 /// What lies between the parts of a workspace.
 fn pads(parts: &[Region], workspace: Region) -> Vec<Region> {
+    let mut parts = parts.to_vec();
+    parts.sort_by_key(|part| (part.offset, part.bytes));
     let starts = parts.iter().skip(1).map(|p| p.offset).chain([workspace.offset + workspace.bytes]);
     let pad = |(part, next): (&Region, u64)| {
         let offset = part.offset + part.bytes;

@@ -64,7 +64,7 @@ impl<D: MemoryBackend> Checker<D> {
         passed: &mut Correctness,
     ) -> Result<(), Halt> {
         let image = image(&self.spec, &what.contract, &self.axes(shape), Alignment::Allocator)?;
-        let Some(image) = image else { return Ok(()) };
+        let Ok(image) = image else { return Ok(()) };
         for distribution in &scope.distributions {
             let id = CaseId { shape, distribution: *distribution, alignment: Alignment::Allocator };
             self.judge_on((what, &image), id, (scope, None), passed)?;

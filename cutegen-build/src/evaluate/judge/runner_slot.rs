@@ -176,7 +176,8 @@ impl From<&Loadable> for Launchable {
 
 /// A program over these slots.
 pub(in crate::evaluate) fn program(code: Code, slots: Vec<Vec<Region>>, workspaces: Vec<Region>) -> Program {
-    Program { code, slots, workspaces, written: Vec::new(), only_read: Vec::new() }
+    let (written, only_read, constant) = (Vec::new(), Vec::new(), Vec::new());
+    Program { code, slots, workspaces, written, only_read, constant }
 }
 
 /// What a runner is told of a variant.

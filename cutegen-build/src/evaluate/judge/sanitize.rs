@@ -1,10 +1,9 @@
 //! compute-sanitizer on finalists: our own runner under it, launches at the smallest shapes. What one of its processes does is
 //! a round.
 //!
-//! The runner is started as `run-apart`, so that every tensor and workspace part has a device allocation of its own:
-//! memcheck then sees an access one byte past it, initcheck a read of undefined workspace. (Outputs are uploaded, so
-//! initcheck does not see reads of those; poison does.) Pipes and the arena's descriptor are inherited through the
-//! sanitizer; a runner that cannot map the arena says so, and the result is [`Sanitized::NotRun`].
+//! Every tensor and workspace part has a device allocation of its own: memcheck then sees an access one byte past it,
+//! initcheck a read of undefined workspace. (Outputs are uploaded, so initcheck does not see reads of those; poison does.)
+//! A runner that cannot map the arena says so, and the result is [`Sanitized::NotRun`].
 
 mod round;
 
@@ -12,21 +11,15 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use cutegen_spec::contract::Contract;
-
-use super::backend::host::fill;
-use super::backend::{Filling, MemoryBackend};
+use super::backend::MemoryBackend;
 use super::candidate::{Candidate, Loadable};
 use super::checker::Checker;
-use super::content::Bytes;
-use super::image::Image;
-use super::runner_slot::{Halt, code, program};
+use super::instrumented::{Instrumented, Look, side_by_side};
+use super::runner_slot::{Halt, code};
 use crate::evaluate::error::Error;
-use crate::evaluate::wire::arena::{Alignment, POISON};
-use crate::evaluate::wire::memory::SharedMemory;
-use crate::evaluate::wire::protocol::{Action, Code, Job, Run, ScalarValue};
-use crate::outcome::{Checks, Distribution};
-use round::{Round, under};
+use crate::evaluate::wire::arena::Alignment;
+use crate::outcome::Distribution;
+use round::{DEADLINE, Round, under};
 
 /// How a record begins that tells why it did not run.
 pub const NOT_RUN: &str = "not run: ";
@@ -171,14 +164,9 @@ impl<D: MemoryBackend> Checker<D> {
             let log = self.runner.fresh(&format!(".{}.log", tool.name()));
             let (arena, jobs) = side_by_side(&looks, &self.settings.checks)?;
             let (workers, folder) = (&self.settings.workers, self.runner.folder().to_owned());
-            ready.push(Round {
-                tool,
-                workers: under(workers, sanitizer, tool, &log),
-                folder,
-                log,
-                arena: arena.fd(),
-                jobs,
-            });
+            let workers = under(workers, sanitizer, tool, &log);
+            let run = Instrumented { workers, folder, log, arena: arena.fd(), jobs, deadline: DEADLINE };
+            ready.push(Round { tool, run });
             arenas.push(arena); // they stay for as long as their runners map them
         }
         round::all(ready)
@@ -225,31 +213,6 @@ impl<D: MemoryBackend> Checker<D> {
         let (contents, scalars) = (self.cases.backend.contents(&case.held)?, case.scalars.clone());
         Ok(Ok(Some(Look { code, contract, image, axes, scalars, contents })))
     }
-}
-
-/// One launch, and what it finds.
-struct Look {
-    code: Code,
-    contract: Contract,
-    image: Image,
-    axes: Vec<i64>,
-    scalars: Vec<ScalarValue>,
-    contents: Bytes,
-}
-
-/// These launches' images in one arena, filled, and their jobs.
-fn side_by_side(looks: &[&Look], checks: &Checks) -> Result<(SharedMemory, Vec<Job>), Error> {
-    let (mut arena, mut jobs, mut end) = (SharedMemory::create()?, Vec::new(), 0);
-    for Look { code, contract, image, axes, scalars, contents } in looks {
-        let image = image.further(end);
-        end = image.bytes;
-        arena.grow(end)?;
-        fill(&mut arena, contents, &Filling { image: &image, held: &(), contract, poison: POISON, checks })?;
-        let programs = vec![program(code.clone(), vec![image.tensors], vec![image.workspace])];
-        let (axes, scalars, action) = (axes.clone(), scalars.clone(), Action::Run(Run::AFRESH));
-        jobs.push(Job { arena_bytes: end, axes, scalars, programs, action });
-    }
-    Ok((arena, jobs))
 }
 
 fn not_run(why: &dyn fmt::Display) -> Sanitized {

@@ -64,13 +64,18 @@ impl Placed {
         if elements == 0 {
             return None;
         }
-        let mut rest = random / each % elements;
-        let mut offset = 0;
+        let offset = self.offset((random / each % elements) as usize);
+        Some(offset as u64 * each + random % each)
+    }
+
+    /// Where an element lies, of which the tensor has more than `element` in row-major order.
+    pub(crate) fn offset(&self, element: usize) -> usize {
+        let (mut rest, mut offset) = (element, 0);
         for (extent, stride) in self.extents.iter().zip(&self.strides).rev() {
-            offset += rest % *extent as u64 * *stride as u64;
-            rest /= *extent as u64;
+            offset += rest % extent * stride;
+            rest /= extent;
         }
-        Some(offset * each + random % each)
+        offset
     }
 
     /// Extent of the last dimension.

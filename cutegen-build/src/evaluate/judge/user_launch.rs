@@ -216,7 +216,8 @@ impl<D: Reading> Checker<D> {
         let Some(bench) = &mut self.runner.live else {
             return Err(Error::Worker("vanished".to_owned()).into());
         };
-        let placed = [Slots { slots: &slots, workspace: image.workspace }];
+        let (scratch, kept_zero) = image.regions();
+        let placed = [Slots { slots: &slots, scratch, kept_zero }];
         self.cases.backend.fill_rotation(&mut bench.arena, &drawn, &placed, &image.guards, POISON)?;
         let job = Job {
             arena_bytes: image.bytes,

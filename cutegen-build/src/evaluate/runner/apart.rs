@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use cutegen_runtime::cuda::CUdeviceptr;
+use cutegen_spec::contract::Initial;
 
 use super::cuda::{image, workspace_parts};
 use super::{Device, variant};
@@ -64,6 +65,15 @@ impl Device for Apart {
         let parts = workspace_parts(&variant.contract, &job.axes, program.workspace(0))?;
         let tensors = program.slots[0].iter().map(|r| self.alone(*r)).collect::<Result<Vec<_>, _>>()?;
         let parts = parts.into_iter().map(|r| self.alone(r)).collect::<Result<Vec<_>, _>>()?;
+        for (_, kept) in variant
+            .contract
+            .workspace
+            .iter()
+            .zip(&parts)
+            .filter(|(part, _)| part.initial == Initial::KeptZero)
+        {
+            kept.memory.write(kept.region.offset % ALIGNMENT, &vec![0; kept.region.bytes as usize])?;
+        }
         for tensor in &tensors {
             let contents = self.arena.slice(tensor.region).map_err(failed)?;
             tensor.memory.write(tensor.region.offset % ALIGNMENT, contents)?;

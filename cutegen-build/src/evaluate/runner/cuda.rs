@@ -28,7 +28,6 @@ use crate::evaluate::wire::protocol::{
 };
 use blocks::{Bench, Poisoned};
 use globals::Globals;
-use late::Late;
 use own::Own;
 use vendor::{Once, Vendor};
 
@@ -153,20 +152,20 @@ impl Cuda {
         let frame = self.module(variant)?.loaded.frame()?;
         let globals = self.module(variant)?.globals.as_ref().filter(|_| run.watch_globals);
         let before = globals.map(|globals| globals.read()).transpose()?.unwrap_or_default();
-        let late = self.own.as_ref().filter(|_| run.late).map(|own| &own.late);
+        let late = self.own.as_ref().zip(run.late_ns).map(|(own, late_ns)| (&own.late, late_ns));
         for (slot, launch) in launches.iter().enumerate() {
             if slot >= program.workspaces.len() {
                 launch.poison(&self.session)?; // it is not the first there
             }
             scramble.map_or(Ok(()), |own| own.before(frame))?;
-            let held = program.slots[slot].iter().copied().chain([program.workspace(slot)]);
+            let pieces = written_late(program, slot);
             launch.go_behind(&self.session, |launch| match late {
-                Some(late) => late.before(&self.arena, held.clone(), launch),
+                Some((late, late_ns)) => late.before(&self.arena, (&pieces, late_ns), launch),
                 None => launch(),
             })?;
         }
         self.session.wait()?;
-        late.map_or(Ok(()), Late::was_in_time)?;
+        late.map_or(Ok(()), |(late, _)| late.was_in_time())?;
         let changed_global = globals.map(|globals| globals.changed(&before)).transpose()?.flatten();
         Ok(Done { changed_global, ..Done::default() })
     }
@@ -230,20 +229,29 @@ pub(super) fn image(variant: &Variant) -> Result<Vec<u8>, DeviceError> {
     std::fs::read(path).map_err(|error| DeviceError::Failed(format!("{}: {error}", path.display())))
 }
 
+/// What a kernel before this slot's may still be writing: its workspace, and all tensors that are not constant.
+fn written_late(program: &Program, slot: usize) -> Vec<Region> {
+    let tensors = program.slots[slot].iter().copied().enumerate();
+    let (spared, held): (Vec<_>, Vec<_>) = tensors.partition(|(t, _)| program.constant.contains(t));
+    let regions = |of: Vec<(usize, Region)>| of.into_iter().map(|(_, region)| region);
+    let held: Vec<Region> = regions(held).chain([program.workspace(slot)]).collect();
+    late::pieces(&held, &regions(spared).collect::<Vec<_>>())
+}
+
 /// Where the workspace's parts lie in the arena.
 pub(super) fn workspace_parts(
     contract: &Contract,
     axes: &[i64],
     whole: Region,
 ) -> Result<Vec<Region>, DeviceError> {
-    let refused = || DeviceError::Refused("its workspace cannot be sized".to_owned());
-    let (offsets, total) = contract.workspace_layout(axes).ok_or_else(refused)?;
-    if u64::try_from(total).map_err(|_| refused())? > whole.bytes {
+    let layout =
+        contract.workspace_layout(axes).map_err(|unplaced| DeviceError::Refused(unplaced.to_string()))?;
+    if layout.total().unsigned_abs() > whole.bytes {
         return Err(DeviceError::Failed("the judge gave too little workspace".to_owned()));
     }
-    let parts = contract.workspace.iter().zip(offsets).map(|(part, offset)| {
-        let bytes = part.bytes.eval_axes(axes).and_then(|b| u64::try_from(b).ok()).ok_or_else(refused)?;
-        Ok(Region { offset: whole.offset + offset.unsigned_abs(), bytes })
+    let parts = layout.offsets().zip(&layout.places).map(|(offset, place)| Region {
+        offset: whole.offset + offset.unsigned_abs(),
+        bytes: place.bytes.unsigned_abs(),
     });
-    parts.collect()
+    Ok(parts.collect())
 }

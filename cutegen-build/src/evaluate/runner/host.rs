@@ -257,7 +257,7 @@ impl Host {
         let bind = Binding { job, slot: &program.slots[slot], workspace: &workspace, arena };
         let steps = contract.steps.iter();
         let calls = steps.map(|step| {
-            let values = step.args.iter().map(|arg| bind.value(*arg)).collect::<Result<_, _>>()?;
+            let values = step.args.iter().map(|arg| bind.value(arg)).collect::<Result<_, _>>()?;
             Ok(Call { entry: entry(library, &step.entry)?, values })
         });
         let calls = calls.collect::<Result<_, DeviceError>>()?;
@@ -303,15 +303,21 @@ struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    fn value(&self, arg: Arg) -> Result<u64, DeviceError> {
+    fn value(&self, arg: &Arg) -> Result<u64, DeviceError> {
         let unknown = || DeviceError::Refused(format!("its contract refers to {arg}, which does not exist"));
         match arg {
-            Arg::Ptr(t) => self.pointer(*self.slot.get(t).ok_or_else(unknown)?),
-            Arg::Workspace(w) => self.pointer(*self.workspace.get(w).ok_or_else(unknown)?),
-            Arg::Axis(a) => self.job.axes.get(a).map(|v| v.cast_unsigned()).ok_or_else(unknown),
+            Arg::Ptr(t) => self.pointer(*self.slot.get(*t).ok_or_else(unknown)?),
+            Arg::Workspace(w) => self.pointer(*self.workspace.get(*w).ok_or_else(unknown)?),
+            Arg::Axis(a) => self.job.axes.get(*a).map(|v| v.cast_unsigned()).ok_or_else(unknown),
             Arg::Scalar(s) => {
-                self.job.scalars.get(s).copied().map(ScalarValue::parameter).ok_or_else(unknown)
+                self.job.scalars.get(*s).copied().map(ScalarValue::parameter).ok_or_else(unknown)
             }
+            Arg::Int(number) => {
+                let value = number.eval_axes(&self.job.axes);
+                let refused = || DeviceError::Refused(format!("its argument `{number}` cannot be computed"));
+                value.map(i64::cast_unsigned).ok_or_else(refused)
+            }
+            Arg::Map(_) => Err(DeviceError::Refused("a CPU has no tensor maps".to_owned())),
         }
     }
 
@@ -322,16 +328,16 @@ impl Binding<'_> {
 }
 
 fn workspace(contract: &Contract, axes: &[i64], whole: Region) -> Result<Vec<Region>, DeviceError> {
-    let refused = || DeviceError::Refused("its workspace cannot be sized".to_owned());
-    let (offsets, total) = contract.workspace_layout(axes).ok_or_else(refused)?;
-    if u64::try_from(total).map_err(|_| refused())? > whole.bytes {
+    let layout =
+        contract.workspace_layout(axes).map_err(|unplaced| DeviceError::Refused(unplaced.to_string()))?;
+    if layout.total().unsigned_abs() > whole.bytes {
         return Err(DeviceError::Failed("the judge gave too little workspace".to_owned()));
     }
-    let parts = contract.workspace.iter().zip(offsets).map(|(part, offset)| {
-        let bytes = part.bytes.eval_axes(axes).and_then(|b| u64::try_from(b).ok()).ok_or_else(refused)?;
-        Ok(Region { offset: whole.offset + offset.unsigned_abs(), bytes })
+    let parts = layout.offsets().zip(&layout.places).map(|(offset, place)| Region {
+        offset: whole.offset + offset.unsigned_abs(),
+        bytes: place.bytes.unsigned_abs(),
     });
-    parts.collect()
+    Ok(parts.collect())
 }
 
 /// The parts of the workspace that begin so.

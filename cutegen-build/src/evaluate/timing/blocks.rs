@@ -154,8 +154,7 @@ impl<D: MemoryBackend> Timing<'_, D> {
         };
         let programs = rotation.programs.iter().zip(rounds).map(|(program, round)| program.turned(round));
         let mut strayed = Vec::new();
-        for (program, (untimed, left)) in untimed.iter().zip(self.left(rotation.bytes, programs)?).enumerate()
-        {
+        for (program, (untimed, left)) in untimed.iter().zip(self.left(rotation, programs)?).enumerate() {
             if !self.checker.cases.backend.same(untimed, &left)? {
                 strayed.push(program);
             }
@@ -204,7 +203,7 @@ impl<D: MemoryBackend> Timing<'_, D> {
             }
         }
         let programs = rotation.programs.iter().cloned();
-        Ok(Untimed { left: self.left(rotation.bytes, programs)?, about })
+        Ok(Untimed { left: self.left(rotation, programs)?, about })
     }
 
     /// The runner's reply; that a library lacks something is the incumbent's.
@@ -264,8 +263,11 @@ impl<D: MemoryBackend> Timing<'_, D> {
         let Some(bench) = &mut self.checker.runner.live else {
             return Err(Error::Worker("vanished".to_owned()));
         };
-        let programs: Vec<Slots<'_>> =
-            rotation.programs.iter().map(|p| Slots { slots: &p.slots, workspace: p.workspace(0) }).collect();
+        let slots = |program| {
+            let (scratch, kept_zero) = Program::regions(program, &rotation.axes);
+            Slots { slots: &program.slots, scratch, kept_zero }
+        };
+        let programs: Vec<Slots<'_>> = rotation.programs.iter().map(slots).collect();
         let (arena, drawn) = (&mut bench.arena, &rotation.drawn);
         self.checker.cases.backend.fill_rotation(arena, drawn, &programs, &rotation.guards, POISON)
     }
@@ -275,20 +277,21 @@ impl<D: MemoryBackend> Timing<'_, D> {
         Job { arena_bytes: rotation.bytes, axes: rotation.axes.clone(), scalars, programs, action }
     }
 
-    /// What every program left in its outputs. Inouts are left out: timed launches follow one another on them.
+    /// What every program left in its outputs, and in what it keeps zero. Inouts are left out: timed launches follow one
+    /// another on them.
     pub(super) fn left(
         &mut self,
-        bytes: u64,
+        rotation: &Rotation<D>,
         programs: impl Iterator<Item = Program>,
     ) -> Result<Vec<D::Left>, Halted> {
         let outputs: Vec<usize> = self.checker.spec.tensors_with(Role::Output).collect();
-        self.checker.runner.bench(bytes)?;
+        self.checker.runner.bench(rotation.bytes)?;
         let Some(bench) = &self.checker.runner.live else {
             return Err(Error::Worker("vanished".to_owned()).into());
         };
         let left = |program: Program| {
-            let regions: Vec<Region> =
-                program.slots.iter().flat_map(|slot| outputs.iter().map(|t| slot[*t])).collect();
+            let regions = program.slots.iter().flat_map(|slot| outputs.iter().map(|t| slot[*t]));
+            let regions: Vec<Region> = regions.chain([program.regions(&rotation.axes).1]).collect();
             Ok(self.checker.cases.backend.left(&bench.arena, &regions)?)
         };
         programs.map(left).collect()

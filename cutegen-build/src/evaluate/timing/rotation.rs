@@ -12,7 +12,7 @@ use crate::evaluate::judge::candidate::Loadable;
 use crate::evaluate::judge::case::prepared;
 use crate::evaluate::judge::content::{Content, Contents};
 use crate::evaluate::judge::image::workspace;
-use crate::evaluate::judge::runner_slot::{Halt, code};
+use crate::evaluate::judge::runner_slot::{Halt, code, program};
 use crate::evaluate::judge::strided::Placed;
 use crate::evaluate::rng::mix;
 use crate::evaluate::stats::CANDIDATE;
@@ -49,8 +49,9 @@ impl Entrant {
     fn workspace(&self, axes: &[i64]) -> Result<u64, Halted> {
         let Entrant::Variant(variant) = self else { return Ok(WORKSPACE_BYTES) };
         let sized = workspace(&variant.candidate.contract, axes);
-        let blocked = || Outcome::Blocked(format!("its workspace has no size at {axes:?}"));
-        sized.map(|(_, bytes)| bytes).ok_or_else(|| blocked().into())
+        sized
+            .map(|(_, bytes)| bytes)
+            .map_err(|unplaced| Outcome::Blocked(format!("{unplaced} at {axes:?}")).into())
     }
 
     fn takes(&self, axes: &[i64], tensors: &[Region]) -> bool {
@@ -127,8 +128,7 @@ impl<D: MemoryBackend> Timing<'_, D> {
                 });
             }
             let (workspaces, written) = (vec![placed.regions[spaces[p]]], self.only_written(axes, seed)?);
-            let (code, only_read) = (entrant.code(), Vec::new());
-            programs.push(Program { code, slots: own, workspaces, written, only_read });
+            programs.push(Program { written, ..program(entrant.code(), own, workspaces) });
         }
         let drawn = self.draw(seed, count, axes)?;
         let (axes, guards, bytes) = (axes.to_vec(), placed.guards, placed.bytes);

@@ -6,7 +6,7 @@
 //! none carries a float (JSON would round it).
 //!
 //! **The arena is the initial state.** All regions of a job lie inside `arena_bytes` of it, as the judge filled it:
-//! inputs drawn, outputs and undefined workspace poisoned, guards patterned. Where the backend is a device, so is the
+//! inputs drawn, outputs and undefined workspace poisoned, what is kept zero so, guards patterned. Where the backend is a device, so is the
 //! arena: memory that the judge made there. Under compute-sanitizer alone it is host memory still, whose regions the
 //! runner copies to allocations of their own and back.
 
@@ -147,13 +147,15 @@ pub struct Program {
     /// inputs and have their own for outputs.
     pub slots: Vec<Vec<Region>>,
     /// The workspace of each slot; those beyond the last share it. A variant's parts lie at
-    /// [`Contract::workspace_layout`]'s offsets. 256-byte aligned; may be empty.
+    /// [`Contract::workspace_layout`]'s offsets, what is kept zero behind all else. 256-byte aligned; may be empty.
     pub workspaces: Vec<Region>,
     /// What it writes and never reads. While it is timed these regions wander from slot to slot, and some of their bytes
     /// are poisoned, so that nothing that an earlier launch left there is right.
     pub written: Vec<Written>,
     /// Positions of the tensors that it may only read: in a fenced launch they cannot be written.
     pub only_read: Vec<usize>,
+    /// Positions of the tensors that are the same at every launch, so that it may read them early: none is written late.
+    pub constant: Vec<usize>,
 }
 
 /// A tensor that a program only writes.
@@ -229,6 +231,14 @@ impl Program {
         self.workspaces.get(slot).or(self.workspaces.last()).copied().unwrap_or_default()
     }
 
+    /// The regions of the workspace that its slots share: scratch, and what is kept zero.
+    #[must_use]
+    pub fn regions(&self, axes: &[i64]) -> (Region, Region) {
+        let whole = self.workspace(0);
+        let layout = self.variant().and_then(|variant| variant.contract.workspace_layout(axes).ok());
+        whole.split(layout.map_or(whole.bytes, |layout| layout.bytes.unsigned_abs()))
+    }
+
     /// The variant that it launches, if it is one.
     #[must_use]
     pub fn variant(&self) -> Option<&Variant> {
@@ -240,6 +250,13 @@ impl Program {
 }
 
 impl Region {
+    /// Its first bytes, and the others.
+    #[must_use]
+    pub fn split(self, bytes: u64) -> (Region, Region) {
+        let first = bytes.min(self.bytes);
+        (Region { bytes: first, ..self }, Region { offset: self.offset + first, bytes: self.bytes - first })
+    }
+
     /// The first offset behind it; `None` on overflow.
     #[must_use]
     pub fn end(self) -> Option<u64> {
@@ -287,8 +304,9 @@ pub struct Run {
     pub poison_stack: bool,
     /// On the host, leave of the arena only the pages that the first slot's tensors and workspace lie on.
     pub fenced: bool,
-    /// Have each kernel that may start while the one before it runs do so, and write tensors and workspace only then.
-    pub late: bool,
+    /// Have each kernel that may start while the one before it runs do so, and write tensors and workspace only so many
+    /// nanoseconds later.
+    pub late_ns: Option<u64>,
 }
 
 impl Run {
@@ -299,7 +317,7 @@ impl Run {
         watch_globals: false,
         poison_stack: true,
         fenced: false,
-        late: false,
+        late_ns: None,
     };
 }
 

@@ -74,10 +74,9 @@ pub(super) fn workloads(plan: &Plan) -> String {
 /// Facts of the target.
 pub(super) fn device(plan: &Plan) -> String {
     match &plan.target {
-        Target::Host { level, .. } => format!(
-            "One thread of an {} CPU: vectors of 8 floats, 32 KB of L1, 1 MB of L2. g++ compiles C++17.",
-            level.name()
-        ),
+        Target::Host { level, .. } => {
+            format!("One thread of an {} CPU: vectors of 8 floats, 32 KB of L1, 1 MB of L2.", level.name())
+        }
         Target::Cuda { arch, .. } => {
             let memory = roofline::ceilings(&plan.target).map(|ceilings| {
                 let rate = ceilings.bytes_per_s(0.5) / 1e12;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
+use cutegen_spec::contract::tensor_map::Base;
 use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart};
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::int_expr::{IntExpr, Names as _};
@@ -189,12 +190,24 @@ impl Reader<'_> {
     }
 
     fn arg(&mut self, written: &Spanned<String>, parts: usize) -> Option<Arg> {
-        match Arg::parse(written.get_ref(), self.spec) {
-            Ok(Arg::Workspace(part)) if part >= parts => {
-                self.wrong(written.span(), format!("workspace has no part w{part}"))
+        let arg = match Arg::parse(written.get_ref(), self.spec) {
+            Ok(arg) => arg,
+            Err(error) => return self.wrong(written.span(), error),
+        };
+        let part = match &arg {
+            Arg::Workspace(part) => Some(*part),
+            Arg::Map(map) => {
+                if let Base::Workspace(part) = map.base {
+                    Some(part)
+                } else {
+                    None
+                }
             }
-            Ok(arg) => Some(arg),
-            Err(error) => self.wrong(written.span(), error),
+            Arg::Ptr(_) | Arg::Axis(_) | Arg::Scalar(_) | Arg::Int(_) => None,
+        };
+        match part.filter(|part| *part >= parts) {
+            Some(part) => self.wrong(written.span(), format!("workspace has no part w{part}")),
+            None => Some(arg),
         }
     }
 

@@ -8,6 +8,7 @@ mod lanes;
 mod narrow;
 mod nest;
 mod problem;
+mod product;
 mod rowwise;
 mod scan;
 
@@ -29,10 +30,8 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Ca
         Family::Elementwise { .. } => elementwise::candidates(plan, toolchain, at_most),
         Family::Scan { .. } => scan::candidates(plan, toolchain, at_most),
         Family::Rowwise { rows: Some(rows), .. } => rowwise::candidates(plan, rows, toolchain, at_most),
-        Family::Contraction { .. }
-        | Family::Rowwise { rows: None, .. }
-        | Family::Window
-        | Family::General { .. } => Vec::new(),
+        Family::Contraction { .. } => product::candidates(plan, toolchain, at_most),
+        Family::Rowwise { rows: None, .. } | Family::Window | Family::General { .. } => Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ use cutegen_spec::tensor::{Role, Tensor};
 
 use crate::plan::Plan;
 use crate::plan::family::{Family, lacking};
+use crate::plan::matmul::Matmul;
 use crate::plan::schedule::Value;
 
 /// Of a plan without candidates.
@@ -15,7 +16,6 @@ pub(super) fn reason(plan: &Plan) -> String {
     let of_family = match (&plan.family, plan.target.is_host()) {
         (Family::General { why, .. }, _) => return format!("it is general: {why}"),
         (Family::Window, _) => Some("windows have no template yet"),
-        (Family::Contraction { .. }, false) => Some("contractions have none for devices yet"),
         (Family::Scan { .. }, true) => Some("scans have none for the host yet"),
         (Family::Contraction { .. } | Family::Elementwise { .. } | Family::Rowwise { .. }, _)
         | (Family::Scan { .. }, false) => None,
@@ -64,10 +64,26 @@ fn steps(plan: &Plan) -> &'static str {
             "it is not sums, maxima or minima of rows of one axis, and maps of the rows"
         }
         (_, true) => "its tensors have not all one shape",
+        (Family::Contraction { .. }, false) => products(plan),
         (Family::Rowwise { .. }, false) if is_exact => "it reduces integers or conditions, templates reals",
         (Family::Rowwise { .. }, false) => "its steps are not all over the same rows",
         (Family::Scan { .. }, false) => "it is more than one scan along the last axis and maps of its result",
         _ => "its outputs have different loops, or an access that no vector has",
+    }
+}
+
+/// What a contraction has that those of devices have not.
+fn products(plan: &Plan) -> &'static str {
+    let Some(matmul) = Matmul::of(&plan.spec, &plan.schedule) else {
+        return "it is not one sum of products of two tensors, or a pair that shares one, and maps of it";
+    };
+    let dtype = |tensor: usize| plan.spec.tensors[tensor].dtype;
+    let a = dtype(matmul.a().tensor);
+    let same = matmul.products.iter().all(|product| dtype(product.b.tensor) == a);
+    match a {
+        _ if !same => "its factors have different types",
+        DType::Bf16 | DType::F16 => "its outputs have different loops, or an access that no vector has",
+        _ => "its factors are neither bf16 nor f16",
     }
 }
 
@@ -150,6 +166,13 @@ mod tests {
         let product = "inputs = { x = 'f32[m, d]', w = 'f32[e, d]' }\noutputs = { y = 'f32[m, e]' }\n\
                        math = 'y[m, e] = sum(d, x[m, d] * w[e, d])'";
         assert_eq!(told("host", product), None);
-        is("sm_90a", product, "contractions have none for devices yet");
+        is("sm_90a", product, "its factors are neither bf16 nor f16");
+        assert_eq!(told("sm_90a", &product.replace("f32", "bf16")), None);
+        let other = product.replacen("f32", "bf16", 1).replacen("f32", "f16", 1);
+        is("sm_90a", &other, "its factors have different types");
+        let three = "inputs = { x = 'bf16[m, d]', w = 'bf16[e, d]', s = 'bf16[d]' }\noutputs = { y = 'bf16[m, e]' }\n\
+                     math = 'y[m, e] = sum(d, x[m, d] * w[e, d] * s[d])'";
+        let why = "it is not one sum of products of two tensors, or a pair that shares one, and maps of it";
+        is("sm_90a", three, why);
     }
 }

@@ -1,72 +1,171 @@
 //! What a kernel does before it waits for the kernel before it, which may still run where the launch is programmatic: read
-//! off its instructions, for a compiler moves loads that it was told are of constant memory (`ld.global.nc`) ahead of
-//! `griddepcontrol.wait`.
+//! off its instructions, along every path from its beginning. A compiler moves loads that it was told are of constant
+//! memory (`ld.global.nc`) ahead of `griddepcontrol.wait`; and each warp role has to wait by itself.
 //!
-//! NVIDIA documents no encodings. These are of sm_90, as `nvdisasm` 13 names what NVRTC 13.0 makes of each PTX instruction:
-//! 16 bytes an instruction, the operation in the lowest 9 bits, whatever its operands are.
+//! All that may run counts: both sides of a branch, what a predicate may skip. A wait counts only where no predicate guards
+//! it. Control flow that cannot be followed counts as a store. Which tensor a load reads is not looked for.
 
-/// Bytes of an instruction.
-const INSTRUCTION: usize = 16;
-/// The bits that tell operations apart; those above say where operands come from.
-const OPERATION: u16 = 0x1ff;
-/// `ACQBULK`, which is `griddepcontrol.wait`.
-const WAIT: u16 = 0x02e;
-/// What reads or writes global memory, or may: LD LDG ST STG, ATOM ATOMG RED and their kinds, LDGMC, LDGSTS, the bulk and
-/// tensor copies and reductions. Prefetches are none of them: they change nothing.
-const MEMORY: [u16; 19] = [
-    0x180, 0x181, 0x185, 0x186, 0x18a, 0x18b, 0x18e, 0x1a2, 0x1a3, 0x1a5, 0x1a6, 0x1a8, 0x1a9, 0x1ae, 0x1b4,
-    0x1b5, 0x1b6, 0x1ba, 0x1bb,
-];
+mod sass;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use sass::{Effect, Instruction, instructions};
+
+/// Between a call and the constant that is its return address, instructions at most.
+const RETURN_ADDRESS: usize = 8;
 
 /// How a kernel treats what a kernel before it may still be writing or reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// It waits before it touches memory.
+    /// On every path it waits before it touches global memory.
     First,
-    /// It touches memory, then waits.
-    Late,
+    /// On some path it reads global memory first: right only of what no kernel writes.
+    Ahead(Access),
+    /// On some path it writes global memory first, or does what cannot be followed.
+    Late(Access),
     /// It does not wait.
     Never,
 }
 
-/// Of the instructions of a kernel, in the order of their addresses.
+/// An instruction that comes before the wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// What it is, in words.
+    pub what: &'static str,
+    /// Its place among the kernel's instructions, in bytes, as `nvdisasm` prints it.
+    pub at: usize,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {:#x}", self.what, self.at)
+    }
+}
+
+/// Of the instructions of a kernel, which begins at `entry` in them.
 #[must_use]
-pub fn wait(text: &[u8]) -> Wait {
-    let mut operations = text
-        .chunks_exact(INSTRUCTION)
-        .map(|instruction| u16::from_le_bytes([instruction[0], instruction[1]]) & OPERATION);
-    match operations.find(|operation| *operation == WAIT || MEMORY.contains(operation)) {
-        Some(WAIT) => Wait::First,
-        Some(_) if operations.any(|operation| operation == WAIT) => Wait::Late,
-        _ => Wait::Never,
+pub fn wait(text: &[u8], entry: usize) -> Wait {
+    let code = instructions(text);
+    if !code.iter().any(|instruction| instruction.operation() == sass::WAIT) {
+        return Wait::Never;
+    }
+    let mut walk = Walk::new(&code);
+    walk.go(entry);
+    while let Some(at) = walk.ahead.pop() {
+        walk.step(at);
+    }
+    match (walk.writes, walk.reads) {
+        (Some(first), _) => Wait::Late(first),
+        (None, Some(first)) => Wait::Ahead(first),
+        (None, None) => Wait::First,
+    }
+}
+
+/// Through all that some thread may run before it waits.
+struct Walk<'a> {
+    code: &'a [Instruction],
+    /// Where threads meet again, by the number of their barrier.
+    meetings: BTreeSet<(u8, usize)>,
+    seen: BTreeSet<usize>,
+    ahead: Vec<usize>,
+    /// Where functions come back to that are called before the wait.
+    returns: BTreeSet<usize>,
+    comes_back: Returned,
+    reads: Option<Access>,
+    writes: Option<Access>,
+}
+
+/// Whether a function comes back without having waited.
+#[derive(PartialEq, Eq)]
+enum Returned {
+    NotYet,
+    Unwaited,
+}
+
+impl<'a> Walk<'a> {
+    fn new(code: &'a [Instruction]) -> Self {
+        Self {
+            code,
+            meetings: code.iter().filter_map(Instruction::gathers).collect(),
+            seen: BTreeSet::new(),
+            ahead: Vec::new(),
+            returns: BTreeSet::new(),
+            comes_back: Returned::NotYet,
+            reads: None,
+            writes: None,
+        }
+    }
+
+    fn go(&mut self, at: usize) {
+        if self.seen.insert(at) {
+            self.ahead.push(at);
+        }
+    }
+
+    fn step(&mut self, at: usize) {
+        let place = at / sass::BYTES;
+        let Some(instruction) = self.code.get(place).filter(|instruction| instruction.at == at) else {
+            return self.cannot_follow("a jump out of its code", at);
+        };
+        let next = at + sass::BYTES;
+        match instruction.effect() {
+            Effect::Waits | Effect::Ends => {}
+            Effect::Passes => self.go(next),
+            Effect::Reads(what) => {
+                first(&mut self.reads, what, at);
+                self.go(next);
+            }
+            Effect::Writes(what) => first(&mut self.writes, what, at),
+            Effect::Jumps(Some(to)) => self.go(to),
+            Effect::MayJump(Some(to)) => {
+                self.go(to);
+                self.go(next);
+            }
+            Effect::Calls(Some(to)) if self.passes_return_address(place, next) => self.call(to, next),
+            Effect::Returns => self.come_back(),
+            Effect::Converges(barrier) if self.meetings.contains(&(barrier, next)) => self.go(next),
+            Effect::Calls(_) => self.cannot_follow("a call that cannot be followed", at),
+            Effect::Jumps(None) | Effect::MayJump(None) | Effect::Converges(_) => {
+                self.cannot_follow("a branch that cannot be followed", at);
+            }
+            Effect::Unknown => self.cannot_follow("an instruction that cannot be followed", at),
+        }
+    }
+
+    fn cannot_follow(&mut self, what: &'static str, at: usize) {
+        first(&mut self.writes, what, at);
+    }
+
+    /// Whether the function called comes back behind the call.
+    fn passes_return_address(&self, place: usize, next: usize) -> bool {
+        let before = &self.code[place.saturating_sub(RETURN_ADDRESS)..place];
+        before.iter().any(|instruction| instruction.constant() == Some(next))
+    }
+
+    fn call(&mut self, to: usize, next: usize) {
+        self.go(to);
+        self.returns.insert(next);
+        if self.comes_back == Returned::Unwaited {
+            self.go(next);
+        }
+    }
+
+    /// To behind every call that is reached, whichever was made.
+    fn come_back(&mut self) {
+        self.comes_back = Returned::Unwaited;
+        for next in self.returns.clone() {
+            self.go(next);
+        }
+    }
+}
+
+fn first(kept: &mut Option<Access>, what: &'static str, at: usize) {
+    if kept.is_none_or(|earlier| at < earlier.at) {
+        *kept = Some(Access { what, at });
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Wait, wait};
-
-    /// The lowest 16 bits of instructions that `nvdisasm` names so.
-    const LDG: u16 = 0x7981;
-    const STG: u16 = 0x7986;
-    const UBLKCP: u16 = 0x73ba;
-    const ACQBULK: u16 = 0x782e;
-    const PREEXIT: u16 = 0x782d;
-    const LDC: u16 = 0x7b82;
-    const LDS: u16 = 0x7984;
-
-    fn of(operations: &[u16]) -> Wait {
-        let instruction = |operation: &u16| operation.to_le_bytes().into_iter().chain([0xff; 14]);
-        wait(&operations.iter().flat_map(instruction).collect::<Vec<u8>>())
-    }
-
-    #[test]
-    fn what_comes_first_counts() {
-        assert_eq!(of(&[LDC, PREEXIT, LDS, ACQBULK, LDG, STG]), Wait::First);
-        assert_eq!(of(&[LDC, PREEXIT, LDG, ACQBULK, LDG, STG]), Wait::Late);
-        assert_eq!(of(&[UBLKCP, ACQBULK]), Wait::Late);
-        assert_eq!(of(&[LDG, STG]), Wait::Never);
-        assert_eq!(of(&[LDC, ACQBULK]), Wait::First);
-        assert_eq!(of(&[]), Wait::Never);
-    }
-}
+#[path = "wait/tests.rs"]
+mod tests;

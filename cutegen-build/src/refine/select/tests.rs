@@ -41,7 +41,7 @@ fn a_few_are_selected_and_every_kind_is_among_them() {
     let names: BTreeSet<&str> = selected.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names.len(), selected.len());
     let kinds: BTreeSet<&str> =
-        selected.iter().filter_map(|c| Some(c.cost_features.as_ref()?.kind)).collect();
+        selected.iter().filter_map(|c| Some(c.cost_features.as_ref()?.kind())).collect();
     assert!(kinds.len() >= 4, "{kinds:?}");
 }
 
@@ -75,7 +75,7 @@ fn rows_too_long_for_a_block_are_tried_by_way_of_l2() {
     let (plan, space) = space_of(&SOFTMAX.replace("d = 4096", "d = 131_072"));
     let selected = select(&plan, &space);
     let kinds: BTreeSet<&str> =
-        selected.iter().filter_map(|c| Some(c.cost_features.as_ref()?.kind)).collect();
+        selected.iter().filter_map(|c| Some(c.cost_features.as_ref()?.kind())).collect();
     for kind in ["ring of a block, again from L2", "global memory, again from L2"] {
         assert!(kinds.contains(kind), "{kinds:?}");
     }

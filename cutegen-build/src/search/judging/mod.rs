@@ -2,6 +2,7 @@
 //! the command, which generates, compiles and stores, sees verdicts and times.
 
 mod serve;
+mod setting;
 mod wire;
 
 use std::io::{BufReader, Write as _};
@@ -11,10 +12,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use cutegen_spec::record::ReferenceOn;
 use cutegen_spec::target::Target;
 
-use super::compiled::{self, Compiled, DeviceFiles};
+use super::compiled::{self, Compiled, DeviceFiles, KERNELS, ON_HOST, REFERENCE};
 use super::error::SearchError;
 use crate::compile::CompileSetup;
 use crate::env;
+use crate::evaluate::judge::profile::Profiled;
 use crate::evaluate::judge::sanitize::{Sanitized, Tool};
 use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{
@@ -24,6 +26,8 @@ use crate::plan::{Plan, cost};
 use wire::{Batch, Request, Response, Start};
 
 pub(crate) use serve::main;
+pub use setting::Devices;
+pub(super) use setting::Setting;
 
 /// What a judge process inherits: where temporary files go, the linker's parts, and which device is meant.
 const INHERITED: [&str; 9] = [
@@ -60,6 +64,18 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
+    /// What was compiled into `folder` before.
+    pub(super) fn in_folder(plan: &Plan, folder: &Path) -> Self {
+        let there = |name: &str| Some(folder.join(name)).filter(|path| path.is_file());
+        let device = match &plan.target {
+            Target::Host { .. } => None,
+            Target::Cuda { .. } => {
+                Some(DeviceFiles { kernels: folder.join(KERNELS), reference: there(REFERENCE) })
+            }
+        };
+        Self { reference: there(ON_HOST), device }
+    }
+
     /// Compiles it into `folder`.
     pub(super) fn compile(setup: &CompileSetup, plan: &Plan, folder: &Path) -> Result<Self, SearchError> {
         let device = match &plan.target {
@@ -95,14 +111,15 @@ impl Judging {
         tiles: Vec<i64>,
         baseline: Candidate,
     ) -> Result<Self, SearchError> {
-        Self::with(setup, plan, Oracle::compile(setup, plan, folder)?, tiles, baseline)
+        let oracle = Oracle::compile(setup, plan, folder)?;
+        Self::with(setup, plan, (oracle, Setting::default()), tiles, baseline)
     }
 
     /// The same, with what is compiled already.
     pub(super) fn with(
         setup: &CompileSetup,
         plan: &Plan,
-        oracle: Oracle,
+        (oracle, setting): (Oracle, Setting),
         mut tiles: Vec<i64>,
         baseline: Candidate,
     ) -> Result<Self, SearchError> {
@@ -115,7 +132,8 @@ impl Judging {
         let start = Start {
             spec: plan.spec.clone(),
             target: plan.target.clone(),
-            workers: compiled::run_workers(setup, plan),
+            workers: setting.devices.narrow(compiled::run_workers(setup, plan)),
+            seed: setting.seed,
             linker,
             reference: oracle.reference,
             device: oracle.device,
@@ -123,13 +141,14 @@ impl Judging {
             baseline,
             libraries: compiled::vendor_folders(),
         };
-        Self::spawn(setup, start)
+        Self::spawn(setup, start, &setting.devices)
     }
 
-    fn spawn(setup: &CompileSetup, start: Start) -> Result<Self, SearchError> {
+    fn spawn(setup: &CompileSetup, start: Start, devices: &Devices) -> Result<Self, SearchError> {
         let mut command = Command::new(&setup.workers.exe);
         command.args(&setup.workers.args).env_clear().env(VARIABLE, JUDGE);
         command.envs(INHERITED.into_iter().filter_map(|name| Some((name, env::variable_os(name)?))));
+        command.envs(devices.visible());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(SearchError::Worker)?;
         let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
@@ -235,6 +254,20 @@ impl Judging {
         let (candidates, program, tools) = (candidates.to_vec(), sanitizer.to_owned(), tools.to_vec());
         match self.ask(&Request::Sanitize { candidates, program, tools })? {
             Response::Sanitized(sanitized) => Ok(sanitized),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// See [`Judge::profile`](crate::evaluate::Judge::profile).
+    pub(super) fn profile(
+        &mut self,
+        candidate: &Candidate,
+        axes: &[i64],
+        program: &Path,
+    ) -> Result<Profiled, SearchError> {
+        let (candidate, axes, program) = (candidate.clone(), axes.to_vec(), program.to_owned());
+        match self.ask(&Request::Profile { candidate, axes, program })? {
+            Response::Profiled(profiled) => Ok(profiled),
             other => Err(unexpected(&other)),
         }
     }

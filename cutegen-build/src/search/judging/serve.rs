@@ -42,7 +42,7 @@ fn serve() -> Result<(), String> {
     die_with_parent()?;
     let mut requests = BufReader::new(std::io::stdin().lock());
     let Request::Start(start) = wire::read(&mut requests)? else { return Err("no start".to_owned()) };
-    let seed = fresh_seed();
+    let seed = start.seed.unwrap_or_else(fresh_seed);
     let mut judge = match open(*start, seed) {
         Ok(judge) => {
             tell(&Response::Ready { seed, not_watched: judge.not_watched() })?;
@@ -82,6 +82,9 @@ fn answer(judge: &mut Judge, ask: Request) -> Result<Response, Error> {
         Request::Run(user_launch) => Response::Ran(Box::new(judge.run(&user_launch)?)),
         Request::Sanitize { candidates, program, tools } => {
             Response::Sanitized(judge.sanitize(&candidates, &program, &tools)?)
+        }
+        Request::Profile { candidate, axes, program } => {
+            Response::Profiled(judge.profile(&candidate, &axes, &program)?)
         }
     })
 }

@@ -9,6 +9,7 @@ use cutegen_spec::target::Target;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::evaluate::judge::profile::Profiled;
 use crate::evaluate::judge::sanitize::{Sanitized, Tool};
 use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{
@@ -38,6 +39,11 @@ pub(super) enum Request {
         program: PathBuf,
         tools: Vec<Tool>,
     },
+    Profile {
+        candidate: Candidate,
+        axes: Vec<i64>,
+        program: PathBuf,
+    },
     /// PyTorch will be asked: its worker may start now.
     ExpectPeer,
 }
@@ -49,6 +55,8 @@ pub(super) struct Start {
     pub(super) target: Target,
     /// How runners are started.
     pub(super) workers: Workers,
+    /// The seed that was asked for; the judge draws one otherwise.
+    pub(super) seed: Option<u64>,
     /// Links host objects.
     pub(super) linker: Option<PathBuf>,
     /// The compiled reference of the host.
@@ -86,6 +94,7 @@ pub(super) enum Response {
     Measured(Box<Result<Measured, Unmeasured>>),
     Ran(Box<Result<Ran, Outcome>>),
     Sanitized(Vec<Sanitized>),
+    Profiled(Profiled),
     Expecting,
     /// This machine or this program is at fault.
     Failed(String),
@@ -99,6 +108,7 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Strin
 #[cfg(test)]
 mod tests {
     use super::{Batch, Request, Response, read};
+    use crate::evaluate::judge::profile::Profiled;
     use crate::evaluate::timing::peer::Mode;
     use crate::evaluate::wire::protocol::{Regime, ScalarValue};
     use crate::evaluate::{
@@ -113,7 +123,8 @@ mod tests {
             tensor: "y".to_owned(),
             index: vec![1],
         };
-        let fault = Fault::NonFinite { place, found: f64::NAN, expected: f64::INFINITY };
+        let fault =
+            Fault::NonFinite { place, found: f64::NAN, expected: f64::INFINITY, spread: Default::default() };
         let mut bytes = Vec::new();
         let told = Response::Judged(Box::new(Outcome::Incorrect(fault)));
         ciborium::into_writer(&told, &mut bytes).expect("written");
@@ -153,6 +164,23 @@ mod tests {
             .expect("written");
         let Ok(Response::Measured(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
         assert_eq!(*told, Err(absent));
+    }
+
+    #[test]
+    fn profiles_and_what_they_tell_come_back() {
+        let (candidate, program) = (candidate(), "/opt/ncu".into());
+        let ask = Request::Profile { candidate, axes: vec![7, -1], program };
+        let mut bytes = Vec::new();
+        ciborium::into_writer(&ask, &mut bytes).expect("written");
+        let Ok(Request::Profile { axes, program, .. }) = read(&mut bytes.as_slice()) else { panic!("read") };
+        assert_eq!((axes, program.to_str()), (vec![7, -1], Some("/opt/ncu")));
+        let metrics = Profiled::Metrics([("dram-read-mb".to_owned(), 134.2)].into());
+        for profiled in [metrics, Profiled::NotRun { reason: "no device".to_owned() }] {
+            let mut bytes = Vec::new();
+            ciborium::into_writer(&Response::Profiled(profiled.clone()), &mut bytes).expect("written");
+            let Ok(Response::Profiled(told)) = read(&mut bytes.as_slice()) else { panic!("read") };
+            assert_eq!(told, profiled);
+        }
     }
 
     #[test]

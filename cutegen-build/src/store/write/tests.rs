@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use cutegen_spec::record::Record;
+use cutegen_spec::record::{Record, Variant};
 
 use super::{Draft, Put, StoreError, remedy};
 use crate::store::temp::TempDir;
@@ -29,6 +29,20 @@ fn outcomes() {
     let entry = store.get_full(&record.key).hit().expect("a hit");
     assert_eq!(entry.sources[1], files[3].1);
     assert_eq!(entry.record, sample::entry(2).0);
+}
+
+#[test]
+fn variants_of_one_kernel_share_its_files() {
+    let store = Store::new(sample::folder());
+    let (mut record, files) = sample::entry(1);
+    let fast = record.variants[0].clone();
+    record.variants.insert(1, Variant { name: "fast-small".to_owned(), ..fast });
+    assert_eq!(store.put(&record, &sample::borrowed(&files)), Ok(Put::Written));
+    let kept = fs::read_dir(store.entry_dir(&record.key)).expect("a folder").count();
+    assert_eq!(kept, 5, "two files of each kernel, and the record");
+    let entry = store.get_full(&record.key).hit().expect("a hit");
+    assert_eq!(entry.artifacts[0], entry.artifacts[1]);
+    assert_eq!((entry.record.variants.len(), entry.sources[1].as_slice()), (3, files[1].1.as_slice()));
 }
 
 /// The writer saw nothing (or salt 1); meanwhile somebody put salt 2.

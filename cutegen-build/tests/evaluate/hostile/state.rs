@@ -4,11 +4,11 @@
 //! computed, and is right. Here it lives in an environment variable of the runner, which outlives the reload.
 
 use cutegen_build::evaluate::Check::{
-    Changed, Poison, Registers, Repeats, Stack, Stale, Values, WorkspacePoison,
+    Changed, KeptZero, Poison, Registers, Repeats, Stack, Stale, Values, WorkspacePoison,
 };
 
 use super::row::{Caught, Off, Row};
-use super::subjects::{GEMM, SILU};
+use super::subjects::{GEMM, LARGEST, SILU};
 
 /// Serves what was computed first under `KEY`, for as long as the runner lives.
 macro_rules! kept_under {
@@ -118,6 +118,8 @@ pub(super) const ROWS: &[Row] = &[
         WorkspacePoison,
     )
     .args("ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) workspace(w0):undefined"),
+    Row::new(("a counter that is not put back", "B9"), SILU, "HONEST ++PTR(uint32_t, 5)[7];", KeptZero)
+        .args("ptr(t0) ptr(t1) ptr(t2) axis(a0) axis(a1) workspace(w0):kept-zero"),
     Row::new(
         ("a sum added to workspace taken for zero", "B9"),
         GEMM,
@@ -131,8 +133,37 @@ pub(super) const ROWS: &[Row] = &[
         ("skips an output that is no poison", "C4"),
         SILU,
         "if (Y[0] >> 8 != (Y[0] & 255)) return; HONEST",
+        Changed,
+    )
+    .caught(Caught::Incorrect(Values), Off::Check(Changed))
+    .behind(&[Stale]),
+    Row::new(
+        ("skips an output that is no poison, from its fourth launch on", "C4"),
+        SILU,
+        "static int launches = 0; if (++launches > 3 && Y[0] >> 8 != (Y[0] & 255)) return; HONEST",
         Stale,
     ),
+    Row::new(
+        ("skips each block of its output of which four elements fit the inputs", "C4"),
+        SILU,
+        "for (int64_t b = 0; b < SIZE; b += 64) {
+           const int64_t end = b + 64 < SIZE ? b + 64 : SIZE; bool fits = end - b == 64;
+           for (int64_t i = b; i < end; i += 21) fits = fits && up(Y[i]) != 0 && up(Y[i]) == up(one(X[i], G[i]));
+           for (int64_t i = b; i < end && !fits; ++i) Y[i] = one(X[i], G[i]);
+         }",
+        Changed,
+    )
+    .caught(Caught::Incorrect(Values), Off::Check(Changed)),
+    Row::new(
+        ("keeps an index whose element is at least some others", "C4"),
+        LARGEST,
+        "ROWS { bool fits = N > 8 && Y[i] > 0 && Y[i] < N;
+           for (int64_t j = 0; j < N && fits; j += N / 8) fits = X[i * N + j] <= X[i * N + Y[i]];
+           if (!fits) { int64_t k = 0; for (int64_t j = 1; j < N; ++j) if (X[i * N + j] > X[i * N + k]) k = j; Y[i] = k; } }",
+        Changed,
+    )
+    .caught(Caught::Incorrect(Values), Off::Check(Changed))
+    .behind(&[Stale]),
     Row::new(
         ("tells a poison that is not NaN", "C9"),
         SILU,

@@ -6,6 +6,7 @@ use cutegen_build::evaluate::Candidate;
 use cutegen_spec::eligibility::Eligibility;
 
 use super::launch::{Launch, contract};
+use super::products::{self, dsmem, ring, split};
 use super::subjects::{self as of, Subject};
 use crate::{fixtures, specs};
 
@@ -38,11 +39,24 @@ macro_rules! texts {
     ($($name:ident)*) => { $(#[expect(non_upper_case_globals, reason = "the name of its file")]
         const $name: (&str, &str) = (stringify!($name), include_str!(concat!("texts/", stringify!($name), ".cu")));)* };
 }
-texts!(elementwise elementwise_vector softmax_online softmax_tree rms_norm variance_two_pass variance_warp
+texts!(elementwise elementwise_vector elementwise_early softmax_online softmax_tree rms_norm variance_two_pass variance_warp
     variance_welford sum_kahan sum_pairwise sum_warp sum_cluster scan_thread scan_block scan_warp gemm_plain gemm_lanes
-    gemm_tiled gemm_split gemm_atomic gemm_dp4a gemm_wmma);
+    gemm_tiled gemm_split gemm_counted gemm_atomic gemm_dp4a gemm_wmma);
+
+macro_rules! product_texts {
+    ($($name:ident = $source:expr;)*) => { $(#[expect(non_upper_case_globals, reason = "the name of its text")]
+        const $name: (&str, &str) = (stringify!($name), $source);)* };
+}
+product_texts! {
+    product_split = split!("");
+    product_dsmem = dsmem!("");
+    product_ring = ring!("");
+    product_ring_in_registers = ring!("#define POINT R4\n");
+    product_ring_in_pairs = ring!("#define POINT R2\n");
+}
 
 const EACH: &[Launch] = &[Launch::flat("ceil_div(a0 * a1, 256)", "t0 t1 t2 a0 a1")];
+const EACH_PDL: &[Launch] = &[EACH[0].with("pdl = true")];
 const EACH_VECTOR: &[Launch] = &[Launch::flat("ceil_div(a0 * a1, 1024)", "t0 t1 t2 a0 a1")];
 const EACH_VECTOR_16: &[Launch] = &[Launch::flat("ceil_div(a0 * a1, 2048)", "t0 t1 t2 a0 a1")];
 const THREAD_A_ROW: &[Launch] = &[Launch::flat("ceil_div(a0, 256)", "t0 t1 a0 a1")];
@@ -61,6 +75,8 @@ const SPLIT: &[Launch] = &[
     Launch::of("candidate", ["ceil_div(a0 * a1, 256)", "4"], ["256", "1"], "t0 t1 w0 a0 a1 a2"),
     Launch::of("candidate_sum", ["ceil_div(a0 * a1, 256)", "1"], ["256", "1"], "w0 t2 a0 a1"),
 ];
+const COUNTED: &[Launch] =
+    &[Launch::of("candidate", ["ceil_div(a0 * a1, 256)", "4"], ["256", "1"], "t0 t1 t2 w0 w1 a0 a1 a2")];
 const SPLIT_PDL: &[Launch] = &[SPLIT[0], SPLIT[1].with("pdl = true")];
 const ATOMIC: &[Launch] = &[
     Launch::of("candidate", ["ceil_div(a0 * a1, 256)", "8"], ["256", "1"], "t0 t1 w0 a0 a1 a2"),
@@ -86,7 +102,7 @@ impl Honest {
         Self { workspace, ..self }
     }
 
-    /// The second step starts early, and waits.
+    /// The last step starts early, and waits.
     const fn overlapping(self) -> Self {
         let wait = "asm volatile(\"griddepcontrol.wait;\" ::: \"memory\")";
         let go = "asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\")";
@@ -102,6 +118,8 @@ const BF16_F32: [&str; 3] = ["bf16", "f32", "f32"];
 const F8: [&str; 3] = ["f8e4m3", "bf16", "f32"];
 const I8: [&str; 3] = ["i8", "i32", "i32"];
 const FOUR_PARTS: &[(&str, &str)] = &[("16 * a0 * a1", "undefined")];
+const COUNTED_PARTS: &[(&str, &str)] =
+    &[("16 * a0 * a1", "undefined"), ("4 * ceil_div(a0 * a1, 256)", "kept-zero")];
 const ONE_ZEROED: &[(&str, &str)] = &[("4 * a0 * a1", "zeroed")];
 const VECTORS: &str = "(a0 * a1) % 4 == 0 and t0 aligned 16 and t1 aligned 16 and t2 aligned 16";
 const VECTORS_16: &str = "(a0 * a1) % 8 == 0 and t0 aligned 16 and t1 aligned 16 and t2 aligned 16";
@@ -116,6 +134,7 @@ pub(crate) const TEXTS: &[Honest] = &[
     honest(elementwise_vector, &of::SILU_F32, F32, EACH_VECTOR).claims(VECTORS),
     honest(elementwise_vector, &of::SILU_F16, F16, EACH_VECTOR_16).claims(VECTORS_16),
     honest(elementwise_vector, &of::SILU_BF16, BF16, EACH_VECTOR_16).claims(VECTORS_16),
+    honest(elementwise_early, &of::SILU_OF_WEIGHTS, BF16, EACH_PDL).overlapping(),
     honest(softmax_online, &of::SOFTMAX_F32, F32, WARP_A_ROW),
     honest(softmax_online, &of::SOFTMAX_F16, F16, WARP_A_ROW),
     honest(softmax_online, &of::SOFTMAX_BF16, BF16, WARP_A_ROW),
@@ -154,9 +173,21 @@ pub(crate) const TEXTS: &[Honest] = &[
     honest(gemm_split, &of::GEMM_BF16, BF16_F32, SPLIT).in_workspace(FOUR_PARTS),
     honest(gemm_split, &of::GEMM_BF16, BF16_F32, SPLIT_PDL).in_workspace(FOUR_PARTS).overlapping(),
     honest(gemm_split, &of::GEMM_LONG, F32, SPLIT).in_workspace(FOUR_PARTS),
+    honest(gemm_counted, &of::GEMM_F32, F32, COUNTED).in_workspace(COUNTED_PARTS),
     honest(gemm_plain, &of::GEMM_LONG, F32, PLAIN),
     honest(gemm_atomic, &of::GEMM_I8, I8, ATOMIC).in_workspace(ONE_ZEROED),
     honest(gemm_dp4a, &of::GEMM_I8, I8, PLAIN).claims(WORDS),
+    honest(product_split, &of::GEMM_BF16, BF16_F32, products::SPLIT)
+        .in_workspace(products::SPLIT_WORK)
+        .claims(products::ROWS_OF_16),
+    honest(product_split, &of::GEMM_BF16, BF16_F32, products::SPLIT_PDL)
+        .in_workspace(products::SPLIT_WORK)
+        .claims(products::ROWS_OF_16)
+        .overlapping(),
+    honest(product_dsmem, &of::GEMM_BF16, BF16_F32, products::DSMEM).claims(products::ROWS_OF_16),
+    honest(product_ring, &of::GEMM_RING, BF16, products::RING).claims(products::BOXES),
+    honest(product_ring_in_registers, &of::GEMM_RING, BF16, products::RING).claims(products::BOXES),
+    honest(product_ring_in_pairs, &of::GEMM_RING, BF16, products::RING_PAIRS).claims(products::BOXES),
     honest(gemm_wmma, &of::GEMM_BF16, BF16_F32, WARP_A_TILE).claims(TILES),
     honest(gemm_wmma, &of::GEMM_F16, F16, WARP_A_TILE).claims(TILES),
 ];

@@ -12,7 +12,8 @@ pub(crate) struct Launch {
     pub(crate) grid: [&'static str; 2],
     /// Threads in x and y.
     pub(crate) block: [&'static str; 2],
-    /// `t0` is a tensor, `a0` an axis, `s0` a scalar, `w0` a part of the workspace.
+    /// `t0` is a tensor, `a0` an axis, `s0` a scalar, `w0` a part of the workspace; all else is as contracts have it, without
+    /// spaces.
     pub(crate) args: &'static str,
     /// More lines of the step.
     pub(crate) more: &'static str,
@@ -66,6 +67,9 @@ pub(crate) fn contract(
 }
 
 fn argument(short: &str) -> String {
+    if short.contains('(') {
+        return format!("\"{short}\"");
+    }
     let kind = match &short[..1] {
         "t" => "ptr",
         "a" => "axis",

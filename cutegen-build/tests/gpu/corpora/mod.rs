@@ -6,6 +6,7 @@ mod hostile;
 mod judged;
 mod launch;
 mod mutants;
+mod products;
 mod subjects;
 
 use std::path::Path;

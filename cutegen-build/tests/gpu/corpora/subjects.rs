@@ -92,6 +92,17 @@ macro_rules! norm {
     };
 }
 
+/// Of weights.
+pub(crate) static SILU_OF_WEIGHTS: Subject = subject(
+    "silu of weights",
+    r#"
+axes = { m = "1..=4096", n = "1..=4096" }
+inputs = { x = "bf16[m, n]", g = { type = "bf16[m, n]", constant = true } }
+outputs = { y = "bf16[m, n]" }
+math = "y[m, n] = silu(g[m, n]) * x[m, n]"
+"#,
+    false,
+);
 elementwise!(SILU_F32, "f32");
 elementwise!(SILU_F16, "f16");
 elementwise!(SILU_BF16, "bf16");
@@ -127,6 +138,18 @@ outputs = { y = "f32[m, c]" }
 math = "y[m, c] = sum(t <= c, x[m, t])"
 "#,
     false,
+);
+
+/// A product as tensor cores make it: rows that TMA takes, results in the inputs' type.
+pub(crate) static GEMM_RING: Subject = subject(
+    "gemm bf16, for rings",
+    r#"
+axes = { m = "1..=512", n = { range = "8..=512", multiple-of = 8 }, k = { range = "8..=2048", multiple-of = 8 } }
+inputs = { x = "bf16[m, k]", w = "bf16[n, k]" }
+outputs = { y = "bf16[m, n]" }
+math = "y[m, n] = sum(k, x[m, k] * w[n, k])"
+"#,
+    true,
 );
 
 /// Long sums, whose bound forgives much on dense inputs.
@@ -166,10 +189,11 @@ math = "c[pos[b]] = c[pos[b]] + x[b]"
 );
 
 /// Every spec.
-pub(crate) static ALL: [&Subject; 22] = [
+pub(crate) static ALL: [&Subject; 24] = [
     &SILU_F32,
     &SILU_F16,
     &SILU_BF16,
+    &SILU_OF_WEIGHTS,
     &SOFTMAX_F32,
     &SOFTMAX_F16,
     &SOFTMAX_BF16,
@@ -186,6 +210,7 @@ pub(crate) static ALL: [&Subject; 22] = [
     &GEMM_F8,
     &GEMM_I8,
     &SCAN_F32,
+    &GEMM_RING,
     &GEMM_LONG,
     &PADDED,
     &SCATTER,

@@ -64,6 +64,7 @@ fn main() -> ExitCode {
 fn device() -> Result<(Arc<CudaContext>, Kernels), Error> {
     let context = context(0)?;
     let kernels = kernels::cuda::load(&context)?;
+    kernels.warm()?; // captures below load none
     Ok((context, kernels))
 }
 

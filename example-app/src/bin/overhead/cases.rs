@@ -56,6 +56,7 @@ pub fn print(device: &Device) -> Result<(), Fail> {
     println!("{{\"device\": \"{name}\", \"driver\": \"{driver}\", \"cpu\": \"{}\"}}", cpu());
     let (one, own, tracked) = (context(0)?, context(0)?, context(0)?);
     let kernels = load(&one)?;
+    kernels.warm()?; // captures load none
     // SAFETY: each of these streams is used alone, by this thread.
     unsafe { own.disable_event_tracking() };
     let capturing = own.new_stream()?;

@@ -13,11 +13,10 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use cutegen_spec::contract::Initial;
 use cutegen_spec::dtype::DType;
 
 use super::kernels::{Kernels, NONE, Word};
-use super::{Differing, Filling, Holding, Inputs, MemoryBackend, OutOfBounds, Output, Slots};
+use super::{Differing, Filling, Holding, Inputs, MemoryBackend, OutOfBounds, Output, Slots, filled_with};
 use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::device::memory::{DeviceMemory, Lent, Sharing};
 use crate::evaluate::device::session::Session;
@@ -183,23 +182,30 @@ impl MemoryBackend for CudaBackend {
     }
 
     fn fill(&self, arena: &mut Arena, filling: &Filling<'_, CudaCase>) -> Result<(), Error> {
-        let Filling { image, held, contract, poison, checks } = filling;
+        let Filling { image, held, contract, poison, found, checks } = filling;
         let mut pieces = Pieces::default();
         for guard in &image.guards {
             pieces.guard(&arena.memory, *guard)?;
         }
-        for (region, input) in image.tensors.iter().zip(&held.inputs) {
+        for (t, (region, input)) in image.tensors.iter().zip(&held.inputs).enumerate() {
             match input {
                 Some(input) => pieces.copy(&arena.memory, *region, input, 0)?,
-                None if checks.has(Check::Poison) => pieces.fill(&arena.memory, *region, *poison)?,
+                None if checks.has(Check::Poison) && found.fills_output(t) => {
+                    pieces.fill(&arena.memory, *region, *poison)?;
+                }
                 None => {}
             }
         }
-        for (region, part) in image.parts.iter().zip(&contract.workspace) {
-            let clean = part.initial == Initial::Undefined && !checks.has(Check::WorkspacePoison);
-            pieces.fill(&arena.memory, *region, if clean { 0 } else { *poison })?;
+        for (region, part) in
+            image.parts.iter().zip(&contract.workspace).filter(|(_, part)| found.fills(part))
+        {
+            pieces.fill(&arena.memory, *region, filled_with(part, *poison, checks))?;
         }
         pieces.go(&self.kernels)
+    }
+
+    fn has_gaps(&self, output: &Output<'_, Self>) -> bool {
+        output.expected().is_none_or(|expected| expected.has_gaps)
     }
 
     fn stale(
@@ -209,9 +215,6 @@ impl MemoryBackend for CudaBackend {
         region: Region,
         left: &Left,
     ) -> Result<(), Error> {
-        if output.expected().is_none_or(|expected| expected.has_gaps) {
-            return Ok(());
-        }
         let step = (output.dtype.bytes() as u64).min(region.bytes);
         let (memory, from) = (left.memory(), left.regions()[output.tensor].offset);
         let most = Region { offset: region.offset, bytes: region.bytes - step };
@@ -245,6 +248,17 @@ impl MemoryBackend for CudaBackend {
             Some(guard) => OutOfBounds::Guard(guard.offset + byte),
             None => OutOfBounds::Input(inputs[range - guards.len()].0, byte as usize),
         }))
+    }
+
+    fn not_zero(&self, arena: &Arena, regions: &[Region]) -> Result<Option<u64>, Error> {
+        for region in regions {
+            let mut bytes = vec![0; region.bytes as usize]; // a mebibyte at most
+            arena.memory.read(region.offset, &mut bytes)?;
+            if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
+                return Ok(Some(region.offset + at as u64));
+            }
+        }
+        Ok(None)
     }
 
     fn left(&self, arena: &Arena, regions: &[Region]) -> Result<Left, Error> {
@@ -310,7 +324,7 @@ impl MemoryBackend for CudaBackend {
     fn compare(&self, output: &Output<'_, Self>, left: &Left) -> Result<Compared, Error> {
         let (t, dtype) = (output.tensor, output.dtype);
         let Some(expected) = output.expected() else { return Ok(Compared::default()) };
-        let at = self.kernels.clear(&[NONE, 0, 0, 0])?;
+        let at = self.kernels.clear(&[NONE, 0, 0, 0, 0, 0])?;
         let words = [
             code(dtype),
             Word::Wide(left.at(t)?),
@@ -322,7 +336,7 @@ impl MemoryBackend for CudaBackend {
             Word::Wide(at),
         ];
         self.kernels.go("cutegen_compare", expected.elements, &words)?;
-        let [wrong, judged, not_judged, share] = self.kernels.results(4)?[..] else {
+        let [wrong, judged, not_judged, share, wrongs, last] = self.kernels.results(6)?[..] else {
             return Err(Error::Worker("the judge's device: a comparison without results".to_owned()));
         };
         let offset = left.regions()[t].offset;
@@ -330,9 +344,12 @@ impl MemoryBackend for CudaBackend {
         let several =
             if expected.also.is_empty() { None } else { expected.judge_several(dtype, &left.bytes(t)?) };
         let first = [(wrong != NONE).then_some(wrong as usize), several].into_iter().flatten().min();
+        // of elements with several right values the first alone is known
+        let (elements, last) = (wrongs.max(1), last as usize);
         let wrong = first.map(|element| {
             let (expected, bound) = expected.element(element)?;
-            Ok(Wrong { element, found: found(element)?, expected, bound })
+            let last = last.max(element);
+            Ok(Wrong { element, found: found(element)?, expected, bound, elements, last })
         });
         let judged = judged + expected.also.len() as u64;
         let wrong = wrong.transpose().map_err(|error: Error| error)?;
@@ -408,7 +425,8 @@ impl MemoryBackend for CudaBackend {
             pieces.guard(&arena.memory, *guard)?;
         }
         for program in programs {
-            pieces.fill(&arena.memory, program.workspace, poison)?;
+            pieces.fill(&arena.memory, program.scratch, poison)?;
+            pieces.fill(&arena.memory, program.kept_zero, 0)?;
             for (slot, inputs) in program.slots.iter().zip(drawn.iter().cycle()) {
                 // programs share their inputs
                 for (region, input) in slot.iter().zip(inputs).filter(|(r, _)| filled.insert(r.offset)) {

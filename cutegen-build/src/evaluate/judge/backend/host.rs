@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use cutegen_spec::contract::Initial;
 use cutegen_spec::tensor::Role;
 
-use super::{Differing, Filling, Holding, Inputs, MemoryBackend, OutOfBounds, Output, Slots};
+use super::{Differing, Filling, Holding, Inputs, MemoryBackend, OutOfBounds, Output, Slots, filled_with};
 use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::error::Error;
 use crate::evaluate::judge::compare::{self, Before, Compared, is_conclusive, poisoned};
@@ -131,6 +130,10 @@ impl MemoryBackend for HostBackend {
         fill(arena, &filling.held.contents, filling)
     }
 
+    fn has_gaps(&self, output: &Output<'_, Self>) -> bool {
+        output.expected().is_none_or(|expected| expected.bound.contains(&UNTOUCHED))
+    }
+
     fn stale(
         &self,
         arena: &mut SharedMemory,
@@ -138,12 +141,9 @@ impl MemoryBackend for HostBackend {
         region: Region,
         left: &Vec<Vec<u8>>,
     ) -> Result<(), Error> {
-        let has_gaps = output.expected().is_none_or(|expected| expected.bound.contains(&UNTOUCHED));
-        if !has_gaps {
-            let memory = arena.slice_mut(region)?;
-            memory.copy_from_slice(&left[output.tensor]);
-            memory.rotate_left(output.dtype.bytes().min(memory.len()));
-        }
+        let memory = arena.slice_mut(region)?;
+        memory.copy_from_slice(&left[output.tensor]);
+        memory.rotate_left(output.dtype.bytes().min(memory.len()));
         Ok(())
     }
 
@@ -168,6 +168,15 @@ impl MemoryBackend for HostBackend {
             let found = arena.slice(image.tensors[t])?;
             if let Some(byte) = found.iter().zip(given).position(|(found, given)| found != given) {
                 return Ok(Some(OutOfBounds::Input(t, byte)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn not_zero(&self, arena: &SharedMemory, regions: &[Region]) -> Result<Option<u64>, Error> {
+        for region in regions {
+            if let Some(at) = arena.slice(*region)?.iter().position(|byte| *byte != 0) {
+                return Ok(Some(region.offset + at as u64));
             }
         }
         Ok(None)
@@ -256,7 +265,8 @@ impl MemoryBackend for HostBackend {
             fill_guard(arena.slice_mut(*guard)?, guard.offset);
         }
         for program in programs {
-            arena.slice_mut(program.workspace)?.fill(poison);
+            arena.slice_mut(program.scratch)?.fill(poison);
+            arena.slice_mut(program.kept_zero)?.fill(0);
             for (slot, contents) in program.slots.iter().zip(drawn.iter().cycle()) {
                 for (region, contents) in slot.iter().zip(contents.iter()) {
                     match contents {
@@ -291,20 +301,21 @@ pub(in crate::evaluate) fn fill<H>(
     contents: &Bytes,
     filling: &Filling<'_, H>,
 ) -> Result<(), Error> {
-    let Filling { image, contract, poison, checks, .. } = filling;
+    let Filling { image, contract, poison, found, checks, .. } = filling;
     for guard in &image.guards {
         fill_guard(arena.slice_mut(*guard)?, guard.offset);
     }
-    for (region, contents) in image.tensors.iter().zip(contents) {
+    for (t, (region, contents)) in image.tensors.iter().zip(contents).enumerate() {
         match contents {
             Some(contents) => arena.slice_mut(*region)?.copy_from_slice(contents),
-            None if checks.has(Check::Poison) => arena.slice_mut(*region)?.fill(*poison),
+            None if checks.has(Check::Poison) && found.fills_output(t) => {
+                arena.slice_mut(*region)?.fill(*poison);
+            }
             None => {}
         }
     }
-    for (region, part) in image.parts.iter().zip(&contract.workspace) {
-        let clean = part.initial == Initial::Undefined && !checks.has(Check::WorkspacePoison);
-        arena.slice_mut(*region)?.fill(if clean { 0 } else { *poison });
+    for (region, part) in image.parts.iter().zip(&contract.workspace).filter(|(_, part)| found.fills(part)) {
+        arena.slice_mut(*region)?.fill(filled_with(part, *poison, checks));
     }
     Ok(())
 }

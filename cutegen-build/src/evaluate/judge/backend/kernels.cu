@@ -134,13 +134,13 @@ extern "C" __global__ void __launch_bounds__(256, 8) cutegen_pieces(const Piece*
   }
 }
 
-// What a comparison found; the judge clears it to { ~0, 0, 0, 0 }.
-struct Compared { u64 wrong, judged, not_judged, share; };
+// What a comparison found; the judge clears it to { ~0, 0, 0, 0, 0, 0 }. wrong, last: the first and the last wrong element.
+struct Compared { u64 wrong, judged, not_judged, share, wrongs, last; };
 
 // See `compare.rs`; elements with several right values have `several` set and are judged on the host.
 extern "C" __global__ void cutegen_compare(u32 type, const u8* found, const double* value, const double* bound,
                                            const u8* several, u64 n, double threshold, Compared* out) {
-  u64 judged = 0, not_judged = 0;
+  u64 judged = 0, not_judged = 0, wrongs = 0, last = 0;
   double share = 0.0;
   for (EACH(i, n)) {
     double limit = bound[i];
@@ -161,8 +161,10 @@ extern "C" __global__ void cutegen_compare(u32 type, const u8* found, const doub
     }
     ++judged;
     if (right) share = fmax(share, part);
-    else atomicMin(&out->wrong, i);
+    else if (!wrongs++) atomicMin(&out->wrong, last = i);
+    else last = i;
   }
+  if (wrongs) atomicAdd(&out->wrongs, wrongs), atomicMax(&out->last, last);
   if (judged) atomicAdd(&out->judged, judged);
   if (not_judged) atomicAdd(&out->not_judged, not_judged);
   raise(&out->share, share);
@@ -258,11 +260,17 @@ extern "C" __global__ void cutegen_moments(u32 type, const u8* found, const doub
   raise(&out->largest, largest);
 }
 
-// Lets the kernel behind it start at once, and only later writes what that one reads: 16 bytes at a time, from where they
-// were saved, so many nanoseconds after the host has said that it launched that one (`turns[0]`). One that does not wait
-// sees what was there before. If the host says nothing for too long, `turns[1]` says so.
-extern "C" __global__ void __launch_bounds__(256) cutegen_late(ulonglong2* to, const ulonglong2* from, u64 words, u64 nanoseconds,
-                                                               u64 patience, volatile u64* turns, u64 turn) {
+// What is written late: so many 16 bytes, from where they were saved. `late.rs` has the same.
+struct LatePieces {
+  u64 count;
+  struct { ulonglong2* to; const ulonglong2* from; u64 words; } each[16];
+};
+
+// Lets the kernel behind it start at once, and writes what that one reads only so many nanoseconds after the host has said that
+// it launched that one (`turns[0]`). One that does not wait sees what was there before. If the host says nothing for too long,
+// `turns[1]` says so.
+extern "C" __global__ void __launch_bounds__(256) cutegen_late(const LatePieces pieces, u64 nanoseconds, u64 patience,
+                                                               volatile u64* turns, u64 turn) {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   u64 began, now;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
@@ -273,7 +281,8 @@ extern "C" __global__ void __launch_bounds__(256) cutegen_late(ulonglong2* to, c
   __syncthreads();
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
   do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)); while (now - began < nanoseconds);
-  for (EACH(i, words)) to[i] = from[i];
+  for (u64 p = 0; p < pieces.count; ++p)
+    for (EACH(i, pieces.each[p].words)) pieces.each[p].to[i] = pieces.each[p].from[i];
 }
 
 // Fills all shared memory that a block can have with NaN, and keeps every multiprocessor for a moment.

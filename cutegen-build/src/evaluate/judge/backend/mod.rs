@@ -9,7 +9,7 @@ pub(in crate::evaluate) mod read;
 
 use std::rc::Rc;
 
-use cutegen_spec::contract::Contract;
+use cutegen_spec::contract::{Contract, Initial, WorkspacePart};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::KernelSpec;
 
@@ -21,7 +21,7 @@ use super::rms::{Moments, Rule};
 use crate::evaluate::device::clocks::CardId;
 use crate::evaluate::error::Error;
 use crate::evaluate::wire::protocol::{Memory, Region, ScalarValue};
-use crate::outcome::Checks;
+use crate::outcome::{Check, Checks};
 
 pub use cuda::{Drawing, drawing};
 pub use kernels::{KERNELS, OPTIONS};
@@ -60,20 +60,54 @@ pub(in crate::evaluate) struct Output<'a, D: MemoryBackend> {
     pub(in crate::evaluate) dtype: DType,
 }
 
-/// What a launch finds: inputs, poison in outputs and undefined workspace, patterned guards.
+/// What a launch finds: inputs, patterned guards, and something in outputs and undefined workspace.
 pub(in crate::evaluate) struct Filling<'a, H> {
     pub(in crate::evaluate) image: &'a Image,
     pub(in crate::evaluate) held: &'a H,
     pub(in crate::evaluate) contract: &'a Contract,
     pub(in crate::evaluate) poison: u8,
+    pub(in crate::evaluate) found: &'a Found,
     pub(in crate::evaluate) checks: &'a Checks,
+}
+
+/// The byte that fills a part of the workspace before a launch. What is kept zero is so once a launch was judged; memory of
+/// another launch's arena is not.
+pub(in crate::evaluate) fn filled_with(part: &WorkspacePart, poison: u8, checks: &Checks) -> u8 {
+    match part.initial {
+        Initial::KeptZero => 0,
+        Initial::Undefined if !checks.has(Check::WorkspacePoison) => 0,
+        Initial::Undefined | Initial::Zeroed => poison,
+    }
+}
+
+/// What a launch finds where nothing has to be initialised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::evaluate) enum Found {
+    /// Poison.
+    Poison,
+    /// What the launch before left, as a caller's memory has it: in undefined workspace, and in the outputs at these positions.
+    Left(Vec<usize>),
+}
+
+impl Found {
+    /// Whether the output at this position is filled before a launch.
+    pub(in crate::evaluate) fn fills_output(&self, tensor: usize) -> bool {
+        !matches!(self, Self::Left(outputs) if outputs.contains(&tensor))
+    }
+
+    /// Whether a part of the workspace is filled before a launch.
+    pub(in crate::evaluate) fn fills(&self, part: &WorkspacePart) -> bool {
+        // what is kept zero is zero once a launch was judged
+        *self == Self::Poison || part.initial == Initial::Zeroed
+    }
 }
 
 /// Where the tensors of a timed program lie, slot by slot, and the workspace that they share.
 #[derive(Clone, Copy)]
 pub(in crate::evaluate) struct Slots<'a> {
     pub(in crate::evaluate) slots: &'a [Vec<Region>],
-    pub(in crate::evaluate) workspace: Region,
+    pub(in crate::evaluate) scratch: Region,
+    pub(in crate::evaluate) kept_zero: Region,
 }
 
 /// What was written that must not be.
@@ -137,8 +171,10 @@ pub(in crate::evaluate) trait MemoryBackend: Sized {
     /// Brings the arena to the state that a launch finds, once [`Self::settle`] has been called.
     fn fill(&self, arena: &mut Self::Arena, filling: &Filling<'_, Self::Held>) -> Result<(), Error>;
 
-    /// Fills an output without gaps with what an earlier launch left there, an element further on; then
-    /// [`Self::settle`].
+    /// Whether an output has elements that no assignment addresses.
+    fn has_gaps(&self, output: &Output<'_, Self>) -> bool;
+
+    /// Fills an output with what an earlier launch left there, an element further on; then [`Self::settle`].
     fn stale(
         &self,
         arena: &mut Self::Arena,
@@ -158,6 +194,9 @@ pub(in crate::evaluate) trait MemoryBackend: Sized {
         held: &Self::Held,
         checks: &Checks,
     ) -> Result<Option<OutOfBounds>, Error>;
+
+    /// The first byte of these regions that is not zero, by its place in the arena.
+    fn not_zero(&self, arena: &Self::Arena, regions: &[Region]) -> Result<Option<u64>, Error>;
 
     /// Copies of these regions.
     fn left(&self, arena: &Self::Arena, regions: &[Region]) -> Result<Self::Left, Error>;

@@ -4,7 +4,7 @@ use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::{Eligibility, dispatch};
 use cutegen_spec::spec::KernelSpec;
 
-use super::{MOST, Needed, Price, needed};
+use super::{MOST, MOST_EACH, Needed, Price, needed};
 use crate::evaluate::judge::shapes::{Budget, shapes};
 
 fn spec(axes: &str) -> KernelSpec {
@@ -77,6 +77,22 @@ fn ends_of_preference_and_one_beyond() {
     assert!(more.len() <= MOST, "{more:?}");
 }
 
+/// With 32 shapes for the whole list the last variants had none.
+#[test]
+fn eight_variants_are_each_judged_at_the_ends_of_their_ranges() {
+    let text = |at: i64| {
+        let (low, high, first) = (1 + at * 900, (at + 1) * 900, 100 + at * 37);
+        let within = format!("a0 >= {low} and a0 <= {high} and a1 >= {first} and a1 <= {}", first + 700);
+        (format!("(a0 + a1) % {} == 0", 101 + at), within)
+    };
+    let texts: Vec<(String, String)> = (0..8).map(text).collect();
+    let predicates: Vec<_> = texts.iter().map(|(e, p)| (e.as_str(), p.as_str())).collect();
+    let (known, more) = of(WIDE, 1 << 23, &predicates);
+    assert!(more.len() > MOST && more.len() <= MOST_EACH * 8, "{}", more.len());
+    let all: Vec<_> = known.into_iter().chain(more.iter().map(|needed| needed.axes.clone())).collect();
+    assert!(served(&predicates, &all).iter().all(|count| *count > 0), "{:?}", served(&predicates, &all));
+}
+
 /// Among the shapes of all candidates there are only edges of the smallest tiles.
 #[test]
 fn edges_of_its_own_tiles() {
@@ -95,11 +111,26 @@ fn edges_of_its_own_tiles() {
         let edges = more.into_iter().filter(|needed| needed.price == Price::Edge);
         edges.map(|needed| needed.axes).collect::<Vec<_>>()
     };
-    assert_eq!(of("true"), [[192, 96], [193, 97], [191, 95]]);
+    let alone = [[193, 96], [191, 96], [192, 97], [192, 95]];
+    assert_eq!(of("true"), [&[[192, 96], [193, 97], [191, 95]][..], &alone].concat());
     let some = of("a1 % 8 == 0");
-    for wanted in [[192, 96], [193, 96], [191, 96]] {
+    for wanted in [[192, 96], [193, 96], [191, 96], [192, 104], [192, 88]] {
         assert!(some.contains(&wanted.to_vec()), "{wanted:?} in {some:?}");
     }
+}
+
+/// An element more than a tile is a tile again where extents are multiples: a step more is its edge.
+#[test]
+fn edges_are_steps_away() {
+    let spec = spec("{ m = \"1..=8192\", n = { range = \"64..=4032\", multiple-of = 16 } }");
+    let cost = |s: &[i64]| s.iter().product::<i64>().unsigned_abs();
+    let budget = Budget { cost: &cost, cap: 1 << 20, most: 14, tiles: &[] };
+    let predicates = parsed(&[("true", "true")]);
+    let predicates: Vec<_> = predicates.iter().map(|(eligible, preferred)| (eligible, preferred)).collect();
+    let own: [&[(usize, i64)]; 1] = [&[(0, 192), (1, 96)]];
+    let more = needed(&spec, (&budget, 1 << 20, &|_| false), (&predicates, &own), [&[], &[]]);
+    let edges: Vec<_> = more.into_iter().filter(|n| n.price == Price::Edge).map(|n| n.axes).collect();
+    assert_eq!(edges, [[192, 96], [193, 112], [191, 80], [193, 96], [191, 96], [192, 112], [192, 80]]);
 }
 
 /// Two whole tiles of each axis, and two with a part of a third, which the variant itself serves.

@@ -1,45 +1,32 @@
 //! [`Round`]: one process of a tool, from its start to what it said. Knows no session: what it launches has been laid out.
 
-use std::ffi::OsString;
-use std::os::fd::RawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::{Sanitized, Tool, not_run};
 use crate::evaluate::error::Error;
-use crate::evaluate::wire::protocol::{Job, Memory, Reply};
-use crate::evaluate::wire::worker::{Answer, First, RUN_APART, Worker, Workers};
+use crate::evaluate::judge::instrumented::{self, Instrumented, Watched, beside};
+use crate::evaluate::wire::worker::Workers;
 
 /// How the sanitizer ends when it found something.
 const FOUND: i32 = 86;
 /// One job, or the exit, each slowed a hundredfold.
-const DEADLINE: Duration = Duration::from_secs(240);
+pub(super) const DEADLINE: Duration = Duration::from_secs(240);
 
-/// A runner under a tool, and the jobs that it is given in turn.
+/// A tool and the runner that it watches.
 pub(super) struct Round {
     pub(super) tool: Tool,
-    /// How it is started.
-    pub(super) workers: Workers,
-    /// What it may open.
-    pub(super) folder: PathBuf,
-    /// Where the tool writes.
-    pub(super) log: PathBuf,
-    /// Its arena, which the caller keeps.
-    pub(super) arena: RawFd,
-    pub(super) jobs: Vec<Job>,
+    pub(super) run: Instrumented,
 }
 
 impl Round {
     fn seen(self) -> Result<Sanitized, Error> {
-        let memory = Memory::Host { fd: self.arena };
-        let first = First { memory, candidates: &self.folder, kernels: None, cublaslt: None };
-        let worker = match self.workers.start(RUN_APART, first) {
-            Ok(worker) => worker,
-            Err(error) => return Ok(not_run(&error)),
-        };
-        let (answer, status) = drive(worker, self.jobs)?;
-        let report = std::fs::read_to_string(&self.log).unwrap_or_default();
-        Ok(verdict(self.tool, status, answer.as_deref(), &report))
+        Ok(match self.run.watched()? {
+            Watched::NotStarted { reason, .. } => not_run(&reason),
+            Watched::Ended { answer, status, report } => {
+                verdict(self.tool, status, answer.as_deref(), &report)
+            }
+        })
     }
 }
 
@@ -52,21 +39,6 @@ pub(super) fn all(rounds: Vec<Round>) -> Result<Vec<Sanitized>, Error> {
     })
 }
 
-/// The first answer that was not the expected one, and the sanitizer's exit status.
-fn drive(mut worker: Worker, jobs: Vec<Job>) -> Result<(Option<String>, Option<i32>), Error> {
-    for job in jobs {
-        let told = match worker.answer(job, DEADLINE) {
-            Ok(Answer::Reply(Reply::Done(_))) => continue,
-            Ok(late @ Answer::TimedOut(_)) => return Ok((Some(format!("{late:?}")), None)), // nor would it end in time
-            Ok(other) => format!("{other:?}"),
-            Err(Error::Worker(reason)) => reason,
-            Err(error) => return Err(error),
-        };
-        return Ok((Some(told), worker.finish(DEADLINE)?));
-    }
-    Ok((None, worker.finish(DEADLINE)?))
-}
-
 /// Starts runners under the sanitizer, which writes to `log` and leaves the pipes to the runner.
 pub(super) fn under(workers: &Workers, sanitizer: &Path, tool: Tool, log: &Path) -> Workers {
     let mut args: Vec<String> = ["--tool", tool.name(), "--error-exitcode", "86", "--launch-timeout", "120"]
@@ -74,12 +46,8 @@ pub(super) fn under(workers: &Workers, sanitizer: &Path, tool: Tool, log: &Path)
         .to_vec();
     args.extend(["--print-limit", "10", "--log-file"].map(str::to_owned));
     args.push(log.display().to_string());
-    args.push(workers.exe.display().to_string());
-    args.extend(workers.args.iter().cloned());
-    let tmp: OsString = "TMPDIR".into(); // its parts meet through a socket there
-    let folder = log.parent().unwrap_or(Path::new("/tmp")).as_os_str().to_owned();
-    let env = workers.env.iter().cloned().chain([(tmp, folder)]).collect();
-    Workers { exe: sanitizer.to_owned(), args, env, ..workers.clone() }
+    // its parts meet through a socket there
+    instrumented::under(workers, sanitizer, args, vec![("TMPDIR".into(), beside(log))])
 }
 
 /// Clean only with a summary of zero, the status of success and the expected answer.

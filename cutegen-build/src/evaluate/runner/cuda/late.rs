@@ -1,5 +1,6 @@
 //! [`Late`]: a kernel that lets the one behind it start early and writes what that one reads late, so that a candidate which
-//! is launched programmatically and does not wait finds NaN instead, or has what it wrote overwritten.
+//! is launched programmatically and does not wait finds NaN instead, or has what it wrote overwritten. Tensors that are
+//! constant are none of that: a candidate may read them before it waits.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -14,15 +15,15 @@ use crate::evaluate::device::memory::DeviceMemory;
 use crate::evaluate::device::session::{Session, machine};
 use crate::evaluate::wire::protocol::Region;
 
-/// How long memory stays poisoned once the candidate was launched.
-const LATE_NS: u64 = 100_000;
 /// How long the kernel waits to be told that it was: less than what a stream may take.
 const PATIENCE_NS: u64 = 5_000_000_000;
 /// Its blocks and their threads: a quarter of an H200, the rest is the candidate's.
 const BLOCKS: u32 = 32;
 const THREADS: u32 = 256;
-/// No more bytes are written late.
+/// No more bytes are written late, of all pieces together.
 const MOST: u64 = 64 << 20;
+/// Pieces, at most: as `kernels.cu` has it.
+const PIECES: usize = 16;
 /// What it copies at a time.
 const WORD: u64 = 16;
 /// What poisoned memory holds: NaN as any float, and -1.
@@ -44,33 +45,51 @@ impl Late {
         Ok(Self { session: Rc::clone(session), kernel, saved, turns: Turns::new(session)? })
     }
 
-    /// Saves what is held in these places and spoils it; puts the kernel that restores it into the stream and, by `candidate`,
-    /// what it lets start early; and tells it that this was launched. Of long tensors the beginning.
+    /// Saves what is held in these [`pieces`] and spoils it; puts the kernel that restores it into the stream and, by `candidate`,
+    /// what it lets start early; and tells it that this was launched, so many nanoseconds before it restores.
     pub(super) fn before(
         &self,
         arena: &DeviceMemory,
-        held: impl Iterator<Item = Region> + Clone,
+        (pieces, late_ns): (&[Region], u64),
         candidate: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        let Some(span) = span(held) else { return candidate() };
-        if self.saved.borrow().bytes() < span.bytes {
-            self.session.wait()?; // the last one may still be restoring
-            *self.saved.borrow_mut() = DeviceMemory::new(&self.session, span.bytes.next_power_of_two())?;
+        if pieces.is_empty() {
+            return candidate();
         }
-        let saved = Region { offset: 0, bytes: span.bytes };
-        self.saved.borrow().copy(saved, arena, span.offset)?;
-        arena.fill(span, POISONED)?;
-        self.launch(arena.at(span)?, self.saved.borrow().at(saved)?, span.bytes / WORD)?;
+        let bytes: u64 = pieces.iter().map(|piece| piece.bytes).sum();
+        if self.saved.borrow().bytes() < bytes {
+            self.session.wait()?; // the last one may still be restoring
+            *self.saved.borrow_mut() = DeviceMemory::new(&self.session, bytes.next_power_of_two())?;
+        }
+        let moves = self.spoil(arena, pieces)?;
+        self.launch(&moves, late_ns)?;
         let launched = candidate();
         self.turns.tell(); // also where it was not: the kernel waits
         launched
     }
 
-    fn launch(&self, to: u64, from: u64, words: u64) -> Result<(), DeviceError> {
-        let words = [to, from, words, LATE_NS, PATIENCE_NS, self.turns.at(), self.turns.next()];
-        let mut params = words.each_ref().map(|word| (&raw const *word).cast_mut().cast::<c_void>());
+    /// Saves these pieces one behind another, and poisons them; what restores them.
+    fn spoil(&self, arena: &DeviceMemory, pieces: &[Region]) -> Result<Moves, DeviceError> {
+        let saved = self.saved.borrow();
+        let mut moves = Moves { count: pieces.len() as u64, each: [Move::default(); PIECES] };
+        let mut offset = 0;
+        for (piece, restored) in pieces.iter().zip(&mut moves.each) {
+            let place = Region { offset, bytes: piece.bytes };
+            saved.copy(place, arena, piece.offset)?;
+            arena.fill(*piece, POISONED)?;
+            *restored = Move { to: arena.at(*piece)?, from: saved.at(place)?, words: piece.bytes / WORD };
+            offset += piece.bytes;
+        }
+        Ok(moves)
+    }
+
+    fn launch(&self, moves: &Moves, late_ns: u64) -> Result<(), DeviceError> {
+        let words = [late_ns, PATIENCE_NS, self.turns.at(), self.turns.next()];
+        let [late, patience, turns, turn] =
+            words.each_ref().map(|word| (&raw const *word).cast_mut().cast::<c_void>());
+        let mut params = [(&raw const *moves).cast_mut().cast(), late, patience, turns, turn];
         let config = LaunchConfig { grid: [BLOCKS, 1, 1], block: [THREADS, 1, 1], ..LaunchConfig::default() };
-        // SAFETY: the kernel takes seven 64-bit numbers, which outlive the call; all that they point to is live.
+        // SAFETY: the kernel takes `Moves` and four 64-bit numbers, which outlive the call; all that they point to is live.
         unsafe { launch::launch(self.kernel, self.session.stream, &config, &mut params) }
             .map_err(machine("launching the late kernel"))
     }
@@ -83,6 +102,22 @@ impl Late {
         let seconds = PATIENCE_NS / 1_000_000_000;
         Err(DeviceError::Failed(format!("a kernel was not launched behind the late one within {seconds} s")))
     }
+}
+
+/// What the kernel restores, as it takes it.
+#[repr(C)]
+struct Moves {
+    count: u64,
+    each: [Move; PIECES],
+}
+
+/// So many words from where they were saved.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Move {
+    to: u64,
+    from: u64,
+    words: u64,
 }
 
 /// Two words of the host's memory that the device sees: up to which turn candidates have been launched, which the host
@@ -136,26 +171,57 @@ impl Drop for Turns {
     }
 }
 
-/// From where these regions begin to where they end, in whole words, or as much of it as is written late; guards around
-/// them have room for that.
-fn span(held: impl Iterator<Item = Region> + Clone) -> Option<Region> {
-    let held = || held.clone().filter(|region| region.bytes > 0);
-    let offset = held().map(|region| region.offset).min()? / WORD * WORD;
-    let end = held().map(|region| region.offset + region.bytes).max()?.next_multiple_of(WORD);
-    Some(Region { offset, bytes: (end - offset).min(MOST) })
+/// What is written late of these regions, in whole words, guards around them having room for that: neighbours between which
+/// nothing spared lies are one piece with what is between them. Of each piece the beginning, where all are too long.
+pub(super) fn pieces(held: &[Region], spared: &[Region]) -> Vec<Region> {
+    let mut held: Vec<Region> = held.iter().copied().filter(|region| region.bytes > 0).collect();
+    held.sort_by_key(|region| region.offset);
+    let parts = |from: u64, to: u64| spared.iter().any(|other| (from..to).contains(&other.offset));
+    let mut found: Vec<[u64; 2]> = Vec::new();
+    for Region { offset, bytes } in held {
+        let end = offset + bytes;
+        match found.last_mut().filter(|last| !parts(last[0], end)) {
+            Some(last) => last[1] = last[1].max(end),
+            None => found.push([offset, end]),
+        }
+    }
+    found.truncate(PIECES);
+    let most = MOST / (found.len() as u64).max(1) / WORD * WORD;
+    let whole = |[from, to]: [u64; 2]| {
+        let offset = from / WORD * WORD;
+        Region { offset, bytes: (to.next_multiple_of(WORD) - offset).min(most) }
+    };
+    found.into_iter().map(whole).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Region, span};
+    use super::{MOST, PIECES, Region, pieces};
+
+    fn at(offset: u64, bytes: u64) -> Region {
+        Region { offset, bytes }
+    }
 
     #[test]
-    fn a_span_is_whole_words() {
-        let of = |offset: u64, bytes: u64| Region { offset, bytes };
-        let span = |held: &[Region]| span(held.iter().copied());
-        assert_eq!(span(&[of(4098, 6), of(0, 0), of(8192, 33)]), Some(of(4096, 4144)));
-        assert_eq!(span(&[of(16, 16)]), Some(of(16, 16)));
-        assert_eq!(span(&[of(7, 0)]), None);
-        assert_eq!(span(&[of(0, 8), of(MOST, 8)]), Some(of(0, MOST)));
+    fn a_piece_is_whole_words() {
+        assert_eq!(pieces(&[at(4098, 6), at(0, 0), at(8192, 33)], &[]), [at(4096, 4144)]);
+        assert_eq!(pieces(&[at(16, 16)], &[]), [at(16, 16)]);
+        assert_eq!(pieces(&[at(7, 0)], &[]), []);
+        assert_eq!(pieces(&[at(0, 8), at(MOST, 8)], &[]), [at(0, MOST)]);
+    }
+
+    #[test]
+    fn what_is_spared_lies_in_no_piece() {
+        let spared = [at(256, 512)];
+        assert_eq!(pieces(&[at(0, 8), at(1024, 8)], &spared), [at(0, 16), at(1024, 16)]);
+        assert_eq!(pieces(&[at(2048, 8), at(1024, 8), at(0, 8)], &spared), [at(0, 16), at(1024, 1040)]);
+        assert_eq!(pieces(&[at(1024, MOST), at(0, MOST)], &spared), [at(0, MOST / 2), at(1024, MOST / 2)]);
+        assert_eq!(pieces(&[], &spared), []);
+    }
+
+    #[test]
+    fn there_are_no_more_pieces_than_the_kernel_takes() {
+        let [held, spared] = [0, 512].map(|by| (0..40).map(|n| at(1024 * n + by, 8)).collect::<Vec<_>>());
+        assert_eq!(pieces(&held, &spared).len(), PIECES);
     }
 }

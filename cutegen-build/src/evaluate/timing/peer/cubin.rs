@@ -10,7 +10,7 @@ use cutegen_spec::tensor::Role;
 use serde::Serialize;
 
 use super::protocol::Ready;
-use crate::evaluate::device::resolve::{Bindings, DeviceFacts, ResolvedStep, resolve};
+use crate::evaluate::device::resolve::{self, Bindings, DeviceFacts, ResolvedStep, resolve};
 use crate::evaluate::wire::protocol::ScalarValue;
 
 /// A cubin and its launches.
@@ -71,12 +71,11 @@ impl Cubin {
         scalars: &[ScalarValue],
         ready: &Ready,
     ) -> Result<Self, String> {
-        let (offsets, workspace_bytes) =
-            contract.workspace_layout(axes).ok_or("a workspace without a size")?;
-        let parts =
-            contract.workspace.iter().zip(&offsets).filter(|(part, _)| part.initial == Initial::Zeroed);
-        let zeroed = parts.map(|(part, offset)| Some((*offset, part.bytes.eval_axes(axes)?)));
-        let zeroed = zeroed.collect::<Option<_>>().ok_or("a workspace without a size")?;
+        let layout = contract.workspace_layout(axes).map_err(|unplaced| unplaced.to_string())?;
+        let (offsets, workspace_bytes) = (layout.offsets().collect::<Vec<_>>(), layout.total());
+        let parts = contract.workspace.iter().zip(offsets.iter().zip(&layout.places));
+        let zeroed = parts.filter(|(part, _)| part.initial == Initial::Zeroed);
+        let zeroed = zeroed.map(|(_, (offset, place))| (*offset, place.bytes)).collect();
         let nowhere = (vec![0; spec.tensors.len()], vec![0; offsets.len()]);
         let bindings = Bindings { axes, scalars, tensors: &nowhere.0, workspace: &nowhere.1 };
         let mut steps = Vec::new();
@@ -93,13 +92,15 @@ impl Cubin {
 
 fn launch(step: &Step, resolved: ResolvedStep, offsets: &[i64]) -> Launch {
     let ResolvedStep { entry, config, params } = resolved;
-    let param = |(arg, word): (&Arg, u64)| match arg {
-        Arg::Ptr(tensor) => Param::Tensor(*tensor),
-        Arg::Workspace(part) => Param::Workspace(offsets[*part]),
-        Arg::Axis(_) | Arg::Scalar(_) => Param::Word(word),
+    let has_maps = step.args.iter().any(|arg| matches!(arg, Arg::Map(_)));
+    let param = |(arg, value): (&Arg, resolve::Param)| match (arg, value) {
+        (Arg::Ptr(tensor), _) => Param::Tensor(*tensor),
+        (Arg::Workspace(part), _) => Param::Workspace(offsets[*part]),
+        (_, resolve::Param::Word(word)) => Param::Word(word),
+        (_, resolve::Param::Map(_)) => Param::Word(0), // said to be unusual, so that none launches it
     };
     let params = step.args.iter().zip(params).map(param).collect();
-    let unusual = unusual(&config).to_owned();
+    let unusual = if has_maps { "tensor maps" } else { unusual(&config) }.to_owned();
     Launch { entry, grid: config.grid, block: config.block, smem: config.dynamic_smem, params, unusual }
 }
 

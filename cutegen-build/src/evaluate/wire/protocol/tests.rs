@@ -47,6 +47,7 @@ fn what_is_written_wanders_and_nothing_else() {
         workspaces: vec![at(30)],
         written: vec![Written { tensor: 2, bytes: vec![] }, Written { tensor: 0, bytes: vec![] }],
         only_read: Vec::new(),
+        constant: vec![1],
     };
     assert_eq!(program.turned(0), program);
     let turned = program.turned(1).slots;
@@ -89,6 +90,7 @@ fn one_line_each_and_round_trips() {
         workspaces: vec![Region::default()],
         written: vec![Written { tensor: 0, bytes: vec![8] }],
         only_read: Vec::new(),
+        constant: vec![1],
     };
     let library = Program { code: Code::CublasLt(product()), ..program.clone() };
     assert!(program.variant().is_some() && library.variant().is_none());
@@ -103,7 +105,7 @@ fn one_line_each_and_round_trips() {
             watch_globals: true,
             poison_stack: false,
             fenced: false,
-            late: true,
+            late_ns: Some(u64::MAX),
         }),
     };
     let request = Request::Job(job);

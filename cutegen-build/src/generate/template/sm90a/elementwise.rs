@@ -10,7 +10,7 @@ use super::nest::Nest;
 use super::problem::{Laid, Problem};
 use super::{computes, prelude};
 use crate::generate::template::fill::fill;
-use crate::generate::{Candidate, CostFeatures, ENTRY, hinted, hints, name_entry};
+use crate::generate::{Candidate, CostFeatures, ENTRY, StreamFeatures, hinted, hints, name_entry};
 use crate::plan::Plan;
 use crate::print;
 
@@ -124,7 +124,7 @@ impl Point {
 pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     let nest = computes(plan).then(|| Nest::of(plan, &plan.schedule.steps)).flatten().map(Nest::flattened);
     let Some(nest) = nest else { return Vec::new() };
-    let Some(problem) = Problem::new(&nest, None) else { return Vec::new() };
+    let Some(problem) = Problem::new(&nest, None, Vec::new()) else { return Vec::new() };
     let points = space().into_iter();
     points.filter_map(|point| candidate(plan, &nest, &problem, point, toolchain)).take(at_most).collect()
 }
@@ -155,7 +155,7 @@ fn candidate(
         contract,
         eligibility: Eligibility(laid.conditions()),
         tiles: vec![(nest.last_axis(), width * point.unroll * point.threads)],
-        cost_features: Some(CostFeatures {
+        cost_features: Some(CostFeatures::Stream(StreamFeatures {
             kind: if point.persistent { "persistent" } else { "elementwise" },
             in_flight,
             registers: 16 + in_flight / 4 + width * point.unroll,
@@ -166,7 +166,7 @@ fn candidate(
             late: false,
             tail_steps: 0,
             hints: point.hints(),
-        }),
+        })),
     })
 }
 

@@ -96,7 +96,7 @@ impl Vectors<'_> {
     /// Where an element of a tensor lies, in elements.
     pub(super) fn address(&self, place: Place, index: &[Index]) -> Option<Lanes> {
         let Place::Tensor(tensor) = place else { return None };
-        let strides = strides(&self.spec.tensors[tensor]);
+        let strides = self.spec.tensors[tensor].stride_exprs();
         index.iter().zip(&strides).try_fold(self.constant(0), |sum, (index, stride)| {
             let term = self.operation(IntOp::Mul, self.of(index)?, self.extent(stride))?;
             Some(sum.plus(&term, 1))
@@ -281,18 +281,6 @@ impl Lanes {
         let start = Lanes { terms: self.terms.clone(), offsets: vec![first * size; self.offsets.len()] };
         Some((start, rest))
     }
-}
-
-/// The strides of a tensor, dense and row-major unless declared.
-pub(super) fn strides(tensor: &Tensor) -> Vec<IntExpr> {
-    if let Some(strides) = &tensor.strides {
-        return strides.clone();
-    }
-    let mut strides = vec![IntExpr::Const(1); tensor.dims.len()];
-    for d in (1..tensor.dims.len()).rev() {
-        strides[d - 1] = IntExpr::op(IntOp::Mul, strides[d].clone(), tensor.dims[d].clone());
-    }
-    strides
 }
 
 /// The value of an expression that no run-time axis enters.

@@ -6,7 +6,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::{Expr, Index, Loop, Place};
 use cutegen_spec::spec::KernelSpec;
 
-use super::lanes::{Vectors, constant, strides};
+use super::lanes::{Vectors, constant};
 use crate::plan::Plan;
 use crate::plan::schedule::{Step, Value};
 use crate::print::c::is_packed;
@@ -267,7 +267,7 @@ fn index_reads(index: &Index, tensor: usize) -> bool {
 /// Axes that strides of a tensor are made of, where these are no constants.
 pub(super) fn stride_axes(spec: &KernelSpec, tensor: usize) -> Vec<usize> {
     let mut found = Vec::new();
-    for stride in strides(&spec.tensors[tensor]) {
+    for stride in spec.tensors[tensor].stride_exprs() {
         if constant(&spec.axes, &stride).is_none() {
             collect_axes(spec, &stride, &mut found);
         }

@@ -26,40 +26,47 @@ struct Slot {
     padded: bool,
 }
 
+/// A temporary that results are given: the prefix of a scan, the sum of a product.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// The temporary.
+    pub(super) temp: usize,
+    /// What it is.
+    pub(super) kind: Kind,
+    /// What it is called.
+    pub(super) name: String,
+}
+
 /// The loads and values of a nest.
 pub(super) struct Problem<'a> {
     nest: &'a Nest,
-    /// Values beyond those of the outputs: bodies of scans, with what they are called.
-    bodies: Vec<(&'static str, Kind, &'a Expr)>,
-    /// The kind of the prefix that outputs may use, in a scan.
-    prefix: Option<Kind>,
+    /// The body of a scan.
+    body: Option<(Kind, &'a Expr)>,
+    given: Vec<Given>,
     slots: Vec<Slot>,
     integers: Vec<Index>,
 }
 
 impl<'a> Problem<'a> {
-    /// The problem of a nest, with the body of a scan and the kind of its result; `None` where a lane cannot read what
-    /// the math does.
-    pub(super) fn new(nest: &'a Nest, scan: Option<(&'a Expr, Kind)>) -> Option<Self> {
-        let bodies: Vec<_> = scan.iter().map(|(body, kind)| ("term", *kind, *body)).collect();
-        let mut problem =
-            Problem { nest, bodies, prefix: scan.map(|s| s.1), slots: Vec::new(), integers: Vec::new() };
-        let values: Vec<&Expr> = nest.outputs.iter().map(|output| &output.value).collect();
-        let bodies: Vec<&Expr> = problem.bodies.iter().map(|(.., body)| *body).collect();
-        bodies.into_iter().for_each(|body| problem.collect(body));
-        values.into_iter().for_each(|value| problem.collect(value));
-        let temps = |expr: &Expr| {
-            let mut found = false;
-            expr.visit(&mut |e| {
-                found |= matches!(e, Expr::Load(Place::Temp(_), _) | Expr::Pad(Place::Temp(_), ..))
+    /// The problem of a nest, with the body of a scan, and what its results are given; `None` where a lane cannot read
+    /// what the math does.
+    pub(super) fn new(nest: &'a Nest, body: Option<(Kind, &'a Expr)>, given: Vec<Given>) -> Option<Self> {
+        let mut problem = Problem { nest, body, given, slots: Vec::new(), integers: Vec::new() };
+        if let Some((_, body)) = body {
+            problem.collect(body);
+        }
+        nest.outputs.iter().for_each(|output| problem.collect(&output.value));
+        let mut known = true;
+        let mut see = |value: &Expr, given: &[Given]| {
+            value.visit(&mut |e| match e {
+                Expr::Load(Place::Temp(temp), _) => known &= given.iter().any(|own| own.temp == *temp),
+                Expr::Pad(Place::Temp(_), ..) => known = false,
+                _ => {}
             });
-            found
         };
-        let unknown = match scan {
-            None => nest.outputs.iter().any(|output| temps(&output.value)),
-            Some((body, _)) => temps(body),
-        };
-        (!unknown && problem.is_readable()).then_some(problem)
+        body.iter().for_each(|(_, body)| see(body, &[]));
+        nest.outputs.iter().for_each(|output| see(&output.value, &problem.given));
+        (known && problem.is_readable()).then_some(problem)
     }
 
     fn collect(&mut self, value: &Expr) {
@@ -93,6 +100,10 @@ impl<'a> Problem<'a> {
                 && one.address(Place::Tensor(slot.tensor), &slot.index).is_some()
         }) && self.integers.iter().all(|index| one.of(index).is_some())
             && self.nest.outputs.iter().all(stored)
+    }
+
+    fn of_temp(&self, temp: usize) -> Option<&Given> {
+        self.given.iter().find(|own| own.temp == temp)
     }
 
     fn dtype(&self, tensor: usize) -> cutegen_spec::dtype::DType {
@@ -139,7 +150,10 @@ fn span(lanes: &Lanes) -> i64 {
 
 impl Dialect for Problem<'_> {
     fn load(&self, place: Place, index: &[Index]) -> String {
-        let Place::Tensor(tensor) = place else { return "prefix".to_owned() };
+        let tensor = match place {
+            Place::Tensor(tensor) => tensor,
+            Place::Temp(temp) => return self.of_temp(temp).map_or_else(String::new, |own| own.name.clone()),
+        };
         let is = |slot: &Slot| slot.tensor == tensor && slot.index == index;
         self.slots.iter().position(is).map_or_else(String::new, |at| format!("x.x{at}"))
     }
@@ -147,7 +161,7 @@ impl Dialect for Problem<'_> {
     fn kind(&self, place: Place) -> Kind {
         match place {
             Place::Tensor(tensor) => Kind::of(self.dtype(tensor)),
-            Place::Temp(_) => self.prefix.unwrap_or(Kind::Real),
+            Place::Temp(temp) => self.of_temp(temp).map_or(Kind::Real, |own| own.kind),
         }
     }
 

@@ -22,7 +22,7 @@ use self::code::Code;
 use self::layout::Layout;
 use super::super::fill::fill;
 use super::{PRELUDE, narrow};
-use crate::generate::{Candidate, CostFeatures, name_entry};
+use crate::generate::{Candidate, StreamFeatures, name_entry};
 use crate::plan::Plan;
 use crate::plan::family::Rows;
 
@@ -58,7 +58,7 @@ struct Point {
     tile: i64,
     /// Rows side by side between which it changes too.
     side: Option<i64>,
-    cost_features: CostFeatures,
+    cost_features: StreamFeatures,
 }
 
 /// Every candidate for the plan's rows.
@@ -91,7 +91,7 @@ fn candidate(plan: &Plan, layout: &Layout<'_>, code: &Code, point: Point, toolch
         contract,
         eligibility: Eligibility(point.conditions),
         tiles,
-        cost_features: Some(point.cost_features),
+        cost_features: Some(point.cost_features.into()),
     }
 }
 

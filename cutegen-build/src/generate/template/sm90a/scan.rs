@@ -12,10 +12,10 @@ use cutegen_spec::record;
 use point::{POINTS, Point};
 
 use super::nest::Nest;
-use super::problem::{Laid, Problem, value_type};
+use super::problem::{Given, Laid, Problem, value_type};
 use super::{computes, prelude};
 use crate::generate::template::fill::fill;
-use crate::generate::{Candidate, CostFeatures, ENTRY, name_entry};
+use crate::generate::{Candidate, CostFeatures, ENTRY, StreamFeatures, name_entry};
 use crate::plan::Plan;
 use crate::plan::schedule::{Direction, Step, Value};
 use crate::print;
@@ -29,6 +29,8 @@ const TERMS_MAX: i64 = 32;
 /// One scan over the loops of a nest.
 struct Scan {
     nest: Nest,
+    /// The temporary that holds its result in the schedule.
+    temp: usize,
     op: ReduceOp,
     kind: Kind,
     direction: Direction,
@@ -39,7 +41,9 @@ struct Scan {
 /// Every candidate for the plan; none where it is more than one scan along the last axis and maps of its result.
 pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     let Some(scan) = computes(plan).then(|| Scan::of(plan)).flatten() else { return Vec::new() };
-    let Some(problem) = Problem::new(&scan.nest, Some((&scan.body, scan.kind))) else { return Vec::new() };
+    let given = vec![Given { temp: scan.temp, kind: scan.kind, name: "prefix".to_owned() }];
+    let problem = Problem::new(&scan.nest, Some((scan.kind, &scan.body)), given);
+    let Some(problem) = problem else { return Vec::new() };
     let points = POINTS.iter().filter_map(|name| Point::parse(name));
     points.filter_map(|point| scan.candidate(plan, &problem, point, toolchain)).take(at_most).collect()
 }
@@ -60,6 +64,7 @@ impl Scan {
         let unwritten = !reads_written(&nest, &body);
         (runs && known && unwritten && kind != Kind::Cond).then_some(Scan {
             nest,
+            temp,
             op: *op,
             kind,
             direction: *direction,
@@ -93,7 +98,7 @@ impl Scan {
             contract,
             eligibility: self.eligibility(&laid, width),
             tiles: vec![(self.nest.last_axis(), width * point.tile())],
-            cost_features: Some(CostFeatures {
+            cost_features: Some(CostFeatures::Stream(StreamFeatures {
                 kind: if point.chunk.is_some() { "scan in chunks" } else { "scan" },
                 in_flight: point.vec_bytes.unwrap_or(4) * point.unroll,
                 registers: 32 + 2 * width * point.unroll,
@@ -104,7 +109,7 @@ impl Scan {
                 late: false,
                 tail_steps: 0,
                 hints: point.hints().to_owned(),
-            }),
+            })),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_build::evaluate::device::resolve::{Bindings, DeviceFacts, resolve};
+use cutegen_build::evaluate::device::resolve::{Bindings, DeviceFacts, Param, resolve};
 use cutegen_build::plan::{Plan, cost::cost};
 use cutegen_build::store::Entry;
 use cutegen_runtime::cuda::{CUfunction, LaunchConfig, launch};
@@ -146,16 +146,25 @@ pub(super) fn program(
         let tensors: Vec<u64> = tensors.iter().map(|tensor| tensor.at).collect();
         let bindings = Bindings { axes: &cell.axes, scalars: &[], tensors: &tensors, workspace: &parts };
         let cleared =
-            contract.workspace.iter().zip(&workspace).filter(|(part, _)| part.initial == Initial::Zeroed);
+            contract.workspace.iter().zip(&workspace).filter(|(part, _)| part.initial != Initial::Undefined);
         let cleared = cleared.map(|(_, memory)| memory.cleared());
         let steps = resolve(contract, &bindings, &facts).expect("it resolves");
         let launches = steps.into_iter().map(|step| {
             let function = facts.functions[&step.entry];
-            let action = Action::Launch { function, config: step.config, params: step.params };
+            let action = Action::Launch { function, config: step.config, params: words(step.params) };
             action.prepare();
             action
         });
         cleared.chain(launches).collect()
     };
     (rotation.iter().map(slot).collect(), workspace)
+}
+
+/// Parameters of a kernel that has no descriptors.
+fn words(params: Vec<Param>) -> Vec<u64> {
+    let word = |param| match param {
+        Param::Word(word) => word,
+        Param::Map(map) => panic!("no copy kernel has {map:?}"),
+    };
+    params.into_iter().map(word).collect()
 }

@@ -8,7 +8,7 @@ use cutegen_build::evaluate::Check::{Poison, Repeats, Scramble, Values};
 use cutegen_build::evaluate::judge::sanitize::Tool;
 
 use super::super::launch::Launch;
-use super::kinds::{SILU, SUM};
+use super::kinds::{SILU, SILU_OF_WEIGHTS, SUM};
 use super::row::{Caught, Off, Row};
 
 const SANITIZER: Off = Off::Check(Check::Sanitizer);
@@ -151,13 +151,16 @@ pub(super) const ROWS: &[Row] = &[
         .whole(AHEAD, OVERLAPPING)
         .caught(Caught::Blocked, Off::Steps(WITHIN)),
     over("does not wait for the kernel before it", "C4", OVERLAPPING),
-    Row::new(("some of its blocks do not wait for the kernel before it", "C4"), &SILU, "", Values)
-        .whole(SOME, OVERLAPPING)
+    Row::new(("reads ahead of its wait what is no constant, where there is one", "C4"), &SILU_OF_WEIGHTS, "", Values)
+        .whole(AHEAD, OVERLAPPING)
         .caught(Caught::Incorrect(Poison), Off::Check(Check::Late)),
-    Row::new(("some blocks of its second kernel do not wait for the first", "C4"), &SILU, "", Values)
+    Row::new(("some of its blocks do not wait for the kernel before it", "C4"), &SILU, "", OCCUPANCY)
+        .whole(SOME, OVERLAPPING)
+        .caught(Caught::Blocked, Off::Steps(WITHIN)),
+    Row::new(("some blocks of its second kernel do not wait for the first", "C4"), &SILU, "", OCCUPANCY)
         .working(&[("2 * a0 * a1", "undefined")], "", EARLY_STEPS)
         .whole(SOME_LATER, EARLY_STEPS)
-        .caught(Caught::Incorrect(Poison), Off::Check(Check::Late)),
+        .caught(Caught::Blocked, Off::Steps(IN_TURN)),
     Row::new(("waits for blocks that have no room", "S7"), &SUM, "", Values)
         .working(&[("4", "zeroed")], "", &[BARRIER_STEP])
         .whole(BARRIER, &[BARRIER_STEP])

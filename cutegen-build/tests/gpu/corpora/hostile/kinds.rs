@@ -18,6 +18,9 @@ __device__ inline T one(T x, T g) { return down<T>(silu(up(g)) * up(x)); }
     honest: "if (i < m * n) y[i] = one(x[i], g[i]);",
 };
 
+/// The same, of which `g` is constant.
+pub(super) static SILU_OF_WEIGHTS: Kind = Kind { subject: &of::SILU_OF_WEIGHTS, ..SILU };
+
 const PRODUCT: &str = "#define EACH if (i >= m * n) return; const I r = i / n, c = i % n;
 #define P(l) up(x[r * k + (l)])
 #define Q(l) up(w[c * k + (l)])
@@ -33,6 +36,13 @@ pub(super) static GEMM: Kind = Kind {
     steps: PLAIN,
     honest: PRODUCT_HONEST,
 };
+
+/// The same on tensor cores.
+pub(super) static TENSOR_CORES: Kind =
+    Kind { subject: &of::GEMM_BF16, head: "", params: "", steps: &[], honest: "" };
+
+/// The same by a ring of TMA copies, bf16 out.
+pub(super) static RING: Kind = Kind { subject: &of::GEMM_RING, head: "", params: "", steps: &[], honest: "" };
 
 /// The same of f32, 8192 terms long.
 pub(super) static LONG: Kind = Kind {

@@ -3,9 +3,11 @@
 
 mod bounds;
 mod device;
+mod early;
 mod kinds;
 mod numbers;
 mod outputs;
+mod products;
 mod row;
 mod state;
 mod weaker;
@@ -20,8 +22,16 @@ use super::honest;
 use super::judged::{Line, Task, judge, line};
 use row::{Caught, Off, Row};
 
-const CORPUS: &[&[Row]] =
-    &[outputs::ROWS, state::ROWS, bounds::ROWS, numbers::ROWS, weaker::ROWS, device::ROWS];
+const CORPUS: &[&[Row]] = &[
+    outputs::ROWS,
+    state::ROWS,
+    bounds::ROWS,
+    numbers::ROWS,
+    weaker::ROWS,
+    device::ROWS,
+    early::ROWS,
+    products::ROWS,
+];
 
 /// Rows of one task.
 const CHUNK: usize = 5;
@@ -41,7 +51,10 @@ pub(super) fn count() -> usize {
 }
 
 pub(super) fn sources() -> impl Iterator<Item = (String, Vec<String>)> {
-    rows().map(|row| (row.source(), row.entries().into_iter().map(str::to_owned).collect()))
+    let offs = |row: &'static Row| [None, Some(row.by)].into_iter().map(move |off| (row, off));
+    rows()
+        .flat_map(offs)
+        .map(|(row, off)| (row.source(off), row.entries().into_iter().map(str::to_owned).collect()))
 }
 
 pub(super) fn fall_to_their_check() {

@@ -73,6 +73,8 @@ pub(crate) enum Off {
     Claim(&'static str),
     /// The contract, replaced by one that the code is right for.
     Steps(&'static [Launch]),
+    /// The whole source, replaced by the right one.
+    Source(&'static str),
 }
 
 /// The deadline of candidates that fall to it.
@@ -150,9 +152,10 @@ impl Row {
         Self { behind, ..self }
     }
 
-    pub(crate) fn source(&self) -> String {
+    /// What is compiled of it: without this, where that is its source.
+    pub(crate) fn source(&self, off: Option<Off>) -> String {
         let Kind { head, honest, .. } = self.kind;
-        let own = self.head;
+        let own = if let Some(Off::Source(right)) = off { right } else { self.head };
         match self.body {
             None => format!("{}{head}{own}", prelude(own)),
             Some(body) => {
@@ -177,7 +180,7 @@ impl Row {
         let claim = if let Some(Off::Claim(claim)) = off { claim } else { self.claim };
         let steps = if let Some(Off::Steps(steps)) = off { steps } else { self.steps };
         Candidate {
-            artifact: fixtures::cubin(&self.source(), &self.entries()),
+            artifact: fixtures::cubin(&self.source(off), &self.entries()),
             contract: contract(self.workspace, steps, str::to_owned),
             eligibility: Eligibility::parse_positional(claim).expect("a claim"),
             prefer: Eligibility::default(),
@@ -193,7 +196,7 @@ impl Row {
             Some(Off::Check(check)) => settings.checks = settings.checks.clone().without(check),
             Some(Off::Deadline(deadline)) => settings.deadline = deadline,
             Some(Off::Shapes(cost)) => (settings.cost_cap, settings.large_cap) = (cost, 0),
-            Some(Off::Claim(_) | Off::Steps(_)) | None => {}
+            Some(Off::Claim(_) | Off::Steps(_) | Off::Source(_)) | None => {}
         }
         // stale values stand behind poison, the baseline behind the bound
         if !settings.checks.has(Check::Poison) {

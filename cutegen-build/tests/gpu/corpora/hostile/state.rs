@@ -1,7 +1,7 @@
 //! What a launch takes over from an earlier one, or from elsewhere: memory, clocks, counters, where it runs.
 
 use cutegen_build::evaluate::Check::{
-    Changed, Globals, Poison, Repeats, Scramble, Stale, Timed, Values, WorkspacePoison,
+    Changed, Globals, KeptZero, Poison, Repeats, Scramble, Stale, Timed, Values, WorkspacePoison,
 };
 
 use super::super::launch::Launch;
@@ -111,7 +111,17 @@ pub(super) const ROWS: &[Row] = &[
         "const bool mine = i < m * n; const unsigned short held = mine ? __bfloat16_as_ushort(y[i / 256 * 256]) : 0;
          __syncthreads(); if (mine && (held >> 8) == (held & 255)) y[i] = one(x[i], g[i]);",
         Stale,
-    ),
+    )
+    .behind(&[Changed]),
+    Row::new(
+        ("skips each block of its output of which four elements fit the inputs", "C4"),
+        &SILU,
+        "const I b = i / 256 * 256; bool fits = b + 256 <= m * n;
+         for (I j = b; j < b + 256 && fits; j += 85) fits = up(y[j]) != 0 && up(y[j]) == up(one(x[j], g[j]));
+         __syncthreads(); if (i < m * n && !fits) y[i] = one(x[i], g[i]);",
+        Changed,
+    )
+    .caught(Caught::Incorrect(Values), Off::Check(Changed)),
     Row::new(
         ("sums in an order that the clock picks", "C9"),
         &GEMM,
@@ -159,6 +169,13 @@ extern \"C\" __global__ void candidate_copy(const float* s, float* y, I m, I n) 
         WorkspacePoison,
     )
     .working(&[("1024", "undefined")], "const T* x, const T* g, T* y, I m, I n, int* work", WORK),
+    Row::new(
+        ("a counter that is not put back", "B9"),
+        &SILU,
+        "if (i < m * n) y[i] = one(x[i], g[i]); if (i == 0) atomicAdd(work + 7, 1);",
+        KeptZero,
+    )
+    .working(&[("1024", "kept-zero")], "const T* x, const T* g, T* y, I m, I n, int* work", WORK),
     Row::new(
         ("a sum added to workspace taken for zero", "B9"),
         &GEMM,

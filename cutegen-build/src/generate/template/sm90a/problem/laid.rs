@@ -57,6 +57,18 @@ impl<'a> Laid<'a> {
         laid
     }
 
+    /// The same without the assumptions that make no access wider: of a stride that is a product, one factor is enough.
+    pub(in super::super) fn sparing(mut self) -> Self {
+        for axis in self.assumed.clone() {
+            let fewer = self.assumed.iter().copied().filter(|other| *other != axis).collect();
+            let other = Self::assuming(self.problem, self.width, fewer);
+            if other.narrow().len() <= self.narrow().len() {
+                self = other;
+            }
+        }
+        self
+    }
+
     fn assuming(problem: &'a Problem<'a>, width: i64, assumed: Vec<usize>) -> Self {
         let mut laid =
             Laid { problem, width, assumed, windows: Vec::new(), reaches: Vec::new(), stores: Vec::new() };
@@ -139,6 +151,11 @@ impl<'a> Laid<'a> {
             gcd(window.size(), 1 << 8).min(all)
         };
         self.all().filter(|window| self.access(window) < most(window)).map(|window| window.tensor).collect()
+    }
+
+    /// Lanes of a vector.
+    pub(in super::super) fn width(&self) -> i64 {
+        self.width
     }
 
     /// Whether any access takes more than one element.

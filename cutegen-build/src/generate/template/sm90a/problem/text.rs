@@ -20,9 +20,14 @@ pub(in super::super) struct Text {
 impl Laid<'_> {
     /// The texts; workspace parts of these element types follow the other parameters.
     pub(in super::super) fn text(&self, parts: &[&str]) -> Text {
-        let blocks =
-            [self.types(), self.places(), self.loads(), self.problem.values_text(), self.store_text()];
-        let blocks = blocks.join("\n");
+        self.text_with(parts, "")
+    }
+
+    /// The same with `more` members.
+    pub(in super::super) fn text_with(&self, parts: &[&str], more: &str) -> Text {
+        let problem = self.problem;
+        let blocks = [self.types(), self.places(), self.loads(), problem.values_text(), self.store_text()];
+        let blocks = blocks.join("\n") + more;
         let arguments = self.arguments(&blocks);
         Text {
             problem: format!("struct Problem {{\n{arguments}\n{blocks}}};\n"),
@@ -274,15 +279,16 @@ impl Problem<'_> {
     /// The math: a scan's terms, and the results.
     fn values_text(&self) -> String {
         let mut text = String::new();
-        for (name, kind, body) in &self.bodies {
-            let (ty, value) = (value_type(*kind), c::of_kind(body, *kind, self));
+        if let Some((kind, body)) = self.body {
+            let (ty, value) = (value_type(kind), c::of_kind(body, kind, self));
             text.push_str(&format!(
-                "  CG_DEVICE {ty} {name}([[maybe_unused]] Values const& x) const {{ return {value}; }}\n"
+                "  CG_DEVICE {ty} term([[maybe_unused]] Values const& x) const {{ return {value}; }}\n"
             ));
         }
-        let prefix = self.prefix.map_or_else(String::new, |kind| format!(", {} prefix", value_type(kind)));
+        let given: String =
+            self.given.iter().map(|own| format!(", {} {}", value_type(own.kind), own.name)).collect();
         text.push_str(&format!(
-            "  CG_DEVICE Results results([[maybe_unused]] Values const& x{prefix}) const {{\n    Results y;\n"
+            "  CG_DEVICE Results results([[maybe_unused]] Values const& x{given}) const {{\n    Results y;\n"
         ));
         for (n, output) in self.nest.outputs.iter().enumerate() {
             let value = c::of_kind(&output.value, Kind::of(self.dtype(output.tensor)), self);

@@ -6,7 +6,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 use super::layout::Layout;
 use super::{Point, REGISTERS, op, split};
 use crate::generate::template::fill::config;
-use crate::generate::{CostFeatures, ENTRY, hinted, hints};
+use crate::generate::{ENTRY, StreamFeatures, hinted, hints};
 use crate::plan::Plan;
 use crate::plan::family::MemoryOrder;
 use crate::print;
@@ -200,7 +200,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     })
 }
 
-fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
+fn cost_features(layout: &Layout<'_>, shape: &Shape) -> StreamFeatures {
     let (levels, passes) = (layout.levels() as i64, layout.passes() as i64);
     let written = i64::from(layout.has_sinks());
     let (kind, reads) = match (shape.held, shape.parts) {
@@ -208,7 +208,7 @@ fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
         (true, None) => ("across in registers", 1),
         (false, None) => ("across", levels + written),
     };
-    CostFeatures {
+    StreamFeatures {
         kind,
         in_flight: in_flight(layout, shape),
         registers: registers(layout, shape),

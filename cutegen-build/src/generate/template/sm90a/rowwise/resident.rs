@@ -8,7 +8,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::{Config, Point, SMEM_MAX, op};
-use crate::generate::{CostFeatures, ENTRY};
+use crate::generate::{ENTRY, StreamFeatures};
 use crate::plan::Plan;
 use crate::plan::family::MemoryOrder;
 use crate::print;
@@ -29,7 +29,7 @@ pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
     shapes(layout).into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
 }
 
-fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
+fn cost_features(layout: &Layout<'_>, shape: &Shape) -> StreamFeatures {
     let bytes = shape.unroll * shape.vec * layout.kept().iter().sum::<i64>();
     let passes = layout.passes() as i64;
     let reads = passes + i64::from(layout.has_sinks());
@@ -48,7 +48,7 @@ fn cost_features(layout: &Layout<'_>, shape: &Shape) -> CostFeatures {
         (Home::Global, _) => ("global memory", bytes, 100 * reads),
     };
     let block_barriers = if shape.threads > 32 { 2 * passes } else { 0 };
-    CostFeatures {
+    StreamFeatures {
         kind,
         in_flight,
         registers: registers(layout, shape),

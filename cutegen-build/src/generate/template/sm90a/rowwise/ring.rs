@@ -7,7 +7,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
 use super::{Point, REGISTERS, REREAD_MAX, SMEM_MAX, op};
-use crate::generate::CostFeatures;
+use crate::generate::StreamFeatures;
 use crate::plan::Plan;
 
 const TEMPLATE: &str = include_str!("../rowwise_ring.cu.in");
@@ -204,7 +204,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     })
 }
 
-fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
+fn cost_features(layout: &Layout<'_>, shape: Shape) -> StreamFeatures {
     let reread = if layout.has_sinks() { 100 * (shape.slice - shape.held) / shape.slice } else { 0 };
     let kind = match (shape.is_alone(layout), reread > 0) {
         // where reductions take weights as well, these tell more than when a row is looked at
@@ -223,7 +223,7 @@ fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
         (true, false) => "ring of a block",
         (true, true) => "ring of a block, again from L2",
     };
-    CostFeatures {
+    StreamFeatures {
         kind,
         in_flight: shape.slices().in_flight(bytes(layout)),
         registers: 64,

@@ -5,7 +5,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::{Config, Point, op};
-use crate::generate::{CostFeatures, ENTRY};
+use crate::generate::{ENTRY, StreamFeatures};
 use crate::plan::Plan;
 use crate::plan::family::MemoryOrder;
 use crate::print;
@@ -69,7 +69,7 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
         conditions,
         tile: shape.part,
         side: None,
-        cost_features: CostFeatures {
+        cost_features: StreamFeatures {
             kind: "split rows",
             in_flight: shape.unroll * shape.vec * layout.kept().iter().sum::<i64>(),
             registers: 48,

@@ -4,7 +4,7 @@
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
 use super::{Point, REGISTERS, SMEM_MAX};
-use crate::generate::CostFeatures;
+use crate::generate::StreamFeatures;
 use crate::plan::Plan;
 
 const TEMPLATE: &str = include_str!("../rowwise_warp_specialised.cu.in");
@@ -157,8 +157,8 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     })
 }
 
-fn cost_features(layout: &Layout<'_>, shape: Shape) -> CostFeatures {
-    CostFeatures {
+fn cost_features(layout: &Layout<'_>, shape: Shape) -> StreamFeatures {
+    StreamFeatures {
         kind: if shape.epilogue_weights > 0 { WITH_WEIGHTS } else { WITHOUT },
         in_flight: shape.slices.in_flight(layout.kept().iter().sum()),
         registers: 64,

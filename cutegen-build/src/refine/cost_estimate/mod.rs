@@ -1,13 +1,19 @@
-//! A cost estimate of a candidate's time from what is known before it is compiled: how many blocks it has, how many of them
-//! fit, how much each asks memory for before it waits (Little's law), and how often its threads meet. It ranks; what
-//! is fast is measured. Knows figures of a device, and no device.
+//! A cost estimate of a candidate's time, before it is compiled. Each sort of kernel has a [`CostModel`]. An estimate ranks;
+//! what is fast is measured. Knows figures of a device, and no device.
 
-use cutegen_spec::contract::Step;
-use cutegen_spec::int_expr::DeviceProp;
+mod product;
+mod stream;
+
+use cutegen_spec::int_expr::{DeviceProp, IntExpr};
 
 use crate::generate::{Candidate, CostFeatures};
 use crate::plan::Plan;
-use crate::plan::cost::{Cost, cost};
+
+/// Estimates times from features.
+trait CostModel {
+    /// Nanoseconds of one launch at `axes`; none where it does not fit the device.
+    fn nanoseconds(&self, plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64>;
+}
 
 /// What a device does, in bytes and nanoseconds.
 struct Machine {
@@ -71,51 +77,15 @@ const H200: Machine = Machine {
 /// Microseconds of one launch at `axes`; none where the candidate has no cost features or does not claim that shape.
 #[must_use]
 pub fn cost_estimate(plan: &Plan, candidate: &Candidate, axes: &[i64]) -> Option<f64> {
-    let cost_features = candidate.cost_features.as_ref()?;
+    let features = candidate.cost_features.as_ref()?;
     if !candidate.eligibility.holds(axes, &vec![0; plan.spec.tensors.len()]) {
         return None;
     }
-    let Cost { bytes, flops, .. } = cost(&plan.spec, &plan.schedule, axes);
-    let again = if cost_features.in_l2 || bytes < H200.l2_bytes { H200.l2_speed_up } else { 1.0 };
-    // what is read more than once, in bytes that take as long
-    let moved = bytes * (1.0 + (cost_features.reads_percent as f64 / 100.0 - 1.0) / 2.0 / again);
-    let (steps, tail_steps) =
-        candidate.contract.steps.split_at(candidate.contract.steps.len() - cost_features.tail_steps);
-    let each = (moved / steps.len() as f64, flops / steps.len() as f64);
-    let times = steps.iter().map(|step| time(step, cost_features, axes, each));
-    let times = times.chain(tail_steps.iter().map(|step| time(step, cost_features, axes, (0.0, 0.0))));
-    Some(times.sum::<Option<f64>>()? / 1e3)
-}
-
-/// Nanoseconds of a step that moves so many bytes and does so many operations.
-fn time(step: &Step, cost_features: &CostFeatures, axes: &[i64], (bytes, flops): (f64, f64)) -> Option<f64> {
-    let threads: i64 = extent(&step.block, axes, 1)?;
-    let fit = resident(threads, cost_features.registers, step.smem.eval(axes, &|prop| device(prop, 1))?)?;
-    let blocks = extent(&step.grid, axes, fit)? as f64;
-    let clusters = extent(&step.cluster, axes, 1)? > 1;
-    let own = bytes / blocks * cost_features.longest_percent as f64 / 100.0;
-    let asks = (own / (threads * cost_features.in_flight).max(1) as f64).ceil().max(1.0);
-    let barrier =
-        if clusters { H200.cluster_barrier } else { H200.barrier * (threads as f64 / 256.0).max(1.0) };
-    let computing = flops / (blocks * threads as f64) * H200.operation;
-    let late = if cost_features.late { H200.late } else { 0.0 };
-    let life = (asks + 0.6) * H200.latency
-        + cost_features.block_barriers as f64 * barrier
-        + computing
-        + late
-        + H200.ramp * threads as f64
-        + if threads > 512 { H200.crowded } else { 0.0 };
-    let most = (blocks / H200.multiprocessors).ceil();
-    let at_once = (fit as f64).min(most);
-    // few rounds come in whole ones; many even out
-    let rounds = most / at_once;
-    let rounds = if rounds < 4.0 { rounds.ceil() } else { rounds };
-    let busiest = most * own / H200.bytes_per_ns_each;
-    let launch = if step.pdl { H200.launch - H200.overlap } else { H200.launch };
-    let issued = flops / (H200.multiprocessors * H200.operations);
-    Some(
-        launch + (own * blocks / H200.bytes_per_ns).max(life * rounds).max(busiest).max(issued) + 0.18 * life,
-    )
+    let model: &dyn CostModel = match features {
+        CostFeatures::Stream(features) => features,
+        CostFeatures::Product(features) => features,
+    };
+    Some(model.nanoseconds(plan, candidate, axes)? / 1e3)
 }
 
 /// Blocks of this size that fit on a multiprocessor.
@@ -126,7 +96,7 @@ fn resident(threads: i64, registers: i64, smem: i64) -> Option<i64> {
     (fit > 0).then_some(fit)
 }
 
-fn extent(dims: &[cutegen_spec::int_expr::IntExpr; 3], axes: &[i64], fit: i64) -> Option<i64> {
+fn extent(dims: &[IntExpr; 3], axes: &[i64], fit: i64) -> Option<i64> {
     dims.iter().map(|dim| dim.eval(axes, &|prop| device(prop, fit))).product()
 }
 

@@ -1,0 +1,97 @@
+//! The command line of the verbs that begin runs and go on with them.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Select;
+
+#[derive(Debug, Args)]
+pub(crate) struct Refine {
+    /// The kernel
+    #[arg(value_name = "KERNEL")]
+    pub(crate) kernel: String,
+    /// On this target; needed where the kernel has several
+    #[arg(long)]
+    pub(crate) target: Option<String>,
+    /// The run's name; KERNEL-1, KERNEL-2 and so on unless given. A run of this name is gone on with
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// A setting of the run, such as requests=12; docs/refine.md lists them
+    #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
+    pub(crate) set: Vec<(String, f64)>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Step {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// Only this run
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Judge what waits for a device, ask for nothing, and write all verdicts and winners to this file, for --merge at home
+    #[arg(long, value_name = "FILE", conflicts_with = "merge")]
+    pub(crate) results: Option<PathBuf>,
+    /// Begin with no further run after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) deadline: Option<u64>,
+    /// First take in what --results wrote on another machine
+    #[arg(long, value_name = "FILE")]
+    pub(crate) merge: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+/// What answers, and what else is timed.
+#[derive(Debug, Args)]
+pub(crate) struct How {
+    /// Ask a known program; its command line must be installed and logged in
+    #[arg(long, value_enum, conflicts_with = "command")]
+    pub(crate) preset: Option<Preset>,
+    /// The model: handed to --preset, and kept in the log either way
+    #[arg(long, value_name = "NAME", value_parser = super::named)]
+    pub(crate) model: Option<String>,
+    /// Time what the whole gate judges against PyTorch too
+    #[arg(long)]
+    pub(crate) peers: bool,
+    /// Seconds that a program may take to answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) answer_seconds: u32,
+    /// A variable of the environment that PROGRAM gets too, such as that of a key
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pass: Vec<String>,
+    /// A program that answers: the prompt on its standard input, the answer on its standard output. Without a program, prompts
+    /// and answers are files
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<String>,
+}
+
+/// Programs whose command lines are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Preset {
+    /// `claude`
+    Claude,
+    /// `codex`
+    Codex,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    #[command(flatten)]
+    pub(crate) select: Select,
+    /// Only this run
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Compile and judge every candidate again, as far as this machine can
+    #[arg(long)]
+    pub(crate) verify: bool,
+}
+
+fn setting(text: &str) -> Result<(String, f64), String> {
+    let wrong = || format!("`{text}` is no NAME=NUMBER");
+    let (name, number) = text.split_once('=').ok_or_else(wrong)?;
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    if number.is_finite() { Ok((name.to_owned(), number)) } else { Err(wrong()) }
+}

@@ -1,0 +1,49 @@
+//! `refine`: begins a run for one kernel, or goes on with it, and takes the steps that this machine can take.
+
+use cutegen_build::plan::Plan;
+use cutegen_build::run_log::RunId;
+use cutegen_build::strategy::refine::SETTINGS;
+
+use crate::args::{Command, Refine, Select};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::runs::{self, Runs};
+use crate::{project, step};
+
+/// Begins a run, and steps.
+pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), Failure> {
+    let project = project::open(command)?;
+    let select = Select { kernels: vec![verb.kernel.clone()], target: verb.target.clone() };
+    let plans = project::select(&project, &select)?;
+    let [plan] = plans.as_slice() else {
+        let targets: Vec<String> = plans.iter().map(|plan| plan.target.to_string()).collect();
+        let (kernel, targets) = (&verb.kernel, targets.join(" or "));
+        return Err(Failure::Usage(format!(
+            "`{kernel}` is for several targets: a run is for one\nrun: cargo cutegen refine {kernel} --target {targets}"
+        )));
+    };
+    let runs = Runs::of(&project);
+    let run = match &verb.run {
+        Some(name) => RunId::parse(name).map_err(Failure::Usage)?,
+        None => runs.unused(plan)?,
+    };
+    if !runs.names(plan)?.contains(&run) {
+        begin(&runs, plan, run.clone(), &verb.set)?;
+    } else if !verb.set.is_empty() {
+        return Err(Failure::Usage(format!("run {run} has its settings already\nbegin another: --run RUN")));
+    }
+    let stepping =
+        step::Stepping { project: &project, runs: &runs, how: &verb.how, results: None, deadline: None };
+    step::all(&stepping, vec![(plan, run)], out)
+}
+
+fn begin(runs: &Runs, plan: &Plan, run: RunId, set: &[(String, f64)]) -> Result<(), Failure> {
+    let mut start = runs::start(plan, run);
+    for (name, number) in set {
+        if !SETTINGS.contains(&name.as_str()) {
+            return Err(Failure::Usage(format!("no setting `{name}`; there are: {}", SETTINGS.join(", "))));
+        }
+        start.settings.insert(name.clone(), *number);
+    }
+    runs.begin(plan, start).map(drop)
+}

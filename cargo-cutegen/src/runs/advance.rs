@@ -1,0 +1,174 @@
+//! [`Advance`]: takes the steps of one run that this machine can take, and says what the run waits for.
+
+use std::path::PathBuf;
+
+use cutegen_build::generate::answers;
+use cutegen_build::plan::Plan;
+use cutegen_build::run_log::{Candidate, Entry, LogFile, Request, Sequence, Verdict, digest};
+use cutegen_build::search::{SearchError, Searcher};
+use cutegen_build::store;
+use cutegen_build::strategy::{Next, Question, Stop, refine};
+
+use super::exchange::Exchange;
+use super::failed;
+use super::generator::Generator;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// One run on its way.
+pub(crate) struct Advance<'a> {
+    pub(crate) searcher: &'a Searcher,
+    pub(crate) plan: &'a Plan,
+    pub(crate) file: LogFile,
+    /// What judging needs of ours.
+    pub(crate) kept: PathBuf,
+    /// Prompts and answers.
+    pub(crate) exchange: PathBuf,
+    /// What is locked and to be beaten.
+    pub(crate) locked: Option<store::Entry>,
+    pub(crate) asking: Asking<'a>,
+    pub(crate) out: &'a Output,
+}
+
+/// Whether generators are asked.
+#[derive(Clone, Copy)]
+pub(crate) enum Asking<'a> {
+    /// Yes, this one, of this name.
+    Of(&'a Generator, &'a str),
+    /// No: requests are another machine's to make.
+    Nothing,
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stand {
+    /// An answer is awaited.
+    Reply(Sequence, Exchange),
+    /// A request is to be made, which this command does not.
+    Request,
+    /// A device is awaited; this machine lacks it, as the text says.
+    Verdict(Sequence, String),
+    /// It is at its end.
+    Done(Stop),
+}
+
+impl Advance<'_> {
+    /// Takes steps until there is none that this machine can take.
+    pub(crate) fn run(&mut self) -> Result<Stand, Failure> {
+        loop {
+            let next = refine::next(self.plan, self.file.log());
+            if let Some(stand) = self.step(next)? {
+                return Ok(stand);
+            }
+        }
+    }
+
+    /// Takes one step, or says what it waits for.
+    fn step(&mut self, next: Next) -> Result<Option<Stand>, Failure> {
+        match next {
+            Next::Ask(question) => self.request(&question),
+            Next::Await(request, question) => self.answer(request, &question),
+            Next::Build(candidate) => {
+                let verdict = self.searcher.build(self.plan, self.file.log(), candidate);
+                self.take(verdict).map(|()| None)
+            }
+            Next::Judge(candidate) => self.on_device(candidate, Self::judge),
+            Next::Accept(candidate) => self.on_device(candidate, Self::decide),
+            Next::Done(stop) => Ok(Some(Stand::Done(stop))),
+        }
+    }
+
+    fn request(&mut self, question: &Question) -> Result<Option<Stand>, Failure> {
+        if matches!(self.asking, Asking::Nothing) {
+            return Ok(Some(Stand::Request));
+        }
+        let prompt = &question.prompt;
+        let request = Request {
+            ask: question.ask,
+            about: question.about,
+            version: prompt.version.clone(),
+            prompt: digest(&prompt.text),
+            bytes: prompt.text.len() as u64,
+        };
+        self.file.append(Entry::Request(request)).map_err(failed)?;
+        Ok(None)
+    }
+
+    fn answer(&mut self, request: Sequence, question: &Question) -> Result<Option<Stand>, Failure> {
+        let exchange = Exchange::of(&self.exchange, request);
+        let Asking::Of(generator, by) = self.asking else {
+            return Ok(Some(Stand::Reply(request, exchange)));
+        };
+        self.same_prompt(request, question)?;
+        let Some(answer) = generator.answer(&exchange, request, &question.prompt.text)? else {
+            return Ok(Some(Stand::Reply(request, exchange)));
+        };
+        let content = answers::read(self.plan, self.file.log(), Some(request), &answer.text);
+        let took_ms = answer.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        let candidate =
+            Candidate { request: Some(request), by: by.to_owned(), text: answer.text, content, took_ms };
+        self.file.append(Entry::Candidate(candidate)).map_err(failed)?;
+        Ok(None)
+    }
+
+    /// A prompt is a function of the log: where it gives another one, the log or this program is not what it was.
+    fn same_prompt(&self, request: Sequence, question: &Question) -> Result<(), Failure> {
+        let recorded = self.file.log().request(request).map(|recorded| recorded.prompt);
+        if recorded == Some(digest(&question.prompt.text)) {
+            return Ok(());
+        }
+        let (run, path) = (&self.file.log().start.run, self.file.path().display());
+        Err(Failure::Disagreement(format!(
+            "{path}: request {request} of {run} gives another prompt by now\nsee where: cargo cutegen replay --run {run}"
+        )))
+    }
+
+    /// Has this machine's device judge, where it has one; where not, what a device needs of ours is compiled here.
+    fn on_device(
+        &mut self,
+        candidate: Sequence,
+        judge: fn(&mut Self, Sequence) -> Result<(), Failure>,
+    ) -> Result<Option<Stand>, Failure> {
+        match self.searcher.can_judge(&self.plan.target) {
+            Ok(()) => judge(self, candidate).map(|()| None),
+            Err(why) => {
+                self.searcher.prepare(self.plan, &self.kept).map_err(|error| self.failure(&error))?;
+                Ok(Some(Stand::Verdict(candidate, why)))
+            }
+        }
+    }
+
+    fn judge(&mut self, candidate: Sequence) -> Result<(), Failure> {
+        let (plan, log) = (self.plan, self.file.log().clone());
+        let mut refused = None;
+        let mut told = |verdict: Verdict| {
+            let written = self.file.append(Entry::Verdict(verdict));
+            refused = written.err();
+            Ok(())
+        };
+        let mut events = self.out.reporter();
+        let judged = self.searcher.judge(plan, &log, &[candidate], &self.kept, &mut told, &mut events);
+        drop(events);
+        if let Some(error) = refused {
+            return Err(failed(error));
+        }
+        judged.map_err(|error| self.failure(&error))
+    }
+
+    fn decide(&mut self, candidate: Sequence) -> Result<(), Failure> {
+        let mut events = self.out.reporter();
+        let log = self.file.log();
+        let verdict = self.searcher.decide(self.plan, log, self.locked.as_ref(), candidate, &mut events);
+        drop(events);
+        self.take(verdict)
+    }
+
+    fn take(&mut self, verdict: Result<Verdict, SearchError>) -> Result<(), Failure> {
+        let verdict = verdict.map_err(|error| self.failure(&error))?;
+        self.file.append(Entry::Verdict(verdict)).map(drop).map_err(failed)
+    }
+
+    fn failure(&self, error: &SearchError) -> Failure {
+        Failure::search(&self.plan.title(), error)
+    }
+}

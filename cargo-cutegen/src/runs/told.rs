@@ -1,0 +1,151 @@
+//! [`Told`]: where a run stands, for people and for programs.
+
+use cutegen_build::plan::Plan;
+use cutegen_build::run_log::{Log, Outcome, Sequence};
+use cutegen_build::strategy::Stop;
+use serde::Serialize;
+
+use super::advance::Stand;
+
+/// Where a run stands. Fields that do not apply are left out.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Told {
+    kernel: String,
+    target: String,
+    run: String,
+    /// `reply`, `request`, `verdict` or `done`: what it waits for.
+    state: &'static str,
+    /// Of the request or the candidate that it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<Sequence>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply: Option<String>,
+    /// Why it waits or has ended, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    requests: usize,
+    candidates: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<Best>,
+}
+
+/// The fastest right candidate.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Best {
+    candidate: Sequence,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_naive: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    roofline: Option<f64>,
+    accepted: bool,
+}
+
+impl Told {
+    pub(crate) fn of(plan: &Plan, log: &Log, stand: &Stand) -> Self {
+        let mut told = Self {
+            kernel: plan.spec.name.to_string(),
+            target: plan.target.to_string(),
+            run: log.start.run.to_string(),
+            state: "request",
+            sequence: None,
+            prompt: None,
+            reply: None,
+            reason: None,
+            requests: (1..)
+                .map_while(|at| log.at(at).map(|_| at))
+                .filter(|at| log.request(*at).is_some())
+                .count(),
+            candidates: log.candidates().filter(|(at, _)| log.kernel(*at).is_some()).count(),
+            best: best(log),
+        };
+        match stand {
+            Stand::Request => {}
+            Stand::Reply(request, exchange) => {
+                (told.state, told.sequence) = ("reply", Some(*request));
+                told.prompt = Some(exchange.prompt.display().to_string());
+                told.reply = Some(exchange.reply.display().to_string());
+            }
+            Stand::Verdict(candidate, why) => {
+                (told.state, told.sequence, told.reason) = ("verdict", Some(*candidate), Some(why.clone()));
+            }
+            Stand::Done(stop) => (told.state, told.reason) = ("done", Some(stopped(*stop).to_owned())),
+        }
+        told
+    }
+
+    /// Whether an answer is what it waits for.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.state == "reply"
+    }
+
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let Self { kernel, target, run, .. } = self;
+        let mut lines = vec![format!("{kernel} on {target}, {run}: {}{}", self.waits(), self.so_far())];
+        if let (Some(prompt), Some(reply)) = (&self.prompt, &self.reply) {
+            lines.push(format!("  prompt: {prompt}\n  answer: {reply}"));
+        }
+        if self.best.as_ref().is_some_and(|best| best.accepted) {
+            lines.push(format!("next: cargo cutegen accept {kernel} --target {target}"));
+        }
+        lines.join("\n")
+    }
+
+    fn waits(&self) -> String {
+        let sequence = self.sequence.unwrap_or_default();
+        match (self.state, &self.reason) {
+            ("reply", _) => format!("request {sequence} awaits an answer"),
+            ("verdict", Some(why)) => format!("candidate {sequence} waits for a device ({why})"),
+            ("done", Some(why)) => format!("done: {why}"),
+            _ => "a request is next".to_owned(),
+        }
+    }
+
+    fn so_far(&self) -> String {
+        let Self { requests, candidates, .. } = self;
+        let best = self.best.as_ref().map(Best::text).unwrap_or_default();
+        format!("; {requests} requests, {candidates} kernels{best}")
+    }
+}
+
+impl Best {
+    fn text(&self) -> String {
+        let naive = self.over_naive.map(|times| format!(", {times:.2}x naive")).unwrap_or_default();
+        let roofline = self.roofline.map(|share| format!(", {share:.2} of the roofline")).unwrap_or_default();
+        let accepted = if self.accepted { ", accepted" } else { "" };
+        format!("; best: {}{naive}{roofline}{accepted}", self.name)
+    }
+}
+
+/// The fastest over the naive kernel of those that are right; where none was timed against that, the last.
+fn best(log: &Log) -> Option<Best> {
+    let right = log.verdicts().filter(|(_, verdict)| {
+        verdict.outcome.is_right()
+            && log.verdict(verdict.candidate).is_some_and(|last| last.outcome.is_right())
+    });
+    let speed = |facts: &cutegen_build::run_log::Facts| facts.over_naive().unwrap_or(0.0);
+    let best =
+        right.map(|(_, verdict)| verdict).max_by(|a, b| speed(&a.facts).total_cmp(&speed(&b.facts)))?;
+    let last = log.verdict(best.candidate)?;
+    Some(Best {
+        candidate: best.candidate,
+        name: log.kernel(best.candidate)?.name.clone(),
+        over_naive: best.facts.over_naive(),
+        roofline: best.facts.roofline(),
+        accepted: last.outcome == Outcome::Accepted,
+    })
+}
+
+fn stopped(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Roofline => "it reached the share of the roofline that is enough",
+        Stop::NoGain => "further rounds brought no gain",
+        Stop::Budget => "it made as many requests as it may",
+        Stop::NoKernel => "no start gave a kernel that is right",
+    }
+}

@@ -1,0 +1,176 @@
+//! What a prompt says of [`Facts`]: what a compiler or a judge saw, line by line. Compilers repeat what a candidate says, so
+//! these lines are foreign text and are quoted.
+
+use std::collections::BTreeMap;
+
+use crate::plan::{Plan, cost, roofline};
+use crate::run_log::{Diagnostic, Facts, Mismatch, Outcome, Resources, Speed};
+
+/// Diagnostics that are told; what follows the first ones follows from them.
+const DIAGNOSTICS_MAX: usize = 24;
+/// Bytes of one diagnostic, and of one finding of a sanitizer.
+const MESSAGE_MAX: usize = 600;
+
+/// Whether a profiler's numbers are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// They are.
+    Shown,
+    /// They are not yet: early they draw attention from structure to numbers.
+    Late,
+}
+
+/// Why a candidate failed.
+#[must_use]
+pub fn failure(outcome: Outcome, facts: &Facts) -> String {
+    let mut lines = vec![format!("outcome: {}", word(outcome))];
+    lines.extend(facts.reason.as_deref().map(|reason| format!("reason: {}", cut(reason))));
+    lines.extend(facts.diagnostics.iter().take(DIAGNOSTICS_MAX).map(diagnostic));
+    let more = facts.diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
+    lines.extend((more > 0).then(|| format!("and {more} messages more")));
+    lines.extend(facts.mismatch.iter().flat_map(mismatch));
+    lines.extend(facts.sanitizer.iter().map(|found| format!("compute-sanitizer: {}", cut(found))));
+    lines.extend(facts.kernels.iter().map(|kernel| resources(kernel, Profile::Late)));
+    lines.join("\n")
+}
+
+/// How fast a candidate is, and what it takes.
+#[must_use]
+pub fn speed(plan: &Plan, facts: &Facts, profile: Profile) -> String {
+    let mut lines: Vec<String> = facts.speed.iter().map(|speed| workload(plan, speed)).collect();
+    lines.extend(facts.kernels.iter().map(|kernel| resources(kernel, profile)));
+    if profile == Profile::Shown {
+        lines.extend(
+            facts.profile.iter().map(|(name, value)| format!("profile: {name} = {}", number(*value))),
+        );
+    }
+    lines.join("\n")
+}
+
+/// What could not be read in an answer.
+#[must_use]
+pub fn problems(found: &[Diagnostic]) -> String {
+    found.iter().take(DIAGNOSTICS_MAX).map(diagnostic).collect::<Vec<_>>().join("\n")
+}
+
+/// An outcome, in the words of a prompt.
+#[must_use]
+pub fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Refused => "refused before it ran",
+        Outcome::Compiled => "compiled, not judged",
+        Outcome::Wrong => "wrong",
+        Outcome::Crashed => "crashed, or did not end in time",
+        Outcome::Right => "right",
+        Outcome::WrongInFull => "wrong at shapes and inputs of the final judgement, which are not told",
+        Outcome::TooSlow => "right, and too slow",
+        Outcome::Accepted => "accepted",
+    }
+}
+
+/// One line of at most so many bytes.
+#[must_use]
+pub fn line(text: &str, most: usize) -> String {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = joined.floor_char_boundary(most);
+    if end < joined.len() { format!("{} ...", &joined[..end]) } else { joined }
+}
+
+fn cut(text: &str) -> String {
+    line(text, MESSAGE_MAX)
+}
+
+fn diagnostic(diagnostic: &Diagnostic) -> String {
+    match diagnostic.line {
+        Some(line) => format!("line {line}: {}", cut(&diagnostic.message)),
+        None => cut(&diagnostic.message),
+    }
+}
+
+fn mismatch(found: &Mismatch) -> Vec<String> {
+    let index: Vec<String> = found.index.iter().map(ToString::to_string).collect();
+    let values = [
+        ("found", found.found),
+        ("expected", found.expected),
+        ("error allowed", found.bound),
+        ("found / expected", found.ratio),
+    ];
+    let values: Vec<String> =
+        values.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", number(value?)))).collect();
+    let mut lines = vec![
+        format!("check: {}, at inputs {}", cut(&found.check), cut(&found.inputs)),
+        format!("extents: {}", extents(&found.axes)),
+        format!("first wrong element: {}[{}]: {}", found.tensor, index.join(", "), values.join(", ")),
+    ];
+    lines.extend(found.tile.iter().map(|at| {
+        format!("axis {}: element {} of tile {}, tiles being {} long", at.axis, at.within, at.tile, at.extent)
+    }));
+    lines.extend(found.region.as_deref().map(|region| format!("around it: {}", cut(region))));
+    lines
+}
+
+fn resources(kernel: &Resources, profile: Profile) -> String {
+    let entry = line(&kernel.entry, 80);
+    let registers = kernel.registers.map(|count| format!(", {count} registers a thread"));
+    let local = kernel.local_bytes.map(|bytes| format!(", {bytes} bytes of local memory a thread"));
+    let shared = format!(", {} bytes of static shared memory", kernel.shared_bytes);
+    let blocks = kernel.blocks_per_sm.filter(|_| profile == Profile::Shown);
+    let blocks = blocks.map(|count| format!(", {count} blocks fit a multiprocessor"));
+    let parts = [registers, local, Some(shared), blocks];
+    format!("kernel {entry}{}", parts.into_iter().flatten().collect::<String>())
+}
+
+/// A workload's time, and what the roofline makes of it.
+fn workload(plan: &Plan, speed: &Speed) -> String {
+    let share = speed.roofline.map(|share| format!(", {:.0} % of the roofline's speed", share * 100.0));
+    let bytes = speed.tb_per_s.map(|rate| format!(", {rate:.2} TB/s of the least traffic"));
+    let operations = speed.tops_per_s.map(|rate| format!(", {rate:.2} T operations/s"));
+    let over = speed.over_naive.map(|ratio| format!(", {ratio:.2} times the naive kernel"));
+    let parts = [share, bytes, operations, over, bound(plan, &speed.workload)];
+    let told: String = parts.into_iter().flatten().collect();
+    format!("{}: {:.2} us{told}", extents(&speed.workload), speed.micros)
+}
+
+/// Which side of the roofline is the longer one, and how long it is.
+fn bound(plan: &Plan, workload: &BTreeMap<String, i64>) -> Option<String> {
+    let axes: BTreeMap<String, i64> = workload.clone();
+    let axes = plan.spec.bind(&axes).ok()?;
+    let work = cost::cost(&plan.spec, &plan.schedule, &axes);
+    let roof = roofline::ceilings(&plan.target)?.roof(roofline::unit(plan), &work);
+    Some(format!("; {} bounds it, {:.2} us at least", roof.bound.name(), roof.micros))
+}
+
+fn extents(axes: &BTreeMap<String, i64>) -> String {
+    let axes: Vec<String> = axes.iter().map(|(axis, extent)| format!("{axis} = {extent}")).collect();
+    if axes.is_empty() { "all extents are constant".to_owned() } else { axes.join(", ") }
+}
+
+/// Six digits: enough to see a factor, and the same on every machine.
+fn number(value: f64) -> String {
+    if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
+        let text = format!("{value:.6}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        format!("{value:.5e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{line, number};
+
+    #[test]
+    fn numbers_have_six_digits() {
+        for (value, text) in [(0.0, "0"), (1.5, "1.5"), (-2.0, "-2"), (1e-7, "1.00000e-7"), (0.125, "0.125")]
+        {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!(number(f64::NAN), "NaN");
+    }
+
+    #[test]
+    fn a_line_is_one_and_ends() {
+        assert_eq!(line("a\n b\t c", 80), "a b c");
+        assert_eq!(line("abc\u{e9}d", 4), "abc ...");
+    }
+}

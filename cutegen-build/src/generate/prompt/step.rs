@@ -1,0 +1,298 @@
+//! What a strategy asks after a first kernel: to diagnose, to patch, to optimise, to give an answer whole. Each function fills a
+//! template from values; which of them is asked, and about what, is decided elsewhere.
+
+use super::facts::{self, Profile};
+use super::{Fence, Prompt, advice, base, example, prompt, text_for};
+use crate::plan::Plan;
+use crate::run_log::{Diagnostic, Facts, Outcome, Sequence};
+
+/// Bytes of an unreadable answer that are shown.
+const ANSWER_MAX: usize = 32 << 10;
+/// Bytes of a diagnosis that are shown.
+const DIAGNOSIS_MAX: usize = 8 << 10;
+/// Bytes of a line of notes.
+const NOTE_MAX: usize = 400;
+
+/// What a prompt is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The kernel that is wanted.
+    pub plan: &'a Plan,
+    /// The kit's page.
+    pub kit: &'a str,
+    /// What the prompt's mark is derived from: the run, and the place in it.
+    pub seed: &'a str,
+}
+
+/// A kernel that is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// Its sequence.
+    pub attempt: Sequence,
+    /// Its source.
+    pub source: &'a str,
+    /// What was seen of it.
+    pub facts: &'a Facts,
+}
+
+/// What a round is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// How work is laid out.
+    Structure,
+    /// How it overlaps.
+    Pipeline,
+    /// Its numbers.
+    Tuning,
+}
+
+/// What a round of the stage structure must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Leave the direct form of a convolution.
+    Convolution,
+    /// Restate the algebra of a graph.
+    Algebra,
+}
+
+/// What a round may know beside its kernel.
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// What it is about.
+    pub stage: Stage,
+    /// What it must do.
+    pub demand: Option<Demand>,
+    /// Whether a profiler's numbers are told.
+    pub profile: Profile,
+}
+
+/// An answer that could not be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Unread<'a> {
+    /// The answer.
+    pub text: &'a str,
+    /// Why not.
+    pub problems: &'a [Diagnostic],
+    /// The source that it was to change.
+    pub source: Option<&'a str>,
+    /// Whether it was to say what it predicts.
+    pub is_round: bool,
+}
+
+/// Notes of earlier steps, a line each; they hold foreign text.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    /// What was tried.
+    pub attempts: Vec<String>,
+    /// What follows from it.
+    pub rules: Vec<String>,
+    /// The attempt that the last answer to this question repeated.
+    pub repeated: Option<Sequence>,
+}
+
+impl Stage {
+    /// One word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Structure => "structure",
+            Self::Pipeline => "pipeline",
+            Self::Tuning => "tuning",
+        }
+    }
+
+    /// The one after it; the last stays.
+    #[must_use]
+    pub fn after(self) -> Self {
+        match self {
+            Self::Structure => Self::Pipeline,
+            Self::Pipeline | Self::Tuning => Self::Tuning,
+        }
+    }
+
+    fn text(self, plan: &Plan) -> &'static str {
+        match self {
+            Self::Structure => {
+                text_for(plan, [include_str!("stage_structure.md"), include_str!("stage_structure_host.md")])
+            }
+            Self::Pipeline => {
+                text_for(plan, [include_str!("stage_pipeline.md"), include_str!("stage_pipeline_host.md")])
+            }
+            Self::Tuning => {
+                text_for(plan, [include_str!("stage_tuning.md"), include_str!("stage_tuning_host.md")])
+            }
+        }
+    }
+}
+
+impl Demand {
+    fn text(self, plan: &Plan) -> &'static str {
+        match self {
+            Self::Convolution => {
+                text_for(plan, [include_str!("convolution.md"), include_str!("convolution_host.md")])
+            }
+            Self::Algebra => include_str!("algebra.md"),
+        }
+    }
+}
+
+impl Notes {
+    fn lines(of: &[String]) -> String {
+        of.iter().map(|line| format!("- {}", facts::line(line, NOTE_MAX))).collect::<Vec<_>>().join("\n")
+    }
+
+    fn again(&self) -> String {
+        self.repeated.map_or_else(String::new, |of| {
+            format!("\nThe last answer to this question gave the kernel of attempt {of} again. That is known: give another one.\n")
+        })
+    }
+
+    /// Attempts and rules as a section, or nothing.
+    fn section(attempts: &str, rules: &str, fence: &Fence) -> String {
+        let part = |title: &str, lines: &str| match lines {
+            "" => String::new(),
+            lines => format!("\n{title}\n\n{}\n", fence.quote(lines)),
+        };
+        let tried = part("# What was tried\n\nRepeat none of it:", attempts);
+        tried + &part("What follows from it:", rules)
+    }
+}
+
+impl Task<'_> {
+    /// Asks for a first kernel; the notes say what earlier starts came to.
+    #[must_use]
+    pub fn first(&self, notes: &Notes) -> Prompt {
+        let lines = Notes::lines(&notes.attempts);
+        let fence = self.fence(&[&lines]);
+        let failed = match lines.as_str() {
+            "" => String::new(),
+            lines => {
+                let told = fence.told();
+                let quoted = fence.quote(lines);
+                format!(
+                    "{told}\nEarlier starts failed, on what these lines say. Take another way.\n\n{quoted}\n\n"
+                )
+            }
+        };
+        let again = notes.again();
+        let earlier = failed + again.trim_start_matches('\n');
+        super::first(self.plan, self.kit, &earlier, include_str!("answer_block.md"))
+    }
+
+    /// Asks why a kernel failed.
+    #[must_use]
+    pub fn diagnose(&self, shown: Shown<'_>, outcome: Outcome, notes: &Notes) -> Prompt {
+        let source = numbered(shown.source);
+        let failure = facts::failure(outcome, shown.facts);
+        let attempts = Notes::lines(&notes.attempts);
+        let fence = self.fence(&[&source, &failure, &attempts]);
+        let values = [
+            ("base", base(self.plan, self.kit)),
+            ("fenced", fence.told()),
+            ("attempt", shown.attempt.to_string()),
+            ("source", fence.quote(&source)),
+            ("facts", fence.quote(&failure)),
+            ("log", Notes::section(&attempts, "", &fence)),
+            ("guide", self.guide().trim_end().to_owned()),
+        ];
+        prompt(self.plan, include_str!("diagnose.md"), &values)
+    }
+
+    /// Asks for the change that a diagnosis describes.
+    #[must_use]
+    pub fn patch(&self, shown: Shown<'_>, outcome: Outcome, diagnosis: &str, notes: &Notes) -> Prompt {
+        let failure = facts::failure(outcome, shown.facts);
+        let diagnosis = start(diagnosis, DIAGNOSIS_MAX);
+        let attempts = Notes::lines(&notes.attempts);
+        let fence = self.fence(&[shown.source, &failure, &diagnosis, &attempts]);
+        let values = [
+            ("base", base(self.plan, self.kit)),
+            ("fenced", fence.told()),
+            ("attempt", shown.attempt.to_string()),
+            ("source", fence.quote(shown.source)),
+            ("facts", fence.quote(&failure)),
+            ("diagnosis", fence.quote(&diagnosis)),
+            ("log", Notes::section(&attempts, "", &fence)),
+            ("edits", include_str!("edits.md").trim_end().to_owned()),
+            ("again", notes.again()),
+        ];
+        prompt(self.plan, include_str!("patch.md"), &values)
+    }
+
+    /// Asks for one optimisation.
+    #[must_use]
+    pub fn optimise(&self, shown: Shown<'_>, round: &Round, notes: &Notes) -> Prompt {
+        let speed = facts::speed(self.plan, shown.facts, round.profile);
+        let [attempts, rules] = [&notes.attempts, &notes.rules].map(|lines| Notes::lines(lines));
+        let fence = self.fence(&[shown.source, &speed, &attempts, &rules]);
+        let values = [
+            ("base", base(self.plan, self.kit)),
+            ("fenced", fence.told()),
+            ("attempt", shown.attempt.to_string()),
+            ("source", fence.quote(shown.source)),
+            ("speed", fence.quote(&speed)),
+            ("log", Notes::section(&attempts, &rules, &fence)),
+            ("advice", advice(self.plan)),
+            ("stage", round.stage.name().to_owned()),
+            ("stage_text", round.stage.text(self.plan).trim_end().to_owned()),
+            ("demand", round.demand.map_or("", |demand| demand.text(self.plan)).to_owned()),
+            ("edits", include_str!("edits.md").trim_end().to_owned()),
+            ("again", notes.again()),
+        ];
+        prompt(self.plan, include_str!("optimise.md"), &values)
+    }
+
+    /// Asks for an answer again, as a whole source.
+    #[must_use]
+    pub fn whole(&self, unread: Unread<'_>, notes: &Notes) -> Prompt {
+        let answer = start(unread.text, ANSWER_MAX);
+        let problems = facts::problems(unread.problems);
+        let fence = self.fence(&[&answer, &problems, unread.source.unwrap_or_default()]);
+        let source = unread
+            .source
+            .map(|source| format!("\nThe source that it was to change:\n\n{}\n", fence.quote(source)));
+        let lines = if unread.is_round {
+            " Write its `Hypothesis:` and `Predicted:` lines before the block."
+        } else {
+            ""
+        };
+        let values = [
+            ("base", base(self.plan, self.kit)),
+            ("example", example(self.plan)),
+            ("fenced", fence.told()),
+            ("answer", fence.quote(&answer)),
+            ("problems", fence.quote(&problems)),
+            ("source", source.unwrap_or_default()),
+            ("lines", lines.to_owned()),
+            ("again", notes.again()),
+        ];
+        prompt(self.plan, include_str!("whole.md"), &values)
+    }
+
+    fn guide(&self) -> &'static str {
+        text_for(self.plan, [include_str!("guide.md"), include_str!("guide_host.md")])
+    }
+
+    fn fence(&self, texts: &[&str]) -> Fence {
+        Fence::new(self.seed, texts)
+    }
+}
+
+/// The text with the number of each line before it.
+fn numbered(text: &str) -> String {
+    let line = |(number, line): (usize, &str)| format!("{number:4}  {line}");
+    (1..).zip(text.lines()).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The beginning of a text, and whether there is more.
+fn start(text: &str, most: usize) -> String {
+    let end = text.floor_char_boundary(most);
+    if end < text.len() {
+        format!("{}\n... and {} bytes more", &text[..end], text.len() - end)
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! [`Operand`]: how a factor of a product is copied to shared memory: along which dimension its elements are neighbours, in
+//! how wide copies, and what that asks of extents and addresses. And its text: where it lies, for `struct Problem`.
+
+use cutegen_spec::axis::{Axis, Extent};
+use cutegen_spec::eligibility::Condition;
+use cutegen_spec::int_expr::{IntExpr, IntOp};
+
+use super::super::lanes::{constant, gcd};
+use crate::plan::matmul::{Matmul, View};
+use crate::print;
+
+/// Bytes of an element.
+pub(super) const ELEMENT: i64 = 2;
+
+/// One side of a product.
+pub(super) struct Operand<'a> {
+    axes: &'a [Axis],
+    matmul: &'a Matmul,
+    view: &'a View,
+    /// The last variable of its rows, of which there may be none.
+    row: Option<usize>,
+    rows: IntExpr,
+}
+
+impl<'a> Operand<'a> {
+    /// The factor with the rows.
+    pub(super) fn a(axes: &'a [Axis], matmul: &'a Matmul) -> Self {
+        Self { axes, matmul, view: matmul.a(), row: matmul.m.last().copied(), rows: matmul.rows() }
+    }
+
+    /// The factors with the columns.
+    pub(super) fn b(axes: &'a [Axis], matmul: &'a Matmul) -> Vec<Self> {
+        let one = |product: &'a crate::plan::matmul::Product| Self {
+            axes,
+            matmul,
+            view: &product.b,
+            row: matmul.n,
+            rows: matmul.columns(),
+        };
+        matmul.products.iter().map(one).collect()
+    }
+
+    /// The tensor.
+    pub(super) fn tensor(&self) -> usize {
+        self.view.tensor
+    }
+
+    fn row_stride(&self) -> IntExpr {
+        self.row.map_or(IntExpr::Const(1), |var| self.view.stride(var))
+    }
+
+    fn k_stride(&self) -> IntExpr {
+        self.matmul.k.last().map_or(IntExpr::Const(1), |var| self.view.stride(*var))
+    }
+
+    /// Whether tiles lie in shared memory as rows of k: everywhere but where elements are neighbours along rows alone.
+    pub(super) fn is_k_major(&self) -> bool {
+        let is_one = |stride: &IntExpr| constant(self.axes, stride) == Some(1);
+        is_one(&self.k_stride()) || self.row.is_none() || !is_one(&self.row_stride())
+    }
+
+    /// Whether one loader serves both: constant strides are equal, and all others are known at run time.
+    pub(super) fn lies_as(&self, other: &Operand<'_>) -> bool {
+        let constants =
+            |of: &Operand<'_>| [of.row_stride(), of.k_stride()].map(|stride| constant(of.axes, &stride));
+        constants(self) == constants(other)
+    }
+
+    /// What copies of so many bytes ask of a launch; none where they are never possible.
+    pub(super) fn conditions(&self, bytes: i64) -> Option<Vec<Condition>> {
+        let elements = bytes / ELEMENT;
+        if elements == 1 {
+            return Some(Vec::new());
+        }
+        let (along, length, line) = if self.is_k_major() {
+            (self.k_stride(), self.matmul.terms(), self.row.map(|_| self.row_stride()))
+        } else {
+            (self.row_stride(), self.rows.clone(), Some(self.k_stride()))
+        };
+        if constant(self.axes, &along) != Some(1) {
+            return None;
+        }
+        let batch = self.matmul.batch.iter().map(|var| self.view.stride(*var));
+        let whole = batch.chain(line).chain([length, self.view.offset.clone()]);
+        let mut conditions = vec![Condition::Aligned { tensor: self.tensor(), bytes: bytes.cast_unsigned() }];
+        for expr in whole {
+            let known = divisor(self.axes, &expr);
+            if known % elements != 0 && constant(self.axes, &expr).is_some() {
+                return None;
+            }
+            let condition = Condition::Divides { expr, by: elements };
+            if known % elements != 0 && !conditions.contains(&condition) {
+                conditions.push(condition);
+            }
+        }
+        Some(conditions)
+    }
+
+    /// The expression of a `Source` in a member function that knows `batch`.
+    pub(super) fn source(&self) -> String {
+        let mut address = print::int(&self.view.offset);
+        let mut decode = String::new();
+        for var in self.matmul.batch.iter().rev() {
+            let axis = self.matmul.axis(*var);
+            decode += &format!(
+                "    const Integer v{var} = remainder(batch, Integer(a{axis}));\n    batch = quotient(batch, Integer(a{axis}));\n"
+            );
+            if self.view.strides.contains_key(var) {
+                address += &format!(" + v{var} * Integer({})", print::int(&self.view.stride(*var)));
+            }
+        }
+        let stride = |expr: &IntExpr| match constant(self.axes, expr) {
+            Some(value) => format!("cute::Int<{value}>{{}}"),
+            None => format!("Integer({})", print::int(expr)),
+        };
+        format!(
+            "{decode}    return source(t{} + ({address}), {}, {}, Integer({}), k());\n",
+            self.view.tensor,
+            stride(&self.row_stride()),
+            stride(&self.k_stride()),
+            print::int(&self.rows)
+        )
+    }
+}
+
+/// What divides an expression at every extent that the spec allows.
+fn divisor(axes: &[Axis], expr: &IntExpr) -> i64 {
+    match expr {
+        IntExpr::Const(value) => *value,
+        IntExpr::Device(_) => 1,
+        IntExpr::Axis(axis) => match &axes[*axis].extent {
+            Extent::Const(value) => *value,
+            Extent::Derived(derived) => divisor(axes, derived),
+            Extent::Range { multiple_of, .. } => *multiple_of,
+        },
+        IntExpr::Op(IntOp::Mul, a, b) => divisor(axes, a).saturating_mul(divisor(axes, b)),
+        IntExpr::Op(IntOp::Add | IntOp::Sub, a, b) => gcd(divisor(axes, a), divisor(axes, b)),
+        IntExpr::Op(..) => constant(axes, expr).unwrap_or(1),
+    }
+}

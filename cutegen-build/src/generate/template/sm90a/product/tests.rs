@@ -1,0 +1,135 @@
+//! What the points of products are, and what they ask of a launch.
+
+use std::collections::BTreeSet;
+
+use cutegen_spec::edition::spec_file;
+use cutegen_spec::eligibility::Condition;
+use cutegen_spec::target::Target;
+
+use super::candidates;
+use super::point::points;
+use crate::generate::Candidate;
+use crate::plan::Plan;
+
+fn space(axes: &str, tensors: &str, math: &str) -> Vec<Candidate> {
+    let text = format!("edition = 1\n[kernels.p]\naxes = {{ {axes} }}\n{tensors}\nmath = '''{math}'''");
+    let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+    let plan = Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"));
+    candidates(&plan, "", usize::MAX)
+}
+
+const NT: &str = "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]' }\noutputs = { y = 'bf16[m, n]' }";
+const PRODUCT: &str = "y[m, n] = sum(k, x[m, k] * w[n, k])";
+
+fn constant(source: &str, name: &str) -> String {
+    let line = source.lines().find(|line| line.contains(&format!(" {name} = "))).expect("a constant");
+    line.split(" = ").nth(1).expect("a value").trim_end_matches(';').to_owned()
+}
+
+#[test]
+fn every_point_has_its_name_and_both_sides_have_some() {
+    for products in [1, 2] {
+        let points = points(products);
+        let names: BTreeSet<String> = points.iter().map(|point| point.name()).collect();
+        assert_eq!(names.len(), points.len());
+        assert!(points.iter().any(|point| point.swap) && points.iter().any(|point| !point.swap));
+        assert!(points.iter().filter(|point| point.smem(products) <= 99 << 10).count() > points.len() / 4);
+        assert!(points.iter().all(|point| point.smem(products) <= 163 << 10 && point.threads() <= 256));
+    }
+}
+
+/// The widest copies that extents allow, and what they ask.
+#[test]
+fn copies_are_as_wide_as_rows_allow() {
+    let access = |k: &str| {
+        let all = space(&format!("m = '1..=64', n = 64, k = {k}"), NT, PRODUCT);
+        let first = &all[0];
+        let aligned = |tensor: usize| {
+            first.eligibility.0.iter().find_map(|condition| match condition {
+                Condition::Aligned { tensor: of, bytes } if *of == tensor => Some(*bytes),
+                _ => None,
+            })
+        };
+        (constant(&first.source, "A_ACCESS"), constant(&first.source, "B_ACCESS"), aligned(0), aligned(1))
+    };
+    let of = |bytes: &str, aligned: Option<u64>| (bytes.to_owned(), bytes.to_owned(), aligned, aligned);
+    assert_eq!(access("64"), of("16", Some(16)));
+    assert_eq!(access("60"), of("8", Some(8)));
+    assert_eq!(access("62"), of("4", Some(4)));
+    assert_eq!(access("61"), of("2", None));
+}
+
+/// Single elements pass through registers, which some points have not.
+#[test]
+fn copies_through_registers_have_them() {
+    let has = |k: &str, name: &str| {
+        let all = space(&format!("m = '1..=64', n = 64, k = {k}"), NT, PRODUCT);
+        all.iter().any(|candidate| candidate.name.starts_with(name))
+    };
+    let (large, small) = ("product-t128x256x32s3w2x4x1", "product-t64x64x64s3w2x2x1");
+    assert!(has("64", large) && has("64", small));
+    assert!(!has("61", large) && has("61", small));
+}
+
+/// Run-time extents become conditions, and some points have none.
+#[test]
+fn ranged_extents_are_conditions() {
+    let all = space("m = '1..=64', n = '1..=64', k = '1..=64'", NT, PRODUCT);
+    let text = all[0].eligibility.to_string();
+    assert!(text.contains("a2 % 8 == 0") && text.contains("a1 % 8 == 0"), "{text}");
+    let anywhere: Vec<&Candidate> = all.iter().filter(|c| c.eligibility.0.is_empty()).collect();
+    assert!(!anywhere.is_empty() && anywhere.len() < all.len());
+    assert!(anywhere.iter().all(|c| constant(&c.source, "VEC") == "1"));
+}
+
+#[test]
+fn layouts_and_pairs_are_told() {
+    let tn = "inputs = { x = 'f16[k, m]', w = 'f16[k, n]' }\noutputs = { y = 'f32[m, n]' }";
+    let all = space("m = 64, n = 64, k = 64", tn, "y[m, n] = sum(k, x[k, m] * w[k, n])");
+    let source = &all[0].source;
+    assert_eq!(
+        (constant(source, "A_K_MAJOR"), constant(source, "B_K_MAJOR")),
+        ("false".into(), "false".into())
+    );
+    assert!(source.contains("using T = f16;"), "{source}");
+    let gated = "inputs = { x = 'bf16[m, k]', w = 'bf16[128, k]' }\noutputs = { y = 'bf16[m, n]' }";
+    let math = "y[m, n] = silu(sum(k, x[m, k] * w[n, k])) * sum(k, x[m, k] * w[n + len(n), k])";
+    let all = space("m = 64, n = 64, k = 64", gated, math);
+    assert_eq!(constant(&all[0].source, "PRODUCTS"), "2");
+    assert!(all[0].source.contains("source(t1 + ((a1 * a2))"), "an offset");
+}
+
+/// A batch lies rows times columns apart: of these, columns are enough.
+#[test]
+fn rows_of_a_batch_may_be_any() {
+    let tensors = "inputs = { x = 'bf16[b, m, k]', w = 'bf16[b, n, k]' }\noutputs = { y = 'bf16[b, m, n]' }";
+    let math = "y[b, m, n] = sum(k, x[b, m, k] * w[b, n, k])";
+    let all = space("b = '1..=8', m = '1..=64', n = '1..=64', k = '1..=64'", tensors, math);
+    let text = all[0].eligibility.to_string();
+    assert!(text.contains("a2 % 8 == 0") && text.contains("a3 % 8 == 0") && !text.contains("a1"), "{text}");
+}
+
+/// One loader serves both factors of a pair: these lie alike.
+#[test]
+fn a_pair_of_two_layouts_is_left_out() {
+    let pair = |v: &str, at: &str| {
+        let tensors = format!(
+            "inputs = {{ x = 'bf16[m, k]', w = 'bf16[n, k]', v = '{v}' }}\noutputs = {{ y = 'bf16[m, n]' }}"
+        );
+        let math = format!("y[m, n] = sum(k, x[m, k] * w[n, k]) * sum(k, x[m, k] * v[{at}])");
+        space("m = 64, n = '1..=64', k = '1..=64'", &tensors, &math).len()
+    };
+    assert!(pair("bf16[n, k]", "n, k") > 0);
+    assert_eq!(pair("bf16[k, n]", "k, n"), 0);
+}
+
+#[test]
+fn what_the_instruction_has_not_is_left_out() {
+    let none =
+        |tensors: &str| assert!(space("m = 64, n = 64, k = 64", tensors, PRODUCT).is_empty(), "{tensors}");
+    none("inputs = { x = 'f32[m, k]', w = 'f32[n, k]' }\noutputs = { y = 'f32[m, n]' }");
+    none("inputs = { x = 'bf16[m, k]', w = 'f16[n, k]' }\noutputs = { y = 'bf16[m, n]' }");
+    none(
+        "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]' }\noutputs = { y = 'bf16[m, n]' }\nprecision = { accumulate = 'f64' }",
+    );
+}

@@ -1,0 +1,198 @@
+//! From what a compiler or a judge says to the facts of a verdict: lines of the source before flattening, names where a fault
+//! has positions, and where in its tile a wrong element lies.
+
+use std::collections::BTreeMap;
+
+use cutegen_spec::contract::Contract;
+use cutegen_spec::int_expr::IntExpr;
+
+use crate::compile::CompileFailure;
+use crate::evaluate::{self, Checks, Fault, Place, Spread};
+use crate::generate::proposal::Proposal;
+use crate::kit::Origin;
+use crate::plan::Plan;
+use crate::run_log::{Diagnostic, Facts, Mismatch, Outcome, TileCoordinate};
+use crate::search::compiled::Refusal;
+
+/// The most characters of one message; a template's instantiations can fill pages.
+const MESSAGE_MAX: usize = 600;
+/// The most diagnostics that are kept.
+const DIAGNOSTICS_MAX: usize = 24;
+
+/// Why a candidate has no bytes. `symbols` has what was derived for the entries of the proposal.
+pub(super) fn refused(refusal: &Refusal, proposal: &Proposal, symbols: &Contract) -> Facts {
+    let mut facts = match refusal {
+        Refusal::Contract(reason) => Facts { reason: Some(reason.clone()), ..Facts::default() },
+        Refusal::Compile(failure) => Facts {
+            reason: Some(failure.summary().to_owned()),
+            diagnostics: diagnostics(failure, proposal),
+            ..Facts::default()
+        },
+    };
+    let named = |text: &mut String| {
+        for (symbol, entry) in symbols.steps.iter().zip(&proposal.contract.steps) {
+            *text = text.replace(&symbol.entry, &entry.entry);
+        }
+    };
+    facts.reason.iter_mut().for_each(named);
+    facts.diagnostics.iter_mut().for_each(|said| named(&mut said.message));
+    facts
+}
+
+fn diagnostics(failure: &CompileFailure, proposal: &Proposal) -> Vec<Diagnostic> {
+    let said = failure.said().into_iter().take(DIAGNOSTICS_MAX);
+    said.map(|(line, message)| placed(line, message, proposal)).collect()
+}
+
+/// By the line of the source before flattening; a header of the kit is named.
+fn placed(line: Option<u32>, message: String, proposal: &Proposal) -> Diagnostic {
+    let message: String = message.chars().take(MESSAGE_MAX).collect();
+    match line.map(|line| proposal.origin(line)) {
+        Some(Origin::Body { line }) => Diagnostic { line: Some(line), message },
+        Some(other) => Diagnostic { line: None, message: format!("{other}: {message}") },
+        None => Diagnostic { line: None, message },
+    }
+}
+
+/// What a judge says of a candidate, in a word and in facts.
+pub(super) fn judged(plan: &Plan, outcome: &evaluate::Outcome, tiles: &[(usize, i64)]) -> (Outcome, Facts) {
+    let reason = Some(outcome.to_string());
+    let facts = Facts { reason, ..Facts::default() };
+    match outcome {
+        evaluate::Outcome::Passed { .. } => (Outcome::Right, Facts::default()),
+        evaluate::Outcome::Incorrect(fault) => {
+            (Outcome::Wrong, Facts { mismatch: Some(mismatch(plan, fault, tiles)), ..facts })
+        }
+        evaluate::Outcome::CompileFailed(_) | evaluate::Outcome::Blocked(_) => (Outcome::Refused, facts),
+        evaluate::Outcome::Crashed(_) | evaluate::Outcome::TimedOut(_) => (Outcome::Crashed, facts),
+    }
+}
+
+/// The first wrong element.
+fn mismatch(plan: &Plan, fault: &Fault, tiles: &[(usize, i64)]) -> Mismatch {
+    let place = fault.place();
+    let (found, expected, bound) = match fault {
+        Fault::Value { found, expected, bound, .. } => (finite(*found), finite(*expected), finite(*bound)),
+        Fault::NonFinite { found, expected, .. } => (finite(*found), finite(*expected), None),
+        Fault::NotRepeatable { first, found, .. } => (finite(*found), finite(*first), None),
+        Fault::Rms { .. }
+        | Fault::Unwritten { .. }
+        | Fault::Touched { .. }
+        | Fault::OutOfBounds { .. }
+        | Fault::InputWritten { .. }
+        | Fault::StateKept { .. }
+        | Fault::Pages { .. }
+        | Fault::RegisterChanged { .. }
+        | Fault::NotZero { .. }
+        | Fault::TimedOtherwise { .. }
+        | Fault::TooFast { .. } => (None, None, None),
+    };
+    let check = Checks::default().named().find(|(check, _)| *check == fault.check());
+    Mismatch {
+        tensor: place.tensor.clone(),
+        index: place.index.clone(),
+        axes: extents(plan, &place.axes),
+        inputs: place.distribution.to_string(),
+        ratio: found.zip(expected).map(|(found, expected)| found / expected).and_then(finite),
+        found,
+        expected,
+        bound,
+        tile: coordinates(plan, place, tiles),
+        check: check.map_or("", |(_, name)| name).to_owned(),
+        region: region(place, fault),
+    }
+}
+
+/// What else is wrong: how many elements, up to which, and whether all between them are.
+fn region(place: &Place, fault: &Fault) -> Option<String> {
+    let (Fault::Value { spread, .. } | Fault::NonFinite { spread, .. }) = fault else { return None };
+    let (first, Spread { elements, last }) = (&place.index, spread);
+    Some(match (*elements, first == last) {
+        (0 | 1, _) | (_, true) => "this element alone".to_owned(),
+        (count, false) if is_run(first, last, count) => {
+            format!("{count} elements, every one from {first:?} to {last:?}")
+        }
+        (count, false) => format!("{count} elements, the last of them {last:?}"),
+    })
+}
+
+/// Whether so many elements of one line fill all of it between two.
+fn is_run(first: &[i64], last: &[i64], count: u64) -> bool {
+    let (Some((a, outer)), Some((b, other))) = (first.split_last(), last.split_last()) else { return false };
+    outer == other && u64::try_from(b - a + 1) == Ok(count)
+}
+
+/// JSON has no other numbers.
+fn finite(number: f64) -> Option<f64> {
+    number.is_finite().then_some(number)
+}
+
+/// Extents by the name of their axis.
+pub(super) fn extents(plan: &Plan, axes: &[i64]) -> BTreeMap<String, i64> {
+    plan.spec.axes.iter().zip(axes).map(|(axis, extent)| (axis.name.to_string(), *extent)).collect()
+}
+
+/// Where in its tiles an element lies: of dimensions that are one axis with a tile.
+fn coordinates(plan: &Plan, place: &Place, tiles: &[(usize, i64)]) -> Vec<TileCoordinate> {
+    let tensor = plan.spec.tensors.iter().find(|tensor| tensor.name.as_str() == place.tensor);
+    let dims = tensor.map_or(&[][..], |tensor| tensor.dims.as_slice());
+    let tiled = dims.iter().zip(&place.index).flat_map(|(dim, index)| {
+        let IntExpr::Axis(axis) = dim else { return Vec::new() };
+        let own = tiles.iter().filter(|(tiled, extent)| tiled == axis && *extent > 0);
+        own.map(|(_, extent)| TileCoordinate {
+            axis: plan.spec.axes[*axis].name.to_string(),
+            extent: *extent,
+            tile: index / extent,
+            within: index % extent,
+        })
+        .collect()
+    });
+    tiled.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+
+    use super::judged;
+    use crate::evaluate::{self, Distribution, Fault, Place, Spread};
+    use crate::plan::Plan;
+    use crate::run_log::{Outcome, TileCoordinate};
+
+    fn plan() -> Plan {
+        let text = "edition = 1\n[kernels.k]\naxes = { m = '1..=64', n = '1..=512' }\ninputs = { x = 'f32[m, n]' }\n\
+                    outputs = { y = 'f32[m, n]' }\nmath = 'y[m, n] = x[m, n]'\ntargets = ['host']\n";
+        Plan::all(&spec_file(text, &Default::default()).into_kernels().expect("a right text")).remove(0)
+    }
+
+    fn wrong(found: f64) -> evaluate::Outcome {
+        let place = Place {
+            axes: vec![7, 300],
+            distribution: Distribution::Cancelling,
+            tensor: "y".to_owned(),
+            index: vec![2, 133],
+        };
+        let spread = Spread { elements: 3, last: vec![2, 135] };
+        evaluate::Outcome::Incorrect(Fault::Value { place, found, expected: -2.0, bound: 1e-7, spread })
+    }
+
+    #[test]
+    fn a_wrong_element_has_its_place_in_the_tile_and_its_ratio() {
+        let (outcome, facts) = judged(&plan(), &wrong(-4.0), &[(1, 64), (0, 4)]);
+        let told = facts.mismatch.expect("a mismatch");
+        let at =
+            |axis: &str, extent, tile, within| TileCoordinate { axis: axis.to_owned(), extent, tile, within };
+        assert_eq!((outcome, told.ratio, told.check.as_str()), (Outcome::Wrong, Some(2.0), "values"));
+        assert_eq!(told.tile, [at("m", 4, 0, 2), at("n", 64, 2, 5)]);
+        assert_eq!(told.region.as_deref(), Some("3 elements, every one from [2, 133] to [2, 135]"));
+        assert_eq!((told.axes["m"], told.axes["n"], told.inputs.as_str()), (7, 300, "cancelling"));
+    }
+
+    #[test]
+    fn what_json_cannot_hold_is_left_out() {
+        let (_, facts) = judged(&plan(), &wrong(f64::INFINITY), &[]);
+        let told = facts.mismatch.clone().expect("a mismatch");
+        assert_eq!((told.found, told.ratio, told.expected), (None, None, Some(-2.0)));
+        assert!(facts.reason.is_some_and(|reason| reason.contains("inf")));
+    }
+}

@@ -1,0 +1,172 @@
+//! Notes for prompts, a line each, derived from the log alone: what was tried, what came of it, and what that teaches. Hypotheses
+//! and compilers' messages are foreign text: whoever prints these lines quotes them.
+
+use std::collections::BTreeMap;
+
+use super::effort::{Aim, Effort, seen};
+use super::state::State;
+use crate::generate::prompt::facts;
+use crate::run_log::{Content, Log, Outcome, Sequence};
+
+/// Bytes of a reason in a line.
+const REASON_MAX: usize = 160;
+/// Bytes of a hypothesis in a line.
+const HYPOTHESIS_MAX: usize = 200;
+
+/// What each of these efforts came to that was a start and gave no right kernel.
+pub(super) fn starts(state: &State<'_>, efforts: &[Effort]) -> Vec<String> {
+    let failed = efforts.iter().filter(|effort| effort.aim == Aim::Start && state.child(effort).is_none());
+    failed.filter_map(|effort| ended(state, effort)).collect()
+}
+
+/// Kernels and answers of the last effort before this kernel, and what became of them.
+pub(super) fn fixes(state: &State<'_>, kernel: Sequence) -> Vec<String> {
+    let Some(effort) = state.efforts.last() else { return Vec::new() };
+    let answers = effort.requests.iter().filter_map(|request| state.log.answer(*request));
+    let others =
+        answers.filter(|(answer, candidate)| *answer != kernel && candidate.content != Content::Words);
+    others.map(|(answer, _)| format!("attempt {answer}: {}", became(state.log, answer))).collect()
+}
+
+/// Every round that is over, and every kernel that was submitted unasked.
+pub(super) fn rounds(state: &State<'_>) -> Vec<String> {
+    let rounds = state.rounds();
+    let over = rounds.iter().enumerate().filter_map(|(number, (effort, parent))| {
+        let stage = state.stage(number).name();
+        let answer = effort.answer?;
+        let hypothesis = hypothesis(state, effort);
+        let ratio = ratio(state, answer, *parent);
+        let became = became(state.log, answer);
+        Some(format!(
+            "round {} ({stage}), attempt {answer} from {parent}: {hypothesis}{became}{ratio}",
+            number + 1
+        ))
+    });
+    let submitted = state.log.candidates().filter(|(_, candidate)| candidate.request.is_none());
+    let submitted = submitted.map(|(sequence, _)| {
+        let best = state.best().unwrap_or(sequence);
+        format!(
+            "attempt {sequence}, submitted: {}{}",
+            became(state.log, sequence),
+            ratio(state, sequence, best)
+        )
+    });
+    over.chain(submitted).collect()
+}
+
+/// What the log teaches: structures that lost twice, checks that caught two, spills that never paid.
+pub(super) fn rules(state: &State<'_>) -> Vec<String> {
+    let rounds = state.rounds();
+    let lost =
+        rounds.iter().filter(|(effort, _)| !state.is_gain(effort)).filter_map(|(effort, _)| effort.answer);
+    let lost: Vec<Sequence> = lost.filter(|answer| state.log.kernel(*answer).is_some()).collect();
+    let of_best = state.best().and_then(|best| structure(state.log, best));
+    let structures =
+        grouped(&lost, |kernel| structure(state.log, kernel).filter(|s| Some(s) != of_best.as_ref()));
+    let kernels: Vec<Sequence> = state.log.candidates().map(|(sequence, _)| sequence).collect();
+    let checks = grouped(&kernels, |kernel| check(state.log, kernel));
+    let spills = grouped(&lost, |kernel| has_spills(state, kernel).then(|| "local memory".to_owned()));
+    let told = |groups: BTreeMap<String, Vec<Sequence>>, says: &dyn Fn(&str, &str) -> String| {
+        let twice = groups.into_iter().filter(|(_, of)| of.len() >= 2);
+        twice.map(|(what, of)| says(&what, &list(&of))).collect::<Vec<_>>()
+    };
+    let mut rules =
+        told(structures, &|what, of| format!("a structure of {what} lost in attempts {of}: take another"));
+    rules.extend(told(checks, &|what, of| format!("attempts {of} fell to the same: {what}")));
+    rules.extend(told(spills, &|_, of| {
+        format!("attempts {of} had local memory (spills) and brought no gain")
+    }));
+    rules
+}
+
+/// The kernels by what is said of each, in order.
+fn grouped(
+    kernels: &[Sequence],
+    key: impl Fn(Sequence) -> Option<String>,
+) -> BTreeMap<String, Vec<Sequence>> {
+    let mut groups: BTreeMap<String, Vec<Sequence>> = BTreeMap::new();
+    for kernel in kernels {
+        if let Some(key) = key(*kernel) {
+            groups.entry(key).or_default().push(*kernel);
+        }
+    }
+    groups
+}
+
+fn list(of: &[Sequence]) -> String {
+    of.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// How a source is built, as far as its text shows: launches, headers of the kit, CuTe.
+fn structure(log: &Log, kernel: Sequence) -> Option<String> {
+    let source = &log.kernel(kernel)?.source;
+    let comments = source.lines().take_while(|line| line.trim_start().starts_with("//"));
+    let launches: usize = comments.map(|line| line.matches("@ENTRY@").count()).sum();
+    let named = |line: &str| line.trim().strip_prefix("#include <kit/")?.strip_suffix(">").map(str::to_owned);
+    let mut headers: Vec<String> = source.lines().filter_map(named).collect();
+    headers.extend(source.contains("#include <cute/").then(|| "CuTe".to_owned()));
+    headers.sort();
+    headers.dedup();
+    let with = if headers.is_empty() { "no headers".to_owned() } else { headers.join(", ") };
+    Some(format!("{launches} launches with {with}"))
+}
+
+/// The check that a candidate fell to.
+fn check(log: &Log, kernel: Sequence) -> Option<String> {
+    let found = seen(log, kernel)?.facts.mismatch.as_ref()?;
+    Some(facts::line(&format!("check {} at inputs {}", found.check, found.inputs), REASON_MAX))
+}
+
+fn has_spills(state: &State<'_>, kernel: Sequence) -> bool {
+    let kernels = state.log.verdict(kernel).map(|verdict| &verdict.facts.kernels);
+    kernels
+        .is_some_and(|kernels| kernels.iter().any(|kernel| kernel.local_bytes.is_some_and(|bytes| bytes > 0)))
+}
+
+/// What a start came to.
+fn ended(state: &State<'_>, effort: &Effort) -> Option<String> {
+    let answer = effort.answer?;
+    Some(format!("attempt {answer}: {}", became(state.log, answer)))
+}
+
+/// What a round's answers say that they change, and what they predict.
+fn hypothesis(state: &State<'_>, effort: &Effort) -> String {
+    let kernels =
+        effort.requests.iter().filter_map(|request| state.log.kernel(state.log.answer(*request)?.0));
+    let Some(kernel) = kernels.into_iter().find(|kernel| kernel.hypothesis.is_some()) else {
+        return String::new();
+    };
+    let text = facts::line(kernel.hypothesis.as_deref().unwrap_or_default(), HYPOTHESIS_MAX);
+    let predicted = kernel.predicted.map_or_else(String::new, |by| format!(" (predicted {by:.2})"));
+    format!("{text}{predicted}; ")
+}
+
+fn ratio(state: &State<'_>, kernel: Sequence, over: Sequence) -> String {
+    let by = state.over(kernel, over).filter(|_| kernel != over);
+    by.map_or_else(String::new, |by| format!(", {by:.3} times attempt {over}"))
+}
+
+/// What became of an answer, with the first thing that was said of it.
+fn became(log: &Log, answer: Sequence) -> String {
+    let reason = |text: &str| facts::line(text, REASON_MAX);
+    match log.candidate(answer).map(|candidate| &candidate.content) {
+        Some(Content::Repeat { of }) => format!("the kernel of attempt {of} again"),
+        Some(Content::Unreadable(problems)) => {
+            let first = problems.first().map_or("no source", |problem| problem.message.as_str());
+            format!("unreadable: {}", reason(first))
+        }
+        Some(Content::Words) | None => "no kernel".to_owned(),
+        Some(Content::Kernel(_)) => match seen(log, answer) {
+            None => "not judged".to_owned(),
+            Some(verdict) => {
+                let why = check(log, answer)
+                    .or_else(|| verdict.facts.diagnostics.first().map(|first| first.message.clone()))
+                    .or_else(|| verdict.facts.sanitizer.first().cloned())
+                    .or_else(|| verdict.facts.reason.clone());
+                let why = why.filter(|_| !verdict.outcome.is_right() && verdict.outcome != Outcome::Compiled);
+                let why = why.map_or_else(String::new, |why| format!(": {}", reason(&why)));
+                format!("{}{why}", facts::word(verdict.outcome))
+            }
+        },
+    }
+}

@@ -1,0 +1,96 @@
+//! [`Effort`]: the requests that belong together, from a first kernel, an optimisation or a refuted kernel to the kernel that comes
+//! of it, and where they stand. Knows entries of the log, and no prompt.
+
+use crate::run_log::{Ask, Content, Log, Outcome, Sequence, Verdict};
+
+/// What an effort is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// A kernel from nothing.
+    Start,
+    /// One optimisation of this kernel.
+    Round {
+        /// The kernel that it changes.
+        parent: Sequence,
+    },
+    /// A kernel that the whole gate refused.
+    Repair {
+        /// That one.
+        of: Sequence,
+    },
+}
+
+/// Requests that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Effort {
+    pub aim: Aim,
+    /// In order; at least one. The first is for the kernel, or for what is wrong with the refuted one.
+    pub requests: Vec<Sequence>,
+    /// The last answer.
+    pub answer: Option<Sequence>,
+}
+
+/// What is to be asked next in an effort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    /// The same as that request, whose answer repeats this attempt.
+    Again { request: Sequence, repeated: Option<Sequence> },
+    /// This answer as a whole source.
+    Whole(Sequence),
+    /// Why this kernel failed.
+    Diagnose(Sequence),
+    /// The change to this kernel that the last words on it describe.
+    Patch(Sequence),
+}
+
+/// Where an effort stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// It goes on so.
+    Open(Move),
+    /// This kernel came of it.
+    Right(Sequence),
+    /// This failed, and nothing is left to try; none where nothing came.
+    Failed(Option<Sequence>),
+}
+
+impl Effort {
+    /// Requests that correct an answer: all but the first and those for words.
+    pub(super) fn fixes(&self, log: &Log) -> usize {
+        let is_fix = |request: &&Sequence| log.request(**request).is_some_and(|r| r.ask != Ask::Diagnose);
+        self.requests[1..].iter().filter(is_fix).count()
+    }
+
+    /// Where it stands when so many fixes are allowed.
+    pub(super) fn stand(&self, log: &Log, fixes: usize) -> Stand {
+        let last = *self.requests.last().expect("an effort begins with a request");
+        let Some(answer) = self.answer else {
+            return Stand::Open(Move::Again { request: last, repeated: None });
+        };
+        let is_open = self.fixes(log) < fixes;
+        let go_on = |to| if is_open { Stand::Open(to) } else { Stand::Failed(Some(answer)) };
+        let Some(request) = log.request(last) else { return Stand::Failed(None) };
+        if let (Ask::Diagnose, Some(kernel)) = (request.ask, request.about) {
+            return go_on(Move::Patch(kernel));
+        }
+        match log.candidate(answer).map(|candidate| &candidate.content) {
+            Some(Content::Repeat { of }) => go_on(Move::Again { request: last, repeated: Some(*of) }),
+            Some(Content::Kernel(_)) if was(log, answer, Outcome::Right) => Stand::Right(answer),
+            Some(Content::Kernel(_)) => go_on(Move::Diagnose(answer)),
+            Some(Content::Words | Content::Unreadable(_)) | None => go_on(Move::Whole(answer)),
+        }
+    }
+}
+
+/// The last verdict of more than a compiler that accepts.
+pub(super) fn seen(log: &Log, candidate: Sequence) -> Option<&Verdict> {
+    let of = |(_, verdict): &(Sequence, &Verdict)| {
+        verdict.candidate == candidate && verdict.outcome != Outcome::Compiled
+    };
+    log.verdicts().filter(of).last().map(|(_, verdict)| verdict)
+}
+
+/// Whether this was once the verdict on a candidate.
+pub(super) fn was(log: &Log, candidate: Sequence, outcome: Outcome) -> bool {
+    log.verdicts().any(|(_, verdict)| verdict.candidate == candidate && verdict.outcome == outcome)
+}

@@ -1,0 +1,5 @@
+//! Scripted logs, and what `refine` makes of each of their entries.
+
+mod levers;
+mod script;
+mod walk;

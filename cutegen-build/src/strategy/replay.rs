@@ -1,0 +1,241 @@
+//! Replay of decisions: whether a log gives the prompts and decisions that it has, with no compiler and no device.
+
+use std::fmt;
+
+use super::{Next, refine};
+use crate::generate::{answers, prompt};
+use crate::plan::Plan;
+use crate::run_log::{Candidate, Entry, Log, Outcome, Request, Sequence, Verdict, digest};
+
+/// Where a log gives something else than it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diverged {
+    /// The entry.
+    pub step: Sequence,
+    /// What differs.
+    pub why: String,
+}
+
+/// Whether the prompts of a log were compared with this program's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompts {
+    /// They are the same, byte for byte.
+    Same,
+    /// Their texts are of another version, so they were not compared.
+    OfVersion(u32),
+}
+
+impl Prompts {
+    /// How the prompts of a log can be compared.
+    fn of(log: &Log) -> Self {
+        match log.start.prompts {
+            prompt::VERSION => Self::Same,
+            version => Self::OfVersion(version),
+        }
+    }
+}
+
+impl fmt::Display for Diverged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "diverged at step {}: {}", self.step, self.why)
+    }
+}
+
+/// Takes every decision of the log again, and reads every answer again. Prompts are compared where they are of this program's
+/// version.
+///
+/// # Errors
+/// The first entry that is not what the log before it gives.
+pub fn decisions(plan: &Plan, log: &Log) -> Result<Prompts, Diverged> {
+    let prompts = Prompts::of(log);
+    let mut before = Log::new(log.start.clone());
+    for (step, entry) in (1..).zip(&log.entries) {
+        let found = match entry {
+            Entry::Request(request) => requested(plan, (&before, prompts), request),
+            Entry::Candidate(candidate) => answered(plan, &before, candidate),
+            Entry::Verdict(verdict) => judged(plan, &before, verdict),
+        };
+        found.map_err(|why| Diverged { step, why })?;
+        before.push(entry.clone());
+    }
+    Ok(prompts)
+}
+
+/// Every prompt of the log, byte for byte, with the sequence of its request.
+#[must_use]
+pub fn prompts(plan: &Plan, log: &Log) -> Vec<(Sequence, String)> {
+    let mut before = Log::new(log.start.clone());
+    let mut all = Vec::new();
+    for (step, entry) in (1..).zip(&log.entries) {
+        if let (Entry::Request(_), Next::Ask(question)) = (entry, refine::next(plan, &before)) {
+            all.push((step, question.prompt.text));
+        }
+        before.push(entry.clone());
+    }
+    all
+}
+
+fn requested(plan: &Plan, (before, prompts): (&Log, Prompts), request: &Request) -> Result<(), String> {
+    let question = match refine::next(plan, before) {
+        Next::Ask(question) => question,
+        other => return Err(format!("a request, where {} is next", named(&other))),
+    };
+    let text = &question.prompt.text;
+    let (version, prompt, bytes) = match prompts {
+        Prompts::Same => (question.prompt.version.clone(), digest(text), text.len() as u64),
+        Prompts::OfVersion(other) => (question.prompt.of_version(other), request.prompt, request.bytes),
+    };
+    let again = Request { ask: question.ask, about: question.about, version, prompt, bytes };
+    if again == *request { Ok(()) } else { Err(format!("{request:?}, where the log gives {again:?}")) }
+}
+
+fn answered(plan: &Plan, before: &Log, candidate: &Candidate) -> Result<(), String> {
+    if let Some(request) = candidate.request {
+        match refine::next(plan, before) {
+            Next::Await(awaited, _) if awaited == request => {}
+            other => return Err(format!("an answer to {request}, where {} is next", named(&other))),
+        }
+    }
+    let again = answers::read(plan, before, candidate.request, &candidate.text);
+    if again == candidate.content { Ok(()) } else { Err("its answer reads otherwise by now".to_owned()) }
+}
+
+fn judged(plan: &Plan, before: &Log, verdict: &Verdict) -> Result<(), String> {
+    let next = refine::next(plan, before);
+    let fits = |outcomes: &[Outcome]| outcomes.contains(&verdict.outcome);
+    let is_next = match next {
+        Next::Build(candidate) => {
+            candidate == verdict.candidate && fits(&[Outcome::Refused, Outcome::Compiled])
+        }
+        Next::Judge(candidate) => {
+            let outcomes = [Outcome::Refused, Outcome::Wrong, Outcome::Crashed, Outcome::Right];
+            candidate == verdict.candidate && fits(&outcomes)
+        }
+        Next::Accept(candidate) => {
+            let outcomes = [Outcome::Refused, Outcome::WrongInFull, Outcome::TooSlow, Outcome::Accepted];
+            candidate == verdict.candidate && fits(&outcomes)
+        }
+        Next::Ask(_) | Next::Await(..) | Next::Done(_) => false,
+    };
+    if is_next {
+        return Ok(());
+    }
+    Err(format!("{:?} of candidate {}, where {} is next", verdict.outcome, verdict.candidate, named(&next)))
+}
+
+fn named(next: &Next) -> String {
+    match next {
+        Next::Ask(question) => format!("a request ({:?})", question.ask),
+        Next::Await(request, _) => format!("an answer to {request}"),
+        Next::Build(candidate) => format!("the compilation of {candidate}"),
+        Next::Judge(candidate) => format!("the screening of {candidate}"),
+        Next::Accept(candidate) => format!("the whole gate for {candidate}"),
+        Next::Done(stop) => format!("the end ({stop:?})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cutegen_spec::edition::spec_file;
+
+    use super::*;
+    use crate::run_log::{Ask, RunId, Start};
+
+    fn plan() -> Plan {
+        let text = "edition = 1\n[kernels.one]\ntargets = ['sm_90a']\naxes = { m = '1..=64', k = 64 }\n\
+                    inputs = { x = 'f32[m, k]' }\noutputs = { y = 'f32[m]' }\nworkloads = [{ m = 64 }]\n\
+                    math = 'y[m] = sum(k, x[m, k] * x[m, k])'\n";
+        Plan::all(&spec_file(text, &Default::default()).into_kernels().expect("a right text")).remove(0)
+    }
+
+    /// A request, an answer without a kernel, and the request for it as a whole.
+    fn log(plan: &Plan) -> Log {
+        let start = Start {
+            version: crate::run_log::VERSION,
+            run: RunId::parse("a-run").expect("a name"),
+            kernel: "one".to_owned(),
+            target: "sm_90a".to_owned(),
+            key: plan.key.to_string(),
+            strategy: "refine".to_owned(),
+            prompts: prompt::VERSION,
+            kit: digest("kit"),
+            gate: 7,
+            settings: Default::default(),
+        };
+        let mut log = Log::new(start);
+        ask(plan, &mut log);
+        let (by, text) = ("a test".to_owned(), "here is no kernel".to_owned());
+        let content = answers::read(plan, &log, Some(1), &text);
+        log.push(Entry::Candidate(Candidate { request: Some(1), by, text, content, took_ms: None }));
+        ask(plan, &mut log);
+        log
+    }
+
+    fn ask(plan: &Plan, log: &mut Log) {
+        let Next::Ask(question) = refine::next(plan, log) else { panic!("something else is next") };
+        log.push(Entry::Request(Request {
+            ask: question.ask,
+            about: question.about,
+            version: question.prompt.version,
+            prompt: digest(&question.prompt.text),
+            bytes: question.prompt.text.len() as u64,
+        }));
+    }
+
+    /// The log with its last request changed.
+    fn changed(log: &Log, change: fn(&mut Request)) -> Log {
+        let mut log = log.clone();
+        let Some(Entry::Request(request)) = log.entries.last_mut() else { panic!("a request is last") };
+        change(request);
+        log
+    }
+
+    /// The log as texts of version 1 would have made it.
+    fn older(log: &Log) -> Log {
+        let mut log = log.clone();
+        log.start.prompts = 1;
+        for entry in &mut log.entries {
+            if let Entry::Request(request) = entry {
+                (request.version, request.prompt) = ("rowwise-1".to_owned(), digest("another text"));
+                request.bytes = 12;
+            }
+        }
+        log
+    }
+
+    #[test]
+    fn prompts_of_this_version_are_compared() {
+        let (plan, log) = (plan(), log(&plan()));
+        assert_eq!(decisions(&plan, &log), Ok(Prompts::Same));
+        let changes: [fn(&mut Request); 3] = [
+            |request| request.prompt = digest("another text"),
+            |request| request.bytes += 1,
+            |request| request.version = "rowwise-1".to_owned(),
+        ];
+        for change in changes {
+            let found = decisions(&plan, &changed(&log, change)).expect_err("another prompt");
+            assert_eq!(found.step, 3, "{found}");
+        }
+    }
+
+    #[test]
+    fn of_prompts_of_another_version_decisions_alone_are_compared() {
+        let plan = plan();
+        let log = older(&log(&plan));
+        assert_eq!(decisions(&plan, &log), Ok(Prompts::OfVersion(1)));
+        let changes: [fn(&mut Request); 4] = [
+            |request| request.ask = Ask::Patch,
+            |request| request.about = Some(1),
+            |request| request.about = None,
+            |request| request.version = "rowwise-2".to_owned(),
+        ];
+        for change in changes {
+            let found = decisions(&plan, &changed(&log, change)).expect_err("another decision");
+            assert_eq!(found.step, 3, "{found}");
+        }
+        let mut other = log;
+        let Some(Entry::Candidate(candidate)) = other.entries.get_mut(1) else { panic!("an answer") };
+        candidate.content = crate::run_log::Content::Words;
+        assert_eq!(decisions(&plan, &other).expect_err("another answer").step, 2);
+    }
+}

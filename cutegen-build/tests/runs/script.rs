@@ -1,0 +1,241 @@
+//! A run with scripted answers and verdicts, and the points at which it can be killed.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+
+use cutegen_build::generate::answers;
+use cutegen_build::plan::Plan;
+use cutegen_build::run_log::{
+    self, Candidate, Diagnostic, Digest, Entry, Facts, Judge, LogFile, Outcome, Request, RunId, Sequence,
+    Speed, Start, Verdict, digest,
+};
+use cutegen_build::strategy::{Next, refine};
+use cutegen_build::{generate::prompt, kit};
+use cutegen_spec::edition::spec_file;
+
+const SPEC: &str = "edition = 1\n[kernels.squares]\naxes = { m = '1..=512', k = '8..=512' }\ninputs = { x = 'f32[m, k]' }\n\
+                    outputs = { y = 'f32[m]' }\nmath = 'y[m] = sum(k, x[m, k] * x[m, k])'\n\
+                    workloads = [{ m = 512, k = 512 }]\ntargets = ['host']\n";
+
+/// Counts points, and ends the process at one of them.
+pub(crate) struct Killer {
+    left: usize,
+    passed: usize,
+}
+
+impl Killer {
+    pub(crate) fn at(point: usize) -> Self {
+        Self { left: point, passed: 0 }
+    }
+
+    /// Whether the process dies here.
+    fn is_here(&mut self) -> bool {
+        self.passed += 1;
+        let here = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        here
+    }
+
+    fn point(&mut self) {
+        if self.is_here() {
+            kill();
+        }
+    }
+
+    /// Points of an entry: before its line, within it at three places, and behind it.
+    fn append(&mut self, file: &mut LogFile, entry: Entry) {
+        self.point();
+        let line = serde_json::to_string(&entry).expect("an entry");
+        for torn in [1, line.len() / 2, line.len()] {
+            if self.is_here() {
+                let mut log = OpenOptions::new().append(true).open(file.path()).expect("the log");
+                log.write_all(&line.as_bytes()[..torn]).expect("written");
+                kill();
+            }
+        }
+        file.append(entry).expect("written");
+        self.point();
+    }
+}
+
+/// As `kill -9` does.
+fn kill() -> ! {
+    let own = std::process::id().to_string();
+    let _ = std::process::Command::new("kill").args(["-9", &own]).status();
+    loop {
+        std::thread::park();
+    }
+}
+
+fn plan() -> Plan {
+    Plan::all(&spec_file(SPEC, &Default::default()).into_kernels().expect("a right text")).remove(0)
+}
+
+fn name() -> RunId {
+    RunId::parse("scripted").expect("a name")
+}
+
+fn start(plan: &Plan) -> Start {
+    Start {
+        version: run_log::VERSION,
+        run: name(),
+        kernel: plan.spec.name.to_string(),
+        target: plan.target.to_string(),
+        key: plan.key.to_string(),
+        strategy: "refine".to_owned(),
+        prompts: prompt::VERSION,
+        kit: Digest(kit::digest()),
+        gate: 7,
+        settings: Default::default(),
+    }
+}
+
+/// Begins the run in a folder, or goes on with it, to its end.
+pub(crate) fn run(folder: &Path, mut killer: Killer) {
+    let plan = plan();
+    let mut file = match run_log::runs(folder).expect("a folder").as_slice() {
+        [] => LogFile::create(folder, start(&plan)).expect("begun"),
+        _ => LogFile::open(folder, &name()).expect("opened"),
+    };
+    loop {
+        let entry = match refine::next(&plan, file.log()) {
+            Next::Ask(question) => Entry::Request(Request {
+                ask: question.ask,
+                about: question.about,
+                version: question.prompt.version,
+                prompt: digest(&question.prompt.text),
+                bytes: question.prompt.text.len() as u64,
+            }),
+            Next::Await(request, question) => {
+                assert_eq!(
+                    file.log().request(request).map(|r| r.prompt),
+                    Some(digest(&question.prompt.text))
+                );
+                let text = answer(folder, &mut killer, (&file, request));
+                let content = answers::read(&plan, file.log(), Some(request), &text);
+                let by = "a script".to_owned();
+                Entry::Candidate(Candidate { request: Some(request), by, text, content, took_ms: None })
+            }
+            Next::Build(candidate) => Entry::Verdict(built(&file, candidate)),
+            Next::Judge(candidate) => Entry::Verdict(judged(&file, candidate)),
+            Next::Accept(candidate) => Entry::Verdict(Verdict {
+                candidate,
+                outcome: Outcome::Accepted,
+                facts: Facts::default(),
+                judge: judge(),
+            }),
+            Next::Done(_) => break,
+        };
+        killer.append(&mut file, entry);
+    }
+    fs::write(folder.join("points"), killer.passed.to_string()).expect("written");
+}
+
+/// Asks the script, which keeps a record of that.
+fn answer(folder: &Path, killer: &mut Killer, (file, request): (&LogFile, Sequence)) -> String {
+    killer.point();
+    let mut asked = OpenOptions::new().append(true).create(true).open(folder.join("asked")).expect("opened");
+    asked.write_all(format!("{request}\n").as_bytes()).expect("written");
+    killer.point();
+    let number = file.log().candidates().count();
+    ANSWERS.get(number).map_or_else(|| lanes(3 + number), |write| write())
+}
+
+/// Mistakes that models make, then kernels of which some gain.
+const ANSWERS: &[fn() -> String] = &[
+    || lanes(8).replace("ptr(x)", "ptr(z)"),
+    || lanes(8).replace("sum = 0;", "sum = zero;"),
+    || "`zero` is declared nowhere.\n".to_owned(),
+    || edit("    float lanes[8] = {}, total = zero;", "    float lanes[8] = {}, sum = 0;"),
+    || lanes(8).replace("at < k;", "at < k - 1;"),
+    || "The tail leaves out the last element.\n".to_owned(),
+    || edit("at < k - 1; ++at) sum", "at < k; ++at) sum"),
+    || lanes(8).replace("  for (int64_t i", "  // rows\n  for (int64_t i"),
+    || lanes(32),
+    || lanes(16),
+    || lanes(64),
+];
+
+fn lanes(count: usize) -> String {
+    let source = "// contract:\n\
+        // steps = [{ entry = \"@ENTRY@\", args = [\"ptr(x)\", \"ptr(y)\", \"axis(m)\", \"axis(k)\"] }]\n\
+        extern \"C\" void @ENTRY@(void** params) {\n    float lanes[LANES] = {}, sum = 0;\n\
+        \x20   for (; at < k; ++at) sum += row[at] * row[at];\n  for (int64_t i = 0; i < m; ++i) {}\n}\n";
+    format!(
+        "Hypothesis: lanes\nPredicted: 1.5x\n\n```cpp\n{}```\n",
+        source.replace("LANES", &count.to_string())
+    )
+}
+
+fn edit(old: &str, new: &str) -> String {
+    format!("```edit\n<<<<<<< old\n{old}\n=======\n{new}\n>>>>>>> new\n```\n")
+}
+
+fn source(file: &LogFile, candidate: Sequence) -> &str {
+    &file.log().kernel(candidate).expect("a kernel").source
+}
+
+fn built(file: &LogFile, candidate: Sequence) -> Verdict {
+    let is_wrong = source(file, candidate).contains("zero");
+    let outcome = if is_wrong { Outcome::Refused } else { Outcome::Compiled };
+    let said = Diagnostic { line: Some(4), message: "identifier \"zero\" is undefined".to_owned() };
+    let facts = Facts { diagnostics: is_wrong.then_some(said).into_iter().collect(), ..Facts::default() };
+    Verdict { candidate, outcome, facts, judge: None }
+}
+
+/// The more lanes, the faster, up to 32.
+fn judged(file: &LogFile, candidate: Sequence) -> Verdict {
+    let own = source(file, candidate);
+    if own.contains("k - 1") {
+        let facts = Facts { reason: Some("incorrect: wrong value".to_owned()), ..Facts::default() };
+        return Verdict { candidate, outcome: Outcome::Wrong, facts, judge: judge() };
+    }
+    let micros = |source: &str| 100.0 / lanes_of(source).min(64 - lanes_of(source).min(63)) as f64;
+    let others = file.log().candidates().filter_map(|(other, _)| Some((other, file.log().kernel(other)?)));
+    let over = others.filter(|(other, _)| *other != candidate);
+    let over = over.map(|(other, kernel)| (other, micros(&kernel.source) / micros(own))).collect();
+    let speed = Speed {
+        workload: [("m".to_owned(), 512), ("k".to_owned(), 512)].into(),
+        micros: micros(own),
+        over_naive: Some(100.0 / micros(own)),
+        over,
+        roofline: None,
+        tb_per_s: None,
+        tops_per_s: None,
+    };
+    let facts = Facts { speed: vec![speed], ..Facts::default() };
+    Verdict { candidate, outcome: Outcome::Right, facts, judge: judge() }
+}
+
+fn lanes_of(source: &str) -> usize {
+    let (_, rest) = source.split_once("lanes[").expect("lanes");
+    rest.split_once(']').and_then(|(count, _)| count.parse().ok()).expect("a number")
+}
+
+fn judge() -> Option<Judge> {
+    Some(Judge { card: "a script".to_owned(), batch: "one".to_owned(), gate: 7, held_ms: 1 })
+}
+
+/// The log as it is on the disk.
+pub(crate) fn text(folder: &Path) -> String {
+    fs::read_to_string(folder.join("scripted.jsonl")).expect("a log")
+}
+
+/// Points of a whole run.
+pub(crate) fn points(folder: &Path) -> usize {
+    fs::read_to_string(folder.join("points")).expect("it ended").parse().expect("a number")
+}
+
+/// Requests that the script was asked, in order.
+pub(crate) fn asked(folder: &Path) -> Vec<Sequence> {
+    let text = fs::read_to_string(folder.join("asked")).unwrap_or_default();
+    text.lines().map(|line| line.parse().expect("a number")).collect()
+}
+
+/// Requests whose answers are recorded.
+pub(crate) fn recorded(folder: &Path) -> BTreeSet<Sequence> {
+    let Ok(log) = run_log::read(folder, &name()) else { return BTreeSet::new() };
+    log.candidates().filter_map(|(_, candidate)| candidate.request).collect()
+}

@@ -1,0 +1,55 @@
+// Whether the wgmma template's tiles are each there once, and the k tiles of each: by brute force, over extents, splits and groups.
+// Compiled by the host's compiler together with product_tiles.cuh.in. Exit 0: so it is.
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "product_tiles.cuh.in"
+
+static int checked(int batches, int left, int right, int k, int splits, int group) {
+  const Tiles tiles = Tiles::of(batches, {left, 128}, {right, 64}, {k, 64}, splits, group);
+  const int across = (left + 127) / 128, down = (right + 63) / 64, deep = (k + 63) / 64;
+  std::vector<int> seen(size_t(batches) * across * down * deep), number(size_t(batches) * across * down, -1);
+  for (int index = 0; index < tiles.count(); ++index) {
+    const Work w = tiles.at(index);
+    if (w.batch < 0 || w.batch >= batches || w.left < 0 || w.left >= across || w.right < 0 || w.right >= down) return 1;
+    if (w.split < 0 || w.split >= splits || w.count < 1 || w.tile < 0 || w.tile >= int(number.size())) return 2;
+    int& own = number[(size_t(w.batch) * across + w.left) * down + w.right];
+    if (own >= 0 && own != w.tile) return 3;  // splits of a tile agree on its number
+    own = w.tile;
+    for (int kt = w.first; kt < w.first + w.count; ++kt) {
+      if (kt < 0 || kt >= deep || seen[((size_t(w.batch) * across + w.left) * down + w.right) * deep + kt]++) return 4;
+    }
+  }
+  for (int times : seen) {
+    if (times != 1) return 5;
+  }
+  std::vector<int> used(number.size());
+  for (int own : number) {
+    if (used[own]++) return 6;
+  }
+  return 0;
+}
+
+int main() {
+  int cases = 0;
+  for (int batches : {1, 3}) {
+    for (int left : {1, 128, 129, 1000}) {
+      for (int right : {8, 64, 200, 1032}) {
+        for (int k : {8, 64, 72, 1000}) {
+          for (int splits : {1, 2, 3, 7, 40}) {
+            for (int group : {1, 2, 8, 1000}) {
+              if (const int why = checked(batches, left, right, k, splits, group)) {
+                printf("%d x %d,%d,%d /%d group %d: %d\n", batches, left, right, k, splits, group, why);
+                return 1;
+              }
+              ++cases;
+            }
+          }
+        }
+      }
+    }
+  }
+  static_assert(Tiles::of(1, {256, 128}, {128, 64}, {128, 64}, 2, 8).at(7).first == 1, "constexpr");
+  printf("%d cases\n", cases);
+}
