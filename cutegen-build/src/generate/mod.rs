@@ -71,9 +71,20 @@ impl From<StreamFeatures> for CostFeatures {
     }
 }
 
+/// What multiplies matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    /// `mma.sync` of a warp, operands in registers; a block has one tile.
+    MmaSync,
+    /// `wgmma` of a warpgroup, operands in shared memory; blocks stay for many tiles.
+    Wgmma,
+}
+
 /// What the time of a matrix product is estimated from. Extents are in axes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductFeatures {
+    /// What multiplies.
+    pub instruction: Instruction,
     /// Of one kind are those that differ in numbers alone.
     pub kind: &'static str,
     /// Products of the batch, rows, columns, and terms of a sum.

@@ -112,6 +112,12 @@ impl Matmul {
         self.axes[var]
     }
 
+    /// Whether these variables, outermost first, are one dimension of a view.
+    #[must_use]
+    pub fn is_one_dimension(&self, axes: &[Axis], view: &View, vars: &[usize]) -> bool {
+        view.is_one_dimension(axes, &self.axes, vars)
+    }
+
     fn extent(&self, vars: &[usize]) -> IntExpr {
         vars.iter().fold(IntExpr::Const(1), |all, var| mul(all, IntExpr::Axis(self.axes[*var])))
     }

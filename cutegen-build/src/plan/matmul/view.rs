@@ -20,7 +20,8 @@ pub struct View {
 
 impl View {
     /// The view of a tensor at this index; `None` where an index is no sum of multiples of variables.
-    pub(super) fn of(position: usize, tensor: &Tensor, index: &[Index]) -> Option<View> {
+    #[must_use]
+    pub fn of(position: usize, tensor: &Tensor, index: &[Index]) -> Option<View> {
         let mut view = View { tensor: position, offset: IntExpr::Const(0), strides: BTreeMap::new() };
         for (index, stride) in index.iter().zip(tensor.stride_exprs()) {
             let line = Line::of(index)?;

@@ -47,6 +47,11 @@ struct Machine {
     /// What stays in L2 is read again faster by so much.
     l2_bytes: f64,
     l2_speed_up: f64,
+    /// What one multiprocessor reads of its shared memory for tensor cores.
+    smem_bytes_per_ns_each: f64,
+    /// Operations of one multiprocessor a nanosecond on 16-bit floats, by instruction.
+    mma_sync: f64,
+    wgmma: f64,
 }
 
 /// NVIDIA H200 SXM: limits by the CUDA guide for compute capability 9.0, rates as measured. Times are those with which the
@@ -72,6 +77,9 @@ const H200: Machine = Machine {
     blocks: 32,
     l2_bytes: 40e6,
     l2_speed_up: 1.8,
+    smem_bytes_per_ns_each: 200.0,
+    mma_sync: 4700.0,
+    wgmma: 6300.0,
 };
 
 /// Microseconds of one launch at `axes`; none where the candidate has no cost features or does not claim that shape.

@@ -2,6 +2,8 @@
 //! how wide copies, and what that asks of extents and addresses. And its text: where it lies, for `struct Problem`.
 
 use cutegen_spec::axis::{Axis, Extent};
+use cutegen_spec::contract::tensor_map::{Base, Fill, TensorMap};
+use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::Condition;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 
@@ -82,18 +84,35 @@ impl<'a> Operand<'a> {
         }
         let batch = self.matmul.batch.iter().map(|var| self.view.stride(*var));
         let whole = batch.chain(line).chain([length, self.view.offset.clone()]);
-        let mut conditions = vec![Condition::Aligned { tensor: self.tensor(), bytes: bytes.cast_unsigned() }];
-        for expr in whole {
-            let known = divisor(self.axes, &expr);
-            if known % elements != 0 && constant(self.axes, &expr).is_some() {
-                return None;
-            }
-            let condition = Condition::Divides { expr, by: elements };
-            if known % elements != 0 && !conditions.contains(&condition) {
-                conditions.push(condition);
-            }
-        }
-        Some(conditions)
+        let multiples = multiples(self.axes, whole, elements)?;
+        let aligned = Condition::Aligned { tensor: self.tensor(), bytes: bytes.cast_unsigned() };
+        Some(std::iter::once(aligned).chain(multiples).collect())
+    }
+
+    /// Whether all batches share it, or lie one after another.
+    pub(super) fn is_of_three_dimensions(&self) -> bool {
+        !self.is_batched() || self.matmul.is_one_dimension(self.axes, self.view, &self.matmul.batch)
+    }
+
+    /// Whether any batch has its own.
+    pub(super) fn is_batched(&self) -> bool {
+        self.matmul.batch.iter().any(|var| self.view.strides.contains_key(var))
+    }
+
+    /// Its descriptor, (batches, rows, k) or (batches, k, rows), by boxes of so many rows and terms.
+    pub(super) fn map(&self, dtype: DType, rows: i64, terms: i64) -> TensorMap {
+        let k = (self.matmul.terms(), self.k_stride(), terms);
+        // a single row has no stride, and descriptors want one
+        let stride = if self.row.is_some() { self.row_stride() } else { self.matmul.terms() };
+        let row = (self.rows.clone(), stride, rows);
+        let (outer, inner) = if self.is_k_major() { (row, k) } else { (k, row) };
+        let (batches, stride) = if self.is_batched() {
+            let last = self.matmul.batch.last().map_or(IntExpr::Const(0), |var| self.view.stride(*var));
+            (self.matmul.batches(), last)
+        } else {
+            (IntExpr::Const(1), outer.1.clone())
+        };
+        map_of(self.view, dtype, [(batches, stride, 1), outer, inner])
     }
 
     /// The expression of a `Source` in a member function that knows `batch`.
@@ -121,6 +140,43 @@ impl<'a> Operand<'a> {
             print::int(&self.rows)
         )
     }
+}
+
+/// A descriptor of extents, strides and boxes; boxes of up to 128 bytes are swizzled whole.
+pub(super) fn map_of(view: &View, dtype: DType, dims: [(IntExpr, IntExpr, i64); 3]) -> TensorMap {
+    let row = dims[2].2 * dtype.bytes() as i64;
+    TensorMap {
+        base: Base::Tensor(view.tensor),
+        dtype,
+        offset: view.offset.clone(),
+        dims: dims.iter().map(|(extent, ..)| extent.clone()).collect(),
+        strides: dims[..2].iter().map(|(_, stride, _)| stride.clone()).chain([IntExpr::Const(1)]).collect(),
+        tile: dims.iter().map(|(.., tile)| *tile as u32).collect(),
+        every: vec![1; 3],
+        swizzle: row as u32,
+        promotion: 256,
+        fill: Fill::Zero,
+    }
+}
+
+/// What must hold so that so many elements divide each of these; none where one is known not to be a multiple.
+pub(super) fn multiples(
+    axes: &[Axis],
+    of: impl IntoIterator<Item = IntExpr>,
+    elements: i64,
+) -> Option<Vec<Condition>> {
+    let mut conditions = Vec::new();
+    for expr in of {
+        let known = divisor(axes, &expr);
+        if known % elements != 0 && constant(axes, &expr).is_some() {
+            return None;
+        }
+        let condition = Condition::Divides { expr, by: elements };
+        if known % elements != 0 && !conditions.contains(&condition) {
+            conditions.push(condition);
+        }
+    }
+    Some(conditions)
 }
 
 /// What divides an expression at every extent that the spec allows.

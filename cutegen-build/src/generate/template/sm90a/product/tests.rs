@@ -7,7 +7,7 @@ use cutegen_spec::eligibility::Condition;
 use cutegen_spec::target::Target;
 
 use super::candidates;
-use super::point::points;
+use super::mma_sync::points;
 use crate::generate::Candidate;
 use crate::plan::Plan;
 

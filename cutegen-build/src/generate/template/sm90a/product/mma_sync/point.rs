@@ -2,7 +2,7 @@
 
 /// Tile, ring and warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Point {
+pub(in super::super) struct Point {
     /// Whether the columns of y have the 16 rows of the instruction.
     pub(super) swap: bool,
     /// Rows, columns and terms of a tile.
@@ -46,7 +46,7 @@ impl Point {
     /// Bytes of the ring.
     fn ring(&self, products: i64) -> i64 {
         let [bm, bn, bk] = self.tile;
-        (bm + products * bn) * bk * super::operand::ELEMENT * self.stages
+        (bm + products * bn) * bk * super::ELEMENT * self.stages
     }
 
     /// Bytes that one pass of the epilogue takes at least.
@@ -139,7 +139,7 @@ const MANY: [([i64; 3], [i64; 3]); 12] = [
 ];
 
 /// Every legal point: as deep a ring as fits, and one of half its depth for more blocks of a multiprocessor.
-pub(super) fn points(products: i64) -> Vec<Point> {
+pub(in super::super) fn points(products: i64) -> Vec<Point> {
     let tiles = FEW.iter().map(|tile| (true, tile)).chain(MANY.iter().map(|tile| (false, tile)));
     let mut found = Vec::new();
     for (swap, &(tile, warps)) in tiles {

@@ -1,0 +1,284 @@
+//! The template of matrix products on `mma.sync`: any layout and alignment, for every card since Ampere.
+
+mod point;
+
+use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
+use cutegen_spec::dtype::DType;
+use cutegen_spec::eligibility::{Condition, Eligibility};
+use cutegen_spec::int_expr::{IntExpr, IntOp};
+use cutegen_spec::record;
+
+use super::super::problem::Laid;
+use super::operand::{ELEMENT, Operand};
+use super::{Product, all_of};
+use crate::generate::template::fill::{config, fill};
+use crate::generate::{
+    Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints, name_entry,
+};
+use crate::print;
+use point::{Point, REGISTERS_OF_THREAD};
+
+pub(super) use point::points;
+
+const TEMPLATE: &str = include_str!("../product_mma_sync.cu.in");
+const TILES: &str = include_str!("../product_tiles.cuh.in");
+const LOADER: &str = include_str!("../product_loader.cuh.in");
+const EPILOGUE: &str = include_str!("../product_epilogue.cuh.in");
+
+/// Tiles of rows beside each other that share tiles of columns in L2.
+const GROUP: i64 = 8;
+
+/// The template for one product.
+pub(super) struct MmaSync<'a>(pub(super) &'a Product<'a>);
+
+/// How elements are reached: bytes of a copy of either factor, columns of a vector of y.
+struct Access<'a> {
+    a: i64,
+    b: i64,
+    laid: Laid<'a>,
+    conditions: Vec<Condition>,
+}
+
+impl Access<'_> {
+    /// Whether a point has the registers: single elements pass through them.
+    fn fits(&self, point: &Point, products: i64) -> bool {
+        self.a.min(self.b) > ELEMENT || point.staged_registers(products) <= REGISTERS_OF_THREAD
+    }
+}
+
+impl<'a> MmaSync<'a> {
+    pub(super) fn candidates(&self, toolchain: &str) -> Vec<Candidate> {
+        let products = self.0.sums();
+        let points = points(products);
+        let fast = self.fast();
+        let mut found: Vec<Candidate> = Vec::new();
+        for point in points.iter().filter(|point| fast.fits(point, products)) {
+            for pdl in [false, true] {
+                found.push(self.candidate(point, &fast, pdl, toolchain));
+            }
+        }
+        for point in points.iter().flat_map(|point| self.split(point)) {
+            found.push(self.candidate(&point, &fast, false, toolchain));
+        }
+        if !fast.conditions.is_empty() {
+            let any = self.any();
+            found.extend(
+                points
+                    .iter()
+                    .filter(|point| is_for_any(point, products))
+                    .map(|point| self.candidate(point, &any, false, toolchain)),
+            );
+        }
+        found
+    }
+
+    /// The points of this tile whose blocks share k: for rows of one tile, where extents are known.
+    fn split(&self, point: &Point) -> Vec<Point> {
+        let (product, matmul) = (self.0, self.0.matmul);
+        let [batches, columns, terms] =
+            [matmul.batches(), matmul.columns(), matmul.terms()].map(|expr| product.known(&expr));
+        let (Some(batches), Some(columns), Some(terms)) = (batches, columns, terms) else { return Vec::new() };
+        let one_axis = matches!(matmul.rows(), IntExpr::Axis(_)) || product.known(&matmul.rows()).is_some();
+        let tiles = batches * ((columns + point.tile[1] - 1) / point.tile[1]);
+        if one_axis { point.split(tiles, terms).collect() } else { Vec::new() }
+    }
+
+    /// The widest copies and vectors that extents allow.
+    fn fast(&self) -> Access<'a> {
+        let widest = |operands: &[&Operand<'_>]| {
+            [16, 8, 4, ELEMENT].into_iter().find_map(|bytes| {
+                let all: Option<Vec<_>> = operands.iter().map(|operand| operand.conditions(bytes)).collect();
+                Some((bytes, all?.concat()))
+            })
+        };
+        let (a, of_a) = widest(&[&self.0.a]).unwrap_or((ELEMENT, Vec::new()));
+        let (b, of_b) = widest(&self.0.b.iter().collect::<Vec<_>>()).unwrap_or((ELEMENT, Vec::new()));
+        let laid = self.0.laid();
+        let conditions = all_of(laid.conditions(), of_a.into_iter().chain(of_b));
+        Access { a, b, laid, conditions }
+    }
+
+    /// Single elements, for which nothing must hold.
+    fn any(&self) -> Access<'a> {
+        let laid = Laid::new(self.0.problem, 1);
+        Access { a: ELEMENT, b: ELEMENT, conditions: laid.conditions(), laid }
+    }
+
+    fn candidate(&self, point: &Point, access: &Access<'_>, pdl: bool, toolchain: &str) -> Candidate {
+        let products = self.0.sums();
+        let narrow = if access.conditions.is_empty() { "e" } else { "" };
+        let name = hinted(format!("{}{narrow}", point.name()), &hints(&[(pdl, 'd')]));
+        let source = self.source(point, access, pdl, &name);
+        let (source, contract) = name_entry(&source, &self.contract(point, pdl), toolchain);
+        let matmul = self.0.matmul;
+        Candidate {
+            name: format!("product-{name}"),
+            kind: record::Kind::Tuned,
+            origin: format!("template sm90a/product_mma_sync {name}"),
+            source,
+            contract,
+            eligibility: Eligibility(self.conditions(point, access)),
+            tiles: self.0.tiled_axes(point.tile),
+            cost_features: Some(CostFeatures::Product(ProductFeatures {
+                instruction: Instruction::MmaSync,
+                kind: if point.swap { "mma.sync for few rows" } else { "mma.sync" },
+                extents: [matmul.batches(), matmul.rows(), matmul.columns(), matmul.terms()],
+                tile: point.tile,
+                products,
+                stages: point.stages,
+                threads: point.threads(),
+                registers: point.registers(products),
+                smem_reads: point.smem_reads(products),
+                element_bytes: ELEMENT,
+                access_bytes: access.a.min(access.b),
+                splits: point.splits,
+                hints: hints(&[(pdl, 'd')]),
+            })),
+        }
+    }
+
+    /// What must hold of a launch. Partial sums are of one tile of rows, which bounds the workspace.
+    fn conditions(&self, point: &Point, access: &Access<'_>) -> Vec<Condition> {
+        let mut conditions = access.conditions.clone();
+        if point.splits > 1 && self.0.known(&self.0.matmul.rows()).is_none() {
+            conditions.push(Condition::AtMost { expr: self.0.matmul.rows(), bound: point.tile[0] });
+        }
+        conditions
+    }
+
+    fn tiles(&self, point: &Point) -> IntExpr {
+        self.0.tiles([point.tile[0], point.tile[1]])
+    }
+
+    fn contract(&self, point: &Point, pdl: bool) -> Contract {
+        let one = || IntExpr::Const(1);
+        let step = Step {
+            entry: ENTRY.to_owned(),
+            grid: [self.tiles(point), IntExpr::Const(point.splits), one()],
+            block: [IntExpr::Const(point.threads()), one(), one()],
+            cluster: ones(),
+            smem: IntExpr::Const(point.smem(self.0.sums())),
+            args: print::all_args(&self.0.plan.spec, if point.splits > 1 { 2 } else { 0 }),
+            pdl,
+            co_resident: false,
+        };
+        Contract { workspace: self.workspace(point), steps: vec![step] }
+    }
+
+    /// Partial sums, and how many blocks of a tile have come.
+    fn workspace(&self, point: &Point) -> Vec<WorkspacePart> {
+        if point.splits == 1 {
+            return Vec::new();
+        }
+        let bytes = |of_tile: i64| IntExpr::op(IntOp::Mul, self.tiles(point), IntExpr::Const(of_tile));
+        let sums = point.splits * self.0.sums() * point.tile[0] * point.tile[1];
+        vec![
+            WorkspacePart { bytes: bytes(4 * sums), initial: Initial::Undefined },
+            WorkspacePart { bytes: bytes(4), initial: Initial::KeptZero },
+        ]
+    }
+
+    fn source(&self, point: &Point, access: &Access<'_>, pdl: bool, name: &str) -> String {
+        let (parts, finish): (&[&str], _) = if point.splits > 1 {
+            (
+                &["float", "int"],
+                "split_epilogue(p, reinterpret_cast<float*>(smem), accum, output, int(blockIdx.y), w0, w1)",
+            )
+        } else {
+            (&[], "epilogue(p, reinterpret_cast<float*>(smem), accum, output)")
+        };
+        let text = access.laid.text_with(parts, &self.members());
+        fill(
+            TEMPLATE,
+            &[
+                ("HEADER", &format!("// product {name}: {}", self.0.math())),
+                ("PRELUDE", &self.0.prelude()),
+                ("CONFIG", &self.configuration(point, access, pdl)),
+                ("PROBLEM", &text.problem),
+                ("TILES", TILES),
+                ("LOADER", LOADER),
+                ("EPILOGUE", EPILOGUE),
+                ("PARAMS", &text.params),
+                ("MEMBERS", &text.members),
+                ("OPERANDS", &self.operands()),
+                ("FINISH", finish),
+            ],
+        )
+    }
+
+    /// Extents and factors, as members of `struct Problem`.
+    fn members(&self) -> String {
+        let int = |expr: &IntExpr| print::int(expr);
+        let mut text = format!(
+            "  CG_DEVICE Integer m() const {{ return {}; }}\n  CG_DEVICE Integer k() const {{ return {}; }}\n",
+            int(&self.0.matmul.rows()),
+            int(&self.0.matmul.terms())
+        );
+        let sums: String = (0..self.0.b.len()).map(|at| format!(", sums.v[{at}][j]")).collect();
+        text += &format!(
+            "  template <class Sums>\n  CG_DEVICE Results results(Values const& x, Sums const& sums, int j) const {{ return results(x{sums}); }}\n"
+        );
+        text += &format!(
+            "  CG_DEVICE auto a([[maybe_unused]] Integer batch) const {{\n{}  }}\n",
+            self.0.a.source()
+        );
+        for (at, b) in self.0.b.iter().enumerate() {
+            text += &format!(
+                "  CG_DEVICE auto b{at}([[maybe_unused]] Integer batch) const {{\n{}  }}\n",
+                b.source()
+            );
+        }
+        text
+    }
+
+    fn operands(&self) -> String {
+        let b = (0..self.0.b.len()).map(|at| format!("{{p.b{at}(output.batch), output.n0}}"));
+        let b = b.collect::<Vec<_>>().join(", ");
+        format!("{{{{p.a(output.batch), output.m0}}, {{{b}}}, range.end}}")
+    }
+
+    fn configuration(&self, point: &Point, access: &Access<'_>, pdl: bool) -> String {
+        let products = self.0.sums();
+        let ([bm, bn, bk], [wr, wc, wk]) = (point.tile, point.warps);
+        let numbers = [
+            ("PRODUCTS", products),
+            ("BM", bm),
+            ("BN", bn),
+            ("BK", bk),
+            ("STAGES", point.stages),
+            ("WARPS_R", wr),
+            ("WARPS_C", wc),
+            ("WARPS_K", wk),
+            ("GROUP", GROUP),
+            ("SMEM", point.smem(products)),
+            ("SPLITS", point.splits),
+            ("A_ACCESS", access.a),
+            ("B_ACCESS", access.b),
+            ("VEC", access.laid.width()),
+        ];
+        let fixed = |tensor: usize| self.0.is_constant(tensor);
+        let flags = [
+            ("SWAP", point.swap),
+            ("A_K_MAJOR", self.0.a.is_k_major()),
+            ("B_K_MAJOR", self.0.b[0].is_k_major()),
+            ("A_STREAMED", !point.swap && fixed(self.0.a.tensor())),
+            ("B_STREAMED", point.swap),
+            ("A_AHEAD", fixed(self.0.a.tensor())),
+            ("B_AHEAD", self.0.b.iter().all(|b| fixed(b.tensor()))),
+            ("PDL", pdl),
+        ];
+        let (ty, mma) = match self.0.element {
+            DType::F16 => ("f16", "SM80_16x8x16_F32F16F16F32_TN"),
+            _ => ("bf16", "SM80_16x8x16_F32BF16BF16F32_TN"),
+        };
+        let text = config(&numbers, &flags).replace("constexpr ", "[[maybe_unused]] constexpr ");
+        let hints = "[[maybe_unused]] constexpr Load LOAD = Load::CACHED;\n[[maybe_unused]] constexpr Store STORE = Store::CACHED;";
+        format!("using T = {ty};\nusing Mma = {mma};\n{text}\n{hints}")
+    }
+}
+
+/// Whether a point is one of the few that are tried for any address and extent: their copies pass through registers.
+fn is_for_any(point: &Point, products: i64) -> bool {
+    let tiles = [[8, 32, 256], [16, 64, 128], [64, 64, 64], [128, 64, 64], [128, 128, 32]];
+    tiles.contains(&point.tile) && point.staged_registers(products) <= 200 && point.stages <= 4
+}
