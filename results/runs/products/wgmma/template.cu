@@ -6,7 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
-#include "../host.hpp"
+#include "../drafts/host.hpp"
 
 #define DRIVER(call)                                                                  \
   do {                                                                                \

@@ -1,10 +1,10 @@
 // Whether the wgmma template's tiles are each there once, and the k tiles of each: by brute force, over extents, splits and groups.
-// Compiled by the host's compiler together with product_tiles.cuh.in. Exit 0: so it is.
+// Compiled by the host's compiler together with wgmma_tiles.cuh.in. Exit 0: so it is.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
 
-#include "product_tiles.cuh.in"
+#include "wgmma_tiles.cuh.in"
 
 static int checked(int batches, int left, int right, int k, int splits, int group) {
   const Tiles tiles = Tiles::of(batches, {left, 128}, {right, 64}, {k, 64}, splits, group);
