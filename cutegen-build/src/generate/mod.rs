@@ -105,6 +105,8 @@ pub struct ProductFeatures {
     pub element_bytes: i64,
     /// Bytes of a copy from memory, the narrower of both factors.
     pub access_bytes: i64,
+    /// Products of a tile of k: several where elements are sums of planes.
+    pub passes: i64,
     /// Parts of k that blocks share.
     pub splits: i64,
     /// Letters at the end of the name: choices that a cost estimate does not tell apart.
@@ -154,6 +156,12 @@ impl Candidate {
 }
 
 impl Candidate {
+    /// Whether it is estimated as a matrix product.
+    #[must_use]
+    pub fn is_product(&self) -> bool {
+        matches!(self.cost_features, Some(CostFeatures::Product(_)))
+    }
+
     /// The name without hints, and those.
     #[must_use]
     pub fn shape(&self) -> (&str, &str) {

@@ -11,8 +11,10 @@ use super::{Trial, geomean, ranked};
 /// How much faster than the best of all a candidate has to be in a range of its own: less is not worth another kernel
 /// in the binary, and may be noise.
 const WORTH: f64 = 1.03;
-/// Kernels of an answer at most, apart from one that is eligible anywhere and the naive one.
+/// Kernels of an answer at most, apart from one that is eligible anywhere and the naive one; products have one for each of
+/// more ranges of rows.
 const MOST: usize = 3;
+const MOST_OF_PRODUCTS: usize = 6;
 
 /// A candidate of an answer, and where it is preferred.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +74,7 @@ fn split(
     workloads: &[Vec<i64>],
     (history, best): (&[Trial], &Trial),
 ) -> Vec<Member> {
+    let most = if best.candidate.is_product() { MOST_OF_PRODUCTS } else { MOST };
     let declared = match &spec.axes[axis].extent {
         Extent::Range { buckets, .. } => buckets.as_slice(),
         _ => &[],
@@ -96,10 +99,10 @@ fn split(
     };
     let claims: Vec<_> = members.iter().map(|member| (eligible(member), member.prefer.clone())).collect();
     match members.last_mut() {
-        Some(last) if claims.len() <= MOST && leave_nothing(&claims, &best.candidate.eligibility) => {
+        Some(last) if claims.len() <= most && leave_nothing(&claims, &best.candidate.eligibility) => {
             last.prefer = Eligibility::default();
         }
-        _ => members.truncate(MOST - 1),
+        _ => members.truncate(most - 1),
     }
     members
 }

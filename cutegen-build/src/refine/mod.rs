@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 pub use bucket::{Member, anywhere, leave_nothing, speedup, variant_set};
 pub use cost_estimate::cost_estimate;
-pub use select::{SELECTED, around, select};
+pub use select::{around, select};
 pub use shortfall::shortfall;
 pub use strategy::{Strategy, Sweep};
 

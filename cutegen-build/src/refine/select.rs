@@ -10,13 +10,35 @@ use super::{Trial, geomean, ranked};
 use crate::generate::{Candidate, CostFeatures};
 use crate::plan::Plan;
 
-/// Tried by cost estimate, and tried although.
-pub const SELECTED: (usize, usize) = (12, 4);
+/// How many are tried first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Quota {
+    /// By cost estimate, of these what is best at one of the workloads, in turn: what is best over all of them may be
+    /// best nowhere.
+    of_each: usize,
+    by_forecast: usize,
+    /// Tried although.
+    outsiders: usize,
+}
+
+/// Of kernels that stream their tensors.
+const STREAMS: Quota = Quota { of_each: 10, by_forecast: 12, outsiders: 4 };
+/// Of products at each workload, and of all: their cost estimates tell less apart, and each range of rows has its own.
+const OF_WORKLOAD: usize = 6;
+const PRODUCTS_MOST: usize = 40;
+
+impl Quota {
+    fn of(plan: &Plan, space: &[Candidate]) -> Self {
+        if !space.iter().any(Candidate::is_product) {
+            return STREAMS;
+        }
+        let of_each = (OF_WORKLOAD * workloads(plan).count()).clamp(STREAMS.of_each, PRODUCTS_MOST - 4);
+        Self { of_each, by_forecast: of_each + 2, outsiders: 6 }
+    }
+}
+
 /// Tried beside those: candidates that have no cost estimate, in the order in which they were proposed.
 pub(super) const UNESTIMATED: usize = 8;
-/// Of those by cost estimate what is best at one of the workloads, in turn: what is best over all of them may be best nowhere.
-const OF_EACH: usize = 10;
-
 /// A cost estimate errs by so much: what is farther behind the best than this is for outsiders.
 const TRUSTED: f64 = 1.15;
 /// What a cost estimate says is as fast as a fast one, by this much, lies around it.
@@ -31,20 +53,20 @@ const SHAPES_AROUND: usize = 3;
 /// among them, so that each range of an axis can have its own, and one that is eligible at any extents and addresses.
 #[must_use]
 pub fn select(plan: &Plan, space: &[Candidate]) -> Vec<Candidate> {
-    let (by_forecast, outsiders) = SELECTED;
+    let Quota { of_each, by_forecast, outsiders } = Quota::of(plan, space);
     let order = order(plan, space);
     let unestimated: Vec<usize> = (0..space.len()).filter(|at| space[*at].cost_features.is_none()).collect();
     let is_small = space.len() - unestimated.len() <= by_forecast + outsiders;
     if is_small && unestimated.len() <= UNESTIMATED || order.is_empty() {
         return space.to_vec();
     }
-    let mut chosen = best_of_each(plan, space, OF_EACH);
+    let mut chosen = best_of_each(plan, space, of_each);
     let near = order.partition_point(|(score, _)| *score <= order[0].0 * TRUSTED);
     let (firsts, alike) = one_of_each(space, &order[..near]);
     let more: Vec<usize> = firsts.into_iter().filter(|at| !chosen.contains(at)).collect();
-    chosen.extend(more.into_iter().take(by_forecast - chosen.len()));
+    chosen.extend(more.into_iter().take(by_forecast.saturating_sub(chosen.len())));
     let alike: Vec<usize> = alike.into_iter().filter(|at| !chosen.contains(at)).collect();
-    chosen.extend(evenly(&alike, by_forecast - chosen.len()));
+    chosen.extend(evenly(&alike, by_forecast.saturating_sub(chosen.len())));
     chosen.extend(anywhere(space, &chosen, &order));
     let others: Vec<usize> = order.iter().map(|(_, at)| *at).filter(|at| !chosen.contains(at)).collect();
     chosen.extend(apart(space, &chosen, &others, (by_forecast + outsiders).saturating_sub(chosen.len())));

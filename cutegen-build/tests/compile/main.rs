@@ -16,6 +16,7 @@ mod kit;
 #[path = "../bound/library.rs"]
 mod library;
 mod preludes;
+mod products;
 mod setup;
 mod templates;
 mod waits;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         host::TESTS,
         hostile::TESTS,
         preludes::TESTS,
+        products::TESTS,
         choices::TESTS,
         coverage::TESTS,
         flat::TESTS,

@@ -111,7 +111,7 @@ fn check(plan: &Plan, candidate: &Candidate, artifact: &Artifact) {
     );
     for step in &candidate.contract.steps {
         let kernel = kernels.iter().find(|kernel| kernel.name == step.entry).expect("every entry is there");
-        fits(plan, candidate, step, kernel);
+        fits(plan, candidate, step, kernel, SCALARS);
     }
 }
 
@@ -123,9 +123,10 @@ fn launched(source: &str, threads: u32) -> Option<u32> {
     Some(REGISTERS / beside / threads / 8 * 8)
 }
 
-fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &KernelInfo) {
+/// Holds a kernel against its launch; `scalars`: bytes of local memory that it may have.
+pub(crate) fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &KernelInfo, scalars: u32) {
     let name = format!("{} {}", plan.spec.name, candidate.name);
-    assert!(kernel.stack_bytes.is_some_and(|bytes| bytes <= SCALARS), "{name}: fragments in local memory");
+    assert!(kernel.stack_bytes.is_some_and(|bytes| bytes <= scalars), "{name}: fragments in local memory");
     let threads = step.block[0].eval_axes(&[]).expect("a constant") as u32;
     let registers = kernel.registers.expect("a cubin says it").next_multiple_of(8);
     assert!(threads * registers <= REGISTERS, "{name}: {threads} threads of {registers} registers");

@@ -83,7 +83,10 @@ fn products(plan: &Plan) -> &'static str {
     match a {
         _ if !same => "its factors have different types",
         DType::Bf16 | DType::F16 => "its outputs have different loops, or an access that no vector has",
-        _ => "its factors are neither bf16 nor f16",
+        DType::F32 => {
+            "its outputs have different loops, or an f32 factor is contiguous along none of its dimensions"
+        }
+        _ => "its factors are neither bf16, f16 nor f32",
     }
 }
 
@@ -166,8 +169,17 @@ mod tests {
         let product = "inputs = { x = 'f32[m, d]', w = 'f32[e, d]' }\noutputs = { y = 'f32[m, e]' }\n\
                        math = 'y[m, e] = sum(d, x[m, d] * w[e, d])'";
         assert_eq!(told("host", product), None);
-        is("sm_90a", product, "its factors are neither bf16 nor f16");
+        assert_eq!(told("sm_90a", product), None);
         assert_eq!(told("sm_90a", &product.replace("f32", "bf16")), None);
+        let bytes = product.replace("x = 'f32", "x = 'f8e4m3").replace("w = 'f32", "w = 'f8e4m3");
+        is("sm_90a", &bytes, "its factors are neither bf16, f16 nor f32");
+        let strided =
+            product.replace("w = 'f32[e, d]'", "w = { type = 'f32[e, d]', strides = ['2 * d', 2] }");
+        is(
+            "sm_90a",
+            &strided,
+            "its outputs have different loops, or an f32 factor is contiguous along none of its dimensions",
+        );
         let other = product.replacen("f32", "bf16", 1).replacen("f32", "f16", 1);
         is("sm_90a", &other, "its factors have different types");
         let three = "inputs = { x = 'bf16[m, d]', w = 'bf16[e, d]', s = 'bf16[d]' }\noutputs = { y = 'bf16[m, e]' }\n\

@@ -1,5 +1,6 @@
 //! The cost model of matrix products. Tiles come in waves. A tile lasts as long as its slowest part: copies, products, or
-//! reads of shared memory. No launch is faster than memory. The constants are no fit to timings yet.
+//! reads of shared memory. No launch is faster than memory. Rates are those of the fastest
+//! points of `results/runs/products/wgmma_h200`.
 
 use super::{CostModel, H200, resident};
 use crate::generate::{Candidate, Instruction, ProductFeatures};
@@ -14,6 +15,10 @@ const EPILOGUE: f64 = 160.0;
 /// Copies of threads of a multiprocessor a nanosecond; TMA copies boxes.
 const COPIES: f64 = 14.0;
 
+/// Bytes of a multiprocessor a nanosecond: of what comes from memory, where each comes once, and from L2.
+const FROM_MEMORY: f64 = 40.0;
+const FROM_L2: f64 = 110.0;
+
 /// Operations of a multiprocessor a nanosecond, on 16-bit floats.
 fn rate(instruction: Instruction) -> f64 {
     match instruction {
@@ -22,17 +27,27 @@ fn rate(instruction: Instruction) -> f64 {
     }
 }
 
+/// What tiles copy of the factors.
+struct Copies {
+    rows: f64,
+    columns: f64,
+    /// Of all copies, what comes from memory.
+    share: f64,
+}
+
 impl ProductFeatures {
     /// Nanoseconds of a tile of k for so many blocks of a multiprocessor.
-    fn stage(&self, at_once: f64) -> f64 {
+    fn stage(&self, at_once: f64, copies: &Copies) -> f64 {
         let [bm, bn, bk] = self.tile.map(|extent| extent as f64);
         let products = self.products as f64;
-        let bytes = (bm + bn * products) * bk * self.element_bytes as f64;
+        let bytes =
+            (bm.min(copies.rows) + bn.min(copies.columns) * products) * bk * self.element_bytes as f64;
         let issued = match self.instruction {
             Instruction::MmaSync => at_once * bytes / self.access_bytes as f64 / COPIES,
             Instruction::Wgmma => 0.0,
         };
-        (at_once * bytes / H200.bytes_per_ns_each)
+        let of_byte = copies.share / FROM_MEMORY + (1.0 - copies.share) / FROM_L2;
+        (at_once * bytes * of_byte)
             .max(issued)
             .max(at_once * 2.0 * products * bm * bn * bk / rate(self.instruction))
             .max(at_once * self.smem_reads as f64 / H200.smem_bytes_per_ns_each)
@@ -45,13 +60,16 @@ impl CostModel for ProductFeatures {
         let number = |at: usize| Some(self.extents[at].eval_axes(axes)?.max(1) as f64);
         let (batches, rows, columns, terms) = (number(0)?, number(1)?, number(2)?, number(3)?);
         let [bm, bn, bk] = self.tile.map(|extent| extent as f64);
-        let blocks = batches * (rows / bm).ceil() * (columns / bn).ceil() * self.splits as f64;
-        let tiles_k = ((terms / bk).ceil() / self.splits as f64).ceil();
-        let smem = candidate.contract.steps.first()?.smem.eval_axes(axes)?;
+        let (tiles, products) = ([(rows / bm).ceil(), (columns / bn).ceil()], self.products as f64);
+        let blocks = batches * tiles[0] * tiles[1] * self.splits as f64;
+        let tiles_k = ((terms / bk).ceil() / self.splits as f64).ceil() * self.passes as f64;
+        let smem = candidate.contract.steps.last()?.smem.eval_axes(axes)?;
         let fit = resident(self.threads, self.registers, smem)? as f64;
         let at_once = fit.min((blocks / H200.multiprocessors).ceil());
-        let epilogue = EPILOGUE * self.products as f64 * bm * bn / 4096.0;
-        let life = RAMP + tiles_k * self.stage(at_once) + epilogue;
+        let once = rows + columns * products;
+        let copied = tiles[1] * rows + tiles[0] * columns * products;
+        let copies = Copies { rows, columns, share: once / copied };
+        let life = RAMP + tiles_k * self.stage(at_once, &copies) + EPILOGUE * products * bm * bn / 4096.0;
         let waves = blocks / (H200.multiprocessors * at_once);
         let waves = if waves < 4.0 { waves.ceil() } else { waves };
         let moved = cost(&plan.spec, &plan.schedule, axes).bytes / H200.bytes_per_ns;

@@ -6,7 +6,7 @@ use cutegen_spec::edition::spec_file;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::target::Target;
 
-use super::{SELECTED, UNESTIMATED, around, differs_by_a_hint, evenly, select};
+use super::{STREAMS, UNESTIMATED, around, differs_by_a_hint, evenly, select};
 use crate::generate::Candidate;
 use crate::generate::template::Templates;
 use crate::outcome::Outcome;
@@ -33,7 +33,7 @@ fn a_few_are_selected_and_every_kind_is_among_them() {
     let (plan, space) = space();
     let selected = select(&plan, &space);
     assert!(
-        space.len() > 20 && selected.len() == SELECTED.0 + SELECTED.1,
+        space.len() > 20 && selected.len() == STREAMS.by_forecast + STREAMS.outsiders,
         "{} of {}",
         selected.len(),
         space.len()
@@ -56,7 +56,11 @@ fn what_has_no_cost_estimate_is_tried_beside_what_has_one() {
     let of_theirs: Vec<&str> =
         selected.iter().filter(|c| c.cost_features.is_none()).map(|c| c.name.as_str()).collect();
     assert_eq!(of_theirs, names, "in the order in which they were proposed");
-    assert_eq!(selected.len(), SELECTED.0 + SELECTED.1 + UNESTIMATED, "none takes the place of another");
+    assert_eq!(
+        selected.len(),
+        STREAMS.by_forecast + STREAMS.outsiders + UNESTIMATED,
+        "none takes the place of another"
+    );
 }
 
 #[test]
@@ -66,7 +70,11 @@ fn one_for_any_extents_and_addresses_is_tried() {
         let (plan, space) = space_of(&text);
         let selected = select(&plan, &space);
         let anywhere = selected.iter().filter(|c| c.eligibility == Eligibility::default()).count();
-        assert!(anywhere > 0 && selected.len() == SELECTED.0 + SELECTED.1, "{anywhere} of {}", space.len());
+        assert!(
+            anywhere > 0 && selected.len() == STREAMS.by_forecast + STREAMS.outsiders,
+            "{anywhere} of {}",
+            space.len()
+        );
     }
 }
 

@@ -35,7 +35,7 @@ struct Product<'a> {
     b: Vec<Operand<'a>>,
 }
 
-/// Every candidate for the plan; none where it is no product of two 16-bit floats of one type.
+/// Every candidate for the plan; none where it is no product of two factors of bf16, f16 or f32.
 pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
     let found = computes(plan).then(|| Matmul::of(&plan.spec, &plan.schedule)).flatten();
     let Some(matmul) = found else { return Vec::new() };
@@ -48,18 +48,18 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Ca
         return Vec::new();
     }
     let product = Product { plan, matmul: &matmul, nest: &nest, problem: &problem, element, a, b };
-    let mut found = MmaSync(&product).candidates(toolchain);
+    let mut found = if element == DType::F32 { Vec::new() } else { MmaSync(&product).candidates(toolchain) };
     found.extend(Wgmma::of(&product).into_iter().flat_map(|wgmma| wgmma.candidates(toolchain)));
     found.truncate(at_most);
     found
 }
 
-/// The type of both factors' elements, where there is an instruction for it.
+/// The type of both factors' elements, where there are instructions for it.
 fn element(plan: &Plan, matmul: &Matmul) -> Option<DType> {
     let dtype = |tensor: usize| plan.spec.tensors[tensor].dtype;
     let first = dtype(matmul.a().tensor);
     let same = matmul.products.iter().all(|product| dtype(product.b.tensor) == first);
-    Some(first).filter(|dtype| same && matches!(dtype, DType::Bf16 | DType::F16))
+    Some(first).filter(|dtype| same && matches!(dtype, DType::Bf16 | DType::F16 | DType::F32))
 }
 
 /// The loops of the maps: batches, rows, columns.

@@ -77,7 +77,9 @@ impl<'a> MmaSync<'a> {
         let (product, matmul) = (self.0, self.0.matmul);
         let [batches, columns, terms] =
             [matmul.batches(), matmul.columns(), matmul.terms()].map(|expr| product.known(&expr));
-        let (Some(batches), Some(columns), Some(terms)) = (batches, columns, terms) else { return Vec::new() };
+        let (Some(batches), Some(columns), Some(terms)) = (batches, columns, terms) else {
+            return Vec::new();
+        };
         let one_axis = matches!(matmul.rows(), IntExpr::Axis(_)) || product.known(&matmul.rows()).is_some();
         let tiles = batches * ((columns + point.tile[1] - 1) / point.tile[1]);
         if one_axis { point.split(tiles, terms).collect() } else { Vec::new() }
@@ -121,6 +123,7 @@ impl<'a> MmaSync<'a> {
             tiles: self.0.tiled_axes(point.tile),
             cost_features: Some(CostFeatures::Product(ProductFeatures {
                 instruction: Instruction::MmaSync,
+                passes: 1,
                 kind: if point.swap { "mma.sync for few rows" } else { "mma.sync" },
                 extents: [matmul.batches(), matmul.rows(), matmul.columns(), matmul.terms()],
                 tile: point.tile,

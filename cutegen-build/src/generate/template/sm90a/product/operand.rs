@@ -89,6 +89,32 @@ impl<'a> Operand<'a> {
         Some(std::iter::once(aligned).chain(multiples).collect())
     }
 
+    /// Whether its elements are neighbours along k or along rows.
+    pub(super) fn is_dense(&self) -> bool {
+        let along = if self.is_k_major() { self.k_stride() } else { self.row_stride() };
+        constant(self.axes, &along) == Some(1)
+    }
+
+    /// Where it lies, (batches, outer, inner) of elements that are neighbours along the last.
+    pub(super) fn lines(&self) -> Lines {
+        let rows = self.rows.clone();
+        // a single row has no stride, and descriptors want one
+        let stride = if self.row.is_some() { self.row_stride() } else { self.matmul.terms() };
+        let (outer, inner, stride) = if self.is_k_major() {
+            (rows, self.matmul.terms(), stride)
+        } else {
+            (self.matmul.terms(), rows, self.k_stride())
+        };
+        let last = self.matmul.batch.last().filter(|_| self.is_batched());
+        let batch_stride = last.map_or_else(|| stride.clone(), |var| self.view.stride(*var));
+        let batches = if self.is_batched() { self.matmul.batches() } else { IntExpr::Const(1) };
+        Lines {
+            offset: self.view.offset.clone(),
+            dims: [batches, outer, inner],
+            strides: [batch_stride, stride],
+        }
+    }
+
     /// Whether all batches share it, or lie one after another.
     pub(super) fn is_of_three_dimensions(&self) -> bool {
         !self.is_batched() || self.matmul.is_one_dimension(self.axes, self.view, &self.matmul.batch)
@@ -99,20 +125,14 @@ impl<'a> Operand<'a> {
         self.matmul.batch.iter().any(|var| self.view.strides.contains_key(var))
     }
 
-    /// Its descriptor, (batches, rows, k) or (batches, k, rows), by boxes of so many rows and terms.
+    /// Its descriptor, by boxes of so many rows and terms.
     pub(super) fn map(&self, dtype: DType, rows: i64, terms: i64) -> TensorMap {
-        let k = (self.matmul.terms(), self.k_stride(), terms);
-        // a single row has no stride, and descriptors want one
-        let stride = if self.row.is_some() { self.row_stride() } else { self.matmul.terms() };
-        let row = (self.rows.clone(), stride, rows);
-        let (outer, inner) = if self.is_k_major() { (row, k) } else { (k, row) };
-        let (batches, stride) = if self.is_batched() {
-            let last = self.matmul.batch.last().map_or(IntExpr::Const(0), |var| self.view.stride(*var));
-            (self.matmul.batches(), last)
-        } else {
-            (IntExpr::Const(1), outer.1.clone())
-        };
-        map_of(self.view, dtype, [(batches, stride, 1), outer, inner])
+        map_of(Base::Tensor(self.tensor()), dtype, self.lines(), self.box_of(rows, terms))
+    }
+
+    /// Extents of a box of so many rows and terms.
+    pub(super) fn box_of(&self, rows: i64, terms: i64) -> [i64; 3] {
+        if self.is_k_major() { [1, rows, terms] } else { [1, terms, rows] }
     }
 
     /// The expression of a `Source` in a member function that knows `batch`.
@@ -142,16 +162,23 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// A descriptor of extents, strides and boxes; boxes of up to 128 bytes are swizzled whole.
-pub(super) fn map_of(view: &View, dtype: DType, dims: [(IntExpr, IntExpr, i64); 3]) -> TensorMap {
-    let row = dims[2].2 * dtype.bytes() as i64;
+/// A matrix of a batch in memory: (batches, outer, inner) with strides of the first two, in elements.
+pub(super) struct Lines {
+    pub(super) offset: IntExpr,
+    pub(super) dims: [IntExpr; 3],
+    pub(super) strides: [IntExpr; 2],
+}
+
+/// A descriptor by boxes of up to 128 bytes in a row, which are swizzled whole.
+pub(super) fn map_of(base: Base, dtype: DType, lines: Lines, tile: [i64; 3]) -> TensorMap {
+    let row = tile[2] * dtype.bytes() as i64;
     TensorMap {
-        base: Base::Tensor(view.tensor),
+        base,
         dtype,
-        offset: view.offset.clone(),
-        dims: dims.iter().map(|(extent, ..)| extent.clone()).collect(),
-        strides: dims[..2].iter().map(|(_, stride, _)| stride.clone()).chain([IntExpr::Const(1)]).collect(),
-        tile: dims.iter().map(|(.., tile)| *tile as u32).collect(),
+        offset: lines.offset,
+        dims: lines.dims.to_vec(),
+        strides: lines.strides.into_iter().chain([IntExpr::Const(1)]).collect(),
+        tile: tile.map(|extent| extent as u32).to_vec(),
         every: vec![1; 3],
         swizzle: row as u32,
         promotion: 256,

@@ -127,9 +127,97 @@ fn a_pair_of_two_layouts_is_left_out() {
 fn what_the_instruction_has_not_is_left_out() {
     let none =
         |tensors: &str| assert!(space("m = 64, n = 64, k = 64", tensors, PRODUCT).is_empty(), "{tensors}");
-    none("inputs = { x = 'f32[m, k]', w = 'f32[n, k]' }\noutputs = { y = 'f32[m, n]' }");
+    none("inputs = { x = 'f8e4m3[m, k]', w = 'f8e4m3[n, k]' }\noutputs = { y = 'f32[m, n]' }");
+    none(
+        "inputs = { x = { type = 'f32[m, k]', strides = [256, 2] }, w = 'f32[n, k]' }\noutputs = { y = 'f32[m, n]' }",
+    );
     none("inputs = { x = 'bf16[m, k]', w = 'f16[n, k]' }\noutputs = { y = 'bf16[m, n]' }");
     none(
         "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]' }\noutputs = { y = 'bf16[m, n]' }\nprecision = { accumulate = 'f64' }",
     );
+}
+
+fn wgmma(all: &[Candidate]) -> Vec<&Candidate> {
+    all.iter().filter(|candidate| candidate.origin.contains("product_wgmma")).collect()
+}
+
+/// TMA copies whole rows of 16 bytes from addresses that are multiples of that.
+#[test]
+fn wgmma_is_for_factors_that_tma_reaches() {
+    let of = |k: &str| wgmma(&space(&format!("m = '1..=64', n = 64, k = {k}"), NT, PRODUCT)).len();
+    assert!(of("64") > 50 && of("'1..=64'") > 50);
+    assert_eq!((of("60"), of("61")), (0, 0));
+    let all = space("m = '1..=64', n = '1..=64', k = '1..=64'", NT, PRODUCT);
+    let text = wgmma(&all)[0].eligibility.to_string();
+    assert_eq!(text, "t2 aligned 16 and t0 aligned 16 and a2 % 8 == 0 and t1 aligned 16 and a1 % 8 == 0");
+}
+
+#[test]
+fn wgmma_points_have_their_names_and_fit() {
+    let all = space("m = 64, n = 4096, k = 4096", NT, PRODUCT);
+    let all = wgmma(&all);
+    let names: BTreeSet<&String> = all.iter().map(|candidate| &candidate.name).collect();
+    assert_eq!(names.len(), all.len());
+    for candidate in all {
+        let smem = candidate.contract.steps[0].smem.eval_axes(&[]).expect("a constant");
+        let blocks: i64 = constant(&candidate.source, "BLOCKS").parse().expect("a number");
+        assert!(blocks * (smem + 1024) <= 228 << 10, "{}", candidate.name);
+        assert_eq!(constant(&candidate.source, "SMEM"), smem.to_string());
+        assert_eq!(candidate.contract.workspace.len(), if candidate.name.contains("k-") { 2 } else { 0 });
+    }
+}
+
+/// What is a cast alone leaves by TMA; all else has math, and vectors.
+#[test]
+fn casts_of_sums_are_stored_by_tma() {
+    let by_tma = |outputs: &str, math: &str| {
+        let tensors = format!("inputs = {{ x = 'bf16[m, k]', w = 'bf16[n, k]' }}\noutputs = {{ {outputs} }}");
+        let all = space("m = 64, n = 64, k = 64", &tensors, math);
+        let first = wgmma(&all)[0];
+        let maps = first.contract.steps[0].args.iter().filter(|arg| arg.to_string().starts_with("tma("));
+        (constant(&first.source, "TMA_STORE"), maps.count())
+    };
+    let (yes, no) = (("true".to_owned(), 3), ("false".to_owned(), 2));
+    assert_eq!(by_tma("y = 'bf16[m, n]'", PRODUCT), yes);
+    assert_eq!(by_tma("y = 'f16[m, n]'", PRODUCT), yes);
+    assert_eq!(by_tma("y = 'f32[m, n]'", PRODUCT), no);
+    assert_eq!(by_tma("y = 'bf16[m, n]'", "y[m, n] = relu(sum(k, x[m, k] * w[n, k]))"), no);
+    assert_eq!(by_tma("y = 'bf16[n, m]'", "y[n, m] = sum(k, x[m, k] * w[n, k])"), yes);
+}
+
+/// Where rows run through memory, a box is a swizzle wide, and tiles of 8 rows have none.
+#[test]
+fn wgmma_layouts_are_told() {
+    let tn = "inputs = { x = 'f16[b, k, m]', w = 'f16[k, n]' }\noutputs = { y = 'f32[b, m, n]' }";
+    let all = space("b = 3, m = 64, n = 64, k = 64", tn, "y[b, m, n] = sum(k, x[b, k, m] * w[k, n])");
+    let all = wgmma(&all);
+    assert!(all.iter().all(|candidate| !candidate.name.contains("x8s")));
+    let of = all.iter().find(|candidate| candidate.name.starts_with("product-x64x32s")).expect("a point");
+    let args: Vec<String> = of.contract.steps[0].args.iter().map(ToString::to_string).collect();
+    let map = "dims = [a0, a3, a1], strides = [(a1 * a3), a1, 1], box = [1, 64, 32], swizzle = 64";
+    assert!(args[0].contains(map), "{}", args[0]);
+    assert!(args[1].contains("dims = [1, a3, a2], strides = [a2, a2, 1], box = [1, 64, 64]"), "{}", args[1]);
+    let flags = ["A_BATCHED", "B_BATCHED"].map(|flag| constant(&of.source, flag));
+    assert_eq!(flags, ["true", "false"]);
+    assert!(of.source.contains("MMA_64x32x16_F32F16F16_SS") && of.source.contains("Major::MN"));
+}
+
+/// f32 factors are cut into planes of bf16 first, of any length and address.
+#[test]
+fn f32_factors_are_planes() {
+    let tensors = "inputs = { x = 'f32[m, k]', w = 'f32[k, n]' }\noutputs = { y = 'f32[m, n]' }";
+    let all = space("m = '1..=100', n = 61, k = 67", tensors, "y[m, n] = sum(k, x[m, k] * w[k, n])");
+    assert!(!all.is_empty() && all.iter().all(|candidate| candidate.eligibility.0.is_empty()));
+    let contract = &all[0].contract;
+    let bytes: Vec<i64> =
+        contract.workspace.iter().map(|part| part.bytes.eval_axes(&[5, 61, 67]).expect("a size")).collect();
+    assert_eq!(bytes, [4 * 2 * 5 * 72, 4 * 2 * 67 * 64]);
+    let [cut, product] = contract.steps.as_slice() else { panic!("two steps") };
+    assert!(cut.entry.ends_with("_planes") && product.entry == cut.entry.trim_end_matches("_planes"));
+    let maps: Vec<String> = product.args.iter().map(ToString::to_string).collect();
+    let lines =
+        "dims = [(1 * 4), a0, a2], strides = [(a0 * (ceil_div(a2, 8) * 8)), (ceil_div(a2, 8) * 8), 1]";
+    assert!(maps[0].contains(lines), "{}", maps[0]);
+    assert!(maps[1].starts_with("tma(w1, type = bf16, dims = [(1 * 4), a2, a1]"), "{}", maps[1]);
+    assert_eq!(constant(&all[0].source, "PLANES"), "true");
 }

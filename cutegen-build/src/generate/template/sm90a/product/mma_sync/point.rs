@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Point {
     /// Whether the columns of y have the 16 rows of the instruction.
-    pub(super) swap: bool,
+    pub(in super::super) swap: bool,
     /// Rows, columns and terms of a tile.
     pub(super) tile: [i64; 3],
     /// Tiles of k in shared memory at once.
@@ -25,14 +25,14 @@ const SMEM: [i64; 2] = [99 << 10, 163 << 10];
 impl Point {
     /// `t128x64x64s4w2x2x1`: tile, stages, warps; `x` for `t` where columns of y have the 16 rows of the instruction, `k4`
     /// where four blocks share k.
-    pub(super) fn name(&self) -> String {
+    pub(in super::super) fn name(&self) -> String {
         let ([bm, bn, bk], [wr, wc, wk]) = (self.tile, self.warps);
         let splits = if self.splits > 1 { format!("k{}", self.splits) } else { String::new() };
         format!("{}{bm}x{bn}x{bk}s{}w{wr}x{wc}x{wk}{splits}", if self.swap { "x" } else { "t" }, self.stages)
     }
 
     /// Threads of a block.
-    pub(super) fn threads(&self) -> i64 {
+    pub(in super::super) fn threads(&self) -> i64 {
         32 * self.warps.iter().product::<i64>()
     }
 
@@ -56,7 +56,7 @@ impl Point {
     }
 
     /// Bytes of shared memory.
-    pub(super) fn smem(&self, products: i64) -> i64 {
+    pub(in super::super) fn smem(&self, products: i64) -> i64 {
         self.ring(products).max(self.pass(products))
     }
 

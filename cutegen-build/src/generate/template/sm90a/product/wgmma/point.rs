@@ -48,6 +48,8 @@ pub(super) struct Shape {
     pub(super) sums: i64,
     /// Whether results are a cast of the sum, which TMA stores.
     pub(super) cast: bool,
+    /// Whether factors are planes, whose sums are promoted to accumulators of their own.
+    pub(super) planes: bool,
     /// Whether k runs through memory, of either factor.
     pub(super) k_major: [bool; 2],
 }
@@ -86,7 +88,11 @@ impl Point {
         };
         let half = if self.blocks > 1 { "h" } else { "" };
         let splits = if self.splits > 1 { "k" } else { "" };
-        format!("{letter}{bm}x{bn}s{}w{}{cluster}{splits}{half}", self.ring(shape).map_or(0, |ring| ring.stages), self.consumers)
+        format!(
+            "{letter}{bm}x{bn}s{}w{}{cluster}{splits}{half}",
+            self.ring(shape).map_or(0, |ring| ring.stages),
+            self.consumers
+        )
     }
 
     /// Rows and columns of a tile of y.
@@ -149,9 +155,10 @@ impl Point {
         if self.team == Team::PingPong { 128 } else { 128 * self.consumers }
     }
 
-    /// Accumulators of a thread.
+    /// Accumulators of a thread, with promoted ones.
     fn accumulators(&self, shape: Shape) -> i64 {
-        self.sides[0] * self.sides[1] * shape.sums / self.team_threads()
+        let sums = if shape.planes { 2 * shape.sums } else { shape.sums };
+        self.sides[0] * self.sides[1] * sums / self.team_threads()
     }
 
     /// Registers of a thread, about.
@@ -258,8 +265,7 @@ pub(super) fn points(shape: Shape) -> Vec<Point> {
     let tiles = MANY.iter().map(|(sides, consumers)| one(*sides, *consumers));
     let turns = TURNS.iter().map(|sides| Point { team: Team::PingPong, ..one(*sides, 2) });
     let clusters = [Cluster::None, Cluster::Columns, Cluster::Rows];
-    let many =
-        tiles.chain(turns).flat_map(|point| clusters.map(|cluster| Point { cluster, ..point }));
+    let many = tiles.chain(turns).flat_map(|point| clusters.map(|cluster| Point { cluster, ..point }));
     let few = FEW.iter().flat_map(|rows| {
         let swapped = |left: i64, consumers: i64| Point { swap: true, ..one([left, *rows], consumers) };
         let alone = [swapped(64, 1), Point { blocks: 2, ..swapped(64, 1) }, swapped(128, 2), swapped(128, 1)];
@@ -281,7 +287,8 @@ const TILES_LEAST: i64 = 8;
 impl Point {
     /// The same with as many parts of k as fill a card, where so many tiles of y alone do not.
     pub(super) fn split(self, tiles: i64, terms: i64) -> impl Iterator<Item = Point> {
-        let fits = move |splits: &i64| BLOCKS.contains(&(tiles * splits)) && terms >= splits * TILES_LEAST * BK;
+        let fits =
+            move |splits: &i64| BLOCKS.contains(&(tiles * splits)) && terms >= splits * TILES_LEAST * BK;
         let may = self.cluster == Cluster::None && self.team == Team::Cooperative && self.sides[1] <= 128;
         let is_small = may && self.sides[0] <= 128;
         [2, 3, 4, 6, 8]

@@ -1,0 +1,110 @@
+//! How a point of the wgmma template is launched: grid, arguments, TMA descriptors and workspace.
+
+use cutegen_spec::contract::tensor_map::{Base, TensorMap};
+use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart};
+use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
+
+use super::super::operand::{Lines, Operand, map_of};
+use super::point::{BK, Point};
+use super::{Choice, Wgmma};
+use crate::generate::ENTRY;
+use crate::generate::template::sm90a::lanes::gcd;
+use crate::plan::matmul::View;
+use crate::print;
+
+impl Wgmma<'_> {
+    /// Tiles of clusters.
+    fn tiles(&self, point: &Point) -> IntExpr {
+        self.product.tiles(point.cluster_tile())
+    }
+
+    pub(super) fn contract(&self, choice: &Choice<'_>) -> Contract {
+        let point = choice.point;
+        let (one, number) = (|| IntExpr::Const(1), IntExpr::Const);
+        let parts = self.workspace(point).len();
+        let maps = self.maps(point).into_iter().map(|map| Arg::Map(Box::new(map)));
+        let args = maps.chain(print::all_args(&self.product.plan.spec, parts));
+        let step = Step {
+            entry: ENTRY.to_owned(),
+            grid: [self.grid(point), one(), one()],
+            block: [number(point.threads()), one(), one()],
+            cluster: [number(point.neighbours() * point.parts()), one(), one()],
+            smem: number(point.smem(self.shape())),
+            args: args.chain([Arg::Int(number(point.splits))]).collect(),
+            pdl: choice.pdl,
+            co_resident: false,
+        };
+        Contract {
+            workspace: self.workspace(point),
+            steps: self.plane_step().into_iter().chain([step]).collect(),
+        }
+    }
+
+    /// Blocks: as many as fit at once, and no more than there is work for; of a cluster that shares k, all.
+    fn grid(&self, point: &Point) -> IntExpr {
+        let number = IntExpr::Const;
+        let times = |a: IntExpr, b: i64| if b == 1 { a } else { IntExpr::op(IntOp::Mul, a, number(b)) };
+        if point.parts() > 1 {
+            return times(self.tiles(point), point.parts());
+        }
+        let k_tiles = IntExpr::op(IntOp::CeilDiv, self.product.matmul.terms(), number(BK));
+        let work = match point.splits {
+            1 => self.tiles(point),
+            splits => {
+                IntExpr::op(IntOp::Mul, self.tiles(point), IntExpr::op(IntOp::Min, number(splits), k_tiles))
+            }
+        };
+        let at_once = times(IntExpr::Device(DeviceProp::SmCount), point.blocks);
+        let clusters = match point.neighbours() {
+            1 => at_once,
+            blocks => IntExpr::op(IntOp::Div, at_once, number(blocks)),
+        };
+        times(IntExpr::op(IntOp::Min, work, clusters), point.neighbours())
+    }
+
+    /// Partial sums, and how many blocks of a tile have come.
+    fn workspace(&self, point: &Point) -> Vec<WorkspacePart> {
+        let mut parts = self.plane_parts();
+        if point.splits == 1 {
+            return parts;
+        }
+        let bytes = |of_tile: i64| IntExpr::op(IntOp::Mul, self.tiles(point), IntExpr::Const(of_tile));
+        let sums = point.splits * self.product.sums() * point.sides[0] * point.sides[1];
+        parts.extend([
+            WorkspacePart { bytes: bytes(4 * sums), initial: Initial::Undefined },
+            WorkspacePart { bytes: bytes(4), initial: Initial::KeptZero },
+        ]);
+        parts
+    }
+
+    /// Descriptors of A, each B, and y.
+    fn maps(&self, point: &Point) -> Vec<TensorMap> {
+        let product = self.product;
+        let factor = |part: usize, operand: &Operand<'_>, rows: i64| {
+            let rows = if operand.is_k_major() { rows } else { gcd(rows, 64) };
+            if self.has_planes() {
+                return self.plane_map(operand, part, operand.box_of(rows, BK));
+            }
+            operand.map(product.element, rows, BK)
+        };
+        let [rows, columns] = point.loaded();
+        let mut maps = vec![factor(0, &product.a, rows)];
+        maps.extend(product.b.iter().enumerate().map(|(at, b)| factor(at + 1, b, columns)));
+        maps.extend(self.y.as_ref().map(|y| self.y_map(y, point)));
+        maps
+    }
+
+    fn y_map(&self, y: &View, point: &Point) -> TensorMap {
+        let (plan, matmul) = (self.product.plan, self.product.matmul);
+        let [wide, high] = point.y_box();
+        let stride = |var: Option<&usize>, other: IntExpr| var.map_or(other, |var| y.stride(*var));
+        let row = stride(matmul.m.last(), matmul.columns());
+        let batch = stride(matmul.batch.last(), row.clone());
+        let lines = Lines {
+            offset: y.offset.clone(),
+            dims: [matmul.batches(), matmul.rows(), matmul.columns()],
+            strides: [batch, row],
+        };
+        map_of(Base::Tensor(y.tensor), plan.spec.tensors[y.tensor].dtype, lines, [1, high, wide])
+    }
+}
