@@ -108,7 +108,7 @@ impl Package {
         let triple = "x86_64-unknown-linux-gnu".to_owned();
         let build = Build {
             manifest_dir: self.0.clone(),
-            out_dir: scratch("resealed-out"),
+            out_dir: scratch(&format!("{}-out", self.0.file_name().expect("a name").display())),
             package: "resealed".to_owned(),
             version: "0.1.0".to_owned(),
             triple: triple.clone(),

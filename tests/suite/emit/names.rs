@@ -142,8 +142,8 @@ const TOLD: [&str; 4] = [
     "kernels `norm` and `norm_raw` would both emit `norm_raw`",
 ];
 
-fn colliding() -> std::path::PathBuf {
-    let folder = scratch("names-colliding");
+fn colliding(test: &str) -> std::path::PathBuf {
+    let folder = scratch(&format!("names-colliding-{test}"));
     let head = "[package]\nname = \"colliding\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
     write(&folder.join("Cargo.toml"), &format!("{head}{}", COLLIDING.replace("BODY", BODY)));
     folder
@@ -158,7 +158,7 @@ fn told(text: &str) {
 
 #[test]
 fn check_and_lock_tell_every_collision() {
-    let folder = colliding();
+    let folder = colliding("check");
     for verb in ["check", "lock"] {
         let ran = run(cutegen(&folder.join("home")).current_dir(&folder).arg(verb));
         assert!(!ran.ok, "{verb}: {}", ran.stdout);
@@ -169,7 +169,7 @@ fn check_and_lock_tell_every_collision() {
 
 #[test]
 fn a_build_tells_every_collision() {
-    let folder = colliding();
+    let folder = colliding("build");
     let build = Build {
         out_dir: folder.join("out"),
         package: "colliding".to_owned(),

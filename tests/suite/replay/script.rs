@@ -88,7 +88,7 @@ fn main() {
 
 /// A program over the emitted wrappers; it is only checked where it can't be linked here.
 fn program(wrappers: &Path, verb: &str) -> Ran {
-    let root = scratch("replay-script-program");
+    let root = scratch(&format!("replay-script-program-{verb}")); // a test of its own each
     let runtime = workspace().join("cutegen-runtime");
     let manifest = format!(
         "[package]\nname = \"replay-program\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
