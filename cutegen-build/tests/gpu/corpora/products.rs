@@ -52,8 +52,8 @@ pub(crate) const RING: &[Launch] = &[Launch::of(
     "candidate",
     ["ceil_div(a0, 128) * ceil_div(a1, 128)", "1"],
     ["384", "1"],
-    "tma(t0,dims=[a0,a2],strides=[a2,1],box=[128,64],swizzle=128) tma(t1,dims=[a1,a2],strides=[a2,1],box=[128,64],swizzle=128) \
-     tma(t2,dims=[a0,a1],strides=[a1,1],box=[128,64],swizzle=128) a0 a1 a2",
+    "tma(t0,dims=[a0,a2],strides=[a2,1],box=[128,64],swizzle=128,type=bf16) tma(t1,dims=[a1,a2],strides=[a2,1],box=[128,64],swizzle=128,type=bf16) \
+     tma(t2,dims=[a0,a1],strides=[a1,1],box=[128,64],swizzle=128,type=bf16) a0 a1 a2",
 )
 .with("smem = \"164864\"")];
 /// Two blocks share columns.
@@ -61,8 +61,8 @@ pub(crate) const RING_PAIRS: &[Launch] = &[Launch::of(
     "candidate",
     ["ceil_div(a0, 256) * 2 * ceil_div(a1, 128)", "1"],
     ["384", "1"],
-    "tma(t0,dims=[a0,a2],strides=[a2,1],box=[128,64],swizzle=128) tma(t1,dims=[a1,a2],strides=[a2,1],box=[64,64],swizzle=128) \
-     tma(t2,dims=[a0,a1],strides=[a1,1],box=[128,64],swizzle=128) a0 a1 a2",
+    "tma(t0,dims=[a0,a2],strides=[a2,1],box=[128,64],swizzle=128,type=bf16) tma(t1,dims=[a1,a2],strides=[a2,1],box=[64,64],swizzle=128,type=bf16) \
+     tma(t2,dims=[a0,a1],strides=[a1,1],box=[128,64],swizzle=128,type=bf16) a0 a1 a2",
 )
 .with("smem = \"164864\"\ncluster = [\"2\", \"1\", \"1\"]")];
 
