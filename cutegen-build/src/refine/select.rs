@@ -1,7 +1,7 @@
 //! Which of many candidates a search compiles: the best by cost estimate, and a few outsiders that the cost estimate would leave
 //! out; then what lies around the fastest of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cutegen_spec::eligibility::Eligibility;
 
@@ -24,7 +24,7 @@ struct Quota {
 /// Of kernels that stream their tensors.
 const STREAMS: Quota = Quota { of_each: 10, by_forecast: 12, outsiders: 4 };
 /// Of products at each workload, and of all: their cost estimates tell less apart, and each range of rows has its own.
-const OF_WORKLOAD: usize = 6;
+const OF_WORKLOAD: usize = 4;
 const PRODUCTS_MOST: usize = 40;
 
 impl Quota {
@@ -41,6 +41,8 @@ impl Quota {
 pub(super) const UNESTIMATED: usize = 8;
 /// A cost estimate errs by so much: what is farther behind the best than this is for outsiders.
 const TRUSTED: f64 = 1.15;
+/// Of products that cost estimates put within this each kind has its turn.
+const KINDS_WITHIN: f64 = 1.3;
 /// What a cost estimate says is as fast as a fast one, by this much, lies around it.
 const AROUND: f64 = 1.08;
 /// How many of the fastest are looked around, and what is tried around each: of the same shape with one hint more or
@@ -120,7 +122,9 @@ fn best_of_each(plan: &Plan, space: &[Candidate], count: usize) -> Vec<usize> {
             space.iter().enumerate().filter_map(|(at, c)| Some((cost_estimate(plan, c, &axes)?, at)));
         let mut order: Vec<(f64, usize)> = estimates.collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        one_of_each(space, &order).0
+        let firsts = one_of_each(space, &order).0;
+        let near = order.partition_point(|(score, _)| *score <= order[0].0 * KINDS_WITHIN);
+        if space.iter().any(Candidate::is_product) { by_turns(space, firsts, &order[..near]) } else { firsts }
     };
     let orders: Vec<Vec<usize>> = workloads(plan).map(best_first).collect();
     let mut chosen = Vec::new();
@@ -133,6 +137,19 @@ fn best_of_each(plan: &Plan, space: &[Candidate], count: usize) -> Vec<usize> {
         }
     }
     chosen
+}
+
+/// The same in another order: of those that are near, the best of each kind, then the second of each.
+fn by_turns(space: &[Candidate], mut all: Vec<usize>, near: &[(f64, usize)]) -> Vec<usize> {
+    let is_near: BTreeSet<usize> = near.iter().map(|(_, at)| *at).collect();
+    let (mut seen, mut turns) = (BTreeMap::new(), BTreeMap::new());
+    for at in all.iter().filter(|at| is_near.contains(at)) {
+        let turn: &mut usize = seen.entry(kind(&space[*at])).or_default();
+        turns.insert(*at, *turn);
+        *turn += 1;
+    }
+    all.sort_by_key(|at| turns.get(at).copied().unwrap_or(usize::MAX));
+    all
 }
 
 /// Extents of the declared workloads.

@@ -12,6 +12,8 @@ const LATENCY: f64 = 750.0;
 /// What a block's start takes, and its epilogue for 4096 elements of a tile.
 const RAMP: f64 = 900.0;
 const EPILOGUE: f64 = 160.0;
+/// What blocks that share k add, besides reading each other's sums.
+const MEETING: f64 = 600.0;
 /// Copies of threads of a multiprocessor a nanosecond; TMA copies boxes.
 const COPIES: f64 = 14.0;
 
@@ -25,6 +27,11 @@ fn rate(instruction: Instruction) -> f64 {
         Instruction::MmaSync => H200.mma_sync,
         Instruction::Wgmma => H200.wgmma,
     }
+}
+
+/// Of two that run beside each other the longer, and somewhat more where they are as long.
+fn norm(a: f64, b: f64) -> f64 {
+    (a.powi(4) + b.powi(4)).powf(0.25)
 }
 
 /// What tiles copy of the factors.
@@ -69,10 +76,13 @@ impl CostModel for ProductFeatures {
         let once = rows + columns * products;
         let copied = tiles[1] * rows + tiles[0] * columns * products;
         let copies = Copies { rows, columns, share: once / copied };
-        let life = RAMP + tiles_k * self.stage(at_once, &copies) + EPILOGUE * products * bm * bn / 4096.0;
+        let results = products * bm * bn;
+        let meeting =
+            if self.splits > 1 { MEETING + self.splits as f64 * 4.0 * results / FROM_MEMORY } else { 0.0 };
+        let life = RAMP + tiles_k * self.stage(at_once, &copies) + EPILOGUE * results / 4096.0 + meeting;
         let waves = blocks / (H200.multiprocessors * at_once);
         let waves = if waves < 4.0 { waves.ceil() } else { waves };
         let moved = cost(&plan.spec, &plan.schedule, axes).bytes / H200.bytes_per_ns;
-        Some(H200.launch + (life * waves).max(moved + RAMP))
+        Some(H200.launch + norm(life * waves, moved + RAMP))
     }
 }
