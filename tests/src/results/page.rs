@@ -29,7 +29,7 @@ pub enum Page {
 }
 
 /// The page of each raw file.
-const PLACES: [(&str, Page); 27] = [
+const PLACES: [(&str, Page); 28] = [
     ("attacks.json", Page::Gate),
     ("bars_h200.json", Page::Pytorch),
     ("choices.json", Page::Search),
@@ -51,6 +51,7 @@ const PLACES: [(&str, Page); 27] = [
     ("model.json", Page::Gate),
     ("naive.json", Page::Kernels),
     ("naive_h100.json", Page::Kernels),
+    ("products.json", Page::Kernels),
     ("refine.json", Page::Search),
     ("replay.json", Page::Builds),
     ("search_h200.json", Page::Search),
