@@ -74,7 +74,9 @@ impl<'a> Wgmma<'a> {
 
     pub(super) fn candidates(&self, toolchain: &str) -> Vec<Candidate> {
         let points = points(self.shape());
-        let all = points.iter().flat_map(|point| {
+        let terms = self.product.known(&self.product.matmul.terms());
+        let has_work = |point: &&Point| terms.is_none_or(|terms| terms >= point.parts() * BK);
+        let all = points.iter().filter(has_work).flat_map(|point| {
             let alone = [false, true].into_iter().filter(|pdl| !(*pdl && self.has_planes()));
             let alone = alone.map(|pdl| (*point, pdl));
             alone.chain(self.split(point).into_iter().map(|point| (point, false)))
@@ -142,9 +144,8 @@ impl<'a> Wgmma<'a> {
         if point.splits > 1 && product.known(&matmul.rows()).is_none() {
             conditions.push(Condition::AtMost { expr: matmul.rows(), bound: point.tile()[0] });
         }
-        let least = point.parts() * BK;
-        if point.parts() > 1 && product.known(&matmul.terms()).is_none_or(|terms| terms < least) {
-            conditions.push(Condition::AtLeast { expr: matmul.terms(), bound: least });
+        if point.parts() > 1 && product.known(&matmul.terms()).is_none() {
+            conditions.push(Condition::AtLeast { expr: matmul.terms(), bound: point.parts() * BK });
         }
         conditions
     }
