@@ -11,9 +11,9 @@ use super::{Trial, geomean, ranked};
 /// How much faster than the best of all a candidate has to be in a range of its own: less is not worth another kernel
 /// in the binary, and may be noise.
 const WORTH: f64 = 1.03;
-/// Kernels of an answer at most, apart from one that is eligible anywhere and the naive one; products have one for each of
-/// more ranges of rows.
+/// Kernels of an answer at most, apart from one that is eligible anywhere and the naive one.
 const MOST: usize = 3;
+/// The same of products: each range of rows has its own.
 const MOST_OF_PRODUCTS: usize = 6;
 
 /// A candidate of an answer, and where it is preferred.

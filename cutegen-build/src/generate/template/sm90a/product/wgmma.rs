@@ -16,7 +16,7 @@ use super::operand::{ELEMENT, Operand, multiples};
 use super::{Product, all_of};
 use crate::generate::{Candidate, CostFeatures, Instruction, ProductFeatures, hinted, hints, name_entry};
 use crate::plan::matmul::View;
-use point::{BK, Cluster, Point, Shape, Team, points};
+use point::{BK, Cluster, Point, Schedule, Shape, points};
 
 /// Bytes of what TMA copies at a time, to which addresses and strides are aligned.
 const TMA_BYTES: i64 = 16;
@@ -153,11 +153,11 @@ impl<'a> Wgmma<'a> {
 
 /// Of one kind are points that differ in numbers alone.
 fn kind(point: &Point) -> &'static str {
-    match (point.swap, point.team, point.cluster) {
+    match (point.swap, point.schedule, point.cluster) {
         (true, _, Cluster::Terms(_)) => "wgmma for few rows, k over a cluster",
         (true, ..) => "wgmma for few rows",
-        (false, Team::PingPong, _) => "wgmma, ping-pong",
-        (false, Team::Cooperative, _) => "wgmma, cooperative",
+        (false, Schedule::PingPong, _) => "wgmma, ping-pong",
+        (false, Schedule::Cooperative, _) => "wgmma, cooperative",
     }
 }
 

@@ -4,7 +4,7 @@ use crate::generate::template::sm90a::lanes::gcd;
 
 /// Who computes a tile of y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Team {
+pub(super) enum Schedule {
     /// Warpgroups of a block share it.
     Cooperative,
     /// Two warpgroups take turns, and the epilogue of one runs beside the main loop of the other.
@@ -29,7 +29,7 @@ pub(super) enum Cluster {
 pub(super) struct Point {
     /// Whether columns of y are on the 64-row side of the instruction.
     pub(super) swap: bool,
-    pub(super) team: Team,
+    pub(super) schedule: Schedule,
     /// Of a tile: the 64-row side, and the other.
     pub(super) sides: [i64; 2],
     /// Warpgroups that multiply.
@@ -76,10 +76,10 @@ impl Point {
     /// `g128x256s4`: tile and stages; `p` for `g` in ping-pong, `x` where columns of y have the 64 rows of the
     /// instruction; `w3` warpgroups, `z4` blocks of a cluster that share k, `h` for half a multiprocessor.
     pub(super) fn name(&self, shape: Shape) -> String {
-        let letter = match (self.swap, self.team) {
+        let letter = match (self.swap, self.schedule) {
             (true, _) => "x",
-            (false, Team::PingPong) => "p",
-            (false, Team::Cooperative) => "g",
+            (false, Schedule::PingPong) => "p",
+            (false, Schedule::Cooperative) => "g",
         };
         let [bm, bn] = self.sides;
         let cluster = match self.cluster {
@@ -151,14 +151,14 @@ impl Point {
     }
 
     /// Threads of a tile.
-    fn team_threads(&self) -> i64 {
-        if self.team == Team::PingPong { 128 } else { 128 * self.consumers }
+    fn tile_threads(&self) -> i64 {
+        if self.schedule == Schedule::PingPong { 128 } else { 128 * self.consumers }
     }
 
     /// Accumulators of a thread, with promoted ones.
     fn accumulators(&self, shape: Shape) -> i64 {
         let sums = if shape.planes { 2 * shape.sums } else { shape.sums };
-        self.sides[0] * self.sides[1] * sums / self.team_threads()
+        self.sides[0] * self.sides[1] * sums / self.tile_threads()
     }
 
     /// Registers of a thread, about.
@@ -208,23 +208,23 @@ impl Point {
     /// Bytes that warpgroups read of a stage.
     pub(super) fn smem_reads(&self, shape: Shape) -> i64 {
         let [left, right] = self.sides;
-        BK * ELEMENT * shape.sums * (left + self.team_threads() / 128 * right)
+        BK * ELEMENT * shape.sums * (left + self.tile_threads() / 128 * right)
     }
 
     /// Whether there is such a kernel: registers without spills, boxes that are whole swizzles, a ring.
     fn is_legal(&self, shape: Shape) -> bool {
-        let of_team = match (self.cluster, self.team) {
-            (Cluster::Columns | Cluster::Rows, Team::Cooperative) if self.consumers > 1 => 176,
+        let of_schedule = match (self.cluster, self.schedule) {
+            (Cluster::Columns | Cluster::Rows, Schedule::Cooperative) if self.consumers > 1 => 176,
             _ => 208,
         };
-        let most = if self.consumers == 3 { 96 } else { of_team };
+        let most = if self.consumers == 3 { 96 } else { of_schedule };
         let most = if shape.cast { most } else { most.min(192) };
         let is_whole = |at: usize| shape.k_major[at] || gcd(self.loaded()[at], 64) >= 16;
         self.accumulators(shape) <= most
             && self.ring(shape).is_some()
             && is_whole(0)
             && is_whole(1)
-            && (self.team == Team::Cooperative || shape.sums == 1 || self.sides[0] == 64)
+            && (self.schedule == Schedule::Cooperative || shape.sums == 1 || self.sides[0] == 64)
     }
 }
 
@@ -255,7 +255,7 @@ const PARTS: [(i64, i64, i64); 4] = [(64, 2, 2), (64, 2, 1), (64, 4, 2), (128, 2
 pub(super) fn points(shape: Shape) -> Vec<Point> {
     let one = |sides: [i64; 2], consumers: i64| Point {
         swap: false,
-        team: Team::Cooperative,
+        schedule: Schedule::Cooperative,
         sides,
         consumers,
         cluster: Cluster::None,
@@ -263,7 +263,7 @@ pub(super) fn points(shape: Shape) -> Vec<Point> {
         splits: 1,
     };
     let tiles = MANY.iter().map(|(sides, consumers)| one(*sides, *consumers));
-    let turns = TURNS.iter().map(|sides| Point { team: Team::PingPong, ..one(*sides, 2) });
+    let turns = TURNS.iter().map(|sides| Point { schedule: Schedule::PingPong, ..one(*sides, 2) });
     let clusters = [Cluster::None, Cluster::Columns, Cluster::Rows];
     let many = tiles.chain(turns).flat_map(|point| clusters.map(|cluster| Point { cluster, ..point }));
     let few = FEW.iter().flat_map(|rows| {
@@ -289,7 +289,8 @@ impl Point {
     pub(super) fn split(self, tiles: i64, terms: i64) -> impl Iterator<Item = Point> {
         let fits =
             move |splits: &i64| BLOCKS.contains(&(tiles * splits)) && terms >= splits * TILES_LEAST * BK;
-        let may = self.cluster == Cluster::None && self.team == Team::Cooperative && self.sides[1] <= 128;
+        let may =
+            self.cluster == Cluster::None && self.schedule == Schedule::Cooperative && self.sides[1] <= 128;
         let is_small = may && self.sides[0] <= 128;
         [2, 3, 4, 6, 8]
             .into_iter()

@@ -2,7 +2,7 @@
 
 use cutegen_spec::dtype::DType;
 
-use super::point::{Cluster, Point, Ring, Team};
+use super::point::{Cluster, Point, Ring, Schedule};
 use super::{Choice, Wgmma};
 use crate::generate::template::fill::{config, fill};
 use crate::print;
@@ -12,7 +12,7 @@ const TILES: &str = include_str!("../../wgmma_tiles.cuh.in");
 const OPERANDS: &str = include_str!("../../wgmma_operands.cuh.in");
 const FINISH: &str = include_str!("../../wgmma_finish.cuh.in");
 
-/// Rows that tiles beside each other cover, which share tiles of columns in L2.
+/// Rows of a group of tiles. These share tiles of columns in L2.
 const GROUP_ROWS: i64 = 2048;
 /// Columns of a chunk of the epilogue, of which vectors are parts.
 const CHUNK: i64 = 16;
@@ -61,7 +61,7 @@ impl Wgmma<'_> {
         )
     }
 
-    /// Batches, rows, columns, terms, parts of k, and tiles of the 64-row side beside each other.
+    /// Batches, rows, columns and terms; parts of k; tiles of a group.
     fn extents(&self, point: &Point) -> String {
         let matmul = self.product.matmul;
         let all = [matmul.batches(), matmul.rows(), matmul.columns(), matmul.terms()];
@@ -90,7 +90,7 @@ impl Wgmma<'_> {
         ];
         let early = product.b.iter().all(|b| product.is_constant(b.tensor()));
         let flags = [
-            ("PING_PONG", point.team == Team::PingPong),
+            ("PING_PONG", point.schedule == Schedule::PingPong),
             ("ALONG_M", point.cluster == Cluster::Columns),
             ("SWAP", point.swap),
             ("PAIR", shape.sums == 2),
