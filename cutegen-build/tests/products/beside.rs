@@ -1,4 +1,4 @@
-//! What is checked beside the cases: the tile scheduler, points that the space has not, and that each of these fails for a
+//! What is checked beside the cases: tile schedulers, planes of f32, points that the space has not, and that each of these fails for a
 //! template with a fault.
 
 use std::path::{Path, PathBuf};
@@ -10,6 +10,8 @@ use crate::{Check, build, judged, plan, products, proposed};
 
 pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("tiles", tiles),
+    ("tiles of wgmma", wgmma_tiles),
+    ("pieces of f32", pieces),
     ("altered: a step of k", |plans, folder, headers| altered(plans, folder, headers, &ALTERED[0])),
     ("altered: three steps of k", |plans, folder, headers| altered(plans, folder, headers, &ALTERED[1])),
     ("altered: passes of exchanged sides", |plans, folder, headers| {
@@ -144,10 +146,61 @@ fn tiles(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
     Ok(())
 }
 
+const WGMMA_TILES: &str = include_str!("../../src/generate/template/sm90a/wgmma_tiles.cuh.in");
+
+/// The same of the wgmma template, whose blocks stay for many tiles.
+fn wgmma_tiles(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
+    let walk = |name: &str, text: &str| {
+        let program = format!("{text}\n{}", include_str!("tiles_wgmma.cpp"));
+        runs(&program, &folder.join(name), headers)
+    };
+    walk("wgmma-tiles", WGMMA_TILES)?;
+    for (name, from, to) in [
+        (
+            "wgmma-tiles-group",
+            "unsigned(left) - begin < unsigned(group) ? unsigned(left) - begin : unsigned(group)",
+            "unsigned(group)",
+        ),
+        (
+            "wgmma-tiles-split",
+            "unsigned(k_tiles) * (split + 1) / splits_",
+            "unsigned(k_tiles) * split / splits_ + unsigned(k_tiles) / splits_",
+        ),
+    ] {
+        assert_eq!(WGMMA_TILES.matches(from).count(), 1, "{from}");
+        if walk(name, &WGMMA_TILES.replace(from, to)).is_ok() {
+            return Err(format!("{name} went unseen"));
+        }
+    }
+    Ok(())
+}
+
+/// What f32 factors are cut into, and that each of these is refused with a fault.
+fn pieces(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
+    const PLANES: &str = include_str!("../../src/generate/template/sm90a/wgmma_planes.cuh.in");
+    let (_, text) = PLANES.split_once("constexpr int UNIT").expect("before the pieces");
+    let (_, text) = text.split_once('\n').expect("a line");
+    let (text, _) = text.split_once("CG_DEVICE void load_unit").expect("behind the pieces");
+    let check = |name: &str, text: &str| {
+        runs(&include_str!("pieces.cpp").replace("@PIECES@", text), &folder.join(name), headers)
+    };
+    check("pieces", text)?;
+    for (name, from, to) in [
+        ("pieces-overflow", "(rounded & 0x7f800000u) == 0x7f800000u ? bits : rounded", "rounded"),
+        ("pieces-zero", "pieces[0] |= 1;", ";"),
+        ("pieces-low", "p < 3", "p < 2"),
+        ("pieces-nan", "? 0x40u : 0u", "? 0u : 0u"),
+    ] {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        if check(name, &text.replace(from, to)).is_ok() {
+            return Err(format!("{name} went unseen"));
+        }
+    }
+    Ok(())
+}
+
 fn walk(name: &str, text: &str, folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
     const GROUPS: [u32; 5] = [1, 2, 3, 8, 16];
-    let folder = folder.join(name);
-    std::fs::create_dir(&folder).expect("a folder of its own");
     let spaces = GROUPS
         .map(|group| format!("namespace group_{group} {{\nconstexpr int GROUP = {group};\n{text}\n}}\n"));
     let walks = GROUPS.map(|group| format!("  all_grids({group}, group_{group}::tile_coord);\n"));
@@ -157,7 +210,13 @@ fn walk(name: &str, text: &str, folder: &Path, headers: &[PathBuf]) -> Result<()
         include_str!("tiles.cpp"),
         walks.concat()
     );
-    build::compile(&program, &folder, headers)?;
+    runs(&program, &folder.join(name), headers)
+}
+
+/// Compiles a program in a folder of its own, and runs it.
+fn runs(program: &str, folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
+    std::fs::create_dir(folder).expect("a folder of its own");
+    build::compile(program, folder, headers)?;
     let ran = Command::new(folder.join("kernel")).output().expect("it starts");
     if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
 }

@@ -1,10 +1,9 @@
 // Whether the wgmma template's tiles are each there once, and the k tiles of each: by brute force, over extents, splits and groups.
-// Compiled by the host's compiler together with wgmma_tiles.cuh.in. Exit 0: so it is.
+// Behind the text of `wgmma_tiles.cuh.in`.
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <vector>
-
-#include "wgmma_tiles.cuh.in"
 
 static int checked(int batches, int left, int right, int k, int splits, int group) {
   const Tiles tiles = Tiles::of(batches, {left, 128}, {right, 64}, {k, 64}, splits, group);
@@ -40,7 +39,7 @@ int main() {
           for (int splits : {1, 2, 3, 7, 40}) {
             for (int group : {1, 2, 8, 1000}) {
               if (const int why = checked(batches, left, right, k, splits, group)) {
-                printf("%d x %d,%d,%d /%d group %d: %d\n", batches, left, right, k, splits, group, why);
+                fprintf(stderr, "%d x %d,%d,%d /%d group %d: %d\n", batches, left, right, k, splits, group, why);
                 return 1;
               }
               ++cases;
