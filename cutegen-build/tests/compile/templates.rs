@@ -137,7 +137,9 @@ pub(crate) fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &Ker
         step.args.iter().filter(|arg| matches!(arg, Arg::Ptr(_) | Arg::Axis(_) | Arg::Workspace(_)));
     assert_eq!(kernel.params.len(), step.args.len(), "{name}");
     assert!(kernel.params.iter().filter(|param| param.size == 8).count() >= pointers.count(), "{name}");
-    assert!(!step.pdl || kernel.wait == Wait::First, "{name}: {:?}", kernel.wait);
+    let has_constants = plan.spec.tensors.iter().any(|tensor| tensor.constant);
+    let is_ahead = matches!(kernel.wait, Wait::Ahead(_)) && has_constants;
+    assert!(!step.pdl || kernel.wait == Wait::First || is_ahead, "{name}: {:?}", kernel.wait);
     let axes = largest(&plan.spec.axes).expect("extents");
     if candidate.eligibility.holds(&axes, &vec![0; plan.spec.tensors.len()]) {
         let dynamic = step.smem.eval_axes(&axes).expect("a size");
