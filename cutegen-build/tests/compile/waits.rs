@@ -192,11 +192,10 @@ fn committed_kernels_wait_first() {
         let store = Store::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(root));
         for key in store.keys().expect("a store") {
             let entry = store.get(&key).hit().expect("a whole entry");
-            let has_constants = entry.record.question.tensors.contains("constant");
             for (variant, stored) in entry.record.variants.iter().zip(&entry.artifacts) {
                 let steps: Vec<&Step> = variant.contract.steps.iter().filter(|step| step.pdl).collect();
                 overlap += steps.len();
-                let wrong = steps.iter().filter_map(|step| waits_late(stored, &step.entry, has_constants));
+                let wrong = steps.iter().filter_map(|step| waits_late(stored, &step.entry));
                 late.extend(wrong.map(|wait| format!("{root}: {} of {key}: {wait:?}", variant.name)));
             }
         }
@@ -206,11 +205,9 @@ fn committed_kernels_wait_first() {
 }
 
 /// What it does that is not to wait first.
-fn waits_late(stored: &[u8], entry: &str, has_constants: bool) -> Option<Wait> {
+fn waits_late(stored: &[u8], entry: &str) -> Option<Wait> {
     let cubin = zstd::bulk::decompress(stored, FILE_LIMIT as usize).expect("compressed");
     let info = cubin::read(&cubin).expect("a cubin");
     let kernel = info.kernels.iter().find(|kernel| kernel.name == entry).expect("it has its entries");
-    // weights, which are constant, may be on their way before it
-    let is_ahead = matches!(kernel.wait, Wait::Ahead(_));
-    (kernel.wait != Wait::First && !(is_ahead && has_constants)).then_some(kernel.wait)
+    (kernel.wait != Wait::First).then_some(kernel.wait)
 }
