@@ -7,6 +7,9 @@ mod operand;
 mod tests;
 mod wgmma;
 
+use std::ops::RangeInclusive;
+
+use cutegen_spec::contract::{Initial, WorkspacePart};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::Condition;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
@@ -33,6 +36,14 @@ struct Product<'a> {
     element: DType,
     a: Operand<'a>,
     b: Vec<Operand<'a>>,
+}
+
+/// When blocks that share k are worth it.
+struct Fill {
+    /// All blocks of a launch.
+    blocks: RangeInclusive<i64>,
+    /// Terms that each has at least.
+    terms_least: i64,
 }
 
 /// Every candidate for the plan; none where it is no product of two factors of bf16, f16 or f32.
@@ -101,6 +112,35 @@ impl<'a> Product<'a> {
         let of_one =
             IntExpr::op(IntOp::Mul, tiles(self.matmul.rows(), rows), tiles(self.matmul.columns(), columns));
         IntExpr::op(IntOp::Mul, self.matmul.batches(), of_one)
+    }
+
+    /// How many blocks may share the k of a tile of so many columns: as many as fill a card together, each with as many terms
+    /// as it has at least. None where extents are not known, or rows are more than one tile of an axis.
+    fn parts(&self, columns: i64, fill: &Fill) -> Vec<i64> {
+        let matmul = self.matmul;
+        let [batches, all, terms] =
+            [matmul.batches(), matmul.columns(), matmul.terms()].map(|expr| self.known(&expr));
+        let (Some(batches), Some(all), Some(terms)) = (batches, all, terms) else { return Vec::new() };
+        let one_axis = matches!(matmul.rows(), IntExpr::Axis(_)) || self.known(&matmul.rows()).is_some();
+        let tiles = batches * ((all + columns - 1) / columns);
+        let fits = |parts: &i64| fill.blocks.contains(&(tiles * parts)) && terms >= parts * fill.terms_least;
+        let all = [2, 3, 4, 6, 8].into_iter().filter(fits);
+        if one_axis { all.collect() } else { Vec::new() }
+    }
+
+    /// Partial sums of blocks that share k, and how many blocks of a tile have come; nothing where none do.
+    fn partial_sums(&self, tiles: &IntExpr, parts: i64, elements: i64) -> Vec<WorkspacePart> {
+        let bytes = |of_tile: i64| IntExpr::op(IntOp::Mul, tiles.clone(), IntExpr::Const(of_tile));
+        let sums = WorkspacePart { bytes: bytes(4 * parts * elements), initial: Initial::Undefined };
+        let counters = WorkspacePart { bytes: bytes(4), initial: Initial::KeptZero };
+        if parts > 1 { vec![sums, counters] } else { Vec::new() }
+    }
+
+    /// Partial sums are of one tile of rows, which bounds the workspace.
+    fn bounds_rows(&self, parts: i64, rows: i64) -> Option<Condition> {
+        let expr = self.matmul.rows();
+        let is_bound = parts > 1 && self.known(&expr).is_none();
+        is_bound.then_some(Condition::AtMost { expr, bound: rows })
     }
 
     /// Axes of y and of k with their tiles' extents.

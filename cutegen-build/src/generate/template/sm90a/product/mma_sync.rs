@@ -2,10 +2,10 @@
 
 mod point;
 
-use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
+use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
-use cutegen_spec::int_expr::{IntExpr, IntOp};
+use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record;
 
 use super::super::problem::Laid;
@@ -72,17 +72,10 @@ impl<'a> MmaSync<'a> {
         found
     }
 
-    /// The points of this tile whose blocks share k: for rows of one tile, where extents are known.
+    /// The points of this tile whose blocks share k.
     fn split(&self, point: &Point) -> Vec<Point> {
-        let (product, matmul) = (self.0, self.0.matmul);
-        let [batches, columns, terms] =
-            [matmul.batches(), matmul.columns(), matmul.terms()].map(|expr| product.known(&expr));
-        let (Some(batches), Some(columns), Some(terms)) = (batches, columns, terms) else {
-            return Vec::new();
-        };
-        let one_axis = matches!(matmul.rows(), IntExpr::Axis(_)) || product.known(&matmul.rows()).is_some();
-        let tiles = batches * ((columns + point.tile[1] - 1) / point.tile[1]);
-        if one_axis { point.split(tiles, terms).collect() } else { Vec::new() }
+        let parts = point.fill().map(|fill| self.0.parts(point.tile[1], &fill));
+        parts.into_iter().flatten().map(|splits| Point { splits, ..*point }).collect()
     }
 
     /// The widest copies and vectors that extents allow.
@@ -140,13 +133,10 @@ impl<'a> MmaSync<'a> {
         }
     }
 
-    /// What must hold of a launch. Partial sums are of one tile of rows, which bounds the workspace.
+    /// What must hold of a launch.
     fn conditions(&self, point: &Point, access: &Access<'_>) -> Vec<Condition> {
-        let mut conditions = access.conditions.clone();
-        if point.splits > 1 && self.0.known(&self.0.matmul.rows()).is_none() {
-            conditions.push(Condition::AtMost { expr: self.0.matmul.rows(), bound: point.tile[0] });
-        }
-        conditions
+        let bound = self.0.bounds_rows(point.splits, point.tile[0]);
+        access.conditions.iter().cloned().chain(bound).collect()
     }
 
     fn tiles(&self, point: &Point) -> IntExpr {
@@ -165,20 +155,9 @@ impl<'a> MmaSync<'a> {
             pdl,
             co_resident: false,
         };
-        Contract { workspace: self.workspace(point), steps: vec![step] }
-    }
-
-    /// Partial sums, and how many blocks of a tile have come.
-    fn workspace(&self, point: &Point) -> Vec<WorkspacePart> {
-        if point.splits == 1 {
-            return Vec::new();
-        }
-        let bytes = |of_tile: i64| IntExpr::op(IntOp::Mul, self.tiles(point), IntExpr::Const(of_tile));
-        let sums = point.splits * self.0.sums() * point.tile[0] * point.tile[1];
-        vec![
-            WorkspacePart { bytes: bytes(4 * sums), initial: Initial::Undefined },
-            WorkspacePart { bytes: bytes(4), initial: Initial::KeptZero },
-        ]
+        let elements = self.0.sums() * point.tile[0] * point.tile[1];
+        let workspace = self.0.partial_sums(&self.tiles(point), point.splits, elements);
+        Contract { workspace, steps: vec![step] }
     }
 
     fn source(&self, point: &Point, access: &Access<'_>, pdl: bool, name: &str) -> String {

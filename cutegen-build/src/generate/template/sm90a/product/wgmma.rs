@@ -7,7 +7,6 @@ mod text;
 
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
-use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Expr, Place};
 use cutegen_spec::record;
 
@@ -84,17 +83,10 @@ impl<'a> Wgmma<'a> {
         all.map(|(point, pdl)| self.candidate(&Choice { point: &point, pdl }, toolchain)).collect()
     }
 
-    /// The points of this tile whose blocks share k: for rows of one tile, where extents are known.
+    /// The points of this tile whose blocks share k.
     fn split(&self, point: &Point) -> Vec<Point> {
-        let (product, matmul) = (self.product, self.product.matmul);
-        let [batches, columns, terms] =
-            [matmul.batches(), matmul.columns(), matmul.terms()].map(|expr| product.known(&expr));
-        let (Some(batches), Some(columns), Some(terms)) = (batches, columns, terms) else {
-            return Vec::new();
-        };
-        let one_axis = matches!(matmul.rows(), IntExpr::Axis(_)) || product.known(&matmul.rows()).is_some();
-        let tiles = batches * ((columns + point.tile()[1] - 1) / point.tile()[1]);
-        if one_axis { point.split(tiles, terms).collect() } else { Vec::new() }
+        let parts = point.fill().map(|fill| self.product.parts(point.tile()[1], &fill));
+        parts.into_iter().flatten().map(|splits| Point { splits, ..*point }).collect()
     }
 
     fn candidate(&self, choice: &Choice<'_>, toolchain: &str) -> Candidate {
@@ -136,14 +128,11 @@ impl<'a> Wgmma<'a> {
         }
     }
 
-    /// What must hold of a launch. Partial sums are of one tile of rows, which bounds the workspace; each block of a cluster
-    /// that shares k has a part of it.
+    /// What must hold of a launch: each block of a cluster that shares k has a part of it.
     fn conditions(&self, point: &Point) -> Vec<Condition> {
         let (product, matmul) = (self.product, self.product.matmul);
-        let mut conditions = self.conditions.clone();
-        if point.splits > 1 && product.known(&matmul.rows()).is_none() {
-            conditions.push(Condition::AtMost { expr: matmul.rows(), bound: point.tile()[0] });
-        }
+        let bound = product.bounds_rows(point.splits, point.tile()[0]);
+        let mut conditions: Vec<_> = self.conditions.iter().cloned().chain(bound).collect();
         if point.parts() > 1 && product.known(&matmul.terms()).is_none() {
             conditions.push(Condition::AtLeast { expr: matmul.terms(), bound: point.parts() * BK });
         }

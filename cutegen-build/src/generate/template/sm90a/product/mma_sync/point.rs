@@ -1,5 +1,7 @@
 //! [`Point`]: one configuration of the mma.sync template, and which there are.
 
+use super::super::Fill;
+
 /// Tile, ring and warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Point {
@@ -169,15 +171,9 @@ const BLOCKS: std::ops::RangeInclusive<i64> = 100..=640;
 const TILES_LEAST: i64 = 4;
 
 impl Point {
-    /// The same with as many parts of k as fill a card, where so many tiles of y alone do not.
-    pub(super) fn split(self, tiles: i64, terms: i64) -> impl Iterator<Item = Point> {
-        let fits = move |splits: &i64| {
-            BLOCKS.contains(&(tiles * splits)) && terms >= splits * TILES_LEAST * self.tile[2]
-        };
+    /// When blocks may share its k: with few rows, and a ring that is soon full.
+    pub(super) fn fill(&self) -> Option<Fill> {
         let is_deep = self.swap && self.stages <= 6;
-        [2, 3, 4, 6, 8]
-            .into_iter()
-            .filter(move |splits| is_deep && fits(splits))
-            .map(move |splits| Point { splits, ..self })
+        is_deep.then_some(Fill { blocks: BLOCKS, terms_least: TILES_LEAST * self.tile[2] })
     }
 }

@@ -1,7 +1,7 @@
 //! How a point of the wgmma template is launched: grid, arguments, TMA descriptors and workspace.
 
 use cutegen_spec::contract::tensor_map::{Base, TensorMap};
-use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart};
+use cutegen_spec::contract::{Arg, Contract, Step, WorkspacePart};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
 
 use super::super::operand::{Lines, Operand, map_of};
@@ -62,19 +62,11 @@ impl Wgmma<'_> {
         times(IntExpr::op(IntOp::Min, work, clusters), point.neighbours())
     }
 
-    /// Partial sums, and how many blocks of a tile have come.
+    /// Planes, and what blocks that share k leave.
     fn workspace(&self, point: &Point) -> Vec<WorkspacePart> {
-        let mut parts = self.plane_parts();
-        if point.splits == 1 {
-            return parts;
-        }
-        let bytes = |of_tile: i64| IntExpr::op(IntOp::Mul, self.tiles(point), IntExpr::Const(of_tile));
-        let sums = point.splits * self.product.sums() * point.sides[0] * point.sides[1];
-        parts.extend([
-            WorkspacePart { bytes: bytes(4 * sums), initial: Initial::Undefined },
-            WorkspacePart { bytes: bytes(4), initial: Initial::KeptZero },
-        ]);
-        parts
+        let elements = self.product.sums() * point.sides[0] * point.sides[1];
+        let sums = self.product.partial_sums(&self.tiles(point), point.splits, elements);
+        self.plane_parts().into_iter().chain(sums).collect()
     }
 
     /// Descriptors of A, each B, and y.

@@ -1,5 +1,6 @@
 //! [`Point`]: one configuration of the wgmma template, and which there are.
 
+use super::super::Fill;
 use crate::generate::template::sm90a::lanes::gcd;
 
 /// Who computes a tile of y.
@@ -285,16 +286,10 @@ const BLOCKS: std::ops::RangeInclusive<i64> = 100..=400;
 const TILES_LEAST: i64 = 8;
 
 impl Point {
-    /// The same with as many parts of k as fill a card, where so many tiles of y alone do not.
-    pub(super) fn split(self, tiles: i64, terms: i64) -> impl Iterator<Item = Point> {
-        let fits =
-            move |splits: &i64| BLOCKS.contains(&(tiles * splits)) && terms >= splits * TILES_LEAST * BK;
-        let may =
-            self.cluster == Cluster::None && self.schedule == Schedule::Cooperative && self.sides[1] <= 128;
-        let is_small = may && self.sides[0] <= 128;
-        [2, 3, 4, 6, 8]
-            .into_iter()
-            .filter(move |splits| is_small && fits(splits))
-            .map(move |splits| Point { splits, ..self })
+    /// When blocks may share its k through the workspace: small tiles, alone.
+    pub(super) fn fill(&self) -> Option<Fill> {
+        let alone = self.cluster == Cluster::None && self.schedule == Schedule::Cooperative;
+        let is_small = self.sides.iter().all(|side| *side <= 128);
+        (alone && is_small).then_some(Fill { blocks: BLOCKS, terms_least: TILES_LEAST * BK })
     }
 }
