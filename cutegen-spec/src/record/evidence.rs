@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::seeds::Seeds;
 
 /// Revision of this program's gate: a change to what it checks or how it times makes older evidence older.
-pub const GATE: u32 = 7;
+pub const GATE: u32 = 8;
 
 /// Names of what a variant is timed against.
 pub mod incumbent {
