@@ -40,11 +40,11 @@ pub(super) const ROWS: &[Row] = &[
         ring!("#define FAULT_B2\n#define POINT R4\n"),
         RING,
     )
-    .behind(&[Repeats, Rms]),
+    .behind(&[Repeats, Rms, Poison]),
     ring(
         "half a cluster leaves without its last multicast",
         ring!("#define FAULT_C\n#define POINT R2\n"),
         RING_PAIRS,
     )
-    .caught(Caught::TimedOut, Off::Source(ring!("#define POINT R2\n"))),
+    .caught(Caught::Somehow, Off::Source(ring!("#define POINT R2\n"))),
 ];
