@@ -109,6 +109,8 @@ pub struct ProductFeatures {
     pub passes: i64,
     /// Parts of k that blocks share.
     pub splits: i64,
+    /// Whether blocks have equal shares of the k of all tiles.
+    pub stream_k: bool,
     /// Letters at the end of the name: choices that a cost estimate does not tell apart.
     pub hints: String,
 }

@@ -166,6 +166,12 @@ fn wgmma_tiles(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), Str
             "unsigned(k_tiles) * (split + 1) / splits_",
             "unsigned(k_tiles) * split / splits_ + unsigned(k_tiles) / splits_",
         ),
+        (
+            "wgmma-tiles-owner",
+            "((k_tile + 1) * unsigned(blocks) - 1) / of_k()",
+            "k_tile * unsigned(blocks) / of_k()",
+        ),
+        ("wgmma-tiles-place", "2 * (block + split) + (split == 0 ? 1 : 0)", "2 * (block + split)"),
     ] {
         assert_eq!(WGMMA_TILES.matches(from).count(), 1, "{from}");
         if walk(name, &WGMMA_TILES.replace(from, to)).is_ok() {

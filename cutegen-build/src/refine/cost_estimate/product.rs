@@ -68,17 +68,25 @@ impl CostModel for ProductFeatures {
         let (batches, rows, columns, terms) = (number(0)?, number(1)?, number(2)?, number(3)?);
         let [bm, bn, bk] = self.tile.map(|extent| extent as f64);
         let (tiles, products) = ([(rows / bm).ceil(), (columns / bn).ceil()], self.products as f64);
-        let blocks = batches * tiles[0] * tiles[1] * self.splits as f64;
-        let tiles_k = ((terms / bk).ceil() / self.splits as f64).ceil() * self.passes as f64;
+        let of_k = (terms / bk).ceil();
         let smem = candidate.contract.steps.last()?.smem.eval_axes(axes)?;
         let fit = resident(self.threads, self.registers, smem)? as f64;
+        let all = batches * tiles[0] * tiles[1];
+        // by stream-K blocks are as many as run at once, and have equal shares
+        let (blocks, tiles_k) = if self.stream_k {
+            let blocks = (H200.multiprocessors * fit).min(all * of_k);
+            (blocks, all * of_k / blocks)
+        } else {
+            (all * self.splits as f64, (of_k / self.splits as f64).ceil())
+        };
+        let tiles_k = tiles_k * self.passes as f64;
         let at_once = fit.min((blocks / H200.multiprocessors).ceil());
         let once = rows + columns * products;
         let copied = tiles[1] * rows + tiles[0] * columns * products;
         let copies = Copies { rows, columns, share: once / copied };
         let results = products * bm * bn;
-        let meeting =
-            if self.splits > 1 { MEETING + self.splits as f64 * 4.0 * results / FROM_MEMORY } else { 0.0 };
+        let met = if self.stream_k { 2 } else { self.splits };
+        let meeting = if met > 1 { MEETING + met as f64 * 4.0 * results / FROM_MEMORY } else { 0.0 };
         let life = RAMP + tiles_k * self.stage(at_once, &copies) + EPILOGUE * results / 4096.0 + meeting;
         let waves = blocks / (H200.multiprocessors * at_once);
         let waves = if waves < 4.0 { waves.ceil() } else { waves };

@@ -21,7 +21,7 @@
 
 struct Point {
   std::string name, file, kind;
-  int bm, bn, consumers, producer, cluster, along_m, swap, pair, split, pdl, tma, a_mn, b_mn, vec, smem, y_wide, y_high, a_unit, b_unit, blocks, ck;
+  int bm, bn, consumers, producer, cluster, along_m, swap, pair, split, pdl, tma, a_mn, b_mn, vec, smem, y_wide, y_high, a_unit, b_unit, blocks, ck, sk;
   CUfunction function = nullptr;
   int rows() const { return swap ? bn : bm; }  // along m
   int cols() const { return swap ? bm : bn; }
@@ -35,7 +35,7 @@ static std::vector<Point> read_points(char const* path) {
   while (std::getline(in, line)) {
     std::istringstream s(line);
     Point p;
-    if (!(s >> p.name >> p.file >> p.kind >> p.bm >> p.bn >> p.consumers >> p.producer >> p.cluster >> p.along_m >> p.swap >> p.pair >> p.split >> p.pdl >> p.tma >> p.a_mn >> p.b_mn >> p.vec >> p.smem >> p.y_wide >> p.y_high >> p.a_unit >> p.b_unit >> p.blocks >> p.ck)) continue;
+    if (!(s >> p.name >> p.file >> p.kind >> p.bm >> p.bn >> p.consumers >> p.producer >> p.cluster >> p.along_m >> p.swap >> p.pair >> p.split >> p.pdl >> p.tma >> p.a_mn >> p.b_mn >> p.vec >> p.smem >> p.y_wide >> p.y_high >> p.a_unit >> p.b_unit >> p.blocks >> p.ck >> p.sk)) continue;
     std::ifstream cubin(folder + p.file, std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(cubin)), {});
     CUmodule module;
@@ -85,7 +85,7 @@ static void launch_point(Point const& p, Run r, int sms) {
   if (p.tma) args.push_back(&y);
   for (void* q : std::initializer_list<void*>{&r.y, &r.bias, &r.res, &one, &m, &n, &k, &r.splits, &r.group, &r.work, &r.count}) args.push_back(q);
   CUlaunchConfig c{};
-  const int blocks = p.ck > 1 ? tiles_of(p, r.m, r.n) * p.ck : std::min(tiles_of(p, r.m, r.n) * std::min(r.splits, up(r.k, 64)), sms * p.blocks / p.cluster) * p.cluster;
+  const int blocks = p.sk ? std::min(sms * p.blocks, tiles_of(p, r.m, r.n) * up(r.k, 64)) : p.ck > 1 ? tiles_of(p, r.m, r.n) * p.ck : std::min(tiles_of(p, r.m, r.n) * std::min(r.splits, up(r.k, 64)), sms * p.blocks / p.cluster) * p.cluster;
   c.gridDimX = blocks, c.gridDimY = c.gridDimZ = 1, c.blockDimX = p.consumers * 128 + p.producer, c.blockDimY = c.blockDimZ = 1;
   c.sharedMemBytes = p.smem, c.hStream = stream();
   CUlaunchAttribute attribute[1];
@@ -165,7 +165,7 @@ static int check(std::vector<Point> const& points, int sms) {
       }
       if (up(k, 64) < p.ck) continue;
       for (int splits : std::vector<int>{1, 3, 40}) {
-        if (splits > 1 && !p.split) continue;
+        if (splits > 1 && (!p.split || p.sk)) continue;
         first.clear();
         for (int repeat = 0; repeat < 3; ++repeat) {
           CHECK(cudaMemset(y, 0xff, got.size() * 2));
@@ -277,8 +277,8 @@ int main(int argc, char** argv) {
       for (int splits : {1, 2, 3, 4, 6, 8}) {
         const int tiles = tiles_of(p, m, n) * p.cluster;
         if (p.ck > 1 && tiles * p.ck > 8 * sms) continue;
-        if (splits > 1 && (!p.split || tiles * splits > 3 * sms * p.blocks || up(k, 64) < 8 * splits)) continue;
-        if (size_t(tiles) * splits * p.bm * p.bn * 4 > WORK) continue;
+        if (splits > 1 && (!p.split || p.sk || tiles * splits > 3 * sms * p.blocks || up(k, 64) < 8 * splits)) continue;
+        if (size_t(p.sk ? 2 * sms * p.blocks : tiles * splits) * p.bm * p.bn * 4 > WORK || tiles > 1 << 16) continue;
         for (int group : m >= 2048 ? std::vector<int>{4, 8, 16} : std::vector<int>{16}) {
           Run r{m, n, k, splits, p.swap ? 64 : std::max(1, group / (p.along_m ? p.cluster : 1) * 128 / p.bm), x, nullptr, nullptr, y, bias, res, work, counters};
           arms.push_back({p.name + " g" + std::to_string(r.group) + " /" + std::to_string(splits), false, [=](void* weights) mutable {

@@ -1,5 +1,5 @@
 """template.py FOLDER [part parts]: fills the wgmma template with a sample problem at many points, compiles them and lists them for template.cu."""
-import ctypes as C, os, resource, struct, sys
+import ctypes as C, os, re, resource, struct, sys
 T = os.environ["TOOLCHAIN"]  # the folder of the pinned compilers
 C.CDLL(T + "/nvidia/cu13/lib/libnvrtc-builtins.so.13.0", mode=C.RTLD_GLOBAL)
 L = C.CDLL(T + "/nvidia/cu13/lib/libnvrtc.so.13")
@@ -51,7 +51,7 @@ rd=lambda f: open(PRELUDES+f).read()
 def prelude():
     p=rd("prelude.cuh.in").replace("@NARROW@","true").replace("@NARROW_EXP@","true").replace("@NARROW_QUOTIENT@","true")
     return p+rd("values.cuh.in").replace("@INT@","int32_t")
-DEF=dict(bm=128,bn=128,stages=4,consumers=2,pp=0,cluster=1,along_m=1,pr=40,cr=232,blocks=1,swap=0,pair=0,split=0,pdl=0,early=0,tma=0,yb=2,ck=1,am="K",bmj="K",ab=0,bb=0,dt="bf16",kind="plain",vec=8,ha="EVICT_NORMAL",hb="EVICT_NORMAL",batches="a0",group=8)
+DEF=dict(bm=128,bn=128,stages=4,consumers=2,pp=0,cluster=1,along_m=1,pr=40,cr=232,blocks=1,swap=0,pair=0,split=0,pdl=0,early=0,tma=0,yb=2,ck=1,sk=0,am="K",bmj="K",ab=0,bb=0,dt="bf16",kind="plain",vec=8,ha="EVICT_NORMAL",hb="EVICT_NORMAL",batches="a0",group=8)
 def problem(c):
     T=c["dt"]; V=c["vec"]; k=c["kind"]; acc=min(V,8)
     loads=[]; 
@@ -102,19 +102,20 @@ def problem(c):
   CG_DEVICE void store(Results const& y, At const& at) const {{ put(t2[(at.v1 + at.v0 * a1) * Integer(a2) + at.q], y.y0); }}
 }};
 """
+def joint(c): return c["pair"] and not c["swap"] and 2 * c["bn"] <= 256
 def source(**kw):
     c=dict(DEF); c.update(kw)
     b=lambda v:"true" if v else "false"
     E="BF16" if c["dt"]=="bf16" else "F16"
     cfg=f"""template <SM90::GMMA::Major L, SM90::GMMA::Major R>
-using Atom = SM90::GMMA::MMA_64x{c['bn']}x16_F32{E}{E}_SS<L, R>;
+using Atom = SM90::GMMA::MMA_64x{c['bn'] * (2 if joint(c) else 1)}x16_F32{E}{E}_SS<L, R>;
 constexpr auto A_MAJOR = SM90::GMMA::Major::{c['am']}, B_MAJOR = SM90::GMMA::Major::{c['bmj']};
 constexpr int BM = {c['bm']}, BN = {c['bn']}, STAGES = {c['stages']}, CONSUMERS = {c['consumers']}, CLUSTER = {c['cluster']}, BLOCKS = {c['blocks']}, VEC = {c['vec']};
 constexpr int PRODUCER_REGISTERS = {c['pr']}, CONSUMER_REGISTERS = {c['cr']};
 constexpr int CLUSTER_K = {c["ck"]}, SMEM = {line(c)[1]};
 constexpr int Y_BUFFERS = {c["yb"]};
-constexpr bool PING_PONG = {b(c['pp'])}, ALONG_M = {b(c['along_m'])}, SWAP = {b(c['swap'])}, PAIR = {b(c['pair'])}, SPLIT = {b(c['split'])};
-constexpr bool PDL = {b(c['pdl'])}, EARLY = {b(c['early'])}, TMA_STORE = {b(c['tma'])}, A_BATCHED = {b(c['ab'])}, B_BATCHED = {b(c['bb'])};
+constexpr bool PING_PONG = {b(c['pp'])}, ALONG_M = {b(c['along_m'])}, SWAP = {b(c['swap'])}, PAIR = {b(c['pair'])}, SPLIT = {b(c['split'])}, STREAM_K = {b(c['sk'])}, JOINT = {b(joint(c))};
+constexpr bool PLANES = false, PDL = {b(c['pdl'])}, EARLY = {b(c['early'])}, TMA_STORE = {b(c['tma'])}, A_BATCHED = {b(c['ab'])}, B_BATCHED = {b(c['bb'])};
 constexpr auto HINT_A = TMA::CacheHintSm90::{c['ha']}, HINT_B = TMA::CacheHintSm90::{c['hb']};
 using Out = {c['dt']};
 [[maybe_unused]] constexpr Load LOAD = Load::CACHED;
@@ -129,7 +130,7 @@ using Out = {c['dt']};
     T=c["dt"]
     params+=f", {T}* t2, {T} const* t4, {T} const* t5, int64_t a0, int64_t a1, int64_t a2, int64_t a3, int32_t splits, int32_t group_, float4* w0, int* w1"
     t=rd("product_wgmma.cu.in")
-    sub={"HEADER":"// product","PRELUDE":prelude(),"CONFIG":cfg,"PROBLEM":problem(c),"TILES":rd("wgmma_tiles.cuh.in"),"OPERANDS":rd("wgmma_operands.cuh.in"),"FINISH":rd("wgmma_finish.cuh.in"),
+    sub={"HEADER":"// product","PRELUDE":prelude(),"CONFIG":cfg,"PROBLEM":problem(c),"TILES":rd("wgmma_tiles.cuh.in"),"OPERANDS":rd("wgmma_operands.cuh.in"),"FINISH":rd("wgmma_finish.cuh.in"),"PLANES":"",
       "ENTRY":"product","PARAMS":params,"EXTENTS":"int(a0), int(a1), int(a2), int(a3), splits, group_","MAPS":maps,"MEMBERS":"t2, t4, t5, Integer(a0), Integer(a1), Integer(a2)","SUMS":"w0" if c["split"] else "nullptr","COUNTERS":"w1" if c["split"] else "nullptr"}
     for k,v in sub.items(): t=t.replace("@%s@"%k,v)
     return t
@@ -162,12 +163,20 @@ def points():
             stages = min(12, (kb * 1024 - consumers * bn * 256 - (ck - 1) * bm * bn * 4) // ((bm + bn) * 128))
             if stages < 3: continue
             out.append(point("k%dx%ds%d-%dk%s" % (bm, bn, stages, ck, "h" if blocks == 2 else ""), bm=bm, bn=bn, swap=1, consumers=consumers, pr=0, stages=stages, ck=ck, tma=1, blocks=blocks, hb="EVICT_FIRST", ha="EVICT_LAST"))
+    for bn in (8, 16, 32, 64, 128):
+        for bm, consumers, blocks, kb in ((64, 1, 2, 100), (64, 1, 1, 200), (128, 2, 1, 200), (128, 1, 1, 200), (128, 2, 2, 100)):
+            room = kb * 1024 - consumers * bn * 256
+            stages = min(12, room // ((bm + bn) * 128))
+            if stages < 3: continue
+            out.append(point("sk%dx%ds%dw%d%s" % (bm, bn, stages, consumers, "h" if blocks == 2 else ""), bm=bm, bn=bn, swap=1, consumers=consumers, pr=0, stages=stages, split=1, sk=1, tma=1, blocks=blocks, hb="EVICT_FIRST", ha="EVICT_LAST"))
+    for bm, bn, stages in ((128, 64, 8), (128, 128, 6), (128, 256, 4)):
+        out.append(point("sk%dx%ds%d" % (bm, bn, stages), bm=bm, bn=bn, stages=stages, split=1, sk=1, tma=1))
     for bn in (64, 128):
         out.append(point("split128x%d" % bn, bn=bn, stages=6 if bn == 128 else 8, split=1, tma=1))
         out.append(point("split64x%d" % bn, bm=64, bn=bn, stages=6, split=1, tma=1, consumers=1, pr=0, blocks=1))
     out += [point("nn", bmj="MN", tma=1, cluster=2), point("tn", am="MN", tma=1, pp=1), point("tt96", am="MN", bmj="MN", bn=96, kind="int"), point("tt80", am="MN", bmj="MN", bn=80, kind="int", vec=4, split=1),
             point("tt2n", am="MN", bmj="MN", bn=128, cluster=2, along_m=0), point("int128", kind="int"), point("intpp192", kind="int", bn=192, pp=1, cr=240, pr=24), point("intswap", kind="int", bm=64, bn=32, swap=1, consumers=1, pr=0, split=1),
-            point("vec1", kind="int", vec=1), point("pair", kind="pair", pair=1, stages=3), point("pairswap", kind="pair", pair=1, swap=1, bm=128, bn=32, pr=0, split=1), point("pairpp", kind="pair", pair=1, bm=64, bn=128, pp=1),
+            point("vec1", kind="int", vec=1), point("pair", kind="pair", pair=1, stages=3), point("pairnn", kind="pair", pair=1, bmj="MN", stages=3), point("pair192", kind="pair", pair=1, bn=192, stages=3, cr=240, pr=24), point("pairswap", kind="pair", pair=1, swap=1, bm=128, bn=32, pr=0, split=1), point("pairpp", kind="pair", pair=1, bm=64, bn=128, pp=1),
             point("ck4int", kind="int", swap=1, bm=64, bn=16, consumers=1, pr=0, stages=6, ck=4), point("general", stages=5), point("generalpp", bn=192, pp=1, stages=4, cr=240, pr=24), point("early", swap=1, bm=64, bn=16, consumers=1, pr=0, stages=8, split=1, pdl=1, early=1, cluster=2, along_m=0)]
     return out
 def line(c):
@@ -185,13 +194,13 @@ def line(c):
     rows, cols = (c["bn"], c["bm"]) if c["swap"] else (c["bm"], c["bn"])
     a_part, b_part = rows // (1 if c["along_m"] else c["cluster"]), cols // (c["cluster"] if c["along_m"] else 1)
     return " ".join(map(str, [c["name"], c["name"] + ".cubin", c["kind"], c["bm"], c["bn"], c["consumers"], producer, c["cluster"], b("along_m"), b("swap"), b("pair"), b("split"), b("pdl"), b("tma"),
-        int(c["am"] == "MN"), int(c["bmj"] == "MN"), c["vec"], smem, y_wide, y_high, gcd(a_part, 64), gcd(b_part, 64), c["blocks"], c["ck"]])), smem
+        int(c["am"] == "MN"), int(c["bmj"] == "MN"), c["vec"], smem, y_wide, y_high, gcd(a_part, 64), gcd(b_part, 64), c["blocks"], c["ck"], c["sk"]])), smem
 if __name__ == "__main__":
     to, part, parts = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0, int(sys.argv[3]) if len(sys.argv) > 3 else 1
     os.makedirs(to, exist_ok=True)
     with open(to + "/points%d.txt" % part, "w") as listing:
         for i, c in enumerate(points()):
-            if i % parts != part: continue
+            if i % parts != part or not re.match(os.environ.get("ONLY", ""), c["name"]): continue
             text, smem = line(c)
             t = cpu(); cubin, log = compile(source(**c)); t = cpu() - t
             if cubin is None or smem > 232448: print(c["name"], "LEFT OUT", smem, log[:400]); continue

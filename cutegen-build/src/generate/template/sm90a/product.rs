@@ -88,6 +88,15 @@ fn given(matmul: &Matmul) -> Vec<Given> {
         .collect()
 }
 
+/// So many partial sums of blocks that share k, and how many blocks of each tile have come.
+fn partial_sums(sums: IntExpr, tiles: IntExpr) -> Vec<WorkspacePart> {
+    let words = |count: IntExpr| IntExpr::op(IntOp::Mul, count, IntExpr::Const(4));
+    vec![
+        WorkspacePart { bytes: words(sums), initial: Initial::Undefined },
+        WorkspacePart { bytes: words(tiles), initial: Initial::KeptZero },
+    ]
+}
+
 impl<'a> Product<'a> {
     /// How many sums share a factor.
     fn sums(&self) -> i64 {
@@ -128,18 +137,10 @@ impl<'a> Product<'a> {
         if one_axis { all.collect() } else { Vec::new() }
     }
 
-    /// Partial sums of blocks that share k, and how many blocks of a tile have come; nothing where none do.
-    fn partial_sums(&self, tiles: &IntExpr, parts: i64, elements: i64) -> Vec<WorkspacePart> {
-        let bytes = |of_tile: i64| IntExpr::op(IntOp::Mul, tiles.clone(), IntExpr::Const(of_tile));
-        let sums = WorkspacePart { bytes: bytes(4 * parts * elements), initial: Initial::Undefined };
-        let counters = WorkspacePart { bytes: bytes(4), initial: Initial::KeptZero };
-        if parts > 1 { vec![sums, counters] } else { Vec::new() }
-    }
-
     /// Partial sums are of one tile of rows, which bounds the workspace.
-    fn bounds_rows(&self, parts: i64, rows: i64) -> Option<Condition> {
+    fn bounds_rows(&self, is_split: bool, rows: i64) -> Option<Condition> {
         let expr = self.matmul.rows();
-        let is_bound = parts > 1 && self.known(&expr).is_none();
+        let is_bound = is_split && self.known(&expr).is_none();
         is_bound.then_some(Condition::AtMost { expr, bound: rows })
     }
 

@@ -5,12 +5,12 @@ mod point;
 use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
-use cutegen_spec::int_expr::IntExpr;
+use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::record;
 
 use super::super::problem::Laid;
 use super::operand::{ELEMENT, Operand};
-use super::{Product, all_of};
+use super::{Product, all_of, partial_sums};
 use crate::generate::template::fill::{config, fill};
 use crate::generate::{
     Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints, name_entry,
@@ -128,6 +128,7 @@ impl<'a> MmaSync<'a> {
                 element_bytes: ELEMENT,
                 access_bytes: access.a.min(access.b),
                 splits: point.splits,
+                stream_k: false,
                 hints: hints(&[(pdl, 'd')]),
             })),
         }
@@ -135,7 +136,7 @@ impl<'a> MmaSync<'a> {
 
     /// What must hold of a launch.
     fn conditions(&self, point: &Point, access: &Access<'_>) -> Vec<Condition> {
-        let bound = self.0.bounds_rows(point.splits, point.tile[0]);
+        let bound = self.0.bounds_rows(point.splits > 1, point.tile[0]);
         access.conditions.iter().cloned().chain(bound).collect()
     }
 
@@ -156,7 +157,8 @@ impl<'a> MmaSync<'a> {
             co_resident: false,
         };
         let elements = self.0.sums() * point.tile[0] * point.tile[1];
-        let workspace = self.0.partial_sums(&self.tiles(point), point.splits, elements);
+        let sums = || IntExpr::op(IntOp::Mul, self.tiles(point), IntExpr::Const(point.splits * elements));
+        let workspace = if point.splits > 1 { partial_sums(sums(), self.tiles(point)) } else { Vec::new() };
         Contract { workspace, steps: vec![step] }
     }
 

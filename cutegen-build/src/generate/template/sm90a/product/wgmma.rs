@@ -15,7 +15,7 @@ use super::operand::{ELEMENT, Operand, multiples};
 use super::{Product, all_of};
 use crate::generate::{Candidate, CostFeatures, Instruction, ProductFeatures, hinted, hints, name_entry};
 use crate::plan::matmul::View;
-use point::{BK, Cluster, Point, Schedule, Shape, points};
+use point::{BK, Cluster, Point, Schedule, Shape, Split, points};
 
 /// Bytes of what TMA copies at a time, to which addresses and strides are aligned.
 const TMA_BYTES: i64 = 16;
@@ -78,7 +78,8 @@ impl<'a> Wgmma<'a> {
         let all = points.iter().filter(has_work).flat_map(|point| {
             let alone = [false, true].into_iter().filter(|pdl| !(*pdl && self.has_planes()));
             let alone = alone.map(|pdl| (*point, pdl));
-            alone.chain(self.split(point).into_iter().map(|point| (point, false)))
+            let stream_k = point.stream_k().into_iter().flat_map(|point| [(point, false), (point, true)]);
+            alone.chain(self.split(point).into_iter().map(|point| (point, false))).chain(stream_k)
         });
         all.map(|(point, pdl)| self.candidate(&Choice { point: &point, pdl }, toolchain)).collect()
     }
@@ -86,7 +87,7 @@ impl<'a> Wgmma<'a> {
     /// The points of this tile whose blocks share k.
     fn split(&self, point: &Point) -> Vec<Point> {
         let parts = point.fill().map(|fill| self.product.parts(point.tile()[1], &fill));
-        parts.into_iter().flatten().map(|splits| Point { splits, ..*point }).collect()
+        parts.into_iter().flatten().map(|parts| Point { split: Split::Parts(parts), ..*point }).collect()
     }
 
     fn candidate(&self, choice: &Choice<'_>, toolchain: &str) -> Candidate {
@@ -99,7 +100,7 @@ impl<'a> Wgmma<'a> {
         let name = hinted(point.name(shape), &letters);
         let source = self.source(choice, &name);
         let (source, contract) = name_entry(&source, &self.contract(choice), toolchain);
-        let splits = if point.splits > 1 { format!("-{}", point.splits) } else { String::new() };
+        let splits = if let Split::Parts(parts) = point.split { format!("-{parts}") } else { String::new() };
         let [rows, columns] = point.tile();
         Candidate {
             name: format!("product-{name}{splits}"),
@@ -122,7 +123,8 @@ impl<'a> Wgmma<'a> {
                 smem_reads: point.smem_reads(shape),
                 element_bytes: ELEMENT,
                 access_bytes: TMA_BYTES,
-                splits: point.splits * point.parts(),
+                splits: point.splits() * point.parts(),
+                stream_k: point.split == Split::StreamK,
                 hints: letters,
             })),
         }
@@ -131,7 +133,7 @@ impl<'a> Wgmma<'a> {
     /// What must hold of a launch: each block of a cluster that shares k has a part of it.
     fn conditions(&self, point: &Point) -> Vec<Condition> {
         let (product, matmul) = (self.product, self.product.matmul);
-        let bound = product.bounds_rows(point.splits, point.tile()[0]);
+        let bound = product.bounds_rows(point.split != Split::Whole, point.tile()[0]);
         let mut conditions: Vec<_> = self.conditions.iter().cloned().chain(bound).collect();
         if point.parts() > 1 && product.known(&matmul.terms()).is_none() {
             conditions.push(Condition::AtLeast { expr: matmul.terms(), bound: point.parts() * BK });
@@ -143,6 +145,7 @@ impl<'a> Wgmma<'a> {
 /// Of one kind are points that differ in numbers alone.
 fn kind(point: &Point) -> &'static str {
     match (point.swap, point.schedule, point.cluster) {
+        (true, ..) if point.split == Split::StreamK => "wgmma for few rows, stream-K",
         (true, _, Cluster::Terms(_)) => "wgmma for few rows, k over a cluster",
         (true, ..) => "wgmma for few rows",
         (false, Schedule::PingPong, _) => "wgmma, ping-pong",

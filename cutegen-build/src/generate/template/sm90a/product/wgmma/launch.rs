@@ -5,12 +5,16 @@ use cutegen_spec::contract::{Arg, Contract, Step, WorkspacePart};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
 
 use super::super::operand::{Lines, Operand, map_of};
-use super::point::{BK, Point};
+use super::super::partial_sums;
+use super::point::{BK, Point, Split};
 use super::{Choice, Wgmma};
 use crate::generate::ENTRY;
 use crate::generate::template::sm90a::lanes::gcd;
 use crate::plan::matmul::View;
 use crate::print;
+
+/// Multiprocessors of a whole GH100; no card has more of this architecture.
+const MULTIPROCESSORS: i64 = 144;
 
 impl Wgmma<'_> {
     /// Tiles of clusters.
@@ -30,7 +34,7 @@ impl Wgmma<'_> {
             block: [number(point.threads()), one(), one()],
             cluster: [number(point.neighbours() * point.parts()), one(), one()],
             smem: number(point.smem(self.shape())),
-            args: args.chain([Arg::Int(number(point.splits))]).collect(),
+            args: args.chain([Arg::Int(number(point.splits()))]).collect(),
             pdl: choice.pdl,
             co_resident: false,
         };
@@ -48,11 +52,11 @@ impl Wgmma<'_> {
             return times(self.tiles(point), point.parts());
         }
         let k_tiles = IntExpr::op(IntOp::CeilDiv, self.product.matmul.terms(), number(BK));
-        let work = match point.splits {
-            1 => self.tiles(point),
-            splits => {
-                IntExpr::op(IntOp::Mul, self.tiles(point), IntExpr::op(IntOp::Min, number(splits), k_tiles))
-            }
+        let of_k = |parts: IntExpr| IntExpr::op(IntOp::Mul, self.tiles(point), parts);
+        let work = match point.split {
+            Split::Whole => self.tiles(point),
+            Split::Parts(parts) => of_k(IntExpr::op(IntOp::Min, number(parts), k_tiles)),
+            Split::StreamK => IntExpr::op(IntOp::Min, of_k(k_tiles), number(MULTIPROCESSORS * point.blocks)),
         };
         let at_once = times(IntExpr::Device(DeviceProp::SmCount), point.blocks);
         let clusters = match point.neighbours() {
@@ -65,7 +69,18 @@ impl Wgmma<'_> {
     /// Planes, and what blocks that share k leave.
     fn workspace(&self, point: &Point) -> Vec<WorkspacePart> {
         let elements = self.product.sums() * point.sides[0] * point.sides[1];
-        let sums = self.product.partial_sums(&self.tiles(point), point.splits, elements);
+        let tiles = self.tiles(point);
+        let sums = match point.split {
+            Split::Whole => Vec::new(),
+            Split::Parts(parts) => {
+                let sums = IntExpr::op(IntOp::Mul, tiles.clone(), IntExpr::Const(parts * elements));
+                partial_sums(sums, tiles)
+            }
+            // a block begins in one tile and ends in another
+            Split::StreamK => {
+                partial_sums(IntExpr::Const(2 * MULTIPROCESSORS * point.blocks * elements), tiles)
+            }
+        };
         self.plane_parts().into_iter().chain(sums).collect()
     }
 

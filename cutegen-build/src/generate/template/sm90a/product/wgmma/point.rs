@@ -25,6 +25,17 @@ pub(super) enum Cluster {
     Terms(i64),
 }
 
+/// Blocks that share the k of tiles through the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Split {
+    /// None.
+    Whole,
+    /// So many of each tile.
+    Parts(i64),
+    /// As many as run at once: each has as much of the k of all tiles (stream-K).
+    StreamK,
+}
+
 /// Tile, warpgroups and cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
@@ -38,8 +49,7 @@ pub(super) struct Point {
     pub(super) cluster: Cluster,
     /// Blocks of a multiprocessor.
     pub(super) blocks: i64,
-    /// Blocks that share the k of a tile through the workspace.
-    pub(super) splits: i64,
+    pub(super) split: Split,
 }
 
 /// How y is stored: by TMA after a cast, or with math.
@@ -75,7 +85,8 @@ const STAGES: std::ops::RangeInclusive<i64> = 3..=12;
 
 impl Point {
     /// `g128x256s4`: tile and stages; `p` for `g` in ping-pong, `x` where columns of y have the 64 rows of the
-    /// instruction; `w3` warpgroups, `z4` blocks of a cluster that share k, `h` for half a multiprocessor.
+    /// instruction; `w3` warpgroups, `z4` blocks of a cluster that share k, `k` blocks that share it through the workspace, `e`
+    /// for stream-K, `h` for half a multiprocessor.
     pub(super) fn name(&self, shape: Shape) -> String {
         let letter = match (self.swap, self.schedule) {
             (true, _) => "x",
@@ -88,7 +99,11 @@ impl Point {
             Cluster::None | Cluster::Columns | Cluster::Rows => String::new(),
         };
         let half = if self.blocks > 1 { "h" } else { "" };
-        let splits = if self.splits > 1 { "k" } else { "" };
+        let splits = match self.split {
+            Split::Whole => "",
+            Split::Parts(_) => "k",
+            Split::StreamK => "e",
+        };
         format!(
             "{letter}{bm}x{bn}s{}w{}{cluster}{splits}{half}",
             self.ring(shape).map_or(0, |ring| ring.stages),
@@ -115,6 +130,11 @@ impl Point {
     /// Blocks whose tiles of y are neighbours.
     pub(super) fn neighbours(&self) -> i64 {
         if matches!(self.cluster, Cluster::Columns | Cluster::Rows) { 2 } else { 1 }
+    }
+
+    /// Blocks of each tile that share its k through the workspace, as an argument.
+    pub(super) fn splits(&self) -> i64 {
+        if let Split::Parts(parts) = self.split { parts } else { 1 }
     }
 
     /// Blocks of a cluster that share k.
@@ -160,6 +180,11 @@ impl Point {
     fn accumulators(&self, shape: Shape) -> i64 {
         let sums = if shape.planes { 2 * shape.sums } else { shape.sums };
         self.sides[0] * self.sides[1] * sums / self.tile_threads()
+    }
+
+    /// Whether one instruction multiplies both right operands of a pair.
+    pub(super) fn is_joint(&self, shape: Shape) -> bool {
+        shape.sums == 2 && !self.swap && 2 * self.sides[1] <= 256
     }
 
     /// Registers of a thread, about.
@@ -209,7 +234,8 @@ impl Point {
     /// Bytes that warpgroups read of a stage.
     pub(super) fn smem_reads(&self, shape: Shape) -> i64 {
         let [left, right] = self.sides;
-        BK * ELEMENT * shape.sums * (left + self.tile_threads() / 128 * right)
+        let lefts = if self.is_joint(shape) { 1 } else { shape.sums };
+        BK * ELEMENT * (lefts * left + self.tile_threads() / 128 * shape.sums * right)
     }
 
     /// Whether there is such a kernel: registers without spills, boxes that are whole swizzles, a ring.
@@ -261,7 +287,7 @@ pub(super) fn points(shape: Shape) -> Vec<Point> {
         consumers,
         cluster: Cluster::None,
         blocks: 1,
-        splits: 1,
+        split: Split::Whole,
     };
     let tiles = MANY.iter().map(|(sides, consumers)| one(*sides, *consumers));
     let turns = TURNS.iter().map(|sides| Point { schedule: Schedule::PingPong, ..one(*sides, 2) });
@@ -288,8 +314,16 @@ const TILES_LEAST: i64 = 8;
 impl Point {
     /// When blocks may share its k through the workspace: small tiles, alone.
     pub(super) fn fill(&self) -> Option<Fill> {
+        self.may_split().then_some(Fill { blocks: BLOCKS, terms_least: TILES_LEAST * BK })
+    }
+
+    fn may_split(&self) -> bool {
         let alone = self.cluster == Cluster::None && self.schedule == Schedule::Cooperative;
-        let is_small = self.sides.iter().all(|side| *side <= 128);
-        (alone && is_small).then_some(Fill { blocks: BLOCKS, terms_least: TILES_LEAST * BK })
+        alone && self.sides.iter().all(|side| *side <= 128)
+    }
+
+    /// The same tile by stream-K: with few rows, whose weights bound the time.
+    pub(super) fn stream_k(&self) -> Option<Point> {
+        (self.swap && self.may_split()).then_some(Point { split: Split::StreamK, ..*self })
     }
 }

@@ -2,7 +2,7 @@
 
 use cutegen_spec::dtype::DType;
 
-use super::point::{Cluster, Point, Ring, Schedule};
+use super::point::{Cluster, Point, Ring, Schedule, Split};
 use super::{Choice, Wgmma};
 use crate::generate::template::fill::{config, fill};
 use crate::print;
@@ -20,9 +20,10 @@ const CHUNK: i64 = 16;
 impl Wgmma<'_> {
     pub(super) fn source(&self, choice: &Choice<'_>, name: &str) -> String {
         let (product, point, shape) = (self.product, choice.point, self.shape());
+        let is_split = point.split != Split::Whole;
         let planes = if shape.planes { product.b.len() + 1 } else { 0 };
         let mut parts = vec!["uint16_t"; planes];
-        parts.extend(if point.splits > 1 { ["float4", "int"].as_slice() } else { &[] });
+        parts.extend(if is_split { ["float4", "int"].as_slice() } else { &[] });
         let text = self.laid.text_with(&parts, "");
         let pair = product.sums() == 2;
         let mut maps = vec!["map_a", "map_b"];
@@ -38,8 +39,7 @@ impl Wgmma<'_> {
             address(pair, "map_b1"),
             address(self.y.is_some(), "map_y"),
         ];
-        let part =
-            |at: usize| if point.splits > 1 { format!("w{}", planes + at) } else { "nullptr".to_owned() };
+        let part = |at: usize| if is_split { format!("w{}", planes + at) } else { "nullptr".to_owned() };
         fill(
             TEMPLATE,
             &[
@@ -94,7 +94,9 @@ impl Wgmma<'_> {
             ("ALONG_M", point.cluster == Cluster::Columns),
             ("SWAP", point.swap),
             ("PAIR", shape.sums == 2),
-            ("SPLIT", point.splits > 1),
+            ("JOINT", point.is_joint(shape)),
+            ("SPLIT", point.split != Split::Whole),
+            ("STREAM_K", point.split == Split::StreamK),
             ("PDL", choice.pdl),
             ("EARLY", choice.pdl && early),
             ("PLANES", shape.planes),
@@ -112,7 +114,7 @@ impl Wgmma<'_> {
             "template <cute::SM90::GMMA::Major L, cute::SM90::GMMA::Major R>".to_owned(),
             format!(
                 "using Atom = cute::SM90::GMMA::MMA_64x{}x16_F32{factor}{factor}_SS<L, R>;",
-                point.sides[1]
+                point.sides[1] * if point.is_joint(shape) { 2 } else { 1 }
             ),
             format!("constexpr auto A_MAJOR = cute::SM90::GMMA::Major::{};", major(shape.k_major[0])),
             format!("constexpr auto B_MAJOR = cute::SM90::GMMA::Major::{};", major(shape.k_major[1])),
