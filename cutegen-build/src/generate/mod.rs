@@ -78,6 +78,8 @@ pub enum Instruction {
     MmaSync,
     /// `wgmma` of a warpgroup, operands in shared memory; blocks stay for many tiles.
     Wgmma,
+    /// FMAs of scalar cores, weights in a ring that goes on through all tiles of a block.
+    Fma,
 }
 
 /// What the time of a matrix product is estimated from. Extents are in axes.

@@ -20,7 +20,7 @@ use crate::templates::fits;
 pub(crate) const TESTS: &[crate::Test] = &[("products::points_compile", points_compile)];
 
 /// Points of a run: each takes two to five seconds of a core.
-const DRAWN: usize = 14;
+const DRAWN: usize = 21;
 /// Bytes of local memory that hold no accumulators: a few scalars of the epilogue's math find no register.
 const SCALARS: u32 = 16;
 
@@ -65,10 +65,10 @@ fn drawn(all: &[(Plan, Candidate)]) -> Vec<(Plan, Candidate)> {
     let of = |template: &str| {
         let mut points: Vec<_> = all.iter().filter(|(_, c)| c.origin.contains(template)).cloned().collect();
         points.sort_by_key(&rank);
-        points.truncate(DRAWN / 2);
+        points.truncate(DRAWN / 3);
         points
     };
-    [of("product_mma_sync"), of("product_wgmma")].concat()
+    ["product_mma_sync", "product_wgmma", "product_vector"].map(of).concat()
 }
 
 fn check(plan: &Plan, candidate: &Candidate, artifact: &Artifact) {
@@ -76,7 +76,9 @@ fn check(plan: &Plan, candidate: &Candidate, artifact: &Artifact) {
         panic!("a cubin was asked for")
     };
     let name = format!("{} {}", plan.spec.name, candidate.name);
-    println!("    {name:<60} {} bytes, {:.1} s", artifact.bytes.len(), artifact.wall_ms as f64 / 1e3);
+    let registers: Vec<u32> = kernels.iter().filter_map(|kernel| kernel.registers).collect();
+    let seconds = artifact.wall_ms as f64 / 1e3;
+    println!("    {name:<60} {} bytes, {registers:?} registers, {seconds:.1} s", artifact.bytes.len());
     for step in &candidate.contract.steps {
         let kernel = kernels.iter().find(|kernel| kernel.name == step.entry).expect("every entry is there");
         fits(plan, candidate, step, kernel, SCALARS);

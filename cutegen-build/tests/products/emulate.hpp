@@ -86,6 +86,20 @@ void emu_together(char const* what, Given& mine, Do const& all) {
   while (warp.turn == turn) emu_yield();
 }
 
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  struct Given {
+    T value, *to;
+    int from;
+  };
+  T found;
+  Given mine{value, &found, int(threadIdx.x % 32) ^ mask};
+  emu_together("shfl.xor", mine, [](Given* const* lanes) {
+    for (int l = 0; l < 32; ++l) *lanes[l]->to = lanes[lanes[l]->from]->value;
+  });
+  return found;
+}
+
 // ---------------------------------------------------------------- shared memory
 
 static const size_t EMU_ALIGNED = 1024, EMU_BEHIND = 4096;

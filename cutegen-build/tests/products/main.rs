@@ -69,6 +69,18 @@ const CASES: &[Case] = &[
     ("split", "x8x16x256s4w1x1x4k8", &[&[3], &[8]]),
     ("split", "x16x16x256s3w1x1x4k8", &[&[1], &[13]]),
     ("scattered", "x8x32x256s4w1x1x4e", &[&[9, 33, 257]]),
+    // scalar cores: fewer stages of work than the ring has, tails of columns and terms, several tiles of a block
+    ("nt", "v1x8s3w1x8u1", &[&[1, 8, 8], &[1, 72, 2056], &[1, 88, 264]]),
+    ("nt", "v8x4s6w2x4u1b2-d", &[&[1, 8, 8], &[7, 72, 1032], &[8, 104, 3080]]),
+    ("nt", "v2x2s6w1x8u2", &[&[1, 8, 8], &[2, 24, 4096]]),
+    ("gated", "v4x4s3w4x2u1-d", &[&[3, 72, 264], &[4, 200, 640]]),
+    ("rest", "v2x4s6w8x1u1b2", &[&[2, 1, 72, 136], &[3, 2, 8, 520]]),
+    ("vector", "v1x4s6w4x2u1-d", &[&[8, 8], &[136, 520], &[400, 1536]]),
+    ("by_8", "v4x8s6w4x1u1", &[&[3]]),
+    ("by_2k", "v8x4s6w2x4u1", &[&[1], &[8]]),
+    ("split", "v1x4s6w4x2u1k8-d", &[&[1]]),
+    ("split", "v4x4s6w4x2u1k8", &[&[2], &[4]]),
+    ("f32_nt", "v4x4s6w2x4u1", &[&[1, 8, 16], &[4, 72, 1004]]),
 ];
 
 /// All-round, order of sums, tails, NaN and infinities.

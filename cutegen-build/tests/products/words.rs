@@ -5,6 +5,7 @@ use crate::translate::Dialect;
 pub(crate) const DIALECT: Dialect = Dialect {
     names: &[
         ("__launch_bounds__(THREADS)", ""),
+        ("__launch_bounds__(THREADS, 2)", ""),
         ("constexpr int THREADS = 32", "constexpr int BLOCK = 0, THREADS = 32"),
         (
             "extern __shared__ __align__(1024) unsigned char smem[];",

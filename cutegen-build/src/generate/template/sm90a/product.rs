@@ -5,6 +5,7 @@ mod mma_sync;
 mod operand;
 #[cfg(test)]
 mod tests;
+mod vector;
 mod wgmma;
 
 use std::ops::RangeInclusive;
@@ -22,9 +23,15 @@ use super::problem::{Given, Laid, Problem};
 use crate::generate::Candidate;
 use crate::plan::Plan;
 use crate::plan::matmul::Matmul;
+use crate::print;
 use mma_sync::MmaSync;
 use operand::Operand;
+use vector::Vector;
 use wgmma::Wgmma;
+
+const TILES: &str = include_str!("product_tiles.cuh.in");
+const SOURCE: &str = include_str!("product_source.cuh.in");
+const EPILOGUE: &str = include_str!("product_epilogue.cuh.in");
 
 /// A product with its rest.
 struct Product<'a> {
@@ -61,6 +68,7 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Ca
     let product = Product { plan, matmul: &matmul, nest: &nest, problem: &problem, element, a, b };
     let mut found = if element == DType::F32 { Vec::new() } else { MmaSync(&product).candidates(toolchain) };
     found.extend(Wgmma::of(&product).into_iter().flat_map(|wgmma| wgmma.candidates(toolchain)));
+    found.extend(Vector::of(&product).into_iter().flat_map(|vector| vector.candidates(toolchain)));
     found.truncate(at_most);
     found
 }
@@ -97,6 +105,12 @@ fn partial_sums(sums: IntExpr, tiles: IntExpr) -> Vec<WorkspacePart> {
     ]
 }
 
+/// The same where so many blocks share each tile, of so many elements; nothing where one has all of its k.
+fn sums_of_parts(tiles: IntExpr, parts: i64, elements: i64) -> Vec<WorkspacePart> {
+    let sums = IntExpr::op(IntOp::Mul, tiles.clone(), IntExpr::Const(parts * elements));
+    if parts > 1 { partial_sums(sums, tiles) } else { Vec::new() }
+}
+
 impl<'a> Product<'a> {
     /// How many sums share a factor.
     fn sums(&self) -> i64 {
@@ -110,7 +124,13 @@ impl<'a> Product<'a> {
 
     /// The widest vectors of the rest that extents allow.
     fn laid(&self) -> Laid<'a> {
-        let wide = [8, 4, 2].into_iter().map(|width| Laid::new(self.problem, width));
+        self.laid_within(8)
+    }
+
+    /// The same of at most so many columns, a power of two.
+    fn laid_within(&self, most: i64) -> Laid<'a> {
+        let wide = [8, 4, 2].into_iter().filter(|width| *width <= most);
+        let wide = wide.map(|width| Laid::new(self.problem, width));
         let laid = wide.into_iter().find(|laid| laid.is_vectorised() && !laid.scatters_stores());
         laid.unwrap_or_else(|| Laid::new(self.problem, 1)).sparing()
     }
@@ -150,6 +170,31 @@ impl<'a> Product<'a> {
         let of = |var: Option<&usize>, tile: i64| var.map(|var| (matmul.axis(*var), tile));
         let all = [of(matmul.m.last(), rows), of(matmul.n.as_ref(), columns), of(matmul.k.last(), terms)];
         all.into_iter().flatten().collect()
+    }
+
+    /// Extents and factors, as members of `struct Problem`.
+    fn members(&self) -> String {
+        let int = |expr: &IntExpr| print::int(expr);
+        let mut text = format!(
+            "  CG_DEVICE Integer m() const {{ return {}; }}\n  CG_DEVICE Integer k() const {{ return {}; }}\n",
+            int(&self.matmul.rows()),
+            int(&self.matmul.terms())
+        );
+        let sums: String = (0..self.b.len()).map(|at| format!(", sums.v[{at}][j]")).collect();
+        text += &format!(
+            "  template <class Sums>\n  CG_DEVICE Results results(Values const& x, Sums const& sums, int j) const {{ return results(x{sums}); }}\n"
+        );
+        text += &format!(
+            "  CG_DEVICE auto a([[maybe_unused]] Integer batch) const {{\n{}  }}\n",
+            self.a.source()
+        );
+        for (at, b) in self.b.iter().enumerate() {
+            text += &format!(
+                "  CG_DEVICE auto b{at}([[maybe_unused]] Integer batch) const {{\n{}  }}\n",
+                b.source()
+            );
+        }
+        text
     }
 
     /// The math, for a header.

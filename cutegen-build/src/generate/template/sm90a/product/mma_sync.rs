@@ -5,12 +5,12 @@ mod point;
 use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
-use cutegen_spec::int_expr::{IntExpr, IntOp};
+use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record;
 
 use super::super::problem::Laid;
 use super::operand::{ELEMENT, Operand};
-use super::{Product, all_of, partial_sums};
+use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts};
 use crate::generate::template::fill::{config, fill};
 use crate::generate::{
     Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints, name_entry,
@@ -21,9 +21,8 @@ use point::{Point, REGISTERS_OF_THREAD};
 pub(super) use point::points;
 
 const TEMPLATE: &str = include_str!("../product_mma_sync.cu.in");
-const TILES: &str = include_str!("../product_tiles.cuh.in");
 const LOADER: &str = include_str!("../product_loader.cuh.in");
-const EPILOGUE: &str = include_str!("../product_epilogue.cuh.in");
+const FRAGMENTS: &str = include_str!("../product_fragments.cuh.in");
 
 /// Tiles of rows beside each other that share tiles of columns in L2.
 const GROUP: i64 = 8;
@@ -82,7 +81,8 @@ impl<'a> MmaSync<'a> {
     fn fast(&self) -> Access<'a> {
         let widest = |operands: &[&Operand<'_>]| {
             [16, 8, 4, ELEMENT].into_iter().find_map(|bytes| {
-                let all: Option<Vec<_>> = operands.iter().map(|operand| operand.conditions(bytes)).collect();
+                let all: Option<Vec<_>> =
+                    operands.iter().map(|operand| operand.conditions(bytes, ELEMENT)).collect();
                 Some((bytes, all?.concat()))
             })
         };
@@ -157,8 +157,7 @@ impl<'a> MmaSync<'a> {
             co_resident: false,
         };
         let elements = self.0.sums() * point.tile[0] * point.tile[1];
-        let sums = || IntExpr::op(IntOp::Mul, self.tiles(point), IntExpr::Const(point.splits * elements));
-        let workspace = if point.splits > 1 { partial_sums(sums(), self.tiles(point)) } else { Vec::new() };
+        let workspace = sums_of_parts(self.tiles(point), point.splits, elements);
         Contract { workspace, steps: vec![step] }
     }
 
@@ -171,7 +170,7 @@ impl<'a> MmaSync<'a> {
         } else {
             (&[], "epilogue(p, reinterpret_cast<float*>(smem), accum, output)")
         };
-        let text = access.laid.text_with(parts, &self.members());
+        let text = access.laid.text_with(parts, &self.0.members());
         fill(
             TEMPLATE,
             &[
@@ -180,7 +179,9 @@ impl<'a> MmaSync<'a> {
                 ("CONFIG", &self.configuration(point, access, pdl)),
                 ("PROBLEM", &text.problem),
                 ("TILES", TILES),
+                ("SOURCE", SOURCE),
                 ("LOADER", LOADER),
+                ("FRAGMENTS", FRAGMENTS),
                 ("EPILOGUE", EPILOGUE),
                 ("PARAMS", &text.params),
                 ("MEMBERS", &text.members),
@@ -188,31 +189,6 @@ impl<'a> MmaSync<'a> {
                 ("FINISH", finish),
             ],
         )
-    }
-
-    /// Extents and factors, as members of `struct Problem`.
-    fn members(&self) -> String {
-        let int = |expr: &IntExpr| print::int(expr);
-        let mut text = format!(
-            "  CG_DEVICE Integer m() const {{ return {}; }}\n  CG_DEVICE Integer k() const {{ return {}; }}\n",
-            int(&self.0.matmul.rows()),
-            int(&self.0.matmul.terms())
-        );
-        let sums: String = (0..self.0.b.len()).map(|at| format!(", sums.v[{at}][j]")).collect();
-        text += &format!(
-            "  template <class Sums>\n  CG_DEVICE Results results(Values const& x, Sums const& sums, int j) const {{ return results(x{sums}); }}\n"
-        );
-        text += &format!(
-            "  CG_DEVICE auto a([[maybe_unused]] Integer batch) const {{\n{}  }}\n",
-            self.0.a.source()
-        );
-        for (at, b) in self.0.b.iter().enumerate() {
-            text += &format!(
-                "  CG_DEVICE auto b{at}([[maybe_unused]] Integer batch) const {{\n{}  }}\n",
-                b.source()
-            );
-        }
-        text
     }
 
     fn operands(&self) -> String {

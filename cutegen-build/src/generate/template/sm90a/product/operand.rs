@@ -11,7 +11,7 @@ use super::super::lanes::{constant, gcd};
 use crate::plan::matmul::{Matmul, View};
 use crate::print;
 
-/// Bytes of an element.
+/// Bytes of an element of tensor cores.
 pub(super) const ELEMENT: i64 = 2;
 
 /// One side of a product.
@@ -68,9 +68,9 @@ impl<'a> Operand<'a> {
         constants(self) == constants(other)
     }
 
-    /// What copies of so many bytes ask of a launch; none where they are never possible.
-    pub(super) fn conditions(&self, bytes: i64) -> Option<Vec<Condition>> {
-        let elements = bytes / ELEMENT;
+    /// What copies of so many bytes ask of a launch, elements having `element`; none where they are never possible.
+    pub(super) fn conditions(&self, bytes: i64, element: i64) -> Option<Vec<Condition>> {
+        let elements = bytes / element;
         if elements == 1 {
             return Some(Vec::new());
         }

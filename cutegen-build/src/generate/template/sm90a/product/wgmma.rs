@@ -44,7 +44,7 @@ impl<'a> Wgmma<'a> {
         let conditions: Option<Vec<_>> = if product.element == DType::F32 {
             operands().map(|operand| operand.is_dense().then(Vec::new)).collect()
         } else {
-            operands().map(|operand| operand.conditions(TMA_BYTES)).collect()
+            operands().map(|operand| operand.conditions(TMA_BYTES, ELEMENT)).collect()
         };
         let conditions = all_of(Vec::new(), conditions?.concat());
         if !operands().all(Operand::is_of_three_dimensions) {

@@ -5,7 +5,7 @@ use cutegen_spec::contract::{Arg, Contract, Step, WorkspacePart};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
 
 use super::super::operand::{Lines, Operand, map_of};
-use super::super::partial_sums;
+use super::super::{partial_sums, sums_of_parts};
 use super::point::{BK, Point, Split};
 use super::{Choice, Wgmma};
 use crate::generate::ENTRY;
@@ -72,10 +72,7 @@ impl Wgmma<'_> {
         let tiles = self.tiles(point);
         let sums = match point.split {
             Split::Whole => Vec::new(),
-            Split::Parts(parts) => {
-                let sums = IntExpr::op(IntOp::Mul, tiles.clone(), IntExpr::Const(parts * elements));
-                partial_sums(sums, tiles)
-            }
+            Split::Parts(parts) => sums_of_parts(tiles, parts, elements),
             // a block begins in one tile and ends in another
             Split::StreamK => {
                 partial_sums(IntExpr::Const(2 * MULTIPROCESSORS * point.blocks * elements), tiles)
