@@ -155,10 +155,14 @@ impl<D: MemoryBackend> Timing<'_, D> {
         self.give(rotation, u64::from(slots))?;
         let Some(given) = &self.timer.given else { return Err(Error::Worker("vanished".to_owned()).into()) };
         let outputs = folder()?;
+        let searched = match &what {
+            What::Expression { mode: Mode::CompileMaxAutotune, .. } => ", max-autotune",
+            _ => "",
+        };
         let asked =
             peer::describe(&self.checker.spec, &given.inputs, what, (slots, launches), outputs.path());
         let prepared = peer.prepare(&asked, PREPARE_DEADLINE).map_err(stopped)?;
-        let about = format!("PyTorch {}, CUDA {}", peer.ready().torch, peer.ready().cuda);
+        let about = format!("PyTorch {}, CUDA {}{searched}", peer.ready().torch, peer.ready().cuda);
         self.agreement(rotation, &prepared, about)
     }
 

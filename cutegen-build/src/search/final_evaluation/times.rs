@@ -14,6 +14,7 @@ use crate::evaluate::timing::peer::Mode;
 use crate::evaluate::wire::gemm::gemm_of;
 use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{Candidate, Comparison, Incumbent, Measured, Outcome, Unmeasured};
+use crate::plan::family::Family;
 use crate::plan::{Plan, roofline};
 use crate::refine::geomean;
 use crate::search::error::SearchError;
@@ -187,9 +188,17 @@ pub(in crate::search) fn libraries(plan: &Plan, axes: &[i64], peers: bool) -> Ve
     }
     if let Some(text) = plan.spec.peers.get(TORCH).filter(|_| peers) {
         all.push((incumbent::TORCH_EAGER, Incumbent::Torch(text.clone(), Mode::Eager)));
-        all.push((incumbent::TORCH_COMPILE, Incumbent::Torch(text.clone(), Mode::Compile)));
+        all.push((incumbent::TORCH_COMPILE, Incumbent::Torch(text.clone(), compiled(plan))));
     }
     all
+}
+
+/// How PyTorch compiles its expression: it looks for the best kernels of products, as an engine would have it.
+fn compiled(plan: &Plan) -> Mode {
+    match plan.family {
+        Family::Contraction { .. } => Mode::CompileMaxAutotune,
+        _ => Mode::Compile,
+    }
 }
 
 /// Whether PyTorch can be asked: it has an expression, and there is a device.
