@@ -24,6 +24,14 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("fault: no zeros", |plans, folder, headers| fault(plans, folder, headers, &FAULTS[3])),
     ("fault: no barrier of a pass", |plans, folder, headers| fault(plans, folder, headers, &FAULTS[4])),
     ("fault: a stage too far", |plans, folder, headers| fault(plans, folder, headers, &FAULTS[5])),
+    ("fault: weights that have not come", |plans, folder, headers| fault(plans, folder, headers, &FAULTS[6])),
+    ("fault: a slot filled before it is read", |plans, folder, headers| {
+        fault(plans, folder, headers, &FAULTS[7])
+    }),
+    ("fault: halves of lanes exchanged", |plans, folder, headers| fault(plans, folder, headers, &FAULTS[8])),
+    ("fault: sums of one tile", |plans, folder, headers| fault(plans, folder, headers, &FAULTS[9])),
+    ("fault: columns behind the last", |plans, folder, headers| fault(plans, folder, headers, &FAULTS[10])),
+    ("fault: terms behind the last", |plans, folder, headers| fault(plans, folder, headers, &FAULTS[11])),
 ];
 
 /// A candidate with other text: folder, kernel, candidate, extents, what is replaced.
@@ -60,7 +68,7 @@ const ALTERED: [Altered; 3] = [
     },
 ];
 
-const FAULTS: [Altered; 6] = [
+const FAULTS: [Altered; 12] = [
     Altered {
         folder: "exchanged",
         kernel: "nt",
@@ -102,6 +110,51 @@ const FAULTS: [Altered; 6] = [
         candidate: "t64x64x64s3w2x2x1",
         shape: &[64, 64, 320],
         texts: &[("const Stage to = stage_at(ring, next);", "const Stage to = stage_at(ring, slot);")],
+    },
+    Altered {
+        folder: "not-come",
+        kernel: "nt",
+        candidate: "v1x8s3w1x8u1",
+        shape: &[1, 72, 2056],
+        texts: &[("cp_async_wait<STAGES - 1>();", "cp_async_wait<STAGES>();")],
+    },
+    Altered {
+        folder: "filled-early",
+        kernel: "nt",
+        candidate: "v1x8s3w1x8u1",
+        shape: &[1, 72, 2056],
+        texts: &[
+            ("cp_async_wait<STAGES - 1>();", "cp_async_wait<STAGES - 1>();\n    fetch();"),
+            ("at(i));\n    fetch();", "at(i));"),
+        ],
+    },
+    Altered {
+        folder: "halves",
+        kernel: "nt",
+        candidate: "v1x8s3w1x8u1",
+        shape: &[1, 72, 2056],
+        texts: &[("is_upper ? HALF : 0", "is_upper ? 0 : HALF")],
+    },
+    Altered {
+        folder: "one-tile",
+        kernel: "nt",
+        candidate: "v1x8s3w1x8u1",
+        shape: &[1, 72, 2056],
+        texts: &[("sums += other;", ";")],
+    },
+    Altered {
+        folder: "columns-behind",
+        kernel: "by_8",
+        candidate: "v4x8s6w4x1u1",
+        shape: &[3],
+        texts: &[("least(wanted, from.rows - 1)", "wanted")],
+    },
+    Altered {
+        folder: "terms-behind",
+        kernel: "by_8",
+        candidate: "v4x8s6w4x1u1",
+        shape: &[3],
+        texts: &[("WHOLE_TERMS || k < from.k", "true")],
     },
 ];
 

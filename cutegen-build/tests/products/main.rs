@@ -81,6 +81,11 @@ const CASES: &[Case] = &[
     ("split", "v1x4s6w4x2u1k8-d", &[&[1]]),
     ("split", "v4x4s6w4x2u1k8", &[&[2], &[4]]),
     ("f32_nt", "v4x4s6w2x4u1", &[&[1, 8, 16], &[4, 72, 1004]]),
+    // columns run through memory
+    ("nn", "v1x8l4s3w1x8u1", &[&[1, 8, 8], &[1, 200, 600]]),
+    ("nn", "v8x8l8s6w1x4u1b2-d", &[&[7, 264, 72], &[8, 8, 520]]),
+    ("tn", "v2x8l16s3w1x8u1", &[&[2, 264, 67]]),
+    ("by_4", "v4x8l8s6w1x4u1", &[&[3]]),
 ];
 
 /// All-round, order of sums, tails, NaN and infinities.

@@ -128,3 +128,25 @@ fn parts_are_even() {
     assert_eq!(picked(&[0, 1], 4), [0, 1]);
     assert!(picked(&[], 4).is_empty());
 }
+
+/// Few rows have candidates without tensor cores among what is tried; all others are tried as without them.
+#[test]
+fn scalar_cores_have_turns_at_few_rows_alone() {
+    let product = |workloads: &str| {
+        space_of(&format!(
+            "edition = 1\n[kernels.p]\naxes = {{ m = '1..=8192', n = 4096, k = 4096 }}\n\
+             inputs = {{ x = 'bf16[m, k]', w = {{ type = 'bf16[n, k]', constant = true }} }}\n\
+             outputs = {{ y = 'bf16[m, n]' }}\nmath = 'y[m, n] = sum(k, x[m, k] * w[n, k])'\nworkloads = [{workloads}]\n"
+        ))
+    };
+    let is_vector = |c: &Candidate| c.origin.contains("product_vector");
+    let (plan, space) = product("{ m = 1 }, { m = 8 }");
+    let selected = select(&plan, &space);
+    let found: Vec<&Candidate> = selected.iter().filter(|c| is_vector(c)).collect();
+    assert!(found.len() >= 4 && found.len() + 4 <= selected.len(), "{} of {}", found.len(), selected.len());
+    let (plan, space) = product("{ m = 16 }, { m = 512 }, { m = 8192 }");
+    let without: Vec<Candidate> = space.iter().filter(|c| !is_vector(c)).cloned().collect();
+    assert!(without.len() < space.len());
+    let names = |space: &[Candidate]| select(&plan, space).into_iter().map(|c| c.name).collect::<Vec<_>>();
+    assert_eq!(names(&space), names(&without));
+}

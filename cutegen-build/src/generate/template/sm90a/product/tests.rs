@@ -222,3 +222,83 @@ fn f32_factors_are_planes() {
     assert!(maps[1].starts_with("tma(w1, type = bf16, dims = [(1 * 4), a2, a1]"), "{}", maps[1]);
     assert_eq!(constant(&all[0].source, "PLANES"), "true");
 }
+
+fn vector(all: &[Candidate]) -> Vec<&Candidate> {
+    all.iter().filter(|candidate| candidate.origin.contains("product_vector")).collect()
+}
+
+/// Each point takes half a multiprocessor at most, and the ring is what the launch gives it.
+#[test]
+fn vector_points_have_their_names_and_half_a_multiprocessor() {
+    let all = space("m = '1..=64', n = 4096, k = 4096", NT, PRODUCT);
+    let all = vector(&all);
+    let names: BTreeSet<&String> = all.iter().map(|candidate| &candidate.name).collect();
+    assert_eq!(names.len(), all.len());
+    for candidate in all {
+        let step = &candidate.contract.steps[0];
+        let [smem, threads] =
+            [&step.smem, &step.block[0]].map(|expr| expr.eval_axes(&[]).expect("a constant"));
+        assert!(smem <= 112 << 10 && threads <= 512, "{}", candidate.name);
+        let number = |name: &str| constant(&candidate.source, name).parse::<i64>().expect("a number");
+        let pieces = ["PRODUCTS", "COLUMNS", "UNROLL", "STAGES"].map(number).iter().product::<i64>();
+        let tile = ["ROWS", "WARPS_N", "COLUMNS", "WARPS_K"].map(number).iter().product::<i64>();
+        assert_eq!((smem, number("SMEM")), (16 * pieces * threads + 8 * tile, smem), "{}", candidate.name);
+        assert!(smem > 32 << 10, "{}: few bytes on their way", candidate.name);
+        assert_eq!(candidate.contract.workspace.len(), if number("SPLITS") > 1 { 2 } else { 0 });
+    }
+}
+
+/// A launch has no more rows than a point, and only points for as few as that are there.
+#[test]
+fn vector_points_are_for_few_rows() {
+    let rows = |axis: &str| -> Vec<(String, bool)> {
+        let all = space(&format!("m = {axis}, n = 4096, k = 4096"), NT, PRODUCT);
+        let of = |c: &&Candidate| {
+            let bound = format!("a0 <= {}", constant(&c.source, "ROWS"));
+            (constant(&c.source, "ROWS"), c.eligibility.to_string().contains(&bound))
+        };
+        vector(&all).iter().map(of).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    let of = |all: &[(&str, bool)]| {
+        all.iter().map(|(rows, bound)| ((*rows).to_owned(), *bound)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("'1..=64'"), of(&[("1", true), ("2", true), ("4", true), ("8", true)]));
+    assert_eq!(rows("'1..=3'"), of(&[("1", true), ("2", true), ("4", false)]));
+    assert_eq!(rows("'3..=64'"), of(&[("4", true), ("8", true)]));
+    assert_eq!(rows("5"), of(&[("8", false)]));
+    assert_eq!(rows("9"), of(&[]));
+    assert_eq!(rows("'9..=64'"), of(&[]));
+}
+
+/// Asynchronous copies have 4 bytes at least, and go along what runs through memory.
+#[test]
+fn vector_points_copy_as_wide_as_rows_allow() {
+    let of = |n: &str, k: &str, tensors: &str, math: &str| {
+        let all = space(&format!("m = 1, n = {n}, k = {k}"), tensors, math);
+        let found = vector(&all);
+        found.first().map(|c| (constant(&c.source, "A_ACCESS"), constant(&c.source, "B_ACCESS")))
+    };
+    let both = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
+    assert_eq!(of("64", "64", NT, PRODUCT), both("16", "16"));
+    assert_eq!(of("64", "60", NT, PRODUCT), both("8", "8"));
+    assert_eq!(of("61", "62", NT, PRODUCT), both("4", "4"));
+    assert_eq!(of("64", "61", NT, PRODUCT), None);
+    let nn = "inputs = { x = 'bf16[m, k]', w = 'bf16[k, n]' }\noutputs = { y = 'bf16[m, n]' }";
+    let math = "y[m, n] = sum(k, x[m, k] * w[k, n])";
+    assert_eq!(of("60", "64", nn, math), both("16", "8"));
+    assert_eq!(of("61", "64", nn, math), None);
+    let f32 = NT.replace("bf16", "f32");
+    assert_eq!(of("64", "61", &f32, PRODUCT), both("4", "4"));
+}
+
+/// Weights come before the wait where no launch writes them, and nothing else does.
+#[test]
+fn vector_points_load_constants_ahead() {
+    let ahead = |w: &str| {
+        let tensors = format!("inputs = {{ x = 'bf16[m, k]', w = {w} }}\noutputs = {{ y = 'bf16[m, n]' }}");
+        let all = space("m = 1, n = 64, k = 64", &tensors, PRODUCT);
+        constant(&vector(&all)[0].source, "B_AHEAD")
+    };
+    assert_eq!(ahead("'bf16[n, k]'"), "false");
+    assert_eq!(ahead("{ type = 'bf16[n, k]', constant = true }"), "true");
+}

@@ -46,23 +46,23 @@ struct Choice<'a> {
 }
 
 impl<'a> Vector<'a> {
-    /// The template, if k runs through the memory of the weights and rows may be few.
+    /// The template, if weights can be copied and rows may be few.
     pub(super) fn of(product: &'a Product<'a>) -> Option<Self> {
         let rows = rows(product).filter(|rows| *rows.start() <= ROWS[3])?;
         let element = product.element.bytes() as i64;
-        let (a, of_a) = widest(&[&product.a], element, element)?;
+        let along_k = product.a.is_k_major().then(|| widest(&[&product.a], element, element));
+        let (a, of_a) = along_k.flatten().unwrap_or((element, Vec::new()));
         let (b, of_b) = widest(&product.b.iter().collect::<Vec<_>>(), element, COPY_LEAST.max(element))?;
         let conditions = all_of(of_a, of_b);
-        product.b.iter().all(Operand::is_k_major).then_some(Self {
-            product,
-            access: [a, b],
-            conditions,
-            rows,
-        })
+        Some(Self { product, access: [a, b], conditions, rows })
     }
 
     fn shape(&self) -> Shape {
-        Shape { sums: self.product.sums(), element: self.product.element.bytes() as i64 }
+        Shape {
+            sums: self.product.sums(),
+            element: self.product.element.bytes() as i64,
+            k_major: self.product.b[0].is_k_major(),
+        }
     }
 
     pub(super) fn candidates(&self, toolchain: &str) -> Vec<Candidate> {
@@ -185,6 +185,7 @@ impl<'a> Vector<'a> {
             ("PRODUCTS", product.sums()),
             ("ROWS", point.rows),
             ("COLUMNS", point.columns),
+            ("LANES_N", point.lanes),
             ("WARPS_N", point.warps[0]),
             ("WARPS_K", point.warps[1]),
             ("UNROLL", point.unroll),
@@ -200,6 +201,7 @@ impl<'a> Vector<'a> {
         let flags = [
             ("WHOLE_COLUMNS", is_whole(&product.matmul.columns(), columns)),
             ("WHOLE_TERMS", is_whole(&product.matmul.terms(), terms)),
+            ("B_K_MAJOR", self.shape().k_major),
             ("B_AHEAD", product.b.iter().all(|b| product.is_constant(b.tensor()))),
             ("PDL", choice.pdl),
         ];

@@ -7,8 +7,10 @@ use super::super::Fill;
 pub(in super::super) struct Point {
     /// Rows of y, at most.
     pub(super) rows: i64,
-    /// Columns of a warp.
+    /// Columns of a lane.
     pub(super) columns: i64,
+    /// Lanes along columns: one where all are along k.
+    pub(super) lanes: i64,
     /// Warps along columns and along k.
     pub(super) warps: [i64; 2],
     /// Pieces of a column that a thread has of a stage.
@@ -28,6 +30,8 @@ pub(in super::super) struct Shape {
     pub(in super::super) sums: i64,
     /// Bytes of an element.
     pub(in super::super) element: i64,
+    /// Whether k runs through the memory of the weights, else columns.
+    pub(in super::super) k_major: bool,
 }
 
 /// Bytes of a copy.
@@ -42,14 +46,17 @@ const SUMS_MOST: i64 = 64;
 const STAGES: std::ops::RangeInclusive<i64> = 2..=12;
 
 impl Point {
-    /// `v1x8s3w1x8u1`: rows, columns of a warp, stages, warps along columns and k, pieces of a column; `b2` where a
-    /// multiprocessor has two blocks, `k4` where four blocks share k.
+    /// `v1x8s3w1x8u1`: rows, columns of a lane, stages, warps along columns and k, pieces of a column; `l4` where four lanes
+    /// are along columns, `b2` where a multiprocessor has two blocks, `k4` where four blocks share k.
     pub(in super::super) fn name(&self) -> String {
         let [along_n, along_k] = self.warps;
-        let blocks = if self.blocks > 1 { format!("b{}", self.blocks) } else { String::new() };
-        let splits = if self.splits > 1 { format!("k{}", self.splits) } else { String::new() };
+        let several = |letter: char, number: i64| {
+            if number > 1 { format!("{letter}{number}") } else { String::new() }
+        };
+        let [lanes, blocks, splits] = [('l', self.lanes), ('b', self.blocks), ('k', self.splits)]
+            .map(|(letter, number)| several(letter, number));
         format!(
-            "v{}x{}s{}w{along_n}x{along_k}u{}{blocks}{splits}",
+            "v{}x{}{lanes}s{}w{along_n}x{along_k}u{}{blocks}{splits}",
             self.rows, self.columns, self.stages, self.unroll
         )
     }
@@ -62,7 +69,8 @@ impl Point {
     /// Rows, columns and terms of a tile.
     pub(in super::super) fn tile(&self, shape: Shape) -> [i64; 3] {
         let [along_n, along_k] = self.warps;
-        [self.rows, along_n * self.columns, along_k * self.unroll * 32 * PIECE / shape.element]
+        let terms = along_k * self.unroll * 32 / self.lanes * PIECE / shape.element;
+        [self.rows, along_n * self.lanes * self.columns, terms]
     }
 
     /// Bytes of a stage.
@@ -106,7 +114,7 @@ impl Point {
     }
 }
 
-/// Columns of a warp, warps along columns and k, pieces of a column.
+/// Columns of a lane, warps along columns and k, pieces of a column.
 const WARPS: [(i64, [i64; 2], i64); 12] = [
     (8, [1, 8], 1),
     (8, [2, 4], 1),
@@ -121,15 +129,22 @@ const WARPS: [(i64, [i64; 2], i64); 12] = [
     (2, [4, 2], 2),
     (2, [4, 4], 1),
 ];
+/// Where columns run through memory: lanes along columns, warps along columns and k.
+const ALONG_COLUMNS: [(i64, [i64; 2]); 6] =
+    [(4, [1, 8]), (4, [2, 4]), (8, [1, 8]), (8, [2, 4]), (8, [1, 4]), (16, [1, 8])];
 /// Blocks of a multiprocessor, and which part of the room a ring takes.
 const RINGS: [(i64, i64); 3] = [(1, 1), (2, 1), (2, 2)];
 
 /// Every legal point for so many rows: a deep ring in one or two blocks of a multiprocessor, and half of it in two.
 pub(in super::super) fn points(rows: i64, shape: Shape) -> Vec<Point> {
+    let one = Point { rows, columns: 1, lanes: 1, warps: [1, 1], unroll: 1, stages: 2, blocks: 1, splits: 1 };
+    let along_k = WARPS.map(|(columns, warps, unroll)| Point { columns, warps, unroll, ..one });
+    let columns = PIECE / shape.element;
+    let along_columns = ALONG_COLUMNS.map(|(lanes, warps)| Point { columns, lanes, warps, ..one });
     let mut found = Vec::new();
-    for (columns, warps, unroll) in WARPS {
+    for point in if shape.k_major { along_k.as_slice() } else { &along_columns } {
         for (blocks, part) in RINGS {
-            let of = |stages: i64| Point { rows, columns, warps, unroll, stages, blocks, splits: 1 };
+            let of = |stages: i64| Point { stages, blocks, ..*point };
             let deepest = STAGES.rev().find(|stages| of(*stages).is_legal(shape));
             let point = deepest.map(|stages| of(stages / part)).filter(|point| point.is_legal(shape));
             found.extend(point.filter(|point| !found.contains(point)));
