@@ -48,7 +48,8 @@ struct Choice<'a> {
 impl<'a> Vector<'a> {
     /// The template, if weights can be copied and rows may be few.
     pub(super) fn of(product: &'a Product<'a>) -> Option<Self> {
-        let rows = rows(product).filter(|rows| *rows.start() <= ROWS[3])?;
+        let is_dense = product.b.iter().all(Operand::is_dense);
+        let rows = rows(product).filter(|rows| is_dense && *rows.start() <= ROWS[3])?;
         let element = product.element.bytes() as i64;
         let along_k = product.a.is_k_major().then(|| widest(&[&product.a], element, element));
         let (a, of_a) = along_k.flatten().unwrap_or((element, Vec::new()));
