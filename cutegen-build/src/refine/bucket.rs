@@ -30,7 +30,8 @@ pub struct Member {
 struct Run<'a> {
     /// The largest extent that belongs to it; none of the last.
     upper: Option<i64>,
-    fastest: &'a str,
+    there: Vec<usize>,
+    fastest: &'a Trial,
 }
 
 /// The candidates that answer together, in the order in which they are dispatched: the best of all is last, and it alone
@@ -80,31 +81,83 @@ fn split(
         _ => &[],
     };
     let groups = groups(axis, declared, workloads);
-    let mut runs: Vec<Run<'_>> = Vec::new();
-    for (upper, there) in groups {
-        let fastest = fastest(&there, history, best).candidate.name.as_str();
-        match runs.last_mut() {
-            Some(run) if run.fastest == fastest => run.upper = upper,
-            _ => runs.push(Run { upper, fastest }),
-        }
+    let all = groups.into_iter().map(|(upper, there)| {
+        let fastest = fastest(&there, history, best);
+        Run { upper, there, fastest }
+    });
+    let mut runs = joined(all.collect());
+    while of_others(&runs, best).count() > most {
+        runs = with_one_less(runs, best);
     }
-    let lows = [None].into_iter().chain(runs.iter().map(|run| run.upper.map(|upper| upper + 1)));
-    let of_others = runs.iter().zip(lows).filter(|(run, _)| run.fastest != best.candidate.name);
-    let mut members: Vec<Member> = of_others
-        .map(|(run, low)| Member { name: run.fastest.to_owned(), prefer: between(axis, low, run.upper) })
-        .collect();
+    let members = |runs: &[Run<'_>]| -> Vec<Member> {
+        let of_run = |(low, run): (Option<i64>, &Run<'_>)| Member {
+            name: run.fastest.candidate.name.clone(),
+            prefer: between(axis, low, run.upper),
+        };
+        of_others(runs, best).map(of_run).collect()
+    };
+    let mut found = members(&runs);
     let eligible = |member: &Member| {
         let trial = history.iter().find(|trial| trial.candidate.name == member.name);
         trial.map_or_else(Eligibility::default, |trial| trial.candidate.eligibility.clone())
     };
-    let claims: Vec<_> = members.iter().map(|member| (eligible(member), member.prefer.clone())).collect();
-    match members.last_mut() {
-        Some(last) if claims.len() <= most && leave_nothing(&claims, &best.candidate.eligibility) => {
+    let claims: Vec<_> = found.iter().map(|member| (eligible(member), member.prefer.clone())).collect();
+    match found.last_mut() {
+        Some(last) if leave_nothing(&claims, &best.candidate.eligibility) => {
             last.prefer = Eligibility::default();
         }
-        _ => members.truncate(most - 1),
+        _ => {
+            while of_others(&runs, best).count() > most - 1 {
+                runs = with_one_less(runs, best);
+            }
+            found = members(&runs);
+        }
     }
-    members
+    found
+}
+
+/// Runs that have another candidate than the best, each with the lowest extent that belongs to it; none of the first.
+fn of_others<'a, 'h>(
+    runs: &'a [Run<'h>],
+    best: &'a Trial,
+) -> impl Iterator<Item = (Option<i64>, &'a Run<'h>)> {
+    let lows = [None].into_iter().chain(runs.iter().map(|run| run.upper.map(|upper| upper + 1)));
+    lows.zip(runs).filter(|(_, run)| run.fastest.candidate.name != best.candidate.name)
+}
+
+/// Neighbours of one candidate as one run.
+fn joined(runs: Vec<Run<'_>>) -> Vec<Run<'_>> {
+    let mut all: Vec<Run<'_>> = Vec::new();
+    for run in runs {
+        match all.last_mut() {
+            Some(last) if last.fastest.candidate.name == run.fastest.candidate.name => {
+                last.upper = run.upper;
+                last.there.extend(run.there);
+            }
+            _ => all.push(run),
+        }
+    }
+    all
+}
+
+/// The run that loses least by it has its neighbour's candidate, or the best of all.
+fn with_one_less<'a>(mut runs: Vec<Run<'a>>, best: &'a Trial) -> Vec<Run<'a>> {
+    let loss = |run: &Run<'_>, other: &Trial| -> f64 {
+        let of = |trial: &Trial, workload: &usize| trial.at(*workload).map_or(f64::NEG_INFINITY, f64::ln);
+        run.there.iter().map(|workload| of(run.fastest, workload) - of(other, workload)).sum()
+    };
+    let others = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| runs.get(at));
+        let beside = before.into_iter().chain(runs.get(at + 1)).map(|run| run.fastest);
+        beside.chain([best]).map(move |other| (at, other))
+    };
+    let is_best = |run: &Run<'_>| run.fastest.candidate.name == best.candidate.name;
+    let moves = (0..runs.len()).filter(|at| !is_best(&runs[*at])).flat_map(others);
+    let least = moves.min_by(|a, b| loss(&runs[a.0], a.1).total_cmp(&loss(&runs[b.0], b.1)));
+    if let Some((at, other)) = least {
+        runs[at].fastest = other;
+    }
+    joined(runs)
 }
 
 /// Whether kernels that claim this, as (eligible, preferred), leave nothing to one that is eligible as `behind` says: all of
@@ -284,6 +337,21 @@ mod tests {
         assert_eq!(told(&rows(), &history), pairs(&[("few", "a0 <= 181"), ("wide", "true")]));
         let first_look = [trial("wide", &[2.0, 4.0, 4.0]), trial("luck", &[3.0, 2.0, 1.0])];
         assert_eq!(told(&rows(), &first_look), pairs(&[("wide", "true")]), "that was a glance");
+    }
+
+    #[test]
+    fn what_is_too_much_goes_where_least_is_lost() {
+        let workloads: Vec<Vec<i64>> = [1, 4, 16, 64, 256].map(|rows| vec![rows, 4096]).into();
+        let history = [
+            trial("wide", &[3.0, 3.0, 3.0, 3.0, 3.0]),
+            trial("one", &[4.0, 1.0, 1.0, 1.0, 1.0]),
+            trial("four", &[3.9, 4.0, 1.0, 1.0, 1.0]),
+            trial("some", &[1.0, 1.0, 3.3, 1.0, 1.0]),
+            trial("more", &[1.0, 1.0, 1.0, 3.2, 1.0]),
+            trial("most", &[1.0, 1.0, 1.0, 1.0, 6.0]),
+        ];
+        let kept = pairs(&[("four", "a0 <= 8"), ("most", "a0 >= 129"), ("wide", "true")]);
+        assert_eq!(told(&workloads, &history), kept, "the first two would lose more");
     }
 
     #[test]
