@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use cutegen_build::evaluate::Check;
-use cutegen_build::evaluate::Check::{Poison, Repeats, Scramble, Values};
+use cutegen_build::evaluate::Check::{Repeats, Scramble, Values};
 use cutegen_build::evaluate::judge::sanitize::Tool;
 
 use super::super::launch::Launch;
