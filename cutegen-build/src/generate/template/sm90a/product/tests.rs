@@ -208,7 +208,8 @@ fn wgmma_layouts_are_told() {
 fn f32_factors_are_planes() {
     let tensors = "inputs = { x = 'f32[m, k]', w = 'f32[k, n]' }\noutputs = { y = 'f32[m, n]' }";
     let all = space("m = '1..=100', n = 61, k = 67", tensors, "y[m, n] = sum(k, x[m, k] * w[k, n])");
-    let all = wgmma(&all);
+    let mut all = wgmma(&all);
+    all.retain(|candidate| candidate.contract.workspace.len() == 2); // blocks that share k have partial sums, too
     assert!(!all.is_empty() && all.iter().all(|candidate| candidate.eligibility.0.is_empty()));
     let contract = &all[0].contract;
     let bytes: Vec<i64> =
