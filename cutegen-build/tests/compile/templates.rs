@@ -126,7 +126,8 @@ fn launched(source: &str, threads: u32) -> Option<u32> {
 /// Holds a kernel against its launch; `scalars`: bytes of local memory that it may have.
 pub(crate) fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &KernelInfo, scalars: u32) {
     let name = format!("{} {}", plan.spec.name, candidate.name);
-    assert!(kernel.stack_bytes.is_some_and(|bytes| bytes <= scalars), "{name}: fragments in local memory");
+    let stack = kernel.stack_bytes.expect("a cubin says it");
+    assert!(stack <= scalars, "{name}: {stack} bytes of local memory, {scalars} at most");
     let threads = step.block[0].eval_axes(&[]).expect("a constant") as u32;
     let registers = kernel.registers.expect("a cubin says it").next_multiple_of(8);
     assert!(threads * registers <= REGISTERS, "{name}: {threads} threads of {registers} registers");
