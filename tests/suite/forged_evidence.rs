@@ -12,6 +12,8 @@ use cutegen_tests::{Ran, cutegen, install_toolchain, must, run, scratch, workspa
 use crate::migrate::{entry_of, exits, forge, lock_text};
 use crate::resealed::key_of;
 
+/// The gate that judged the library's `silu_mul`.
+const COMMITTED: u32 = 7;
 const H200: &str = "NVIDIA H200, sm_90, driver 580 (CUDA 13.0)";
 
 /// The library, whose `silu_mul` may be changed, and a package that accepts it.
@@ -63,24 +65,25 @@ impl Results {
 
 #[test]
 fn accept_says_whose_evidence_it_takes() {
-    let results = Results::new("honest", GATE);
+    let results = Results::new("honest", COMMITTED);
     let ran = results.accept("sm_90a");
     exits(&ran, 0);
-    let told = format!("judged by gate {GATE} on {H200}, by the word of the file, not here\n");
+    let told = format!("judged by gate {COMMITTED} on {H200}, by the word of the file, not here\n");
     assert!(ran.stdout.ends_with(&told), "{}", ran.stdout);
     let explained = results.run(&["explain", "silu_mul", "--target", "sm_90a"]);
     exits(&explained, 0);
     let said = explained.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told =
-        format!("evidence came with the record, judged by gate {GATE} on {H200}; nothing was judged here");
+    let told = format!(
+        "evidence came with the record, judged by gate {COMMITTED} on {H200}; nothing was judged here"
+    );
     assert!(said.contains(&told), "{}", explained.stdout);
 }
 
 #[test]
 fn a_gate_above_ours_is_below_every_min_gate() {
-    let results = Results::new("gate", GATE);
+    let results = Results::new("gate", COMMITTED);
     forge(&results.entry("host"), |record| {
-        record.replace(&format!("gate = {GATE}\n"), "gate = 4294967295\n")
+        record.replace(&format!("gate = {COMMITTED}\n"), "gate = 4294967295\n")
     });
     results.refused("host", "judged or timed by gate 4294967295");
     // without a min-gate it is taken, as a kernel that nothing has judged
