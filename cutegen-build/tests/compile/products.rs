@@ -22,7 +22,7 @@ pub(crate) const TESTS: &[crate::Test] = &[("products::points_compile", points_c
 /// Points of a run: each takes two to five seconds of a core.
 const DRAWN: usize = 21;
 /// Bytes of local memory that hold no accumulators: a few scalars of the epilogue's math find no register.
-const SCALARS: u32 = 64;
+const SCALARS: u32 = 16;
 
 fn points_compile() {
     let which = std::env::var("CUTEGEN_TEMPLATES").unwrap_or_default();

@@ -158,11 +158,12 @@ impl Point {
     }
 
     /// Registers of a thread that produces, and of one that multiplies.
-    pub(super) fn moved_registers(&self) -> [i64; 2] {
+    pub(super) fn moved_registers(&self, shape: Shape) -> [i64; 2] {
         match (self.is_specialised(), self.consumers) {
             (false, _) => [0, 0],
             (true, 3) => [32, 160],
-            (true, _) => [24, 240],
+            (true, _) if self.accumulators(shape) > 176 => [24, 240],
+            (true, _) => [40, 232],
         }
     }
 

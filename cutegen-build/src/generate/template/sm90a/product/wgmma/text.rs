@@ -73,7 +73,7 @@ impl Wgmma<'_> {
     fn configuration(&self, choice: &Choice<'_>) -> String {
         let (product, point, shape) = (self.product, choice.point, self.shape());
         let ring = point.ring(shape).unwrap_or(Ring { stages: 0, boxes: 0 });
-        let [producer, consumer] = point.moved_registers();
+        let [producer, consumer] = point.moved_registers(shape);
         let numbers = [
             ("BM", point.sides[0]),
             ("BN", point.sides[1]),
