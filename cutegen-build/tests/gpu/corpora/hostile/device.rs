@@ -153,7 +153,7 @@ pub(super) const ROWS: &[Row] = &[
     over("does not wait for the kernel before it", "C4", OVERLAPPING),
     Row::new(("reads ahead of its wait what is no constant, where there is one", "C4"), &SILU_OF_WEIGHTS, "", Values)
         .whole(AHEAD, OVERLAPPING)
-        .caught(Caught::Somehow, Off::Check(Check::Late)),
+        .caught(Caught::Incorrect(Repeats), Off::Check(Check::Late)),
     Row::new(("some of its blocks do not wait for the kernel before it", "C4"), &SILU, "", OCCUPANCY)
         .whole(SOME, OVERLAPPING)
         .caught(Caught::Blocked, Off::Steps(WITHIN)),

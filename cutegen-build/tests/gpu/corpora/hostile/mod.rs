@@ -64,14 +64,18 @@ pub(super) fn fall_to_their_check() {
         println!("    no compute-sanitizer: its rows are not judged");
         assert!(std::env::var_os("CUTEGEN_REQUIRE_SANITIZER").is_none(), "it is required");
     }
+    let only = std::env::var("CUTEGEN_HOSTILE_ONLY").ok();
+    let wanted = |row: &&Row| only.as_ref().is_none_or(|only| row.name.contains(only.as_str()));
     let mut by_subject: BTreeMap<&str, Vec<&'static Row>> = BTreeMap::new();
-    for row in rows().filter(|row| sanitizer.is_some() || !matches!(row.caught, Caught::Sanitized(_))) {
+    let can_be = |row: &&Row| sanitizer.is_some() || !matches!(row.caught, Caught::Sanitized(_));
+    for row in rows().filter(wanted).filter(can_be) {
         by_subject.entry(row.kind.subject.name).or_default().push(row);
     }
     let chunks: Vec<&[&Row]> = by_subject.values().flat_map(|rows| rows.chunks(CHUNK)).collect();
     let sanitizer = sanitizer.as_deref();
     let task = |rows| Box::new(move || fall(rows, sanitizer)) as Task<'_>;
-    judge("hostile", chunks.into_iter().map(task).collect(), 45);
+    let at_least = if only.is_some() { 1 } else { 45 };
+    judge("hostile", chunks.into_iter().map(task).collect(), at_least);
 }
 
 /// Judges rows of one spec; sessions with the same settings are shared.
