@@ -295,9 +295,12 @@ fn over(timed: &[Timed], incumbent: &str, figure: fn(&Comparison) -> f64) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use cutegen_spec::edition::spec_file;
+    use cutegen_spec::target::Target;
+
     use super::{
-        Comparison, Incumbent, Measured, Mode, Sample, Throttle, Timed, clocks, heaviest, incumbent, speedup,
-        timed, wins,
+        Comparison, Incumbent, Measured, Mode, Plan, Sample, Throttle, Timed, clocks, heaviest, incumbent,
+        libraries, speedup, timed, wins,
     };
 
     fn race(incumbent: &'static str, workload: usize, low: f64) -> Timed {
@@ -313,6 +316,27 @@ mod tests {
         let (device, samples) = (String::new(), Vec::new());
         let measured = Measured { comparison, device, samples, about: None, differs: None };
         timed((incumbent, workload), None, measured)
+    }
+
+    #[test]
+    fn products_meet_the_best_that_torch_compiles() {
+        let mode = |tensors: &str, math: &str| {
+            let text = format!(
+                "edition = 1\n[kernels.k]\naxes = {{ m = 64, n = 64, k = 64 }}\n{tensors}\nmath = '{math}'\npeers = {{ torch = 'x' }}\n"
+            );
+            let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+            let plan = Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"));
+            let all = libraries(&plan, &[64, 64, 64], true);
+            let compiled = all.into_iter().find(|(name, _)| *name == incumbent::TORCH_COMPILE);
+            match compiled.expect("it has an expression").1 {
+                Incumbent::Torch(_, mode) => mode,
+                other => panic!("{other:?}"),
+            }
+        };
+        let product = "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]' }\noutputs = { y = 'bf16[m, n]' }";
+        assert_eq!(mode(product, "y[m, n] = sum(k, x[m, k] * w[n, k])"), Mode::CompileMaxAutotune);
+        let map = "inputs = { x = 'bf16[m, n]' }\noutputs = { y = 'bf16[m, n]' }";
+        assert_eq!(mode(map, "y[m, n] = relu(x[m, n])"), Mode::Compile);
     }
 
     #[test]
