@@ -8,7 +8,9 @@ use cutegen_runtime::{AsView as _, AsViewMut as _, Error};
 use half::bf16;
 
 use crate::Fail;
-use crate::check::{self, Found};
+use crate::check;
+use crate::draw::Draw;
+use crate::judge::Verdict;
 use crate::kernels::cuda::{Down, GateUp, Kernels, O, Qkv};
 
 /// A product: columns of the result, terms, and columns of the input, of which the first terms are read.
@@ -48,21 +50,11 @@ pub struct Chain<'a> {
     workspace: Workspace,
 }
 
-/// Numbers of about this size, uniform, from a seed.
-fn drawn(count: usize, size: f32, seed: u64) -> Vec<bf16> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut unit = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| bf16::from_f32(unit() * size)).collect()
-}
-
 /// Distinct weights, of variance 1 / k, so that values neither grow nor vanish.
 pub fn weights(stream: &Arc<CudaStream>) -> Result<Vec<Weight>, Fail> {
     let all = (0..LAYERS).flat_map(|_| LAYER).enumerate();
     all.map(|(at, link)| {
-        let host = drawn(link.n * link.k, (3.0 / link.k as f32).sqrt(), at as u64 + 1);
+        let host = Draw::new(at as u64).values(link.n * link.k, (3.0 / link.k as f32).sqrt());
         let device = stream.clone_htod(&host)?;
         Ok(Weight { link, host, device })
     })
@@ -77,7 +69,7 @@ impl<'a> Chain<'a> {
         weights: &'a [Weight],
         m: usize,
     ) -> Result<Self, Fail> {
-        let x = stream.clone_htod(&drawn(m * LAYER[0].columns, 3.0_f32.sqrt(), 99))?;
+        let x = stream.clone_htod(&Draw::new(99).values(m * LAYER[0].columns, 3.0_f32.sqrt()))?;
         let results = weights.iter().map(|w| stream.clone_htod(&vec![bf16::NAN; m * w.link.n]));
         let results = results.collect::<Result<_, _>>()?;
         let workspace = kernels.workspace(stream)?;
@@ -107,9 +99,9 @@ impl<'a> Chain<'a> {
     }
 
     /// Launches them once, and compares each with f64 on the input that it got.
-    pub fn checked(&mut self, weights: &[Weight]) -> Result<Found, Fail> {
+    pub fn checked(&mut self) -> Result<Verdict, Fail> {
         self.launch()?;
-        check::chain(&self.stream, &self.x, &self.results, weights, self.m)
+        check::chain(&self.stream, &self.x, &self.results, self.weights)
     }
 
     /// What is launched, in the order in which variants are tried.

@@ -11,7 +11,8 @@ use half::bf16;
 
 use crate::Fail;
 use crate::chain::{Chain, LAYER, Link, Weight};
-use crate::check::{self, Found};
+use crate::check;
+use crate::judge::Verdict;
 
 /// Bytes that the library may use in a launch.
 const WORKSPACE: usize = 64 << 20;
@@ -22,7 +23,6 @@ const FOLDER: &str = "CUBLASLT_DIR";
 pub struct Theirs {
     /// Library, and the heuristic of each product.
     pub about: Vec<String>,
-    m: usize,
     x: CudaSlice<bf16>,
     products: Vec<(Product, Slot)>,
     results: Vec<CudaSlice<bf16>>,
@@ -90,7 +90,7 @@ impl Theirs {
             products.push((product, slots[at].clone()));
         }
         let stream = Arc::clone(stream);
-        Ok(Self { about, m, x, products, results, stream, _workspace: memory })
+        Ok(Self { about, x, products, results, stream, _workspace: memory })
     }
 
     /// Puts the products on the stream, which may be capturing.
@@ -103,8 +103,8 @@ impl Theirs {
     }
 
     /// Launches them once, and compares each with f64 on the input that it got.
-    pub fn checked(&self, weights: &[Weight]) -> Result<Found, Fail> {
+    pub fn checked(&self, weights: &[Weight]) -> Result<Verdict, Fail> {
         self.launch()?;
-        check::chain(&self.stream, &self.x, &self.results, weights, self.m)
+        check::chain(&self.stream, &self.x, &self.results, weights)
     }
 }

@@ -1,11 +1,21 @@
 //! A decoding step's products, twice qkv, o, gate-up and down of Llama 3 8B, on emitted wrappers and on cuBLASLt: the same
 //! weights and inputs, in one process, by turns. Weights are distinct, so none comes from L2.
 //!
-//! `decode-chain [ROWS..]` prints a line of JSON for each number of rows: microseconds of a chain in a graph and on a
-//! stream, of both, and how far each product is from f64. Exits with 1 where one is wrong, and with 3 without a device.
+//! `decode-chain [ROWS..]` prints a line of JSON for each number of rows: times of both, in a graph and on a stream, and how
+//! far products are from f64. Exits with 1 where one is wrong, and with 3 without a device.
 
+#[expect(dead_code, reason = "the example's block has more than products")]
+#[path = "../../../example-app/src/bound.rs"]
+mod bound;
+#[path = "../../../example-app/src/bin/gpu/capture.rs"]
+mod capture;
 mod chain;
 mod check;
+#[path = "../../../example-app/src/draw.rs"]
+mod draw;
+#[expect(dead_code, reason = "the example compares some results whole")]
+#[path = "../../../example-app/src/bin/gpu/judge.rs"]
+mod judge;
 mod library;
 mod timing;
 
@@ -51,15 +61,15 @@ fn run(rows: &[usize]) -> Result<bool, Fail> {
     for m in rows {
         let mut chain = Chain::new(&stream, &kernels, &weights, *m)?;
         let theirs = Theirs::new(&stream, &chain)?;
-        let found = [chain.checked(&weights)?, theirs.checked(&weights)?];
-        let times = timing::beside(&stream, || chain.launch(), || theirs.launch())?;
+        let found = [chain.checked()?, theirs.checked(&weights)?];
+        let [graph, stream] = timing::beside(&stream, || chain.launch(), || theirs.launch())?;
         right &= found.iter().all(|found| found.wrong == 0);
         println!(
             "{}",
             serde_json::json!({
                 "rows": m, "device": context.name()?, "variants": chain.variants(), "library": theirs.about,
-                "wrong": found.each_ref().map(|found| found.wrong), "compared": found[0].compared,
-                "worst-of-bound": found.each_ref().map(|found| found.worst), "times": times,
+                "compared": found[0].compared, "wrong": found.map(|found| found.wrong),
+                "worst-of-bound": found.map(|found| found.worst), "graph": graph, "stream": stream,
             })
         );
     }

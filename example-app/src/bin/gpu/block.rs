@@ -10,8 +10,9 @@ use cutegen_runtime::{AsView as _, AsViewMut as _, Error};
 use half::bf16;
 
 use crate::Fail;
+use crate::capture::capture;
 use crate::draw::Draw;
-use crate::graph::{capture, micros};
+use crate::graph::micros;
 use crate::judge::{Verdict, Which, judge};
 use crate::kernels::cuda::{Kernels, LlamaDown, LlamaGateUp, LlamaNorm};
 use crate::reference::{self, exact};
@@ -215,5 +216,41 @@ fn runs(kernel: &str, explained: &[Explain]) -> String {
         }
         Some([first, ..]) => format!("{}, NOT tuned", first.name),
         Some([]) | None => "?".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The norm of two tokens as an f32 kernel computes it.
+    fn norm(s: &[bf16], w: &[bf16]) -> Vec<bf16> {
+        let row = |row: &[bf16]| {
+            let square = row.iter().map(|v| v.to_f32() * v.to_f32()).sum::<f32>() / D as f32;
+            let scale = 1.0 / (square + EPS).sqrt();
+            row.iter()
+                .zip(w)
+                .map(|(v, w)| bf16::from_f32(v.to_f32() * scale * w.to_f32()))
+                .collect::<Vec<_>>()
+        };
+        s.chunks(D).flat_map(row).collect()
+    }
+
+    #[test]
+    fn an_honest_kernel_passes_and_a_wrong_element_is_found() {
+        let mut draw = Draw::new(1);
+        let (s, w) = (draw.values(2 * D, 1.0), draw.values(D, 1.0));
+        let mut y = norm(&s, &w);
+        let honest = judge(&y, Which::Every, reference::norm(&s, &w));
+        assert_eq!((honest.compared, honest.elements, honest.wrong), (2 * D, 2 * D, 0));
+        assert!(honest.worst > 0.5 && honest.worst <= 1.0, "{}", honest.worst);
+
+        let far = (0..y.len()).max_by(|a, b| y[*a].to_f32().abs().total_cmp(&y[*b].to_f32().abs()));
+        let far = far.expect("elements");
+        y[far] = bf16::from_f32(y[far].to_f32() * 1.02);
+        y[0] = bf16::NAN;
+        assert_eq!(judge(&y, Which::Every, reference::norm(&s, &w)).wrong, 2);
+        let drawn = judge(&y, Which::Drawn(100, 3), reference::norm(&s, &w));
+        assert!(drawn.compared == 100 && drawn.wrong >= 1, "what was not written is found wherever it is");
     }
 }

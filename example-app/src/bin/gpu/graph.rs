@@ -1,8 +1,7 @@
-//! Launches captured into a CUDA graph, and the time of its replays.
+//! The time of a CUDA graph's replays.
 
 use std::sync::Arc;
 
-use cutegen_runtime::Error;
 use cutegen_runtime::cuda::CudaStream;
 use cutegen_runtime::cuda::cudarc::driver::{CudaGraph, sys};
 
@@ -12,18 +11,6 @@ use crate::Fail;
 const ROUNDS: usize = 5;
 /// A round replays for about so long.
 const ROUND_MICROS: f64 = 10_000.0;
-
-/// What `launches` puts on the stream, as a graph.
-pub fn capture(
-    stream: &Arc<CudaStream>,
-    launches: impl FnOnce() -> Result<(), Error>,
-) -> Result<CudaGraph, Fail> {
-    stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-    let launched = launches();
-    let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0))?;
-    launched?;
-    graph.ok_or_else(|| "an empty graph".into())
-}
 
 /// Microseconds of a replay, by the device's events. Replays use the same memory, so what fits into L2 comes from there.
 pub fn micros(stream: &Arc<CudaStream>, graph: &CudaGraph) -> Result<f64, Fail> {

@@ -10,6 +10,7 @@
 mod block;
 #[path = "../../bound.rs"]
 mod bound;
+mod capture;
 #[path = "../../draw.rs"]
 mod draw;
 mod graph;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::Fail;
 use crate::block::{Block, D, Memory, On};
+use crate::capture::capture;
 use crate::draw::Draw;
-use crate::graph::capture;
 use crate::judge::{Verdict, Which};
 
 const REPLAYS: usize = 1000;
