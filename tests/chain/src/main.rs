@@ -13,7 +13,7 @@ mod chain;
 mod check;
 #[path = "../../../example-app/src/draw.rs"]
 mod draw;
-#[expect(dead_code, reason = "the example compares some results whole")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the example compares some results whole"))]
 #[path = "../../../example-app/src/bin/gpu/judge.rs"]
 mod judge;
 mod library;
