@@ -96,18 +96,22 @@ fn given(matmul: &Matmul) -> Vec<Given> {
         .collect()
 }
 
+/// `a * b`.
+fn times(a: IntExpr, b: i64) -> IntExpr {
+    if b == 1 { a } else { IntExpr::op(IntOp::Mul, a, IntExpr::Const(b)) }
+}
+
 /// So many partial sums of blocks that share k, and how many blocks of each tile have come.
 fn partial_sums(sums: IntExpr, tiles: IntExpr) -> Vec<WorkspacePart> {
-    let words = |count: IntExpr| IntExpr::op(IntOp::Mul, count, IntExpr::Const(4));
     vec![
-        WorkspacePart { bytes: words(sums), initial: Initial::Undefined },
-        WorkspacePart { bytes: words(tiles), initial: Initial::KeptZero },
+        WorkspacePart { bytes: times(sums, 4), initial: Initial::Undefined },
+        WorkspacePart { bytes: times(tiles, 4), initial: Initial::KeptZero },
     ]
 }
 
 /// The same where so many blocks share each tile, of so many elements; nothing where one has all of its k.
 fn sums_of_parts(tiles: IntExpr, parts: i64, elements: i64) -> Vec<WorkspacePart> {
-    let sums = IntExpr::op(IntOp::Mul, tiles.clone(), IntExpr::Const(parts * elements));
+    let sums = times(tiles.clone(), parts * elements);
     if parts > 1 { partial_sums(sums, tiles) } else { Vec::new() }
 }
 

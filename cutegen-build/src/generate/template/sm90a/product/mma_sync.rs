@@ -9,7 +9,7 @@ use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record;
 
 use super::super::problem::Laid;
-use super::operand::{ELEMENT, Operand};
+use super::operand::{ELEMENT, Operand, widest};
 use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts};
 use crate::generate::template::fill::{config, fill};
 use crate::generate::{
@@ -79,15 +79,9 @@ impl<'a> MmaSync<'a> {
 
     /// The widest copies and vectors that extents allow.
     fn fast(&self) -> Access<'a> {
-        let widest = |operands: &[&Operand<'_>]| {
-            [16, 8, 4, ELEMENT].into_iter().find_map(|bytes| {
-                let all: Option<Vec<_>> =
-                    operands.iter().map(|operand| operand.conditions(bytes, ELEMENT)).collect();
-                Some((bytes, all?.concat()))
-            })
-        };
-        let (a, of_a) = widest(&[&self.0.a]).unwrap_or((ELEMENT, Vec::new()));
-        let (b, of_b) = widest(&self.0.b.iter().collect::<Vec<_>>()).unwrap_or((ELEMENT, Vec::new()));
+        let (a, of_a) = widest(&[&self.0.a], ELEMENT, ELEMENT).unwrap_or((ELEMENT, Vec::new()));
+        let (b, of_b) =
+            widest(&self.0.b.iter().collect::<Vec<_>>(), ELEMENT, ELEMENT).unwrap_or((ELEMENT, Vec::new()));
         let laid = self.0.laid();
         let conditions = all_of(laid.conditions(), of_a.into_iter().chain(of_b));
         Access { a, b, laid, conditions }

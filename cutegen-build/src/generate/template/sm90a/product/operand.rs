@@ -221,3 +221,11 @@ fn divisor(axes: &[Axis], expr: &IntExpr) -> i64 {
         IntExpr::Op(..) => constant(axes, expr).unwrap_or(1),
     }
 }
+
+/// The widest accesses of all of these that extents allow, and what they ask; none where they are narrower than `least`.
+pub(super) fn widest(operands: &[&Operand<'_>], element: i64, least: i64) -> Option<(i64, Vec<Condition>)> {
+    [16, 8, 4, 2].into_iter().filter(|bytes| *bytes >= least).find_map(|bytes| {
+        let all: Option<Vec<_>> = operands.iter().map(|operand| operand.conditions(bytes, element)).collect();
+        Some((bytes, all?.concat()))
+    })
+}

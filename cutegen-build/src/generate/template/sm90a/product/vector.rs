@@ -12,8 +12,8 @@ use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
 use cutegen_spec::record;
 
 use super::super::problem::Laid;
-use super::operand::Operand;
-use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts};
+use super::operand::{Operand, widest};
+use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts, times};
 use crate::generate::template::fill::{config, fill};
 use crate::generate::{
     Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints, name_entry,
@@ -132,8 +132,6 @@ impl<'a> Vector<'a> {
 
     fn contract(&self, choice: &Choice<'_>) -> Contract {
         let (point, one) = (choice.point, || IntExpr::Const(1));
-        let times =
-            |a: IntExpr, b: i64| if b == 1 { a } else { IntExpr::op(IntOp::Mul, a, IntExpr::Const(b)) };
         let at_once = times(IntExpr::Device(DeviceProp::SmCount), point.blocks);
         let step = Step {
             entry: ENTRY.to_owned(),
@@ -237,12 +235,4 @@ fn rows(product: &Product<'_>) -> Option<RangeInclusive<i64>> {
         Extent::Range { lo, hi, .. } => Some(*lo..=*hi),
         Extent::Const(_) | Extent::Derived(_) => Some(1..=i64::MAX),
     }
-}
-
-/// The widest accesses of all of these that extents allow, and what they ask; none where they are narrower than `least`.
-fn widest(operands: &[&Operand<'_>], element: i64, least: i64) -> Option<(i64, Vec<Condition>)> {
-    [PIECE, 8, 4, 2].into_iter().filter(|bytes| *bytes >= least).find_map(|bytes| {
-        let all: Option<Vec<_>> = operands.iter().map(|operand| operand.conditions(bytes, element)).collect();
-        Some((bytes, all?.concat()))
-    })
 }

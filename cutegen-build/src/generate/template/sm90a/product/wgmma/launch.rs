@@ -5,7 +5,7 @@ use cutegen_spec::contract::{Arg, Contract, Step, WorkspacePart};
 use cutegen_spec::int_expr::{DeviceProp, IntExpr, IntOp};
 
 use super::super::operand::{Lines, Operand, map_of};
-use super::super::{partial_sums, sums_of_parts};
+use super::super::{partial_sums, sums_of_parts, times};
 use super::point::{BK, Point, Split};
 use super::{Choice, Wgmma};
 use crate::generate::ENTRY;
@@ -47,7 +47,6 @@ impl Wgmma<'_> {
     /// Blocks: as many as fit at once, and no more than there is work for; of a cluster that shares k, all.
     fn grid(&self, point: &Point) -> IntExpr {
         let number = IntExpr::Const;
-        let times = |a: IntExpr, b: i64| if b == 1 { a } else { IntExpr::op(IntOp::Mul, a, number(b)) };
         if point.parts() > 1 {
             return times(self.tiles(point), point.parts());
         }
