@@ -295,6 +295,20 @@ impl std::error::Error for Error {
     }
 }
 
+/// The oldest driver branch that loads what NVRTC 13.0 compiles.
+const NVRTC_13: u32 = 580;
+
+/// What to declare for devices of this architecture.
+fn declared_for(arch: &str) -> Option<&'static str> {
+    match arch {
+        "sm_80" | "sm_86" | "sm_89" => Some("sm_80"),
+        "sm_90" => Some("sm_90a"),
+        "sm_100" | "sm_103" => Some("sm_100f"),
+        "sm_120" | "sm_121" => Some("sm_120f"),
+        _ => None,
+    }
+}
+
 impl fmt::Display for Error {
     #[expect(clippy::too_many_lines, reason = "a table: one message for each case, none forgotten")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -424,12 +438,11 @@ impl fmt::Display for Error {
             ),
             Self::NoEntryForDevice { kernel, device, arch, targets } => {
                 write!(f, "{kernel}: no kernel for {device} ({arch}), this build has {targets}; ")?;
-                // of the one architecture that a target may name
-                match arch.as_str() {
-                    "sm_90" => write!(f, "add `sm_90a` to `targets` and run {}", Again(kernel)),
-                    _ => f.write_str(
-                        "there are targets for devices of compute capability 9.0 only, `sm_90a` and \
-                         `sm_90a:DEVICE`; take one of those devices, or declare `host` and call `kernels::host`",
+                match declared_for(arch) {
+                    Some(target) => write!(f, "add `{target}` to `targets` and run {}", Again(kernel)),
+                    None => f.write_str(
+                        "no target is for it: there are targets for compute capability 8.0 and newer, and none for \
+                         Tegra; declare `host` and call `kernels::host`",
                     ),
                 }
             }
@@ -439,7 +452,8 @@ impl fmt::Display for Error {
                  get; build with CUTEGEN_MODE=locked, for Linux on x86-64 or AArch64"
             ),
             Self::DriverTooOld { needed, found } => {
-                write!(f, "needs driver >= {needed}, found {found}; update the NVIDIA driver")
+                let why = if *needed >= NVRTC_13 { ", as all that NVRTC 13.0 compiles does" } else { "" };
+                write!(f, "needs driver >= {needed}{why}, found {found}; update the NVIDIA driver")
             }
             Self::DriverMissing { tried } => write!(
                 f,

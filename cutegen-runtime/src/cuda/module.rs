@@ -6,9 +6,10 @@ use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
 use super::artifact::Artifact;
-use super::device::{Device, arch_runs_on};
+use super::device::Device;
 use super::launch::{self, CUfunction, CUstream, LaunchConfig};
 use super::modules::{OnFirstUse, Wanted};
+use super::target::serving;
 use super::workspace::capturing_raw;
 use crate::check::Check;
 use crate::dispatch::{Explain, LeftOut, Variant};
@@ -54,7 +55,7 @@ pub struct TargetEntry {
 pub struct KernelEntry {
     /// Its name.
     pub kernel: &'static str,
-    /// Its targets, the preferred one first.
+    /// Its targets.
     pub targets: &'static [TargetEntry],
 }
 
@@ -79,7 +80,7 @@ enum Occupancy {
 type OccupancyKey = (Occupancy, usize, usize, [u32; 5]);
 
 impl VariantEntry {
-    const fn fits(&self, shared_memory: u32) -> bool {
+    pub(super) const fn fits(&self, shared_memory: u32) -> bool {
         self.shared_memory <= shared_memory
     }
 }
@@ -335,28 +336,11 @@ impl Error {
 }
 
 fn select(device: &Device, entry: &'static KernelEntry) -> Result<&'static TargetEntry, Error> {
-    let fits = |target: &&TargetEntry| runs_on(target.arch, &device.name, device.capability);
-    entry.targets.iter().find(fits).ok_or_else(|| {
+    let found = serving(entry.targets, &device.name, device.capability, device.smem_max);
+    found.ok_or_else(|| {
         let targets: Vec<_> = entry.targets.iter().map(|target| target.arch).collect();
         let targets = if targets.is_empty() { "none".to_owned() } else { targets.join(", ") };
         let (kernel, arch) = (entry.kernel, device.arch());
         Error::NoEntryForDevice { kernel, device: device.name.clone(), arch, targets }
     })
-}
-
-/// Whether a target's cubins run on, and are meant for, a device.
-fn runs_on(target: &str, name: &str, capability: (u32, u32)) -> bool {
-    let (arch, device) = target.split_once(':').unwrap_or((target, ""));
-    arch_runs_on(arch, capability) && name.to_lowercase().contains(&device.to_lowercase())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::runs_on;
-
-    #[test]
-    fn a_narrowed_target_asks_for_the_device_too() {
-        assert!(runs_on("sm_90a", "NVIDIA H200", (9, 0)) && runs_on("sm_90a:h200", "NVIDIA H200", (9, 0)));
-        assert!(!runs_on("sm_90a:h200", "NVIDIA H100 80GB HBM3", (9, 0)));
-    }
 }

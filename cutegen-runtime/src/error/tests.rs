@@ -15,7 +15,7 @@ fn messages_name_kernel_and_remedy() {
     );
     check(
         Error::DriverTooOld { needed: 580, found: 570 },
-        "needs driver >= 580, found 570; update the NVIDIA driver",
+        "needs driver >= 580, as all that NVRTC 13.0 compiles does, found 570; update the NVIDIA driver",
     );
     check(
         Error::Overlap { kernel: "k", argument: "y", other: "x" },
@@ -52,11 +52,13 @@ fn a_device_without_a_kernel_is_told_the_targets_that_there_are() {
         "k: no kernel for GPU (sm_90), this build has none; add `sm_90a` to `targets` and run `cargo cutegen \
          tune k && cargo cutegen accept k`, or for an untuned kernel `cargo cutegen lock k`"
     );
+    for (arch, target) in [("sm_86", "sm_80"), ("sm_103", "sm_100f"), ("sm_121", "sm_120f")] {
+        assert!(told(arch).contains(&format!("; add `{target}` to `targets` and run")), "{}", told(arch));
+    }
     assert_eq!(
-        told("sm_89"),
-        "k: no kernel for GPU (sm_89), this build has none; there are targets for devices of compute \
-         capability 9.0 only, `sm_90a` and `sm_90a:DEVICE`; take one of those devices, or declare `host` and \
-         call `kernels::host`"
+        told("sm_87"),
+        "k: no kernel for GPU (sm_87), this build has none; no target is for it: there are targets for compute \
+         capability 8.0 and newer, and none for Tegra; declare `host` and call `kernels::host`"
     );
 }
 
