@@ -5,6 +5,7 @@
 //! `&str`, values go out. Both the build pipeline and the command speak these types, so that a build on a laptop
 //! and a search on a GPU node mean the same thing by the same word.
 
+pub mod arch;
 pub mod axis;
 pub mod contract;
 pub mod diagnostic;

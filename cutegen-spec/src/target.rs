@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::arch::{self, Arch, Feature};
+
 /// The default triple of the `host` target.
 pub const DEFAULT_TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
@@ -25,45 +27,11 @@ pub enum Target {
     },
 }
 
-/// An NVIDIA architecture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub enum Arch {
-    /// Hopper with its architecture-specific instructions (wgmma, setmaxnreg): compute capability exactly 9.0.
-    Sm90a,
-}
-
 /// An x86-64 micro-architecture level of the psABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum CpuLevel {
     /// AVX2, BMI1/2, F16C, FMA, LZCNT, MOVBE.
     X86_64V3,
-}
-
-impl Arch {
-    /// The word used in specs and by NVRTC.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Arch::Sm90a => "sm_90a",
-        }
-    }
-
-    /// The compute capability that runs this architecture's cubins.
-    #[must_use]
-    pub fn compute_capability(self) -> (i32, i32) {
-        match self {
-            Arch::Sm90a => (9, 0),
-        }
-    }
-
-    /// Bytes of shared memory that a block may ask for, on a device of this compute capability (CUDA C++ Programming
-    /// Guide, table of technical specifications).
-    #[must_use]
-    pub fn shared_memory_max(self) -> u32 {
-        match self {
-            Arch::Sm90a => 227 << 10,
-        }
-    }
 }
 
 impl CpuLevel {
@@ -83,15 +51,17 @@ impl Target {
         match parts.as_slice() {
             ["host"] => Ok(Target::host()),
             ["host", triple, "x86-64-v3"] if *triple == DEFAULT_TRIPLE => Ok(Target::host()),
-            ["sm_90a"] => Ok(Target::Cuda { arch: Arch::Sm90a, device: None }),
-            ["sm_90a", device] if !device.is_empty() => {
-                Ok(Target::Cuda { arch: Arch::Sm90a, device: Some((*device).to_owned()) })
+            [name] => Target::cuda(name, None).ok_or_else(|| unknown(text)),
+            [name, device] if words(device).next().is_some() => {
+                Target::cuda(name, Some(device)).ok_or_else(|| unknown(text))
             }
-            _ => Err(format!(
-                "unknown target `{text}`: expected `sm_90a`, `sm_90a:DEVICE`, `host` or \
-                 `host:{DEFAULT_TRIPLE}:x86-64-v3`"
-            )),
+            _ => Err(unknown(text)),
         }
+    }
+
+    fn cuda(name: &str, device: Option<&str>) -> Option<Target> {
+        let arch = Arch::named(name)?;
+        Some(Target::Cuda { arch, device: device.map(str::to_owned) })
     }
 
     /// The default host target.
@@ -100,22 +70,53 @@ impl Target {
         Target::Host { triple: DEFAULT_TRIPLE.to_owned(), level: CpuLevel::X86_64V3 }
     }
 
+    /// Whether kernels for this target run on, and are meant for, a device of this name and compute capability.
+    #[must_use]
+    pub fn runs_on(&self, name: &str, capability: (u32, u32)) -> bool {
+        match self {
+            Target::Host { .. } => false,
+            Target::Cuda { arch, device } => {
+                arch.runs_on(capability) && device.as_ref().is_none_or(|narrow| is_named(name, narrow))
+            }
+        }
+    }
+
     /// Whether evidence from `device`, as it names itself (`NVIDIA H200, sm_90, driver 580`, `host x86_64`), can be of a
     /// kernel for this target. Some do not say their architecture.
     #[must_use]
     pub fn suits(&self, device: &str) -> bool {
-        let words: Vec<&str> = device.split([',', ' ']).collect();
-        let is_host = words.first() == Some(&"host");
+        let parts: Vec<&str> = device.split([',', ' ']).collect();
+        let is_host = parts.first() == Some(&"host");
         match self {
             Target::Host { .. } => is_host,
             Target::Cuda { arch, device: narrowed } => {
-                let capability = arch.name().trim_end_matches(['a', 'f']);
-                let is_it = words.iter().all(|word| !word.starts_with("sm_") || *word == capability);
-                let name = device.split(',').next().unwrap_or_default().to_lowercase();
-                let is_named = narrowed.as_ref().is_none_or(|narrow| name.contains(&narrow.to_lowercase()));
-                !is_host && is_it && is_named
+                let runs = |word: &str| arch::capability(word).is_some_and(|on| arch.runs_on(on));
+                let is_it = parts.iter().all(|word| !word.starts_with("sm_") || runs(word));
+                let name = device.split(',').next().unwrap_or_default();
+                !is_host && is_it && narrowed.as_ref().is_none_or(|narrow| is_named(name, narrow))
             }
         }
+    }
+
+    /// The architecture of a GPU target.
+    #[must_use]
+    pub fn arch(&self) -> Option<Arch> {
+        match self {
+            Target::Cuda { arch, .. } => Some(*arch),
+            Target::Host { .. } => None,
+        }
+    }
+
+    /// Whether its kernels may use this; the CPU's have none of it.
+    #[must_use]
+    pub fn has(&self, feature: Feature) -> bool {
+        self.arch().is_some_and(|arch| arch.has(feature))
+    }
+
+    /// Bytes of shared memory that a block may ask for; 0 on the CPU.
+    #[must_use]
+    pub fn shared_memory_max(&self) -> u32 {
+        self.arch().map_or(0, Arch::shared_memory_max)
     }
 
     /// Whether kernels for this target run on the CPU.
@@ -123,6 +124,27 @@ impl Target {
     pub fn is_host(&self) -> bool {
         matches!(self, Target::Host { .. })
     }
+}
+
+/// Whether the words of `narrow` stand in a device's name, whole and one after the other: `h200` in `NVIDIA H200`, not in
+/// `NVIDIA GH200 480GB`.
+fn is_named(name: &str, narrow: &str) -> bool {
+    let (name, narrow): (Vec<String>, Vec<String>) = (words(name).collect(), words(narrow).collect());
+    name.windows(narrow.len().max(1)).any(|words| *words == narrow)
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric());
+    parts.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase)
+}
+
+fn unknown(text: &str) -> String {
+    let archs: Vec<&str> = Arch::all().map(Arch::name).collect();
+    format!(
+        "unknown target `{text}`: expected one of `{}`, one of these narrowed as in `sm_90a:h200`, `host` or \
+         `host:{DEFAULT_TRIPLE}:x86-64-v3`",
+        archs.join("`, `")
+    )
 }
 
 impl fmt::Display for Target {
@@ -138,6 +160,7 @@ impl fmt::Display for Target {
 #[cfg(test)]
 mod tests {
     use super::Target;
+    use crate::arch::Arch;
 
     #[test]
     fn evidence_is_of_a_device_that_runs_the_target() {
@@ -153,6 +176,13 @@ mod tests {
             ("sm_90a", "NVIDIA B200, sm_100, driver 580", false),
             ("sm_90a:h200", h200, true),
             ("sm_90a:h200", "NVIDIA H100 80GB HBM3, sm_90", false),
+            ("sm_90a:h200", "NVIDIA GH200 480GB, sm_90", false),
+            ("sm_90", h200, true),
+            ("sm_80", "NVIDIA A10, sm_86, driver 580", true),
+            ("sm_80", "Orin, sm_87", false),
+            ("sm_89:rtx 4090", "NVIDIA GeForce RTX 4090, sm_89", true),
+            ("sm_89:l40", "NVIDIA L40S, sm_89", false),
+            ("sm_100f", "NVIDIA B300, sm_103", true),
         ] {
             assert_eq!(target(of).suits(device), suits, "{device} for {of}");
         }
@@ -160,11 +190,15 @@ mod tests {
 
     #[test]
     fn round_trips_and_refuses() {
-        for text in ["sm_90a", "sm_90a:h200", "host:x86_64-unknown-linux-gnu:x86-64-v3"] {
+        for arch in Arch::all() {
+            let target = Target::Cuda { arch, device: None };
+            assert_eq!(Target::parse(arch.name()), Ok(target));
+        }
+        for text in ["sm_90a", "sm_90a:h200", "sm_120f", "host:x86_64-unknown-linux-gnu:x86-64-v3"] {
             assert_eq!(Target::parse(text).map(|t| t.to_string()), Ok(text.to_owned()));
         }
         assert_eq!(Target::parse("host"), Ok(Target::host()));
-        for bad in ["sm_80", "", "host:riscv64:v", "sm_90a:"] {
+        for bad in ["sm_87", "sm_100a", "", "host:riscv64:v", "sm_90a:", "sm_90a:-"] {
             assert!(Target::parse(bad).is_err(), "{bad}");
         }
     }

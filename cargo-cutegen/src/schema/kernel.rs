@@ -184,7 +184,7 @@ fn flag(title: &str, description: &str, default: bool) -> Value {
 fn targets() -> Value {
     json!({
         "title": "Targets",
-        "description": "host: the CPU. sm_90a: Hopper; sm_90a:h200 narrows it to devices of that name.",
+        "description": "host: the CPU. sm_90a: Hopper; sm_90a:h200 narrows it to devices of that name. sm_80, sm_90a, sm_100f and sm_120f cover GPUs from Ampere on.",
         "type": "array",
         "minItems": 1,
         "items": { "type": "string", "pattern": target_pattern(), "examples": ["host", "sm_90a", "sm_90a:h200"] },

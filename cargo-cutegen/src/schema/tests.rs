@@ -29,13 +29,13 @@ workloads     = [{ m = 128, b = 16, weight = 2.0 }, { m = 1, b = 64 }]
 accept        = { min-speedup = 1.1 }
 family        = "general"
 peers         = { torch = "x @ w.T" }
-targets       = ["host", "sm_90a", "sm_90a:h200", "host:x86_64-unknown-linux-gnu:x86-64-v3"]
+targets       = ["host", "sm_90a", "sm_90a:h200", "sm_80", "sm_120f:rtx 5090", "host:x86_64-unknown-linux-gnu:x86-64-v3"]
 search        = { anything = 1 }
 edition       = 1
 "#;
 
 /// What is replaced in [`GOOD`], by something that both schema and reader refuse.
-const BAD: [(&str, &str); 33] = [
+const BAD: [(&str, &str); 34] = [
     ("deterministic =", "determinstic ="),
     ("deterministic = false", "deterministic = 0"),
     ("math          =", "maths ="),
@@ -67,7 +67,8 @@ const BAD: [(&str, &str); 33] = [
     ("weight = 2.0", "weight = 0"),
     ("min-speedup = 1.1", "min-speedup = \"1.1\""),
     ("\"general\"", "\"generic\""),
-    ("\"sm_90a\"", "\"sm_80\""),
+    ("\"sm_90a\"", "\"sm_87\""),
+    ("\"sm_90a\"", "\"sm_90a:-\""),
     ("torch = \"x @ w.T\"", "torch = 1"),
 ];
 

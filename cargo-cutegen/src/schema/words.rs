@@ -1,9 +1,10 @@
 //! The parts that schemas are made of: closed tables, names, and patterns for the strings that have a grammar. Words
 //! come from the reader's own lists, so that a new one is in the schema at once.
 
+use cutegen_spec::arch::Arch;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::name::{MATH_WORDS, UNNAMEABLE};
-use cutegen_spec::target::{Arch, CpuLevel, DEFAULT_TRIPLE};
+use cutegen_spec::target::{CpuLevel, DEFAULT_TRIPLE};
 use serde_json::{Map, Value, json};
 
 /// The definition of a name.
@@ -68,6 +69,7 @@ pub(super) fn expression_pattern() -> &'static str {
 
 /// A target, narrowed or not.
 pub(super) fn target_pattern() -> String {
-    let (arch, level) = (Arch::Sm90a.name(), CpuLevel::X86_64V3.name());
-    format!("^(host(:{DEFAULT_TRIPLE}:{level})?|{arch}(:[^:]+)?)$")
+    let (archs, level) =
+        (Arch::all().map(Arch::name).collect::<Vec<_>>().join("|"), CpuLevel::X86_64V3.name());
+    format!("^(host(:{DEFAULT_TRIPLE}:{level})?|({archs})(:[^:]*[A-Za-z0-9][^:]*)?)$")
 }

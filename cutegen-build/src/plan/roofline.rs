@@ -4,9 +4,10 @@
 //! A roof is a floor of the time and no forecast. It counts each byte once from memory, so a working set that stays
 //! in a cache may beat it.
 
+use cutegen_spec::arch::Arch;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::{KernelSpec, Multiply};
-use cutegen_spec::target::{Arch, Target};
+use cutegen_spec::target::Target;
 
 use super::Plan;
 use super::cost::Cost;
@@ -108,7 +109,7 @@ pub fn ceilings(target: &Target) -> Option<Ceilings> {
         Target::Cuda { arch: Arch::Sm90a, device: Some(name) } => {
             name.eq_ignore_ascii_case(H200.device).then_some(H200)
         }
-        Target::Host { .. } => None,
+        Target::Cuda { .. } | Target::Host { .. } => None,
     }
 }
 

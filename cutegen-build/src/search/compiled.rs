@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::thread::Scope;
 
+use cutegen_spec::arch::Arch;
 use cutegen_spec::axis::{self, Axis, Extent};
 use cutegen_spec::contract::Step;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::int_expr::DeviceProp;
 use cutegen_spec::record::Variant;
-use cutegen_spec::target::{Arch, Target};
+use cutegen_spec::target::Target;
 use serde::{Deserialize, Serialize};
 
 use super::error::SearchError;
@@ -94,15 +95,21 @@ pub(super) fn fingerprint(setup: &CompileSetup, target: &Target) -> Result<Strin
     })
 }
 
-/// The device that kernels for `arch` are judged on here.
-pub(super) fn cuda_device(arch: Arch) -> Result<cutegen_runtime::cuda::Device, String> {
-    let context = cutegen_runtime::cuda::context(0).map_err(|error| error.to_string())?;
-    let device = cutegen_runtime::cuda::Device::of(&context).map_err(|error| error.to_string())?;
-    let (major, minor) = arch.compute_capability();
-    if (device.capability.0.cast_signed(), device.capability.1.cast_signed()) == (major, minor) {
+/// The device that kernels for a GPU target are judged on here: one that runs them and that they are meant for.
+pub(super) fn cuda_device(target: &Target) -> Result<cutegen_runtime::cuda::Device, String> {
+    let device = device()?;
+    if target.runs_on(&device.name, device.capability) {
         return Ok(device);
     }
-    Err(format!("{} is no {}: kernels are judged on the architecture they are for", device.name, arch.name()))
+    let own =
+        Arch::recommended(device.capability).map(|arch| format!("; a target for it is `{}`", arch.name()));
+    Err(format!("{target} does not run on {} ({}){}", device.name, device.arch(), own.unwrap_or_default()))
+}
+
+/// The device of this machine.
+pub(super) fn device() -> Result<cutegen_runtime::cuda::Device, String> {
+    let context = cutegen_runtime::cuda::context(0).map_err(|error| error.to_string())?;
+    cutegen_runtime::cuda::Device::of(&context).map_err(|error| error.to_string())
 }
 
 /// The process whose forks compile a search's candidates for a GPU. It starts on the headers of the first at once; host
@@ -354,9 +361,51 @@ pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Worker
 #[cfg(test)]
 mod tests {
     use super::dynamic;
+    use cutegen_runtime::Error;
+    use cutegen_runtime::cuda::target_runs_on;
+    use cutegen_spec::arch::Arch;
     use cutegen_spec::contract::Contract;
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::eligibility::Eligibility;
+    use cutegen_spec::target::Target;
+
+    /// Every target that is narrowed or not, with every device that might be.
+    #[test]
+    fn the_runtime_launches_what_the_build_judges() {
+        let names = ["NVIDIA H200", "NVIDIA GH200 480GB", "NVIDIA H100 80GB HBM3", "NVIDIA L40S", "h200", ""];
+        for arch in Arch::all() {
+            for narrow in ["", ":h200", ":H100 80gb", ":l40"] {
+                let text = format!("{}{narrow}", arch.name());
+                let target = Target::parse(&text).expect("a target");
+                for (major, minor) in (5..14).flat_map(|major| (0..10).map(move |minor| (major, minor))) {
+                    for name in names {
+                        let judged = target.runs_on(name, (major, minor));
+                        assert_eq!(
+                            judged,
+                            target_runs_on(&text, name, (major, minor)),
+                            "{text} on {name} {major}.{minor}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_runtime_names_the_target_that_is_recommended() {
+        for (major, minor) in (5..14).flat_map(|major| (0..10).map(move |minor| (major, minor))) {
+            let (arch, targets) = (format!("sm_{major}{minor}"), String::new());
+            let told =
+                Error::NoEntryForDevice { kernel: "k", device: "GPU".to_owned(), arch, targets }.to_string();
+            let is_made = Arch::all().any(|arch| arch.compute_capability() == (major, minor));
+            match Arch::recommended((major, minor)).filter(|_| is_made) {
+                Some(arch) => {
+                    assert!(told.contains(&format!("add `{}` to `targets`", arch.name())), "{told}")
+                }
+                None => assert!(told.contains("no target is for it"), "{told}"),
+            }
+        }
+    }
 
     #[test]
     fn shared_memory_is_the_most_over_what_a_variant_is_eligible_for() {

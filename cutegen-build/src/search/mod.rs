@@ -101,6 +101,15 @@ fn spent<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// A card, by what it says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Such as `NVIDIA H200`.
+    pub name: String,
+    /// Its compute capability.
+    pub capability: (u32, u32),
+}
+
 impl Searcher {
     /// Locates the toolchain and the user's store. This program becomes the workers.
     pub fn new() -> Result<Self, SearchError> {
@@ -124,13 +133,19 @@ impl Searcher {
         &self.store
     }
 
+    /// The card that kernels for GPUs are judged on here; the error says what is missing.
+    pub fn card(&self) -> Result<Card, String> {
+        let device = compiled::device()?;
+        Ok(Card { name: device.name.clone(), capability: device.capability })
+    }
+
     /// Whether this machine can judge kernels for `target`; the error says what is missing.
     pub fn can_judge(&self, target: &Target) -> Result<(), String> {
         match target {
             Target::Host { .. } => {
                 self.setup.toolchain.need_cxx().map(|_| ()).map_err(|error| error.to_string())
             }
-            Target::Cuda { arch, .. } => compiled::cuda_device(*arch).map(|_| ()),
+            Target::Cuda { .. } => compiled::cuda_device(target).map(|_| ()),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FUNCTIONS, Instead, same_dtype, target};
+use crate::arch::Arch;
 use crate::axis::{Axis, Extent};
 use crate::diagnostic::folded;
 use crate::dtype::DType;
@@ -195,22 +196,24 @@ fn names_with_marks_are_the_same_names() {
     );
 }
 
-/// No architecture is suggested for another one.
+/// No architecture is suggested for devices on which it does not run.
 #[test]
-fn only_hopper_is_sm_90a() {
-    for number in (50..130).filter(|number| *number != 90) {
-        for word in [
-            format!("sm_{number}"),
-            format!("sm_{number}a"),
-            format!("compute_{number}"),
-            format!("sm{number}"),
-        ] {
+fn an_architecture_is_suggested_where_it_runs() {
+    for number in 50..130 {
+        let on = (number / 10, number % 10);
+        for word in [format!("sm_{number}a"), format!("compute_{number}"), format!("sm{number}")] {
             let text = target(&word).unwrap_or_else(|| panic!("{word} is met with silence"));
-            assert!(text.contains("run on no other"), "{word}: {text}");
+            match text.split('`').nth(1).and_then(Arch::named) {
+                Some(arch) => assert!(arch.runs_on(on), "{word}: {text}"),
+                None => assert!(text.starts_with("no target is for that"), "{word}: {text}"),
+            }
         }
     }
-    for word in ["sm_90", "sm90a", "SM_90A", "compute_90a", "h100", "hopper"] {
+    for word in ["sm90", "sm90a", "SM_90A", "compute_90a", "h100", "hopper"] {
         assert!(target(word).is_some_and(|text| text.starts_with("did you mean `sm_90a`?")), "{word}");
+    }
+    for word in ["sm_87", "jetson", "sm_72", "sm_101a", "sm_110", "t4", "sm_75"] {
+        assert!(target(word).is_some_and(|text| text.starts_with("no target is for that")), "{word}");
     }
 }
 

@@ -46,8 +46,8 @@ pub(super) struct Known {
 pub(super) fn card(target: &Target) -> Result<String, SearchError> {
     match target {
         Target::Host { .. } => Ok("host".to_owned()),
-        Target::Cuda { arch, .. } => {
-            compiled::cuda_device(*arch).map(|device| device.name).map_err(SearchError::NoDevice)
+        Target::Cuda { .. } => {
+            compiled::cuda_device(target).map(|device| device.name).map_err(SearchError::NoDevice)
         }
     }
 }
