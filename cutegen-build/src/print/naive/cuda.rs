@@ -10,6 +10,7 @@ mod tile;
 
 use std::collections::BTreeSet;
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::axis;
 use cutegen_spec::contract::{Arg, Contract, Step as LaunchStep, WorkspacePart};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
@@ -25,8 +26,9 @@ use group::{Group, groups};
 use scan::Scanned;
 use tile::Tile;
 
-/// What kernels whose blocks reduce start with.
-pub(super) const BLOCKS_PRELUDE: &str = include_str!("cuda/blocks.cuh");
+/// What kernels whose blocks reduce start with; the second is for clusters of them.
+const BLOCKS_PRELUDE: [&str; 3] =
+    [include_str!("cuda/blocks.cuh"), include_str!("cuda/clusters.cuh"), include_str!("cuda/leaders.cuh")];
 
 pub(super) fn print(naive: &Naive<'_>) -> Printed {
     let groups = groups(&naive.plan.spec, &naive.plan.schedule);
@@ -36,7 +38,7 @@ pub(super) fn print(naive: &Naive<'_>) -> Printed {
     let launches = groups.iter().enumerate().map(|(n, group)| cuda.launch(&format!("@ENTRY@_{n}"), group));
     let (kernels, steps): (Vec<String>, Vec<LaunchStep>) = launches.unzip();
     let kernels = kernels.concat();
-    let blocks = if kernels.contains("cg_of_") { BLOCKS_PRELUDE } else { "" };
+    let blocks = if kernels.contains("cg_of_") { cuda.blocks_prelude() } else { String::new() };
     let source = format!(
         "{}#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n\nusing acc = {};\n\n{CUDA_PRELUDE}\n{blocks}{}\n{kernels}",
         cuda.naive.header(),
@@ -98,6 +100,16 @@ struct Shape {
 }
 
 impl Cuda<'_> {
+    fn blocks_prelude(&self) -> String {
+        let [blocks, clusters, leaders] = BLOCKS_PRELUDE;
+        let clusters = if self.has_clusters() { clusters } else { "" };
+        [blocks, clusters, leaders].concat()
+    }
+
+    fn has_clusters(&self) -> bool {
+        self.naive.plan.target.has(Feature::Cluster)
+    }
+
     /// The kernel of a group, and how it is launched.
     fn launch(&self, entry: &str, group: &Group) -> (String, LaunchStep) {
         let (shape, body) = self.body(group);

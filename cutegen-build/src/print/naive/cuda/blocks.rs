@@ -38,7 +38,7 @@ pub(super) fn shares(cuda: &Cuda<'_>, group: &Group, reductions: &[Reduction<'_>
         terms >= LONG && cuda.most(&group.last.loops) <= MANY
     };
     let shares = if terms >= LONGER {
-        Shares { blocks: 8, threads: 1024 }
+        Shares { blocks: if cuda.has_clusters() { 8 } else { 1 }, threads: 1024 }
     } else {
         Shares { blocks: 1, threads: 256 }
     };
