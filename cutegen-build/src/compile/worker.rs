@@ -58,14 +58,20 @@ impl Libraries {
         Ok(Libraries { nvrtc: Nvrtc::open(library, builtins).map_err(told)?, linker })
     }
 
-    /// What NVRTC is to make.
-    pub(super) fn output(&self) -> Output {
-        if self.linker.is_some() { Output::Linkable } else { Output::Cubin }
+    /// What NVRTC is to make for `arch`.
+    pub(super) fn output(&self, arch: &str) -> Output {
+        if self.linker(arch).is_some() { Output::Linkable } else { Output::Cubin }
+    }
+
+    /// What links for `arch`: nothing for families, of which nvJitLink 13.0 makes the plain architecture (its code generator
+    /// writes `.target sm_100` for sm_100f, which has no `setmaxnreg`).
+    fn linker(&self, arch: &str) -> Option<&NvJitLink> {
+        self.linker.as_ref().filter(|_| !arch.ends_with('f'))
     }
 
     /// A cubin, or why there is none; and what was said of it.
     fn cubin(&self, source: &str, arch: &str, options: &[String]) -> (Result<Made, WorkerResult>, String) {
-        let output = match self.nvrtc.compile(source, options, self.output()) {
+        let output = match self.nvrtc.compile(source, options, self.output(arch)) {
             Ok(output) => output,
             Err(NvrtcFailure::Rejected { log }) => {
                 return (Err(WorkerResult::Failed(tool_log::reason(&log))), log);
@@ -78,7 +84,7 @@ impl Libraries {
             }
         };
         let (precompiled, log) = (output.used_headers(), output.log);
-        let Some(linker) = &self.linker else {
+        let Some(linker) = self.linker(arch) else {
             return (Ok(Made { cubin: output.bytes, precompiled }), log);
         };
         match linker.link(&output.bytes, arch) {
@@ -156,7 +162,7 @@ fn nvrtc(job: &WorkerJob, ready: &Ready) -> WorkerReply {
     let confinement = sandbox::confine(job, &access, Confine::Threads);
     // options on precompiled headers come first
     let mut options: Vec<String> = headers.map(|path| use_headers(path)).into_iter().collect();
-    options.extend(cuda_options(arch, &job.header_roots, ready.libraries.output()));
+    options.extend(cuda_options(arch, &job.header_roots, ready.libraries.output(arch)));
     options.extend_from_slice(extra);
     let (made, log) = ready.libraries.cubin(&job.source, arch, &options);
     let (result, precompiled) = match made {

@@ -66,7 +66,7 @@ fn prepare(job: &WorkerJob) -> io::Result<Ready> {
     let libraries = Libraries::open(&job.tool).map_err(io::Error::other)?;
     let access = Access { readable: worker::readable(job), writable: vec![".".into()], devices: Vec::new() };
     sandbox::limit_zygote(job, &access)?;
-    let options = cuda_options(arch, &job.header_roots, libraries.output());
+    let options = cuda_options(arch, &job.header_roots, libraries.output(arch));
     let precompile = |to| libraries.nvrtc.precompile(&job.source, &options, to).is_ok();
     let headers = precompiled.as_ref().is_some_and(|to| precompile(to));
     Ok(Ready { libraries, headers })

@@ -271,7 +271,9 @@ struct LatePieces {
 // `turns[1]` says so.
 extern "C" __global__ void __launch_bounds__(256) cutegen_late(const LatePieces pieces, u64 nanoseconds, u64 patience,
                                                                volatile u64* turns, u64 turn) {
+#if __CUDA_ARCH__ >= 900  // before it nothing is launched programmatically, and nothing is late
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
   u64 began, now;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(began));
   if (threadIdx.x == 0) {
