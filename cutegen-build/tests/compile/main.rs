@@ -3,6 +3,7 @@
 //! Needs an installed toolchain (`cargo cutegen toolchain install`, or `CUTEGEN_TEST_INSTALL=1` here). Without one
 //! the tests are reported as skipped; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
 
+mod archs;
 mod choices;
 mod coverage;
 mod cuda;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         host::TESTS,
         hostile::TESTS,
         preludes::TESTS,
+        archs::TESTS,
         products::TESTS,
         choices::TESTS,
         coverage::TESTS,

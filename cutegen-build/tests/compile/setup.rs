@@ -83,18 +83,18 @@ fn artifact(outcome: CompileOutcome) -> Artifact {
     }
 }
 
-/// Every candidate compiled in a fork of one zygote, on all cores. What a fork gives is what a worker of its own gives:
+/// Every candidate compiled in a fork of one zygote, on all cores; all are for one architecture. What a fork gives is what a worker of its own gives:
 /// `zygote::forks_give_a_workers_bytes` compares them.
 pub(crate) fn each_compiled(
     candidates: &[(Plan, Candidate)],
     check: impl Fn(&Plan, &Candidate, &Artifact) + Sync,
 ) {
-    let Some((_, first)) = candidates.first() else { return };
-    let batch = Batch::start(&setup(), "sm_90a", &first.source).expect("a zygote");
+    let Some((plan, first)) = candidates.first() else { return };
+    let batch = Batch::start(&setup(), arch(plan), &first.source).expect("a zygote");
     let queue = Mutex::new(candidates.iter());
     let work = || {
         while let Some((plan, candidate)) = { queue.lock().expect("not poisoned").next() } {
-            let outcome = compile_in(&batch, &of_candidate(candidate)).expect("the machine can compile");
+            let outcome = compile_in(&batch, &of_plan(plan, candidate)).expect("the machine can compile");
             check(plan, candidate, &artifact(outcome));
         }
     };
@@ -104,8 +104,21 @@ pub(crate) fn each_compiled(
 
 /// What compiles a candidate for sm_90a.
 pub(crate) fn of_candidate(candidate: &Candidate) -> CompileJob {
+    of(candidate, "sm_90a")
+}
+
+/// What compiles a candidate for the plan's architecture.
+fn of_plan(plan: &Plan, candidate: &Candidate) -> CompileJob {
+    of(candidate, arch(plan))
+}
+
+fn of(candidate: &Candidate, arch: &str) -> CompileJob {
     let entries: Vec<&str> = candidate.contract.steps.iter().map(|step| step.entry.as_str()).collect();
-    cuda(&candidate.source, &entries)
+    job(&candidate.source, &entries, CompileFor::Cuda { arch: arch.into() })
+}
+
+fn arch(plan: &Plan) -> &'static str {
+    plan.target.arch().expect("a GPU").name()
 }
 
 pub(crate) fn failed(job: &CompileJob, setup: &CompileSetup) -> CompileFailure {

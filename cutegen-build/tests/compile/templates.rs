@@ -22,9 +22,8 @@ use crate::setup::each_compiled;
 
 pub(crate) const TESTS: &[crate::Test] = &[("templates::rows_compile", rows_compile)];
 
-/// Registers of a multiprocessor, and bytes of shared memory that a block may have.
+/// Registers of a multiprocessor.
 const REGISTERS: u32 = 65536;
-const SMEM: i64 = 227 * 1024;
 
 /// Bytes of local memory that are no fragment, which is four floats at least: a scalar or two may find no register.
 const SCALARS: u32 = 8;
@@ -145,6 +144,6 @@ pub(crate) fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &Ker
     if candidate.eligibility.holds(&axes, &vec![0; plan.spec.tensors.len()]) {
         let dynamic = step.smem.eval_axes(&axes).expect("a size");
         let most = dynamic + kernel.static_smem_bytes as i64;
-        assert!(most <= SMEM, "{name}: {most} bytes of shared memory");
+        assert!(most <= i64::from(plan.target.shared_memory_max()), "{name}: {most} bytes of shared memory");
     }
 }

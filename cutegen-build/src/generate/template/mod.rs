@@ -1,4 +1,4 @@
-//! Templates: CuTe sources with configuration at the top, filled in from the math. One folder per target; every
+//! Templates: CuTe sources with configuration at the top, filled in from the math. One folder for GPUs and one for CPUs; every
 //! point of a template's space is a candidate.
 
 mod fill;

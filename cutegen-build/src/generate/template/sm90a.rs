@@ -1,4 +1,5 @@
-//! The templates of the `sm_90a` target: which fits a plan, and what all of them share.
+//! The templates of GPUs: which fits a plan, and what all of them share. What an architecture lacks, no candidate uses: they
+//! ask the target for its features. They were written for `sm_90a`, after which their folder is called.
 //!
 //! Sources take their parameters in the order of [`crate::print::all_args`]; the README beside the templates describes
 //! placeholders and configurations.
@@ -12,6 +13,7 @@ mod product;
 mod rowwise;
 mod scan;
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::math::{Expr, ReduceOp};
 use cutegen_spec::spec::Multiply;
@@ -20,12 +22,16 @@ use super::fill::fill;
 use crate::generate::Candidate;
 use crate::plan::Plan;
 use crate::plan::family::Family;
+use crate::plan::schedule::Value;
 
 const PRELUDE: &str = include_str!("sm90a/prelude.cuh.in");
 const VALUES: &str = include_str!("sm90a/values.cuh.in");
 
 /// The first so many candidates for the plan; none when no template computes its family or precision.
 pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
+    if lacking(plan).is_some() {
+        return Vec::new();
+    }
     match &plan.family {
         Family::Elementwise { .. } => elementwise::candidates(plan, toolchain, at_most),
         Family::Scan { .. } => scan::candidates(plan, toolchain, at_most),
@@ -33,6 +39,29 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Ca
         Family::Contraction { .. } => product::candidates(plan, toolchain, at_most),
         Family::Rowwise { rows: None, .. } | Family::Window | Family::General { .. } => Vec::new(),
     }
+}
+
+/// What the architecture lacks that every kernel of the plan needs.
+pub(super) fn lacking(plan: &Plan) -> Option<Feature> {
+    let of_tensors = plan.spec.tensors.iter().any(|tensor| is_f8(tensor.dtype));
+    let needs = of_tensors || plan.schedule.steps.iter().any(|step| casts_to_f8(body(&step.value)));
+    (needs && !plan.target.has(Feature::Fp8)).then_some(Feature::Fp8)
+}
+
+fn body(value: &Value) -> &Expr {
+    match value {
+        Value::Map(body) | Value::Reduce { body, .. } | Value::Scan { body, .. } => body,
+    }
+}
+
+fn is_f8(dtype: DType) -> bool {
+    matches!(dtype, DType::F8e4m3 | DType::F8e5m2)
+}
+
+fn casts_to_f8(body: &Expr) -> bool {
+    let mut found = false;
+    body.visit(&mut |expr| found |= matches!(expr, Expr::Cast(dtype, _) if is_f8(*dtype)));
+    found
 }
 
 /// Whether values in f32, from inputs as they are, are what the spec asks for.

@@ -1,11 +1,13 @@
 //! Why templates have nothing for a plan, in words: the first thing that each kernel of that sort lacks. Whether they have
 //! anything, the templates themselves say.
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::math::Kind;
 use cutegen_spec::spec::Multiply;
 use cutegen_spec::tensor::{Role, Tensor};
 
+use super::sm90a;
 use crate::plan::Plan;
 use crate::plan::family::{Family, lacking};
 use crate::plan::matmul::Matmul;
@@ -20,7 +22,7 @@ pub(super) fn reason(plan: &Plan) -> String {
         (Family::Contraction { .. } | Family::Elementwise { .. } | Family::Rowwise { .. }, _)
         | (Family::Scan { .. }, false) => None,
     };
-    let text = of_family.map(str::to_owned).or_else(|| precision(plan));
+    let text = of_family.map(str::to_owned).or_else(|| precision(plan)).or_else(|| feature(plan));
     let text = text
         .or_else(|| if plan.target.is_host() { lacking(&plan.spec, &plan.schedule) } else { tensor(plan) });
     text.unwrap_or_else(|| steps(plan).to_owned())
@@ -35,6 +37,21 @@ fn precision(plan: &Plan) -> Option<String> {
         Multiply::Native => None,
         Multiply::Tf32 => Some("it multiplies in tf32".to_owned()),
     }
+}
+
+/// What its architecture lacks.
+fn feature(plan: &Plan) -> Option<String> {
+    let arch = plan.target.arch()?;
+    let of_products = || matches!(plan.family, Family::Contraction { .. }).then_some(Feature::Wgmma);
+    let lacking = sm90a::lacking(plan)
+        .or_else(|| of_products().filter(|feature| is_f32(plan) && !arch.has(*feature)))?;
+    Some(format!("{} has no {}", arch.name(), lacking.name()))
+}
+
+/// Whether its factors are f32, which wgmma alone multiplies.
+fn is_f32(plan: &Plan) -> bool {
+    let matmul = Matmul::of(&plan.spec, &plan.schedule);
+    matmul.is_some_and(|matmul| plan.spec.tensors[matmul.a().tensor].dtype == DType::F32)
 }
 
 /// The first tensor that those of devices cannot hold.
@@ -182,6 +199,15 @@ mod tests {
         );
         let other = product.replacen("f32", "bf16", 1).replacen("f32", "f16", 1);
         is("sm_90a", &other, "its factors have different types");
+        is("sm_80", product, "sm_80 has no wgmma");
+        assert_eq!(told("sm_80", &product.replace("f32", "bf16")), None);
+        is("sm_86", &sums("f8e4m3", "f32"), "sm_86 has no conversions of 8-bit floats");
+        is(
+            "sm_80",
+            &sums("f32", "f32").replace("x[m, d])", "cast(f8e5m2, x[m, d]))"),
+            "sm_80 has no conversions of 8-bit floats",
+        );
+        assert_eq!(told("sm_89", &sums("f8e4m3", "f32")), None);
         let three = "inputs = { x = 'bf16[m, d]', w = 'bf16[e, d]', s = 'bf16[d]' }\noutputs = { y = 'bf16[m, e]' }\n\
                      math = 'y[m, e] = sum(d, x[m, d] * w[e, d] * s[d])'";
         let why = "it is not one sum of products of two tensors, or a pair that shares one, and maps of it";

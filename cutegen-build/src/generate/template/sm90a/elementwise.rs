@@ -1,5 +1,6 @@
 //! The elementwise template: any nest of maps, over flat tensors or over rows and columns.
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::Eligibility;
@@ -125,7 +126,7 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Ca
     let nest = computes(plan).then(|| Nest::of(plan, &plan.schedule.steps)).flatten().map(Nest::flattened);
     let Some(nest) = nest else { return Vec::new() };
     let Some(problem) = Problem::new(&nest, None, Vec::new()) else { return Vec::new() };
-    let points = space().into_iter();
+    let points = space().into_iter().filter(|point| !point.pdl || plan.target.has(Feature::Pdl));
     points.filter_map(|point| candidate(plan, &nest, &problem, point, toolchain)).take(at_most).collect()
 }
 

@@ -36,8 +36,8 @@ const ACROSS: &str = include_str!("across.cuh.in");
 /// Registers of a multiprocessor.
 const REGISTERS: i64 = 65536;
 
-/// Bytes of shared memory for rows; the rest of a multiprocessor's 227 KB is for statistics and barriers.
-const SMEM_MAX: i64 = 212 * 1024;
+/// Bytes of a block's shared memory that are for statistics and barriers; the rest is for rows.
+const SMEM_ASIDE: i64 = 15 * 1024;
 
 /// Bytes that a multiprocessor may read a second time from L2: half of what is on its way there, and all
 /// multiprocessors' together about what L2 holds.

@@ -2,6 +2,7 @@
 
 mod point;
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
@@ -48,11 +49,11 @@ impl Access<'_> {
 impl<'a> MmaSync<'a> {
     pub(super) fn candidates(&self, toolchain: &str) -> Vec<Candidate> {
         let products = self.0.sums();
-        let points = points(products);
+        let points = points(products, i64::from(self.0.plan.target.shared_memory_max()));
         let fast = self.fast();
         let mut found: Vec<Candidate> = Vec::new();
         for point in points.iter().filter(|point| fast.fits(point, products)) {
-            for pdl in [false, true] {
+            for pdl in [false, true].into_iter().filter(|pdl| !pdl || self.0.plan.target.has(Feature::Pdl)) {
                 found.push(self.candidate(point, &fast, pdl, toolchain));
             }
         }

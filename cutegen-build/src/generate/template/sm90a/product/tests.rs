@@ -29,7 +29,7 @@ fn constant(source: &str, name: &str) -> String {
 #[test]
 fn every_point_has_its_name_and_both_sides_have_some() {
     for products in [1, 2] {
-        let points = points(products);
+        let points = points(products, 227 << 10);
         let names: BTreeSet<String> = points.iter().map(|point| point.name()).collect();
         assert_eq!(names.len(), points.len());
         assert!(points.iter().any(|point| point.swap) && points.iter().any(|point| !point.swap));

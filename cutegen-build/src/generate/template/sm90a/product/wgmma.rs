@@ -5,6 +5,7 @@ mod planes;
 mod point;
 mod text;
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::math::{Expr, Place};
@@ -38,8 +39,11 @@ struct Choice<'a> {
 }
 
 impl<'a> Wgmma<'a> {
-    /// The template, if TMA reaches all factors, or their planes if these are f32.
+    /// The template, where there is wgmma, if TMA reaches all factors, or their planes if these are f32.
     pub(super) fn of(product: &'a Product<'a>) -> Option<Self> {
+        if !product.plan.target.has(Feature::Wgmma) {
+            return None;
+        }
         let operands = || std::iter::once(&product.a).chain(&product.b);
         let conditions: Option<Vec<_>> = if product.element == DType::F32 {
             operands().map(|operand| operand.is_dense().then(Vec::new)).collect()

@@ -1,5 +1,6 @@
 //! The space of `rowwise_across.cu.in` and `rowwise_across_split.cu.in`: rows that lie across memory.
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::contract::{Contract, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 
@@ -127,7 +128,7 @@ fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
                         // elements beside those that one thread reads may be another's
                         once: !is_apart,
                         streaming: true,
-                        pdl: true,
+                        pdl: layout.has(Feature::Pdl),
                     };
                     if is_worth_a_block(layout, &base) {
                         variants(layout, base, &mut all);
@@ -168,7 +169,7 @@ fn variants(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
     }
     let is_apart = layout.memory_order() == MemoryOrder::Apart;
     if base.threads == 256 && base.lanes == if is_apart { 256 } else { 32 } && (deep || is_apart) {
-        out.push(Shape { pdl: false, ..base });
+        out.extend(base.pdl.then_some(Shape { pdl: false, ..base }));
         out.push(Shape { once: false, streaming: false, ..base });
         for (part, most) in [(64, 64), (128, 64), (256, 128), (1024, 256)] {
             if layout.range.1 > part && base.chunk() <= part {

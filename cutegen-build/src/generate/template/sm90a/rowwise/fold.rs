@@ -1,5 +1,6 @@
 //! Reductions over all rows: each row publishes a value in the workspace, and one more launch folds them.
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::contract::{Arg, Initial, Step, WorkspacePart, ones};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 
@@ -25,8 +26,9 @@ pub(super) fn text(layout: &Layout<'_>, point: &Point) -> Text {
         return Text { parameter: "", launch: String::new() };
     }
     // in front of the folds' own part
+    let wait = if layout.has(Feature::Pdl) { "  after_the_last_kernel();\n" } else { "" };
     let parts = ", void*".repeat(point.contract.workspace.len());
-    Text { parameter: ", float* fold", launch: fill(TEMPLATE, &[("PARTS", &parts)]) }
+    Text { parameter: ", float* fold", launch: fill(TEMPLATE, &[("PARTS", &parts), ("WAIT", wait)]) }
 }
 
 /// The point with the launch that folds.
@@ -45,7 +47,7 @@ pub(super) fn folded(layout: &Layout<'_>, mut point: Point) -> Point {
         cluster: ones(),
         smem: IntExpr::Const(0),
         args,
-        pdl: true,
+        pdl: layout.has(Feature::Pdl),
         co_resident: false,
     });
     let bytes = op(IntOp::Mul, layout.count.clone(), 4 * layout.folds());

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::axis::largest;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::Condition;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::Index;
 
-use super::op;
+use super::{SMEM_ASIDE, op};
 use crate::plan::Plan;
 use crate::plan::family::{Access, MemoryOrder, Rows, constant};
 
@@ -44,6 +45,26 @@ impl<'a> Layout<'a> {
     /// Whether every row is nothing but whole chunks of so many elements for each of `blocks`.
     pub(super) fn is_chunks(&self, chunk: i64, blocks: i64) -> bool {
         self.length().is_some_and(|length| length % (chunk * blocks) == 0)
+    }
+
+    /// Whether kernels of the plan may use this.
+    pub(super) fn has(&self, feature: Feature) -> bool {
+        self.plan.target.has(feature)
+    }
+
+    /// Whether a producer may fill a ring and hand over its registers.
+    pub(super) fn has_rings(&self) -> bool {
+        self.has(Feature::Bulk) && self.has(Feature::Setmaxnreg)
+    }
+
+    /// Bytes of shared memory that a block may ask for.
+    pub(super) fn smem(&self) -> i64 {
+        i64::from(self.plan.target.shared_memory_max())
+    }
+
+    /// Bytes of them that rows may take.
+    pub(super) fn smem_for_rows(&self) -> i64 {
+        self.smem() - SMEM_ASIDE
     }
 
     fn dtype(&self, access: &Access) -> DType {

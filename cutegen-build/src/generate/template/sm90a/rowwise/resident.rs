@@ -7,7 +7,7 @@ use cutegen_spec::contract::{Contract, Step};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
-use super::{Config, Point, SMEM_MAX, op};
+use super::{Config, Point, op};
 use crate::generate::{ENTRY, StreamFeatures};
 use crate::plan::Plan;
 use crate::plan::family::MemoryOrder;
@@ -18,8 +18,8 @@ const TEMPLATE: &str = include_str!("../rowwise.cu.in");
 
 /// Barriers of a block, one a chunk.
 const STAGES: i64 = 64;
-/// Bytes of shared memory of a multiprocessor.
-const SMEM: i64 = 228 * 1024;
+/// Bytes of shared memory of a multiprocessor beyond what one block may ask for.
+const RESERVED: i64 = 1024;
 
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
@@ -69,13 +69,13 @@ fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let smem = match shape.eviction {
         _ if shared => smem(layout, &shape, unit),
         // it is not used, but no more blocks fit
-        EvictionPriority::LastFromL2(beside) => IntExpr::Const(SMEM / (beside + 1)),
+        EvictionPriority::LastFromL2(beside) => IntExpr::Const((layout.smem() + RESERVED) / (beside + 1)),
         EvictionPriority::Normal | EvictionPriority::LastFromL1 => IntExpr::Const(0),
     };
     match shape.home {
         Home::Registers => conditions.extend(layout.at_most(layout.columns.clone(), shape.capacity())?),
         Home::Shared => {
-            conditions.extend(layout.at_most(smem.clone(), SMEM_MAX)?);
+            conditions.extend(layout.at_most(smem.clone(), layout.smem_for_rows())?);
             let chunks =
                 op(IntOp::CeilDiv, layout.slice(shape.cluster, unit), shape.capacity() / shape.cluster);
             conditions.extend(layout.at_most(chunks, STAGES)?);

@@ -6,7 +6,7 @@ use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
-use super::{Point, REGISTERS, REREAD_MAX, SMEM_MAX, op};
+use super::{Point, REGISTERS, REREAD_MAX, op};
 use crate::generate::StreamFeatures;
 use crate::plan::Plan;
 
@@ -83,13 +83,14 @@ impl Shape {
 
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
-    if !layout.is_whole() || layout.folds() > 0 {
+    if !layout.has_rings() || !layout.is_whole() || layout.folds() > 0 {
         return Vec::new();
     }
     let mut shapes = shared(layout);
     if layout.range.1.saturating_mul(bytes(layout)) >= WORTH {
         shapes.extend(alone(layout));
     }
+    shapes.retain(|shape| shape.slice > 0);
     let weighing = shapes.iter().filter_map(|shape| weighing(layout, *shape)).collect::<Vec<_>>();
     shapes.extend(weighing);
     shapes.into_iter().filter_map(|shape| point(plan, layout, shape)).collect()
@@ -117,12 +118,12 @@ fn bytes(layout: &Layout<'_>) -> i64 {
 fn ring(layout: &Layout<'_>, threads: i64, chunk_bytes: i64, beside: i64) -> Option<Shape> {
     let vec = (16 / layout.widest()).max(1);
     let unroll = chunk_bytes / (threads * vec * bytes(layout));
-    let stages = SMEM_MAX / beside / chunk_bytes;
+    let stages = layout.smem_for_rows() / beside / chunk_bytes;
     let shape =
         Shape { vec, threads, unroll, slice: stages, held: stages, stages, beside, weights: 0, next: 0 };
     let ahead = unroll * vec * (bytes(layout) + layout.weights().iter().sum::<i64>());
     let fits = !layout.has_weights() || ahead <= AHEAD_MAX;
-    ((1..=8).contains(&unroll) && fits).then_some(shape)
+    ((1..=8).contains(&unroll) && fits && stages > 1).then_some(shape)
 }
 
 /// Rings whose blocks share rows, which are too long for one.

@@ -32,6 +32,11 @@ pub(super) struct Slices {
 }
 
 impl Slices {
+    /// Whether a slice has a chunk, as it has not where little shared memory cuts the ring short.
+    pub(super) fn has_chunks(&self) -> bool {
+        self.slice > 0
+    }
+
     /// Elements of a chunk.
     pub(super) fn chunk(&self) -> i64 {
         self.threads * self.unroll * self.vec

@@ -3,7 +3,7 @@
 
 use super::layout::Layout;
 use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
-use super::{Point, REGISTERS, SMEM_MAX};
+use super::{Point, REGISTERS};
 use crate::generate::StreamFeatures;
 use crate::plan::Plan;
 
@@ -72,11 +72,14 @@ fn in_all() -> i64 {
 /// Every legal point.
 pub(super) fn points(plan: &Plan, layout: &Layout<'_>) -> Vec<Point> {
     let is_one_pass = layout.passes() == 1 && layout.has_sinks();
-    if !layout.is_whole() || layout.folds() > 0 || !is_one_pass {
+    if !layout.has_rings() || !layout.is_whole() || layout.folds() > 0 || !is_one_pass {
         return Vec::new();
     }
     let rings = [8192, 4096].into_iter().filter_map(|bytes| ring(layout, bytes));
-    let shapes = rings.flat_map(|ring| cut(layout, ring)).filter_map(|slices| weighing(layout, slices));
+    let shapes = rings
+        .flat_map(|ring| cut(layout, ring))
+        .filter(Slices::has_chunks)
+        .filter_map(|slices| weighing(layout, slices));
     shapes.filter_map(|shape| point(plan, layout, shape)).collect()
 }
 
@@ -85,7 +88,7 @@ fn ring(layout: &Layout<'_>, chunk_bytes: i64) -> Option<Slices> {
     let bytes = layout.kept().iter().sum::<i64>();
     let vec = (16 / layout.widest()).max(1);
     let unroll = chunk_bytes / (THREADS * vec * bytes.max(1));
-    let stages = (SMEM_MAX / chunk_bytes).min(64);
+    let stages = (layout.smem_for_rows() / chunk_bytes).min(64);
     let slices = Slices { vec, threads: THREADS, unroll, slice: stages / 2, stages, beside: 1 };
     (bytes > 0 && (1..=ELEMENTS / vec).contains(&unroll)).then_some(slices)
 }

@@ -140,12 +140,12 @@ const MANY: [([i64; 3], [i64; 3]); 12] = [
     ([256, 128, 64], [4, 2, 1]),
 ];
 
-/// Every legal point: as deep a ring as fits, and one of half its depth for more blocks of a multiprocessor.
-pub(in super::super) fn points(products: i64) -> Vec<Point> {
+/// Every legal point with so many products, of `shared` bytes a block at most: as deep a ring as fits, and one of half its depth for more blocks of a multiprocessor.
+pub(in super::super) fn points(products: i64, shared: i64) -> Vec<Point> {
     let tiles = FEW.iter().map(|tile| (true, tile)).chain(MANY.iter().map(|tile| (false, tile)));
     let mut found = Vec::new();
     for (swap, &(tile, warps)) in tiles {
-        for most in SMEM {
+        for most in SMEM.into_iter().filter(|most| *most <= shared) {
             for stages in
                 depths(|stages| Point { swap, tile, stages, warps, splits: 1 }.is_legal(products, most))
             {

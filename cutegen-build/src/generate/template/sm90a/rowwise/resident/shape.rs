@@ -1,15 +1,17 @@
 //! The shapes of `rowwise.cu.in`: how a row lies among threads, where it stays between its passes, with which hints; and
 //! which of them are worth a try by rows' lengths, streams and weights. Of a plan it knows no more than that.
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::int_expr::IntExpr;
 
 use super::super::layout::Layout;
-use super::super::{REGISTERS, REREAD_MAX, SMEM_MAX};
+use super::super::{REGISTERS, REREAD_MAX};
 use crate::generate::{hinted, hints};
 
-/// Threads of a multiprocessor, and bytes of its L1 for their rows.
+/// Threads of a multiprocessor.
 const THREADS: i64 = 2048;
-const L1: i64 = 200 * 1024;
+/// Bytes that rows leave of what a multiprocessor has for L1 and shared memory.
+const L1_ASIDE: i64 = 27 * 1024;
 /// What a multiprocessor has of rows at least, where they are in L1: fewer do not keep memory busy.
 const NEAR_LEAST: i64 = 64 * 1024;
 /// What a thread needs besides fragments and values.
@@ -112,7 +114,7 @@ pub(super) fn shapes(layout: &Layout<'_>) -> Vec<Shape> {
         once: true,
         streaming: true,
         early: false,
-        pdl: true,
+        pdl: layout.has(Feature::Pdl),
         eviction: EvictionPriority::Normal,
     };
     let mut all = Vec::new();
@@ -181,13 +183,15 @@ fn is_worth_l1(layout: &Layout<'_>, shape: &Shape) -> bool {
 
 /// Elements of the longest row that fits into L1 for all blocks of a multiprocessor.
 pub(super) fn near_most(layout: &Layout<'_>, shape: &Shape) -> i64 {
-    L1 * shape.threads / THREADS / layout.kept().iter().sum::<i64>().max(1)
+    (layout.smem() - L1_ASIDE) * shape.threads / THREADS / layout.kept().iter().sum::<i64>().max(1)
 }
 
 /// Shared memory is for rows that registers hold badly.
 fn is_worth_shared(layout: &Layout<'_>, shape: &Shape) -> bool {
     let slice = layout.range.1 / shape.cluster;
     layout.is_whole()
+        && layout.has(Feature::Bulk)
+        && (shape.cluster == 1 || layout.has(Feature::Cluster))
         && slice * layout.kept().iter().sum::<i64>() >= 4096
         && slice >= shape.threads * shape.vec
 }
@@ -197,7 +201,7 @@ fn is_worth_l2(layout: &Layout<'_>, beside: i64) -> bool {
     let row = layout.range.1.saturating_mul(layout.kept().iter().sum::<i64>());
     layout.passes() == 1
         && layout.has_sinks()
-        && row >= SMEM_MAX / 4
+        && row >= layout.smem_for_rows() / 4
         && row.saturating_mul(beside) <= REREAD_MAX
 }
 
@@ -235,7 +239,8 @@ fn in_registers(layout: &Layout<'_>, base: Shape, out: &mut Vec<Shape>) {
             out.extend(with_hints(layout, shape));
         }
     }
-    for cluster in [2, 4, 8] {
+    let clusters: &[i64] = if layout.has(Feature::Cluster) { &[2, 4, 8] } else { &[] };
+    for &cluster in clusters {
         for threads in [128, 256, 512, 1024] {
             for unroll in [1, 2, 4] {
                 let shape = Shape { threads, unroll, cluster, ..base };
@@ -256,10 +261,10 @@ fn with_hints(layout: &Layout<'_>, shape: Shape) -> Vec<Shape> {
     let most = layout.length().is_some() && shape.rows <= 4;
     let either = |free: bool| if free { &[true, false][..] } else { &[true][..] };
     let mut all = Vec::new();
-    for pdl in either(most) {
+    for pdl in either(most && layout.has(Feature::Pdl)) {
         for once in either(most && in_registers) {
             for streaming in either(most && layout.has_sinks()) {
-                let shape = Shape { once: *once, streaming: *streaming, pdl: *pdl, ..shape };
+                let shape = Shape { once: *once, streaming: *streaming, pdl: *pdl && shape.pdl, ..shape };
                 all.push(shape);
                 all.extend(weights.then_some(Shape { early: true, ..shape }));
             }
