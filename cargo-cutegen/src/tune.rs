@@ -1,6 +1,7 @@
 //! `tune`: the search, in the foreground. Winners go to the user store; `accept` brings them into the package.
 
 mod counts;
+mod targets;
 
 use cutegen_build::generate::template;
 use cutegen_build::pipeline::request;
@@ -46,6 +47,7 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
         let found = locked.or_else(|| searcher.store().get(&plan.key).hit());
         found.is_some_and(|entry| entry.record.is_tuned())
     };
+    let plans = if verb.select.target.is_none() { session.here(plans, &searcher) } else { plans };
     for plan in session.filled(plans, |plan| verb.judge_naive || is_tuned(plan), out) {
         match searcher.can_judge(&plan.target) {
             Ok(()) => {}
@@ -87,6 +89,14 @@ fn pinned(found: Result<Entry, ReplayError>, out: &Output) -> Option<Entry> {
 }
 
 impl Session {
+    /// The plans that this machine's card has a turn for, if there is one; a kernel that it runs no target of is refused.
+    fn here(&mut self, plans: Vec<Plan>, searcher: &Searcher) -> Vec<Plan> {
+        let Ok(card) = searcher.card() else { return plans };
+        let (taken, refused) = targets::taken(plans, &card);
+        refused.into_iter().for_each(|(title, reason)| self.refused.add(title, reason));
+        taken
+    }
+
     /// The plans that a template fills, and others that are `wanted`: an entry that was tuned otherwise can be re-verified.
     /// Why no template fills them is told.
     fn filled(&mut self, plans: Vec<Plan>, wanted: impl Fn(&Plan) -> bool, out: &Output) -> Vec<Plan> {
