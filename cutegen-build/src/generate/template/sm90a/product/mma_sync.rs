@@ -10,7 +10,7 @@ use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record;
 
 use super::super::problem::Laid;
-use super::operand::{ELEMENT, Operand, widest};
+use super::operand::{ELEMENT, widest};
 use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts};
 use crate::generate::template::fill::{config, fill};
 use crate::generate::{

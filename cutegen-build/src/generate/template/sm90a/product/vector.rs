@@ -19,7 +19,7 @@ use crate::generate::{
     Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints, name_entry,
 };
 use crate::print;
-use point::{PIECE, Point, Shape};
+use point::{Point, Shape};
 
 const TEMPLATE: &str = include_str!("../product_vector.cu.in");
 
