@@ -38,6 +38,7 @@ pub use migrate::{Migrated, migrated, naive_as_printed};
 pub use propose::{Speeds, Submitted, Verdict as ProposalVerdict};
 pub use rebuild::{Rebuilt, Stored};
 pub use renew::Renewed;
+pub use rounds::screen::{Against, Screen, Screened, ScreenedPoint, Winner};
 pub use verify::Verdict;
 
 use final_evaluation::IncumbentVerdict;
@@ -297,6 +298,19 @@ impl Searcher {
         events: &mut dyn Reporter,
     ) -> Result<Benched, SearchError> {
         bench::run(&self.setup, plan, entry, what, events)
+    }
+
+    /// Ranks a plan's points and times what a search would dispatch. Nothing is judged by the whole gate, nothing stored.
+    ///
+    /// # Errors
+    /// As [`Searcher::search`].
+    pub fn screen(
+        &self,
+        plan: &Plan,
+        what: &Screen,
+        events: &mut dyn Reporter,
+    ) -> Result<Screened, SearchError> {
+        rounds::screen::run(&self.setup, plan, what, Instant::now(), events)
     }
 
     /// Compiles stored sources again, on all cores, and compares with the recorded digests. `tell` gets each outcome under

@@ -2,6 +2,7 @@
 //! `final_evaluation`. While a device times the faster half for long, the cores compile what a first look says comes next.
 
 mod batches;
+pub(super) mod screen;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -139,21 +140,11 @@ impl Search<'_> {
     fn rounds(
         mut self,
         config: &mut SearchConfig<'_>,
-        (mut space, ahead): (Vec<generate::Candidate>, Compiling),
+        begun: (Vec<generate::Candidate>, Compiling),
         events: &mut dyn Reporter,
     ) -> Result<Searched, SearchError> {
         let (mut history, mut kept) = (Vec::new(), Kept::new());
-        let of = ahead.of;
-        self.look(ahead, of, (&mut history, &mut kept), events)?;
-        while !space.is_empty() && self.has_left(config, &history) {
-            self.look_around((config, &space), (&mut history, &mut kept), events)?;
-            self.settle(&mut history, &kept, events)?;
-            space = config.propose(self.plan, &refine::feedback(&history), events);
-            let first = config.strategy.first(self.plan, &space);
-            let first = config.budget.left(first, (history.len(), self.started.elapsed()));
-            self.look_at(&first, (&mut history, &mut kept), events)?;
-        }
-        self.settle(&mut history, &kept, events)?;
+        self.rank(config, begun, (&mut history, &mut kept), events)?;
         let (kernel, seconds) =
             (self.plan.title(), self.started.elapsed().as_secs_f64() - self.judged.seconds);
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
@@ -180,6 +171,27 @@ impl Search<'_> {
         };
         let found = final_evaluation.choose((&self.naive.0, self.judged), &sets, events)?;
         Ok(Searched { found, history })
+    }
+
+    /// Tries what the strategy says until nothing is left, and times what is worth it for as long as it takes.
+    fn rank(
+        &mut self,
+        config: &mut SearchConfig<'_>,
+        (mut space, ahead): (Vec<generate::Candidate>, Compiling),
+        (history, kept): (&mut Vec<Trial>, &mut Kept),
+        events: &mut dyn Reporter,
+    ) -> Result<(), SearchError> {
+        let of = ahead.of;
+        self.look(ahead, of, (history, kept), events)?;
+        while !space.is_empty() && self.has_left(config, history) {
+            self.look_around((config, &space), (history, kept), events)?;
+            self.settle(history, kept, events)?;
+            space = config.propose(self.plan, &refine::feedback(history), events);
+            let first = config.strategy.first(self.plan, &space);
+            let first = config.budget.left(first, (history.len(), self.started.elapsed()));
+            self.look_at(&first, (history, kept), events)?;
+        }
+        self.settle(history, kept, events)
     }
 
     /// Whether the budget has anything left.
