@@ -16,6 +16,7 @@ mod mcp;
 mod migrate;
 mod min_gate;
 mod node;
+mod products;
 mod projects;
 mod propose;
 mod readme;

@@ -11,7 +11,6 @@ mod copies;
 mod full_gate;
 mod maps;
 mod peer_a_a;
-mod products;
 mod recovery;
 mod screening;
 mod search;
@@ -40,7 +39,6 @@ pub(crate) const MEASUREMENTS: &[Test] = &[
     ("bars::screening", screening::candidates_are_screened_soon),
     ("bars::full_gate", full_gate::finalists_are_judged_soon),
     ("bars::sweep", sweep::points_are_timed),
-    ("bars::products", products::products_are_timed),
     ("bars::copies", copies::kernels_are_as_fast_as_copies),
     ("bars::peer_a_a", peer_a_a::a_cubin_is_itself_in_another_worker),
 ];

@@ -1,0 +1,70 @@
+"""Specs of products: shapes drawn from a seed, the weights of Llama, and what a sweep is held against."""
+
+import hashlib
+import math
+import random
+
+LEAST, MOST, COUNT, UNALIGNED, GATED = 64, 8192, 100, 33, 10
+# the constants of cost estimates were fitted on shapes of this seed
+FIT = 1
+
+# name: columns and terms
+WEIGHTS = {"qkv": (6144, 4096), "o": (4096, 4096), "gate_up": (28672, 4096), "down": (4096, 14336), "o70": (8192, 8192), "down70": (8192, 28672)}
+ROWS = (1, 16, 64, 128, 512, 2048)
+RANGED = (16, 128, 512, 2048)
+SWEPT = [(16, 6144, 4096), (64, 28672, 4096), (128, 4096, 14336), (512, 4096, 4096), (2048, 6144, 4096), (1024, 1024, 1024), (4096, 4096, 4096), (344, 776, 2504)]
+
+
+def extent(random, is_aligned):
+    """Log-uniform: a multiple of 8, or none."""
+    drawn = math.exp(random.uniform(math.log(LEAST), math.log(MOST)))
+    if is_aligned:
+        return max(LEAST, 8 * round(drawn / 8))
+    drawn = round(drawn)
+    return drawn + 1 if drawn % 8 == 0 else drawn
+
+
+def drawn(seed):
+    """(name, m, n, k) of each; the unaligned ones are a third, spread evenly."""
+    source = random.Random(f"products {seed}")
+    is_aligned = lambda at: at * UNALIGNED // COUNT == (at + 1) * UNALIGNED // COUNT
+    return [(f"{'a' if is_aligned(at) else 'u'}{at:02}", *(extent(source, is_aligned(at)) for _ in range(3))) for at in range(COUNT)]
+
+
+def gated(seed):
+    """Names of those that go through the whole gate."""
+    return sorted(random.Random(f"gate {seed}").sample([name for name, *_ in drawn(seed)], GATED))
+
+
+def seed_of(digest):
+    """The seed that a commit's digest gives."""
+    return int(hashlib.sha256(digest.encode()).hexdigest()[:8], 16)
+
+
+def product(name, m, n, k, workloads):
+    m, n, k = (extent if isinstance(extent, int) else f'"{extent}"' for extent in (m, n, k))
+    return f"""[kernels.{name}]
+axes      = {{ m = {m}, n = {n}, k = {k} }}
+inputs    = {{ x = "bf16[m, k]", w = "bf16[n, k]" }}
+outputs   = {{ y = "bf16[m, n]" }}
+math      = "y[m, n] = sum(k, x[m, k] * w[n, k])"
+family    = "contraction"
+targets   = ["sm_90a"]
+workloads = [{", ".join(workloads)}]
+"""
+
+
+def fixed(prefix, shapes):
+    return {f"{prefix}_{name}": product(f"{prefix}_{name}", m, n, k, ["{}"]) for name, m, n, k in shapes}
+
+
+def sets(seed):
+    """Texts of kernels by set and name; `commit` is of this seed."""
+    rows = [f"{{ m = {m} }}" for m in ROWS]
+    some = [f"{{ m = {m} }}" for m in RANGED]
+    all_of = [f"{{ m = {m}, n = {n}, k = {k} }}" for n, k in WEIGHTS.values() for m in RANGED]
+    return {"fit": fixed("fit", drawn(FIT)), "commit": fixed("commit", drawn(seed)),
+            "mma": {f"mma_{name}": product(f"mma_{name}", "1..=8192", n, k, rows) for name, (n, k) in WEIGHTS.items()},
+            "ranged": {f"ranged_{name}": product(f"ranged_{name}", "1..=8192", n, k, some) for name, (n, k) in WEIGHTS.items()}
+            | {"ranged_any": product("ranged_any", "1..=8192", "1..=32768", "1..=32768", all_of)},
+            "sweep": fixed("sweep", [(f"{m}_{n}_{k}", m, n, k) for m, n, k in SWEPT])}
