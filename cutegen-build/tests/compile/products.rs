@@ -13,16 +13,25 @@ use cutegen_build::plan::Plan;
 use cutegen_spec::contract::Arg;
 use cutegen_spec::edition::spec_file;
 use cutegen_spec::target::Target;
+use object::{Object as _, ObjectSection as _};
 
 use crate::setup::each_compiled;
 use crate::templates::fits;
 
-pub(crate) const TESTS: &[crate::Test] = &[("products::points_compile", points_compile)];
+pub(crate) const TESTS: &[crate::Test] = &[
+    ("products::points_compile", points_compile),
+    ("products::a_hint_beside_a_uniform_address_is_seen", a_hint_beside_a_uniform_address_is_seen),
+];
 
 /// Points of a run: each takes two to five seconds of a core.
 const DRAWN: usize = 21;
 /// Bytes of local memory that hold no accumulators: a few scalars of the epilogue's math find no register.
 const SCALARS: u32 = 16;
+/// Opcode, the low twelve bits, of `LDGSTS` whose address in shared memory has a uniform part, and whose descriptor is in
+/// uniform registers behind it: ptxas 13.0 gives these registers four bits.
+const COPY_TO_UNIFORM: u64 = 0xdae;
+/// A kernel and a point of it that ptxas would encode so.
+const HINTED: (&str, &str) = ("fixed", "product-x16x64x128s4w2x1x2");
 
 fn points_compile() {
     let which = std::env::var("CUTEGEN_TEMPLATES").unwrap_or_default();
@@ -79,10 +88,34 @@ fn check(plan: &Plan, candidate: &Candidate, artifact: &Artifact) {
     let registers: Vec<u32> = kernels.iter().filter_map(|kernel| kernel.registers).collect();
     let seconds = artifact.wall_ms as f64 / 1e3;
     println!("    {name:<60} {} bytes, {registers:?} registers, {seconds:.1} s", artifact.bytes.len());
+    assert_eq!(copies_to_uniform(&artifact.bytes), 0, "{name}: copies with a hint to uniform addresses");
     for step in &candidate.contract.steps {
         let kernel = kernels.iter().find(|kernel| kernel.name == step.entry).expect("every entry is there");
         fits(plan, candidate, step, kernel, SCALARS);
         let maps = step.args.iter().filter(|arg| matches!(arg, Arg::Map(_))).count();
         assert_eq!(kernel.params.iter().filter(|param| param.size == 128).count(), maps, "{name}");
     }
+}
+
+/// Instructions of a cubin that ptxas may have encoded wrongly.
+fn copies_to_uniform(cubin: &[u8]) -> usize {
+    let file = object::File::parse(cubin).expect("a cubin");
+    let texts = file.sections().filter(|section| section.name().is_ok_and(|name| name.starts_with(".text.")));
+    let instructions = texts.flat_map(|text| {
+        let (instructions, _) = text.data().expect("data").as_chunks::<16>();
+        instructions.iter().map(|bytes| bytes.first_chunk().copied().map_or(0, u64::from_le_bytes))
+    });
+    instructions.filter(|low| low & 0xfff == COPY_TO_UNIFORM).count()
+}
+
+/// The same kernel with and without what the template does against it.
+fn a_hint_beside_a_uniform_address_is_seen() {
+    let wanted = |plan: &Plan| plan.spec.name.to_string() == HINTED.0;
+    let plan = plans().into_iter().find(wanted).expect("a kernel");
+    let points = candidates(plan);
+    let (plan, right) = points.into_iter().find(|(_, c)| c.name == HINTED.1).expect("a point");
+    let mut wrong = right.clone();
+    wrong.source = right.source.replace("STREAMED ? thread_zero() : 0", "0");
+    assert_ne!(wrong.source, right.source);
+    each_compiled(&[(plan, wrong)], |_, _, artifact| assert_ne!(copies_to_uniform(&artifact.bytes), 0));
 }
