@@ -20,6 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("honest::kept_zero_has_a_limit", kept_zero_has_a_limit),
     ("honest::dispatched_list", list),
     ("honest::screening_agrees", screening),
+    ("honest::screening_launches_whoever_is_eligible_somewhere", screening_of_few_shapes),
 ];
 
 fn silu_mul() {
@@ -135,6 +136,24 @@ fn screening() {
     for _ in 0..3 {
         assert!(matches!(judge.screen(&honest), Ok(Outcome::Passed { .. })));
         assert!(matches!(judge.screen(&wrong), Ok(Outcome::Incorrect(_))));
+    }
+}
+
+/// Eligible at none of the shapes that screening takes first: it takes some where it is, and judges there.
+fn screening_of_few_shapes() {
+    let bench = Bench::new(&GEMM);
+    let mut judge = bench.judge(Checks::default());
+    for (body, is_right) in [(HONEST_GEMM, true), ("EACH OUT = 0;", false)] {
+        let mut narrow = bench.candidate(body);
+        narrow.eligibility = Eligibility::parse_positional("a0 % 24 == 0").expect("parses");
+        let outcome = judge.screen(&narrow).expect("works");
+        match outcome {
+            Outcome::Passed { ref correctness, .. } if is_right => {
+                assert!(correctness.shapes.iter().all(|shape| shape[0] % 24 == 0), "{outcome}");
+            }
+            Outcome::Incorrect(_) if !is_right => {}
+            other => panic!("{other}"),
+        }
     }
 }
 

@@ -203,19 +203,30 @@ impl<D: MemoryBackend> Checker<D> {
         }
     }
 
-    /// The shapes that the dispatch predicates of this list need besides those that are judged anyway.
+    /// The shapes that the dispatch predicates of this list need besides those that are judged anyway. Screening needs none
+    /// where it launches the list at its own.
     fn needed(&self, variants: &[Candidate], scope: &Scope) -> Vec<Needed> {
-        if scope.reach == Reach::Shapes {
+        let predicates: Vec<_> = variants.iter().map(|v| (&v.eligibility, &v.prefer)).collect();
+        let aligned = vec![0; self.spec.tensors.len()];
+        let is_served = |axes: &Vec<i64>| dispatch(&predicates, axes, &aligned).is_some();
+        let is_screening = scope.reach == Reach::Shapes;
+        let judged = &self.shapes[..scope.shapes.min(self.shapes.len())];
+        if is_screening && judged.iter().any(is_served) {
             return Vec::new();
         }
         let (cap, most) = (self.settings.cost_cap, self.settings.shapes_most);
         let budget = Budget { cost: &self.cost, cap, most, tiles: &self.tiles };
-        let predicates: Vec<_> = variants.iter().map(|v| (&v.eligibility, &v.prefer)).collect();
         let dear = self.settings.large_cap.max(cap.saturating_mul(DEAR));
         let tiles: Vec<&[(usize, i64)]> = variants.iter().map(|v| v.tiles.as_slice()).collect();
         let beyond: Vec<Vec<i64>> = self.large.iter().chain(&self.octaves).cloned().collect();
         let sampled = |axes: &[i64]| self.means().share(axes).is_some();
-        needed(&self.spec, (&budget, dear, &sampled), (&predicates, &tiles), [&self.shapes, &beyond])
+        let means = (&budget, dear, &sampled as _);
+        let mut needed = needed(&self.spec, means, (&predicates, &tiles), [judged, &beyond]);
+        if is_screening {
+            needed.retain(|needed| needed.price == Price::Affordable);
+            needed.truncate(scope.shapes);
+        }
+        needed
     }
 
     fn means(&self) -> Means<'_> {
