@@ -203,6 +203,9 @@ def line(winner):
 
 
 def devices():
+    """Numbers of the GPUs; CUDA_VISIBLE_DEVICES leaves only its own."""
+    if only := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return only.split(",")
     listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines() if shutil.which("nvidia-smi") else []
     return [str(number) for number, line in enumerate(listed) if line.startswith("GPU")] or ["0"]
 
