@@ -60,6 +60,8 @@ def shaped(file, job):
     which = "a seed of the commit's digest" if job == "commit" else "the seed that cost estimates were fitted on"
     for letter, what, least in (("a", "multiples of 8", 1.05), ("u", "no multiples of 8", 1.15)):
         mine = {name: cell for name, cell in sorted(file["cells"].items()) if name.startswith(f"{job}_{letter}")}
+        if any(name.startswith(f"{job}_{letter}") for name in missing(file, shapes.sets(shapes.seed_of(file["about"]["digest"]))[job])):
+            continue
         extents = {f"{job}_{name}": "x".join(map(str, mnk)) for name, *mnk in shapes.drawn(shapes.FIT if job == "fit" else shapes.seed_of(file["about"]["digest"]))}
         against = {name: cell["workloads"][0]["cublaslt"] for name, cell in mine.items()}
         cells = [{"at": extents[name], "against": {"cublaslt": interval(a["times"])}} for name, a in against.items() if a["times"]]
@@ -123,7 +125,8 @@ def rows(jobs):
             lacking = missing(file, shapes.sets(shapes.seed_of(file["about"]["digest"]))[job])
             if lacking or job == "mma" and not file.get("peak"):
                 said.append(f"{job}: no row yet, not measured: {', '.join(lacking) or 'the peak'}")
-                continue
+                if job not in ("fit", "commit"):
+                    continue
         if job == "gate" and len(file["tuned"]) < shapes.GATED:
             said.append(f"gate: no row yet, {len(file['tuned'])} of {shapes.GATED} kernels")
             continue
