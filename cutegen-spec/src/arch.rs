@@ -93,7 +93,7 @@ const TABLE: [(Arch, Row); 11] = [
 const TEGRA: [(u32, u32); 5] = [(5, 3), (6, 2), (7, 2), (8, 7), (10, 1)];
 
 /// One target for each generation that has any: with what is specific to it, and for as many devices as run it.
-const RECOMMENDED: [Arch; 4] = [Arch::Sm80, Arch::Sm90a, Arch::Sm100f, Arch::Sm120f];
+const ADVISED: [Arch; 4] = [Arch::Sm80, Arch::Sm90a, Arch::Sm100f, Arch::Sm120f];
 
 const fn row(
     name: &'static str,
@@ -156,8 +156,8 @@ impl Arch {
 
     /// The one to declare for devices of this compute capability; none where no cubin of any runs there.
     #[must_use]
-    pub fn recommended(capability: (u32, u32)) -> Option<Arch> {
-        RECOMMENDED.into_iter().find(|arch| arch.runs_on(capability))
+    pub fn advised(capability: (u32, u32)) -> Option<Arch> {
+        ADVISED.into_iter().find(|arch| arch.runs_on(capability))
     }
 
     fn row(self) -> &'static Row {
@@ -242,10 +242,10 @@ mod tests {
 
     #[test]
     fn every_device_that_has_a_target_has_one_to_declare() {
-        let to = |capability| Arch::recommended(capability).map(Arch::name);
+        let to = |capability| Arch::advised(capability).map(Arch::name);
         for arch in Arch::all() {
-            let recommended = Arch::recommended(arch.compute_capability());
-            assert!(recommended.is_some_and(|other| other.runs_on(arch.compute_capability())));
+            let advised = Arch::advised(arch.compute_capability());
+            assert!(advised.is_some_and(|other| other.runs_on(arch.compute_capability())));
         }
         assert_eq!([to((8, 9)), to((9, 0)), to((10, 3))], [Some("sm_80"), Some("sm_90a"), Some("sm_100f")]);
         assert_eq!([to((7, 5)), to((8, 7)), to((10, 1)), to((11, 0))], [None; 4]);

@@ -1,5 +1,5 @@
-//! Which declared targets `tune` takes where none is named: those that run on this machine's card. Knows the card by name and
-//! compute capability only.
+//! Which declared targets `tune` takes where none is named: those of this machine's card. Of the card it knows name and
+//! compute capability.
 
 use cutegen_build::plan::Plan;
 use cutegen_build::search::Card;
@@ -7,8 +7,8 @@ use cutegen_spec::arch::Arch;
 
 use crate::project::short;
 
-/// The plans that this card has a turn for, and why it has none for others, by title. A kernel's targets for other cards are
-/// left out without a word where one of its targets is for this card.
+/// The plans that run on this card, and by title why others do not. Where one target of a kernel does, nothing is said of
+/// those for other cards.
 pub(super) fn taken(plans: Vec<Plan>, card: &Card) -> (Vec<Plan>, Vec<(String, String)>) {
     let runs = |plan: &Plan| plan.target.is_host() || plan.target.runs_on(&card.name, card.capability);
     let served: Vec<String> = plans
@@ -26,7 +26,7 @@ pub(super) fn taken(plans: Vec<Plan>, card: &Card) -> (Vec<Plan>, Vec<(String, S
 fn reason(plan: &Plan, card: &Card) -> String {
     let (major, minor) = card.capability;
     let here = format!("skipped: none of its targets runs on {} (sm_{major}{minor})", card.name);
-    let Some(arch) = Arch::recommended(card.capability) else {
+    let Some(arch) = Arch::advised(card.capability) else {
         return format!(
             "{here}, and none can: targets are for compute capability 8.0 and newer, and not for Tegra"
         );
@@ -45,7 +45,7 @@ mod tests {
     use super::taken;
     use crate::project::short;
 
-    /// Titles that are taken of a kernel for these targets, and what is said of others.
+    /// Titles that are taken of a kernel, and what is said of others.
     fn of(targets: &str, name: &str, capability: (u32, u32)) -> (Vec<String>, Vec<String>) {
         let text = format!(
             "edition = 1\n[kernels.k]\naxes = {{ m = 8 }}\ninputs = {{ x = 'f32[m]' }}\n\

@@ -101,8 +101,7 @@ pub(super) fn cuda_device(target: &Target) -> Result<cutegen_runtime::cuda::Devi
     if target.runs_on(&device.name, device.capability) {
         return Ok(device);
     }
-    let own =
-        Arch::recommended(device.capability).map(|arch| format!("; a target for it is `{}`", arch.name()));
+    let own = Arch::advised(device.capability).map(|arch| format!("; a target for it is `{}`", arch.name()));
     Err(format!("{target} does not run on {} ({}){}", device.name, device.arch(), own.unwrap_or_default()))
 }
 
@@ -392,13 +391,13 @@ mod tests {
     }
 
     #[test]
-    fn the_runtime_names_the_target_that_is_recommended() {
+    fn the_runtime_names_the_target_that_is_advised() {
         for (major, minor) in (5..14).flat_map(|major| (0..10).map(move |minor| (major, minor))) {
             let (arch, targets) = (format!("sm_{major}{minor}"), String::new());
             let told =
                 Error::NoEntryForDevice { kernel: "k", device: "GPU".to_owned(), arch, targets }.to_string();
             let is_made = Arch::all().any(|arch| arch.compute_capability() == (major, minor));
-            match Arch::recommended((major, minor)).filter(|_| is_made) {
+            match Arch::advised((major, minor)).filter(|_| is_made) {
                 Some(arch) => {
                     assert!(told.contains(&format!("add `{}` to `targets`", arch.name())), "{told}")
                 }

@@ -1,5 +1,5 @@
-//! Which target serves a device: what runs there, and which of those is taken. cutegen-spec has the same rule for the build,
-//! and a test of the suite compares the two.
+//! Which target serves a device: what runs there, and which of those is taken. The build's rule, in cutegen-spec, is the
+//! same. A test of the suite compares them.
 
 use std::cmp::Reverse;
 
@@ -9,8 +9,8 @@ use crate::dispatch::Origin;
 /// Compute capabilities of Tegra, whose devices run no cubins made for others.
 const TEGRA: [(u32, u32); 5] = [(5, 3), (6, 2), (7, 2), (8, 7), (10, 1)];
 
-/// Whether a cubin for `arch` runs on a device. `sm_90a` runs on exactly 9.0, `sm_100f` on its family
-/// (10.0 and later 10.x), `sm_90` on 9.0 and later 9.x; none but `a` does on a Tegra.
+/// Whether a cubin for `arch` runs on a device. `sm_90a` runs on 9.0 alone. `sm_100f` runs on its family, 10.0 and later 10.x.
+/// `sm_90` runs on 9.0 and later 9.x. On a Tegra only names with `a` run.
 ///
 /// ```
 /// use cutegen_runtime::cuda::arch_runs_on;
@@ -28,8 +28,8 @@ pub fn arch_runs_on(arch: &str, capability: (u32, u32)) -> bool {
     }
 }
 
-/// Whether kernels for a target, such as `sm_90a:h200`, run on and are meant for a device of this name. What it is
-/// narrowed to stands in the name as whole words.
+/// Whether kernels for a target, such as `sm_90a:h200`, are for a device of this name. The device runs them. Its name has what the
+/// target is narrowed to, as whole words.
 ///
 /// ```
 /// use cutegen_runtime::cuda::target_runs_on;
@@ -44,8 +44,8 @@ pub fn target_runs_on(target: &str, name: &str, capability: (u32, u32)) -> bool 
     is_named && arch_runs_on(arch, capability)
 }
 
-/// The target that serves a device, of those that run there: one with a tuned variant before those without, one narrowed to
-/// the device, the highest minor, what is specific to it before its family, and the family before the rest.
+/// The target that serves a device, of those that run there. One with a tuned variant goes before those without. Then
+/// one narrowed to the device is taken, then the highest minor. Of equals the device's own goes before its family's.
 pub(super) fn serving<'a>(
     targets: &'a [TargetEntry],
     name: &str,

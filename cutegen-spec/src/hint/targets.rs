@@ -87,6 +87,6 @@ fn by_number(text: &str) -> Option<String> {
     let digits = text.strip_suffix(|c: char| c.is_ascii_alphabetic()).unwrap_or(text);
     let number: u32 = digits.parse().ok()?;
     let named = Arch::named(&format!("sm_{text}")).filter(|arch| *arch != Arch::Sm90);
-    let arch = named.or_else(|| Arch::recommended((number / 10, number % 10)));
+    let arch = named.or_else(|| Arch::advised((number / 10, number % 10)));
     Some(arch.map_or_else(none, suggested))
 }
