@@ -116,7 +116,12 @@ mod tests {
     use crate::plan::Plan;
 
     fn plan(target: &str, kernel: &str) -> Plan {
-        let text = format!("edition = 1\n[kernels.k]\naxes = {{ m = '1..=64', d = 128, e = 64 }}\n{kernel}");
+        plan_of(target, "1..=64", kernel)
+    }
+
+    /// With so many rows.
+    fn plan_of(target: &str, m: &str, kernel: &str) -> Plan {
+        let text = format!("edition = 1\n[kernels.k]\naxes = {{ m = '{m}', d = 128, e = 64 }}\n{kernel}");
         let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
         Plan::new(&kernels[0], &Target::parse(target).expect("a target"))
     }
@@ -199,7 +204,9 @@ mod tests {
         );
         let other = product.replacen("f32", "bf16", 1).replacen("f32", "f16", 1);
         is("sm_90a", &other, "its factors have different types");
-        is("sm_80", product, "sm_80 has no wgmma");
+        assert_eq!(told("sm_80", product), None, "few rows need no tensor cores");
+        let many = unfilled(&plan_of("sm_80", "9..=64", product));
+        assert_eq!(many.as_deref(), Some("sm_80 has no wgmma"));
         assert_eq!(told("sm_80", &product.replace("f32", "bf16")), None);
         is("sm_86", &sums("f8e4m3", "f32"), "sm_86 has no conversions of 8-bit floats");
         is(
