@@ -13,8 +13,18 @@ use crate::plan::family::{Family, lacking};
 use crate::plan::matmul::Matmul;
 use crate::plan::schedule::Value;
 
-/// Of a plan without candidates.
-pub(super) fn reason(plan: &Plan) -> String {
+/// Of a plan without candidates, of whose parts this one has none either.
+pub(super) fn reason(plan: &Plan, part: Option<&Plan>) -> String {
+    let alone = plan.schedule.steps.len() == 1;
+    match part.filter(|_| !alone) {
+        Some(part) if part.family.name() != plan.family.name() => {
+            format!("{}, and of its parts the {} has none: {}", whole(plan), part.family.name(), whole(part))
+        }
+        Some(_) | None => whole(plan),
+    }
+}
+
+fn whole(plan: &Plan) -> String {
     let of_family = match (&plan.family, plan.target.is_host()) {
         (Family::General { why, .. }, _) => return format!("it is general: {why}"),
         (Family::Window, _) => Some("windows have no template yet"),
@@ -170,7 +180,7 @@ mod tests {
         let place = "inputs = { x = 'f32[m, d]' }\ninout = { c = 'f32[m]' }\n\
                      math = 'c[m] = c[m] * sum(d, x[m, d])'";
         assert_eq!(plan("sm_90a", place).family.name(), "rowwise");
-        is("sm_90a", place, "tensor `c` is written in place");
+        assert_eq!(told("sm_90a", place), None, "its second part is a map");
         let chosen = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }\n\
                       math = 'y[m, d] = where(x[m, d] > 0, x[m, d], 0)'";
         is("host", chosen, "it has `where`, which those of the host have not");
