@@ -6,6 +6,7 @@
 
 use cutegen_spec::contract::tensor_map::{Base, TensorMap};
 use cutegen_spec::contract::{Arg, Contract, Initial, Step, WorkspacePart};
+use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 use cutegen_spec::math::Place;
@@ -27,7 +28,9 @@ pub(super) fn joined(whole: &Plan, parts: &[Part], of_parts: &[Vec<Candidate>]) 
 
 fn join(whole: &Plan, parts: &[Part], chosen: &[&Candidate]) -> Candidate {
     let names = |of: &dyn Fn(&Candidate) -> String| chosen.iter().map(|c| of(c)).collect::<Vec<_>>();
-    let name = format!("parts-{}", names(&|candidate| candidate.name.clone()).join("+"));
+    // names of parts together are longer than a name may be
+    let digest = ArtifactDigest::of(names(&|candidate| candidate.name.clone()).join(" ").as_bytes());
+    let name = format!("parts-{}", &digest.to_string()[..8]);
     let mut contract = Contract { workspace: between(parts), steps: Vec::new() };
     let passed = temps(parts);
     let mut conditions: Vec<Condition> = Vec::new();

@@ -209,7 +209,9 @@ mod tests {
         );
         let other = product.replacen("f32", "bf16", 1).replacen("f32", "f16", 1);
         is("sm_90a", &other, "its factors have different types");
-        is("sm_80", product, "sm_80 has no wgmma");
+        let many = "inputs = { x = 'f32[d, e]', w = 'f32[m, e]' }\noutputs = { y = 'f32[d, m]' }\n\
+                    math = 'y[d, m] = sum(e, x[d, e] * w[m, e])'";
+        is("sm_80", many, "sm_80 has no wgmma");
         assert_eq!(told("sm_80", &product.replace("f32", "bf16")), None);
         is("sm_86", &sums("f8e4m3", "f32"), "sm_86 has no conversions of 8-bit floats");
         is(

@@ -91,13 +91,13 @@ fn as_few_parts_as_fit() {
     let one = of(PRODUCT, "y[m, n] = gelu(sum(k, x[m, k] * w[n, k]) + b[n])");
     assert_eq!(told(&one), ["contraction x w b -> y"]);
     let math = "t[m, n] = sum(k, x[m, k] * w[n, k])\nc[n] = mean(m, t[m, n])\n\
-                y[m, n] = softmax(n, t[m, n] - c[n])";
+                y[m, n] = softmax(n, t[m, n] + b[n] - c[n])";
     let three = of(PRODUCT, math);
     assert_eq!(
         told(&three),
-        ["contraction x w -> temp0", "rowwise temp0 -> temp1", "rowwise temp0 temp1 -> y"]
+        ["contraction x w -> temp0", "rowwise temp0 -> temp1", "rowwise b temp0 temp1 -> y"]
     );
-    assert_eq!(three[2].places, [Place::Temp(0), Place::Temp(1), Place::Tensor(3)]);
+    assert_eq!(three[2].places, [Place::Tensor(2), Place::Temp(0), Place::Temp(1), Place::Tensor(3)]);
 }
 
 #[test]
