@@ -5,17 +5,20 @@
 //! A temporary between parts is as exact as the schedule's: of the type that the kernel accumulates in, unless the spec allows a
 //! rounded one. Factors of a matrix product are temporaries, too, where they are computed: so a product may begin a part.
 
+mod steps;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::int_expr::{IntExpr, IntOp};
-use cutegen_spec::math::{self, Assign, Binary, Expr, Index, Kind, Loop, Math, Place, ReduceOp, as_vars};
+use cutegen_spec::int_expr::IntExpr;
+use cutegen_spec::math::{self, Assign, Expr, Index, Kind, Loop, Math, Place, as_vars};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor};
 
 use super::Plan;
-use super::schedule::{Direction, Schedule, Step, Temp, Value};
+use super::schedule::{Schedule, Step, Temp};
+use steps::{moved, moved_index, reads, shared, value, with_factors};
 
 /// Some steps of a kernel as a kernel.
 #[derive(Clone, Debug)]
@@ -29,7 +32,7 @@ pub struct Part {
 /// The parts of a kernel, from the front: each of as many steps as fit together. The error is the first step that fits
 /// nowhere, alone; none where a step cannot be a kernel at all.
 pub fn split(whole: &Plan, fits: &dyn Fn(&Plan) -> bool) -> Result<Vec<Part>, Option<Box<Plan>>> {
-    let whole = &Plan { schedule: with_factors(&whole.schedule), ..whole.clone() };
+    let whole = &Plan { schedule: with_factors(&shared(&whole.schedule)), ..whole.clone() };
     let end = whole.schedule.steps.len();
     let (mut parts, mut from) = (Vec::new(), 0);
     while from < end {
@@ -44,46 +47,6 @@ pub fn split(whole: &Plan, fits: &dyn Fn(&Plan) -> bool) -> Result<Vec<Part>, Op
     Ok(parts)
 }
 
-/// A schedule in which matrix products multiply what is loaded.
-fn with_factors(from: &Schedule) -> Schedule {
-    let mut schedule = Schedule { steps: Vec::new(), ..from.clone() };
-    for step in &from.steps {
-        let value = match &step.value {
-            Value::Reduce { op: ReduceOp::Sum, over, body: Expr::Binary(Binary::Mul, a, b) }
-                if over.iter().chain(&step.loops).all(Loop::is_whole) && is_of_matrices(a, b) =>
-            {
-                let (a, b) = (hold(&mut schedule, a), hold(&mut schedule, b));
-                Value::Reduce { op: ReduceOp::Sum, over: over.clone(), body: a.binary(Binary::Mul, b) }
-            }
-            other => other.clone(),
-        };
-        schedule.steps.push(Step { value, ..step.clone() });
-    }
-    schedule
-}
-
-/// Whether each of two factors has a variable that the other lacks.
-fn is_of_matrices(a: &Expr, b: &Expr) -> bool {
-    let (a, b) = (a.free_vars(), b.free_vars());
-    let lacks = |of: &[usize], other: &[usize]| of.iter().any(|var| !other.contains(var));
-    lacks(&a, &b) && lacks(&b, &a)
-}
-
-/// A factor as a load, of a temporary if need be.
-fn hold(schedule: &mut Schedule, factor: &Expr) -> Expr {
-    if matches!(factor, Expr::Load(..)) {
-        return factor.clone();
-    }
-    let vars = factor.free_vars();
-    let axes = vars.iter().map(|var| schedule.vars[*var]).collect();
-    let dst = Place::Temp(schedule.temps.len());
-    let index: Vec<Index> = vars.iter().copied().map(Index::Var).collect();
-    let loops = vars.into_iter().map(Loop::whole).collect();
-    schedule.temps.push(Temp { axes, kind: Kind::Real, may_round: None });
-    schedule.steps.push(Step { dst, index: index.clone(), loops, value: Value::Map(factor.clone()) });
-    Expr::Load(dst, index)
-}
-
 impl Part {
     /// These steps. None where a loop among them is bounded: what lies outside of the bounds was never proved to be readable.
     fn of(whole: &Plan, steps: Range<usize>) -> Option<Part> {
@@ -93,7 +56,7 @@ impl Part {
             return None;
         }
         let reads: BTreeSet<Place> = own.iter().flat_map(reads).collect();
-        let later: BTreeSet<Place> = schedule.steps[steps.end..].iter().flat_map(self::reads).collect();
+        let later: BTreeSet<Place> = schedule.steps[steps.end..].iter().flat_map(steps::reads).collect();
         let writes: BTreeSet<Place> = own.iter().map(|step| step.dst).collect();
         let passed = |place: &&Place| matches!(place, Place::Tensor(_)) || later.contains(place);
         let mut places: Vec<(Role, Place)> =
@@ -155,48 +118,6 @@ fn tensor(whole: &Plan, role: Role, place: Place) -> Tensor {
     }
 }
 
-/// The places that a step reads.
-fn reads(step: &Step) -> BTreeSet<Place> {
-    let mut found = BTreeSet::new();
-    let mut see = |index: &Index| {
-        if let Index::Read(tensor, _) = index {
-            found.insert(Place::Tensor(*tensor));
-        }
-    };
-    let value = value(step);
-    step.index.iter().for_each(|index| index.visit(&mut see));
-    value.visit(&mut |expr| expr.indices().into_iter().for_each(|index| index.visit(&mut see)));
-    value.visit(&mut |expr| {
-        if let Expr::Load(place, _) | Expr::Pad(place, ..) = expr {
-            found.insert(*place);
-        }
-    });
-    found
-}
-
-/// The value of a step as the math has it: the inverse of lowering.
-fn value(step: &Step) -> Expr {
-    match &step.value {
-        Value::Map(value) => value.clone(),
-        Value::Reduce { op, over, body } => Expr::Reduce(*op, over.clone(), Box::new(body.clone())),
-        Value::Scan { op, over, along, direction, body } => {
-            Expr::Reduce(*op, vec![prefix(*over, *along, *direction)], Box::new(body.clone()))
-        }
-    }
-}
-
-/// The loop of a running reduction.
-fn prefix(var: usize, along: usize, Direction { reverse, exclusive }: Direction) -> Loop {
-    let own = Index::Var(along);
-    let next = Index::op(IntOp::Add, own.clone(), Index::Const(1));
-    match (reverse, exclusive) {
-        (false, false) => Loop { var, from: None, to: Some(next) },
-        (false, true) => Loop { var, from: None, to: Some(own) },
-        (true, false) => Loop { var, from: Some(own), to: None },
-        (true, true) => Loop { var, from: Some(next), to: None },
-    }
-}
-
 /// Steps of the whole as assignments of a part.
 struct Rewriting<'a> {
     schedule: &'a Schedule,
@@ -212,8 +133,9 @@ impl Rewriting<'_> {
     fn of(mut self, steps: &[Step]) -> Math {
         self.math.vars = self.schedule.vars.clone();
         for step in steps {
-            let value = self.expr(&value(step));
-            let index: Vec<Index> = step.index.iter().map(|index| self.index(index)).collect();
+            let value = moved(&value(step), &|place| self.place(place));
+            let index: Vec<Index> =
+                step.index.iter().map(|index| moved_index(index, &|place| self.place(place))).collect();
             let of_temp = || as_vars(&index).filter(|_| matches!(step.dst, Place::Temp(_)));
             let vars = of_temp().unwrap_or_else(|| step.vars());
             let assign = |dst, value| Assign { dst, vars: vars.clone(), index: index.clone(), value };
@@ -243,46 +165,11 @@ impl Rewriting<'_> {
         self.places.iter().position(|own| *own == place)
     }
 
-    fn tensor(&self, place: Place) -> usize {
-        self.position(place).expect("a part has every place that it reads")
-    }
-
     fn place(&self, place: Place) -> Place {
         let own = self.own.iter().position(|temp| Place::Temp(*temp) == place).map(Place::Temp);
-        own.unwrap_or_else(|| Place::Tensor(self.tensor(place)))
-    }
-
-    fn expr(&self, expr: &Expr) -> Expr {
-        let all = |indices: &[Index]| indices.iter().map(|index| self.index(index)).collect();
-        match expr {
-            Expr::Int(index) => Expr::Int(self.index(index)),
-            Expr::Load(place, index) => Expr::Load(self.place(*place), all(index)),
-            Expr::Pad(place, index, other) => {
-                Expr::Pad(self.place(*place), all(index), Box::new(self.expr(other)))
-            }
-            Expr::Reduce(op, loops, body) => {
-                let bound = |index: &Option<Index>| index.as_ref().map(|index| self.index(index));
-                let one = |l: &Loop| Loop { var: l.var, from: bound(&l.from), to: bound(&l.to) };
-                Expr::Reduce(*op, loops.iter().map(one).collect(), Box::new(self.expr(body)))
-            }
-            Expr::Const(_)
-            | Expr::Scalar(_)
-            | Expr::Unary(..)
-            | Expr::Binary(..)
-            | Expr::Where(_)
-            | Expr::Cast(..) => expr.map_children(&mut |child| self.expr(child)),
-        }
-    }
-
-    fn index(&self, index: &Index) -> Index {
-        match index {
-            Index::Const(_) | Index::Extent(_) | Index::Var(_) => index.clone(),
-            Index::Read(tensor, inner) => {
-                let inner = inner.iter().map(|index| self.index(index)).collect();
-                Index::Read(self.tensor(Place::Tensor(*tensor)), inner)
-            }
-            Index::Op(op, a, b) => Index::Op(*op, Box::new(self.index(a)), Box::new(self.index(b))),
-        }
+        own.unwrap_or_else(|| {
+            Place::Tensor(self.position(place).expect("a part has every place that it reads"))
+        })
     }
 }
 

@@ -74,8 +74,6 @@ fn what_a_product_multiplies_is_held() {
 
 #[test]
 fn what_a_kernel_may_round_is_passed_rounded() {
-    let tensors =
-        "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]', v = 'bf16[o, n]' }\noutputs = { y = 'f32[m, o]' }";
     let math = "t[m, n] = relu(sum(k, x[m, k] * w[n, k]))\ny[m, o] = sum(n, t[m, n] * v[o, n])";
     let dtypes = |intermediates: &str| {
         let found = of(&format!("{TWO}\n{intermediates}"), math);
@@ -98,6 +96,17 @@ fn as_few_parts_as_fit() {
         ["contraction x w -> temp0", "rowwise temp0 -> temp1", "rowwise b temp0 temp1 -> y"]
     );
     assert_eq!(three[2].places, [Place::Tensor(2), Place::Temp(0), Place::Temp(1), Place::Tensor(3)]);
+}
+
+#[test]
+fn what_lowering_holds_twice_is_one() {
+    let math = "t[m, n] = sum(k, x[m, k] * w[n, k])\nv[n] = mean(m, t[m, n] * t[m, n])\n\
+                y[m, n] = softmax(n, t[m, n] * rsqrt(v[n] + b[n]))";
+    let found = of(PRODUCT, math);
+    assert_eq!(
+        told(&found),
+        ["contraction x w -> temp0", "rowwise b temp0 -> temp1 temp2", "rowwise b temp0 temp1 temp2 -> y"]
+    );
 }
 
 #[test]
