@@ -15,12 +15,12 @@ use crate::plan::schedule::Value;
 
 /// Of a plan without candidates, of whose parts this one has none either.
 pub(super) fn reason(plan: &Plan, part: Option<&Plan>) -> String {
-    let alone = plan.schedule.steps.len() == 1;
-    match part.filter(|_| !alone) {
-        Some(part) if part.family.name() != plan.family.name() => {
+    let is_general = |plan: &Plan| matches!(plan.family, Family::General { .. });
+    match part.filter(|part| is_general(plan) && !is_general(part)) {
+        Some(part) => {
             format!("{}, and of its parts the {} has none: {}", whole(plan), part.family.name(), whole(part))
         }
-        Some(_) | None => whole(plan),
+        None => whole(plan),
     }
 }
 
@@ -224,5 +224,8 @@ mod tests {
                      math = 'y[m, e] = sum(d, x[m, d] * w[e, d] * s[d])'";
         let why = "it is not one sum of products of two tensors, or a pair that shares one, and maps of it";
         is("sm_90a", three, why);
+        let general = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m]' }\n\
+                       math = 'y[m] = sum(d, x[m, d]) * max(e, x[m, m + e])'";
+        assert!(told("sm_90a", general).is_some_and(|why| why.ends_with("windows have no template yet")));
     }
 }
