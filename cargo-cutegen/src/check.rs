@@ -126,7 +126,7 @@ fn row(
         kernel: plan.spec.name.to_string(),
         target: plan.target.to_string(),
         family: plan.family.name(),
-        why_general: plan.family.why_general().map(str::to_owned),
+        why_general: why_general(plan).map(str::to_owned),
         why_unfilled: why_unfilled(plan, record),
         state,
         stale,
@@ -138,6 +138,11 @@ fn row(
             .or_else(|| trust(plan, project, record?).err().map(|below| below.to_string()))
             .or_else(|| wrong_family(plan)),
     }
+}
+
+/// Why a kernel is in no faster family, unless templates fill it in parts.
+fn why_general(plan: &Plan) -> Option<&str> {
+    plan.family.why_general().filter(|_| template::unfilled(plan).is_some())
 }
 
 /// Why no search will find anything; of a general kernel its family says it.

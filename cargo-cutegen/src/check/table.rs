@@ -153,11 +153,19 @@ fn entry(row: &Row, launched: Option<&Launched>) -> String {
     format!("{} {}{speedup}{over}", row.state, launched.variant)
 }
 
-/// Why each `general` kernel is in no faster family, once however many targets it has.
+/// Why each `general` kernel is in no faster family, once however many targets it has; with those, where templates fill it in
+/// parts for others.
 pub(super) fn reasons(rows: &[Row]) -> Vec<String> {
-    let general = rows.iter().filter_map(|row| Some((row.kernel.as_str(), row.why_general.as_deref()?)));
-    let by_kernel: BTreeMap<&str, &str> = general.collect();
-    by_kernel.into_iter().map(|(kernel, why)| format!("{kernel} is general: {why}")).collect()
+    let mut found: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for (row, why) in rows.iter().filter_map(|row| Some((row, row.why_general.as_deref()?))) {
+        found.entry((&row.kernel, why)).or_default().push(row.short_target());
+    }
+    let line = |((kernel, why), targets): ((&str, &str), Vec<&str>)| {
+        let is_all = rows.iter().filter(|row| row.kernel == kernel).count() == targets.len();
+        let on = if is_all { String::new() } else { format!(" on {}", targets.join(", ")) };
+        format!("{kernel}{on} is general: {why}")
+    };
+    found.into_iter().map(line).collect()
 }
 
 /// Why no template fills a kernel, with the targets for which that is so.
@@ -286,6 +294,9 @@ mod tests {
         other.kernel = "other".to_owned();
         let found = reasons(&[general("host"), general("sm_90a"), other]);
         assert_eq!(found, ["norm is general: it has several outputs"]);
+        let in_parts = row("sm_90a", "untuned", Vec::new());
+        let found = reasons(&[general("host"), in_parts]);
+        assert_eq!(found, ["norm on host is general: it has several outputs"]);
     }
 
     #[test]

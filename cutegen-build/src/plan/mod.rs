@@ -9,6 +9,7 @@ pub mod roofline;
 pub mod sample;
 mod scan;
 pub mod schedule;
+pub mod split;
 pub mod sums;
 mod uses;
 

@@ -52,7 +52,7 @@ use crate::event::{Event, Phase, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Generator};
 use crate::plan::Plan;
-use crate::refine::Trial;
+use crate::refine::{self, Trial};
 use crate::store::{Entry, Files, Lookup, Store};
 use crate::toolchain::{Places, STAMP_FILE, locate};
 
@@ -183,7 +183,8 @@ impl Searcher {
         events: &mut dyn Reporter,
     ) -> Result<Entry, SearchError> {
         let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
-        let generators: Vec<Box<dyn Generator>> = vec![Box::new(Templates::new(toolchain))];
+        let generators: Vec<Box<dyn Generator>> =
+            vec![Box::new(Templates::new(toolchain).of_parts(refine::select))];
         let config = SearchConfig { peers: self.peers, ..SearchConfig::of(generators) };
         self.search_with(plan, locked, config, events)
     }

@@ -16,6 +16,7 @@ mod install;
 mod kit;
 #[path = "../bound/library.rs"]
 mod library;
+mod parts;
 mod preludes;
 mod products;
 mod setup;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         hostile::TESTS,
         preludes::TESTS,
         archs::TESTS,
+        parts::TESTS,
         products::TESTS,
         choices::TESTS,
         coverage::TESTS,

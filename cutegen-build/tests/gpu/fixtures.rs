@@ -56,7 +56,7 @@ pub(crate) fn prepare(folder: &Path) {
     let lanes = std::thread::available_parallelism().map_or(1, usize::from);
     crate::corpora::prepare(folder, lanes);
     let rings: Vec<_> = crate::rings::plans().iter().flat_map(crate::rings::rings).collect();
-    candidates_in(folder, &rings);
+    candidates_in(folder, &[rings, crate::template::in_parts()].concat());
     // all of the language: on every core
     let plans = Mutex::new(
         crate::specs::all().into_iter().chain(crate::template::more()).chain(crate::rows::plans()),

@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         faults::TESTS,
         sharing::TESTS,
         template::TESTS,
+        template::PARTS,
         rows::TESTS,
         rings::TESTS,
         sanitized::TESTS,

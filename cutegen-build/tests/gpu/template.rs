@@ -2,6 +2,7 @@
 //! for each group of families.
 
 mod flat;
+mod parts;
 
 use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
@@ -10,10 +11,16 @@ use cutegen_build::plan::Plan;
 use crate::Test;
 
 pub(crate) const TESTS: &[Test] = flat::TESTS;
+pub(crate) const PARTS: &[Test] = parts::TESTS;
 
 /// Plans that `kernel-specs` does not have: their naive kernels and references are needed, too.
 pub(crate) fn more() -> Vec<Plan> {
-    flat::more()
+    [flat::more(), parts::plans()].concat()
+}
+
+/// What is judged of kernels in parts.
+pub(crate) fn in_parts() -> Vec<Candidate> {
+    parts::plans().iter().flat_map(flat::chosen).collect()
 }
 
 /// Every candidate of a plan, named without a compiler.

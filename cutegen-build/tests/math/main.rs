@@ -13,6 +13,8 @@ mod model;
 mod naive;
 #[path = "../naive_cuda/mod.rs"]
 mod naive_cuda;
+#[path = "../parts/mod.rs"]
+mod parts;
 #[path = "../reference/mod.rs"]
 mod reference;
 #[path = "../sample/mod.rs"]

@@ -14,7 +14,7 @@ use cutegen_spec::record::Kind;
 use cutegen_spec::tensor::Role;
 
 use super::fill::{config, fill};
-use crate::generate::{Candidate, ENTRY, name_entry};
+use crate::generate::{Candidate, ENTRY};
 use crate::plan::Plan;
 use crate::plan::family::{Contraction, Elementwise, Family, Rowwise};
 use crate::print::{self, c::element};
@@ -29,7 +29,7 @@ const ELEMENTWISE: &str = include_str!("host/elementwise.cpp.in");
 const LANES: &str = "8";
 
 /// The first so many candidates for the plan; none when no template computes its family or precision.
-pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, at_most: usize) -> Vec<Candidate> {
     if plan.spec.precision.accumulate != DType::F32 {
         return Vec::new();
     }
@@ -44,7 +44,7 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Ca
         | Family::Window
         | Family::General { .. } => Vec::new(),
     };
-    fillings.iter().take(at_most).map(|filling| candidate(plan, filling, toolchain)).collect()
+    fillings.iter().take(at_most).map(|filling| candidate(plan, filling)).collect()
 }
 
 /// What a template is filled with, apart from its configuration.
@@ -57,7 +57,7 @@ struct Filling<'a> {
     tiles: Vec<(usize, i64)>,
 }
 
-fn candidate(plan: &Plan, filling: &Filling<'_>, toolchain: &str) -> Candidate {
+fn candidate(plan: &Plan, filling: &Filling<'_>) -> Candidate {
     let header =
         format!("// {}: {}", filling.name, plan.spec.math.canonical().trim_end().replace('\n', "\n// "));
     let prelude = fill(PRELUDE, &[("LANES", LANES)]);
@@ -81,7 +81,6 @@ fn candidate(plan: &Plan, filling: &Filling<'_>, toolchain: &str) -> Candidate {
         .iter()
         .map(|bytes| WorkspacePart { bytes: bytes.clone(), initial: Initial::Undefined });
     let contract = Contract { workspace: workspace.collect(), steps: vec![step] };
-    let (source, contract) = name_entry(&source, &contract, toolchain);
     Candidate {
         name: filling.name.clone(),
         kind: Kind::Tuned,

@@ -28,15 +28,15 @@ const PRELUDE: &str = include_str!("sm90a/prelude.cuh.in");
 const VALUES: &str = include_str!("sm90a/values.cuh.in");
 
 /// The first so many candidates for the plan; none when no template computes its family or precision.
-pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, at_most: usize) -> Vec<Candidate> {
     if lacking(plan).is_some() {
         return Vec::new();
     }
     match &plan.family {
-        Family::Elementwise { .. } => elementwise::candidates(plan, toolchain, at_most),
-        Family::Scan { .. } => scan::candidates(plan, toolchain, at_most),
-        Family::Rowwise { rows: Some(rows), .. } => rowwise::candidates(plan, rows, toolchain, at_most),
-        Family::Contraction { .. } => product::candidates(plan, toolchain, at_most),
+        Family::Elementwise { .. } => elementwise::candidates(plan, at_most),
+        Family::Scan { .. } => scan::candidates(plan, at_most),
+        Family::Rowwise { rows: Some(rows), .. } => rowwise::candidates(plan, rows, at_most),
+        Family::Contraction { .. } => product::candidates(plan, at_most),
         Family::Rowwise { rows: None, .. } | Family::Window | Family::General { .. } => Vec::new(),
     }
 }

@@ -13,8 +13,18 @@ use crate::plan::family::{Family, lacking};
 use crate::plan::matmul::Matmul;
 use crate::plan::schedule::Value;
 
-/// Of a plan without candidates.
-pub(super) fn reason(plan: &Plan) -> String {
+/// Of a plan without candidates, of whose parts this one has none either.
+pub(super) fn reason(plan: &Plan, part: Option<&Plan>) -> String {
+    let is_general = |plan: &Plan| matches!(plan.family, Family::General { .. });
+    match part.filter(|part| is_general(plan) && !is_general(part)) {
+        Some(part) => {
+            format!("{}, and of its parts the {} has none: {}", whole(plan), part.family.name(), whole(part))
+        }
+        None => whole(plan),
+    }
+}
+
+fn whole(plan: &Plan) -> String {
     let of_family = match (&plan.family, plan.target.is_host()) {
         (Family::General { why, .. }, _) => return format!("it is general: {why}"),
         (Family::Window, _) => Some("windows have no template yet"),
@@ -175,7 +185,7 @@ mod tests {
         let place = "inputs = { x = 'f32[m, d]' }\ninout = { c = 'f32[m]' }\n\
                      math = 'c[m] = c[m] * sum(d, x[m, d])'";
         assert_eq!(plan("sm_90a", place).family.name(), "rowwise");
-        is("sm_90a", place, "tensor `c` is written in place");
+        assert_eq!(told("sm_90a", place), None, "its second part is a map");
         let chosen = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m, d]' }\n\
                       math = 'y[m, d] = where(x[m, d] > 0, x[m, d], 0)'";
         is("host", chosen, "it has `where`, which those of the host have not");
@@ -219,5 +229,8 @@ mod tests {
                      math = 'y[m, e] = sum(d, x[m, d] * w[e, d] * s[d])'";
         let why = "it is not one sum of products of two tensors, or a pair that shares one, and maps of it";
         is("sm_90a", three, why);
+        let general = "inputs = { x = 'f32[m, d]' }\noutputs = { y = 'f32[m]' }\n\
+                       math = 'y[m] = sum(d, x[m, d]) * max(e, x[m, m + e])'";
+        assert!(told("sm_90a", general).is_some_and(|why| why.ends_with("windows have no template yet")));
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn all() -> Vec<(Plan, Vec<Candidate>)> {
 }
 
 /// Some evenly from all, and the last, which takes any address.
-fn chosen(plan: &Plan) -> Vec<Candidate> {
+pub(super) fn chosen(plan: &Plan) -> Vec<Candidate> {
     let all = proposed(plan);
     if std::env::var_os("CUTEGEN_ALL_POINTS").is_some() {
         return all;
@@ -51,7 +51,7 @@ fn chosen(plan: &Plan) -> Vec<Candidate> {
 }
 
 /// A session as a search opens it, but with more shapes.
-fn judge(plan: &Plan, candidates: &[Candidate]) -> Judge {
+pub(super) fn judge(plan: &Plan, candidates: &[Candidate]) -> Judge {
     let (mut question, device) = specs::question(plan);
     question.exact_integers = exact_integers(plan);
     question.tiles = candidates.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();

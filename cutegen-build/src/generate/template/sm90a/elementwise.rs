@@ -11,7 +11,7 @@ use super::nest::Nest;
 use super::problem::{Laid, Problem};
 use super::{computes, prelude};
 use crate::generate::template::fill::fill;
-use crate::generate::{Candidate, CostFeatures, ENTRY, StreamFeatures, hinted, hints, name_entry};
+use crate::generate::{Candidate, CostFeatures, ENTRY, StreamFeatures, hinted, hints};
 use crate::plan::Plan;
 use crate::print;
 
@@ -122,22 +122,16 @@ impl Point {
 }
 
 /// Every candidate for the plan; none where its steps have different loops, or compute what the prelude cannot.
-pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, at_most: usize) -> Vec<Candidate> {
     let nest = computes(plan).then(|| Nest::of(plan, &plan.schedule.steps)).flatten().map(Nest::flattened);
     let Some(nest) = nest else { return Vec::new() };
     let Some(problem) = Problem::new(&nest, None, Vec::new()) else { return Vec::new() };
     let points = space().into_iter().filter(|point| !point.pdl || plan.target.has(Feature::Pdl));
-    points.filter_map(|point| candidate(plan, &nest, &problem, point, toolchain)).take(at_most).collect()
+    points.filter_map(|point| candidate(plan, &nest, &problem, point)).take(at_most).collect()
 }
 
 /// The candidate of a point, if the point makes sense for the nest.
-fn candidate(
-    plan: &Plan,
-    nest: &Nest,
-    problem: &Problem<'_>,
-    point: Point,
-    toolchain: &str,
-) -> Option<Candidate> {
+fn candidate(plan: &Plan, nest: &Nest, problem: &Problem<'_>, point: Point) -> Option<Candidate> {
     let width = point.width(problem.lane_bytes());
     let laid = Laid::new(problem, width);
     let vectorised = width > 1 && laid.is_vectorised() && !laid.scatters_stores();
@@ -147,7 +141,6 @@ fn candidate(
         return None;
     }
     let (source, contract) = (source(plan, nest, &laid, point, width), contract(plan, nest, point, width));
-    let (source, contract) = name_entry(&source, &contract, toolchain);
     Some(Candidate {
         name: format!("elementwise-{}", point.name()),
         kind: Kind::Tuned,

@@ -54,7 +54,7 @@ struct Fill {
 }
 
 /// Every candidate for the plan; none where it is no product of two factors of bf16, f16 or f32.
-pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, at_most: usize) -> Vec<Candidate> {
     let found = computes(plan).then(|| Matmul::of(&plan.spec, &plan.schedule)).flatten();
     let Some(matmul) = found else { return Vec::new() };
     let Some(element) = element(plan, &matmul) else { return Vec::new() };
@@ -66,10 +66,10 @@ pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Ca
         return Vec::new();
     }
     let product = Product { plan, matmul: &matmul, nest: &nest, problem: &problem, element, a, b };
-    let mut found = if element == DType::F32 { Vec::new() } else { MmaSync(&product).candidates(toolchain) };
-    found.extend(Wgmma::of(&product).into_iter().flat_map(|wgmma| wgmma.candidates(toolchain)));
-    found.extend(Vector::of(&product).into_iter().flat_map(|vector| vector.candidates(toolchain)));
-    found.truncate(at_most);
+    let left = |found: &Vec<Candidate>| at_most.saturating_sub(found.len());
+    let mut found = if element == DType::F32 { Vec::new() } else { MmaSync(&product).candidates(at_most) };
+    found.extend(Wgmma::of(&product).map(|wgmma| wgmma.candidates(left(&found))).unwrap_or_default());
+    found.extend(Vector::of(&product).map(|vector| vector.candidates(left(&found))).unwrap_or_default());
     found
 }
 

@@ -22,7 +22,7 @@ use self::code::Code;
 use self::layout::Layout;
 use super::super::fill::fill;
 use super::{PRELUDE, narrow};
-use crate::generate::{Candidate, StreamFeatures, name_entry};
+use crate::generate::{Candidate, StreamFeatures};
 use crate::plan::Plan;
 use crate::plan::family::Rows;
 
@@ -62,7 +62,7 @@ struct Point {
 }
 
 /// Every candidate for the plan's rows.
-pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str, at_most: usize) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, rows: &Rows, at_most: usize) -> Vec<Candidate> {
     let layout = Layout::of(plan, rows);
     let prelude = fill(PRELUDE, &values(plan, rows).holes());
     let code = code::code(plan, rows, prelude);
@@ -74,21 +74,20 @@ pub(super) fn candidates(plan: &Plan, rows: &Rows, toolchain: &str, at_most: usi
         across::points(plan, &layout),
     ];
     let points = points.into_iter().flatten().take(at_most);
-    points.map(|point| candidate(plan, &layout, &code, point, toolchain)).collect()
+    points.map(|point| candidate(plan, &layout, &code, point)).collect()
 }
 
-fn candidate(plan: &Plan, layout: &Layout<'_>, code: &Code, point: Point, toolchain: &str) -> Candidate {
+fn candidate(plan: &Plan, layout: &Layout<'_>, code: &Code, point: Point) -> Candidate {
     let fold = fold::text(layout, &point);
     let source = source(plan, code, &point, &fold);
     let tiles = layout.tiles(point.tile, point.side);
     let point = fold::folded(layout, point);
-    let (source, contract) = name_entry(&source, &point.contract, toolchain);
     Candidate {
         origin: format!("template sm90a/{}", point.name),
         name: point.name,
         kind: Kind::Tuned,
         source,
-        contract,
+        contract: point.contract,
         eligibility: Eligibility(point.conditions),
         tiles,
         cost_features: Some(point.cost_features.into()),

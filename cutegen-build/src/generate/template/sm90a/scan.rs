@@ -15,7 +15,7 @@ use super::nest::Nest;
 use super::problem::{Given, Laid, Problem, value_type};
 use super::{computes, prelude};
 use crate::generate::template::fill::fill;
-use crate::generate::{Candidate, CostFeatures, ENTRY, StreamFeatures, name_entry};
+use crate::generate::{Candidate, CostFeatures, ENTRY, StreamFeatures};
 use crate::plan::Plan;
 use crate::plan::schedule::{Direction, Step, Value};
 use crate::print;
@@ -39,13 +39,13 @@ struct Scan {
 }
 
 /// Every candidate for the plan; none where it is more than one scan along the last axis and maps of its result.
-pub(super) fn candidates(plan: &Plan, toolchain: &str, at_most: usize) -> Vec<Candidate> {
+pub(super) fn candidates(plan: &Plan, at_most: usize) -> Vec<Candidate> {
     let Some(scan) = computes(plan).then(|| Scan::of(plan)).flatten() else { return Vec::new() };
     let given = vec![Given { temp: scan.temp, kind: scan.kind, name: "prefix".to_owned() }];
     let problem = Problem::new(&scan.nest, Some((scan.kind, &scan.body)), given);
     let Some(problem) = problem else { return Vec::new() };
     let points = POINTS.iter().filter_map(|name| Point::parse(name));
-    points.filter_map(|point| scan.candidate(plan, &problem, point, toolchain)).take(at_most).collect()
+    points.filter_map(|point| scan.candidate(plan, &problem, point)).take(at_most).collect()
 }
 
 impl Scan {
@@ -72,13 +72,7 @@ impl Scan {
         })
     }
 
-    fn candidate(
-        &self,
-        plan: &Plan,
-        problem: &Problem<'_>,
-        point: Point,
-        toolchain: &str,
-    ) -> Option<Candidate> {
+    fn candidate(&self, plan: &Plan, problem: &Problem<'_>, point: Point) -> Option<Candidate> {
         let width = point.vec_bytes.map_or(1, |bytes| (bytes / problem.lane_bytes()).max(1));
         let laid = Laid::new(problem, width);
         let vectorised = width > 1 && laid.is_vectorised() && !laid.scatters_stores();
@@ -89,7 +83,6 @@ impl Scan {
             return None;
         }
         let (source, contract) = (self.source(plan, &laid, point, width), self.contract(plan, point, width));
-        let (source, contract) = name_entry(&source, &contract, toolchain);
         Some(Candidate {
             name: format!("scan-{}", point.name),
             kind: record::Kind::Tuned,

@@ -13,9 +13,7 @@ use super::super::problem::Laid;
 use super::operand::{ELEMENT, widest};
 use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts};
 use crate::generate::template::fill::{config, fill};
-use crate::generate::{
-    Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints, name_entry,
-};
+use crate::generate::{Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints};
 use crate::print;
 use point::{Point, REGISTERS_OF_THREAD};
 
@@ -47,29 +45,19 @@ impl Access<'_> {
 }
 
 impl<'a> MmaSync<'a> {
-    pub(super) fn candidates(&self, toolchain: &str) -> Vec<Candidate> {
+    pub(super) fn candidates(&self, at_most: usize) -> Vec<Candidate> {
         let products = self.0.sums();
         let points = points(products, i64::from(self.0.plan.target.shared_memory_max()));
-        let fast = self.fast();
-        let mut found: Vec<Candidate> = Vec::new();
-        for point in points.iter().filter(|point| fast.fits(point, products)) {
-            for pdl in [false, true].into_iter().filter(|pdl| !pdl || self.0.plan.target.has(Feature::Pdl)) {
-                found.push(self.candidate(point, &fast, pdl, toolchain));
-            }
-        }
-        for point in points.iter().flat_map(|point| self.split(point)) {
-            found.push(self.candidate(&point, &fast, false, toolchain));
-        }
-        if !fast.conditions.is_empty() {
-            let any = self.any();
-            found.extend(
-                points
-                    .iter()
-                    .filter(|point| is_for_any(point, products))
-                    .map(|point| self.candidate(point, &any, false, toolchain)),
-            );
-        }
-        found
+        let (fast, any) = (self.fast(), self.any());
+        let pdl = |pdl: &bool| !pdl || self.0.plan.target.has(Feature::Pdl);
+        let whole = points.iter().filter(|point| fast.fits(point, products));
+        let whole =
+            whole.flat_map(|point| [false, true].into_iter().filter(pdl).map(|pdl| (*point, &fast, pdl)));
+        let split = points.iter().flat_map(|point| self.split(point)).map(|point| (point, &fast, false));
+        let of_any = |point: &&Point| !fast.conditions.is_empty() && is_for_any(point, products);
+        let of_any = points.iter().filter(of_any).map(|point| (*point, &any, false));
+        let all = whole.chain(split).chain(of_any).take(at_most);
+        all.map(|(point, access, pdl)| self.candidate(&point, access, pdl)).collect()
     }
 
     /// The points of this tile whose blocks share k.
@@ -94,12 +82,12 @@ impl<'a> MmaSync<'a> {
         Access { a: ELEMENT, b: ELEMENT, conditions: laid.conditions(), laid }
     }
 
-    fn candidate(&self, point: &Point, access: &Access<'_>, pdl: bool, toolchain: &str) -> Candidate {
+    fn candidate(&self, point: &Point, access: &Access<'_>, pdl: bool) -> Candidate {
         let products = self.0.sums();
         let narrow = if access.conditions.is_empty() { "e" } else { "" };
         let name = hinted(format!("{}{narrow}", point.name()), &hints(&[(pdl, 'd')]));
         let source = self.source(point, access, pdl, &name);
-        let (source, contract) = name_entry(&source, &self.contract(point, pdl), toolchain);
+        let contract = self.contract(point, pdl);
         let matmul = self.0.matmul;
         Candidate {
             name: format!("product-{name}"),

@@ -15,7 +15,7 @@ fn space(axes: &str, tensors: &str, math: &str) -> Vec<Candidate> {
     let text = format!("edition = 1\n[kernels.p]\naxes = {{ {axes} }}\n{tensors}\nmath = '''{math}'''");
     let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
     let plan = Plan::new(&kernels[0], &Target::parse("sm_90a").expect("a target"));
-    candidates(&plan, "", usize::MAX)
+    candidates(&plan, usize::MAX)
 }
 
 const NT: &str = "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]' }\noutputs = { y = 'bf16[m, n]' }";

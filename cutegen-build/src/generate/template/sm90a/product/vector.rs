@@ -15,9 +15,7 @@ use super::super::problem::Laid;
 use super::operand::{Operand, widest};
 use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts, times};
 use crate::generate::template::fill::{config, fill};
-use crate::generate::{
-    Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints, name_entry,
-};
+use crate::generate::{Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints};
 use crate::print;
 use point::{Point, Shape};
 
@@ -66,14 +64,15 @@ impl<'a> Vector<'a> {
         }
     }
 
-    pub(super) fn candidates(&self, toolchain: &str) -> Vec<Candidate> {
+    pub(super) fn candidates(&self, at_most: usize) -> Vec<Candidate> {
         let is_near = |rows: &i64| rows >= self.rows.start() && rows / 2 < *self.rows.end();
         let points = ROWS.into_iter().filter(is_near).flat_map(|rows| point::points(rows, self.shape()));
         let all = points.flat_map(|point| {
             let parts = if point.blocks == 1 { self.split(&point) } else { Vec::new() };
             std::iter::once(point).chain(parts)
         });
-        all.flat_map(|point| [false, true].map(|pdl| self.candidate(&point, pdl, toolchain))).collect()
+        let all = all.flat_map(|point| [(point, false), (point, true)]).take(at_most);
+        all.map(|(point, pdl)| self.candidate(&point, pdl)).collect()
     }
 
     /// The points of this tile whose blocks share k.
@@ -82,13 +81,13 @@ impl<'a> Vector<'a> {
         parts.into_iter().map(|splits| Point { splits, ..*point }).collect()
     }
 
-    fn candidate(&self, point: &Point, pdl: bool, toolchain: &str) -> Candidate {
+    fn candidate(&self, point: &Point, pdl: bool) -> Candidate {
         let (shape, matmul) = (self.shape(), self.product.matmul);
         let laid = self.product.laid_within(point.tile(shape)[1]);
         let choice = Choice { point, pdl, laid };
         let letters = hints(&[(pdl, 'd')]);
         let name = hinted(point.name(), &letters);
-        let (source, contract) = name_entry(&self.source(&choice, &name), &self.contract(&choice), toolchain);
+        let (source, contract) = (self.source(&choice, &name), self.contract(&choice));
         Candidate {
             name: format!("product-{name}"),
             kind: record::Kind::Tuned,

@@ -14,7 +14,7 @@ use cutegen_spec::record;
 use super::super::problem::Laid;
 use super::operand::{ELEMENT, Operand, multiples};
 use super::{Product, all_of};
-use crate::generate::{Candidate, CostFeatures, Instruction, ProductFeatures, hinted, hints, name_entry};
+use crate::generate::{Candidate, CostFeatures, Instruction, ProductFeatures, hinted, hints};
 use crate::plan::matmul::View;
 use point::{BK, Cluster, Point, Schedule, Shape, Split, points};
 
@@ -75,7 +75,7 @@ impl<'a> Wgmma<'a> {
         }
     }
 
-    pub(super) fn candidates(&self, toolchain: &str) -> Vec<Candidate> {
+    pub(super) fn candidates(&self, at_most: usize) -> Vec<Candidate> {
         let points = points(self.shape());
         let terms = self.product.known(&self.product.matmul.terms());
         let has_work = |point: &&Point| terms.is_none_or(|terms| terms >= point.parts() * BK);
@@ -85,7 +85,8 @@ impl<'a> Wgmma<'a> {
             let stream_k = point.stream_k().into_iter().flat_map(|point| [(point, false), (point, true)]);
             alone.chain(self.split(point).into_iter().map(|point| (point, false))).chain(stream_k)
         });
-        all.map(|(point, pdl)| self.candidate(&Choice { point: &point, pdl }, toolchain)).collect()
+        let all = all.take(at_most);
+        all.map(|(point, pdl)| self.candidate(&Choice { point: &point, pdl })).collect()
     }
 
     /// The points of this tile whose blocks share k.
@@ -94,7 +95,7 @@ impl<'a> Wgmma<'a> {
         parts.into_iter().flatten().map(|parts| Point { split: Split::Parts(parts), ..*point }).collect()
     }
 
-    fn candidate(&self, choice: &Choice<'_>, toolchain: &str) -> Candidate {
+    fn candidate(&self, choice: &Choice<'_>) -> Candidate {
         let (point, shape, matmul) = (choice.point, self.shape(), self.product.matmul);
         let letters = hints(&[
             (point.cluster == Cluster::Columns, 'm'),
@@ -103,7 +104,7 @@ impl<'a> Wgmma<'a> {
         ]);
         let name = hinted(point.name(shape), &letters);
         let source = self.source(choice, &name);
-        let (source, contract) = name_entry(&source, &self.contract(choice), toolchain);
+        let contract = self.contract(choice);
         let splits = if let Split::Parts(parts) = point.split { format!("-{parts}") } else { String::new() };
         let [rows, columns] = point.tile();
         Candidate {

@@ -20,7 +20,7 @@ fn plan(kernel: &str) -> Plan {
 
 fn candidates(plan: &Plan) -> Vec<Candidate> {
     let Family::Rowwise { rows: Some(rows), .. } = &plan.family else { panic!("{:?}", plan.family) };
-    super::candidates(plan, rows, "t", usize::MAX)
+    super::candidates(plan, rows, usize::MAX)
 }
 
 const SOFTMAX: &str = "axes = { m = '1..=65536', d = '1..=1048576' }\ninputs = { x = 'bf16[m, d]' }\n\
