@@ -65,7 +65,7 @@ fn a_selection_of_nothing_is_wrong_usage() {
          run: cargo cutegen check a b",
         "not in silence"
     );
-    assert!(refused(&project, &[], Some("sm_80")).starts_with("unknown target `sm_80`"));
+    assert!(refused(&project, &[], Some("sm_70")).starts_with("unknown target `sm_70`"));
     assert_eq!(refused(&project, &["c"], Some("host")), "no kernel `c`; there are: a, b");
 }
 

@@ -108,14 +108,15 @@ fn copies_to_uniform(cubin: &[u8]) -> usize {
     instructions.filter(|low| low & 0xfff == COPY_TO_UNIFORM).count()
 }
 
-/// The same kernel with and without what the template does against it.
+/// A kernel with the hint that the template leaves out.
 fn a_hint_beside_a_uniform_address_is_seen() {
     let wanted = |plan: &Plan| plan.spec.name.to_string() == HINTED.0;
     let plan = plans().into_iter().find(wanted).expect("a kernel");
     let points = candidates(plan);
     let (plan, right) = points.into_iter().find(|(_, c)| c.name == HINTED.1).expect("a point");
     let mut wrong = right.clone();
-    wrong.source = right.source.replace("STREAMED ? thread_zero() : 0", "0");
+    wrong.source = right.source.replace("copy_async<ACCESS, false>", "copy_async<ACCESS, true>");
+    wrong.source = wrong.source.replace("from.base, in, 0);", "from.base, in, evict_first());");
     assert_ne!(wrong.source, right.source);
     each_compiled(&[(plan, wrong)], |_, _, artifact| assert_ne!(copies_to_uniform(&artifact.bytes), 0));
 }

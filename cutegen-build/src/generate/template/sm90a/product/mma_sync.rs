@@ -204,8 +204,6 @@ impl<'a> MmaSync<'a> {
             ("SWAP", point.swap),
             ("A_K_MAJOR", self.0.a.is_k_major()),
             ("B_K_MAJOR", self.0.b[0].is_k_major()),
-            ("A_STREAMED", !point.swap && fixed(self.0.a.tensor())),
-            ("B_STREAMED", point.swap),
             ("A_AHEAD", fixed(self.0.a.tensor())),
             ("B_AHEAD", self.0.b.iter().all(|b| fixed(b.tensor()))),
             ("PDL", pdl),
