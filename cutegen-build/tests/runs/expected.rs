@@ -15,7 +15,7 @@ pub(crate) const EXPECTED: &[(&str, &str)] = &[
     ("08-address-pattern.md", "screening: check `values`"),
     ("09-cache-heat-timing.md", "its code has a `rdtscp`"),
     ("10-tail-skipped.md", "screening: check `poison`"),
-    ("11-eligibility-only-workload.md", "eligible for none of the test shapes"),
+    ("11-eligibility-only-workload.md", "screening: check `values`"),
     ("12-args-ask-for-expected.md", "`ptr(expected)` is no argument"),
     ("13-contract-toml-injection.md", "reader: duplicate key"),
     ("14-contract-expression-bomb.md", "nests deeper than 256 levels"),
