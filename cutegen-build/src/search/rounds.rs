@@ -78,8 +78,6 @@ pub(super) fn run(
     let first = config.budget.left(config.strategy.first(plan, &space), (0, started.elapsed()));
     // reads its headers meanwhile
     let batch = compiled::batch(setup, plan, &first)?;
-    let workloads: Vec<Vec<i64>> =
-        plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let locked_folder =
         tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let incumbents = locked.map(IncumbentSet::of);
@@ -95,23 +93,9 @@ pub(super) fn run(
     let judged = naive::judge(plan, &mut judge, (&naive, &gate), events)?;
     std::thread::scope(|scope| {
         let ahead = compiled::start(scope, setup, batch.as_ref(), plan, &first);
-        let search = Search {
-            setup,
-            plan,
-            folder: folder.path(),
-            judge,
-            naive: (naive, gate),
-            judged,
-            batch: batch.as_ref(),
-            batch_references: vec![None; workloads.len()],
-            workloads,
-            locked: locked.unwrap_or_default(),
-            incumbents,
-            peers: config.peers,
-            settled: 0,
-            started,
-            spent: Spent::default(),
-        };
+        let begun = Search::new((setup, plan, folder.path()), (judge, judged, started), (naive, gate));
+        let (locked, peers) = (locked.unwrap_or_default(), config.peers);
+        let search = Search { batch: batch.as_ref(), locked, incumbents, peers, ..begun };
         search.rounds(config, (space, ahead), events)
     })
 }
@@ -134,6 +118,35 @@ fn ready(
     let gate = naive.for_gate(folder)?;
     let judge = Judging::with(setup, plan, (oracle, setting), tiles, gate.clone())?;
     Ok((judge, naive, gate))
+}
+
+impl<'a> Search<'a> {
+    /// Nothing tried, nothing locked.
+    fn new(
+        (setup, plan, folder): (&'a CompileSetup, &'a Plan, &'a Path),
+        (judge, judged, started): (Judging, Judged, Instant),
+        naive: (Compiled, Candidate),
+    ) -> Self {
+        let workloads: Vec<Vec<i64>> =
+            plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
+        Search {
+            setup,
+            plan,
+            folder,
+            judge,
+            naive,
+            judged,
+            batch_references: vec![None; workloads.len()],
+            batch: None,
+            workloads,
+            locked: Vec::new(),
+            incumbents: None,
+            peers: false,
+            settled: 0,
+            started,
+            spent: Spent::default(),
+        }
+    }
 }
 
 impl Search<'_> {

@@ -16,7 +16,7 @@ use crate::event::{Reporter, Spent};
 use crate::generate::template::Templates;
 use crate::generate::{self, Answer, CostFeatures, Feedback, Generator, Instruction};
 use crate::plan::Plan;
-use crate::refine::Trial;
+use crate::refine::{self, Trial};
 use crate::search::compiled::{self, Compiling};
 use crate::search::config::SearchConfig;
 use crate::search::error::SearchError;
@@ -129,35 +129,20 @@ pub(in crate::search) fn run(
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = generate::naive::candidate(plan, &toolchain);
-    let points = Only { templates: Templates::new(&toolchain), instruction: what.instruction };
+    let points = Only {
+        templates: Templates::new(&toolchain).of_parts(refine::select),
+        instruction: what.instruction,
+    };
     let mut config = SearchConfig::of(vec![Box::new(points)]);
     let space = config.propose(plan, &Feedback::default(), events);
     let first = config.strategy.first(plan, &space);
     let batch = compiled::batch(setup, plan, &first)?;
-    let workloads: Vec<Vec<i64>> =
-        plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();
     let (judge, naive, gate) = ready(setup, plan, naive, (folder.path(), &first, Setting::default()))?;
     let judged = Judged::untimed(Correctness::default(), (judge.seed, judge.reference), Duration::default());
     std::thread::scope(|scope| {
         let ahead = compiled::start(scope, setup, batch.as_ref(), plan, &first);
-        let search = Search {
-            setup,
-            plan,
-            folder: folder.path(),
-            judge,
-            naive: (naive, gate),
-            judged,
-            batch: batch.as_ref(),
-            batch_references: vec![None; workloads.len()],
-            workloads,
-            locked: Vec::new(),
-            incumbents: None,
-            peers: false,
-            settled: 0,
-            started,
-            spent: Spent::default(),
-        };
-        search.screened(&mut config, (space, ahead), what, events)
+        let begun = Search::new((setup, plan, folder.path()), (judge, judged, started), (naive, gate));
+        Search { batch: batch.as_ref(), ..begun }.screened(&mut config, (space, ahead), what, events)
     })
 }
 
