@@ -10,6 +10,7 @@ mod wgmma;
 
 use std::ops::RangeInclusive;
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::contract::{Initial, WorkspacePart};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::Condition;
@@ -119,6 +120,12 @@ impl<'a> Product<'a> {
     /// How many sums share a factor.
     fn sums(&self) -> i64 {
         self.b.len() as i64
+    }
+
+    /// Whether a point is launched programmatically: both ways, where the target has such launches.
+    fn launches(&self) -> impl Iterator<Item = bool> + use<> {
+        let has = self.plan.target.has(Feature::Pdl);
+        [false, true].into_iter().filter(move |pdl| has || !pdl)
     }
 
     /// An expression that no run-time axis enters.

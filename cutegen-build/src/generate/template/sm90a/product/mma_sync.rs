@@ -2,7 +2,6 @@
 
 mod point;
 
-use cutegen_spec::arch::Feature;
 use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
 use cutegen_spec::eligibility::{Condition, Eligibility};
@@ -49,10 +48,8 @@ impl<'a> MmaSync<'a> {
         let products = self.0.sums();
         let points = points(products, i64::from(self.0.plan.target.shared_memory_max()));
         let (fast, any) = (self.fast(), self.any());
-        let pdl = |pdl: &bool| !pdl || self.0.plan.target.has(Feature::Pdl);
         let whole = points.iter().filter(|point| fast.fits(point, products));
-        let whole =
-            whole.flat_map(|point| [false, true].into_iter().filter(pdl).map(|pdl| (*point, &fast, pdl)));
+        let whole = whole.flat_map(|point| self.0.launches().map(|pdl| (*point, &fast, pdl)));
         let split = points.iter().flat_map(|point| self.split(point)).map(|point| (point, &fast, false));
         let of_any = |point: &&Point| !fast.conditions.is_empty() && is_for_any(point, products);
         let of_any = points.iter().filter(of_any).map(|point| (*point, &any, false));

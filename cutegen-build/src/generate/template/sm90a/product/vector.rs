@@ -4,7 +4,6 @@ mod point;
 
 use std::ops::RangeInclusive;
 
-use cutegen_spec::arch::Feature;
 use cutegen_spec::axis::Extent;
 use cutegen_spec::contract::{Contract, Step, ones};
 use cutegen_spec::dtype::DType;
@@ -72,9 +71,7 @@ impl<'a> Vector<'a> {
             let parts = if point.blocks == 1 { self.split(&point) } else { Vec::new() };
             std::iter::once(point).chain(parts)
         });
-        let pdl = |pdl: &bool| !pdl || self.product.plan.target.has(Feature::Pdl);
-        let all = all.flat_map(|point| [false, true].into_iter().filter(pdl).map(move |pdl| (point, pdl)));
-        let all = all.take(at_most);
+        let all = all.flat_map(|point| self.product.launches().map(move |pdl| (point, pdl))).take(at_most);
         all.map(|(point, pdl)| self.candidate(&point, pdl)).collect()
     }
 
