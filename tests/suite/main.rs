@@ -29,6 +29,7 @@ mod retune;
 mod run;
 mod session;
 mod store;
+mod targets;
 mod tidy;
 mod tune;
 mod user_crate;
