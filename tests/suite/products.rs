@@ -38,7 +38,10 @@ fn packed(name: &str) -> PathBuf {
     }
     fs::create_dir_all(&pack).expect("made");
     must(Command::new("tar").current_dir(&root).args(["czf", "pack/bundle.tar.gz", "cutegen-pack"]));
-    fs::copy(folder().join("run.py"), pack.join("run.py")).expect("copied");
+    for script in ["run.py", "../raw.py"] {
+        let to = pack.join(Path::new(script).file_name().expect("a name"));
+        fs::copy(folder().join(script), to).expect("copied");
+    }
     write(&pack.join("about.json"), r#"{"commit": "planted", "digest": "abc", "gate": []}"#);
     write(&pack.join("screen"), SCREEN);
     fs::set_permissions(pack.join("screen"), fs::Permissions::from_mode(0o755)).expect("set");

@@ -13,8 +13,8 @@ import sys
 
 import run
 import shapes
+from run import raw
 
-sys.path.append(str(run.ROOT / "tests/bench"))
 OVER = "our speed over the fastest of cuBLASLt's heuristics, timed afresh behind the search, under the gate's protocol"
 
 
@@ -136,12 +136,10 @@ def rows(jobs):
 
 
 def main(*paths):
-    import raw
     jobs, said = merged(paths)
     made, more = rows(jobs)
     place = run.ROOT / "results/raw/products.json"
-    before = json.loads(place.read_text())
-    place.write_text(json.dumps(raw.merged(before, made), indent=1) + "\n")
+    raw.write(place, raw.merged(raw.read(place), made))
     kept = run.ROOT / "results/runs/products/measured"
     kept.mkdir(exist_ok=True)
     for job, file in jobs.items():

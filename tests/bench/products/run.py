@@ -25,6 +25,9 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))  # on a node it lies beside this
+import raw
+
 ROOT = HERE.joinpath("../../..").resolve()  # here; on a node it is nothing
 SCREENED = {"fit": [], "commit": [], "mma": ["--instruction", "mma-sync"], "ranged": [], "sweep": ["--points", "320"]}
 # what a kernel takes at least
@@ -55,7 +58,7 @@ def pack(folder, digest, with_nvrtc):
     dirty = subprocess.check_output(["git", "-C", ROOT, "status", "--porcelain"], text=True).strip()
     about = {"commit": head[:10] + ("-dirty" if dirty else ""), "digest": digest, "gate": shapes.gated(shapes.seed_of(digest))}
     (folder / "about.json").write_text(json.dumps(about))
-    [shutil.copy(HERE / script, folder) for script in ("run.py", "mma_peak.cu")]
+    [shutil.copy(HERE / script, folder) for script in ("run.py", "../raw.py", "mma_peak.cu")]
     print(f"{folder}: {sum(file.stat().st_size for file in folder.rglob('*') if file.is_file()) / 1e6:.1f} MB of {about['commit']}")
 
 
@@ -129,7 +132,7 @@ class Node:
     def each(self, names, work):
         """`work(name, gpu, cores)` of every name, some at a time on each GPU, each with its share of the cores. One compiles while
         another times: a lease gives it the GPU alone, and what is timed are graphs."""
-        waiting, gpus, all_cores = queue.Queue(), devices() * self.options.lanes, sorted(os.sched_getaffinity(0))
+        waiting, gpus, all_cores = queue.Queue(), raw.devices() * self.options.lanes, sorted(os.sched_getaffinity(0))
         [waiting.put(name) for name in names]
         def lane(at):
             while self.left() > LEAST_S:
@@ -200,14 +203,6 @@ def line(winner):
     swept = winner.get("swept")
     swept = f", {swept[1]['times']['speedup']:.3f} of {swept[0]}" if swept and swept[1]["times"] else ""
     return f"{' '.join(str(m) for m in winner['workload'].values())} {winner['name']} {over}{swept}".strip()
-
-
-def devices():
-    """Numbers of the GPUs; CUDA_VISIBLE_DEVICES leaves only its own."""
-    if only := os.environ.get("CUDA_VISIBLE_DEVICES"):
-        return only.split(",")
-    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines() if shutil.which("nvidia-smi") else []
-    return [str(number) for number, line in enumerate(listed) if line.startswith("GPU")] or ["0"]
 
 
 def libraries():

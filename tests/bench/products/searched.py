@@ -1,6 +1,6 @@
 """Makes rows of results/raw/products.json from what searches of products, `f32_errors.py` and `decode-chain` left.
 
-    python3 tests/bench/product_rows.py results/runs/products/searched COMMIT "NVIDIA H200, sm_90, driver ..." [weights f32 fused chain]
+    python3 tests/bench/products/searched.py results/runs/products/searched COMMIT "NVIDIA H200, sm_90, driver ..." [weights f32 fused chain]
 
 Only rows of the named parts are made anew, and those of other measurements stay.
 """
@@ -11,9 +11,10 @@ import sys
 import tarfile
 import tomllib
 
-import raw
+import shapes
+from run import raw
 
-WEIGHTS = {"qkv": (6144, 4096), "o": (4096, 4096), "gate_up": (28672, 4096), "down": (4096, 14336), "o_70b": (8192, 8192), "down_70b": (8192, 28672)}
+WEIGHTS = {name.replace("70", "_70b"): extents for name, extents in shapes.WEIGHTS.items()}
 F32 = [f"f32_{layout}_{n}" for n in (2048, 4096) for layout in ("nt", "nn")]
 FUSED = [f"{rest}_{weight}" for rest in ("bias_gelu", "residual", "swiglu") for weight in ("gate_up", "o")]
 MANY = 2**37  # operations
@@ -98,8 +99,7 @@ PARTS = {"weights": weights, "f32": f32, "fused": fused, "chain": chain}
 def main(folder, commit, machine, *parts):
     folder, path = pathlib.Path(folder), raw.ROOT / "results/raw/products.json"
     rows = [{**row, "machine": machine, "commit": commit} for part in parts or PARTS for row in PARTS[part](folder)]
-    names = {row["bar"] for row in rows}
-    raw.write(path, rows + [row for row in json.loads(path.read_text()) if row["bar"] not in names])
+    raw.write(path, raw.merged(raw.read(path), rows))
 
 
 if __name__ == "__main__":
