@@ -89,15 +89,22 @@ pub(super) fn run(
     });
     // a wrong naive kernel costs no candidate's compilation
     let setting = Setting { seed: config.seed, devices: config.devices.clone() };
-    let (mut judge, naive, gate) = ready(setup, plan, naive, (folder.path(), &first, setting))?;
-    let judged = naive::judge(plan, &mut judge, (&naive, &gate), events)?;
+    let mut ready = ready(setup, plan, naive, (folder.path(), &first, setting))?;
+    let judged = naive::judge(plan, &mut ready.judge, (&ready.naive.0, &ready.naive.1), events)?;
     std::thread::scope(|scope| {
         let ahead = compiled::start(scope, setup, batch.as_ref(), plan, &first);
-        let begun = Search::new((setup, plan, folder.path()), (judge, judged, started), (naive, gate));
+        let begun = Search::new((setup, plan, folder.path()), ready, (judged, started));
         let (locked, peers) = (locked.unwrap_or_default(), config.peers);
         let search = Search { batch: batch.as_ref(), locked, incumbents, peers, ..begun };
         search.rounds(config, (space, ahead), events)
     })
+}
+
+/// What a search begins with.
+struct Ready {
+    judge: Judging,
+    /// With how the gate takes it.
+    naive: (Compiled, Candidate),
 }
 
 /// A judge that knows the tiles of these candidates, and the naive kernel with how the gate takes it. What results are held
@@ -107,7 +114,7 @@ fn ready(
     plan: &Plan,
     naive: generate::Candidate,
     (folder, first, setting): (&Path, &[generate::Candidate], Setting),
-) -> Result<(Judging, Compiled, Candidate), SearchError> {
+) -> Result<Ready, SearchError> {
     let (naive, oracle) = std::thread::scope(|scope| {
         let oracle = scope.spawn(|| Oracle::compile(setup, plan, folder));
         (compiled::must_compile(setup, plan, naive), oracle.join())
@@ -117,15 +124,15 @@ fn ready(
     let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
     let gate = naive.for_gate(folder)?;
     let judge = Judging::with(setup, plan, (oracle, setting), tiles, gate.clone())?;
-    Ok((judge, naive, gate))
+    Ok(Ready { judge, naive: (naive, gate) })
 }
 
 impl<'a> Search<'a> {
     /// Nothing tried, nothing locked.
     fn new(
         (setup, plan, folder): (&'a CompileSetup, &'a Plan, &'a Path),
-        (judge, judged, started): (Judging, Judged, Instant),
-        naive: (Compiled, Candidate),
+        Ready { judge, naive }: Ready,
+        (judged, started): (Judged, Instant),
     ) -> Self {
         let workloads: Vec<Vec<i64>> =
             plan.spec.workloads.iter().filter_map(|w| plan.spec.bind(&w.axes).ok()).collect();

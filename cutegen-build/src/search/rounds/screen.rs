@@ -137,11 +137,15 @@ pub(in crate::search) fn run(
     let space = config.propose(plan, &Feedback::default(), events);
     let first = config.strategy.first(plan, &space);
     let batch = compiled::batch(setup, plan, &first)?;
-    let (judge, naive, gate) = ready(setup, plan, naive, (folder.path(), &first, Setting::default()))?;
-    let judged = Judged::untimed(Correctness::default(), (judge.seed, judge.reference), Duration::default());
+    let ready = ready(setup, plan, naive, (folder.path(), &first, Setting::default()))?;
+    let judged = Judged::untimed(
+        Correctness::default(),
+        (ready.judge.seed, ready.judge.reference),
+        Duration::default(),
+    );
     std::thread::scope(|scope| {
         let ahead = compiled::start(scope, setup, batch.as_ref(), plan, &first);
-        let begun = Search::new((setup, plan, folder.path()), (judge, judged, started), (naive, gate));
+        let begun = Search::new((setup, plan, folder.path()), ready, (judged, started));
         Search { batch: batch.as_ref(), ..begun }.screened(&mut config, (space, ahead), what, events)
     })
 }
