@@ -346,12 +346,7 @@ fn a_selection_of_nothing_is_wrong_usage() {
 fn committed_kernels_check() {
     let example = workspace().join("example-app");
     exits(&on(&example, &["check"]), 0);
-    let tuned = ["rms_norm", "gate_up", "down_residual", KERNEL, "llama_norm"];
-    exits(&on(&example, &[&["check", "--tuned"], &tuned[..]].concat()), 0);
-    let ran = on(&example, &["check", "--tuned"]);
-    exits(&ran, 1);
-    let told = "run: cargo cutegen tune llama_gate_up";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr); // not tuned yet, though a template fills it
+    exits(&on(&example, &["check", "--tuned"]), 0);
     exits(&library(&workspace().join("kernel-specs"), &workspace().join("cache")), 0);
 }
 

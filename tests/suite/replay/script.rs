@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cutegen_tests::{Ran, cargo_outside, must, run, scratch, workspace, write};
+use cutegen_tests::{Ran, cargo_outside, cutegen, install_toolchain, must, run, scratch, workspace, write};
 
 use super::{built, of_build_script};
 
@@ -17,21 +17,35 @@ struct Script {
     out: PathBuf,
 }
 
+/// A kernel that nobody has tuned.
+const TWICE: &str = r#"
+[package.metadata.kernels.twice]
+targets = ["host"]
+axes = { n = "1..=64" }
+inputs = { x = "f32[n]" }
+outputs = { y = "f32[n]" }
+math = "y[n] = x[n] + x[n]"
+workloads = [{ n = 64 }]
+"#;
+
 impl Script {
     fn new(name: &str) -> Self {
         Self { folder: built().folder.clone(), out: scratch(&format!("replay-script-{name}")) }
     }
 
-    /// The package with `settings` beside its `min-gate`.
-    fn with_settings(name: &str, settings: &str) -> Self {
+    /// The package with one kernel more, locked and not tuned, and with `settings`.
+    fn with_a_naive_kernel(name: &str, settings: &str) -> Self {
         let script = Self::new(name);
         let folder = script.out.join("package");
         fs::create_dir_all(&folder).expect("made");
-        for part in ["cutegen-store", "cutegen.lock", "build.rs"] {
+        for part in ["cutegen-store", "cutegen.lock", "build.rs", "src"] {
             must(Command::new("cp").arg("-r").arg(script.folder.join(part)).arg(&folder));
         }
         let manifest = fs::read_to_string(script.folder.join("Cargo.toml")).expect("a manifest");
-        write(&folder.join("Cargo.toml"), &format!("{manifest}\n[package.metadata.cutegen]\n{settings}\n"));
+        write(&folder.join("Cargo.toml"), &format!("{manifest}\n{TWICE}\n{settings}\n"));
+        install_toolchain();
+        let home = workspace().join("target/suite/replay-home");
+        must(cutegen(&home).args(["lock", "twice"]).current_dir(&folder));
         Self { folder, ..script }
     }
 
@@ -134,17 +148,18 @@ fn another_elf_triple_gets_the_math_and_cubins_with_one_warning() {
 
 #[test]
 fn a_release_build_names_its_naive_kernels_once() {
-    let script = Script::new("release");
+    let script = Script::with_a_naive_kernel("release", "");
     let release = script.run(LINUX, "release");
     let said = warnings(&release);
     let [warning] = said.as_slice() else { panic!("{said:?}") };
-    for part in ["llama_gate_up (sm_90a)", "cargo cutegen tune", "warn-naive = false"] {
+    for part in ["twice (host)", "cargo cutegen tune", "warn-naive = false"] {
         assert!(warning.contains(part), "{warning}");
     }
     assert!(!warning.contains("silu_mul"), "a tuned kernel: {warning}");
     assert_eq!(warnings(&script.run(LINUX, "debug")), Vec::<&str>::new());
 
-    let silenced = Script::with_settings("silenced", "warn-naive = false");
+    let silenced = "[package.metadata.cutegen]\nwarn-naive = false";
+    let silenced = Script::with_a_naive_kernel("silenced", silenced);
     assert_eq!(warnings(&silenced.run(LINUX, "release")), Vec::<&str>::new());
 }
 
