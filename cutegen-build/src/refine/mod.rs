@@ -4,6 +4,7 @@
 
 mod bucket;
 mod cost_estimate;
+mod failures;
 mod select;
 mod shortfall;
 mod strategy;
@@ -12,6 +13,7 @@ use std::collections::BTreeSet;
 
 pub use bucket::{Member, anywhere, leave_nothing, speedup, variant_set};
 pub use cost_estimate::cost_estimate;
+pub use failures::failures;
 pub use select::{around, select};
 pub use shortfall::shortfall;
 pub use strategy::{Strategy, Sweep};

@@ -168,6 +168,9 @@ impl Search<'_> {
         let (kernel, seconds) =
             (self.plan.title(), self.started.elapsed().as_secs_f64() - self.judged.seconds);
         events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
+        if let Some(failures) = refine::failures(&history) {
+            events.report(&Event::Note { text: format!("{}: {failures}", self.plan.title()) });
+        }
         let sets = self.variant_sets(&history, &kept);
         let reserve = self.reserve(&history, &kept, &sets);
         let incumbents = self.incumbents.take().map(|locked| {
