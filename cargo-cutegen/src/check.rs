@@ -10,6 +10,7 @@ use cutegen_build::emit::{EmitKernel, linkable};
 use cutegen_build::generate::template;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
+use cutegen_build::plan::device_model::DeviceModel;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::replay::{Cause, ReplayError, repair, replay};
 use cutegen_build::store::trust::{Doubt, doubts, has_filled, has_judged};
@@ -220,9 +221,9 @@ fn stale(cause: &Cause) -> Option<String> {
 fn work(plan: &Plan, workload: &Workload, record: Option<&Record>) -> Option<Work> {
     let axes = plan.spec.bind(&workload.axes).ok()?;
     let cost = cost(&plan.spec, &plan.schedule, &axes);
-    let roof = roofline::ceilings(&plan.target).map(|ceilings| {
-        let roof = ceilings.roof(roofline::unit(plan), &cost);
-        Ceiling { micros: roof.micros, bound: roof.bound.name(), device: ceilings.device }
+    let roof = DeviceModel::of(&plan.target).map(|device| {
+        let roof = device.roof(roofline::unit(plan), &cost);
+        Ceiling { micros: roof.micros, bound: roof.bound.name(), device: device.device }
     });
     let chosen = record.and_then(|record| dispatched(plan, record, &axes));
     Some(Work {

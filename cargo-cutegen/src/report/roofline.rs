@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_build::plan::roofline::{self, Ceilings, Unit};
+use cutegen_build::plan::device_model::{DeviceModel, Unit};
+use cutegen_build::plan::roofline;
 
 use super::gather::{Entry, Spot};
 use super::html::{Scale, at, powers, target, text};
@@ -42,7 +43,7 @@ pub(super) fn section(entries: &[&Entry]) -> Option<String> {
     let (points, moves): (Vec<Point<'_>>, Vec<Point<'_>>) =
         timed.partition(|point| point.spot.intensity() > 0.0);
     let plan = &points.iter().chain(&moves).next()?.entry.plan;
-    let ceilings = roofline::ceilings(&plan.target);
+    let ceilings = DeviceModel::of(&plan.target);
     let name = plan.target.to_string();
     let about = match &ceilings {
         Some(ceilings) => format!(
@@ -59,11 +60,7 @@ pub(super) fn section(entries: &[&Entry]) -> Option<String> {
     let plot = if points.is_empty() {
         String::new()
     } else {
-        format!(
-            "<div class=\"plot\">{}</div>{}",
-            drawing(&points, ceilings.as_ref(), &families),
-            legend(&families)
-        )
+        format!("<div class=\"plot\">{}</div>{}", drawing(&points, ceilings, &families), legend(&families))
     };
     let all: Vec<Point<'_>> = points.into_iter().chain(moves).collect();
     Some(format!("<section><h3>{}</h3><p>{about}</p>{plot}{}</section>\n", text(target(&name)), table(&all)))
@@ -76,7 +73,7 @@ fn families(points: &[Point<'_>]) -> Vec<(usize, &'static str)> {
     ALL.into_iter().enumerate().filter(|(_, name)| has(name)).collect()
 }
 
-fn drawing(points: &[Point<'_>], ceilings: Option<&Ceilings>, families: &[(usize, &str)]) -> String {
+fn drawing(points: &[Point<'_>], ceilings: Option<&DeviceModel>, families: &[(usize, &str)]) -> String {
     let units = units(points);
     let plot = Plot::around(points, ceilings, &units);
     let mut svg = format!(
@@ -112,7 +109,7 @@ fn words(unit: Unit) -> &'static str {
 
 impl Plot {
     /// Whole decades around all points and ceilings.
-    fn around(points: &[Point<'_>], ceilings: Option<&Ceilings>, units: &BTreeMap<&str, Unit>) -> Self {
+    fn around(points: &[Point<'_>], ceilings: Option<&DeviceModel>, units: &BTreeMap<&str, Unit>) -> Self {
         let mut xs: Vec<f64> = points.iter().map(|point| point.spot.intensity()).collect();
         let mut ys: Vec<f64> = points.iter().map(|point| point.spot.flops_per_s()).collect();
         for unit in units.values() {
@@ -157,7 +154,7 @@ impl Plot {
     }
 
     /// A line up the slope of the memory's rate, and one across for each unit.
-    fn ceilings(&self, ceilings: &Ceilings, units: &BTreeMap<&'static str, Unit>) -> String {
+    fn ceilings(&self, ceilings: &DeviceModel, units: &BTreeMap<&'static str, Unit>) -> String {
         let rate = ceilings.bytes_per_s(READS);
         let top = units.values().map(|unit| ceilings.flops_per_s(*unit)).fold(0.0, f64::max);
         let first = (self.ends[0].0).max(self.ends[1].0 / rate);
@@ -198,7 +195,7 @@ impl Plot {
     }
 
     /// Whether a number stands clear of every ceiling, and of what is written above it.
-    fn is_clear(&self, ceilings: &Ceilings, units: &BTreeMap<&str, Unit>, (x, y): (f64, f64)) -> bool {
+    fn is_clear(&self, ceilings: &DeviceModel, units: &BTreeMap<&str, Unit>, (x, y): (f64, f64)) -> bool {
         let (rate, fall) = (ceilings.bytes_per_s(READS), self.slope().to_radians().tan());
         let first = (self.ends[0].0).max(self.ends[1].0 / rate);
         let (left, foot) = (self.x.at(first), self.y.at(first * rate));

@@ -3,6 +3,7 @@
 
 mod active;
 pub mod cost;
+pub mod device_model;
 pub mod family;
 pub mod matmul;
 pub mod roofline;

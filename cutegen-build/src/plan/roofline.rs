@@ -1,51 +1,16 @@
-//! [`Roof`]: the time that a kernel takes at least, from its [`Cost`] and what its device reaches at most. Knows
-//! figures of devices, and no device: a target is declared.
+//! [`Roof`]: the time that a kernel takes at least, from its [`Cost`] and what its device reaches at most. Knows no device:
+//! a target is declared, and its figures are a [`DeviceModel`]'s.
 //!
 //! A roof is a floor of the time and no forecast. It counts each byte once from memory, so a working set that stays
 //! in a cache may beat it.
 
-use cutegen_spec::arch::Arch;
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::{KernelSpec, Multiply};
-use cutegen_spec::target::Target;
 
 use super::Plan;
 use super::cost::Cost;
+use super::device_model::{DeviceModel, Unit};
 use super::family::{self, Family};
-
-/// What a device reaches at most.
-#[derive(Clone, Copy, Debug)]
-pub struct Ceilings {
-    /// The device that the figures are of.
-    pub device: &'static str,
-    /// Bytes a second from and to memory where this share of them is read, by ascending share.
-    streams: &'static [(f64, f64)],
-    /// Operations a second of each unit.
-    rate: fn(Unit) -> f64,
-    /// Bytes a second by the data sheet.
-    nominal_bytes_per_s: f64,
-    /// Operations a second by the data sheet.
-    nominal_rate: fn(Unit) -> f64,
-}
-
-/// What computes, by the type that products are formed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Scalar cores in f32.
-    VectorF32,
-    /// Scalar cores in f64.
-    VectorF64,
-    /// Tensor cores on f16 or bf16.
-    TensorHalf,
-    /// Tensor cores on inputs rounded to TF32.
-    TensorTf32,
-    /// Tensor cores on 8-bit floats.
-    TensorF8,
-    /// Tensor cores on 8-bit integers.
-    TensorI8,
-    /// Tensor cores on f64.
-    TensorF64,
-}
 
 /// Which ceiling is the lower one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,73 +30,7 @@ pub struct Roof {
     pub bound: Bound,
 }
 
-/// NVIDIA H200 SXM.
-///
-/// Memory: the best that kernels of this project came to at 2 GB (3 GB for two reads) in committed runs: `softsign_f32`, with
-/// one read for each write, `silu_mul`, with two, and `sum_131072`, which only reads; 4.8 TB/s nominal (H200 data sheet).
-const H200: Ceilings = Ceilings {
-    device: "H200",
-    streams: &[(1.0 / 2.0, 4.29e12), (2.0 / 3.0, 4.39e12), (1.0, 4.68e12)],
-    rate: h200,
-    nominal_bytes_per_s: 4.8e12,
-    nominal_rate: h200_nominal,
-};
-
-/// Operations a second of an H200 SXM, by its data sheet, without sparsity.
-fn h200_nominal(unit: Unit) -> f64 {
-    match unit {
-        Unit::VectorF32 => 67e12,
-        Unit::VectorF64 => 34e12,
-        Unit::TensorHalf => 989e12,
-        Unit::TensorTf32 => 494e12,
-        Unit::TensorF8 | Unit::TensorI8 => 1979e12,
-        Unit::TensorF64 => 67e12,
-    }
-}
-
-/// The same as measured in short bursts, where that was; sustained rates are lower, for power.
-fn h200(unit: Unit) -> f64 {
-    match unit {
-        Unit::TensorHalf => 830e12, // on bf16
-        Unit::TensorF8 => 1600e12,  // with fast accumulation
-        Unit::VectorF32 | Unit::VectorF64 | Unit::TensorTf32 | Unit::TensorI8 | Unit::TensorF64 => {
-            h200_nominal(unit)
-        }
-    }
-}
-
-/// The ceilings of a target: those of the device that it names, else of the architecture's device that was measured.
-/// `None` for the CPU, and for a device without figures here.
-#[must_use]
-pub fn ceilings(target: &Target) -> Option<Ceilings> {
-    match target {
-        Target::Cuda { arch: Arch::Sm90a, device: None } => Some(H200),
-        Target::Cuda { arch: Arch::Sm90a, device: Some(name) } => {
-            name.eq_ignore_ascii_case(H200.device).then_some(H200)
-        }
-        Target::Cuda { .. } | Target::Host { .. } => None,
-    }
-}
-
-impl Ceilings {
-    /// Operations a second of this unit.
-    #[must_use]
-    pub fn flops_per_s(&self, unit: Unit) -> f64 {
-        (self.rate)(unit)
-    }
-
-    /// Bytes a second where `read` of each are read: on a line between the streams that were measured, and what the first or
-    /// the last of them has beyond.
-    #[must_use]
-    pub fn bytes_per_s(&self, read: f64) -> f64 {
-        let between = self.streams.windows(2).find(|pair| (pair[0].0..pair[1].0).contains(&read));
-        match (between, self.streams) {
-            (Some([low, high]), _) => low.1 + (high.1 - low.1) * (read - low.0) / (high.0 - low.0),
-            (_, [first, ..]) if read < first.0 => first.1,
-            (_, streams) => streams.last().map_or(f64::INFINITY, |last| last.1),
-        }
-    }
-
+impl DeviceModel {
     /// The roof of this much work.
     #[must_use]
     pub fn roof(&self, unit: Unit, cost: &Cost) -> Roof {
@@ -149,7 +48,7 @@ pub type Micros = Box<dyn Fn(&[i64]) -> f64>;
 #[must_use]
 pub fn micros(plan: &Plan, axes: &[i64]) -> Option<f64> {
     let work = super::cost::cost(&plan.spec, &plan.schedule, axes);
-    Some(ceilings(&plan.target)?.roof(unit(plan), &work).micros)
+    Some(DeviceModel::of(&plan.target)?.roof(unit(plan), &work).micros)
 }
 
 /// The least time of a launch, microseconds, by what data sheets promise at most: of the bytes, of which a third may lie
@@ -158,15 +57,15 @@ pub fn micros(plan: &Plan, axes: &[i64]) -> Option<f64> {
 #[must_use]
 pub fn floor(plan: &Plan) -> Option<Micros> {
     const CACHED: f64 = 1.0 / 3.0;
-    let ceilings = ceilings(&plan.target)?;
+    let device = DeviceModel::of(&plan.target)?;
     let flops_per_s = match plan.family {
-        Family::Contraction { .. } => fastest(&ceilings, unit(plan)),
+        Family::Contraction { .. } => fastest(device, unit(plan)),
         _ => f64::INFINITY,
     };
     let (spec, schedule) = (plan.spec.clone(), plan.schedule.clone());
     Some(Box::new(move |axes| {
         let cost = super::cost::cost(&spec, &schedule, axes);
-        let memory = cost.bytes * (1.0 - CACHED) / ceilings.nominal_bytes_per_s;
+        let memory = cost.bytes * (1.0 - CACHED) / device.ceilings.nominal_bytes_per_s;
         memory.max(cost.flops / flops_per_s) * 1e6
     }))
 }
@@ -174,10 +73,10 @@ pub fn floor(plan: &Plan) -> Option<Micros> {
 /// Operations a second that no kernel exceeds whose products are formed in this unit's type. Tensor cores come to products of
 /// f32 as accurate as scalar cores' from operands split into bf16: at least three products for each (Ootomo and Yokota,
 /// "Recovering single precision accuracy from Tensor Cores", 2022).
-fn fastest(ceilings: &Ceilings, unit: Unit) -> f64 {
+fn fastest(device: &DeviceModel, unit: Unit) -> f64 {
     match unit {
-        Unit::VectorF32 => (ceilings.nominal_rate)(Unit::TensorHalf) / 3.0,
-        unit => (ceilings.nominal_rate)(unit),
+        Unit::VectorF32 => (device.ceilings.nominal_flops_per_s)(Unit::TensorHalf) / 3.0,
+        unit => (device.ceilings.nominal_flops_per_s)(unit),
     }
 }
 
@@ -195,7 +94,8 @@ pub fn unit(plan: &Plan) -> Unit {
         _ => family::products(&plan.schedule).iter().map(|tensors| dtypes(tensors)).collect(),
     };
     let units = found.into_iter().filter_map(|operands| tensor_unit(&plan.spec, operands));
-    units.max_by(|a, b| h200_nominal(*a).total_cmp(&h200_nominal(*b))).unwrap_or(vector)
+    let rate = DeviceModel::ranking(&plan.target).ceilings.nominal_flops_per_s;
+    units.max_by(|a, b| rate(*a).total_cmp(&rate(*b))).unwrap_or(vector)
 }
 
 /// The tensor cores that multiply these types, which are as wide as the widest.
@@ -225,9 +125,10 @@ impl Bound {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, Unit, ceilings, unit};
+    use super::{Bound, unit};
     use crate::plan::Plan;
     use crate::plan::cost::{Cost, cost};
+    use crate::plan::device_model::{DeviceModel, Unit};
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::settings::Settings;
     use cutegen_spec::target::Target;
@@ -304,7 +205,7 @@ mod tests {
     fn a_large_gemm_is_bound_by_compute() {
         let plan = plan("bf16", GEMM, "");
         let cost = cost(&plan.spec, &plan.schedule, &[8192, 4096, 2048]);
-        let roof = ceilings(&plan.target).map(|c| c.roof(unit(&plan), &cost)).expect("figures");
+        let roof = DeviceModel::of(&plan.target).map(|c| c.roof(unit(&plan), &cost)).expect("figures");
         // 2 * 8192 * 4096 * 2048 operations at 830e12 a second
         assert_eq!(roof.bound, Bound::Compute);
         assert!((roof.micros - 165.589_1).abs() < 1e-3, "{}", roof.micros);
@@ -322,14 +223,14 @@ mod tests {
     #[test]
     fn a_stream_is_bound_by_memory() {
         let cost = Cost { bytes: 429e6, written: 214.5e6, flops: 429e6 };
-        let roof = ceilings(&Target::parse("sm_90a").expect("a target")).expect("figures");
+        let roof = DeviceModel::of(&Target::parse("sm_90a").expect("a target")).expect("figures");
         assert_eq!(roof.roof(Unit::VectorF32, &cost).bound, Bound::Memory);
         assert!((roof.roof(Unit::VectorF32, &cost).micros - 100.0).abs() < 1e-9);
     }
 
     #[test]
     fn reads_are_faster_than_writes() {
-        let ceilings = ceilings(&Target::parse("sm_90a").expect("a target")).expect("figures");
+        let ceilings = DeviceModel::of(&Target::parse("sm_90a").expect("a target")).expect("figures");
         let at = |written: f64| {
             let cost = Cost { bytes: 1e12, written, flops: 0.0 };
             (ceilings.roof(Unit::VectorF32, &cost).micros / 1e3).recip() * 1e3
@@ -341,14 +242,5 @@ mod tests {
         }
         let nothing = Cost { bytes: 0.0, written: 0.0, flops: 0.0 };
         assert!(ceilings.roof(Unit::VectorF32, &nothing).micros.abs() < 1e-12);
-    }
-
-    #[test]
-    fn figures_are_of_the_named_device_or_none() {
-        let of = |target: &str| ceilings(&Target::parse(target).expect("a target")).map(|c| c.device);
-        assert_eq!(of("sm_90a"), Some("H200"));
-        assert_eq!(of("sm_90a:h200"), Some("H200"));
-        assert_eq!(of("sm_90a:gh200"), None);
-        assert_eq!(of("host"), None);
     }
 }

@@ -12,7 +12,8 @@ use super::error::SearchError;
 use super::final_evaluation::{Found, Judged, Timed};
 use crate::evaluate::judge::sanitize::NOT_RUN;
 use crate::evaluate::{Check, Checks, Comparison, Correctness, Distribution, GATE};
-use crate::plan::{Plan, roofline};
+use crate::plan::Plan;
+use crate::plan::device_model::DeviceModel;
 
 /// Level of the stored cubins' compression; they are read a thousand times and written once.
 const ZSTD_LEVEL: i32 = 19;
@@ -137,7 +138,7 @@ pub(super) fn checks(plan: &Plan, evidence: &Evidence) -> Vec<String> {
     let ran = |check: &Check| match check {
         Check::Timed => timed && plan.spec.deterministic,
         Check::Repeats => plan.spec.deterministic,
-        Check::Floor => timed && roofline::ceilings(&plan.target).is_some(),
+        Check::Floor => timed && DeviceModel::of(&plan.target).is_some(),
         Check::Sanitizer => sanitized,
         Check::Globals | Check::Scramble | Check::Late | Check::Occupancy => !plan.target.is_host(),
         Check::Stack | Check::Registers | Check::Pages => plan.target.is_host(),

@@ -6,6 +6,7 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
 use cutegen_spec::tensor::{Role, Tensor};
 
+use crate::plan::device_model::DeviceModel;
 use crate::plan::{Plan, cost, roofline};
 
 /// Axes, tensors, scalars and the math.
@@ -78,16 +79,26 @@ pub(super) fn device(plan: &Plan) -> String {
             format!("One thread of an {} CPU: vectors of 8 floats, 32 KB of L1, 1 MB of L2.", level.name())
         }
         Target::Cuda { arch, .. } => {
-            let memory = roofline::ceilings(&plan.target).map(|ceilings| {
-                let rate = ceilings.bytes_per_s(0.5) / 1e12;
-                format!(" Memory moves {rate:.1} TB/s where half is read; L2 has 50 MB.")
-            });
-            format!(
-                "{}, NVIDIA Hopper: 132 multiprocessors, each with 64 K registers, 2048 threads, 227 KB of shared memory for a \
-                 block, 32 blocks.{}",
-                arch.name(),
-                memory.unwrap_or_default()
+            let smem = arch.shared_memory_max() >> 10;
+            DeviceModel::of(&plan.target).map_or_else(
+                || format!("{}: {smem} KB of shared memory for a block.", arch.name()),
+                |device| of_model(device, arch.name(), smem),
             )
         }
     }
+}
+
+fn of_model(device: &DeviceModel, arch: &str, smem: u32) -> String {
+    let limits = &device.limits;
+    format!(
+        "{arch}, NVIDIA {}: {} multiprocessors, each with {} K registers, {} threads, {smem} KB of shared memory for a block, {} \
+         blocks. Memory moves {:.1} TB/s where half is read; L2 has {:.0} MB.",
+        device.generation,
+        limits.multiprocessors,
+        limits.registers >> 10,
+        limits.threads,
+        limits.blocks,
+        device.bytes_per_s(0.5) / 1e12,
+        limits.l2_bytes / 1e6,
+    )
 }

@@ -11,6 +11,7 @@ use cutegen_spec::math::Index;
 
 use super::{SMEM_ASIDE, op};
 use crate::plan::Plan;
+use crate::plan::device_model::DeviceModel;
 use crate::plan::family::{Access, MemoryOrder, Rows, constant};
 
 /// The rows of a plan, as a template's space needs them.
@@ -50,6 +51,11 @@ impl<'a> Layout<'a> {
     /// Whether kernels of the plan may use this.
     pub(super) fn has(&self, feature: Feature) -> bool {
         self.plan.target.has(feature)
+    }
+
+    /// Multiprocessors that a row's blocks may be resident on at once.
+    pub(super) fn multiprocessors(&self) -> i64 {
+        DeviceModel::ranking(&self.plan.target).limits.multiprocessors
     }
 
     /// Whether a producer may fill a ring and hand over its registers.

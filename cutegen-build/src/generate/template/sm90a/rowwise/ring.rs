@@ -5,7 +5,7 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::int_expr::{IntExpr, IntOp};
 
 use super::layout::Layout;
-use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
+use super::slices::{PRODUCERS, Slices};
 use super::{Point, REGISTERS, REREAD_MAX, op};
 use crate::generate::StreamFeatures;
 use crate::plan::Plan;
@@ -191,7 +191,8 @@ fn held(layout: &Layout<'_>, slice: i64, most: i64) -> i64 {
 
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let mut conditions = layout.vectors(shape.vec, true)?;
-    conditions.extend(layout.at_most(shape.slices().blocks(layout), MULTIPROCESSORS * shape.beside)?);
+    conditions
+        .extend(layout.at_most(shape.slices().blocks(layout), layout.multiprocessors() * shape.beside)?);
     Some(Point {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,

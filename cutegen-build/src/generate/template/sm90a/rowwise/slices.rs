@@ -10,9 +10,6 @@ use crate::generate::ENTRY;
 use crate::plan::Plan;
 use crate::print;
 
-/// Multiprocessors of an H200: a row's blocks are resident at once.
-pub(super) const MULTIPROCESSORS: i64 = 132;
-
 /// Threads beside those that compute: a warpgroup, which alone can hand over registers.
 pub(super) const PRODUCERS: i64 = 128;
 

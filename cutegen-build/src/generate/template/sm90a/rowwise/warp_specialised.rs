@@ -2,7 +2,7 @@
 //! reduction warps and its epilogue warps work on different rows. Entries that are locked call it `apart`, so names keep that.
 
 use super::layout::Layout;
-use super::slices::{MULTIPROCESSORS, PRODUCERS, Slices};
+use super::slices::{PRODUCERS, Slices};
 use super::{Point, REGISTERS};
 use crate::generate::StreamFeatures;
 use crate::plan::Plan;
@@ -102,13 +102,14 @@ fn cut(layout: &Layout<'_>, ring: Slices) -> Vec<Slices> {
             .map(|slice| Slices { slice: even(slice), ..ring })
             .to_vec();
     };
+    let multiprocessors = layout.multiprocessors();
     let is_equal = |slices: &Slices| {
         let blocks = length / slices.length();
-        let busy = if blocks > 0 { MULTIPROCESSORS / blocks * blocks } else { 0 };
+        let busy = if blocks > 0 { multiprocessors / blocks * blocks } else { 0 };
         slices.slice % EPILOGUE_GROUPS == 0
             && length % slices.length() == 0
             && blocks > 1
-            && 100 * busy >= 95 * MULTIPROCESSORS
+            && 100 * busy >= 95 * multiprocessors
     };
     let all = (2..=ring.stages * 5 / 8).rev().map(|slice| Slices { slice, ..ring });
     all.filter(is_equal).take(3).collect()
@@ -146,7 +147,7 @@ fn staying(room: i64, weights: i64, chunks: i64) -> Option<i64> {
 fn point(plan: &Plan, layout: &Layout<'_>, shape: Shape) -> Option<Point> {
     let slices = shape.slices;
     let mut conditions = layout.vectors(slices.vec, true)?;
-    conditions.extend(layout.at_most(slices.blocks(layout), MULTIPROCESSORS)?);
+    conditions.extend(layout.at_most(slices.blocks(layout), layout.multiprocessors())?);
     Some(Point {
         name: format!("rowwise-{}", shape.name()),
         template: TEMPLATE,
