@@ -7,6 +7,7 @@
 //! `transposed`. A row-major `d` is therefore the transposed product of the two factors, exchanged.
 
 mod layout;
+mod plain;
 
 use cutegen_spec::dtype::DType;
 use cutegen_spec::spec::{KernelSpec, Multiply};
@@ -14,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
 use crate::plan::family::Family;
-use crate::plan::family::matmul::Matmul;
 use layout::{Shape, Sizes, shape};
+use plain::Plain;
 
 /// A matrix product.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,7 +133,7 @@ impl Element {
 pub fn gemm_of(plan: &Plan, axes: &[i64]) -> Option<Gemm> {
     let Family::Contraction { .. } = plan.family else { return None };
     let spec = &plan.spec;
-    let found = Matmul::of(spec, &plan.schedule)?;
+    let found = Plain::of(spec, &plan.schedule)?;
     let element = |tensor: usize| Element::of(spec.tensors[tensor].dtype);
     let types = (element(found.a.tensor)?, element(found.b.tensor)?, element(found.d.tensor)?);
     let compute = compute(spec, types, &found.scales)?;

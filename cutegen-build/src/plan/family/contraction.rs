@@ -210,7 +210,7 @@ fn multiplied(factor: &Expr, tensors: &mut BTreeSet<usize>) {
 }
 
 /// The factors of a product.
-pub(super) fn flatten<'a>(body: &'a Expr, out: &mut Vec<&'a Expr>) {
+pub(crate) fn flatten<'a>(body: &'a Expr, out: &mut Vec<&'a Expr>) {
     match body {
         Expr::Binary(Binary::Mul, a, b) => {
             flatten(a, out);

@@ -2,8 +2,7 @@
 
 mod alias;
 mod attention;
-mod contraction;
-pub mod matmul;
+pub(crate) mod contraction;
 mod rows;
 mod shape;
 mod simple;

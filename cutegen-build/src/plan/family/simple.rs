@@ -1,11 +1,15 @@
 //! The plain forms of the fast families that the present templates can fill: one output, dense floating-point tensors
 //! of two bytes and more, loads at plain loop variables, and functions that the templates' preludes have.
 
+use std::collections::BTreeMap;
+
+use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Binary, Expr, Index, Loop, Place, ReduceOp, Unary, as_vars};
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::tensor::{Role, Tensor};
 
 use super::alias::Identity;
+use crate::plan::matmul::{Matmul, Product, View};
 use crate::plan::schedule::{Schedule, Step, Value};
 
 /// `out[m, n] = epilogue(sum_k a[m, k] * b[n, k], ...)`; several sums share `a`.
@@ -151,54 +155,35 @@ pub(super) fn elementwise(spec: &KernelSpec, schedule: &Schedule) -> Option<Elem
     flat.then(|| Elementwise { out, vars: step.vars(), value: value.clone() })
 }
 
+/// The plain form of a product: one matrix, rows by columns, of dense factors.
 pub(super) fn contraction(spec: &KernelSpec, schedule: &Schedule) -> Option<Contraction> {
-    let (out, last, epilogue, sums) = only_output(spec, schedule)?;
+    let (out, last, epilogue, _) = only_output(spec, schedule)?;
     let vars: [usize; 2] = last.vars().as_slice().try_into().ok()?;
-    let [m, n] = vars.map(|v| schedule.vars[v]);
-    let mut found: Option<Contraction> = None;
-    for step in sums {
-        let (temp, op, over, body) = one_axis(step)?;
-        let k = schedule.vars[over];
-        let (a, b) = product(schedule, body, m, n, k)?;
-        if op != ReduceOp::Sum || found.as_ref().is_some_and(|f| (f.a, f.k) != (a, k)) {
-            return None;
-        }
-        let family = found.get_or_insert_with(|| Contraction {
-            m,
-            n,
-            k,
-            a,
-            b: Vec::new(),
-            sums: Vec::new(),
-            out,
-            vars,
-            epilogue: epilogue.clone(),
-        });
-        family.b.push(b);
-        family.sums.push(temp);
-    }
-    found.filter(|_| epilogue_is_flat(epilogue, vars))
-}
-
-/// Reads `body` as `a[m, k] * b[n, k]` (or `b[k, n]`), in either order of the factors.
-fn product(schedule: &Schedule, body: &Expr, m: usize, n: usize, k: usize) -> Option<(usize, Operand)> {
-    let Expr::Binary(Binary::Mul, left, right) = body else { return None };
-    let load = |expr: &Expr| match expr {
-        Expr::Load(Place::Tensor(tensor), index) => {
-            Some((*tensor, as_vars(index)?.iter().map(|v| schedule.vars[*v]).collect::<Vec<_>>()))
-        }
-        _ => None,
+    let found = Matmul::of(spec, schedule)?;
+    let ([m], Some(n), [k]) = (found.m.as_slice(), found.n, found.k.as_slice()) else { return None };
+    let axis = |var: usize| IntExpr::Axis(found.axis(var));
+    let lies = |view: &View, outer: usize, inner: usize| {
+        let strides = BTreeMap::from([(outer, axis(inner)), (inner, IntExpr::Const(1))]);
+        view.offset == IntExpr::Const(0) && view.strides == strides
     };
-    let (left, right) = (load(left)?, load(right)?);
-    for ((a, a_axes), (b, b_axes)) in [(&left, &right), (&right, &left)] {
-        if *a_axes == [m, k] && *b_axes == [n, k] {
-            return Some((*a, Operand { tensor: *b, k_contiguous: true }));
-        }
-        if *a_axes == [m, k] && *b_axes == [k, n] {
-            return Some((*a, Operand { tensor: *b, k_contiguous: false }));
-        }
-    }
-    None
+    let operand = |product: &Product| {
+        let k_contiguous = lies(&product.b, n, *k);
+        (k_contiguous || lies(&product.b, *k, n))
+            .then_some(Operand { tensor: product.b.tensor, k_contiguous })
+    };
+    let b = found.products.iter().map(operand).collect::<Option<Vec<_>>>()?;
+    let is_plain = vars == [*m, n] && lies(found.a(), *m, *k) && epilogue_is_flat(epilogue, vars);
+    is_plain.then(|| Contraction {
+        m: found.axis(*m),
+        n: found.axis(n),
+        k: found.axis(*k),
+        a: found.a().tensor,
+        b,
+        sums: found.products.iter().map(|product| product.sum).collect(),
+        out,
+        vars,
+        epilogue: epilogue.clone(),
+    })
 }
 
 fn epilogue_is_flat(epilogue: &Expr, vars: [usize; 2]) -> bool {

@@ -4,9 +4,10 @@
 
 mod view;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use cutegen_spec::axis::Axis;
+use cutegen_spec::axis::{Axis, largest};
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::math::{Binary, Expr, Index, Loop, Place, ReduceOp, as_vars};
 use cutegen_spec::spec::KernelSpec;
@@ -242,10 +243,18 @@ impl Roles {
         })
     }
 
+    /// Summed variables, outermost in `a` first: a sum may name them in any order.
+    fn in_memory_order(&mut self, axes: &[Axis]) {
+        let (a, largest) = (&self.products[0].a, largest(axes));
+        let stride = |var: &usize| largest.as_ref().and_then(|axes| a.stride(*var).eval_axes(axes));
+        self.k.sort_by_key(|var| Reverse(stride(var)));
+    }
+
     /// One dimension for each role: what is none for a factor counts as batch, over which the other factor stays.
     fn grouped(mut self, spec: &KernelSpec, schedule: &Schedule, sums: usize) -> Option<Matmul> {
         let axes: &[Axis] = &spec.axes;
         let is_one = |view: &View, vars: &[usize]| view.is_one_dimension(axes, &schedule.vars, vars);
+        self.in_memory_order(axes);
         let all_one = self.products.iter().all(|p| is_one(&p.a, &self.k) && is_one(&p.b, &self.k));
         if !all_one {
             return None;

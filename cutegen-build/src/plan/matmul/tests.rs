@@ -47,6 +47,12 @@ fn roles_and_strides_are_told() {
     // the output decides which factor has the columns
     let turned = "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]' }\noutputs = { y = 'bf16[n, m]' }";
     is(turned, "y[n, m] = sum(k, x[m, k] * w[n, k])", "; n; m; k | w+0 n:7 k:1 | x+0 m:7 k:1");
+    // a sum names its variables in any order
+    let deep = "inputs = { x = 'bf16[m, h, j]', w = 'bf16[n, h, j]' }\noutputs = { y = 'bf16[m, n]' }";
+    for (sum, inner) in [("(h, j)", "h:6 j:1"), ("(j, h)", "j:1 h:6")] {
+        let math = format!("y[m, n] = sum({sum}, x[m, h, j] * w[n, h, j])");
+        is(deep, &math, &format!("; m; n; h j | x+0 m:24 {inner} | w+0 n:24 {inner}"));
+    }
     // rows of two variables are one dimension, columns of two are a batch of the other
     let many = "inputs = { x = 'bf16[b, s, k]', w = 'bf16[h, n, k]' }\noutputs = { y = 'bf16[b, s, h, n]' }";
     is(

@@ -3,8 +3,9 @@
 
 use cutegen_spec::spec::KernelSpec;
 
+use super::plain::Plain;
 use super::{Element, Matrix};
-use crate::plan::family::matmul::{Access, Matmul};
+use crate::plan::matmul::View;
 
 /// A spec at some extents.
 pub(super) struct Sizes<'a> {
@@ -29,15 +30,13 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// `vars`, outermost first, in the memory of `access`; those that it lacks do not move. `None` where no one stride
+    /// `vars`, outermost first, in the memory of `view`; those that it lacks do not move. `None` where no one stride
     /// walks them.
-    pub(super) fn of(sizes: &Sizes<'_>, access: &Access, vars: &[usize]) -> Option<Group> {
-        let strides = sizes.spec.tensors[access.tensor].strides(sizes.axes)?;
+    pub(super) fn of(sizes: &Sizes<'_>, view: &View, vars: &[usize]) -> Option<Group> {
         let mut group = Group { extent: 1, stride: None };
         for var in vars.iter().rev() {
             let extent = sizes.extent(*var)?;
-            let at = access.vars.iter().position(|v| v == var);
-            let stride = at.map_or(Some(0), |at| u64::try_from(strides[at]).ok())?;
+            let stride = u64::try_from(view.stride(*var).eval_axes(sizes.axes)?).ok()?;
             match group.stride {
                 _ if extent == 1 => {}
                 None => group = Group { extent: extent.checked_mul(group.extent)?, stride: Some(stride) },
@@ -73,17 +72,17 @@ pub(super) struct Shape {
 
 /// How matrices lie for `found`. Where the several variables of one side are not one dimension, the outermost written
 /// one counts as a batch, over which the other factor stays.
-pub(super) fn shape(sizes: &Sizes<'_>, found: &Matmul) -> Option<Shape> {
+pub(super) fn shape(sizes: &Sizes<'_>, found: &Plain) -> Option<Shape> {
     let batch = found.batch();
     let several = |var: &&usize| [found.left(), found.right()].iter().any(|s| s.len() > 1 && s.contains(var));
-    let outermost = found.d.vars.first().filter(several);
+    let outermost = found.written.first().filter(several);
     batched(sizes, found, &batch).or_else(|| batched(sizes, found, &[&[*outermost?], &*batch].concat()))
 }
 
-fn batched(sizes: &Sizes<'_>, found: &Matmul, batch: &[usize]) -> Option<Shape> {
+fn batched(sizes: &Sizes<'_>, found: &Plain, batch: &[usize]) -> Option<Shape> {
     let sides = oriented(sizes, found, batch)?;
     let ([a, b], [m, n], k) = (sides.factors, &sides.free, &found.k);
-    let count = |access: &Access, vars: &[usize]| Some(Group::of(sizes, access, vars)?.extent);
+    let count = |view: &View, vars: &[usize]| Some(Group::of(sizes, view, vars)?.extent);
     let shape = Shape {
         m: count(&found.d, m)?,
         n: count(&found.d, n)?,
@@ -99,12 +98,12 @@ fn batched(sizes: &Sizes<'_>, found: &Matmul, batch: &[usize]) -> Option<Shape> 
 
 /// The factors in the order that leaves the result column-major, each with its own written variables.
 struct Sides<'a> {
-    factors: [&'a Access; 2],
+    factors: [&'a View; 2],
     free: [Vec<usize>; 2],
 }
 
 /// The factor along whose variables the result's elements are neighbours comes first.
-fn oriented<'a>(sizes: &Sizes<'_>, found: &'a Matmul, batch: &[usize]) -> Option<Sides<'a>> {
+fn oriented<'a>(sizes: &Sizes<'_>, found: &'a Plain, batch: &[usize]) -> Option<Sides<'a>> {
     let free = |vars: Vec<usize>| vars.into_iter().filter(|var| !batch.contains(var)).collect::<Vec<_>>();
     let (left, right) = (free(found.left()), free(found.right()));
     let (rows, columns) = (Group::of(sizes, &found.d, &left)?, Group::of(sizes, &found.d, &right)?);
@@ -122,12 +121,12 @@ fn oriented<'a>(sizes: &Sizes<'_>, found: &'a Matmul, batch: &[usize]) -> Option
 /// A matrix whose `op` has `rows` and `columns`: columns are what elements are neighbours along.
 fn place(
     sizes: &Sizes<'_>,
-    access: &Access,
+    view: &View,
     rows: &[usize],
     columns: &[usize],
     batch: &[usize],
 ) -> Option<Matrix> {
-    let group = |vars: &[usize]| Group::of(sizes, access, vars);
+    let group = |vars: &[usize]| Group::of(sizes, view, vars);
     let (rows, columns, batch) = (group(rows)?, group(columns)?, group(batch)?);
     let transposed = match (rows, columns) {
         (rows, _) if rows.is_dense() => false,
@@ -138,7 +137,7 @@ fn place(
     };
     let (within, across) = if transposed { (columns, rows) } else { (rows, columns) };
     let ld = across.stride.unwrap_or(within.extent);
-    let element = Element::of(sizes.spec.tensors[access.tensor].dtype)?;
+    let element = Element::of(sizes.spec.tensors[view.tensor].dtype)?;
     let batch_stride = batch.stride.unwrap_or(0);
-    (ld >= within.extent).then_some(Matrix { tensor: access.tensor, element, transposed, ld, batch_stride })
+    (ld >= within.extent).then_some(Matrix { tensor: view.tensor, element, transposed, ld, batch_stride })
 }
