@@ -17,7 +17,7 @@ struct Script {
     out: PathBuf,
 }
 
-/// A kernel that nobody has tuned.
+/// A kernel that no search has tuned.
 const TWICE: &str = r#"
 [package.metadata.kernels.twice]
 targets = ["host"]
