@@ -13,8 +13,9 @@ use super::{Trial, geomean, ranked};
 const WORTH: f64 = 1.03;
 /// Kernels of an answer at most, apart from one that is eligible anywhere and the naive one.
 const MOST: usize = 3;
-/// The same of products: each range of rows has its own.
-const MOST_OF_PRODUCTS: usize = 6;
+/// The same of products: each range of rows has its own. With one that is eligible anywhere they are as many as the gate judges
+/// in a minute.
+const MOST_OF_PRODUCTS: usize = 7;
 
 /// A candidate of an answer, and where it is preferred.
 #[derive(Clone, Debug, PartialEq, Eq)]

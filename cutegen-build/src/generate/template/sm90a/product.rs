@@ -154,15 +154,18 @@ impl<'a> Product<'a> {
         IntExpr::op(IntOp::Mul, self.matmul.batches(), of_one)
     }
 
-    /// How many blocks may share the k of a tile of so many columns: as many as fill a card together, each with as many terms
-    /// as it has at least. None where extents are not known, or rows are more than one tile of an axis.
-    fn parts(&self, columns: i64, fill: &Fill) -> Vec<i64> {
+    /// How many blocks may share the k of a tile of so many rows and columns: as many as fill a card together, each with as
+    /// many terms as it has at least. Rows that are not known are one tile. None where other extents are not known, or such
+    /// rows are of more than one axis.
+    fn parts(&self, [rows, columns]: [i64; 2], fill: &Fill) -> Vec<i64> {
         let matmul = self.matmul;
         let [batches, all, terms] =
             [matmul.batches(), matmul.columns(), matmul.terms()].map(|expr| self.known(&expr));
         let (Some(batches), Some(all), Some(terms)) = (batches, all, terms) else { return Vec::new() };
-        let one_axis = matches!(matmul.rows(), IntExpr::Axis(_)) || self.known(&matmul.rows()).is_some();
-        let tiles = batches * ((all + columns - 1) / columns);
+        let all_rows = self.known(&matmul.rows());
+        let one_axis = matches!(matmul.rows(), IntExpr::Axis(_)) || all_rows.is_some();
+        let tiles_m = all_rows.map_or(1, |all| (all + rows - 1) / rows);
+        let tiles = batches * tiles_m * ((all + columns - 1) / columns);
         let fits = |parts: &i64| fill.blocks.contains(&(tiles * parts)) && terms >= parts * fill.terms_least;
         let all = [2, 3, 4, 6, 8].into_iter().filter(fits);
         if one_axis { all.collect() } else { Vec::new() }

@@ -59,7 +59,7 @@ impl<'a> MmaSync<'a> {
 
     /// The points of this tile whose blocks share k.
     fn split(&self, point: &Point) -> Vec<Point> {
-        let parts = point.fill().map(|fill| self.0.parts(point.tile[1], &fill));
+        let parts = point.fill().map(|fill| self.0.parts([point.tile[0], point.tile[1]], &fill));
         parts.into_iter().flatten().map(|splits| Point { splits, ..*point }).collect()
     }
 

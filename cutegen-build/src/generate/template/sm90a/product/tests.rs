@@ -304,3 +304,17 @@ fn vector_points_load_constants_ahead() {
     assert_eq!(ahead("'bf16[n, k]'"), "false");
     assert_eq!(ahead("{ type = 'bf16[n, k]', constant = true }"), "true");
 }
+
+/// 34 tiles of 128 rows and columns: three blocks share the k of each to fill a card, with 8 tiles of k or more.
+#[test]
+fn blocks_share_k_where_tiles_of_known_rows_do_not_fill_a_card() {
+    let parts = |axes: &str, prefix: &str| -> Vec<i64> {
+        let all = space(axes, NT, PRODUCT);
+        let of = |name: &str| name.strip_prefix(prefix)?.strip_prefix('-')?.parse().ok();
+        all.iter().filter_map(|candidate| of(&candidate.name)).collect()
+    };
+    let tile = "product-g128x128s6w2k";
+    assert_eq!(parts("m = 4256, n = 128, k = 2200", tile), [3, 4]);
+    assert_eq!(parts("m = 4256, n = 4096, k = 2200", tile), [0; 0], "tiles alone are too many");
+    assert_eq!(parts("m = '1..=4256', n = 4096, k = 4096", tile), [4, 6, 8], "rows are one tile");
+}

@@ -77,7 +77,8 @@ impl<'a> Vector<'a> {
 
     /// The points of this tile whose blocks share k.
     fn split(&self, point: &Point) -> Vec<Point> {
-        let parts = self.product.parts(point.tile(self.shape())[1], &point.fill(self.shape()));
+        let [rows, columns, _] = point.tile(self.shape());
+        let parts = self.product.parts([rows, columns], &point.fill(self.shape()));
         parts.into_iter().map(|splits| Point { splits, ..*point }).collect()
     }
 

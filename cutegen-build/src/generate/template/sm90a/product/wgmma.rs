@@ -91,7 +91,7 @@ impl<'a> Wgmma<'a> {
 
     /// The points of this tile whose blocks share k.
     fn split(&self, point: &Point) -> Vec<Point> {
-        let parts = point.fill().map(|fill| self.product.parts(point.tile()[1], &fill));
+        let parts = point.fill().map(|fill| self.product.parts(point.tile(), &fill));
         parts.into_iter().flatten().map(|parts| Point { split: Split::Parts(parts), ..*point }).collect()
     }
 
