@@ -30,8 +30,6 @@ pub struct DeviceModel {
 pub struct Limits {
     /// Multiprocessors.
     pub multiprocessors: i64,
-    /// Those of the largest device of the architecture.
-    pub multiprocessors_max: i64,
     /// Threads of a multiprocessor.
     pub threads: i64,
     /// Registers of a multiprocessor.
@@ -86,7 +84,6 @@ const H200: DeviceModel = DeviceModel {
     generation: "Hopper",
     limits: Limits {
         multiprocessors: 132,
-        multiprocessors_max: 144,
         threads: 2048,
         registers: 65536,
         smem: 228 << 10,
@@ -141,8 +138,8 @@ impl DeviceModel {
         MODELS.iter().find(is_it)
     }
 
-    /// The model that ranks candidates of a target: its own, else the one that there is. Ranks are of no use but to try the
-    /// likely first: what is fast is measured.
+    /// The model by which candidates of a target are chosen: its own, else the one that there is. Nothing may be right by it
+    /// alone: what is fast is measured, and a launch asks its own device.
     #[must_use]
     pub fn ranking(target: &Target) -> &'static DeviceModel {
         Self::of(target).unwrap_or(&MODELS[0])
@@ -188,7 +185,6 @@ mod tests {
         for model in &MODELS {
             let block = i64::from(model.arch.shared_memory_max());
             assert!(block < model.limits.smem, "{}", model.device);
-            assert!(model.limits.multiprocessors <= model.limits.multiprocessors_max, "{}", model.device);
         }
     }
 }

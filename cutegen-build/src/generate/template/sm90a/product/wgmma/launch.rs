@@ -10,16 +10,14 @@ use super::point::{BK, Point, Split};
 use super::{Choice, Wgmma};
 use crate::generate::ENTRY;
 use crate::generate::template::sm90a::lanes::gcd;
-use crate::plan::device_model::DeviceModel;
 use crate::plan::matmul::View;
 use crate::print;
 
-impl Wgmma<'_> {
-    /// No card of the architecture has more multiprocessors.
-    fn multiprocessors_max(&self) -> i64 {
-        DeviceModel::ranking(&self.product.plan.target).limits.multiprocessors_max
-    }
+/// Multiprocessors of a whole GH100; no card has more of the one architecture with these instructions. A launch is right by it,
+/// so that it is no device model's.
+const MULTIPROCESSORS: i64 = 144;
 
+impl Wgmma<'_> {
     /// Tiles of clusters.
     fn tiles(&self, point: &Point) -> IntExpr {
         self.product.tiles(point.cluster_tile())
@@ -58,9 +56,7 @@ impl Wgmma<'_> {
         let work = match point.split {
             Split::Whole => self.tiles(point),
             Split::Parts(parts) => of_k(IntExpr::op(IntOp::Min, number(parts), k_tiles)),
-            Split::StreamK => {
-                IntExpr::op(IntOp::Min, of_k(k_tiles), number(self.multiprocessors_max() * point.blocks))
-            }
+            Split::StreamK => IntExpr::op(IntOp::Min, of_k(k_tiles), number(MULTIPROCESSORS * point.blocks)),
         };
         let at_once = times(IntExpr::Device(DeviceProp::SmCount), point.blocks);
         let clusters = match point.neighbours() {
@@ -79,7 +75,7 @@ impl Wgmma<'_> {
             Split::Parts(parts) => sums_of_parts(tiles, parts, elements),
             // a block begins in one tile and ends in another
             Split::StreamK => {
-                partial_sums(IntExpr::Const(2 * self.multiprocessors_max() * point.blocks * elements), tiles)
+                partial_sums(IntExpr::Const(2 * MULTIPROCESSORS * point.blocks * elements), tiles)
             }
         };
         self.plane_parts().into_iter().chain(sums).collect()
