@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use cutegen_build::discover::Project;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::cost::cost;
-use cutegen_build::plan::device_model::DeviceModel;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::search::{self, Searcher};
 use cutegen_build::store::replay::replay;
@@ -135,13 +134,10 @@ fn kernel(plan: &Plan, benched: search::Benched) -> Kernel {
     let times = benched.times.into_iter().map(|times| {
         let work =
             plan.spec.bind(&times.timing.workload).ok().map(|axes| cost(&plan.spec, &plan.schedule, &axes));
-        let roof = DeviceModel::of(&plan.target).zip(work).map(|(device, work)| {
-            let roof = device.roof(roofline::unit(plan), &work);
-            Roof {
-                micros: roof.micros,
-                bound: roof.bound.name().to_owned(),
-                device: device.device.to_owned(),
-            }
+        let roof = work.and_then(|work| roofline::roof(plan, &work)).map(|(roof, device)| Roof {
+            micros: roof.micros,
+            bound: roof.bound.name().to_owned(),
+            device: device.device.to_owned(),
         });
         Times {
             variant: times.variant,

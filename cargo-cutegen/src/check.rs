@@ -10,7 +10,6 @@ use cutegen_build::emit::{EmitKernel, linkable};
 use cutegen_build::generate::template;
 use cutegen_build::pipeline::{request, trust};
 use cutegen_build::plan::cost::cost;
-use cutegen_build::plan::device_model::DeviceModel;
 use cutegen_build::plan::{Plan, roofline};
 use cutegen_build::store::replay::{Cause, ReplayError, repair, replay};
 use cutegen_build::store::trust::{Doubt, doubts, has_filled, has_judged};
@@ -221,9 +220,10 @@ fn stale(cause: &Cause) -> Option<String> {
 fn work(plan: &Plan, workload: &Workload, record: Option<&Record>) -> Option<Work> {
     let axes = plan.spec.bind(&workload.axes).ok()?;
     let cost = cost(&plan.spec, &plan.schedule, &axes);
-    let roof = DeviceModel::of(&plan.target).map(|device| {
-        let roof = device.roof(roofline::unit(plan), &cost);
-        Ceiling { micros: roof.micros, bound: roof.bound.name(), device: device.device }
+    let roof = roofline::roof(plan, &cost).map(|(roof, device)| Ceiling {
+        micros: roof.micros,
+        bound: roof.bound.name(),
+        device: device.device,
     });
     let chosen = record.and_then(|record| dispatched(plan, record, &axes));
     Some(Work {

@@ -44,11 +44,18 @@ impl DeviceModel {
 /// A time in microseconds at these extents.
 pub type Micros = Box<dyn Fn(&[i64]) -> f64>;
 
+/// The roof of so much work of a plan, and the device that it is of; `None` where there are no figures.
+#[must_use]
+pub fn roof(plan: &Plan, work: &Cost) -> Option<(Roof, &'static DeviceModel)> {
+    let device = DeviceModel::of(&plan.target)?;
+    Some((device.roof(unit(plan), work), device))
+}
+
 /// The roof of a launch, microseconds; `None` where there are no figures.
 #[must_use]
 pub fn micros(plan: &Plan, axes: &[i64]) -> Option<f64> {
     let work = super::cost::cost(&plan.spec, &plan.schedule, axes);
-    Some(DeviceModel::of(&plan.target)?.roof(unit(plan), &work).micros)
+    roof(plan, &work).map(|(roof, _)| roof.micros)
 }
 
 /// The least time of a launch, microseconds, by what data sheets promise at most: of the bytes, of which a third may lie

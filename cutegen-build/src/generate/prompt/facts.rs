@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::device_model::DeviceModel;
 use crate::plan::{Plan, cost, roofline};
 use crate::run_log::{Diagnostic, Facts, Mismatch, Outcome, Resources, Speed};
 
@@ -137,7 +136,7 @@ fn bound(plan: &Plan, workload: &BTreeMap<String, i64>) -> Option<String> {
     let axes: BTreeMap<String, i64> = workload.clone();
     let axes = plan.spec.bind(&axes).ok()?;
     let work = cost::cost(&plan.spec, &plan.schedule, &axes);
-    let roof = DeviceModel::of(&plan.target)?.roof(roofline::unit(plan), &work);
+    let (roof, _) = roofline::roof(plan, &work)?;
     Some(format!("; {} bounds it, {:.2} us at least", roof.bound.name(), roof.micros))
 }
 
