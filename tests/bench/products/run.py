@@ -1,12 +1,13 @@
 """Measures products on a GPU node: packed here, run there, made rows of results here.
 
     python3 tests/bench/products/run.py pack FOLDER [--digest HEX] [--with-nvrtc]   # here: needs Rust and the toolchain, no GPU
-    python3 FOLDER/run.py JOB --out OUT [--seconds 560] [--part 1/2] [--done FOLDER] [--only TEXT]   # there: neither Rust nor network
+    python3 FOLDER/run.py JOB --out OUT [--seconds 560] [--part 1/2] [--done FOLDER] [--only REGEX]   # there: neither Rust nor network
 
 Jobs: `fit` and `commit` screen a hundred shapes each, those of the fixed seed and those of the commit's; `mma` the weights of Llama by
 mma.sync alone, after its peak; `ranged` one kernel of any columns and terms and one for each weight; `sweep` eight shapes against 320
-points; `gate` tunes ten of the commit's shapes. A job writes OUT/JOB.PART.TIME.json; `gate` also OUT/gate.tar with results that `accept`
-takes. What a file of DONE has is not measured again, so a job goes on where another call ended. `rows.py` makes rows of results of the files.
+points; `gate` tunes ten of the commit's shapes, `kernelbench` twelve kernels beside PyTorch. A job writes OUT/JOB.PART.TIME.json; these two
+also OUT/JOB.tar with results that `accept` takes. What a file of DONE has is not measured again, so a job goes on where another call ended.
+`rows.py` and `searched.py` make rows of results of the files.
 """
 
 import argparse
@@ -27,9 +28,11 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))  # on a node it lies beside this
 import raw
+import shapes
 
 ROOT = HERE.joinpath("../../..").resolve()  # here; on a node it is nothing
 SCREENED = {"fit": [], "commit": [], "mma": ["--instruction", "mma-sync"], "ranged": [], "sweep": ["--points", "320"]}
+TUNED = ("gate", "kernelbench")
 # what a kernel takes at least
 LEAST_S = 8
 
@@ -42,7 +45,6 @@ def cargo(*arguments, folder=ROOT):
 
 
 def pack(folder, digest, with_nvrtc):
-    import shapes
     head = subprocess.check_output(["git", "-C", ROOT, "rev-parse", "HEAD"], text=True).strip()
     digest = digest or head
     specs = folder / "specs"
@@ -58,14 +60,8 @@ def pack(folder, digest, with_nvrtc):
     dirty = subprocess.check_output(["git", "-C", ROOT, "status", "--porcelain"], text=True).strip()
     about = {"commit": head[:10] + ("-dirty" if dirty else ""), "digest": digest, "gate": shapes.gated(shapes.seed_of(digest))}
     (folder / "about.json").write_text(json.dumps(about))
-    [shutil.copy(HERE / script, folder) for script in ("run.py", "../raw.py", "mma_peak.cu")]
+    [shutil.copy(HERE / script, folder) for script in ("run.py", "shapes.py", "../raw.py", "mma_peak.cu")]
     print(f"{folder}: {sum(file.stat().st_size for file in folder.rglob('*') if file.is_file()) / 1e6:.1f} MB of {about['commit']}")
-
-
-def kernels_of(text):
-    """Texts of a spec file's kernels by name."""
-    parts = re.split(r"(?m)^(?=\[kernels\.)", text)[1:]
-    return {re.match(r"\[kernels\.(\w+)\]", part)[1]: part.strip() for part in parts}
 
 
 def digest_of(text):
@@ -148,9 +144,9 @@ class Node:
 
     def screen(self, job):
         specs = self.project / f"specs/{job}.toml"
-        texts = kernels_of(specs.read_text())
+        texts = shapes.kernels_of(specs.read_text())
         done = measured(self.options.done, job, texts)
-        names = [name for name in share(sorted(texts), self.options.part) if name not in done and self.options.only in name]
+        names = [name for name in share(sorted(texts), self.options.part) if name not in done and re.search(self.options.only, name)]
         cells, failed, path = {}, {}, self.file
         extra = {"peak": self.peak()} if job == "mma" else {}
         def keep():
@@ -179,22 +175,28 @@ class Node:
         self.say(f"mma.sync: {said.strip()}")
         return json.loads(said) if code == 0 else None
 
-    def gate(self):
-        names = [f"commit_{n}" for n in self.about["gate"]]
-        seen, done = {}, {name for file in (json.loads(p.read_text()) for p in files(self.options.done)) if file.get("job") == "gate" for name in file["tuned"]}
-        folder, path = self.work / "gate", self.file
+    def tune(self, job, names, *flags):
+        """Searches by the command; what `accept` takes goes into one archive."""
+        seen, done = {}, {name for file in (json.loads(p.read_text()) for p in files(self.options.done)) if file.get("job") == job for name in file["tuned"]}
+        folder, path = self.work / job, self.file
         folder.mkdir(parents=True, exist_ok=True)
         def work(name, gpu, cores):
-            argv = [self.cutegen, "cutegen", "tune", name, "--target", "sm_90a", "--again", "--json", "--results", folder / f"{name}.tar.gz"]
+            argv = [self.cutegen, "cutegen", "tune", name, "--target", "sm_90a", "--again", "--json", *flags, "--results", folder / f"{name}.tar.gz"]
             said, code = self.child([*argv, "--specs", self.project / "specs", "--cache", self.project / "cache"], gpu, cores)
+            (folder / f"{name}.log").write_text(said)
             last = next((json.loads(line) for line in reversed(said.splitlines()) if line.startswith('{"event":"tuned"')), {})
             if last:
                 seen[name] = last
             self.say(f"{name}: {code} {last or said[-300:]}")
-            path.write_text(json.dumps({"job": "gate", "about": self.about, "tuned": seen}))
-            with self.telling, tarfile.open(self.out / "gate.tar", "w") as kept:
-                [kept.add(file, file.name) for file in sorted(folder.glob("*.tar.gz"))]
-        self.each([name for name in share(names, self.options.part) if name not in done and self.options.only in name], work)
+            path.write_text(json.dumps({"job": job, "about": self.about, "tuned": seen}))
+            with self.telling, tarfile.open(self.out / f"{job}.tar", "w") as kept:
+                [kept.add(file, file.name) for file in sorted(folder.iterdir())]
+        self.each([name for name in share(names, self.options.part) if name not in done and re.search(self.options.only, name)], work)
+
+    def tuned(self, job):
+        if job == "gate":
+            return self.tune(job, [f"commit_{n}" for n in self.about["gate"]])
+        return self.tune(job, sorted(shapes.kernels_of((self.project / "specs/kernelbench.toml").read_text())), "--peers")
 
 
 def line(winner):
@@ -223,7 +225,7 @@ def measured(folder, job, texts):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("job", choices=["pack", *SCREENED, "gate"])
+    parser.add_argument("job", choices=["pack", *SCREENED, *TUNED])
     parser.add_argument("what", nargs="*", type=pathlib.Path)
     parser.add_argument("--digest", default="")
     parser.add_argument("--with-nvrtc", action="store_true")
@@ -238,7 +240,7 @@ def main():
     if options.job == "pack":
         return pack(options.what[0].resolve(), options.digest, options.with_nvrtc)
     node = Node(options)
-    return node.screen(options.job) if options.job in SCREENED else node.gate()
+    return node.screen(options.job) if options.job in SCREENED else node.tuned(options.job)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 import hashlib
 import math
+import pathlib
 import random
+import re
 
 LEAST, MOST, COUNT, UNALIGNED, GATED = 64, 8192, 100, 33, 10
 # the constants of cost estimates were fitted on shapes of this seed
@@ -12,6 +14,18 @@ FIT = 1
 WEIGHTS = {"qkv": (6144, 4096), "o": (4096, 4096), "gate_up": (28672, 4096), "down": (4096, 14336), "o70": (8192, 8192), "down70": (8192, 28672)}
 ROWS = (1, 16, 64, 128, 512, 2048)
 RANGED = (16, 128, 512, 2048)
+# of KernelBench's 155 specs those that had no candidates before products and parts had templates; the seed is of the same digest as the first hundred shapes
+FILLED = """
+    kb01_square_matmul kb02_standard_matmul kb03_batched_matmul kb04_matvec kb06_matmul_large_k kb07_matmul_small_k kb08_matmul_irregular
+    kb09_tall_skinny_matmul kb10_matmul_3d kb11_matmul_4d kb13_matmul_symmetric kb14_matmul_upper kb15_matmul_lower kb16_matmul_transposed_a
+    kb17_matmul_transposed_b kb18_matmul_transposed_both kb2_12_gemm_multiply_leakyrelu kb2_14_gemm_divide_sum_scaling
+    kb2_22_matmul_scale_residualadd_clamp_logsumexp_mish kb2_39_gemm_scale_batchnorm kb2_40_matmul_scaling_residualadd
+    kb2_55_matmul_maxpool_sum_scale kb2_59_matmul_swish_scaling kb2_62_matmul_groupnorm_leakyrelu_sum
+    kb2_64_gemm_logsumexp_leakyrelu_leakyrelu_gelu_gelu kb2_66_matmul_dropout_softmax kb2_70_gemm_sigmoid_scaling_residualadd
+    kb2_75_gemm_groupnorm_min_biasadd kb2_84_gemm_batchnorm_scaling_softmax kb2_88_gemm_groupnorm_swish_multiply_swish
+    kb2_94_gemm_biasadd_hardtanh_mish_groupnorm kb2_95_matmul_add_swish_tanh_gelu_hardtanh kb87_pointwise2d kb97_sdpa
+""".split()
+OF_FILLED, FILLED_SEED = 12, 4288502034
 SWEPT = [(16, 6144, 4096), (64, 28672, 4096), (128, 4096, 14336), (512, 4096, 4096), (2048, 6144, 4096), (1024, 1024, 1024), (4096, 4096, 4096), (344, 776, 2504)]
 
 
@@ -58,6 +72,20 @@ def fixed(prefix, shapes):
     return {f"{prefix}_{name}": product(f"{prefix}_{name}", m, n, k, ["{}"]) for name, m, n, k in shapes}
 
 
+def kernels_of(text):
+    """Texts of a spec file's kernels by name."""
+    parts = re.split(r"(?m)^(?=\[kernels\.)", text)[1:]
+    return {re.match(r"\[kernels\.(\w+)\]", part)[1]: part.strip() for part in parts}
+
+
+def kernelbench():
+    """Those of KernelBench that are timed beside PyTorch: drawn, and written down with their peers."""
+    drawn = sorted(random.Random(f"kernelbench {FILLED_SEED}").sample(FILLED, OF_FILLED))
+    written = kernels_of(pathlib.Path(__file__).with_name("kernelbench.toml").read_text())
+    assert sorted(written) == drawn, "kernelbench.toml has other kernels than are drawn"
+    return written
+
+
 def sets(seed):
     """Texts of kernels by set and name; `commit` is of this seed."""
     rows = [f"{{ m = {m} }}" for m in ROWS]
@@ -67,4 +95,5 @@ def sets(seed):
             "mma": {f"mma_{name}": product(f"mma_{name}", "1..=8192", n, k, rows) for name, (n, k) in WEIGHTS.items()},
             "ranged": {f"ranged_{name}": product(f"ranged_{name}", "1..=8192", n, k, some) for name, (n, k) in WEIGHTS.items()}
             | {"ranged_any": product("ranged_any", "1..=8192", "1..=32768", "1..=32768", all_of)},
+            "kernelbench": kernelbench(),
             "sweep": fixed("sweep", [(f"{m}_{n}_{k}", m, n, k) for m, n, k in SWEPT])}
