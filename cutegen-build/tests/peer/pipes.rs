@@ -1,5 +1,7 @@
 //! What the judge says when a worker lacks something, dies, hangs or talks nonsense.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cutegen_build::evaluate::timing::peer::{Device, Peer, Python, Starting, Stopped};
@@ -17,6 +19,7 @@ pub(crate) const TESTS: &[Test] = &[
         "pipes::a_worker_that_hangs_is_killed_with_its_children",
         a_worker_that_hangs_is_killed_with_its_children,
     ),
+    ("pipes::a_worker_ends_with_its_starter", a_worker_ends_with_its_starter),
     ("pipes::nonsense_is_told", nonsense_is_told),
     ("pipes::only_expressions_over_tensors_are_run", only_expressions_over_tensors_are_run),
     ("pipes::endless_lines_are_nonsense", endless_lines_are_nonsense),
@@ -31,6 +34,8 @@ pub(crate) const TORCH_TESTS: &[Test] = &[
     ("pipes::cpu_torch_has_no_cuda", cpu_torch_has_no_cuda),
 ];
 
+/// The folder that a second process of this test is given.
+pub(crate) const STARTER: &str = "CUTEGEN_TEST_PEER_STARTER";
 const SHORT: Duration = Duration::from_secs(20);
 
 fn start(python: &Python, device: Device, deadline: Duration) -> Stopped {
@@ -96,24 +101,61 @@ fn a_worker_that_ends_is_told() {
     }
 }
 
-fn a_worker_that_hangs_is_killed_with_its_children() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = "import os, subprocess, sys, time\n\
-                child = subprocess.Popen(['sleep', '300'])\n\
-                path = os.path.join(os.path.dirname(__file__), 'pids')\n\
-                open(path, 'w').write(f'{os.getpid()} {child.pid}')\n\
-                time.sleep(300)";
-    let began = Instant::now();
-    let deadline = Duration::from_secs(3);
-    assert_eq!(start(&planted(text, &folder), Device::Cpu, deadline), Stopped::Late(deadline));
-    assert!(began.elapsed() < Duration::from_secs(15));
-    let pids = std::fs::read_to_string(folder.path().join("pids")).expect("it came so far");
-    std::thread::sleep(Duration::from_millis(200));
-    for pid in pids.split_whitespace() {
+/// A `torch` that hangs when it is imported, beside a child of its own.
+const HANGS: &str = "import os, subprocess, sys, time\n\
+                     child = subprocess.Popen(['sleep', '300'])\n\
+                     path = os.path.join(os.path.dirname(__file__), 'pids')\n\
+                     open(path + '.part', 'w').write(f'{os.getpid()} {child.pid}')\n\
+                     os.rename(path + '.part', path)\n\
+                     time.sleep(300)";
+
+/// Of the worker and its child, those that live.
+fn alive(folder: &Path) -> Vec<String> {
+    let pids = std::fs::read_to_string(folder.join("pids")).expect("it came so far");
+    let lives = |pid: &&str| {
         let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let state =
             state.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).unwrap_or("gone");
-        assert!(["gone", "Z", "X"].contains(&state), "{pid} lives on: {state}");
+        !["gone", "Z", "X"].contains(&state)
+    };
+    pids.split_whitespace().filter(lives).map(str::to_owned).collect()
+}
+
+fn a_worker_that_hangs_is_killed_with_its_children() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let began = Instant::now();
+    let deadline = Duration::from_secs(3);
+    assert_eq!(start(&planted(HANGS, &folder), Device::Cpu, deadline), Stopped::Late(deadline));
+    assert!(began.elapsed() < Duration::from_secs(15));
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(alive(folder.path()), Vec::<String>::new());
+}
+
+/// What a second process of this test does: it starts a worker, and waits for it.
+pub(crate) fn starter(folder: &Path) {
+    let mut python = python();
+    python.env.push(("PYTHONPATH".into(), folder.into()));
+    let _ = Peer::start_within(&python, Device::Cpu, Duration::from_secs(300));
+}
+
+/// A starter that is killed cannot end its worker, which may be at something long on the device.
+fn a_worker_ends_with_its_starter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let _ = planted(HANGS, &folder);
+    let this = std::env::current_exe().expect("a path");
+    let mut starter = Command::new(this).env(STARTER, folder.path()).spawn().expect("it starts");
+    wait_until(|| folder.path().join("pids").exists());
+    assert_eq!(alive(folder.path()).len(), 2);
+    starter.kill().expect("killed");
+    starter.wait().expect("reaped");
+    wait_until(|| alive(folder.path()).is_empty());
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < SHORT, "it takes too long");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

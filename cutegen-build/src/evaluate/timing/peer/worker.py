@@ -13,8 +13,10 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import struct
 import sys
+import threading
 import time
 
 DTYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
@@ -393,7 +395,16 @@ def import_ahead():
             import torch._inductor.compile_fx  # noqa: F401
 
 
+def end_with(parent):
+    """Ends this process and what it started once its starter is gone, which may be killed while an expression runs or compiles for
+    minutes: it would go on using the device, and slow down whatever is timed there next."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os.killpg(0, signal.SIGKILL)
+
+
 def main():
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     import_ahead()
