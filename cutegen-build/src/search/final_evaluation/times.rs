@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::dispatch;
 use cutegen_spec::record::{Clocks, incumbent};
+use cutegen_spec::tensor::Role;
 
 use crate::evaluate::device::clocks::{Sample, Spread, Throttle};
 use crate::evaluate::timing::peer::Mode;
@@ -193,10 +194,15 @@ pub(in crate::search) fn libraries(plan: &Plan, axes: &[i64], peers: bool) -> Ve
     all
 }
 
-/// How PyTorch compiles its expression: it looks for the best kernels of products, as an engine would have it.
+/// How PyTorch compiles its expression: it looks for the best kernels of products, as an engine would have it, but for those of
+/// wide elements: those it multiplies without tensor cores, and its search took more than five minutes of the device.
 fn compiled(plan: &Plan) -> Mode {
+    let spec = &plan.spec;
+    let is_wide = |at: usize| spec.tensors[at].dtype.bits() > 16;
     match plan.family {
-        Family::Contraction { .. } => Mode::CompileMaxAutotune,
+        Family::Contraction { .. } if !spec.tensors_with(Role::Input).all(is_wide) => {
+            Mode::CompileMaxAutotune
+        }
         _ => Mode::Compile,
     }
 }
@@ -335,6 +341,8 @@ mod tests {
         };
         let product = "inputs = { x = 'bf16[m, k]', w = 'bf16[n, k]' }\noutputs = { y = 'bf16[m, n]' }";
         assert_eq!(mode(product, "y[m, n] = sum(k, x[m, k] * w[n, k])"), Mode::CompileMaxAutotune);
+        let wide = "inputs = { x = 'f32[m, k]', w = 'f32[n, k]' }\noutputs = { y = 'f32[m, n]' }";
+        assert_eq!(mode(wide, "y[m, n] = sum(k, x[m, k] * w[n, k])"), Mode::Compile);
         let map = "inputs = { x = 'bf16[m, n]' }\noutputs = { y = 'bf16[m, n]' }";
         assert_eq!(mode(map, "y[m, n] = relu(x[m, n])"), Mode::Compile);
     }
