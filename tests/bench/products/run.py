@@ -5,9 +5,9 @@
 
 Jobs: `fit` and `commit` screen a hundred shapes each, those of the fixed seed and those of the commit's; `mma` the weights of Llama by
 mma.sync alone, after its peak; `ranged` one kernel of any columns and terms and one for each weight; `sweep` eight shapes against 320
-points; `gate` tunes ten of the commit's shapes, `kernelbench` twelve kernels beside PyTorch. A job writes OUT/JOB.PART.TIME.json; these two
-also OUT/JOB.tar with results that `accept` takes. What a file of DONE has is not measured again, so a job goes on where another call ended.
-`rows.py` and `searched.py` make rows of results of the files.
+points. These tune: `gate` ten of the commit's shapes, `kernelbench` twelve kernels beside PyTorch, `sm90` products built for sm_90. A job
+writes OUT/JOB.PART.TIME.json, and one that tunes OUT/JOB.tar with results that `accept` takes. What a file of DONE has is not measured
+again, so a job goes on where another call ended. `rows.py` and `searched.py` make rows of results of the files.
 """
 
 import argparse
@@ -32,7 +32,7 @@ import shapes
 
 ROOT = HERE.joinpath("../../..").resolve()  # here; on a node it is nothing
 SCREENED = {"fit": [], "commit": [], "mma": ["--instruction", "mma-sync"], "ranged": [], "sweep": ["--points", "320"]}
-TUNED = ("gate", "kernelbench")
+TUNED = ("gate", "kernelbench", "sm90")
 # what a kernel takes at least
 LEAST_S = 8
 
@@ -181,7 +181,7 @@ class Node:
         folder, path = self.work / job, self.file
         folder.mkdir(parents=True, exist_ok=True)
         def work(name, gpu, cores):
-            argv = [self.cutegen, "cutegen", "tune", name, "--target", "sm_90a", "--again", "--json", *flags, "--results", folder / f"{name}.tar.gz"]
+            argv = [self.cutegen, "cutegen", "tune", name, "--again", "--json", *flags, "--results", folder / f"{name}.tar.gz"]
             said, code = self.child([*argv, "--specs", self.project / "specs", "--cache", self.project / "cache"], gpu, cores)
             (folder / f"{name}.log").write_text(said)
             last = next((json.loads(line) for line in reversed(said.splitlines()) if line.startswith('{"event":"tuned"')), {})
@@ -195,8 +195,10 @@ class Node:
 
     def tuned(self, job):
         if job == "gate":
-            return self.tune(job, [f"commit_{n}" for n in self.about["gate"]])
-        return self.tune(job, sorted(shapes.kernels_of((self.project / "specs/kernelbench.toml").read_text())), "--peers")
+            return self.tune(job, [f"commit_{n}" for n in self.about["gate"]], "--target", "sm_90a")
+        target, *more = {"kernelbench": ("sm_90a", "--peers"), "sm90": ("sm_90",)}[job]
+        names = sorted(shapes.kernels_of((self.project / f"specs/{job}.toml").read_text()))
+        return self.tune(job, names, "--target", target, *more)
 
 
 def line(winner):

@@ -86,6 +86,11 @@ def kernelbench():
     return written
 
 
+def sm90():
+    """What is tuned as `sm_90` on a Hopper card."""
+    return kernels_of(pathlib.Path(__file__).with_name("sm90.toml").read_text())
+
+
 def sets(seed):
     """Texts of kernels by set and name; `commit` is of this seed."""
     rows = [f"{{ m = {m} }}" for m in ROWS]
@@ -95,5 +100,5 @@ def sets(seed):
             "mma": {f"mma_{name}": product(f"mma_{name}", "1..=8192", n, k, rows) for name, (n, k) in WEIGHTS.items()},
             "ranged": {f"ranged_{name}": product(f"ranged_{name}", "1..=8192", n, k, some) for name, (n, k) in WEIGHTS.items()}
             | {"ranged_any": product("ranged_any", "1..=8192", "1..=32768", "1..=32768", all_of)},
-            "kernelbench": kernelbench(),
+            "kernelbench": kernelbench(), "sm90": sm90(),
             "sweep": fixed("sweep", [(f"{m}_{n}_{k}", m, n, k) for m, n, k in SWEPT])}
