@@ -22,6 +22,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("pipes::a_worker_ends_with_its_starter", a_worker_ends_with_its_starter),
     ("pipes::nonsense_is_told", nonsense_is_told),
     ("pipes::only_expressions_over_tensors_are_run", only_expressions_over_tensors_are_run),
+    ("pipes::what_is_called_may_import", what_is_called_may_import),
     ("pipes::endless_lines_are_nonsense", endless_lines_are_nonsense),
 ];
 
@@ -210,6 +211,20 @@ fn only_expressions_over_tensors_are_run() {
         assert_eq!(*ran, at < MATH.len(), "{text}");
     }
     assert_eq!(ran.len(), texts.len());
+}
+
+/// What a library does in C it does by the names of the frame that calls it: `time.strptime` stands for a function of torch.
+fn what_is_called_may_import() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/evaluate/timing/peer");
+    let ask = "import sys, time, types, worker\n\
+               sys.modules.pop('_strptime', None)\n\
+               torch = types.SimpleNamespace(where=time.strptime)\n\
+               called = worker.function(torch, \"torch.where(x, '%d')\", ['x'], {}, 'eager')\n\
+               print(called('3').tm_mday)";
+    let mut asked = Command::new(python().command);
+    let answer = asked.args(["-B", "-c", ask]).env("PYTHONPATH", folder).output().expect("python runs");
+    let said = String::from_utf8_lossy(&answer.stderr);
+    assert_eq!(String::from_utf8_lossy(&answer.stdout), "3\n", "{said}");
 }
 
 /// The descriptor of the worker's replies is the first one free: 3.

@@ -226,7 +226,8 @@ def attribute(node, leads_on):
 def function(torch, expression, names, scalars, mode):
     """The expression as a function of its tensors; scalars are constants of it."""
     tree = allowed(expression, [*names, *scalars])
-    scope = {"__builtins__": {}, "torch": torch, "float": float, "len": len, **scalars}
+    # torch imports modules of its own by the names of the frame that calls it; an expression cannot name this
+    scope = {"__builtins__": {"__import__": __import__}, "torch": torch, "float": float, "len": len, **scalars}
     arguments = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
     whole = ast.fix_missing_locations(ast.Expression(ast.Lambda(arguments, tree.body)))
     plain = eval(compile(whole, "<peer>", "eval"), scope)
