@@ -109,12 +109,30 @@ pub struct ProductFeatures {
     pub access_bytes: i64,
     /// Products of a tile of k: several where elements are sums of planes.
     pub passes: i64,
+    /// What a block asks L2 for.
+    pub fetched: Fetched,
     /// Parts of k that blocks share.
     pub splits: i64,
     /// Whether blocks have equal shares of the k of all tiles.
     pub stream_k: bool,
     /// Letters at the end of the name: choices that a cost estimate does not tell apart.
     pub hints: String,
+}
+
+/// What a block asks L2 for of a tile of k.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetched {
+    /// All of the tile, in whole lines.
+    Tile,
+    /// By TMA, from a factor whose rows do not begin at lines of 128 bytes.
+    Straddling {
+        /// Rows of the first factor and of the second; blocks of a cluster have shares of what they share.
+        rows: [i64; 2],
+        /// Lines of a box's row, of either.
+        lines: [i64; 2],
+        /// Tiles of a cluster along rows of y and along columns.
+        cluster: [i64; 2],
+    },
 }
 
 /// What the time of a kernel that streams its tensors is estimated from.

@@ -2,7 +2,7 @@
 //! reads of shared memory. No launch is faster than memory.
 
 use super::{CostModel, extent, resident};
-use crate::generate::{Candidate, Instruction, ProductFeatures};
+use crate::generate::{Candidate, Fetched, Instruction, ProductFeatures};
 use crate::plan::Plan;
 use crate::plan::cost::cost;
 use crate::plan::device_model::DeviceModel;
@@ -46,12 +46,34 @@ impl ProductFeatures {
             Instruction::Fma => (bm + rates.converted, self.stages),
             Instruction::MmaSync | Instruction::Wgmma => (bm, self.stages - 1),
         };
-        let of_byte = copies.share / rates.from_memory_each + (1.0 - copies.share) / rates.from_l2_each;
-        (at_once * bytes * of_byte)
+        let from_memory = copies.share * bytes;
+        let from_l2 = (self.asked(bytes, copies) - from_memory).max(0.0);
+        let copied = from_memory / rates.from_memory_each + from_l2 / rates.from_l2_each;
+        (at_once * copied)
             .max(issued)
             .max(at_once * 2.0 * products * rows * bn * bk / rate(rates, self.instruction))
             .max(at_once * self.smem_reads as f64 / rates.smem_bytes_each)
             .max(rates.latency / ahead as f64)
+    }
+}
+
+impl ProductFeatures {
+    /// Bytes that a block asks L2 for, of a tile of so many; a line that it wants a part of counts whole.
+    fn asked(&self, bytes: f64, copies: &Copies) -> f64 {
+        let Fetched::Straddling { rows, lines, .. } = self.fetched else { return bytes };
+        let of = |at: usize, most: f64| (rows[at] as f64).min(most) * lines[at] as f64;
+        let all = of(0, copies.rows) + of(1, copies.columns) * self.products as f64;
+        all * self.tile[2] as f64 * self.element_bytes as f64
+    }
+
+    /// Tiles along rows of y and along columns: clusters are whole.
+    fn tiles(&self, rows: f64, columns: f64) -> [f64; 2] {
+        let [high, wide] = match self.fetched {
+            Fetched::Straddling { cluster, .. } => cluster.map(|tiles| tiles as f64),
+            Fetched::Tile => [1.0, 1.0],
+        };
+        let [bm, bn, _] = self.tile.map(|extent| extent as f64);
+        [high * (rows / (high * bm)).ceil(), wide * (columns / (wide * bn)).ceil()]
     }
 }
 
@@ -68,7 +90,7 @@ impl CostModel for ProductFeatures {
         let number = |at: usize| Some(self.extents[at].eval_axes(axes)?.max(1) as f64);
         let (batches, rows, columns, terms) = (number(0)?, number(1)?, number(2)?, number(3)?);
         let [bm, bn, bk] = self.tile.map(|extent| extent as f64);
-        let (tiles, products) = ([(rows / bm).ceil(), (columns / bn).ceil()], self.products as f64);
+        let (tiles, products) = (self.tiles(rows, columns), self.products as f64);
         let of_k = (terms / bk).ceil();
         let smem = candidate.contract.steps.last()?.smem.eval_axes(axes)?;
         let fit = resident(limits, self.threads, self.registers, smem)? as f64;

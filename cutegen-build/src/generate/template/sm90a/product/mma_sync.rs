@@ -12,7 +12,7 @@ use super::super::problem::Laid;
 use super::operand::{ELEMENT, widest};
 use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts};
 use crate::generate::template::fill::{config, fill};
-use crate::generate::{Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints};
+use crate::generate::{Candidate, CostFeatures, ENTRY, Fetched, Instruction, ProductFeatures, hinted, hints};
 use crate::print;
 use point::{Point, REGISTERS_OF_THREAD};
 
@@ -107,6 +107,7 @@ impl<'a> MmaSync<'a> {
                 smem_reads: point.smem_reads(products),
                 element_bytes: ELEMENT,
                 access_bytes: access.a.min(access.b),
+                fetched: Fetched::Tile,
                 splits: point.splits,
                 stream_k: false,
                 hints: hints(&[(pdl, 'd')]),

@@ -13,6 +13,8 @@ use crate::print;
 
 /// Bytes of an element of tensor cores.
 pub(super) const ELEMENT: i64 = 2;
+/// Bytes of a line of L2.
+const LINE: i64 = 128;
 
 /// One side of a product.
 pub(super) struct Operand<'a> {
@@ -115,6 +117,11 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// Whether boxes of 128 bytes have parts of two lines of as many in memory.
+    pub(super) fn straddles(&self) -> bool {
+        self.lines().straddle(self.axes)
+    }
+
     /// Whether all batches share it, or lie one after another.
     pub(super) fn is_of_three_dimensions(&self) -> bool {
         !self.is_batched() || self.matmul.is_one_dimension(self.axes, self.view, &self.matmul.batch)
@@ -127,7 +134,9 @@ impl<'a> Operand<'a> {
 
     /// Its descriptor, by boxes of so many rows and terms.
     pub(super) fn map(&self, dtype: DType, rows: i64, terms: i64) -> TensorMap {
-        map_of(Base::Tensor(self.tensor()), dtype, self.lines(), self.box_of(rows, terms))
+        let promotion = if self.straddles() { LINE } else { 2 * LINE };
+        let map = map_of(Base::Tensor(self.tensor()), dtype, self.lines(), self.box_of(rows, terms));
+        TensorMap { promotion: promotion as u32, ..map }
     }
 
     /// Extents of a box of so many rows and terms.
@@ -167,6 +176,15 @@ pub(super) struct Lines {
     pub(super) offset: IntExpr,
     pub(super) dims: [IntExpr; 3],
     pub(super) strides: [IntExpr; 2],
+}
+
+impl Lines {
+    /// Whether rows do not begin at lines of memory; rows of an unknown distance are taken to.
+    fn straddle(&self, axes: &[Axis]) -> bool {
+        let strays =
+            |stride: &IntExpr| constant(axes, stride).is_some_and(|stride| stride * ELEMENT % LINE != 0);
+        self.strides.iter().any(strays)
+    }
 }
 
 /// A descriptor by boxes of up to 128 bytes in a row, which are swizzled whole.

@@ -8,7 +8,7 @@ use cutegen_spec::target::Target;
 
 use super::candidates;
 use super::mma_sync::points;
-use crate::generate::Candidate;
+use crate::generate::{Candidate, CostFeatures, Fetched};
 use crate::plan::Plan;
 
 fn space(axes: &str, tensors: &str, math: &str) -> Vec<Candidate> {
@@ -201,6 +201,44 @@ fn wgmma_layouts_are_told() {
     let flags = ["A_BATCHED", "B_BATCHED"].map(|flag| constant(&of.source, flag));
     assert_eq!(flags, ["true", "false"]);
     assert!(of.source.contains("MMA_64x32x16_F32F16F16_SS") && of.source.contains("Major::MN"));
+}
+
+/// Where rows begin anywhere in a line of L2, a box has parts of two lines of each row: less is fetched ahead, and clusters ask less.
+#[test]
+fn rows_that_straddle_lines_are_told() {
+    let of = |k: i64| {
+        let all = space(&format!("m = 512, n = 640, k = {k}"), NT, PRODUCT);
+        let all = wgmma(&all);
+        let fetched = |name: &str| {
+            let found = all.iter().find(|candidate| candidate.name == name).expect("a point");
+            match &found.cost_features {
+                Some(CostFeatures::Product(features)) => features.fetched,
+                other => panic!("{other:?}"),
+            }
+        };
+        let map = all[0].contract.steps[0].args[0].to_string();
+        (
+            map.contains("promotion = 128"),
+            ["", "-m", "-n"].map(|hint| fetched(&format!("product-g128x256s4w2{hint}"))),
+        )
+    };
+    let straddling = |rows, cluster| Fetched::Straddling { rows, lines: [2, 2], cluster };
+    let apart =
+        [straddling([128, 256], [1, 1]), straddling([128, 128], [2, 1]), straddling([64, 256], [1, 2])];
+    assert_eq!(of(2888), (true, apart));
+    assert_eq!(of(2944), (false, [Fetched::Tile; 3]));
+}
+
+/// Planes of long lines are padded, so that no box straddles two.
+#[test]
+fn planes_of_long_lines_are_padded_to_lines() {
+    let tensors = "inputs = { x = 'f32[m, k]', w = 'f32[n, k]' }\noutputs = { y = 'f32[m, n]' }";
+    let all = space("m = '1..=100', n = 61, k = 577", tensors, PRODUCT);
+    let first = wgmma(&all)[0];
+    let bytes = first.contract.workspace[0].bytes.eval_axes(&[5, 61, 577]);
+    assert_eq!(bytes, Some(4 * 2 * 5 * 640));
+    let map = first.contract.steps[1].args[0].to_string();
+    assert!(map.contains("dims = [(1 * 4), a0, a2], strides = [(a0 * (ceil_div(a2, 64) * 64))"), "{map}");
 }
 
 /// f32 factors are cut into planes of bf16 first, of any length and address.

@@ -15,7 +15,7 @@ use super::super::problem::Laid;
 use super::operand::{Operand, widest};
 use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts, times};
 use crate::generate::template::fill::{config, fill};
-use crate::generate::{Candidate, CostFeatures, ENTRY, Instruction, ProductFeatures, hinted, hints};
+use crate::generate::{Candidate, CostFeatures, ENTRY, Fetched, Instruction, ProductFeatures, hinted, hints};
 use crate::print;
 use point::{Point, Shape};
 
@@ -110,6 +110,7 @@ impl<'a> Vector<'a> {
                 smem_reads: point.reads(shape),
                 element_bytes: shape.element,
                 access_bytes: self.access[0].min(self.access[1]),
+                fetched: Fetched::Tile,
                 splits: point.splits,
                 stream_k: false,
                 hints: letters,

@@ -14,7 +14,7 @@ use cutegen_spec::record;
 use super::super::problem::Laid;
 use super::operand::{ELEMENT, Operand, multiples};
 use super::{Product, all_of};
-use crate::generate::{Candidate, CostFeatures, Instruction, ProductFeatures, hinted, hints};
+use crate::generate::{Candidate, CostFeatures, Fetched, Instruction, ProductFeatures, hinted, hints};
 use crate::plan::matmul::View;
 use point::{BK, Cluster, Point, Schedule, Shape, Split, points};
 
@@ -128,11 +128,24 @@ impl<'a> Wgmma<'a> {
                 smem_reads: point.smem_reads(shape),
                 element_bytes: ELEMENT,
                 access_bytes: TMA_BYTES,
+                fetched: self.fetched(point),
                 splits: point.splits() * point.parts(),
                 stream_k: point.split == Split::StreamK,
                 hints: letters,
             })),
         }
+    }
+
+    /// What a block asks L2 for.
+    fn fetched(&self, point: &Point) -> Fetched {
+        let factors = [&self.product.a, &self.product.b[0]];
+        let lines = factors.map(|factor| if self.straddles(factor) { 2 } else { 1 });
+        if lines == [1, 1] {
+            return Fetched::Tile;
+        }
+        let (rows, [high, wide]) = (point.loaded(), point.tile());
+        let [of_cluster, across] = point.cluster_tile();
+        Fetched::Straddling { rows, lines, cluster: [of_cluster / high, across / wide] }
     }
 
     /// What must hold of a launch: each block of a cluster that shares k has a part of it.

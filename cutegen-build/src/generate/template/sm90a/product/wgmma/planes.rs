@@ -13,8 +13,11 @@ use crate::generate::ENTRY;
 use crate::generate::template::fill::fill;
 
 const TEMPLATE: &str = include_str!("../../wgmma_planes.cuh.in");
-/// Elements of a line are padded to as many, 16 bytes.
+/// Elements of a line are padded to as many, 16 bytes; those of a long one to a line of L2, so that no box straddles two.
 const UNIT: i64 = 8;
+const LONG_UNIT: i64 = 64;
+/// A line is long from so many elements on.
+const LONG: i64 = 512;
 /// Threads of a block.
 const THREADS: i64 = 256;
 /// Blocks of a multiprocessor.
@@ -26,13 +29,26 @@ fn times(a: IntExpr, b: IntExpr) -> IntExpr {
     IntExpr::op(IntOp::Mul, a, b)
 }
 
-/// Elements of a line of a plane.
-fn padded(lines: &Lines) -> IntExpr {
-    let units = IntExpr::op(IntOp::CeilDiv, lines.dims[2].clone(), IntExpr::Const(UNIT));
-    times(units, IntExpr::Const(UNIT))
-}
-
 impl Wgmma<'_> {
+    /// To how many elements a line of a plane is padded.
+    fn unit(&self, lines: &Lines) -> i64 {
+        let is_long = self.product.known(&lines.dims[2]).is_some_and(|elements| elements >= LONG);
+        if is_long { LONG_UNIT } else { UNIT }
+    }
+
+    /// Elements of a line of a plane.
+    fn padded(&self, lines: &Lines) -> IntExpr {
+        let unit = self.unit(lines);
+        times(IntExpr::op(IntOp::CeilDiv, lines.dims[2].clone(), IntExpr::Const(unit)), IntExpr::Const(unit))
+    }
+
+    /// Whether boxes of a factor, or of its planes, have parts of two lines of L2.
+    pub(super) fn straddles(&self, factor: &Operand<'_>) -> bool {
+        let strays = |elements: i64| elements < LONG && elements % LONG_UNIT != 0;
+        let of_planes = || self.product.known(&factor.lines().dims[2]).is_some_and(strays);
+        if self.has_planes() { of_planes() } else { factor.straddles() }
+    }
+
     fn factors(&self) -> impl Iterator<Item = &Operand<'_>> {
         std::iter::once(&self.product.a).chain(&self.product.b)
     }
@@ -42,7 +58,7 @@ impl Wgmma<'_> {
         let part = |factor: &Operand<'_>| {
             let lines = factor.lines();
             let [batches, outer, _] = lines.dims.clone();
-            let elements = times(times(batches, outer), padded(&lines));
+            let elements = times(times(batches, outer), self.padded(&lines));
             let bytes = times(elements, IntExpr::Const(PLANES * 2));
             WorkspacePart { bytes, initial: Initial::Undefined }
         };
@@ -52,7 +68,7 @@ impl Wgmma<'_> {
     /// The descriptor of a factor's planes, which are as many batches more.
     pub(super) fn plane_map(&self, factor: &Operand<'_>, part: usize, tile: [i64; 3]) -> TensorMap {
         let lines = factor.lines();
-        let line = padded(&lines);
+        let line = self.padded(&lines);
         let [batches, outer, inner] = lines.dims;
         let planes = Lines {
             offset: IntExpr::Const(0),
@@ -67,7 +83,7 @@ impl Wgmma<'_> {
         let factors = self.factors().enumerate();
         let args = factors.flat_map(|(part, factor)| {
             let lines = factor.lines();
-            let line = padded(&lines);
+            let line = self.padded(&lines);
             let numbers = [lines.offset].into_iter().chain(lines.dims).chain([line]).chain(lines.strides);
             [Arg::Ptr(factor.tensor()), Arg::Workspace(part)].into_iter().chain(numbers.map(Arg::Int))
         });
