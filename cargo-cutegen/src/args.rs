@@ -212,9 +212,25 @@ pub(crate) struct Tune {
     /// Time finalists against PyTorch too, where `peers` names an expression; needs python3 with torch
     #[arg(long)]
     pub(crate) peers: bool,
+    /// How many times faster a kernel has to be in a range of an axis to get a variant of its own there; 1.02 unless given
+    #[arg(long, value_name = "RATIO", value_parser = at_least_one)]
+    pub(crate) worth: Option<f64>,
+    /// Sets of variants that are judged whole, the best of which wins; 3 unless given
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) finalists: Option<u8>,
     /// Do not skip kernels that no template fills: judge their naive kernels, as `verify --record` does
     #[arg(long)]
     pub(crate) judge_naive: bool,
+}
+
+/// A ratio of speeds that gains something, or nothing.
+fn at_least_one(text: &str) -> Result<f64, String> {
+    let ratio: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    if ratio >= 1.0 && ratio.is_finite() {
+        Ok(ratio)
+    } else {
+        Err(format!("{text} is below 1: give a ratio such as 1.05"))
+    }
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod targets;
 use cutegen_build::generate::template;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
+use cutegen_build::refine::Choice;
 use cutegen_build::search::Searcher;
 use cutegen_build::store::replay::{Cause, ReplayError, replay, replay_full};
 use cutegen_build::store::{Entry, Store, lock_file};
@@ -37,7 +38,8 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
     let plans = project::select(&project, &verb.select)?;
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let mut kept = Kept::new(verb.results.as_deref())?;
-    let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
+    let searcher =
+        Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers).with_choice(choice(verb));
     let store = Store::new(&project.store);
     let named = verb.select.target.is_some() || !verb.select.kernels.is_empty();
     let is_one = plans.len() == 1;
@@ -74,6 +76,13 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
     }
     kept.end((&mut session.failed, out));
     session.end(out)
+}
+
+/// How answers are chosen: what the flags leave out is the default.
+fn choice(verb: &Tune) -> Choice {
+    let default = Choice::default();
+    let finalists = verb.finalists.map_or(default.finalists, usize::from);
+    Choice { worth: verb.worth.unwrap_or(default.worth), finalists }
 }
 
 /// What is locked and to be beaten. What the lock does not pin need not be beaten, which is said.

@@ -1,6 +1,8 @@
 //! Buckets: where another candidate is clearly faster than the best of all at some workloads, several share a run-time
 //! axis, each preferred in a range of it; behind them stands one that is eligible anywhere. Pure.
 
+use std::collections::BTreeMap;
+
 use cutegen_spec::axis::Extent;
 use cutegen_spec::eligibility::{Condition, Eligibility};
 use cutegen_spec::int_expr::IntExpr;
@@ -8,9 +10,6 @@ use cutegen_spec::spec::KernelSpec;
 
 use super::{Trial, geomean, ranked};
 
-/// How much faster than the best of all a candidate has to be in a range of its own: less is not worth another kernel
-/// in the binary, and may be noise.
-const WORTH: f64 = 1.03;
 /// Kernels of an answer at most, apart from one that is eligible anywhere and the naive one.
 const MOST: usize = 3;
 /// The same of products: each range of rows has its own. With one that is eligible anywhere they are as many as the gate judges
@@ -35,16 +34,25 @@ struct Run<'a> {
     fastest: &'a Trial,
 }
 
+impl Run<'_> {
+    /// How fast it is at each of its workloads.
+    fn speeds(&self) -> Vec<(usize, f64)> {
+        self.there.iter().map(|workload| (*workload, self.fastest.at(*workload).unwrap_or(0.0))).collect()
+    }
+}
+
 /// The candidates that answer together, in the order in which they are dispatched: the best of all is last, and it alone
 /// where no axis parts the workloads to a gain, but for one that stands [`anywhere`]. Where others claim what it does
 /// and are faster in every range, the last of those has its place. None where nothing was timed everywhere.
 ///
+/// Another candidate in a range of its own has to be `worth` times as fast there.
+///
 /// An axis that declares buckets is parted at their bounds, another in the geometric middle of two workloads.
 #[must_use]
-pub fn variant_set(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[Trial]) -> Vec<Member> {
+pub fn variant_set(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[Trial], worth: f64) -> Vec<Member> {
     let Some(best) = ranked(history).first().copied() else { return Vec::new() };
     // of axes that part them alike the first, which is no function of another, is taken
-    let splits = (0..spec.axes.len()).rev().map(|axis| split(axis, spec, workloads, (history, best)));
+    let splits = (0..spec.axes.len()).rev().map(|axis| split(axis, spec, workloads, (history, best, worth)));
     let gain = |members: &Vec<Member>| speedup(workloads, history, members);
     let mut members = splits.max_by(|a, b| gain(a).total_cmp(&gain(b))).unwrap_or_default();
     let is_whole = members.last().is_some_and(|last| last.prefer == Eligibility::default());
@@ -74,7 +82,7 @@ fn split(
     axis: usize,
     spec: &KernelSpec,
     workloads: &[Vec<i64>],
-    (history, best): (&[Trial], &Trial),
+    (history, best, worth): (&[Trial], &Trial, f64),
 ) -> Vec<Member> {
     let most = if best.candidate.is_product() { MOST_OF_PRODUCTS } else { MOST };
     let declared = match &spec.axes[axis].extent {
@@ -83,10 +91,10 @@ fn split(
     };
     let groups = groups(axis, declared, workloads);
     let all = groups.into_iter().map(|(upper, there)| {
-        let fastest = fastest(&there, history, best);
+        let fastest = fastest(&there, history, (best, worth));
         Run { upper, there, fastest }
     });
-    let mut runs = joined(all.collect());
+    let mut runs = fewest(joined(all.collect()), best, worth);
     while of_others(&runs, best).count() > most {
         runs = with_one_less(runs, best);
     }
@@ -139,6 +147,23 @@ fn joined(runs: Vec<Run<'_>>) -> Vec<Run<'_>> {
         }
     }
     all
+}
+
+/// As few candidates as lose less at each workload than what makes another kernel worth it.
+fn fewest<'a>(mut runs: Vec<Run<'a>>, best: &'a Trial, worth: f64) -> Vec<Run<'a>> {
+    let all: Vec<(usize, f64)> = runs.iter().flat_map(Run::speeds).collect();
+    let is_close = |less: &[Run<'_>]| {
+        let by_workload: BTreeMap<usize, f64> = less.iter().flat_map(Run::speeds).collect();
+        all.iter().all(|(at, speed)| by_workload.get(at).is_some_and(|less| less * worth >= *speed))
+    };
+    while of_others(&runs, best).count() > 0 {
+        let less = with_one_less(runs.clone(), best);
+        if !is_close(&less) {
+            break;
+        }
+        runs = less;
+    }
+    runs
 }
 
 /// The run that loses least by it has its neighbour's candidate, or the best of all.
@@ -210,13 +235,13 @@ fn groups(axis: usize, buckets: &[i64], workloads: &[Vec<i64>]) -> Vec<(Option<i
 }
 
 /// What is fastest at these workloads: the best of all, unless another is clearly faster.
-fn fastest<'a>(there: &[usize], history: &'a [Trial], best: &'a Trial) -> &'a Trial {
+fn fastest<'a>(there: &[usize], history: &'a [Trial], (best, worth): (&'a Trial, f64)) -> &'a Trial {
     let speedup = |trial: &Trial| {
         let all: Option<Vec<f64>> = there.iter().map(|workload| trial.at(*workload)).collect();
         all.map(|all| geomean(&all))
     };
     let timed = history.iter().filter(|trial| trial.again).filter_map(|trial| Some((speedup(trial)?, trial)));
-    let clearly = speedup(best).unwrap_or(1.0) * WORTH;
+    let clearly = speedup(best).unwrap_or(1.0) * worth;
     let fastest = timed.max_by(|a, b| a.0.total_cmp(&b.0));
     fastest.filter(|(speedup, _)| *speedup > clearly).map_or(best, |(_, trial)| trial)
 }
@@ -274,7 +299,10 @@ mod tests {
     }
 
     fn told_by(spec: &KernelSpec, workloads: &[Vec<i64>], history: &[super::Trial]) -> Vec<(String, String)> {
-        variant_set(spec, workloads, history).into_iter().map(|m| (m.name, m.prefer.to_string())).collect()
+        variant_set(spec, workloads, history, 1.03)
+            .into_iter()
+            .map(|m| (m.name, m.prefer.to_string()))
+            .collect()
     }
 
     fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -338,6 +366,22 @@ mod tests {
         assert_eq!(told(&rows(), &history), pairs(&[("few", "a0 <= 181"), ("wide", "true")]));
         let first_look = [trial("wide", &[2.0, 4.0, 4.0]), trial("luck", &[3.0, 2.0, 1.0])];
         assert_eq!(told(&rows(), &first_look), pairs(&[("wide", "true")]), "that was a glance");
+    }
+
+    #[test]
+    fn neighbours_share_a_kernel_that_is_close_to_the_fastest_of_each() {
+        let history = [
+            trial("wide", &[2.0, 2.0, 4.0]),
+            trial("few", &[4.0, 3.92, 1.0]),
+            trial("some", &[3.6, 4.0, 1.0]),
+        ];
+        let told = |worth: f64| {
+            let set = variant_set(&spec(""), &rows(), &history, worth);
+            set.into_iter().map(|m| m.name).collect::<Vec<_>>()
+        };
+        assert_eq!(told(1.03), ["few", "wide"], "2 % at the second is not worth a kernel");
+        assert_eq!(told(1.01), ["few", "some", "wide"]);
+        assert_eq!(told(3.0), ["wide"]);
     }
 
     #[test]

@@ -66,8 +66,25 @@ impl Trial {
     }
 }
 
-/// Finalists of a search at most.
+/// Finalists of a search at most, unless it is told otherwise.
 pub const FINALISTS: usize = 3;
+
+/// How an answer is chosen from what was timed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// How many times faster a candidate has to be in a range of its own: less is not worth another kernel in the binary, and
+    /// may be noise. At least 1.
+    pub worth: f64,
+    /// Sets of candidates that are judged whole, at most.
+    pub finalists: usize,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self { worth: 1.02, finalists: FINALISTS }
+    }
+}
+
 /// A finalist that is this much slower than the best by the ranking is judged only if the best falls. Of 19 pairs of
 /// finalists on an H200, batches and final evaluations put 18 within 1.3 % of each other, half of them within 0.5 %.
 pub const CLOSE: f64 = 1.005;

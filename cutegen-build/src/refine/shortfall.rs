@@ -1,6 +1,6 @@
 //! What a search loses by trying a few points of a space, where the speed of all of them is known.
 
-use super::{Trial, around, select, speedup, variant_set};
+use super::{Choice, Trial, around, select, speedup, variant_set};
 use crate::generate::Candidate;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
@@ -24,6 +24,8 @@ pub fn shortfall(
     };
     let mut tried = trials(&select(plan, space));
     tried.extend(trials(&around(plan, space, &tried)));
-    let speed = |history: &[Trial]| speedup(workloads, history, &variant_set(&plan.spec, workloads, history));
+    let worth = Choice::default().worth;
+    let set = |history: &[Trial]| variant_set(&plan.spec, workloads, history, worth);
+    let speed = |history: &[Trial]| speedup(workloads, history, &set(history));
     (speed(&trials(space)) / speed(&tried), tried.len())
 }

@@ -7,7 +7,7 @@ use super::judging::Devices;
 use crate::event::{Event, Reporter};
 use crate::generate::{Answer, Candidate, Feedback, Generator};
 use crate::plan::Plan;
-use crate::refine::{Strategy, Sweep};
+use crate::refine::{Choice, Strategy, Sweep};
 
 /// How often a generator that does not answer is asked.
 const ATTEMPTS: usize = 3;
@@ -26,6 +26,8 @@ pub struct SearchConfig<'a> {
     pub devices: Devices,
     /// Whether finalists are timed against PyTorch too.
     pub peers: bool,
+    /// How the answer is chosen.
+    pub choice: Choice,
 }
 
 /// How much a search tries at most. Finalists are judged whatever that leaves.
@@ -63,6 +65,7 @@ impl<'a> SearchConfig<'a> {
             seed: None,
             devices: Devices::default(),
             peers: false,
+            choice: Choice::default(),
         }
     }
 

@@ -52,7 +52,7 @@ use crate::event::{Event, Phase, Reporter};
 use crate::generate::template::Templates;
 use crate::generate::{self, Generator};
 use crate::plan::Plan;
-use crate::refine::{self, Trial};
+use crate::refine::{self, Choice, Trial};
 use crate::store::{Entry, Files, Lookup, Store};
 use crate::toolchain::{Places, STAMP_FILE, locate};
 
@@ -61,6 +61,7 @@ pub struct Searcher {
     setup: CompileSetup,
     store: Store,
     peers: bool,
+    choice: Choice,
 }
 
 /// What a search tried.
@@ -119,13 +120,19 @@ impl Searcher {
         let toolchain = locate(&places)?;
         let workers = Workers::current().map_err(SearchError::Worker)?;
         let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
-        Ok(Self { setup, store: accept::user_store()?, peers: false })
+        Ok(Self { setup, store: accept::user_store()?, peers: false, choice: Choice::default() })
     }
 
     /// Has finalists timed against PyTorch too, where a spec names an expression of it. It takes minutes to start.
     #[must_use]
     pub fn with_peers(self, peers: bool) -> Self {
         Self { peers, ..self }
+    }
+
+    /// Has answers chosen so.
+    #[must_use]
+    pub fn with_choice(self, choice: Choice) -> Self {
+        Self { choice, ..self }
     }
 
     /// The user's store.
@@ -185,7 +192,7 @@ impl Searcher {
         let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
         let generators: Vec<Box<dyn Generator>> =
             vec![Box::new(Templates::new(toolchain).of_parts(refine::select))];
-        let config = SearchConfig { peers: self.peers, ..SearchConfig::of(generators) };
+        let config = SearchConfig { peers: self.peers, choice: self.choice, ..SearchConfig::of(generators) };
         self.search_with(plan, locked, config, events)
     }
 

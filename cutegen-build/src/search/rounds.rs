@@ -19,7 +19,7 @@ use crate::evaluate::Candidate;
 use crate::event::{Event, Phase, Reporter, Spent};
 use crate::generate::{self, Feedback};
 use crate::plan::Plan;
-use crate::refine::{self, FINALISTS, Member, Trial};
+use crate::refine::{self, Choice, Member, Trial};
 use crate::store::Entry;
 
 /// Rounds of a first look.
@@ -56,6 +56,7 @@ struct Search<'a> {
     incumbents: Option<IncumbentSet>,
     /// Whether finalists are timed against PyTorch.
     peers: bool,
+    choice: Choice,
     /// Trials that were timed for as long as it takes, or need not be.
     settled: usize,
     started: Instant,
@@ -94,8 +95,8 @@ pub(super) fn run(
     std::thread::scope(|scope| {
         let ahead = compiled::start(scope, setup, batch.as_ref(), plan, &first);
         let begun = Search::new((setup, plan, folder.path()), ready, (judged, started));
-        let (locked, peers) = (locked.unwrap_or_default(), config.peers);
-        let search = Search { batch: batch.as_ref(), locked, incumbents, peers, ..begun };
+        let (locked, peers, choice) = (locked.unwrap_or_default(), config.peers, config.choice);
+        let search = Search { batch: batch.as_ref(), locked, incumbents, peers, choice, ..begun };
         search.rounds(config, (space, ahead), events)
     })
 }
@@ -149,6 +150,7 @@ impl<'a> Search<'a> {
             locked: Vec::new(),
             incumbents: None,
             peers: false,
+            choice: Choice::default(),
             settled: 0,
             started,
             spent: Spent::default(),
@@ -333,7 +335,7 @@ impl Search<'_> {
         };
         let alone =
             |trial: &&Trial| Member { name: trial.candidate.name.clone(), prefer: Default::default() };
-        let first = refine::variant_set(&self.plan.spec, &self.workloads, history);
+        let first = refine::variant_set(&self.plan.spec, &self.workloads, history, self.choice.worth);
         let first_ranked = refine::speedup(&self.workloads, history, &first);
         let ranked = refine::ranked(history);
         let others = ranked.iter().map(|trial| {
@@ -341,7 +343,8 @@ impl Search<'_> {
             members.extend(refine::anywhere(history, &members));
             (members, trial.speedup().unwrap_or(1.0))
         });
-        let others = others.filter(|(members, _)| *members != first).take(FINALISTS - 1);
+        let others =
+            others.filter(|(members, _)| *members != first).take(self.choice.finalists.saturating_sub(1));
         let sets = [(first.clone(), first_ranked)].into_iter().chain(others);
         let sets =
             sets.map(|(set, ranked)| VariantSet { members: set.iter().filter_map(of).collect(), ranked });

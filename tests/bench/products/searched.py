@@ -1,6 +1,6 @@
 """Makes rows of results/raw/products.json from what searches of products, `f32_errors.py` and `decode-chain` left.
 
-    python3 tests/bench/products/searched.py results/runs/products/searched COMMIT "NVIDIA H200, sm_90, driver ..." [weights f32 fused chain]
+    python3 tests/bench/products/searched.py results/runs/products/searched COMMIT "NVIDIA H200, sm_90, driver ..." [weights f32 fused chain kernelbench sm90]
 
 Only rows of the named parts are made anew, and those of other measurements stay.
 """
@@ -93,7 +93,26 @@ def chain(folder):
                "cells": [{"at": f"{m} rows", "against": {"cublaslt": found}} for m, found in sorted(speeds.items())], "command": "cargo run --release -p decode-chain"}
 
 
-PARTS = {"weights": weights, "f32": f32, "fused": fused, "chain": chain}
+def kernelbench(folder):
+    """Each of those that are there; what is not is said."""
+    names = sorted(shapes.kernelbench())
+    there = [name for name in names if (folder / f"kernelbench/{name}.tar.gz").is_file()]
+    found = [cell for name in there for _, cell in cells(folder / f"kernelbench/{name}.tar.gz", name, ["torch-eager", "torch-compile"])]
+    lacking = [name for name in names if name not in there]
+    yield {"bar": "KernelBench, kernels that products fill, beside PyTorch", "shows": "our speed over the better of PyTorch eager and torch.compile, under the gate's protocol; judged by gate 8", "unit": "times",
+           "at_least": 1.2, "bounded_by": "tensor cores: six products of bf16 for one of f32", "cells": found, "command": "python3 tests/bench/products/run.py pack FOLDER && python3 FOLDER/run.py kernelbench --out OUT",
+           "note": f"{len(there)} of twelve drawn of 34 are measured" + (f"; not yet: {', '.join(lacking)}" if lacking else "")}
+
+
+def sm90(folder):
+    """Of those that are there, how many have a variant that passed."""
+    names = sorted(shapes.sm90())
+    passed = [name for name in names if (folder / f"sm90/{name}.tar.gz").is_file() and timings(folder / f"sm90/{name}.tar.gz")]
+    yield {"bar": "products built for sm_90 that pass the whole gate on a Hopper card", "shows": "searches for sm_90 whose answer is a tuned kernel, judged by gate 8 at all its shapes", "unit": "kernels", "statistic": "median",
+           "at_least": len(names), "samples": [len(passed)], "bounded_by": "nothing", "note": f"{', '.join(passed)} of {', '.join(names)}", "command": "python3 tests/bench/products/run.py pack FOLDER && python3 FOLDER/run.py sm90 --out OUT"}
+
+
+PARTS = {"weights": weights, "f32": f32, "fused": fused, "chain": chain, "kernelbench": kernelbench, "sm90": sm90}
 
 
 def main(folder, commit, machine, *parts):
