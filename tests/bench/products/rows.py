@@ -6,6 +6,7 @@ A row is written once all its cells are measured, of the texts that shapes.py gi
 Where two files have a cell the later one counts.
 """
 
+import collections
 import json
 import pathlib
 import statistics
@@ -34,7 +35,7 @@ def merged(paths):
         else:
             for name, cell in file["cells"].items():
                 if name in wanted and cell["digest"] == run.digest_of(wanted[name]):
-                    known["cells"][name] = cell
+                    known["cells"][name] = {"commit": about["commit"], **cell}
                 else:
                     said.append(f"{path}: {name} was measured by another text")
             known["peak"] = file.get("peak") or known.get("peak")
@@ -49,6 +50,12 @@ def row(file, bar, cells, **more):
     cards = sorted({cell["device"] for cell in file["cells"].values()}) if isinstance(file.get("cells"), dict) else [f"{file['card']}, driver {file['driver']}"]
     pack = "python3 tests/bench/products/run.py pack FOLDER && python3 FOLDER/run.py"
     return {"bar": bar, "cells": cells, **more, "unit": more.get("unit", "times"), "command": f"{pack} {file['job']} --out OUT", "commit": file["about"]["commit"], "machine": "; ".join(cards)}
+
+
+def commits(cells):
+    """At which commits cells were measured, where there are several."""
+    counts = collections.Counter(cell["commit"] for cell in cells)
+    return "; ".join(f"{count} measured at {commit}" for commit, count in counts.most_common()) if len(counts) > 1 else ""
 
 
 def missing(file, wanted):
@@ -67,6 +74,7 @@ def shaped(file, job):
         cells = [{"at": extents[name], "against": {"cublaslt": interval(a["times"])}} for name, a in against.items() if a["times"]]
         without = [extents[name] for name, a in against.items() if not a["times"]]
         note = f"extents from {shapes.LEAST} to {shapes.MOST}, log-uniform, from {which}" + (f"; not timed against cuBLASLt: {', '.join(without)}" if without else "")
+        note = "; ".join(filter(None, [note, commits(mine.values())]))
         bars = {"at_least": least, "worst_at_least": 0.85} if job == "commit" else {}
         yield row(file, f"products of drawn shapes, {what}" + ("" if job == "commit" else ", where estimates were fitted"), cells, shows=OVER, note=note, bounded_by="small shapes by a launch, large ones by tensor cores", **bars)
 
