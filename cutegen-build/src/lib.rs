@@ -42,6 +42,8 @@ pub mod generate;
 pub mod home;
 #[cfg(feature = "search")]
 pub mod kit;
+#[cfg(feature = "model")]
+pub mod model;
 #[cfg(feature = "search")]
 pub mod outcome;
 #[cfg(feature = "search")]

@@ -39,6 +39,7 @@ const STAGES: &[(&str, &[&str])] = &[
     ("kit", &[]),
     ("run_log", &[]),
     ("ask", &[]),
+    ("model", &[]),
     ("generate", &["toolchain", "plan", "print", "kit", "run_log"]),
     ("strategy", &["plan", "kit", "run_log", "generate"]),
     ("compile", &["toolchain", "plan", "generate", "inspect"]),

@@ -15,12 +15,7 @@ const EFFECTS: &[Effect] = &[
     Effect {
         name: "the environment",
         words: &["env::var", "env::var_os", "env::vars", "env::vars_os", "env::set_var", "env::remove_var"],
-        owners: &[
-            "cargo-cutegen/src/",
-            "cutegen-build/src/env.rs",
-            // the key of a model's API is read where it is sent
-            "cutegen-build/src/generate/model/transport.rs",
-        ],
+        owners: &["cargo-cutegen/src/", "cutegen-build/src/env.rs"],
     },
     Effect {
         name: "child processes",
@@ -57,14 +52,14 @@ const EFFECTS: &[Effect] = &[
             "cutegen-build/src/search/step/",
             "cutegen-build/src/compile/",
             "cutegen-build/src/evaluate/",
-            "cutegen-build/src/generate/model/transport.rs",
+            "cutegen-build/src/model/client/",
             "cutegen-build/src/ask/",
         ],
     },
     Effect {
         name: "the network",
         words: &["TcpStream", "TcpListener", "UdpSocket", "reqwest::"],
-        owners: &["cutegen-build/src/generate/model/transport.rs"],
+        owners: &["cutegen-build/src/model/client/"],
     },
     Effect {
         name: "the end of the process",
@@ -82,6 +77,7 @@ const PURE: &[&str] = &[
     "cutegen-build/src/render",
     "cutegen-build/src/kit",
     "cutegen-build/src/generate/answers",
+    "cutegen-build/src/model/wire",
     "cutegen-build/src/strategy",
     "cutegen-build/src/refine",
     "cutegen-build/src/accept",
