@@ -13,7 +13,7 @@ use cutegen_build::model::wire::reply::Usage;
 /// Before a job's ledger, its file of what was taken, and its name.
 pub(crate) const SPEND: &str = "--spend";
 
-const LIMIT: Limit = Limit { tokens: 40_000, dollars: None };
+const LIMIT: Limit = Limit { tokens: 20_000, dollars: None };
 const COST: Cost = Cost { bytes: 60, max_tokens: 40, prices: None };
 const JOBS: usize = 4;
 const KILLS: usize = 40;

@@ -1,16 +1,26 @@
-//! Language models without one: jobs that spend from one ledger while they are killed. Each test has a time limit of its own,
-//! so that it fails rather than hangs.
+//! Language models without one: endpoints on loopback sockets that fail in every way, jobs that spend from one ledger while they
+//! are killed, and a key that must be nowhere. Each test has a time limit of its own, so that it fails rather than hangs.
 
+mod canary;
+mod faults;
 mod jobs;
+mod rest;
+mod server;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// A test: its name, its seconds, and what was wrong.
 type Test = (&'static str, u64, fn() -> Vec<String>);
 
-const TESTS: &[Test] = &[("jobs_that_are_killed", 60, jobs::killed)];
+/// In order: the last one reads what the others wrote.
+const TESTS: &[Test] = &[
+    ("jobs_that_are_killed", 60, jobs::killed),
+    ("faults", 120, faults::all),
+    ("rest", 60, rest::all),
+    ("the_key_is_nowhere", 30, canary::nowhere),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -20,8 +30,18 @@ fn main() -> ExitCode {
             TESTS.iter().for_each(|(name, ..)| println!("{name}: test"));
             ExitCode::SUCCESS
         }
-        words => tested(words),
+        words if std::env::var_os(canary::FOLDER).is_some() => tested(words),
+        words => with_a_key(words),
     }
+}
+
+/// Runs this program again with a key in its environment and a folder for all that it writes, its output among that.
+fn with_a_key(words: &[&str]) -> ExitCode {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut again = Command::new(std::env::current_exe().expect("this program"));
+    again.args(words).env(canary::VARIABLE, canary::KEY).env(canary::FOLDER, folder.path());
+    let status = again.env("TMPDIR", folder.path()).status().expect("starts");
+    if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn tested(words: &[&str]) -> ExitCode {

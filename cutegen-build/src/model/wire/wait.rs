@@ -1,8 +1,9 @@
 //! How long to wait before asking again: what an endpoint's headers ask for, else longer each time. Times are milliseconds.
 
-/// The first wait, and the longest that grew.
-const FIRST_MS: u64 = 1_000;
+/// The longest wait that grew.
 const GROWN_MAX_MS: u64 = 60_000;
+/// How far apart those are kept that wait for one moment.
+const SPREAD_MAX_MS: u64 = 1_000;
 
 /// Rate headers: what is left, and when it is filled again.
 const LIMITS: &[[&str; 2]] = &[
@@ -26,13 +27,13 @@ pub fn asked_ms(header: impl Fn(&str) -> Option<String>, now_ms: u64) -> Option<
     exact.or_else(after).or_else(resets)
 }
 
-/// The wait before the attempt of this number, from 1, with a random number. Never shorter than what was asked for.
+/// The wait after this many attempts, with a random number: `first_ms` after one, and never less than was asked for.
 #[must_use]
-pub fn before_ms(attempt: u32, asked: Option<u64>, random: u64) -> u64 {
-    let grown = FIRST_MS.saturating_mul(1 << attempt.saturating_sub(1).min(10)).min(GROWN_MAX_MS);
+pub fn after_ms(first_ms: u64, attempts: u32, asked: Option<u64>, random: u64) -> u64 {
+    let grown = first_ms.saturating_mul(1 << attempts.saturating_sub(1).min(10)).clamp(2, GROWN_MAX_MS);
     match asked {
         // many that wait for one moment must not come at one moment
-        Some(asked) => asked.saturating_add(random % (asked / 10).clamp(100, FIRST_MS)),
+        Some(asked) => asked.saturating_add(random % (asked / 10).clamp(1, SPREAD_MAX_MS)),
         None => grown / 2 + random % (grown / 2),
     }
 }
@@ -120,7 +121,7 @@ fn days([year, month, day]: [i64; 3]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{asked_ms, before_ms, length_or_date};
+    use super::{after_ms, asked_ms, length_or_date};
 
     /// Of `date -u -d 2026-01-02T03:04:05Z +%s`, 10 s earlier.
     const NOW_MS: u64 = (1_767_323_045 - 10) * 1000;
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn waits_grow_with_jitter_and_are_never_shorter_than_asked() {
-        let spread = |attempt| [before_ms(attempt, None, 0), before_ms(attempt, None, u64::MAX)];
+        let spread = |attempt| [after_ms(1000, attempt, None, 0), after_ms(1000, attempt, None, u64::MAX)];
         for (attempt, [least, most]) in
             [(1, [500, 1000]), (2, [1000, 2000]), (5, [8000, 16_000]), (40, [30_000, 60_000])]
         {
@@ -191,9 +192,10 @@ mod tests {
             assert!(low == least && (least..most).contains(&high), "{attempt}: {low} {high}");
         }
         for random in [0, 1, 99, u64::MAX] {
-            let wait = before_ms(3, Some(5000), random);
+            let wait = after_ms(1000, 3, Some(5000), random);
             assert!((5000..5500).contains(&wait), "{wait}");
-            assert!((0..100).contains(&before_ms(3, Some(0), random)));
+            assert_eq!(after_ms(1000, 3, Some(0), random), 0);
+            assert!(after_ms(0, 1, None, random) < 2);
         }
     }
 }
