@@ -25,6 +25,9 @@ const FOUNDATION: &[&str] = &["env", "event"];
 /// error for callers of the crate; `worker` is the door by which a child enters a stage.
 const WHOLE: &[&str] = &["lib", "error", "pipeline", "worker"];
 
+/// Modules that ask outside of the machine's own tools. A build script asks nothing, so [`WHOLE`] does not know them.
+const ASKING: &[&str] = &["ask", "model"];
+
 /// Modules of cutegen-build in the order that data flows. A row names what its module may import besides
 /// [`FOUNDATION`], always rows above it.
 const STAGES: &[(&str, &[&str])] = &[
@@ -131,8 +134,18 @@ pub(super) fn crates(path: &str, text: &str) -> Vec<Finding> {
 pub(super) fn stages(path: &str, text: &str) -> Vec<Finding> {
     let Some(inner) = path.strip_prefix("cutegen-build/src/") else { return Vec::new() };
     let module = inner.split('/').next().unwrap_or_default().trim_end_matches(".rs");
-    if !inner.ends_with(".rs") || WHOLE.contains(&module) || is_test(path) {
+    if !inner.ends_with(".rs") || is_test(path) {
         return Vec::new();
+    }
+    if WHOLE.contains(&module) {
+        let asking = targets(path, text).into_iter().filter(|(_, names)| ASKING.contains(&names[0].as_str()));
+        let told = |(line, names): (usize, Vec<String>)| {
+            Finding::new(
+                line,
+                format!("`{module}` must not know `{}`: a build script asks nothing", names[0]),
+            )
+        };
+        return asking.map(told).collect();
     }
     let allowed = match row(STAGES, module) {
         Some(allowed) => allowed,
@@ -261,6 +274,16 @@ mod tests {
         assert_eq!(stages("cutegen-build/src/search/mod.rs", ahead), []);
         assert_eq!(stages("cutegen-build/src/event.rs", "fn f() -> crate::plan::Plan {}").len(), 1);
         assert_eq!(stages("cutegen-build/src/pipeline.rs", ahead), []);
+    }
+
+    #[test]
+    fn a_build_script_that_asks_is_found() {
+        for (module, asked) in [("pipeline", "model::client::Client"), ("lib", "ask::Program")] {
+            let path = format!("cutegen-build/src/{module}.rs");
+            assert_eq!(stages(&path, &format!("use crate::{asked};\n")).len(), 1, "{module}");
+            assert_eq!(stages(&path, "pub mod model;\nuse crate::emit::emit;\n"), [], "{module}");
+        }
+        assert_eq!(stages("cutegen-build/src/search/mod.rs", "use crate::model::wire::Wire;\n").len(), 1);
     }
 
     #[test]
