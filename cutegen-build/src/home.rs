@@ -1,4 +1,4 @@
-//! Where CuTeGen keeps what is the user's: a store below the cache folder, toolchains below the data folder. The
+//! Where CuTeGen keeps what is the user's: a store below the cache folder, toolchains below the data folder, a config. The
 //! environment is handed in as a lookup: only the build script's front door and the command read it.
 
 use std::ffi::OsString;
@@ -30,6 +30,11 @@ pub fn store(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Hom
 /// `~/.local/share/cutegen`.
 pub fn data(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
     folder(variable, "XDG_DATA_HOME", ".local/share")
+}
+
+/// The user's config: `config.toml` in `CUTEGEN_HOME`, else in `XDG_CONFIG_HOME/cutegen`, else in `~/.config/cutegen`.
+pub fn config(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
+    Ok(folder(variable, "XDG_CONFIG_HOME", ".config")?.join("config.toml"))
 }
 
 /// Empty variables count as unset; a relative base directory is passed over, as XDG's specification asks.
@@ -71,27 +76,31 @@ mod tests {
     use std::ffi::OsString;
     use std::path::PathBuf;
 
-    use super::{HomeError, data, store};
+    use super::{HomeError, config, data, store};
 
-    /// The folders of the store and of toolchains.
-    fn with(variables: &[(&str, &str)]) -> [Result<PathBuf, HomeError>; 2] {
+    /// The folders of the store and of toolchains, and the config.
+    fn with(variables: &[(&str, &str)]) -> [Result<PathBuf, HomeError>; 3] {
         let map: BTreeMap<&str, OsString> = variables.iter().map(|(k, v)| (*k, OsString::from(v))).collect();
         let variable = |name: &str| map.get(name).cloned();
-        [store(variable), data(variable)]
+        [store(variable), data(variable), config(variable)]
     }
 
     #[test]
     fn the_first_usable_variable_decides() {
-        let xdg = [("XDG_CACHE_HOME", "/b"), ("XDG_DATA_HOME", "/d"), ("HOME", "/c")];
+        let xdg =
+            [("XDG_CACHE_HOME", "/b"), ("XDG_DATA_HOME", "/d"), ("XDG_CONFIG_HOME", "/e"), ("HOME", "/c")];
         let own = |value| [("CUTEGEN_HOME", value)].into_iter().chain(xdg).collect::<Vec<_>>();
         let cases = [
-            (own("/a"), ["/a/store", "/a"]),
-            (own(""), ["/b/cutegen/store", "/d/cutegen"]),
+            (own("/a"), ["/a/store", "/a", "/a/config.toml"]),
+            (own(""), ["/b/cutegen/store", "/d/cutegen", "/e/cutegen/config.toml"]),
             (
                 vec![("XDG_CACHE_HOME", "b"), ("XDG_DATA_HOME", "d"), ("HOME", "/c")],
-                ["/c/.cache/cutegen/store", "/c/.local/share/cutegen"],
+                ["/c/.cache/cutegen/store", "/c/.local/share/cutegen", "/c/.config/cutegen/config.toml"],
             ),
-            (vec![("HOME", "/c")], ["/c/.cache/cutegen/store", "/c/.local/share/cutegen"]),
+            (
+                vec![("HOME", "/c")],
+                ["/c/.cache/cutegen/store", "/c/.local/share/cutegen", "/c/.config/cutegen/config.toml"],
+            ),
         ];
         for (variables, expected) in cases {
             assert_eq!(with(&variables), expected.map(|path| Ok(PathBuf::from(path))), "{variables:?}");
@@ -115,6 +124,6 @@ mod tests {
                  run: export CUTEGEN_HOME=\"$PWD/.cutegen\""
             )
         };
-        assert_eq!(said, ["XDG_CACHE_HOME", "XDG_DATA_HOME"].map(expected));
+        assert_eq!(said, ["XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"].map(expected));
     }
 }

@@ -45,6 +45,15 @@ impl Prompt {
     }
 }
 
+/// Texts that prompts of a plan hold word for word, for what sends them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// What all of them begin with.
+    pub base: String,
+    /// What may be left out where a prompt is too long, the first one first.
+    pub optional: [String; 2],
+}
+
 /// Kernels that have advice of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
@@ -94,6 +103,12 @@ pub fn proposal(plan: &Plan, kit: &str) -> Prompt {
 #[must_use]
 pub fn proposal_by(plan: &Plan, kit: &str, answer: &str) -> Prompt {
     first(plan, kit, "", answer)
+}
+
+/// What is the same in all prompts of a plan.
+#[must_use]
+pub fn parts(plan: &Plan, kit: &str) -> Parts {
+    Parts { base: base(plan, kit), optional: [example(plan), advice(plan)] }
 }
 
 /// The same, after what earlier answers came to.
@@ -173,7 +188,7 @@ mod sample;
 #[cfg(test)]
 mod tests {
     use super::sample::plan;
-    use super::{filled, proposal, proposal_by};
+    use super::{filled, parts, proposal, proposal_by};
 
     #[test]
     fn the_math_and_its_numbers_are_told_and_no_comment() {
@@ -193,6 +208,13 @@ mod tests {
                 && !prompt.text.contains("rough guess")
                 && !prompt.text.contains("{{")
         );
+    }
+
+    #[test]
+    fn a_prompt_begins_with_its_base_and_holds_what_may_go() {
+        let (asked, parts) = (proposal(&plan(), "the kit").text, parts(&plan(), "the kit"));
+        let rest = asked.strip_prefix(&parts.base).expect("the base");
+        assert!(parts.optional.iter().all(|part| rest.matches(part.as_str()).count() == 1), "{rest}");
     }
 
     #[test]
