@@ -14,7 +14,7 @@ use crate::server::{Act, REPORTED, Server, good};
 type Test = fn() -> Result<(), String>;
 
 pub(crate) fn all() -> Vec<String> {
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 8] = [
         ("nothing is sent beyond a limit", limits),
         ("dollars without prices", dollars),
         ("no key, no request", keys),
@@ -22,6 +22,7 @@ pub(crate) fn all() -> Vec<String> {
         ("nothing listens", unreachable),
         ("tls to a plain server", tls),
         ("parallel questions share one ledger", parallel),
+        ("a request that a kill left open is asked again once", killed),
     ];
     let wrong = tests.iter().filter_map(|(name, test)| test().err().map(|why| format!("{name}: {why}")));
     wrong.collect()
@@ -141,4 +142,19 @@ fn parallel() -> Result<(), String> {
     let told = format!("{good} answers, {refused} refused, {} requests, {spent} tokens", server.seen().len());
     holds(good >= 3 && good + refused == JOBS && server.seen().len() == good, &*told)?;
     holds(spent == good as u64 * REPORTED, told)
+}
+
+fn killed() -> Result<(), String> {
+    let server = Server::start(vec![vec![Act::Reset]; 9]);
+    let endpoint = endpoint(Wire::Openai, &server.url(), "");
+    let path = canary::folder().join("killed/ledger");
+    let account = Account::new(&path, "run", Limit::default());
+    // what a killed process leaves
+    drop(account.reserve("1", &cost(&endpoint, &prompt())));
+    let said = label(&asked(&endpoint, &path));
+    holds(said.starts_with("lost, it was cut off") && server.seen().len() == 1, &*said)?;
+    let said = label(&asked(&endpoint, &path));
+    holds(said.contains("request 1 was sent twice") && server.seen().len() == 1, &*said)?;
+    let booked = ledger(&path, &[])?;
+    holds(booked == [Booked::Whole; 2], format!("{booked:?}"))
 }

@@ -12,7 +12,7 @@ use super::runtime::Runtime;
 use super::{Answer, Failed, Pace};
 use crate::env;
 use crate::model::config::Endpoint;
-use crate::model::ledger::{Account, Cost, End};
+use crate::model::ledger::{Account, Cost, End, LedgerError};
 use crate::model::wire::prompt::Prompt;
 use crate::model::wire::refusal::{self, Kind, Refusal, Remedy};
 use crate::model::wire::reply::{Finish, Reply};
@@ -47,6 +47,8 @@ pub(super) struct Asking<'a> {
     is_shortened: bool,
     attempts: u32,
     lost: u32,
+    /// Why the last attempt brought nothing.
+    last: Option<Failed>,
     waited: Duration,
     began: Instant,
 }
@@ -75,6 +77,7 @@ impl<'a> Asking<'a> {
             is_shortened: false,
             attempts: 0,
             lost: 0,
+            last: None,
             waited: Duration::ZERO,
             began: Instant::now(),
         })
@@ -85,7 +88,8 @@ impl<'a> Asking<'a> {
         let body = body(self.endpoint, &self.prompt, &self.dropped);
         let (max_tokens, prices) = (self.endpoint.max_tokens, self.endpoint.prices);
         let cost = Cost { bytes: body.len() as u64, max_tokens, prices };
-        let reservation = self.account.reserve(self.request, &cost).map_err(Failed::Ledger)?;
+        let reservation =
+            self.account.reserve(self.request, &cost).map_err(|error| self.not_reserved(error))?;
         let came = runtime.exchange(self.sending(body));
         self.account.settle(reservation, end(&came)).map_err(Failed::Ledger)?;
         match came {
@@ -96,6 +100,12 @@ impl<'a> Asking<'a> {
             Came::Lost(loss) => self.lost(loss),
             Came::Refused(refusal, asked) => self.refused(&refusal, asked),
         }
+    }
+
+    /// Where the ledger knows of a loss before this command's, what failed now says more than the ledger does.
+    fn not_reserved(&mut self, error: LedgerError) -> Failed {
+        let last = self.last.take().filter(|_| matches!(error, LedgerError::LostTwice(..)));
+        last.unwrap_or(Failed::Ledger(error))
     }
 
     fn sending(&self, body: Vec<u8>) -> Sending {
@@ -200,6 +210,7 @@ impl<'a> Asking<'a> {
         }
         std::thread::sleep(wait);
         self.waited += wait;
+        self.last = Some(failed);
         Ok(None)
     }
 
