@@ -221,6 +221,12 @@ pub(crate) struct Tune {
     /// Do not skip kernels that no template fills: judge their naive kernels, as `verify --record` does
     #[arg(long)]
     pub(crate) judge_naive: bool,
+    /// Search for nothing and send nothing: print what --endpoint would be asked first, where it would go and what it may cost
+    #[arg(long, requires = "endpoint", conflicts_with_all = ["results", "again", "peers", "judge_naive"])]
+    pub(crate) dry_run: bool,
+    /// An endpoint of your config.toml, for --dry-run; `refine --endpoint NAME` asks it
+    #[arg(long, value_name = "NAME", requires = "dry_run")]
+    pub(crate) endpoint: Option<String>,
 }
 
 /// A ratio of speeds that gains something, or nothing.

@@ -66,7 +66,7 @@ pub(crate) fn all(stepping: &Stepping<'_>, all: Vec<(&Plan, RunId)>, out: &Outpu
         ));
     }
     let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(stepping.how.peers);
-    let generator = Generator::of(stepping.how);
+    let generator = Generator::of(stepping.how)?;
     let by = generator.name(stepping.how.model.as_deref());
     let asking = if stepping.results.is_some() { Asking::Nothing } else { Asking::Of(&generator, &by) };
     let (mut kept, mut failures) = (Kept::new(stepping.results)?, Failures::default());

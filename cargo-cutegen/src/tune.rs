@@ -1,8 +1,12 @@
 //! `tune`: the search, in the foreground. Winners go to the user store; `accept` brings them into the package.
 
 mod counts;
+#[cfg(feature = "model")]
+mod dry_run;
 mod targets;
 
+#[cfg(not(feature = "model"))]
+use cutegen_build::discover::Project;
 use cutegen_build::generate::template;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
@@ -36,6 +40,9 @@ struct Session {
 pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
+    if let Some(endpoint) = &verb.endpoint {
+        return dry_run(&project, &plans, endpoint, out);
+    }
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let mut kept = Kept::new(verb.results.as_deref())?;
     let searcher =
@@ -83,6 +90,14 @@ fn choice(verb: &Tune) -> Choice {
     let default = Choice::default();
     let finalists = verb.finalists.map_or(default.finalists, usize::from);
     Choice { worth: verb.worth.unwrap_or(default.worth), finalists }
+}
+
+#[cfg(feature = "model")]
+use dry_run::dry_run;
+
+#[cfg(not(feature = "model"))]
+fn dry_run(_: &Project, _: &[Plan], _: &str, _: &Output) -> Result<(), Failure> {
+    Err(crate::runs::generator::no_models())
 }
 
 /// What is locked and to be beaten. What the lock does not pin need not be beaten, which is said.

@@ -50,7 +50,10 @@ pub(crate) struct How {
     /// Ask a known program; its command line must be installed and logged in
     #[arg(long, value_enum, conflicts_with = "command")]
     pub(crate) preset: Option<Preset>,
-    /// The model: handed to --preset, and kept in the log either way
+    /// Ask the language model of this endpoint of your config.toml, within its limits; docs/model.md has the file
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["preset", "command"])]
+    pub(crate) endpoint: Option<String>,
+    /// The model: handed to --preset or --endpoint, and kept in the log either way
     #[arg(long, value_name = "NAME", value_parser = super::named)]
     pub(crate) model: Option<String>,
     /// Time what the whole gate judges against PyTorch too

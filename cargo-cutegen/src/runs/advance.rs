@@ -1,6 +1,6 @@
 //! [`Advance`]: takes the steps of one run that this machine can take, and says what the run waits for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cutegen_build::generate::answers;
 use cutegen_build::plan::Plan;
@@ -11,7 +11,7 @@ use cutegen_build::strategy::{Next, Question, Stop, refine};
 
 use super::exchange::Exchange;
 use super::failed;
-use super::generator::Generator;
+use super::generator::{Asked, Generator};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -100,13 +100,17 @@ impl Advance<'_> {
             return Ok(Some(Stand::Reply(request, exchange)));
         };
         self.same_prompt(request, question)?;
-        let Some(answer) = generator.answer(&exchange, request, &question.prompt.text)? else {
+        let folder = self.file.path().parent().unwrap_or(Path::new(".")).to_owned();
+        let asked =
+            Asked { plan: self.plan, run: &self.file.log().start.run, folder: &folder, request, question };
+        let Some(answer) = generator.answer(&exchange, &asked)? else {
             return Ok(Some(Stand::Reply(request, exchange)));
         };
+        answer.note.iter().for_each(|note| self.out.note(note));
         let content = answers::read(self.plan, self.file.log(), Some(request), &answer.text);
         let took_ms = answer.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-        let candidate =
-            Candidate { request: Some(request), by: by.to_owned(), text: answer.text, content, took_ms };
+        let by = answer.by.unwrap_or_else(|| by.to_owned());
+        let candidate = Candidate { request: Some(request), by, text: answer.text, content, took_ms };
         self.file.append(Entry::Candidate(candidate)).map_err(failed)?;
         Ok(None)
     }

@@ -4,6 +4,8 @@ pub(crate) mod advance;
 pub(crate) mod archive;
 pub(crate) mod exchange;
 pub(crate) mod generator;
+#[cfg(feature = "model")]
+pub(crate) mod model;
 pub(crate) mod told;
 
 use std::path::{Path, PathBuf};

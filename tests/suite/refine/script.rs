@@ -129,7 +129,7 @@ impl Library {
         other
     }
 
-    fn cutegen(&self, args: &[&str]) -> Command {
+    pub(super) fn cutegen(&self, args: &[&str]) -> Command {
         let mut command = cutegen(&self.folder.join("home"));
         command.current_dir(&self.folder).args(["--specs", "specs", "--cache", "cache"]).args(args);
         command

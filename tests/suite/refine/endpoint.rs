@@ -1,0 +1,154 @@
+//! `refine --endpoint` against a scripted endpoint on a loopback socket: config, limits, fixes elsewhere, and a key that no file
+//! has.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use cutegen_tests::{Ran, run, write};
+use serde_json::{Value, json};
+
+use super::script::{Library, answers, decided};
+use super::{DECISIONS, all};
+
+const KEY: &str = "sk-scripted-Zq83vNw0pLr5tYx2bH";
+
+/// An endpoint that answers in order, and what it was asked.
+struct Endpoint {
+    port: u16,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Endpoint {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                serve(stream, &kept);
+            }
+        });
+        Self { port, asked }
+    }
+
+    fn asked(&self) -> Vec<Value> {
+        self.asked.lock().expect("no panic").clone()
+    }
+
+    /// The config of the library's user.
+    fn config(&self, library: &Library, limits: &str) {
+        let endpoint = |name: &str, more: &str| {
+            let url = format!("http://127.0.0.1:{}/v1", self.port);
+            format!(
+                "[models.{name}]\nurl = '{url}'\nmodel = '{name}-model'\nkey-variable = 'SCRIPTED_KEY'\n{more}\n"
+            )
+        };
+        let prices = "prices = { input = 3, output = 15 }\nfixes = 'second'\n";
+        let text = format!("{limits}\n{}{}", endpoint("first", prices), endpoint("second", ""));
+        write(&library.folder.join("config/cutegen/config.toml"), &text);
+    }
+}
+
+/// One request: a key, and the next answer as a stream.
+fn serve(mut stream: TcpStream, kept: &Mutex<Vec<Value>>) {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+    let mut body = vec![0; length.and_then(|length| length.parse().ok()).unwrap_or(0)];
+    if stream.read_exact(&mut body).is_err() || !head.contains(&format!("authorization: Bearer {KEY}\r\n")) {
+        let _ = stream.write_all(b"HTTP/1.1 401 No\r\nconnection: close\r\n\r\n");
+        return;
+    }
+    let mut asked = kept.lock().expect("no panic");
+    let answer = answers().into_iter().nth(asked.len()).unwrap_or_default();
+    asked.push(serde_json::from_slice(&body).expect("JSON"));
+    let delta = json!({ "choices": [{ "delta": { "content": answer } }] });
+    let end = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }], "usage": { "prompt_tokens": 900, "completion_tokens": 100 } });
+    let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n";
+    let _ = stream.write_all(format!("{head}data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n").as_bytes());
+}
+
+fn command(library: &Library, args: &[&str]) -> Ran {
+    let mut command: Command = library.cutegen(args);
+    run(command.env("XDG_CONFIG_HOME", library.folder.join("config")).env("SCRIPTED_KEY", KEY))
+}
+
+/// Files below a folder that hold the key.
+fn holds_key(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(holds_key(&path));
+        } else if std::fs::read(&path)
+            .is_ok_and(|bytes| bytes.windows(12).any(|it| it == &KEY.as_bytes()[..12]))
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_model_is_asked_within_its_limits_until_a_kernel_is_accepted() {
+    let (library, endpoint) = (Library::new("refine-endpoint"), Endpoint::start());
+    let refine = ["refine", "squares", "--run", "scripted", "--endpoint", "first"];
+    endpoint.config(&library, "[limits]\ntokens = 5000");
+    let dry = command(&library, &["tune", "squares", "--dry-run", "--endpoint", "first", "--json"]);
+    let told: Value =
+        dry.stdout.lines().last().and_then(|line| serde_json::from_str(line).ok()).expect("JSON");
+    assert!(
+        told["host"] == format!("127.0.0.1:{}", endpoint.port) && told["model"] == "first-model",
+        "{told}"
+    );
+    let (bytes, most) =
+        (told["bytes"].as_u64().expect("bytes"), told["tokens-at-most"].as_u64().expect("tokens"));
+    assert_eq!(most, bytes + 16_384);
+    assert_eq!(told["dollars-at-most"], (bytes * 3 + 16_384 * 15) as f64 / 1e6);
+    let ran = command(&library, &refine);
+    assert_eq!(ran.code, Some(3), "{}", all(&ran));
+    assert!(all(&ran).contains("raise `tokens`") && endpoint.asked().is_empty(), "{}", all(&ran));
+
+    endpoint.config(&library, "");
+    let ran = command(&library, &refine);
+    assert_eq!(ran.code, Some(0), "{}", all(&ran));
+    assert_eq!(decided(&library.log()), DECISIONS);
+    assert!(all(&ran).contains("900 tokens read and 100 written (reported)"), "{}", all(&ran));
+    let asked = endpoint.asked();
+    assert_eq!(asked.len(), answers().len(), "each answer was asked for once");
+    assert_eq!(asked[0]["messages"][0]["content"], told["prompt"], "what a dry run shows is what is sent");
+    assert_eq!(asked[0].to_string().len() as u64, bytes);
+    assert!(library.command(&["replay"]).ok);
+    let by = |model: &str| asked.iter().filter(|body| body["model"] == model).count();
+    let fixes =
+        DECISIONS.iter().filter(|entry| entry.starts_with("whole") || entry.starts_with("patch")).count();
+    assert_eq!((by("second-model"), by("first-model")), (fixes, asked.len() - fixes));
+    assert!(library.log().contains("\"by\":\"second, second-model\""));
+    let spent = command(&library, &["tune", "squares", "--dry-run", "--endpoint", "first"]);
+    assert!(
+        all(&spent).contains(&format!("{} are spent or reserved", 1000 * asked.len())),
+        "{}",
+        all(&spent)
+    );
+    assert_eq!(holds_key(&library.folder), [""; 0]);
+}
+
+#[test]
+fn an_endpoint_that_is_not_there_is_told() {
+    let (library, endpoint) = (Library::new("refine-no-endpoint"), Endpoint::start());
+    let ran = command(&library, &["refine", "squares", "--endpoint", "first"]);
+    assert_eq!(ran.code, Some(2), "{}", all(&ran));
+    assert!(all(&ran).contains("no endpoint `first`") && all(&ran).contains("it has none"), "{}", all(&ran));
+    endpoint.config(&library, "");
+    let ran = command(&library, &["refine", "squares", "--endpoint", "third"]);
+    assert!(ran.code == Some(2) && all(&ran).contains("it has: first, second"), "{}", all(&ran));
+    let ran = command(&library, &["tune", "--dry-run"]);
+    assert_eq!(ran.code, Some(2), "{}", all(&ran));
+}
