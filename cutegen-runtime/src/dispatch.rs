@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Origin {
     /// Won a search, judged and timed.
     Tuned,
+    /// Picked by a cost estimate, judged and never timed.
+    Predicted,
     /// Compiled from the math as it stands, correct on the whole domain.
     Untuned,
     /// Scalar Rust printed from the math; `host` only.
@@ -42,6 +44,8 @@ pub struct Explain {
     pub variants: Vec<Variant>,
     /// Those that are passed over here.
     pub left_out: Vec<LeftOut>,
+    /// Other targets that run here.
+    pub passed_over: Vec<PassedOver>,
 }
 
 /// A variant whose blocks need more shared memory than the device gives them.
@@ -55,10 +59,38 @@ pub struct LeftOut {
     pub found: u32,
 }
 
+/// A target that the device runs too, and that another one goes before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The target.
+    pub target: &'static str,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why another target goes before one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The best that it has came to be in this way, and the other one has better.
+    Origin(Origin),
+    /// The other one is made for fewer devices, or newer ones.
+    Fit,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Origin(origin) => write!(f, "is {origin}"),
+            Self::Fit => f.write_str("fits the device less"),
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Tuned => "tuned",
+            Self::Predicted => "predicted",
             Self::Untuned => "untuned",
             Self::Fallback => "fallback",
         })
@@ -70,7 +102,7 @@ impl fmt::Display for Explain {
         writeln!(f, "{} for {} on {}", self.kernel, self.target, self.device)?;
         let width = self.variants.iter().map(|variant| variant.name.len()).max().unwrap_or(0);
         for (i, variant) in self.variants.iter().enumerate() {
-            write!(f, "  {}. {:width$}  {:8}  ", i + 1, variant.name, variant.origin)?;
+            write!(f, "  {}. {:width$}  {:9} ", i + 1, variant.name, variant.origin)?;
             match (variant.eligible, variant.preferred) {
                 ("", "") => f.write_str("always")?,
                 (eligible, "") => write!(f, "where {eligible}")?,
@@ -79,6 +111,7 @@ impl fmt::Display for Explain {
             }
             match (variant.origin, variant.tuned_on) {
                 (Origin::Tuned, "") => writeln!(f, "; tuned for {}", self.target)?,
+                (Origin::Predicted, _) => writeln!(f, "; by a cost estimate, never timed")?,
                 (Origin::Untuned | Origin::Fallback, "") => writeln!(f)?,
                 (_, device) if device == self.device => writeln!(f, "; tuned on this device")?,
                 (_, device) => writeln!(f, "; tuned on {device}, not on this one")?,
@@ -86,6 +119,9 @@ impl fmt::Display for Explain {
         }
         for LeftOut { name, needed, found } in &self.left_out {
             writeln!(f, "  left out: {name} needs {needed} bytes of shared memory a block, of {found} here")?;
+        }
+        for PassedOver { target, why } in &self.passed_over {
+            writeln!(f, "  passed over: {target} runs here too, and {why}")?;
         }
         Ok(())
     }
@@ -112,6 +148,7 @@ mod tests {
             device: device.to_owned(),
             variants: vec![vector, naive],
             left_out: Vec::new(),
+            passed_over: Vec::new(),
         };
         assert_eq!(
             explain("NVIDIA H200").to_string(),
@@ -134,12 +171,34 @@ mod tests {
             device: "x86-64-v4".to_owned(),
             variants: vec![Variant { eligible: "", preferred: "", tuned_on: "", ..vector }, naive],
             left_out: Vec::new(),
+            passed_over: Vec::new(),
         };
         assert_eq!(
             on_a_cpu.to_string(),
             "silu_mul for x86-64-v3 on x86-64-v4\n\
              \x20 1. vector8  tuned     always; tuned for x86-64-v3\n\
              \x20 2. naive    untuned   always\n"
+        );
+    }
+    #[test]
+    fn says_what_is_predicted_and_which_targets_are_passed_over() {
+        let of = |name, origin| Variant { name, origin, eligible: "", preferred: "", tuned_on: "" };
+        let passed = |target, why| PassedOver { target, why };
+        let explain = Explain {
+            kernel: "silu_mul",
+            target: "sm_86",
+            device: "NVIDIA A10".to_owned(),
+            variants: vec![of("vector8", Origin::Predicted), of("naive", Origin::Untuned)],
+            left_out: Vec::new(),
+            passed_over: vec![passed("sm_86:a10", Why::Origin(Origin::Untuned)), passed("sm_80", Why::Fit)],
+        };
+        assert_eq!(
+            explain.to_string(),
+            "silu_mul for sm_86 on NVIDIA A10\n\
+             \x20 1. vector8  predicted always; by a cost estimate, never timed\n\
+             \x20 2. naive    untuned   always\n\
+             \x20 passed over: sm_86:a10 runs here too, and is untuned\n\
+             \x20 passed over: sm_80 runs here too, and fits the device less\n"
         );
     }
 }

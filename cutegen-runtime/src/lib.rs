@@ -105,7 +105,7 @@ macro_rules! cuda_module {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! emitted_abi {
-    (3, $emitter:literal) => {};
+    (4, $emitter:literal) => {};
     ($other:tt, $emitter:literal) => {
         ::core::compile_error!(::core::concat!(
             "cutegen-build ",

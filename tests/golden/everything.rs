@@ -5,7 +5,7 @@
 // everything on sm_90a: key 27731e2c8c411a5d1b84ce85978efd897beeb662ab8304de032f78822a2ac031
 // everything on host:x86_64-unknown-linux-gnu:x86-64-v3: key 4bcf6f77d85b9e991bc0f8c93cd7cb49809c534a6bb9f37981822977934932ce
 
-self::cutegen_runtime::emitted_abi!(3, "0.1.0");
+self::cutegen_runtime::emitted_abi!(4, "0.1.0");
 
 self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`, `sm_90a:h200`.
@@ -709,6 +709,7 @@ pub mod host {
                 EVERYTHING[2..].to_vec()
             },
             left_out: Vec::new(),
+            passed_over: Vec::new(),
         }])
     }
 

@@ -10,7 +10,7 @@
 // llama_gate_up on sm_90a: key 3d613f47139a757966eae96f92cfa059d703c02af0fe46e8c309f697e0763064
 // llama_down on sm_90a: key c6c30c4c910eeece5c9e834ee93123211b76ff5d45197da27ec7c8b76c2f7c71
 
-self::cutegen_runtime::emitted_abi!(3, "0.1.0");
+self::cutegen_runtime::emitted_abi!(4, "0.1.0");
 
 self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`.
@@ -1095,6 +1095,7 @@ pub mod host {
                     RMS_NORM[1..].to_vec()
                 },
                 left_out: Vec::new(),
+                passed_over: Vec::new(),
             },
             Explain {
                 kernel: "gate_up",
@@ -1106,6 +1107,7 @@ pub mod host {
                     GATE_UP[1..].to_vec()
                 },
                 left_out: Vec::new(),
+                passed_over: Vec::new(),
             },
             Explain {
                 kernel: "down_residual",
@@ -1117,6 +1119,7 @@ pub mod host {
                     DOWN_RESIDUAL[1..].to_vec()
                 },
                 left_out: Vec::new(),
+                passed_over: Vec::new(),
             },
             Explain {
                 kernel: "silu_mul",
@@ -1128,6 +1131,7 @@ pub mod host {
                     SILU_MUL[1..].to_vec()
                 },
                 left_out: Vec::new(),
+                passed_over: Vec::new(),
             },
         ])
     }

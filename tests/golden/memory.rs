@@ -4,7 +4,7 @@
 // scatter on sm_90a: key cee6d995f0a73e983b001386a64089bbe39e98318d68c2fcbc7975e357b8050c
 // scatter on host:x86_64-unknown-linux-gnu:x86-64-v3: key 9e5a5a4a3f522e84aaf6db18aeda433af1a9e9278739e0ba786b148fb462fb9e
 
-self::cutegen_runtime::emitted_abi!(3, "0.1.0");
+self::cutegen_runtime::emitted_abi!(4, "0.1.0");
 
 self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`.
@@ -611,6 +611,7 @@ pub mod host {
                 SCATTER[1..].to_vec()
             },
             left_out: Vec::new(),
+            passed_over: Vec::new(),
         }])
     }
 

@@ -11,7 +11,7 @@
 // everything: a stub, without kernels
 // scatter: a stub, without kernels
 
-self::cutegen_runtime::emitted_abi!(3, "0.1.0");
+self::cutegen_runtime::emitted_abi!(4, "0.1.0");
 
 self::cutegen_runtime::cuda_module! {
     /// CUDA kernels for `sm_90a`, `sm_90a:h200`.

@@ -9,7 +9,7 @@ use super::artifact::Artifact;
 use super::device::Device;
 use super::launch::{self, CUfunction, CUstream, LaunchConfig};
 use super::modules::{OnFirstUse, Wanted};
-use super::target::serving;
+use super::target::{passed_over, serving};
 use super::workspace::capturing_raw;
 use crate::check::Check;
 use crate::dispatch::{Explain, LeftOut, Variant};
@@ -150,6 +150,11 @@ impl LoadedKernel {
         });
         Explain {
             left_out: left_out.collect(),
+            passed_over: passed_over(
+                self.entry.targets,
+                self.target,
+                (&self.device.name, self.device.capability, found),
+            ),
             kernel: self.entry.kernel,
             target: self.target.arch,
             device: self.device.name.clone(),

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use super::module::TargetEntry;
-use crate::dispatch::Origin;
+use crate::dispatch::{Origin, PassedOver, Why};
 
 /// Compute capabilities of Tegra, whose devices run no cubins made for others.
 const TEGRA: [(u32, u32); 5] = [(5, 3), (6, 2), (7, 2), (8, 7), (10, 1)];
@@ -44,8 +44,8 @@ pub fn target_runs_on(target: &str, name: &str, capability: (u32, u32)) -> bool 
     is_named && arch_runs_on(arch, capability)
 }
 
-/// The target that serves a device, of those that run there. One with a tuned variant goes before those without. Then
-/// one narrowed to the device is taken, then the highest minor. Of equals the device's own goes before its family's.
+/// The target that serves a device, of those that run there. One with a tuned variant goes before those without, then one with
+/// a predicted variant. Then one narrowed to the device is taken, then the highest minor. Of equals the device's own goes before its family's.
 pub(super) fn serving<'a>(
     targets: &'a [TargetEntry],
     name: &str,
@@ -57,13 +57,48 @@ pub(super) fn serving<'a>(
         let (arch, narrow) = target.arch.split_once(':').unwrap_or((target.arch, ""));
         let (minor, suffix) = parts(arch).map_or((0, ""), |((_, minor), suffix)| (minor, suffix));
         let specific = ["", "f", "a"].iter().position(|other| *other == suffix);
-        Reverse((is_tuned(target, shared_memory), !narrow.is_empty(), minor, specific))
+        Reverse((best(target, shared_memory), !narrow.is_empty(), minor, specific))
     })
 }
 
-/// Whether a variant that a search found can be launched with this much shared memory.
-fn is_tuned(target: &TargetEntry, shared_memory: u32) -> bool {
-    target.variants.iter().any(|v| v.about.origin == Origin::Tuned && v.fits(shared_memory))
+/// The other targets that run on a device, which `served` goes before, and why.
+pub(super) fn passed_over(
+    targets: &[TargetEntry],
+    served: &TargetEntry,
+    (name, capability, shared_memory): (&str, (u32, u32), u32),
+) -> Vec<PassedOver> {
+    let others = targets.iter().filter(|target| target.arch != served.arch);
+    let others = others.filter(|target| target_runs_on(target.arch, name, capability));
+    let why = |own: Standing| match own {
+        Standing::Tuned => Why::Origin(Origin::Tuned),
+        Standing::Predicted => Why::Origin(Origin::Predicted),
+        Standing::Untuned => Why::Origin(Origin::Untuned),
+    };
+    let passed = |target: &TargetEntry| {
+        let own = best(target, shared_memory);
+        let why = if own < best(served, shared_memory) { why(own) } else { Why::Fit };
+        PassedOver { target: target.arch, why }
+    };
+    others.map(passed).collect()
+}
+
+/// What the best variant of a target is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Untuned,
+    Predicted,
+    Tuned,
+}
+
+/// The best of what can be launched with this much shared memory.
+fn best(target: &TargetEntry, shared_memory: u32) -> Standing {
+    let standing = |origin| match origin {
+        Origin::Tuned => Standing::Tuned,
+        Origin::Predicted => Standing::Predicted,
+        Origin::Untuned | Origin::Fallback => Standing::Untuned,
+    };
+    let fitting = target.variants.iter().filter(|variant| variant.fits(shared_memory));
+    fitting.map(|variant| standing(variant.about.origin)).max().unwrap_or(Standing::Untuned)
 }
 
 /// Compute capability and suffix of a name such as `sm_100f`.
@@ -82,8 +117,8 @@ fn words(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::{Artifact, VariantEntry};
-    use super::{TargetEntry, arch_runs_on, serving, target_runs_on};
-    use crate::dispatch::{Origin, Variant};
+    use super::{TargetEntry, arch_runs_on, passed_over, serving, target_runs_on};
+    use crate::dispatch::{Origin, PassedOver, Variant, Why};
 
     const fn variant(origin: Origin, shared_memory: u32) -> VariantEntry {
         let about = Variant { name: "v", origin, eligible: "", preferred: "", tuned_on: "" };
@@ -92,6 +127,7 @@ mod tests {
     }
 
     const UNTUNED: &[VariantEntry] = &[variant(Origin::Untuned, 0)];
+    const PREDICTED: &[VariantEntry] = &[variant(Origin::Predicted, 100_000), variant(Origin::Untuned, 0)];
     const TUNED: &[VariantEntry] = &[variant(Origin::Tuned, 100_000), variant(Origin::Untuned, 0)];
 
     fn served(targets: &[(&'static str, bool)], name: &str, on: (u32, u32)) -> Option<&'static str> {
@@ -164,5 +200,24 @@ mod tests {
         ];
         let found = serving(&small, "NVIDIA A10", (8, 6), 99_000).map(|target| target.arch);
         assert_eq!(found, Some("sm_86"), "a tuned variant that cannot be launched here is none");
+    }
+    #[test]
+    fn a_predicted_entry_goes_between_a_tuned_one_and_an_untuned_one() {
+        let of = |arch, variants| TargetEntry { arch, variants };
+        let on = |targets: &[TargetEntry], shared_memory| {
+            let served = serving(targets, "NVIDIA A10", (8, 6), shared_memory).expect("one runs");
+            let others = passed_over(targets, served, ("NVIDIA A10", (8, 6), shared_memory));
+            (served.arch, others)
+        };
+        let passed = |target, why| PassedOver { target, why };
+        let tuned = [of("sm_80", TUNED), of("sm_86", PREDICTED), of("sm_90a", TUNED)];
+        let predicted = Why::Origin(Origin::Predicted);
+        assert_eq!(on(&tuned, 160_000), ("sm_80", vec![passed("sm_86", predicted)]), "it hides no tuned one");
+        let untuned = [of("sm_80", PREDICTED), of("sm_86", UNTUNED)];
+        let is_untuned = Why::Origin(Origin::Untuned);
+        assert_eq!(on(&untuned, 160_000), ("sm_80", vec![passed("sm_86", is_untuned)]));
+        assert_eq!(on(&untuned, 99_000), ("sm_86", vec![passed("sm_80", Why::Fit)]), "it cannot be launched");
+        let alike = [of("sm_80", PREDICTED), of("sm_86", PREDICTED)];
+        assert_eq!(on(&alike, 160_000), ("sm_86", vec![passed("sm_80", Why::Fit)]));
     }
 }

@@ -47,7 +47,7 @@ fn a_build_script_that_calls_nothing_is_told_to_call_build() {
 
 #[test]
 fn wrappers_of_another_version_are_refused_with_both_names() {
-    let other = wrappers().replace("emitted_abi!(3, \"0.1.0\")", "emitted_abi!(4, \"0.2.0\")");
+    let other = wrappers().replace("emitted_abi!(4, \"0.1.0\")", "emitted_abi!(5, \"0.2.0\")");
     assert_ne!(other, wrappers());
     let (ran, errors) = checked("other-version", &[("src/lib.rs", INCLUDE)], Some(&other));
     assert!(!ran.ok);

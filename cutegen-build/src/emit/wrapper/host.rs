@@ -106,7 +106,7 @@ fn explained(kernel: &Kernel<'_>) -> TokenStream {
         }
         None => quote!(#listed.to_vec()),
     };
-    quote!(Explain { kernel: #title, target: #target, device: cpu::level().to_owned(), variants: #variants, left_out: Vec::new() })
+    quote!(Explain { kernel: #title, target: #target, device: cpu::level().to_owned(), variants: #variants, left_out: Vec::new(), passed_over: Vec::new() })
 }
 
 /// `static NAME: [Variant; N]`, the fallback last.

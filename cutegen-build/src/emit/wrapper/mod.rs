@@ -24,7 +24,7 @@ use super::{Error, Package};
 use kernel::{Kernel, Side};
 
 /// What emitted code and cutegen-runtime agree on; when it rises is said at `cutegen_runtime::emitted_abi!`.
-const ABI: u32 = 3;
+const ABI: u32 = 4;
 
 const ALLOW: &str = "\
 #[allow(clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction, reason = \"emitted code\")]
