@@ -96,7 +96,7 @@ fn chosen(
         match replay(&request(&plan, project, &lock, &store)) {
             Err(error) => failed.add(Failure::project(error)),
             Ok(entry) if verb.select.kernels.is_empty() && !entry.record.is_tuned() => untuned += 1,
-            Ok(entry) => chosen.push((plan, entry)),
+            Ok(entry) => chosen.push((plan, entry.dispatched())),
         }
     }
     if chosen.is_empty() && !refused.is_empty() && failed.is_empty() {

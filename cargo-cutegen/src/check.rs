@@ -110,12 +110,13 @@ fn row(
     let record = replayed.as_ref().ok().map(|entry| &entry.record);
     let (state, stale, problem) = match replayed {
         Ok(entry) => {
-            let (state, wanting) = if entry.record.is_tuned() {
-                ("tuned", None)
-            } else {
-                ("untuned", tuned.then(|| untuned(plan)))
-            };
-            (state, None, unlinkable(plan, entry).or_else(|| sources(store, plan, &entry.record)).or(wanting))
+            let state = State::of(&entry.record);
+            let wanting = (tuned && state != State::Tuned).then(|| untuned(plan, state));
+            (
+                state.name(),
+                None,
+                unlinkable(plan, entry).or_else(|| sources(store, plan, &entry.record)).or(wanting),
+            )
         }
         Err(error) => {
             let stale = stale(&error.cause);
@@ -160,8 +161,8 @@ fn unlinkable(plan: &Plan, entry: &Entry) -> Option<String> {
 /// What is wrong with an entry's sources, which no build reads, but people do who want to know what they link.
 fn sources(store: &Store, plan: &Plan, record: &Record) -> Option<String> {
     let Lookup::Corrupt(corrupt) = store.get_full(&plan.key) else { return None };
-    let state = if record.is_tuned() { State::Tuned } else { State::Untuned };
-    let (title, repair) = (plan.title(), repair(plan.spec.name.as_str(), state, &corrupt.path));
+    let (title, state) = (plan.title(), State::of(record));
+    let repair = repair(plan.spec.name.as_str(), state, &corrupt.path);
     Some(format!("{title}: its sources cannot be trusted\n  {corrupt}\n{repair}"))
 }
 
@@ -195,9 +196,10 @@ fn not_judged_at(plan: &Plan, record: &Record, workload: BTreeMap<String, i64>) 
     is_open.then(|| Doubt::WorkloadNotJudged { variant: variant.name.clone(), workload })
 }
 
-/// The variant that well-aligned tensors get.
+/// The variant that well-aligned tensors get from a build.
 fn dispatched<'a>(plan: &Plan, record: &'a Record, axes: &[i64]) -> Option<&'a Variant> {
-    record.variants.get(record.choose(axes, &vec![0; plan.spec.tensors.len()])?)
+    let all: Vec<&Variant> = record.variants.iter().filter(|variant| variant.is_dispatched()).collect();
+    all.get(record.dispatched().choose(axes, &vec![0; plan.spec.tensors.len()])?).copied()
 }
 
 /// What is wrong with what the lock pins; `None` when it pins nothing.
@@ -266,12 +268,12 @@ fn launched(variant: &Variant, workload: &Workload) -> Launched {
     }
 }
 
-fn untuned(plan: &Plan) -> String {
-    let (title, name) = (plan.title(), &plan.spec.name);
+fn untuned(plan: &Plan, state: State) -> String {
+    let (title, name, state) = (plan.title(), &plan.spec.name, state.name());
     match template::unfilled(plan) {
-        None => format!("kernel `{title}` is untuned\nrun: cargo cutegen tune {name}"),
+        None => format!("kernel `{title}` is {state}\nrun: cargo cutegen tune {name}"),
         Some(why) => format!(
-            "kernel `{title}` is untuned: no template fills this: {why}\nname the others, or leave --tuned out: \
+            "kernel `{title}` is {state}: no template fills this: {why}\nname the others, or leave --tuned out: \
              cargo cutegen check {name}"
         ),
     }

@@ -120,7 +120,8 @@ fn prepare(plan: Plan, verb: &Run, brought: &Brought) -> Result<Subject, Failure
 /// The pinned entry; also for the naive kernel, whose locked bytes are launched.
 fn locked(project: &Project, plan: &Plan) -> Result<Entry, Failure> {
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
-    replay(&request(plan, project, &lock, &Store::new(&project.store))).map_err(Failure::project)
+    let entry = replay(&request(plan, project, &lock, &Store::new(&project.store)));
+    entry.map(Entry::dispatched).map_err(Failure::project)
 }
 
 fn launch(subject: &Subject, verb: &Run, folder: &Path) -> Result<Launch, Failure> {

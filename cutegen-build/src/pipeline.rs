@@ -76,7 +76,7 @@ fn answers(
         let found = replay(&request(plan, project, &lock, &store));
         let found = found.or_else(|miss| on_miss(plan, miss, mode, events));
         match found.and_then(|entry| trusted(plan, project, entry)) {
-            Ok(entry) => entries.push(entry),
+            Ok(entry) => entries.push(entry.dispatched()),
             Err(error) => errors.push(error),
         }
     }

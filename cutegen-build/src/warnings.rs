@@ -16,7 +16,7 @@ const NAMED_MAX: usize = 8;
 struct Answer<'a> {
     kernel: &'a str,
     target: &'a Target,
-    is_tuned: bool,
+    is_naive: bool,
 }
 
 /// What the user of a build of these kernels should know.
@@ -24,7 +24,7 @@ pub(crate) fn of(build: &Build, settings: &Settings, kernels: &[EmitKernel<'_>])
     let answers = kernels.iter().map(|EmitKernel { plan, record, .. }| Answer {
         kernel: plan.spec.name.as_str(),
         target: &plan.target,
-        is_tuned: record.is_tuned(),
+        is_naive: !record.is_tuned() && !record.is_predicted(),
     });
     let (carried, others): (Vec<_>, Vec<_>) = answers.partition(|one| carries(&build.triple, one.target));
     let naive = if build.release && settings.warn_naive { naive(&carried) } else { None };
@@ -45,7 +45,7 @@ fn left_out(triple: &str, others: &[Answer<'_>]) -> Option<String> {
 /// `2 of 13 kernels are naive in this release build: attention (sm_90a), norm (host, sm_90a); ..`
 fn naive(carried: &[Answer<'_>]) -> Option<String> {
     let mut untuned: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for one in carried.iter().filter(|one| !one.is_tuned) {
+    for one in carried.iter().filter(|one| one.is_naive) {
         untuned.entry(one.kernel).or_default().push(short(one.target));
     }
     let all: BTreeSet<&str> = carried.iter().map(|one| one.kernel).collect();
@@ -86,7 +86,7 @@ mod tests {
     fn a_hundred_naive_kernels_are_one_line() {
         let host = Target::host();
         let names: Vec<String> = (0..100).map(|i| format!("k{i:03}")).collect();
-        let answer = |(i, name)| Answer { kernel: name, target: &host, is_tuned: i == 0 };
+        let answer = |(i, name)| Answer { kernel: name, target: &host, is_naive: i > 0 };
         let answers: Vec<Answer<'_>> = names.iter().map(String::as_str).enumerate().map(answer).collect();
         let line = naive(&answers).expect("99 are naive");
         assert!(
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted_by_kind() {
         let (host, cuda) = (Target::host(), Target::parse("sm_90a").expect("a target"));
-        let answer = |target| Answer { kernel: "k", target, is_tuned: true };
+        let answer = |target| Answer { kernel: "k", target, is_naive: false };
         assert_eq!(left_out("t", &[]), None);
         assert_eq!(
             left_out("t", &[answer(&host), answer(&host), answer(&cuda)]).as_deref(),

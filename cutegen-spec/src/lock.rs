@@ -39,18 +39,20 @@ pub struct Locked {
     pub target: String,
     /// The question.
     pub key: CacheKey,
-    /// `tuned` or `untuned`.
+    /// `tuned`, `predicted` or `untuned`.
     pub state: State,
     /// Each variant as it is pinned, in dispatch order.
     pub variants: Vec<Pinned>,
 }
 
-/// Whether search has found anything yet.
+/// What a kernel is locked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// A searched variant exists.
     Tuned,
+    /// A cost estimate picked variants.
+    Predicted,
     /// Only the naive kernel.
     Untuned,
 }
@@ -109,6 +111,28 @@ impl Lock {
     }
 }
 
+impl State {
+    /// That of an entry.
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        match (record.is_tuned(), record.is_predicted()) {
+            (true, _) => Self::Tuned,
+            (false, true) => Self::Predicted,
+            (false, false) => Self::Untuned,
+        }
+    }
+
+    /// The word for it, in locks and messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tuned => "tuned",
+            Self::Predicted => "predicted",
+            Self::Untuned => "untuned",
+        }
+    }
+}
+
 impl Pinned {
     /// What pins a variant.
     #[must_use]
@@ -127,7 +151,7 @@ impl Locked {
             name: name.to_owned(),
             target: target.to_owned(),
             key: record.key,
-            state: if record.is_tuned() { State::Tuned } else { State::Untuned },
+            state: State::of(record),
             variants: record.variants.iter().map(Pinned::of).collect(),
         }
     }

@@ -52,7 +52,7 @@ pub struct Record {
 pub struct Variant {
     /// Unique in the entry; file names derive from it.
     pub name: String,
-    /// Tuned or naive.
+    /// Tuned, predicted or naive.
     pub kind: Kind,
     /// Launches for which it is right.
     pub eligibility: Eligibility,
@@ -89,6 +89,8 @@ pub struct Variant {
 pub enum Kind {
     /// Found by search.
     Tuned,
+    /// Picked by a cost estimate: no search has timed it.
+    Predicted,
     /// Printed from the math.
     Naive,
 }
@@ -164,10 +166,14 @@ impl Record {
             Some(last) if last.kind == Kind::Naive && last.eligibility.0.is_empty() => {}
             _ => return Err("the last variant is not an always eligible naive kernel".to_owned()),
         }
+        if self.is_tuned() && self.is_predicted() {
+            return Err("an entry with tuned variants has predicted ones".to_owned());
+        }
         let target = Target::parse(self.question.field("target").unwrap_or_default())?;
         for (at, variant) in self.variants.iter().enumerate() {
             variant.check(&target)?;
             variant.was_judged_on(&target)?;
+            variant.was_timed_by_search()?;
             self.variants[..at].iter().try_for_each(|before| variant.beside(before))?;
         }
         Ok(())
@@ -190,6 +196,19 @@ impl Record {
     pub fn is_tuned(&self) -> bool {
         self.variants.iter().any(|v| v.kind == Kind::Tuned)
     }
+
+    /// Whether any variant was picked by a cost estimate.
+    #[must_use]
+    pub fn is_predicted(&self) -> bool {
+        self.variants.iter().any(|v| v.kind == Kind::Predicted)
+    }
+
+    /// The same record with the variants that builds dispatch among.
+    #[must_use]
+    pub fn dispatched(&self) -> Self {
+        let variants = self.variants.iter().filter(|variant| variant.is_dispatched()).cloned().collect();
+        Self { variants, question: self.question.clone(), ..*self }
+    }
 }
 
 impl Variant {
@@ -197,6 +216,26 @@ impl Variant {
     #[must_use]
     pub fn judged(&self) -> Option<&Evidence> {
         self.evidence.as_ref().filter(|evidence| evidence.is_known())
+    }
+
+    /// Whether builds dispatch to it. One that is predicted waits for a gate that this program knows.
+    #[must_use]
+    pub fn is_dispatched(&self) -> bool {
+        match self.kind {
+            Kind::Predicted => self.judged().is_some(),
+            Kind::Tuned | Kind::Naive => true,
+        }
+    }
+
+    /// Whether it has no time that no search took: an estimate is none.
+    fn was_timed_by_search(&self) -> Result<(), String> {
+        let is_timed = self.evidence.as_ref().is_some_and(|evidence| !evidence.timings.is_empty());
+        match self.kind {
+            Kind::Predicted if is_timed => {
+                Err(format!("variant `{}` is predicted, and has a time", self.name))
+            }
+            Kind::Predicted | Kind::Tuned | Kind::Naive => Ok(()),
+        }
     }
 
     /// Whether its evidence is of a device that runs kernels for `target`.
@@ -239,7 +278,7 @@ impl Variant {
         }
     }
 
-    /// Whether it is told apart from one `before` it. A tuned kernel is another than the naive one.
+    /// Whether it is told apart from one `before` it. A tuned or predicted kernel is another than the naive one.
     fn beside(&self, before: &Variant) -> Result<(), String> {
         if self.name.eq_ignore_ascii_case(&before.name) {
             return Err(format!("two variants are named `{}`", self.name));

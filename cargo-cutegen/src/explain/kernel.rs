@@ -8,6 +8,7 @@ use cutegen_build::store::replay::replay;
 use cutegen_build::store::trust::Doubt;
 use cutegen_build::store::{Store, lock_file};
 use cutegen_spec::diagnostic::nearest;
+use cutegen_spec::lock::State;
 use cutegen_spec::record::{Record, Variant};
 use serde::Serialize;
 
@@ -119,7 +120,7 @@ pub(super) fn sheet(plan: &Plan, record: &Record, commands: &[String], roofs: &[
 }
 
 fn state(record: &Record) -> &'static str {
-    if record.is_tuned() { "tuned" } else { "untuned" }
+    State::of(record).name()
 }
 
 /// The exact commands about this plan's entry.

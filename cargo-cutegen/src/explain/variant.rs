@@ -21,6 +21,7 @@ const VALUES: usize = 17;
 pub(super) fn lines(plan: &Plan, number: usize, variant: &Variant, roofs: &[Roof]) -> Vec<String> {
     let kind = match variant.kind {
         Kind::Tuned => "tuned",
+        Kind::Predicted => "predicted",
         Kind::Naive => "naive",
     };
     let kind = if variant.name == kind { String::new() } else { format!(", {kind}") };

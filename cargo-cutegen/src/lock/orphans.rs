@@ -34,16 +34,24 @@ pub(crate) fn none(project: &Project, lock: &Lock) -> Result<(), Failure> {
 /// Says that one is dropped.
 pub(super) fn dropped(orphan: &Locked, out: &Output) {
     let (name, target) = (&orphan.name, &orphan.target);
-    let what = tuned(orphan).map_or_else(|| "untuned".to_owned(), |names| format!("tuned: {names}"));
+    let what = match orphan.state {
+        State::Untuned => orphan.state.name().to_owned(),
+        State::Tuned | State::Predicted => format!("{}: {}", orphan.state.name(), found(orphan)),
+    };
     out.result(
         &format!("{name} on {target}: dropped, {what}"),
         &serde_json::json!({ "dropped": name, "target": target, "key": orphan.key.to_string() }),
     );
 }
 
-/// Names of what a search found; the naive kernel is the last.
+/// Names of what a search found.
 pub(super) fn tuned(locked: &Locked) -> Option<String> {
+    (locked.state == State::Tuned).then(|| found(locked))
+}
+
+/// Names of what stands before the naive kernel, which is the last.
+fn found(locked: &Locked) -> String {
     let found = locked.variants.split_last().map_or(&[][..], |(_, found)| found);
     let names: Vec<&str> = found.iter().map(|variant| variant.name.as_str()).collect();
-    (locked.state == State::Tuned).then(|| names.join(", "))
+    names.join(", ")
 }

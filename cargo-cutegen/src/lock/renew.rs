@@ -12,7 +12,7 @@ use cutegen_build::plan::Plan;
 use cutegen_build::search::{Renewed, Searcher};
 use cutegen_build::store::lock_file::{self, Written};
 use cutegen_build::store::{Entry, Store};
-use cutegen_spec::lock::{Lock, Locked, Pinned};
+use cutegen_spec::lock::{Lock, Locked, Pinned, State};
 use cutegen_spec::record::{Kind, Record, Variant};
 use cutegen_spec::target::Target;
 use serde::Serialize;
@@ -114,7 +114,7 @@ fn may_come_of(pinned: &Pinned, variant: &Variant, target: &str) -> bool {
     (before.artifact.artifact, before.artifact.stored) = (pinned.artifact, pinned.stored);
     match variant.kind {
         Kind::Naive => pinned.name == variant.name,
-        Kind::Tuned => is_host(target) && *pinned == Pinned::of(&before),
+        Kind::Tuned | Kind::Predicted => is_host(target) && *pinned == Pinned::of(&before),
     }
 }
 
@@ -122,10 +122,12 @@ fn is_host(target: &str) -> bool {
     Target::parse(target).is_ok_and(|target| target.is_host())
 }
 
-/// Why a plain `lock` must leave this kernel alone: its entry is tuned, and a renewal was killed before it was pinned.
+/// Why a plain `lock` must leave this kernel alone: its entry is more than a naive kernel, and a renewal was killed before it
+/// was pinned.
 pub(super) fn cut_short(plan: &Plan, store: &Store, lock: &Lock) -> Option<Failure> {
     let (locked, entry) = (locked_for(plan, lock)?, store.get_full(&plan.key).hit()?);
-    let is_open = entry.record.is_tuned() && open(locked, &entry.record).is_some_and(|open| !open.is_empty());
+    let is_more = State::of(&entry.record) != State::Untuned;
+    let is_open = is_more && open(locked, &entry.record).is_some_and(|open| !open.is_empty());
     let (title, name) = (plan.title(), &plan.spec.name);
     is_open.then(|| {
         Failure::Disagreement(format!(

@@ -14,6 +14,7 @@ use cutegen_build::render::command::placed;
 use cutegen_build::run_log::{self, Log};
 use cutegen_build::store::replay::{Cause, replay};
 use cutegen_build::store::{Store, lock_file};
+use cutegen_spec::lock::State;
 use cutegen_spec::target::Target;
 use serde_json::{Map, Value};
 
@@ -104,8 +105,7 @@ impl Session {
         };
         let store = Store::new(&self.project.store);
         let state = match replay(&request(plan, &self.project, &lock, &store)) {
-            Ok(entry) if entry.record.is_tuned() => "locked, tuned",
-            Ok(_) => "locked, untuned",
+            Ok(entry) => return format!("locked, {}", State::of(&entry.record).name()),
             Err(error) if matches!(*error.cause, Cause::NotLocked { .. }) => "not locked",
             Err(_) => "locked otherwise",
         };

@@ -1,6 +1,7 @@
 //! What was run to accept each variant, and what was not: the record in words. Pure.
 
 use cutegen_build::plan::Plan;
+use cutegen_spec::lock::State;
 use cutegen_spec::record::{Clocks, Kind, Timing, Variant};
 
 use super::gather::Entry;
@@ -35,7 +36,7 @@ fn fold(entry: &Entry) -> String {
          <pre>{}</pre>{}{variants}</details>\n",
         text(&spec.name),
         text(target(&entry.plan.target.to_string())),
-        if entry.is_tuned() { "tuned" } else { "untuned" },
+        State::of(record).name(),
         text(gates.first().map_or("none", String::as_str)),
         if entry.doubts.is_empty() { "" } else { ", with doubts" },
         text(spec.math_text.trim()),
@@ -46,6 +47,7 @@ fn fold(entry: &Entry) -> String {
 fn variant(plan: &Plan, variant: &Variant) -> String {
     let kind = match variant.kind {
         Kind::Tuned => "tuned",
+        Kind::Predicted => "predicted",
         Kind::Naive => "printed from the math",
     };
     let mut said = vec![

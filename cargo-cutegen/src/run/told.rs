@@ -194,7 +194,7 @@ fn variant(entry: &Entry, launched: &Launched) -> Variant {
 
 fn why_naive(plan: &Plan, entry: &Entry, launched: &Launched) -> Option<String> {
     match (entry.record.variants[launched.variant].kind, entry.record.is_tuned()) {
-        (Kind::Tuned, _) => None,
+        (Kind::Tuned | Kind::Predicted, _) => None,
         (Kind::Naive, true) => Some("no tuned variant is eligible at these extents".to_owned()),
         (Kind::Naive, false) => Some(match template::unfilled(plan) {
             Some(why) => format!("nothing is tuned: no template fills this: {why}"),

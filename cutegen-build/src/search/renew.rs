@@ -78,11 +78,11 @@ fn today(
             let naive = generate::naive::candidate(plan, &toolchain);
             compiled::must_compile(setup, plan, naive).map(|compiled| Some(Ok(compiled)))
         }
-        (Kind::Tuned, true) => {
+        (Kind::Tuned | Kind::Predicted, true) => {
             let attempt = compiled::one(setup, None, plan, compiled::stored(variant, source))?;
             Ok(Some(attempt.map(|compiled| Compiled { prefer: variant.prefer.clone(), ..compiled })))
         }
-        (Kind::Tuned, false) => Ok(None),
+        (Kind::Tuned | Kind::Predicted, false) => Ok(None),
     }
 }
 

@@ -10,6 +10,7 @@
 
 pub mod accept_copy;
 pub mod change;
+mod dispatched;
 mod exchange;
 mod guard;
 pub(crate) mod inflate;

@@ -261,7 +261,7 @@ impl fmt::Display for ReplayError {
 impl std::error::Error for ReplayError {}
 
 impl ReplayError {
-    /// The last line: what was searched and is at hand is pinned, a tuned kernel is tuned again, an untuned one needs no GPU.
+    /// The last line: what was searched and is at hand is pinned, a tuned kernel is tuned again, any other needs no GPU.
     fn find_again(&self, f: &mut fmt::Formatter<'_>, state: State) -> fmt::Result {
         let kernel = &self.kernel;
         match state {
@@ -272,7 +272,7 @@ impl ReplayError {
                 )?;
                 write!(f, "run: cargo cutegen accept {kernel}")
             }
-            State::Untuned => write!(f, "run: cargo cutegen lock {kernel}"),
+            State::Untuned | State::Predicted => write!(f, "run: cargo cutegen lock {kernel}"),
             State::Tuned => {
                 writeln!(f, "  untuned until then, without the device: cargo cutegen lock {kernel}")?;
                 write!(f, "run: cargo cutegen tune {kernel} && cargo cutegen accept {kernel}")
@@ -292,12 +292,12 @@ fn explain_move(f: &mut fmt::Formatter<'_>, fields: &[Moved]) -> fmt::Result {
     Ok(())
 }
 
-/// The advice for a damaged entry, as the last lines of a message: a naive kernel is printed again, a tuned one has to be
-/// found again.
+/// The advice for a damaged entry, as the last lines of a message: a naive or predicted kernel is made again, a tuned one has
+/// to be found again.
 #[must_use]
 pub fn repair(kernel: &str, locked: State, path: &Path) -> String {
     let again = match locked {
-        State::Untuned => format!("cargo cutegen lock {kernel}"),
+        State::Untuned | State::Predicted => format!("cargo cutegen lock {kernel}"),
         State::Tuned => format!("cargo cutegen tune {kernel} && cargo cutegen accept {kernel}"),
     };
     format!("  if it was never committed, run: {again}\nrun: git checkout -- {}", path.display())

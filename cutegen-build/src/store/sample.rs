@@ -77,7 +77,7 @@ impl Drop for Folders {
 
 fn variant(name: &str, kind: Kind, salt: u8, files: &mut Files) -> Variant {
     let artifact: Vec<u8> = match kind {
-        Kind::Tuned => (0..=255).map(|byte: u8| byte ^ salt).collect(),
+        Kind::Tuned | Kind::Predicted => (0..=255).map(|byte: u8| byte ^ salt).collect(),
         Kind::Naive => vec![0; 256],
     };
     let source = format!("// {name} {salt}\n").into_bytes();

@@ -20,6 +20,11 @@ pub enum Doubt {
         /// The variant.
         variant: String,
     },
+    /// It was picked by a cost estimate, and no gate has judged it: builds pass it over.
+    Predicted {
+        /// The variant.
+        variant: String,
+    },
     /// A gate that this program does not know judged it, or timed it: no evidence here.
     UnknownGate {
         /// The variant.
@@ -87,6 +92,7 @@ pub struct BelowGate {
 #[must_use]
 pub fn doubts(record: &Record, target: &Target, workloads: &[Workload], gate: u32) -> Vec<Doubt> {
     let judged = record.variants.iter().flat_map(|variant| match &variant.evidence {
+        None if !variant.is_dispatched() => vec![Doubt::Predicted { variant: variant.name.clone() }],
         None => vec![Doubt::NotJudged { variant: variant.name.clone() }],
         Some(evidence) if evidence.latest_gate() > gate => {
             vec![Doubt::UnknownGate { variant: variant.name.clone(), gate: evidence.latest_gate() }]
@@ -122,13 +128,13 @@ fn drift(record: &Record, declared: &[Workload]) -> Vec<Doubt> {
     new.chain(gone.map(|workload| Doubt::NotDeclared { workload: (*workload).clone() })).collect()
 }
 
-/// Whether every variant of `record` was judged by gate `min` or a later one that this program knows. One that nothing has
-/// judged was not.
+/// Whether every variant that builds dispatch among was judged by gate `min` or a later one that this program knows. One
+/// that nothing has judged was not.
 pub fn hold_to(min: Option<u32>, kernel: &str, target: &str, record: &Record) -> Result<(), BelowGate> {
     let Some(min) = min else { return Ok(()) };
     let is_below = |variant: &&Variant| variant.judged().is_none_or(|evidence| evidence.gate < min);
     let gate = |evidence: &Evidence| if evidence.is_known() { evidence.gate } else { evidence.latest_gate() };
-    let below = record.variants.iter().filter(is_below);
+    let below = record.variants.iter().filter(|variant| variant.is_dispatched()).filter(is_below);
     let variants: Vec<_> = below.map(|v| (v.name.clone(), v.evidence.as_ref().map(gate))).collect();
     if variants.is_empty() {
         return Ok(());
@@ -171,6 +177,7 @@ impl Doubt {
     pub fn variant(&self) -> Option<&str> {
         match self {
             Doubt::NotJudged { variant }
+            | Doubt::Predicted { variant }
             | Doubt::UnknownGate { variant, .. }
             | Doubt::OlderGate { variant, .. }
             | Doubt::NotSanitized { variant, .. }
@@ -187,6 +194,7 @@ impl Doubt {
             Doubt::WorkloadNotJudged { workload, .. } => Some(extents(workload)),
             Doubt::TileNotFilled { axis, extent, .. } => Some(format!("{axis}={extent}")),
             Doubt::NotJudged { .. }
+            | Doubt::Predicted { .. }
             | Doubt::UnknownGate { .. }
             | Doubt::OlderGate { .. }
             | Doubt::NotSanitized { .. }
@@ -200,6 +208,7 @@ impl Doubt {
     pub fn ends_by_judging(&self) -> bool {
         match self {
             Doubt::NotJudged { .. }
+            | Doubt::Predicted { .. }
             | Doubt::UnknownGate { .. }
             | Doubt::OlderGate { .. }
             | Doubt::NotSanitized { .. } => true,
@@ -216,6 +225,7 @@ impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Doubt::NotJudged { .. } => f.write_str("not judged"),
+            Doubt::Predicted { .. } => f.write_str("predicted and never judged, so the naive kernel runs"),
             Doubt::UnknownGate { gate, .. } => {
                 write!(f, "judged or timed by gate {gate}, later than gate {GATE}: no evidence here")
             }
@@ -276,7 +286,7 @@ impl std::error::Error for BelowGate {}
 
 #[cfg(test)]
 mod tests {
-    use cutegen_spec::record::{Evidence, GATE, Record, TimedBy, Timing};
+    use cutegen_spec::record::{Evidence, GATE, Kind, Record, TimedBy, Timing};
     use cutegen_spec::target::Target;
 
     use super::{Doubt, Workload, has_filled, has_judged, hold_to};
@@ -378,6 +388,25 @@ mod tests {
             let old = doubts(&both, &[at(7)], 3);
             assert_eq!((old.len(), old.last()), (3, Some(&doubt)), "each is said: {old:?}");
         }
+    }
+
+    #[test]
+    fn a_predicted_variant_is_doubted_until_it_is_judged_and_holds_no_build_up() {
+        let predicted = |fast, naive| {
+            let mut record = record(fast, naive);
+            record.variants[0].kind = Kind::Predicted;
+            record
+        };
+        let open = predicted(None, judged(GATE, &[]));
+        let doubt = Doubt::Predicted { variant: "fast".to_owned() };
+        assert_eq!(doubts(&open, &[at(7)], GATE), std::slice::from_ref(&doubt), "nothing was to be timed");
+        assert!(doubt.ends_by_judging() && doubt.to_string().ends_with("the naive kernel runs"));
+        assert_eq!(hold_to(Some(GATE), "relu", "sm_86", &open), Ok(()), "it is not linked");
+        let passed = predicted(judged(GATE, &[]), judged(GATE, &[]));
+        assert_eq!(doubts(&passed, &[at(7)], GATE), []);
+        let old = predicted(judged(1, &[]), judged(GATE, &[]));
+        let below = hold_to(Some(GATE), "relu", "sm_86", &old).expect_err("it is linked");
+        assert_eq!(below.variants, [("fast".to_owned(), Some(1))]);
     }
 
     #[test]

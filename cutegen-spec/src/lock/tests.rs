@@ -4,7 +4,7 @@ use super::{Lock, Locked, State, v1};
 use crate::digest::CacheKey;
 use crate::edition;
 use crate::key::Question;
-use crate::record::Record;
+use crate::record::{GATE, Record};
 use crate::settings::Settings;
 use crate::target::Target;
 use crate::unread::Unread;
@@ -57,6 +57,69 @@ fn a_record_re_sealed_is_not_the_pinned_one() {
     assert!(!state.matches(&parsed(&text)), "the state is what the variants say");
 }
 
+/// The record with its first variant predicted, and with these lines of evidence.
+fn predicted(evidence: &str) -> String {
+    let text = record().replacen("\"tuned\"", "\"predicted\"", 1);
+    let begin = "[variants.evidence]\ndevice = \"host x86_64\"\nseed = 1\nshapes = []\ndistributions = []\n\
+                 elements = 1\nworst-share = 0.5\nrepeats = 1\nsanitizer = \"none\"\n";
+    let evidence = if evidence.is_empty() { String::new() } else { format!("{begin}{evidence}") };
+    let (head, naive) = text.rsplit_once("[[variants]]\n").expect("the naive kernel");
+    format!("{head}{evidence}[[variants]]\n{naive}")
+}
+
+#[test]
+fn a_predicted_variant_is_another_than_a_tuned_one() {
+    let (tuned, predicted) = (parsed(&record()), parsed(&predicted("")));
+    let locked = |record| Locked::pin("relu", "host", record);
+    assert_eq!((locked(&tuned).state, locked(&predicted).state), (State::Tuned, State::Predicted));
+    let called_predicted = Locked { state: State::Predicted, ..locked(&tuned) };
+    for pinned in [locked(&predicted), called_predicted] {
+        assert!(!pinned.matches(&tuned), "its kind is pinned");
+    }
+    let mut lock = Lock::default();
+    lock.set(locked(&predicted));
+    let text = lock.to_toml().expect("prints");
+    assert!(text.contains("state = \"predicted\""), "{text}");
+    assert_eq!(Lock::parse(&text), Ok(lock));
+}
+
+#[test]
+fn a_predicted_variant_is_dispatched_once_it_is_judged() {
+    let names = |evidence: &str| -> Vec<String> {
+        parsed(&predicted(evidence)).dispatched().variants.into_iter().map(|variant| variant.name).collect()
+    };
+    assert_eq!(names(""), ["naive"]);
+    assert_eq!(names(&format!("gate = {}\n", GATE + 1)), ["naive"], "no gate that is known here");
+    assert_eq!(names(&format!("gate = {GATE}\n")), ["fast", "naive"]);
+    let whole = parsed(&record());
+    assert_eq!(whole.dispatched(), whole, "a tuned one waits for nothing");
+}
+
+#[test]
+fn a_predicted_variant_has_no_time_and_stands_beside_no_tuned_one() {
+    let refused = |text: &str| match Record::parse(text) {
+        Err(Unread::Wrong(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let timed = format!(
+        "gate = {GATE}\n[[variants.evidence.timings]]\nmicros = 1.0\nincumbent = \"naive\"\nspeedup = 2.0\nlow = 1.9\n\
+         high = 2.1\nsamples = 30\n[variants.evidence.timings.workload]\nm = 7\n"
+    );
+    assert_eq!(refused(&predicted(&timed)), "variant `fast` is predicted, and has a time");
+    let tuned = predicted(&timed).replacen("\"predicted\"", "\"tuned\"", 1);
+    assert!(parsed(&tuned).is_tuned());
+    let (head, naive) = tuned.rsplit_once("[[variants]]\n").expect("the naive kernel");
+    let (_, fast) =
+        record().split_once("[[variants]]\n").map(|(a, b)| (a.to_owned(), b.to_owned())).expect("two");
+    let fast = fast.rsplit_once("[[variants]]\n").expect("the naive kernel").0;
+    let other = fast
+        .replace("fast", "other")
+        .replace("\"tuned\"", "\"predicted\"")
+        .replace(&"1".repeat(64), &"2".repeat(64));
+    let both = format!("{head}[[variants]]\n{other}[[variants]]\n{naive}");
+    assert_eq!(refused(&both), "an entry with tuned variants has predicted ones");
+}
+
 #[test]
 fn a_lock_of_version_1_is_read_by_a_migration_alone() {
     let record = parsed(&record());
@@ -80,7 +143,7 @@ fn a_lock_of_version_1_is_read_by_a_migration_alone() {
 fn what_a_later_version_adds_is_refused_by_its_name() {
     let text = record();
     for (from, to, name) in [
-        ("kind = \"tuned\"", "kind = \"predicted\"", "`predicted`"),
+        ("kind = \"tuned\"", "kind = \"guessed\"", "`guessed`"),
         ("origin = \"test\"", "origin = \"test\"\nmodel = \"m\"", "`model`"),
         ("\"ptr(t0)\"", "\"im2col(t0, 64)\"", "`im2col(t0, 64)`"),
         ("\"ptr(t0)\"", "\"word(a0)\"", "`word(a0)`"),

@@ -33,6 +33,7 @@ pub(super) fn about(spec: &KernelSpec, variant: &Variant, tuned_on: &str) -> Tok
     let name = &variant.name;
     let origin = ident(match variant.kind {
         Kind::Tuned => "Tuned",
+        Kind::Predicted => "Predicted",
         Kind::Naive => "Untuned",
     });
     let eligible = match (eligibility_text(&variant.eligibility, spec), is_resident(variant)) {
@@ -52,7 +53,7 @@ pub(super) fn about(spec: &KernelSpec, variant: &Variant, tuned_on: &str) -> Tok
 fn tuned_on(variant: &Variant) -> &str {
     match (variant.kind, variant.judged()) {
         (Kind::Tuned, Some(evidence)) => evidence.timed_on(),
-        (Kind::Tuned, None) | (Kind::Naive, _) => "",
+        (Kind::Tuned, None) | (Kind::Predicted | Kind::Naive, _) => "",
     }
 }
 
