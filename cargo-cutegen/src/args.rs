@@ -194,9 +194,12 @@ pub(crate) struct Lock {
     /// Drop from the lock what no spec declares any more; without it that stays, and is told
     #[arg(long)]
     pub(crate) prune: bool,
-    /// Make anew what is locked: naive kernels from the math, host variants from their sources; tuned cubins stay
+    /// Make anew what is locked: naive kernels from the math, host variants from their sources; other cubins stay
     #[arg(long)]
     pub(crate) renew: bool,
+    /// Predict nothing: lock naive kernels alone, also for GPUs that are not here
+    #[arg(long)]
+    pub(crate) naive_only: bool,
 }
 
 #[derive(Debug, Args)]

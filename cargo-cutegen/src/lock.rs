@@ -1,4 +1,5 @@
-//! `lock`: every kernel can always be locked to something right. Compiles the naive kernel of whatever is not locked; what no
+//! `lock`: every kernel can always be locked to something right. Compiles the naive kernel of whatever is not locked, and for a
+//! GPU that is not here what the cost estimate picks; what no
 //! spec declares any more stays locked and is told, until `--prune` drops it. Brings a lock of version 1 to the present one
 //! first, and makes anew what is locked, as `--renew` does. Compiling takes long, so it lies between two changes of the lock, and what another process locked meanwhile stays.
 
@@ -9,11 +10,11 @@ use cutegen_build::accept::{self, Accepted};
 use cutegen_build::discover::Project;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
-use cutegen_build::search::Searcher;
+use cutegen_build::search::{Locked, Searcher};
 use cutegen_build::store::change::Change;
 use cutegen_build::store::replay::{Cause, ReplayError, Request, replay, replay_full};
 use cutegen_build::store::{Entry, Reason, Store, lock_file};
-use cutegen_spec::lock::Lock;
+use cutegen_spec::lock::{Lock, State};
 use cutegen_spec::unread::Unread;
 
 use crate::args::{self, Command};
@@ -22,7 +23,7 @@ use crate::migrate::{Migration, migrate, renew};
 use crate::output::Output;
 use crate::project;
 
-/// Locks naive kernels where nothing valid is locked; fails where the lock still has what no spec declares.
+/// Locks naive kernels, and predictions, where nothing valid is locked; fails where the lock still has what no spec declares.
 pub(crate) fn run(command: &Command, verb: &args::Lock, out: &Output) -> Result<(), Failure> {
     let project = project::open_with_lock(command)?;
     let plans = project::select_or_none(&project, &verb.select)?;
@@ -49,13 +50,14 @@ pub(crate) fn run(command: &Command, verb: &args::Lock, out: &Output) -> Result<
             Some(searcher) => searcher,
             none => none.insert(Searcher::new().map_err(Failure::machine)?),
         };
-        let made = searcher.untuned(plan).map_err(Failure::machine)?;
+        let made = if verb.naive_only { searcher.untuned(plan) } else { searcher.predicted(plan) };
+        let made = made.map_err(Failure::machine)?;
         let mut change = begin(&project, &store)?;
         if !is_settled(&project, plan, &mut change, out)? {
             let instead = in_place_of(plan, &change.lock);
-            accept::untuned(plan, &made, &mut change).map_err(Failure::machine)?;
+            accept::untuned(plan, (&made.record, &made.files), &mut change).map_err(Failure::machine)?;
             change.write().map_err(Failure::project)?;
-            out.result(&format!("{}: locked, untuned{instead}", plan.title()), &Accepted::of(plan, &made.0));
+            tell(plan, &made, &instead, out);
         }
     }
     match verb.prune {
@@ -65,7 +67,26 @@ pub(crate) fn run(command: &Command, verb: &args::Lock, out: &Output) -> Result<
     }
 }
 
-/// What a naive kernel replaces, if that was tuned.
+/// What a kernel is locked to now, and why that is no prediction.
+fn tell(plan: &Plan, made: &Locked, instead: &str, out: &Output) {
+    let title = plan.title();
+    if let Some(why) = &made.not_predicted {
+        out.note(&format!("{title}: nothing is predicted: {why}"));
+    }
+    let found: Vec<&str> = made.record.variants.iter().map(|variant| variant.name.as_str()).collect();
+    let (name, target) = (&plan.spec.name, &plan.target);
+    let what = match State::of(&made.record) {
+        State::Predicted => format!(
+            "predicted {}{instead}; the naive kernel runs until it is judged, on such a GPU: \
+             cargo cutegen verify --record {name} --target {target}",
+            found[..found.len() - 1].join(", ")
+        ),
+        state @ (State::Tuned | State::Untuned) => format!("{}{instead}", state.name()),
+    };
+    out.result(&format!("{title}: locked, {what}"), &Accepted::of(plan, &made.record));
+}
+
+/// What an entry replaces, if that was tuned.
 fn in_place_of(plan: &Plan, lock: &Lock) -> String {
     let before = lock.get(plan.spec.name.as_str(), &plan.target.to_string()).and_then(orphans::tuned);
     before.map(|names| format!(", in place of the tuned {names}")).unwrap_or_default()
@@ -110,7 +131,7 @@ fn is_settled(project: &Project, plan: &Plan, change: &mut Change, out: &Output)
     Ok(true)
 }
 
-/// The pinned entry; of a naive kernel with its source, which can be printed again.
+/// The pinned entry; with sources, unless it is tuned: all else can be made again.
 fn whole(request: &Request<'_>) -> Result<Entry, ReplayError> {
     let entry = replay(request)?;
     if entry.record.is_tuned() { Ok(entry) } else { replay_full(request) }

@@ -110,10 +110,10 @@ pub fn share(plan: &Plan, change: &mut Change) -> Option<Record> {
     Some(entry.record)
 }
 
-/// Puts a naive entry into the project's store and pins it.
+/// Puts an entry that was made without a search into the project's store and pins it.
 pub fn untuned(
     plan: &Plan,
-    (record, files): &(Record, Files),
+    (record, files): (&Record, &Files),
     change: &mut Change,
 ) -> Result<(), StoreError> {
     let files: Vec<_> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();

@@ -16,6 +16,7 @@ mod mcp;
 mod migrate;
 mod min_gate;
 mod node;
+mod predicted;
 mod products;
 mod projects;
 mod propose;

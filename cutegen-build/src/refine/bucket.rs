@@ -94,7 +94,7 @@ fn split(
         let fastest = fastest(&there, history, (best, worth));
         Run { upper, there, fastest }
     });
-    let mut runs = fewest(joined(all.collect()), best, worth);
+    let mut runs = fewest(joined(all.collect()), (history, best, worth));
     while of_others(&runs, best).count() > most {
         runs = with_one_less(runs, best);
     }
@@ -149,16 +149,19 @@ fn joined(runs: Vec<Run<'_>>) -> Vec<Run<'_>> {
     all
 }
 
-/// As few candidates as lose less at each workload than what makes another kernel worth it.
-fn fewest<'a>(mut runs: Vec<Run<'a>>, best: &'a Trial, worth: f64) -> Vec<Run<'a>> {
-    let all: Vec<(usize, f64)> = runs.iter().flat_map(Run::speeds).collect();
-    let is_close = |less: &[Run<'_>]| {
-        let by_workload: BTreeMap<usize, f64> = less.iter().flat_map(Run::speeds).collect();
-        all.iter().all(|(at, speed)| by_workload.get(at).is_some_and(|less| less * worth >= *speed))
+/// As few candidates as lose less at each workload, beside the fastest there, than what makes another kernel worth it.
+fn fewest<'a>(mut runs: Vec<Run<'a>>, (history, best, worth): (&'a [Trial], &'a Trial, f64)) -> Vec<Run<'a>> {
+    let before: BTreeMap<usize, f64> = runs.iter().flat_map(Run::speeds).collect();
+    let fastest = |workload: usize| {
+        let timed = history.iter().filter(|trial| trial.again).filter_map(|trial| trial.at(workload));
+        timed.fold(0.0, f64::max)
+    };
+    let is_close = |(workload, speed): (usize, f64)| {
+        before.get(&workload) == Some(&speed) || speed * worth >= fastest(workload)
     };
     while of_others(&runs, best).count() > 0 {
         let less = with_one_less(runs.clone(), best);
-        if !is_close(&less) {
+        if !less.iter().flat_map(Run::speeds).all(is_close) {
             break;
         }
         runs = less;

@@ -5,6 +5,7 @@
 mod bucket;
 mod cost_estimate;
 mod failures;
+mod predicted;
 mod select;
 mod shortfall;
 mod strategy;
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 pub use bucket::{Member, anywhere, leave_nothing, speedup, variant_set};
 pub use cost_estimate::cost_estimate;
 pub use failures::failures;
+pub use predicted::predicted;
 pub use select::{around, select};
 pub use shortfall::shortfall;
 pub use strategy::{Strategy, Sweep};

@@ -12,6 +12,7 @@ mod launch;
 mod migrate;
 mod naive;
 mod ordered;
+mod predict;
 mod propose;
 mod rebuild;
 mod renew;
@@ -35,6 +36,7 @@ pub use judging::Devices;
 pub(crate) use judging::main as judge_main;
 pub use launch::{Launch, Which};
 pub use migrate::{Migrated, migrated, naive_as_printed};
+pub use predict::Locked;
 pub use propose::{Speeds, Submitted, Verdict as ProposalVerdict};
 pub use rebuild::{Rebuilt, Stored};
 pub use renew::Renewed;
@@ -49,11 +51,11 @@ use crate::compile::{CompileSetup, Limits, Workers};
 use crate::emit::{EmitKernel, linkable};
 use crate::evaluate::Ran;
 use crate::event::{Event, Phase, Reporter};
+use crate::generate::Generator;
 use crate::generate::template::Templates;
-use crate::generate::{self, Generator};
 use crate::plan::Plan;
 use crate::refine::{self, Choice, Trial};
-use crate::store::{Entry, Files, Lookup, Store};
+use crate::store::{Entry, Lookup, Store};
 use crate::toolchain::{Places, STAMP_FILE, locate};
 
 /// Everything a search needs of this machine: compilers, workers, the user's store.
@@ -265,15 +267,17 @@ impl Searcher {
 
     /// Compiles the naive kernel alone: the entry's record and its files. No device is needed, so none has judged
     /// it.
-    pub fn untuned(&self, plan: &Plan) -> Result<(Record, Files), SearchError> {
-        let naive = generate::naive::candidate(plan, &compiled::fingerprint(&self.setup, &plan.target)?);
-        let compiled = compiled::must_compile(&self.setup, plan, naive)?;
-        let found = final_evaluation::Found {
-            variants: vec![(compiled, None)],
-            verdict: IncumbentVerdict::Open,
-            finals: Vec::new(),
-        };
-        entry::build(plan, &found)
+    pub fn untuned(&self, plan: &Plan) -> Result<Locked, SearchError> {
+        predict::untuned(&self.setup, plan)
+    }
+
+    /// Compiles what the cost estimate picks of each bucket, and the naive kernel behind it. Of a target that this machine can
+    /// judge, and of the host, the naive kernel alone: there a search finds out.
+    pub fn predicted(&self, plan: &Plan) -> Result<Locked, SearchError> {
+        if plan.target.is_host() || self.can_judge(&plan.target).is_ok() {
+            return self.untuned(plan);
+        }
+        predict::predicted(&self.setup, plan)
     }
 
     /// Judges the variants of a locked entry again, on this machine.
