@@ -38,7 +38,7 @@ fn packed(name: &str) -> PathBuf {
     }
     fs::create_dir_all(&pack).expect("made");
     must(Command::new("tar").current_dir(&root).args(["czf", "pack/bundle.tar.gz", "cutegen-pack"]));
-    for script in ["run.py", "../raw.py"] {
+    for script in ["run.py", "shapes.py", "../raw.py"] {
         let to = pack.join(Path::new(script).file_name().expect("a name"));
         fs::copy(folder().join(script), to).expect("copied");
     }
