@@ -61,6 +61,7 @@ impl<'a> Vector<'a> {
             sums: self.product.sums(),
             element: self.product.element.bytes() as i64,
             k_major: self.product.b[0].is_k_major(),
+            rows_k_major: self.product.a.is_k_major(),
         }
     }
 

@@ -32,6 +32,8 @@ pub(in super::super) struct Shape {
     pub(in super::super) element: i64,
     /// Whether k runs through the memory of the weights, else columns.
     pub(in super::super) k_major: bool,
+    /// Whether k runs through the memory of the rows, else they are read element by element.
+    pub(in super::super) rows_k_major: bool,
 }
 
 /// Bytes of a copy.
@@ -96,8 +98,10 @@ impl Point {
 
     /// Registers of a thread, about: sums, pieces of weights and of rows, addresses.
     pub(in super::super) fn registers(&self, shape: Shape) -> i64 {
-        let pieces = (shape.sums * self.columns + self.rows) * self.unroll;
-        24 + self.sums(shape) + PIECE / 4 * pieces + 2 * self.rows
+        // an element that is read alone has a register until it is packed, and its rows have addresses
+        let of_rows = if shape.rows_k_major { PIECE / 4 } else { PIECE / shape.element + 2 };
+        let pieces = shape.sums * self.columns * PIECE / 4 + self.rows * of_rows;
+        24 + self.sums(shape) + pieces * self.unroll + 2 * self.rows
     }
 
     /// Bytes that threads read of a tile of k: weights from shared memory, rows by way of L1.
