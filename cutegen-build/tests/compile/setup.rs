@@ -95,7 +95,12 @@ pub(crate) fn each_compiled(
     let work = || {
         while let Some((plan, candidate)) = { queue.lock().expect("not poisoned").next() } {
             let outcome = compile_in(&batch, &of_plan(plan, candidate)).expect("the machine can compile");
-            check(plan, candidate, &artifact(outcome));
+            match outcome {
+                CompileOutcome::Compiled(artifact) => check(plan, candidate, &artifact),
+                CompileOutcome::Failed(failure) => {
+                    panic!("{} for {}, {}: {failure:#?}", plan.spec.name, arch(plan), candidate.name)
+                }
+            }
         }
     };
     let threads = std::thread::available_parallelism().map_or(2, usize::from);

@@ -65,7 +65,7 @@ const INSTRUCTIONS: &[(&str, &str)] = &[
     ("cvt.rn.satfinite.e4m3x2", "both = uint16_t(emu_f8(lo, 3, 7, 0x7e) | emu_f8(hi, 3, 7, 0x7e) << 8)"),
     ("cvt.rn.satfinite.e5m2x2", "both = uint16_t(emu_f8(lo, 2, 15, 0x7b) | emu_f8(hi, 2, 15, 0x7b) << 8)"),
     ("createpolicy.", "policy = 0"),
-    ("cp.async.bulk.shared::cluster", "emu_bulk_copy(from, &full, to, bytes)"),
+    ("cp.async.bulk.shared::cta", "emu_bulk_copy(from, &full, to, bytes)"),
     ("griddepcontrol.", "(void)0"),
     ("fence.mbarrier_init", "(void)0"),
     ("fence.proxy.async", "(void)0"),
