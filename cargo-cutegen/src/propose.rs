@@ -6,13 +6,14 @@ pub(crate) mod told;
 use std::path::Path;
 
 use cutegen_build::discover::Project;
+use cutegen_build::generate::Candidate;
 use cutegen_build::generate::prompt;
 use cutegen_build::generate::proposal::{self, BYTES_MAX, Problem, Proposal};
 use cutegen_build::kit;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::digest;
-use cutegen_build::search::Searcher;
+use cutegen_build::search::{Refusal, Searcher, Submitted};
 use cutegen_build::store::replay::replay_full;
 use cutegen_build::store::{Store, lock_file};
 use cutegen_spec::provenance::{Provenance, Short, Word};
@@ -52,32 +53,53 @@ fn submit(
     verb: &Propose,
     out: &Output,
 ) -> Result<(), Failure> {
-    let (proposal, first, reply) = read(plan, source, verb.contract.as_deref())?;
+    let (points, first, reply) = read(plan, source, verb.contract.as_deref())?;
     let failed = |error| Failure::search(&plan.title(), &error);
     let searcher = Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers);
     let toolchain = searcher.fingerprint(&plan.target).map_err(failed)?;
-    let candidate = proposal.candidate(&toolchain, &origin(&proposal, &reply, verb.by.as_deref()));
-    let symbols = candidate.contract.clone();
+    let by = verb.by.as_deref();
+    let candidates: Vec<Candidate> =
+        points.iter().map(|point| point.candidate(&toolchain, &origin(point, &reply, by))).collect();
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
-    let submitted = searcher.submit(plan, locked.as_ref(), candidate, &mut out.reporter()).map_err(failed)?;
-    let told = Told::of(plan, &Source { proposal: &proposal, first, symbols: &symbols }, submitted);
-    out.result(&told.text(), &told);
-    if let Some(file) = verb.results.as_deref().filter(|_| told.is_accepted()) {
+    let fits = |(point, _): &(&Proposal, &Candidate)| point.too_large(plan).is_none();
+    let fitting =
+        points.iter().zip(&candidates).filter(fits).map(|(_, candidate)| candidate.clone()).collect();
+    let submitted =
+        searcher.submit_points(plan, locked.as_ref(), fitting, &mut out.reporter()).map_err(failed)?;
+    let mut submitted = submitted.into_iter();
+    let became = |point: &Proposal| match point.too_large(plan) {
+        Some(reason) => Some(Submitted::Refused(Box::new(Refusal::Contract(reason)))),
+        None => submitted.next(),
+    };
+    let became: Vec<Submitted> = points.iter().filter_map(became).collect();
+    let sources = points.iter().zip(&candidates).map(|(proposal, candidate)| Source {
+        proposal,
+        first,
+        symbols: &candidate.contract,
+    });
+    let told = told::all(plan, sources.zip(became));
+    told.iter().for_each(|point| out.result(&point.text(), point));
+    if let Some(file) = verb.results.as_deref().filter(|_| told.iter().any(Told::is_accepted)) {
         pack::write_results(searcher.store(), &[plan.key], OutFile::open(file, "--results")?)?;
     }
-    told.end()
+    told::end(&told)
 }
 
-/// The proposal in a file, its first line there, and the file's text.
-fn read(plan: &Plan, source: &Path, contract: Option<&Path>) -> Result<(Proposal, usize, String), Failure> {
+/// The points of the text in a file, of one that sweeps nothing the one that it is; its first line there, and the file's text.
+fn read(
+    plan: &Plan,
+    source: &Path,
+    contract: Option<&Path>,
+) -> Result<(Vec<Proposal>, usize, String), Failure> {
     let reply = text(source, "--source")?;
     let contract = contract.map(|path| text(path, "--contract")).transpose()?;
     let unread = |problems: Vec<Problem>| unread(plan, source, &problems);
     let (text, first) = proposal::source(&reply).map_err(|problem| unread(vec![problem]))?;
     let below = |problems: Vec<Problem>| problems.into_iter().map(|problem| problem.below(first)).collect();
-    let read = Proposal::read(plan, text, contract.as_deref()).map_err(|problems| unread(below(problems)))?;
-    Ok((read, first, reply))
+    let points =
+        Proposal::points(plan, text, contract.as_deref()).map_err(|problems| unread(below(problems)))?;
+    Ok((points, first, reply))
 }
 
 /// The plan of the kernel on its target.
@@ -145,9 +167,9 @@ mod tests {
     fn read_of(folder: &TempDir, text: &str) -> (Proposal, String) {
         let file = folder.path().join("reply.md");
         std::fs::write(&file, text).expect("written");
-        let (proposal, _, reply) =
+        let (mut points, _, reply) =
             read(&plan(folder), &file, None).unwrap_or_else(|failure| panic!("{failure}"));
-        (proposal, reply)
+        (points.remove(0), reply)
     }
 
     #[test]

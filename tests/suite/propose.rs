@@ -62,11 +62,17 @@ impl Library {
     }
 
     fn propose(&self, text: &str) -> (Ran, Value) {
+        let (ran, mut verdicts) = self.propose_points(text);
+        (ran, verdicts.pop().unwrap_or(Value::Null))
+    }
+
+    /// A verdict a point.
+    fn propose_points(&self, text: &str) -> (Ran, Vec<Value>) {
         write(&self.folder.join("reply.md"), text);
         let ran = self.command(&["propose", "squares", "--source", "reply.md", "--by", "a test", "--json"]);
-        let mut lines = ran.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let verdict = lines.rfind(|line| line.get("verdict").is_some()).unwrap_or(Value::Null);
-        (ran, verdict)
+        let lines = ran.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let verdicts = lines.filter(|line| line.get("verdict").is_some()).collect();
+        (ran, verdicts)
     }
 }
 
@@ -183,6 +189,48 @@ fn is_checked_by_metadata(library: &Library, name: &str, digest: &str) {
     }
     let again = command(&["accept", "squares"]);
     assert!(again.code == Some(0) && !again.stderr.contains("host-sources"), "{}", all(&again));
+}
+
+/// The sums in `LANES` lanes, of which the first `FIRST` are left out.
+fn swept(sweeps: &str) -> String {
+    let body = SOURCE.replace("32", "LANES").replace(
+        "int lane = 0; lane < LANES; ++lane) lanes",
+        "int lane = FIRST; lane < LANES; ++lane) lanes",
+    );
+    body.replace("#include", &format!("{sweeps}#include"))
+}
+
+#[test]
+fn points_of_a_sweep_are_judged_in_one_search() {
+    let library = Library::new("propose-sweep");
+    let sweeps = "// sweep: LANES = 1 | 32\n// sweep: FIRST = 0 | 1\n";
+    let (ran, verdicts) = library.propose_points(&format!("```cpp\n{}```\n", swept(sweeps)));
+    assert_eq!(ran.code, Some(0), "{}", all(&ran));
+    let points: Vec<_> = verdicts.iter().map(|v| (&v["point"]["LANES"], &v["point"]["FIRST"])).collect();
+    assert_eq!(
+        points,
+        [(&1.into(), &0.into()), (&1.into(), &1.into()), (&32.into(), &0.into()), (&32.into(), &1.into())]
+    );
+    let words: Vec<&str> = verdicts.iter().filter_map(|verdict| verdict["verdict"].as_str()).collect();
+    assert_eq!(words, ["too-slow", "wrong", "accepted", "wrong"], "{}", all(&ran));
+    assert_eq!(verdicts[0]["reason"], "right, and another point is faster");
+    let name = verdicts[2]["candidate"].as_str().expect("a name");
+    let refused = library.command(&["accept", "squares"]);
+    assert!(refused.stdout.contains("constexpr int LANES = 32;\n"), "{}", all(&refused));
+    assert!(all(&refused).contains(name), "{}", all(&refused));
+}
+
+#[test]
+fn values_of_a_sweep_are_extents_that_are_judged() {
+    let library = Library::new("propose-sweep-edge");
+    // 131 and 389 are no extents that a judge would try for a reason of its own
+    let wrong = swept("// sweep: LANES = 32\n// sweep: FIRST = 0\n// sweep: EDGE = 131 | 389\n")
+        .replace("y[i] = sum;", "y[i] = k == EDGE ? 0 : sum;");
+    let (ran, verdicts) = library.propose_points(&wrong);
+    assert_eq!(ran.code, Some(1), "{}", all(&ran));
+    let words: Vec<&str> = verdicts.iter().filter_map(|verdict| verdict["verdict"].as_str()).collect();
+    assert_eq!(words, ["wrong", "wrong"], "{}", all(&ran));
+    assert!(ran.stderr.contains("none of 2 points is accepted"), "{}", all(&ran));
 }
 
 #[test]

@@ -30,6 +30,9 @@ pub(crate) struct Told {
     target: String,
     /// The name of ours.
     candidate: String,
+    /// What it has of the constants that its text sweeps.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    point: BTreeMap<String, i64>,
     verdict: Word,
     /// Why, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,12 +83,39 @@ struct Speedup {
     speedup: Option<f64>,
 }
 
+/// What became of each point of a text.
+pub(crate) fn all<'a>(plan: &Plan, became: impl Iterator<Item = (Source<'a>, Submitted)>) -> Vec<Told> {
+    let mut all: Vec<Told> = became.map(|(source, submitted)| Told::of(plan, &source, submitted)).collect();
+    if all.iter().any(Told::is_accepted) {
+        let slower = all.iter_mut().filter(|told| told.verdict == Word::TooSlow);
+        slower.for_each(|told| told.reason = Some("right, and another point is faster".to_owned()));
+    }
+    all
+}
+
+/// Success where a point was accepted, or one that compiles could not be judged here.
+pub(crate) fn end(all: &[Told]) -> Result<(), Failure> {
+    let is_success = |told: &Told| matches!(told.verdict, Word::Accepted | Word::NotJudged);
+    let Some(Told { kernel, target, candidate, .. }) = all.first().filter(|_| !all.iter().any(is_success))
+    else {
+        return Ok(());
+    };
+    let what = match all.len() {
+        1 => format!("{candidate} is not accepted"),
+        count => format!("none of {count} points is accepted"),
+    };
+    Err(Failure::Disagreement(format!(
+        "{kernel} on {target}: {what}\nrun: cargo cutegen propose {kernel} --source FILE"
+    )))
+}
+
 impl Told {
-    pub(crate) fn of(plan: &Plan, source: &Source<'_>, submitted: Submitted) -> Self {
+    fn of(plan: &Plan, source: &Source<'_>, submitted: Submitted) -> Self {
         let mut told = Self {
             kernel: plan.spec.name.as_str().to_owned(),
             target: plan.target.to_string(),
             candidate: source.proposal.name(),
+            point: source.proposal.values.iter().cloned().collect(),
             verdict: Word::Refused,
             reason: None,
             diagnostics: Vec::new(),
@@ -155,17 +185,6 @@ impl Told {
         self.verdict == Word::Accepted
     }
 
-    /// Success where it was accepted, or could not be judged here.
-    pub(crate) fn end(&self) -> Result<(), Failure> {
-        let Self { kernel, target, candidate, .. } = self;
-        match self.verdict {
-            Word::Accepted | Word::NotJudged => Ok(()),
-            Word::Refused | Word::Wrong | Word::TooSlow => Err(Failure::Disagreement(format!(
-                "{kernel} on {target}: {candidate} is not accepted\nrun: cargo cutegen propose {kernel} --source FILE"
-            ))),
-        }
-    }
-
     /// For people.
     pub(crate) fn text(&self) -> String {
         let mut lines = vec![self.headline()];
@@ -188,7 +207,10 @@ impl Told {
         };
         let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let speedup = self.speedup.map(|times| format!(", {times:.2}x the naive kernel")).unwrap_or_default();
-        format!("{} on {}: {}: {word}{speedup}{reason}", self.kernel, self.target, self.candidate)
+        let values: Vec<String> =
+            self.point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let point = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
+        format!("{} on {}: {}{point}: {word}{speedup}{reason}", self.kernel, self.target, self.candidate)
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod header;
 mod reply;
+mod sweep;
 
+use cutegen_spec::axis::{Axis, Extent};
 use cutegen_spec::contract::Contract;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
@@ -14,6 +16,7 @@ use crate::kit::{self, Flattened, Origin};
 use crate::plan::Plan;
 pub use header::Problem;
 pub use reply::{Block, block, source};
+pub use sweep::POINTS_MAX;
 
 /// The longest text, in bytes. What is longer is no kernel, and costs a compiler minutes.
 pub const BYTES_MAX: usize = 256 * 1024;
@@ -31,17 +34,51 @@ pub struct Proposal {
     pub tiles: Vec<(usize, i64)>,
     /// The digest of all of these, comments above the source apart.
     pub identity: ArtifactDigest,
+    /// What it has of the constants that the text sweeps.
+    pub values: Vec<(String, i64)>,
 }
 
 impl Proposal {
+    /// Reads every point of a text that sweeps constants, as `// sweep: TILE_M = 64 | 128` has it; of another text the one that it
+    /// is. A point's values are tile extents of each axis that has a range: what the code does may change at them.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the sweeps, or with the first point that cannot be read, with lines of the text, from 1.
+    pub fn points(plan: &Plan, text: &str, contract: Option<&str>) -> Result<Vec<Self>, Vec<Problem>> {
+        let points = sweep::points(&plan.spec, text, contract)?.into_iter();
+        let read = |point: sweep::Point| {
+            let mut proposal = Self::read(plan, &point.text, point.contract.as_deref())?;
+            for (axis, extent) in edges(plan, &point.values) {
+                if !proposal.tiles.contains(&(axis, extent)) {
+                    proposal.tiles.push((axis, extent));
+                }
+            }
+            Ok(Self { values: point.values, ..proposal })
+        };
+        points.map(read).collect()
+    }
+
+    /// Why no block of a GPU has room for it, which its contract alone says.
+    #[must_use]
+    pub fn too_large(&self, plan: &Plan) -> Option<String> {
+        let room = i64::from(plan.target.arch()?.shared_memory_max());
+        let smem = self.contract.steps.iter().filter_map(|step| step.smem.eval_axes(&[])).max()?;
+        let target = &plan.target;
+        (smem > room).then(|| format!("{smem} bytes of shared memory, and a block of {target} has {room}"))
+    }
+
     /// Reads a text for the kernel of `plan`; with `contract`, the text of a file, that is in place of the comment.
     ///
     /// # Errors
-    /// Everything that is wrong with it, with lines of the text, from 1.
+    /// Everything that is wrong with it, with lines of the text, from 1; a sweep too, whose points [`Self::points`] reads.
     pub fn read(plan: &Plan, text: &str, contract: Option<&str>) -> Result<Self, Vec<Problem>> {
         let spec = &plan.spec;
         if text.len() > BYTES_MAX {
             return Err(vec![Problem::whole(format!("{} bytes; at most {BYTES_MAX} are read", text.len()))]);
+        }
+        if let Some(line) = sweep::first(text) {
+            let message = "a sweep: one source is read here, so give the constant one value".to_owned();
+            return Err(vec![Problem { line: Some(line), message }]);
         }
         let (block, body) = header::split(text);
         let header = match contract {
@@ -59,7 +96,7 @@ impl Proposal {
             kit::flatten(text, &plan.target).map_err(|error| vec![Problem::whole(error.to_string())])?;
         let (contract, eligibility, tiles) = (header.contract, header.eligibility, header.tiles);
         let identity = identity(body, &contract, &eligibility);
-        Ok(Self { flat, contract, eligibility, tiles, identity })
+        Ok(Self { flat, contract, eligibility, tiles, identity, values: Vec::new() })
     }
 
     /// Its name in a search: ours, so that no name of a proposer becomes a path.
@@ -103,6 +140,19 @@ fn entries(contract: &Contract, body: &str) -> Vec<Problem> {
         None => Some(format!("entry `{entry}` must begin with {ENTRY}, which stands for a symbol of ours")),
     };
     contract.steps.iter().filter_map(|step| wrong(&step.entry)).map(Problem::whole).collect()
+}
+
+/// Values that may be extents of tiles, of axes that have a range around them.
+fn edges(plan: &Plan, values: &[(String, i64)]) -> Vec<(usize, i64)> {
+    let has_edge = |axis: &Axis, value: i64| match axis.extent {
+        Extent::Range { hi, .. } => 1 < value && value <= hi,
+        Extent::Const(_) | Extent::Derived(_) => false,
+    };
+    let axes = plan.spec.axes.iter().enumerate();
+    let of = |(at, axis)| {
+        values.iter().filter(move |(_, value)| has_edge(axis, *value)).map(move |(_, value)| (at, *value))
+    };
+    axes.flat_map(of).collect()
 }
 
 fn identity(body: &str, contract: &Contract, eligibility: &Eligibility) -> ArtifactDigest {
@@ -154,6 +204,36 @@ extern \"C\" __global__ void @ENTRY@(const float* x) {}
         assert_eq!(args, ["ptr(t0)", "ptr(t1)", "axis(a0)", "scalar(s0)", "workspace(w0)"]);
         assert_eq!(proposal.eligibility.to_string(), "a1 % 8 == 0 and t0 aligned 16");
         assert_eq!((proposal.tiles, proposal.contract.workspace.len()), (vec![(0, 4)], 1));
+    }
+
+    #[test]
+    fn points_of_a_sweep_are_proposals_of_their_own() {
+        let text = TEXT.replace("#include", "// sweep: ROWS = 4 | 32 | 1024\n#include");
+        let swept = text.replace("ceil_div(m, 4)", "ceil_div(m, ROWS)").replace("d * 4", "ROWS * 1024");
+        let of = |text: &str, contract: Option<&str>| Proposal::points(&plan(), text, contract);
+        let points = of(&swept, None).expect("right");
+        let values: Vec<i64> = points.iter().map(|point| point.values[0].1).collect();
+        assert_eq!(values, [4, 32, 1024]);
+        assert_eq!(points[1].contract.steps[0].grid[0].to_string(), "ceil_div(a0, 32)");
+        assert_eq!(
+            points[1].candidate("a compiler", "submitted").source.matches("constexpr int ROWS = 32;").count(),
+            1
+        );
+        assert!(points[0].identity != points[1].identity);
+        // m has a range to 64, d one from 8 to 512; the contract has 4 of m
+        assert_eq!(
+            points.iter().map(|point| point.tiles.clone()).collect::<Vec<_>>(),
+            [vec![(0, 4), (1, 4)], vec![(0, 4), (0, 32), (1, 32)], vec![(0, 4)],]
+        );
+        let large: Vec<bool> = points.iter().map(|point| point.too_large(&plan()).is_some()).collect();
+        assert_eq!(large, [false, false, true]);
+        assert_eq!(
+            read(&swept).expect_err("no one source"),
+            ["line 8: a sweep: one source is read here, so give the constant one value"]
+        );
+        let told = of(&swept.replace("axis(m)", "axis(x)"), None).expect_err("wrong");
+        assert_eq!(told.len(), 1, "what is wrong with one point is told once");
+        assert_eq!(of(TEXT, None).expect("right"), [read(TEXT).expect("right")]);
     }
 
     #[test]

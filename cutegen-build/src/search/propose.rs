@@ -7,6 +7,7 @@ use cutegen_spec::target::Target;
 
 use super::compiled::{self, Refusal};
 use super::error::SearchError;
+use super::ordered;
 use super::{Final, SearchConfig, Searcher, Tried};
 use crate::compile::{Artifact, Confinement, Inspected};
 use crate::evaluate::Outcome;
@@ -14,7 +15,11 @@ use crate::event::Reporter;
 use crate::generate::{Answer, Candidate, Feedback, Generator};
 use crate::inspect::cubin::KernelInfo;
 use crate::plan::Plan;
+use crate::refine::{Strategy, Trial};
 use crate::store::Entry;
+
+/// What compiling gave.
+type Made = Result<Box<Artifact>, Refusal>;
 
 /// Lines of a reason that are told.
 const REASON_LINES: usize = 4;
@@ -62,8 +67,8 @@ pub struct Speeds {
     pub by_gate: Option<f64>,
 }
 
-/// Proposes one candidate.
-struct Once(Option<Candidate>);
+/// Proposes what was submitted, once.
+struct Once(Vec<Candidate>);
 
 impl Generator for Once {
     fn name(&self) -> &'static str {
@@ -71,7 +76,20 @@ impl Generator for Once {
     }
 
     fn propose(&mut self, _: &Plan, _: &Feedback) -> Answer {
-        Answer::of(self.0.take().into_iter().collect())
+        Answer::of(std::mem::take(&mut self.0))
+    }
+}
+
+/// Tries each.
+struct All;
+
+impl Strategy for All {
+    fn first(&self, _: &Plan, space: &[Candidate]) -> Vec<Candidate> {
+        space.to_vec()
+    }
+
+    fn next(&self, _: &Plan, _: &[Candidate], _: &[Trial]) -> Vec<Candidate> {
+        Vec::new()
     }
 }
 
@@ -92,19 +110,65 @@ impl Searcher {
         candidate: Candidate,
         events: &mut dyn Reporter,
     ) -> Result<Submitted, SearchError> {
-        let artifact = match compiled::bytes(&self.setup, None, plan, &candidate)? {
-            Ok(artifact) => artifact,
-            Err(refusal) => return Ok(Submitted::Refused(Box::new(refusal))),
+        let mut told = self.submit_points(plan, locked, vec![candidate], events)?;
+        Ok(told.remove(0))
+    }
+
+    /// The same for the points of a text that sweeps constants: those that compile are judged in one search. What became of each,
+    /// in their order.
+    ///
+    /// # Errors
+    /// As [`Self::submit`].
+    pub fn submit_points(
+        &self,
+        plan: &Plan,
+        locked: Option<&Entry>,
+        points: Vec<Candidate>,
+        events: &mut dyn Reporter,
+    ) -> Result<Vec<Submitted>, SearchError> {
+        let artifacts = self.artifacts(plan, &points)?;
+        let can_judge = self.can_judge(&plan.target);
+        let mut compiled = artifacts.iter().filter_map(|artifact| artifact.as_ref().ok());
+        let can_judge = can_judge.and_then(|()| compiled.try_for_each(|made| holds(plan, &made.confinement)));
+        let is_right = |(point, artifact): (&Candidate, &Made)| artifact.is_ok().then(|| point.clone());
+        let right: Vec<Candidate> = points.iter().zip(&artifacts).filter_map(is_right).collect();
+        let found = match can_judge {
+            Ok(()) if !right.is_empty() => Some(self.judge_points(plan, locked, right, events)?),
+            Ok(()) | Err(_) => None,
         };
-        let kernels = kernels(&artifact);
-        if let Err(why) = self.can_judge(&plan.target).and_then(|()| holds(plan, &artifact.confinement)) {
-            return Ok(Submitted::NotJudged { kernels, why });
-        }
-        let name = candidate.name.clone();
-        let generators: Vec<Box<dyn Generator>> = vec![Box::new(Once(Some(candidate)))];
-        let config = SearchConfig { peers: self.peers, ..SearchConfig::of(generators) };
-        let (entry, tried) = self.search_by(plan, locked, config, events)?;
-        Ok(Submitted::Judged { kernels, verdict: verdict(plan, &name, &entry, tried) })
+        let told = |(point, artifact): (Candidate, Made)| match (artifact, &found, &can_judge) {
+            (Err(refusal), ..) => Submitted::Refused(Box::new(refusal)),
+            (Ok(artifact), Some((entry, tried)), _) => Submitted::Judged {
+                kernels: kernels(&artifact),
+                verdict: verdict(plan, &point.name, entry, tried),
+            },
+            (Ok(artifact), None, can_judge) => {
+                let why = can_judge.clone().err().unwrap_or_default();
+                Submitted::NotJudged { kernels: kernels(&artifact), why }
+            }
+        };
+        Ok(points.into_iter().zip(artifacts).map(told).collect())
+    }
+
+    /// Compiles each, on all cores.
+    fn artifacts(&self, plan: &Plan, points: &[Candidate]) -> Result<Vec<Made>, SearchError> {
+        std::thread::scope(|scope| {
+            ordered::start(scope, points.len(), |at| compiled::bytes(&self.setup, None, plan, &points[at]))
+                .collect()
+        })
+    }
+
+    fn judge_points(
+        &self,
+        plan: &Plan,
+        locked: Option<&Entry>,
+        points: Vec<Candidate>,
+        events: &mut dyn Reporter,
+    ) -> Result<(Entry, Tried), SearchError> {
+        let generators: Vec<Box<dyn Generator>> = vec![Box::new(Once(points))];
+        let strategy = Box::new(All);
+        let config = SearchConfig { peers: self.peers, strategy, ..SearchConfig::of(generators) };
+        self.search_by(plan, locked, config, events)
     }
 }
 
@@ -123,21 +187,21 @@ fn holds(plan: &Plan, sandbox: &Confinement) -> Result<(), String> {
     Err("a submitted kernel for `host` runs only where the system has Landlock and seccomp".to_owned())
 }
 
-fn verdict(plan: &Plan, name: &str, entry: &Entry, tried: Tried) -> Verdict {
+fn verdict(plan: &Plan, name: &str, entry: &Entry, tried: &Tried) -> Verdict {
     let is_accepted = entry.record.variants.iter().any(|variant| variant.name == name);
-    let trial = tried.history.into_iter().find(|trial| trial.candidate.name == name);
-    let last = tried.finals.into_iter().rfind(|last: &Final| last.name == name);
+    let trial = tried.history.iter().find(|trial| trial.candidate.name == name);
+    let last = tried.finals.iter().rfind(|last| last.name == name);
     let by_gate = match last {
-        Some(Final { outcome: Err(outcome), .. }) => return Verdict::WrongInFull(kind(&outcome)),
-        Some(Final { outcome: Ok(speedup), .. }) => Some(speedup),
+        Some(Final { outcome: Err(outcome), .. }) => return Verdict::WrongInFull(kind(outcome)),
+        Some(Final { outcome: Ok(speedup), .. }) => Some(*speedup),
         None => None,
     };
     let Some(trial) = trial else { return Verdict::WrongInFull("not tried".to_owned()) };
     if !trial.passed() {
-        return Verdict::Wrong(Box::new(trial.outcome));
+        return Verdict::Wrong(Box::new(trial.outcome.clone()));
     }
     let workloads = plan.spec.workloads.iter().map(|workload| workload.axes.clone());
-    let speeds = Speeds { at: workloads.zip(trial.speedups).collect(), by_gate };
+    let speeds = Speeds { at: workloads.zip(trial.speedups.iter().copied()).collect(), by_gate };
     if is_accepted { Verdict::Accepted(speeds) } else { Verdict::TooSlow(speeds) }
 }
 
