@@ -4,8 +4,11 @@ use std::fmt;
 
 use super::{Next, refine};
 use crate::generate::{answers, prompt};
+use crate::kit;
 use crate::plan::Plan;
-use crate::run_log::{Candidate, Entry, Log, Outcome, Request, Sequence, Verdict, digest};
+use crate::run_log::{
+    Candidate, Content, Digest, Entry, Kernel, Log, Outcome, Request, Sequence, Verdict, digest,
+};
 
 /// Where a log gives something else than it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +45,7 @@ impl fmt::Display for Diverged {
 }
 
 /// Takes every decision of the log again, and reads every answer again. Prompts are compared where they are of this program's
-/// version.
+/// version, identities where the kit is this program's.
 ///
 /// # Errors
 /// The first entry that is not what the log before it gives.
@@ -97,7 +100,19 @@ fn answered(plan: &Plan, before: &Log, candidate: &Candidate) -> Result<(), Stri
         }
     }
     let again = answers::read(plan, before, candidate.request, &candidate.text);
+    let is_of_this_kit = before.start.kit == Digest(kit::digest());
+    let again = if is_of_this_kit { again } else { as_identified(again, &candidate.content) };
     if again == candidate.content { Ok(()) } else { Err("its answer reads otherwise by now".to_owned()) }
+}
+
+/// A kernel by the identity and the name that it had, which hold the digest of the kit that it was written for.
+fn as_identified(again: Content, recorded: &Content) -> Content {
+    match (again, recorded) {
+        (Content::Kernel(again), Content::Kernel(was)) => {
+            Content::Kernel(Kernel { identity: was.identity, name: was.name.clone(), ..again })
+        }
+        (again, _) => again,
+    }
 }
 
 fn judged(plan: &Plan, before: &Log, verdict: &Verdict) -> Result<(), String> {
@@ -237,5 +252,32 @@ mod tests {
         let Some(Entry::Candidate(candidate)) = other.entries.get_mut(1) else { panic!("an answer") };
         candidate.content = crate::run_log::Content::Words;
         assert_eq!(decisions(&plan, &other).expect_err("another answer").step, 2);
+    }
+
+    /// A log whose one answer is a kernel, changed.
+    fn answered_by_a_kernel(plan: &Plan, kit: Digest, change: fn(&mut Kernel)) -> Log {
+        let text = "// contract:\n// steps = [{ entry = '@ENTRY@', args = ['ptr(x)', 'ptr(y)', 'axis(m)'] }]\n\
+                    extern \"C\" __global__ void @ENTRY@(const float* x, float* y, int64_t m) {}\n";
+        let (by, text) = ("a test".to_owned(), text.to_owned());
+        let mut log = Log::new(Start { kit, ..log(plan).start });
+        ask(plan, &mut log);
+        let mut content = answers::read(plan, &log, Some(1), &text);
+        let Content::Kernel(kernel) = &mut content else { panic!("a kernel: {content:?}") };
+        change(kernel);
+        log.push(Entry::Candidate(Candidate { request: Some(1), by, text, content, took_ms: None }));
+        log
+    }
+
+    #[test]
+    fn identities_are_compared_where_the_kit_is_this_programs() {
+        let (plan, mine, other) = (plan(), Digest(kit::digest()), digest("another kit"));
+        let is_same = |kit: Digest, change: fn(&mut Kernel)| {
+            decisions(&plan, &answered_by_a_kernel(&plan, kit, change)).is_ok()
+        };
+        let identified: fn(&mut Kernel) =
+            |kernel| (kernel.identity, kernel.name) = (digest("it"), "m-12345678".to_owned());
+        let written: fn(&mut Kernel) = |kernel| kernel.source.push(' ');
+        assert!(is_same(mine, |_| ()) && !is_same(mine, identified));
+        assert!(is_same(other, identified) && !is_same(mine, written) && !is_same(other, written));
     }
 }
