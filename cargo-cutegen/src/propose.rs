@@ -86,7 +86,7 @@ fn submit(
     told::end(&told)
 }
 
-/// The points of the text in a file, of one that sweeps nothing the one that it is; its first line there, and the file's text.
+/// The points of the text in a file, its first line there, and the file's text.
 fn read(
     plan: &Plan,
     source: &Path,

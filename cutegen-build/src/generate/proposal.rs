@@ -45,7 +45,7 @@ impl Proposal {
     /// # Errors
     /// Everything that is wrong with the sweeps, or with the first point that cannot be read, with lines of the text, from 1.
     pub fn points(plan: &Plan, text: &str, contract: Option<&str>) -> Result<Vec<Self>, Vec<Problem>> {
-        let points = sweep::points(&plan.spec, text, contract)?.into_iter();
+        let points = sweep::points(text, contract)?.into_iter();
         let read = |point: sweep::Point| {
             let mut proposal = Self::read(plan, &point.text, point.contract.as_deref())?;
             for (axis, extent) in edges(plan, &point.values) {

@@ -1,8 +1,6 @@
 //! Sweeps: constants of a text for which `// sweep: TILE_M = 64 | 128` gives several values. From one text it makes one text a
 //! point, in which the line is a definition and the contract has numbers. What a point is worth is for others to say.
 
-use cutegen_spec::spec::KernelSpec;
-
 use super::Problem;
 use super::header;
 
@@ -40,12 +38,8 @@ pub(super) fn first(text: &str) -> Option<usize> {
 ///
 /// # Errors
 /// Sweeps that are not of the form, stand in or above the contract, or make too many points.
-pub(super) fn points(
-    spec: &KernelSpec,
-    text: &str,
-    contract: Option<&str>,
-) -> Result<Vec<Point>, Vec<Problem>> {
-    let sweeps = sweeps(spec, text)?;
+pub(super) fn points(text: &str, contract: Option<&str>) -> Result<Vec<Point>, Vec<Problem>> {
+    let sweeps = sweeps(text)?;
     let count = sweeps.iter().try_fold(1_usize, |all, sweep| all.checked_mul(sweep.values.len()));
     if count.is_none_or(|count| count > POINTS_MAX) {
         let counts: Vec<String> = sweeps.iter().map(|sweep| sweep.values.len().to_string()).collect();
@@ -75,14 +69,14 @@ fn contract_lines(text: &str) -> usize {
     })
 }
 
-fn sweeps(spec: &KernelSpec, text: &str) -> Result<Vec<Sweep>, Vec<Problem>> {
+fn sweeps(text: &str) -> Result<Vec<Sweep>, Vec<Problem>> {
     let contract = contract_lines(text);
     let (mut sweeps, mut problems) = (Vec::new(), Vec::new());
     for (line, written) in (1..).zip(text.lines()).filter_map(|(at, line)| Some((at, written(line)?))) {
         let read = if line <= contract {
             Err("a sweep stands below the contract: move this line there".to_owned())
         } else {
-            sweep(spec, &sweeps, line, written)
+            sweep(&sweeps, line, written)
         };
         match read {
             Ok(sweep) => sweeps.push(sweep),
@@ -92,7 +86,7 @@ fn sweeps(spec: &KernelSpec, text: &str) -> Result<Vec<Sweep>, Vec<Problem>> {
     if problems.is_empty() { Ok(sweeps) } else { Err(problems) }
 }
 
-fn sweep(spec: &KernelSpec, before: &[Sweep], line: usize, written: &str) -> Result<Sweep, String> {
+fn sweep(before: &[Sweep], line: usize, written: &str) -> Result<Sweep, String> {
     let (name, values) = written.split_once('=').ok_or(FORM)?;
     let (name, form) = (name.trim(), || FORM.to_owned());
     let is_name = name.starts_with(|c: char| c.is_ascii_uppercase())
@@ -102,11 +96,6 @@ fn sweep(spec: &KernelSpec, before: &[Sweep], line: usize, written: &str) -> Res
     }
     if name == "ENTRY" {
         return Err("`ENTRY` stands for the symbol: give the constant another name".to_owned());
-    }
-    let is_tensor = spec.tensors.iter().any(|tensor| tensor.name.as_str() == name);
-    let is_scalar = spec.scalars.iter().any(|scalar| scalar.name.as_str() == name);
-    if is_tensor || is_scalar || spec.axes.iter().any(|axis| axis.name.as_str() == name) {
-        return Err(format!("`{name}` is a name of the spec: give the constant another"));
     }
     if before.iter().any(|sweep| sweep.name == name) {
         return Err(format!("`{name}` is swept twice"));
@@ -157,10 +146,7 @@ fn put(text: &str, values: &[(String, i64)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cutegen_spec::edition::spec_file;
-
     use super::{Point, first, points};
-    use crate::plan::Plan;
 
     const TEXT: &str = "\
 // contract:
@@ -171,15 +157,9 @@ mod tests {
 int of_TILE_M = TILE_M;
 ";
 
-    fn plan() -> Plan {
-        let text = "edition = 1\n[kernels.k]\naxes = { m = '1..=64', N = 512 }\ninputs = { x = 'f32[m, N]' }\n\
-                    outputs = { y = 'f32[m, N]' }\nmath = 'y[m, N] = x[m, N] * 2'\ntargets = ['sm_90a']\n";
-        Plan::all(&spec_file(text, &Default::default()).into_kernels().expect("a right text")).remove(0)
-    }
-
     fn of(text: &str) -> Result<Vec<Point>, Vec<String>> {
         let told = |problems: Vec<super::Problem>| problems.iter().map(ToString::to_string).collect();
-        points(&plan().spec, text, None).map_err(told)
+        points(text, None).map_err(told)
     }
 
     #[test]
@@ -210,7 +190,7 @@ int of_TILE_M = TILE_M;
     #[test]
     fn a_contract_apart_has_the_numbers_too() {
         let text = "// sweep: T = 2 | 4\nint a;\n";
-        let made = points(&plan().spec, text, Some("block = [T] # T_ and T")).expect("right");
+        let made = points(text, Some("block = [T] # T_ and T")).expect("right");
         let contracts: Vec<&str> = made.iter().filter_map(|point| point.contract.as_deref()).collect();
         assert_eq!(contracts, ["block = [2] # T_ and 2", "block = [4] # T_ and 4"]);
     }
@@ -223,7 +203,6 @@ int of_TILE_M = TILE_M;
         assert!(told("64 | 128", "64 | -1").starts_with("line 4: a sweep is"));
         assert!(told("64 | 128", "64 | 64").contains("`TILE_M` has the value 64 twice"));
         assert!(told("TILE_M = 64", "tile = 64").starts_with("line 4: a sweep is"));
-        assert!(told("sweep: TILE_M", "sweep: N").contains("`N` is a name of the spec"));
         assert!(told("sweep: TILE_M", "sweep: ENTRY").contains("`ENTRY` stands for the symbol"));
         assert!(told("sweep: TILE_M", "sweep: THREADS").starts_with("line 5: `THREADS` is swept twice"));
         assert!(
