@@ -66,14 +66,9 @@ pub(super) fn split(text: &str) -> (Option<Block>, &str) {
     let top: Vec<&str> = text.split_inclusive('\n').take_while(is_comment).collect();
     let body = &text[top.iter().map(|line| line.len()).sum()..];
     let inner = |line: &&str| line.trim_start().trim_start_matches('/').to_owned();
-    let marker = top.iter().position(|line| is_marker(line));
+    let marker = top.iter().position(|line| inner(line).trim() == "contract:");
     let block = marker.map(|at| Block { toml: top[at + 1..].iter().map(inner).collect(), line: at + 2 });
     (block, body)
-}
-
-/// Whether a contract begins below this line.
-pub(super) fn is_marker(line: &str) -> bool {
-    line.trim_start().trim_start_matches('/').trim() == "contract:"
 }
 
 /// Reads TOML that begins at this line of a text.

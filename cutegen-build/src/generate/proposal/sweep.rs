@@ -5,7 +5,7 @@ use super::Problem;
 use super::header;
 
 /// Points of a text, at most.
-pub const POINTS_MAX: usize = 24;
+const POINTS_MAX: usize = 24;
 /// The largest value: what an `int` holds.
 const VALUE_MAX: i64 = i32::MAX as i64;
 const FORM: &str =
@@ -59,14 +59,11 @@ fn written(line: &str) -> Option<&str> {
     line.trim().strip_prefix("//")?.trim_start().strip_prefix("sweep:")
 }
 
-/// Lines of the comments at the top, up to the contract's last; none where there is no contract in them.
+/// Lines down to the contract's last, which a sweep ends; none where no comment at the top holds a contract.
 fn contract_lines(text: &str) -> usize {
-    let top: Vec<&str> = text.lines().take_while(|line| line.trim_start().starts_with("//")).collect();
-    let marker = top.iter().position(|line| header::is_marker(line));
-    marker.map_or(0, |marker| {
-        let below = &top[marker + 1..];
-        marker + 1 + below.iter().position(|line| written(line).is_some()).unwrap_or(below.len())
-    })
+    let Some(block) = header::split(text).0 else { return 0 };
+    let is_contract = |line: &&str| !line.trim_start().starts_with("sweep:");
+    block.line - 1 + block.toml.lines().take_while(is_contract).count()
 }
 
 fn sweeps(text: &str) -> Result<Vec<Sweep>, Vec<Problem>> {
