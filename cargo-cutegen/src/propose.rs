@@ -13,9 +13,10 @@ use cutegen_build::kit;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::digest;
-use cutegen_build::search::{Refusal, Searcher, Submitted};
+use cutegen_build::search::Searcher;
 use cutegen_build::store::replay::replay_full;
 use cutegen_build::store::{Store, lock_file};
+use cutegen_spec::contract::Contract;
 use cutegen_spec::provenance::{Provenance, Short, Word};
 
 use crate::args::{Command, Propose, Select};
@@ -62,22 +63,11 @@ fn submit(
         points.iter().map(|point| point.candidate(&toolchain, &origin(point, &reply, by))).collect();
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
-    let fits = |(point, _): &(&Proposal, &Candidate)| point.too_large(plan).is_none();
-    let fitting =
-        points.iter().zip(&candidates).filter(fits).map(|(_, candidate)| candidate.clone()).collect();
-    let submitted =
-        searcher.submit_points(plan, locked.as_ref(), fitting, &mut out.reporter()).map_err(failed)?;
-    let mut submitted = submitted.into_iter();
-    let became = |point: &Proposal| match point.too_large(plan) {
-        Some(reason) => Some(Submitted::Refused(Box::new(Refusal::Contract(reason)))),
-        None => submitted.next(),
-    };
-    let became: Vec<Submitted> = points.iter().filter_map(became).collect();
-    let sources = points.iter().zip(&candidates).map(|(proposal, candidate)| Source {
-        proposal,
-        first,
-        symbols: &candidate.contract,
-    });
+    let symbols: Vec<Contract> = candidates.iter().map(|candidate| candidate.contract.clone()).collect();
+    let became =
+        searcher.submit_points(plan, locked.as_ref(), candidates, &mut out.reporter()).map_err(failed)?;
+    let sources = points.iter().zip(&symbols);
+    let sources = sources.map(|(proposal, symbols)| Source { proposal, first, symbols });
     let told = told::all(plan, sources.zip(became));
     told.iter().for_each(|point| out.result(&point.text(), point));
     if let Some(file) = verb.results.as_deref().filter(|_| told.iter().any(Told::is_accepted)) {

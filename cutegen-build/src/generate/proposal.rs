@@ -16,7 +16,6 @@ use crate::kit::{self, Flattened, Origin};
 use crate::plan::Plan;
 pub use header::Problem;
 pub use reply::{Block, block, source};
-pub use sweep::POINTS_MAX;
 
 /// The longest text, in bytes. What is longer is no kernel, and costs a compiler minutes.
 pub const BYTES_MAX: usize = 256 * 1024;
@@ -56,15 +55,6 @@ impl Proposal {
             Ok(Self { values: point.values, ..proposal })
         };
         points.map(read).collect()
-    }
-
-    /// Why no block of a GPU has room for it, which its contract alone says.
-    #[must_use]
-    pub fn too_large(&self, plan: &Plan) -> Option<String> {
-        let room = i64::from(plan.target.arch()?.shared_memory_max());
-        let smem = self.contract.steps.iter().filter_map(|step| step.smem.eval_axes(&[])).max()?;
-        let target = &plan.target;
-        (smem > room).then(|| format!("{smem} bytes of shared memory, and a block of {target} has {room}"))
     }
 
     /// Reads a text for the kernel of `plan`; with `contract`, the text of a file, that is in place of the comment.
@@ -225,8 +215,6 @@ extern \"C\" __global__ void @ENTRY@(const float* x) {}
             points.iter().map(|point| point.tiles.clone()).collect::<Vec<_>>(),
             [vec![(0, 4), (1, 4)], vec![(0, 4), (0, 32), (1, 32)], vec![(0, 4)],]
         );
-        let large: Vec<bool> = points.iter().map(|point| point.too_large(&plan()).is_some()).collect();
-        assert_eq!(large, [false, false, true]);
         assert_eq!(
             read(&swept).expect_err("no one source"),
             ["line 8: a sweep: one source is read here, so give the constant one value"]

@@ -5,7 +5,7 @@ use std::thread::Scope;
 
 use cutegen_spec::arch::Arch;
 use cutegen_spec::axis::{self, Axis, Extent};
-use cutegen_spec::contract::Step;
+use cutegen_spec::contract::{Contract, Step};
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::int_expr::DeviceProp;
@@ -129,7 +129,8 @@ pub(super) fn batch(
 pub enum Refusal {
     /// The guard, the compiler or the inspection refused it.
     Compile(CompileFailure),
-    /// Its kernels take other parameters than its contract says, or do not wait as it promises.
+    /// Its kernels take other parameters than its contract says, or do not wait as it promises; or no block has the shared memory
+    /// that it asks for.
     Contract(String),
 }
 
@@ -156,13 +157,23 @@ pub(super) fn one(
     })
 }
 
-/// A candidate's bytes, which take what its contract says; or why there are none.
+/// Why no launch has room for a contract: it asks for more shared memory than a block has on the target, whatever the extents.
+fn too_large(target: &Target, contract: &Contract) -> Option<String> {
+    let room = i64::from(target.arch()?.shared_memory_max());
+    let smem = contract.steps.iter().filter_map(|step| step.smem.eval_axes(&[])).max()?;
+    (smem > room).then(|| format!("{smem} bytes of shared memory, and a block of {target} has {room}"))
+}
+
+/// A candidate's bytes, which take what its contract says; or why there are none. A contract that fits nowhere is not compiled.
 pub(super) fn bytes(
     setup: &CompileSetup,
     batch: Option<&Batch>,
     plan: &Plan,
     candidate: &Candidate,
 ) -> Result<Result<Box<Artifact>, Refusal>, SearchError> {
+    if let Some(reason) = too_large(&plan.target, &candidate.contract) {
+        return Ok(Err(Refusal::Contract(reason)));
+    }
     let job = CompileJob {
         source: candidate.source.clone(),
         entries: candidate.contract.steps.iter().map(|step| step.entry.clone()).collect(),
@@ -359,10 +370,31 @@ pub(super) fn run_workers(setup: &CompileSetup, plan: &Plan) -> evaluate::Worker
 
 #[cfg(test)]
 mod tests {
-    use super::dynamic;
+    use super::{dynamic, too_large};
     use cutegen_spec::contract::Contract;
     use cutegen_spec::edition::spec_file;
     use cutegen_spec::eligibility::Eligibility;
+    use cutegen_spec::target::Target;
+
+    fn contract(smem: &str) -> Contract {
+        let steps = format!(
+            "[[steps]]\nentry = 'k'\ngrid = ['1', '1', '1']\nblock = ['1', '1', '1']\nargs = []\nsmem = '{smem}'"
+        );
+        toml::from_str(&steps).expect("a contract")
+    }
+
+    #[test]
+    fn a_contract_that_fits_no_block_is_refused_before_a_compiler_sees_it() {
+        let is_refused = |target: &str, smem: &str| {
+            let target = Target::parse(target).expect("a target");
+            too_large(&target, &contract(smem)).is_some()
+        };
+        let most = (227 << 10).to_string();
+        assert!(!is_refused("sm_90a", &most) && is_refused("sm_90a", &format!("{most} + 1")));
+        assert!(is_refused("sm_86", &most) && !is_refused("host", &most));
+        // what depends on extents or on the device is for a launch to say
+        assert!(!is_refused("sm_90a", "a0 * 1048576") && !is_refused("sm_90a", "device_smem * 2"));
+    }
 
     #[test]
     fn shared_memory_is_the_most_over_what_a_variant_is_eligible_for() {
@@ -370,10 +402,7 @@ mod tests {
                     outputs = { y = 'f32[m]' }\nmath = 'y[m] = x[m] + 1'";
         let spec = spec_file(text, &Default::default()).kernels.remove(0);
         let of = |smem: &str, eligible: &str| {
-            let steps = format!(
-                "[[steps]]\nentry = 'k'\ngrid = ['1', '1', '1']\nblock = ['1', '1', '1']\nargs = []\nsmem = '{smem}'"
-            );
-            let contract: Contract = toml::from_str(&steps).expect("a contract");
+            let contract = contract(smem);
             let eligibility = Eligibility::parse_positional(eligible).expect("conditions");
             dynamic(&contract.steps[0], &spec.axes, &eligibility)
         };
