@@ -124,7 +124,9 @@ fn launched(source: &str, threads: u32) -> Option<u32> {
 
 /// Holds a kernel against its launch; `scalars`: bytes of local memory that it may have.
 pub(crate) fn fits(plan: &Plan, candidate: &Candidate, step: &Step, kernel: &KernelInfo, scalars: u32) {
-    let name = format!("{} {}", plan.spec.name, candidate.name);
+    // of parts, the origin says of which points they are
+    let (kernel_name, origin) = (&plan.spec.name, &candidate.origin);
+    let name = format!("{kernel_name} {} for {}, {} of {origin}", candidate.name, plan.target, step.entry);
     let stack = kernel.stack_bytes.expect("a cubin says it");
     assert!(stack <= scalars, "{name}: {stack} bytes of local memory, {scalars} at most");
     let threads = step.block[0].eval_axes(&[]).expect("a constant") as u32;
