@@ -263,6 +263,20 @@ fn f32_factors_are_planes() {
     assert_eq!(constant(&all[0].source, "PLANES"), "true");
 }
 
+#[test]
+fn planes_leave_room_for_columns_of_a_batch() {
+    let has_192 = |w: &str, factor: &str| {
+        let all = space(
+            "b = 8, m = 512, n = 512, k = 512",
+            &format!("inputs = {{ x = 'f32[b, m, k]', w = 'f32[{w}]' }}\noutputs = {{ y = 'f32[b, m, n]' }}"),
+            &format!("y[b, m, n] = sum(k, x[b, m, k] * w[{factor}])"),
+        );
+        wgmma(&all).iter().any(|candidate| candidate.name.contains("g128x192"))
+    };
+    assert!(has_192("k, n", "k, n") && has_192("b, n, k", "b, n, k"));
+    assert!(!has_192("b, k, n", "b, k, n"));
+}
+
 fn vector(all: &[Candidate]) -> Vec<&Candidate> {
     all.iter().filter(|candidate| candidate.origin.contains("product_vector")).collect()
 }

@@ -72,6 +72,7 @@ impl<'a> Wgmma<'a> {
             cast: self.y.is_some(),
             planes: self.has_planes(),
             k_major: [product.a.is_k_major(), product.b[0].is_k_major()],
+            batched_columns: product.b[0].is_batched(),
         }
     }
 

@@ -63,6 +63,8 @@ pub(super) struct Shape {
     pub(super) planes: bool,
     /// Whether k runs through memory, of either factor.
     pub(super) k_major: [bool; 2],
+    /// Whether each batch has columns of its own.
+    pub(super) batched_columns: bool,
 }
 
 /// What is in shared memory at once.
@@ -247,6 +249,9 @@ impl Point {
         };
         let most = if self.consumers == 3 { 96 } else { of_schedule };
         let most = if shape.cast { most } else { most.min(192) };
+        // 192 beside the batch of descriptors along columns spilled 24 and 32 bytes
+        let is_tight = shape.planes && shape.batched_columns && !shape.k_major[1];
+        let most = if is_tight { most.min(176) } else { most };
         let is_whole = |at: usize| shape.k_major[at] || gcd(self.loaded()[at], 64) >= 16;
         self.accumulators(shape) <= most
             && self.ring(shape).is_some()
