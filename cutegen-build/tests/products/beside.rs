@@ -246,9 +246,11 @@ fn pieces(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> 
     check("pieces", text)?;
     for (name, from, to) in [
         ("pieces-overflow", "(rounded & 0x7f800000u) == 0x7f800000u ? bits : rounded", "rounded"),
-        ("pieces-zero", "pieces[0] |= 1;", ";"),
+        ("pieces-zero", "pieces[0] |= HALVED ? 2 : 1;", ";"),
         ("pieces-low", "p < 3", "p < 2"),
         ("pieces-nan", "? 0x40u : 0u", "? 0u : 0u"),
+        ("pieces-half", "magnitude < 0x100u ?", "magnitude < 0x80u ?"),
+        ("pieces-even", "pieces[0] &= ~1u;", ";"),
     ] {
         assert_eq!(text.matches(from).count(), 1, "{from}");
         if check(name, &text.replace(from, to)).is_ok() {

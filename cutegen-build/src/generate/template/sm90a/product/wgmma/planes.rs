@@ -114,10 +114,10 @@ impl Wgmma<'_> {
             format!("float const* t{at}, uint16_t* w{at}, {numbers}")
         });
         let splits = (0..count).map(|at| {
-            let sizes = ["batches", "outer", "inner", "line"].map(|name| format!("Integer({name}{at})")).join(", ");
-            format!(
-                "if (blockIdx.y == {at}) split({{t{at} + offset{at}, w{at}, {sizes}, batch_stride{at}, stride{at}}});"
-            )
+            let sizes =
+                ["batches", "outer", "inner", "line"].map(|name| format!("Integer({name}{at})")).join(", ");
+            let matrix = format!("t{at} + offset{at}, w{at}, {sizes}, batch_stride{at}, stride{at}");
+            format!("if (blockIdx.y == {at}) split<{}>({{{matrix}}});", at == 0)
         });
         let (params, splits) = (params.collect::<Vec<_>>(), splits.collect::<Vec<_>>());
         fill(TEMPLATE, &[("PARAMS", &params.join(",\n    ")), ("SPLITS", &splits.join("\n  "))])
