@@ -30,15 +30,12 @@ def merged(paths):
             said.append(f"{path}: of another digest than the files before it")
             continue
         wanted = texts.setdefault(job, shapes.sets(shapes.seed_of(about["digest"])).get(job, {}))
-        if job == "gate":
-            known["tuned"] = known["tuned"] | file["tuned"]
-        else:
-            for name, cell in file["cells"].items():
-                if name in wanted and cell["digest"] == run.digest_of(wanted[name]):
-                    known["cells"][name] = {"commit": about["commit"], **cell}
-                else:
-                    said.append(f"{path}: {name} was measured by another text")
-            known["peak"] = file.get("peak") or known.get("peak")
+        for name, cell in file["cells"].items():
+            if name in wanted and cell["digest"] == run.digest_of(wanted[name]):
+                known["cells"][name] = {"commit": about["commit"], **cell}
+            else:
+                said.append(f"{path}: {name} was measured by another text")
+        known["peak"] = file.get("peak") or known.get("peak")
     return jobs, said
 
 
@@ -47,7 +44,7 @@ def interval(times):
 
 
 def row(file, bar, cells, **more):
-    cards = sorted({cell["device"] for cell in file["cells"].values()}) if isinstance(file.get("cells"), dict) else [f"{file['card']}, driver {file['driver']}"]
+    cards = sorted({cell["device"] for cell in file["cells"].values()})
     pack = "python3 tests/bench/products/run.py pack FOLDER && python3 FOLDER/run.py"
     return {"bar": bar, "cells": cells, **more, "unit": more.get("unit", "times"), "command": f"{pack} {file['job']} --out OUT", "commit": file["about"]["commit"], "machine": "; ".join(cards)}
 
@@ -117,14 +114,6 @@ def ranged(file):
               note="at most 8 % slower; ratio of two ratios", bounded_by="six variants for all weights")
 
 
-def gated(file):
-    passed = sum(counts["faster"] + counts["stays"] for counts in file["tuned"].values())
-    told = {"samples": [passed], "statistic": "median", "at_least": shapes.GATED, "unit": "kernels", "note": ", ".join(sorted(file["tuned"])), "bounded_by": "nothing"}
-    made = row(file | {"cells": None, "card": "see the records", "driver": "as they say"}, "drawn shapes that pass the whole gate", [], shows="of ten shapes drawn by the commit's digest those whose search ended with a tuned kernel", **told)
-    made.pop("cells")
-    yield made
-
-
 def rows(jobs):
     """What is complete; and what is not, in words."""
     made, said = [], []
@@ -135,10 +124,7 @@ def rows(jobs):
                 said.append(f"{job}: no row yet, not measured: {', '.join(lacking) or 'the peak'}")
                 if job not in ("fit", "commit"):
                     continue
-        if job == "gate" and len(file["tuned"]) < shapes.GATED:
-            said.append(f"gate: no row yet, {len(file['tuned'])} of {shapes.GATED} kernels")
-            continue
-        makers = {"fit": lambda f: shaped(f, "fit"), "commit": lambda f: shaped(f, "commit"), "mma": by_mma, "sweep": swept, "ranged": ranged, "gate": gated}
+        makers = {"fit": lambda f: shaped(f, "fit"), "commit": lambda f: shaped(f, "commit"), "mma": by_mma, "sweep": swept, "ranged": ranged}
         made += makers[job](file)
     return made, said
 
