@@ -1,6 +1,6 @@
 """Makes rows of results/raw/products.json from what searches of products, `f32_errors.py` and `decode-chain` left.
 
-    python3 tests/bench/products/searched.py results/runs/products/searched COMMIT "NVIDIA H200, sm_90, driver ..." [weights f32 fused chain kernelbench sm90 gate]
+    python3 tests/bench/products/searched.py results/runs/products/searched COMMIT "NVIDIA H200, sm_90, driver ..." [weights f32 fused chain kernelbench sm90 gate clock]
 
 Only rows of the named parts are made anew, and those of other measurements stay.
 """
@@ -19,6 +19,7 @@ F32 = [f"f32_{layout}_{n}" for n in (2048, 4096) for layout in ("nt", "nn")]
 FUSED = [f"{rest}_{weight}" for rest in ("bias_gelu", "residual", "swiglu") for weight in ("gate_up", "o")]
 MANY = 2**37  # operations
 TUNE = "cargo cutegen tune --target sm_90a --specs results/runs/products/searched --cache CACHE"
+GATE = "python3 tests/bench/products/run.py pack FOLDER && python3 FOLDER/run.py gate --out OUT"
 INTERVAL = "lower end, middle and upper end of the interval that the record has"
 
 
@@ -116,10 +117,22 @@ def gate(folder):
     """Drawn shapes whose search ended with a kernel that passed."""
     passed = [file.name.removesuffix(".tar.gz") for file in sorted((folder / "gate").glob("*.tar.gz")) if timings(file)]
     yield {"bar": "drawn shapes that pass the whole gate", "shows": "of ten shapes drawn by the commit's digest those whose search ended with a tuned kernel, judged by gate 8", "unit": "kernels", "statistic": "median",
-           "at_least": shapes.GATED, "samples": [len(passed)], "bounded_by": "nothing", "note": ", ".join(passed), "command": "python3 tests/bench/products/run.py pack FOLDER && python3 FOLDER/run.py gate --out OUT"}
+           "at_least": shapes.GATED, "samples": [len(passed)], "bounded_by": "nothing", "note": ", ".join(passed), "command": GATE}
 
 
-PARTS = {"weights": weights, "f32": f32, "fused": fused, "chain": chain, "kernelbench": kernelbench, "sm90": sm90, "gate": gate}
+def clock(folder):
+    """How long searches took, and of how many candidates."""
+    searches = [json.loads(line) for line in (folder / "clock_h200.jsonl").read_text().splitlines()]
+    alone = [search for search in searches if search["cores"] == 16]
+    told = lambda some, key: {"samples": [search[key] for search in some], "statistic": "max", "note": ", ".join(f"{search['kernel']} {search[key]}" for search in some)}
+    jobs = "python3 tests/bench/products/run.py pack FOLDER && python3 FOLDER/run.py JOB --lanes 1 --out OUT, of kernelbench and sm90"
+    yield {"bar": "search of products, to ranked candidates", "shows": "compiling, screening and timing on 16 cores, with nothing compiled before", "unit": "s", "at_most": 30,
+           "bounded_by": "timing of candidates and of the naive kernel where launches take milliseconds; compiling takes 1 to 5 s", "command": jobs, **told(alone, "ranked_s")}
+    yield {"bar": "search of products, candidates of one bucket", "shows": "candidates that were compiled of kernels with one workload", "unit": "candidates", "at_most": 16,
+           "bounded_by": "18 chosen by cost estimates and by kind, and what lies around the fastest two", "command": GATE, **told([search for search in searches if search["kernel"] != "sm90_nt"], "candidates")}
+
+
+PARTS = {"weights": weights, "f32": f32, "fused": fused, "chain": chain, "kernelbench": kernelbench, "sm90": sm90, "gate": gate, "clock": clock}
 
 
 def main(folder, commit, machine, *parts):
