@@ -1,6 +1,6 @@
 //! Every architecture of the table: what it has compiles with NVRTC and what it lacks does not, naive kernels and the
 //! gate's own compile for it, and so do points of the templates, without spills. A few points a change, drawn by the commit;
-//! `CUTEGEN_ARCHS=sm_80` draws for that one alone, and more.
+//! `CUTEGEN_ARCHS=sm_80` draws for that one alone, and more; with `CUTEGEN_TEMPLATES=PART` all whose `KERNEL CANDIDATE` has that part.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -192,8 +192,12 @@ fn within(arch: Arch, all: &[(Plan, Candidate)]) {
     assert_eq!(has("rowwise-smem"), arch.has(Feature::Bulk), "{}", arch.name());
 }
 
-/// So many points of each template, in an order that the commit decides.
+/// So many points of each template, in an order that the commit decides; or those that are asked for.
 fn drawn(arch: Arch, all: &[(Plan, Candidate)], count: usize) -> Vec<(Plan, Candidate)> {
+    if let (Ok(_), Ok(part)) = (std::env::var("CUTEGEN_ARCHS"), std::env::var("CUTEGEN_TEMPLATES")) {
+        let named = |plan: &Plan, c: &Candidate| format!("{} {}", plan.spec.name, c.name).contains(&part);
+        return all.iter().filter(|(plan, c)| named(plan, c)).cloned().collect();
+    }
     let seed = std::env::var("CUTEGEN_SAMPLE_SEED").unwrap_or_default();
     let rank = |(plan, candidate): &(Plan, Candidate)| {
         let mut hasher = DefaultHasher::new();

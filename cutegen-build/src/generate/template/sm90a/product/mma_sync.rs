@@ -9,7 +9,7 @@ use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::record;
 
 use super::super::problem::Laid;
-use super::operand::{ELEMENT, widest};
+use super::operand::{ELEMENT, Operand, widest};
 use super::{EPILOGUE, Product, SOURCE, TILES, all_of, sums_of_parts};
 use crate::generate::template::fill::{config, fill};
 use crate::generate::{Candidate, CostFeatures, ENTRY, Fetched, Instruction, ProductFeatures, hinted, hints};
@@ -32,14 +32,17 @@ pub(super) struct MmaSync<'a>(pub(super) &'a Product<'a>);
 struct Access<'a> {
     a: i64,
     b: i64,
+    /// Whether a factor has no neighbours, along k or along rows.
+    is_scattered: bool,
     laid: Laid<'a>,
     conditions: Vec<Condition>,
 }
 
 impl Access<'_> {
-    /// Whether a point has the registers: single elements pass through them.
+    /// Whether a point has the registers: single elements pass through them, those without neighbours with addresses of their own.
     fn fits(&self, point: &Point, products: i64) -> bool {
-        self.a.min(self.b) > ELEMENT || point.staged_registers(products) <= REGISTERS_OF_THREAD
+        let of_addresses = if self.is_scattered { 4 * point.copies(products) } else { 0 };
+        self.a.min(self.b) > ELEMENT || point.staged_registers(products) + of_addresses <= REGISTERS_OF_THREAD
     }
 }
 
@@ -70,13 +73,23 @@ impl<'a> MmaSync<'a> {
             widest(&self.0.b.iter().collect::<Vec<_>>(), ELEMENT, ELEMENT).unwrap_or((ELEMENT, Vec::new()));
         let laid = self.0.laid();
         let conditions = all_of(laid.conditions(), of_a.into_iter().chain(of_b));
-        Access { a, b, laid, conditions }
+        Access { a, b, is_scattered: self.is_scattered(), laid, conditions }
     }
 
     /// Single elements, for which nothing must hold.
     fn any(&self) -> Access<'a> {
         let laid = Laid::new(self.0.problem, 1);
-        Access { a: ELEMENT, b: ELEMENT, conditions: laid.conditions(), laid }
+        Access {
+            a: ELEMENT,
+            b: ELEMENT,
+            is_scattered: self.is_scattered(),
+            conditions: laid.conditions(),
+            laid,
+        }
+    }
+
+    fn is_scattered(&self) -> bool {
+        !self.0.b.iter().chain([&self.0.a]).all(Operand::is_dense)
     }
 
     fn candidate(&self, point: &Point, access: &Access<'_>, pdl: bool) -> Candidate {

@@ -277,6 +277,20 @@ fn planes_leave_room_for_columns_of_a_batch() {
     assert!(!has_192("b, k, n", "b, k, n"));
 }
 
+/// Elements that lie nowhere beside each other pass through registers, and so do their addresses.
+#[test]
+fn scattered_factors_leave_room_for_addresses() {
+    let has = |strides: &str, name: &str| {
+        let x = format!("{{ type = 'bf16[m, k]', strides = {strides} }}");
+        let tensors = format!("inputs = {{ x = {x}, w = 'bf16[n, k]' }}\noutputs = {{ y = 'bf16[m, n]' }}");
+        let all = space("m = '1..=512', n = '1..=512', k = '1..=511'", &tensors, PRODUCT);
+        all.iter().any(|candidate| candidate.name == name)
+    };
+    let tight = "product-t128x64x64s3w2x2x1";
+    assert!(has("['2 * k', 1]", tight) && !has("['2 * k', 2]", tight));
+    assert!(has("['2 * k', 2]", "product-t64x64x64s3w2x2x1"));
+}
+
 fn vector(all: &[Candidate]) -> Vec<&Candidate> {
     all.iter().filter(|candidate| candidate.origin.contains("product_vector")).collect()
 }
