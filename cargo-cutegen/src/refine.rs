@@ -2,7 +2,7 @@
 
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::RunId;
-use cutegen_build::strategy::refine::SETTINGS;
+use cutegen_build::strategy::Strategy;
 
 use crate::args::{Command, Refine, Select};
 use crate::failure::Failure;
@@ -39,9 +39,10 @@ pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), 
 
 fn begin(runs: &Runs, plan: &Plan, run: RunId, set: &[(String, f64)]) -> Result<(), Failure> {
     let mut start = runs::start(plan, run);
+    let known = Strategy::Refine.settings();
     for (name, number) in set {
-        if !SETTINGS.contains(&name.as_str()) {
-            return Err(Failure::Usage(format!("no setting `{name}`; there are: {}", SETTINGS.join(", "))));
+        if !known.contains(&name.as_str()) {
+            return Err(Failure::Usage(format!("no setting `{name}`; there are: {}", known.join(", "))));
         }
         start.settings.insert(name.clone(), *number);
     }

@@ -12,7 +12,7 @@ use crate::args::{Command, Replay};
 use crate::failure::{Failure, Failures};
 use crate::output::Output;
 use crate::project;
-use crate::runs::{REFINE, Runs, failed};
+use crate::runs::{Runs, failed};
 
 /// Replays every run of the selected kernels.
 pub(crate) fn run(command: &Command, verb: &Replay, out: &Output) -> Result<(), Failure> {
@@ -90,11 +90,7 @@ fn one(plan: &Plan, log: &Log, (searcher, runs): (Option<&Searcher>, &Runs)) -> 
             plan.spec.name
         ))
     };
-    let prompts = match log.start.strategy.as_str() {
-        REFINE => decisions(plan, log).map_err(|at| diverged(&at))?,
-        // it asks nothing
-        _ => Prompts::Same,
-    };
+    let prompts = decisions(plan, log).map_err(|at| diverged(&at))?;
     let mut told = Told { entries: log.entries.len(), prompts, verified: 0, left: 0 };
     let Some(searcher) = searcher else { return Ok(told) };
     let again = Again { searcher, plan, runs };

@@ -11,6 +11,7 @@ use cutegen_build::run_log::RunId;
 use cutegen_build::search::Searcher;
 use cutegen_build::store::replay::replay_full;
 use cutegen_build::store::{Store, lock_file};
+use cutegen_build::strategy::Strategy;
 
 use crate::args::{Command, How, Step};
 use crate::failure::{Failure, Failures};
@@ -20,7 +21,7 @@ use crate::project;
 use crate::runs::advance::{Advance, Asking};
 use crate::runs::generator::Generator;
 use crate::runs::told::Told;
-use crate::runs::{REFINE, Runs, archive};
+use crate::runs::{Runs, archive};
 
 /// What steps are taken with.
 pub(crate) struct Stepping<'a> {
@@ -105,13 +106,11 @@ fn one(
 ) -> Result<Option<Told>, Failure> {
     let Stepping { project, runs, .. } = stepping;
     let file = runs.open(plan, run)?;
-    if file.log().start.strategy != REFINE {
-        return Ok(None);
-    }
+    let Some(strategy) = Strategy::of(&file.log().start) else { return Ok(None) };
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
     let (kept, exchange) = (runs.kept(plan), runs.exchange(run));
-    let mut advance = Advance { searcher, plan, file, kept, exchange, locked, asking, out };
+    let mut advance = Advance { searcher, plan, strategy, file, kept, exchange, locked, asking, out };
     let stand = advance.run()?;
     Ok(Some(Told::of(plan, advance.file.log(), &stand)))
 }

@@ -7,7 +7,7 @@ use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{Candidate, Entry, LogFile, Request, Sequence, Verdict, digest};
 use cutegen_build::search::{SearchError, Searcher};
 use cutegen_build::store;
-use cutegen_build::strategy::{Next, Question, Stop, refine};
+use cutegen_build::strategy::{Next, Question, Stop, Strategy};
 
 use super::exchange::Exchange;
 use super::failed;
@@ -19,6 +19,7 @@ use crate::output::Output;
 pub(crate) struct Advance<'a> {
     pub(crate) searcher: &'a Searcher,
     pub(crate) plan: &'a Plan,
+    pub(crate) strategy: Strategy,
     pub(crate) file: LogFile,
     /// What judging needs of ours.
     pub(crate) kept: PathBuf,
@@ -56,7 +57,7 @@ impl Advance<'_> {
     /// Takes steps until there is none that this machine can take.
     pub(crate) fn run(&mut self) -> Result<Stand, Failure> {
         loop {
-            let next = refine::next(self.plan, self.file.log());
+            let next = self.strategy.next(self.plan, self.file.log());
             if let Some(stand) = self.step(next)? {
                 return Ok(stand);
             }

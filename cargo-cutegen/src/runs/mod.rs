@@ -15,6 +15,7 @@ use cutegen_build::generate::prompt;
 use cutegen_build::kit;
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{self, Digest, LogError, LogFile, RunId, Start};
+use cutegen_build::strategy::Strategy;
 use cutegen_spec::record::GATE;
 
 use crate::failure::Failure;
@@ -24,9 +25,6 @@ pub(crate) const FOLDER: &str = "cutegen-runs";
 
 /// In a plan's folder: what judging needs of ours.
 const KEPT: &str = "kept";
-
-/// The strategy of runs that ask for kernels.
-pub(crate) const REFINE: &str = "refine";
 
 /// Where a project's runs lie.
 pub(crate) struct Runs {
@@ -112,7 +110,7 @@ pub(crate) fn start(plan: &Plan, run: RunId) -> Start {
         kernel: plan.spec.name.to_string(),
         target: plan.target.to_string(),
         key: plan.key.to_string(),
-        strategy: REFINE.to_owned(),
+        strategy: Strategy::Refine.name().to_owned(),
         prompts: prompt::VERSION,
         kit: Digest(kit::digest()),
         gate: GATE,

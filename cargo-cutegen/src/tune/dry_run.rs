@@ -5,7 +5,7 @@ use cutegen_build::model::client::cost;
 use cutegen_build::model::ledger::Account;
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{Log, RunId};
-use cutegen_build::strategy::{Next, refine};
+use cutegen_build::strategy::{Next, Strategy};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub(super) fn dry_run(project: &Project, plans: &[Plan], name: &str, out: &Outpu
     let runs = Runs::of(project);
     for plan in plans {
         let run = RunId::parse("dry-run").map_err(Failure::Usage)?;
-        let Next::Ask(question) = refine::next(plan, &Log::new(start(plan, run))) else { continue };
+        let Next::Ask(question) = Strategy::Refine.next(plan, &Log::new(start(plan, run))) else { continue };
         let cost = cost(&endpoint, &blocks(plan, &question.prompt.text));
         let account = Account::new(&ledger(&runs.of_plan(plan)), "dry-run", config.limit);
         let (most, spent) = (cost.most(), account.spent().map_err(Failure::machine)?);

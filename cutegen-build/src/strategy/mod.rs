@@ -5,7 +5,15 @@ pub mod refine;
 pub mod replay;
 
 use crate::generate::prompt::Prompt;
-use crate::run_log::{Ask, Sequence};
+use crate::plan::Plan;
+use crate::run_log::{Ask, Log, Sequence, Start};
+
+/// What decides on the requests of a run. A log names it in its first line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// One kernel, improved step by step.
+    Refine,
+}
 
 /// What happens next in a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,4 +54,72 @@ pub enum Stop {
     Budget,
     /// No start gave a kernel that is right.
     NoKernel,
+}
+
+/// A strategy's name, its settings with its levers, and what it does next.
+struct Row {
+    strategy: Strategy,
+    name: &'static str,
+    settings: &'static [&'static str],
+    next: fn(&Plan, &Log) -> Next,
+}
+
+const ROWS: &[Row] =
+    &[Row { strategy: Strategy::Refine, name: "refine", settings: &refine::SETTINGS, next: refine::next }];
+
+impl Strategy {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ROWS.iter().map(|row| row.strategy)
+    }
+
+    /// The strategy of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|strategy| strategy.name() == name)
+    }
+
+    /// The strategy of a run; none where what is submitted decides.
+    #[must_use]
+    pub fn of(start: &Start) -> Option<Self> {
+        Self::named(&start.strategy)
+    }
+
+    /// Its name in logs and on command lines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The names of its settings, levers among them.
+    #[must_use]
+    pub fn settings(self) -> &'static [&'static str] {
+        self.row().settings
+    }
+
+    /// What happens next in a run of it.
+    #[must_use]
+    pub fn next(self, plan: &Plan, log: &Log) -> Next {
+        (self.row().next)(plan, log)
+    }
+
+    fn row(self) -> &'static Row {
+        ROWS.iter().find(|row| row.strategy == self).expect("each strategy has a row")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Strategy;
+
+    #[test]
+    fn a_strategy_is_found_by_its_name() {
+        assert_eq!(Strategy::named("refine"), Some(Strategy::Refine));
+        assert_eq!([Strategy::named("mcp"), Strategy::named("submitted"), Strategy::named("")], [None; 3]);
+        for strategy in Strategy::all() {
+            assert_eq!(Strategy::named(strategy.name()), Some(strategy));
+            let settings = strategy.settings();
+            assert!(settings.contains(&"requests"), "{}: {settings:?}", strategy.name());
+        }
+    }
 }

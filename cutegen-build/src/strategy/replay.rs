@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Next, refine};
+use super::{Next, Strategy};
 use crate::generate::{answers, prompt};
 use crate::kit;
 use crate::plan::Plan;
@@ -44,19 +44,33 @@ impl fmt::Display for Diverged {
     }
 }
 
+/// A run with the strategy that takes its decisions.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    strategy: Strategy,
+    plan: &'a Plan,
+}
+
+impl Run<'_> {
+    fn next(self, before: &Log) -> Next {
+        self.strategy.next(self.plan, before)
+    }
+}
+
 /// Takes every decision of the log again, and reads every answer again. Prompts are compared where they are of this program's
-/// version, identities where the kit is this program's.
+/// version, identities where the kit is this program's. Where no strategy of ours decided, nothing was asked.
 ///
 /// # Errors
 /// The first entry that is not what the log before it gives.
 pub fn decisions(plan: &Plan, log: &Log) -> Result<Prompts, Diverged> {
-    let prompts = Prompts::of(log);
+    let Some(strategy) = Strategy::of(&log.start) else { return Ok(Prompts::Same) };
+    let (run, prompts) = (Run { strategy, plan }, Prompts::of(log));
     let mut before = Log::new(log.start.clone());
     for (step, entry) in (1..).zip(&log.entries) {
         let found = match entry {
-            Entry::Request(request) => requested(plan, (&before, prompts), request),
-            Entry::Candidate(candidate) => answered(plan, &before, candidate),
-            Entry::Verdict(verdict) => judged(plan, &before, verdict),
+            Entry::Request(request) => requested(run, (&before, prompts), request),
+            Entry::Candidate(candidate) => answered(run, &before, candidate),
+            Entry::Verdict(verdict) => judged(run, &before, verdict),
         };
         found.map_err(|why| Diverged { step, why })?;
         before.push(entry.clone());
@@ -67,10 +81,11 @@ pub fn decisions(plan: &Plan, log: &Log) -> Result<Prompts, Diverged> {
 /// Every prompt of the log, byte for byte, with the sequence of its request.
 #[must_use]
 pub fn prompts(plan: &Plan, log: &Log) -> Vec<(Sequence, String)> {
+    let Some(strategy) = Strategy::of(&log.start) else { return Vec::new() };
     let mut before = Log::new(log.start.clone());
     let mut all = Vec::new();
     for (step, entry) in (1..).zip(&log.entries) {
-        if let (Entry::Request(_), Next::Ask(question)) = (entry, refine::next(plan, &before)) {
+        if let (Entry::Request(_), Next::Ask(question)) = (entry, strategy.next(plan, &before)) {
             all.push((step, question.prompt.text));
         }
         before.push(entry.clone());
@@ -78,8 +93,8 @@ pub fn prompts(plan: &Plan, log: &Log) -> Vec<(Sequence, String)> {
     all
 }
 
-fn requested(plan: &Plan, (before, prompts): (&Log, Prompts), request: &Request) -> Result<(), String> {
-    let question = match refine::next(plan, before) {
+fn requested(run: Run<'_>, (before, prompts): (&Log, Prompts), request: &Request) -> Result<(), String> {
+    let question = match run.next(before) {
         Next::Ask(question) => question,
         other => return Err(format!("a request, where {} is next", named(&other))),
     };
@@ -92,14 +107,14 @@ fn requested(plan: &Plan, (before, prompts): (&Log, Prompts), request: &Request)
     if again == *request { Ok(()) } else { Err(format!("{request:?}, where the log gives {again:?}")) }
 }
 
-fn answered(plan: &Plan, before: &Log, candidate: &Candidate) -> Result<(), String> {
+fn answered(run: Run<'_>, before: &Log, candidate: &Candidate) -> Result<(), String> {
     if let Some(request) = candidate.request {
-        match refine::next(plan, before) {
+        match run.next(before) {
             Next::Await(awaited, _) if awaited == request => {}
             other => return Err(format!("an answer to {request}, where {} is next", named(&other))),
         }
     }
-    let again = answers::read(plan, before, candidate.request, &candidate.text);
+    let again = answers::read(run.plan, before, candidate.request, &candidate.text);
     let is_of_this_kit = before.start.kit == Digest(kit::digest());
     let again = if is_of_this_kit { again } else { as_identified(again, &candidate.content) };
     if again == candidate.content { Ok(()) } else { Err("its answer reads otherwise by now".to_owned()) }
@@ -115,8 +130,8 @@ fn as_identified(again: Content, recorded: &Content) -> Content {
     }
 }
 
-fn judged(plan: &Plan, before: &Log, verdict: &Verdict) -> Result<(), String> {
-    let next = refine::next(plan, before);
+fn judged(run: Run<'_>, before: &Log, verdict: &Verdict) -> Result<(), String> {
+    let next = run.next(before);
     let fits = |outcomes: &[Outcome]| outcomes.contains(&verdict.outcome);
     let is_next = match next {
         Next::Build(candidate) => {
@@ -187,7 +202,7 @@ mod tests {
     }
 
     fn ask(plan: &Plan, log: &mut Log) {
-        let Next::Ask(question) = refine::next(plan, log) else { panic!("something else is next") };
+        let Next::Ask(question) = Strategy::Refine.next(plan, log) else { panic!("something else is next") };
         log.push(Entry::Request(Request {
             ask: question.ask,
             about: question.about,

@@ -11,7 +11,7 @@ use cutegen_build::run_log::{
     self, Candidate, Diagnostic, Digest, Entry, Facts, Judge, LogFile, Outcome, Request, RunId, Sequence,
     Speed, Start, Verdict, digest,
 };
-use cutegen_build::strategy::{Next, refine};
+use cutegen_build::strategy::{Next, Strategy};
 use cutegen_build::{generate::prompt, kit};
 use cutegen_spec::edition::spec_file;
 
@@ -84,7 +84,7 @@ fn start(plan: &Plan) -> Start {
         kernel: plan.spec.name.to_string(),
         target: plan.target.to_string(),
         key: plan.key.to_string(),
-        strategy: "refine".to_owned(),
+        strategy: Strategy::Refine.name().to_owned(),
         prompts: prompt::VERSION,
         kit: Digest(kit::digest()),
         gate: 7,
@@ -100,7 +100,7 @@ pub(crate) fn run(folder: &Path, mut killer: Killer) {
         _ => LogFile::open(folder, &name()).expect("opened"),
     };
     loop {
-        let entry = match refine::next(&plan, file.log()) {
+        let entry = match Strategy::Refine.next(&plan, file.log()) {
             Next::Ask(question) => Entry::Request(Request {
                 ask: question.ask,
                 about: question.about,
