@@ -7,11 +7,11 @@ use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{Candidate, Entry, LogFile, Request, Sequence, Verdict, digest};
 use cutegen_build::search::{SearchError, Searcher};
 use cutegen_build::store;
-use cutegen_build::strategy::{Next, Question, Stop, Strategy};
+use cutegen_build::strategy::{Awaited, Next, Question, Stop, Strategy};
 
 use super::exchange::Exchange;
 use super::failed;
-use super::generator::{Asked, Generator};
+use super::generator::{Answer, Asked, Generator};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -43,12 +43,12 @@ pub(crate) enum Asking<'a> {
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stand {
-    /// An answer is awaited.
-    Reply(Sequence, Exchange),
+    /// Answers are awaited, in any order.
+    Replies(Vec<(Sequence, Exchange)>),
     /// A request is to be made, which this command does not.
     Request,
-    /// A device is awaited; this machine lacks it, as the text says.
-    Verdict(Sequence, String),
+    /// A device is awaited for these candidates; this machine lacks it, as the text says.
+    Verdicts(Vec<Sequence>, String),
     /// It is at its end.
     Done(Stop),
 }
@@ -68,13 +68,13 @@ impl Advance<'_> {
     fn step(&mut self, next: Next) -> Result<Option<Stand>, Failure> {
         match next {
             Next::Ask(question) => self.request(&question),
-            Next::Await(request, question) => self.answer(request, &question),
+            Next::Await(awaited) => self.answers(&awaited),
             Next::Build(candidate) => {
                 let verdict = self.searcher.build(self.plan, self.file.log(), candidate);
                 self.take(verdict).map(|()| None)
             }
-            Next::Judge(candidate) => self.on_device(candidate, Self::judge),
-            Next::Accept(candidate) => self.on_device(candidate, Self::decide),
+            Next::Judge(candidates) => self.on_device(&candidates, Self::judge),
+            Next::Accept(candidate) => self.on_device(&[candidate], Self::decide),
             Next::Done(stop) => Ok(Some(Stand::Done(stop))),
         }
     }
@@ -95,25 +95,45 @@ impl Advance<'_> {
         Ok(None)
     }
 
-    fn answer(&mut self, request: Sequence, question: &Question) -> Result<Option<Stand>, Failure> {
-        let exchange = Exchange::of(&self.exchange, request);
-        let Asking::Of(generator, by) = self.asking else {
-            return Ok(Some(Stand::Reply(request, exchange)));
-        };
+    /// Takes the first answer that there is by now. Each question is put before one waits: answers come in any order.
+    fn answers(&mut self, awaited: &[Awaited]) -> Result<Option<Stand>, Failure> {
+        let mut open = Vec::new();
+        for Awaited { request, question } in awaited {
+            let exchange = Exchange::of(&self.exchange, *request);
+            let answer = match self.asking {
+                Asking::Of(generator, by) => {
+                    self.asked(*request, question, (generator, &exchange))?.map(|answer| (answer, by))
+                }
+                Asking::Nothing => None,
+            };
+            match answer {
+                Some((answer, by)) => return self.answered(*request, answer, by).map(|()| None),
+                None => open.push((*request, exchange)),
+            }
+        }
+        Ok(Some(Stand::Replies(open)))
+    }
+
+    fn asked(
+        &self,
+        request: Sequence,
+        question: &Question,
+        (generator, exchange): (&Generator, &Exchange),
+    ) -> Result<Option<Answer>, Failure> {
         self.same_prompt(request, question)?;
         let folder = self.file.path().parent().unwrap_or(Path::new(".")).to_owned();
         let asked =
             Asked { plan: self.plan, run: &self.file.log().start.run, folder: &folder, request, question };
-        let Some(answer) = generator.answer(&exchange, &asked)? else {
-            return Ok(Some(Stand::Reply(request, exchange)));
-        };
+        generator.answer(exchange, &asked)
+    }
+
+    fn answered(&mut self, request: Sequence, answer: Answer, by: &str) -> Result<(), Failure> {
         answer.note.iter().for_each(|note| self.out.note(note));
         let content = answers::read(self.plan, self.file.log(), Some(request), &answer.text);
         let took_ms = answer.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let by = answer.by.unwrap_or_else(|| by.to_owned());
         let candidate = Candidate { request: Some(request), by, text: answer.text, content, took_ms };
-        self.file.append(Entry::Candidate(candidate)).map_err(failed)?;
-        Ok(None)
+        self.file.append(Entry::Candidate(candidate)).map(drop).map_err(failed)
     }
 
     /// A prompt is a function of the log: where it gives another one, the log or this program is not what it was.
@@ -131,28 +151,30 @@ impl Advance<'_> {
     /// Has this machine's device judge, where it has one; where not, what a device needs of ours is compiled here.
     fn on_device(
         &mut self,
-        candidate: Sequence,
-        judge: fn(&mut Self, Sequence) -> Result<(), Failure>,
+        candidates: &[Sequence],
+        judge: fn(&mut Self, &[Sequence]) -> Result<(), Failure>,
     ) -> Result<Option<Stand>, Failure> {
         match self.searcher.can_judge(&self.plan.target) {
-            Ok(()) => judge(self, candidate).map(|()| None),
+            Ok(()) => judge(self, candidates).map(|()| None),
             Err(why) => {
                 self.searcher.prepare(self.plan, &self.kept).map_err(|error| self.failure(&error))?;
-                Ok(Some(Stand::Verdict(candidate, why)))
+                Ok(Some(Stand::Verdicts(candidates.to_vec(), why)))
             }
         }
     }
 
-    fn judge(&mut self, candidate: Sequence) -> Result<(), Failure> {
+    fn judge(&mut self, candidates: &[Sequence]) -> Result<(), Failure> {
         let (plan, log) = (self.plan, self.file.log().clone());
         let mut refused = None;
         let mut told = |verdict: Verdict| {
-            let written = self.file.append(Entry::Verdict(verdict));
-            refused = written.err();
+            // what could not be written once is not followed by what can
+            if refused.is_none() {
+                refused = self.file.append(Entry::Verdict(verdict)).err();
+            }
             Ok(())
         };
         let mut events = self.out.reporter();
-        let judged = self.searcher.judge(plan, &log, &[candidate], &self.kept, &mut told, &mut events);
+        let judged = self.searcher.judge(plan, &log, candidates, &self.kept, &mut told, &mut events);
         drop(events);
         if let Some(error) = refused {
             return Err(failed(error));
@@ -160,7 +182,14 @@ impl Advance<'_> {
         judged.map_err(|error| self.failure(&error))
     }
 
-    fn decide(&mut self, candidate: Sequence) -> Result<(), Failure> {
+    fn decide(&mut self, candidates: &[Sequence]) -> Result<(), Failure> {
+        for candidate in candidates {
+            self.accept(*candidate)?;
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, candidate: Sequence) -> Result<(), Failure> {
         let mut events = self.out.reporter();
         let log = self.file.log();
         let verdict = self.searcher.decide(self.plan, log, self.locked.as_ref(), candidate, &mut events);

@@ -6,6 +6,7 @@ use cutegen_build::strategy::Stop;
 use serde::Serialize;
 
 use super::advance::Stand;
+use super::exchange::Exchange;
 
 /// Where a run stands. Fields that do not apply are left out.
 #[derive(Debug, Serialize)]
@@ -16,13 +17,16 @@ pub(crate) struct Told {
     run: String,
     /// `reply`, `request`, `verdict` or `done`: what it waits for.
     state: &'static str,
-    /// Of the request or the candidate that it waits for.
+    /// Of the first request or candidate that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     sequence: Option<Sequence>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reply: Option<String>,
+    /// The other requests, or candidates, that it waits for; they need nothing of each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    others: Vec<Other>,
     /// Why it waits or has ended, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -30,6 +34,17 @@ pub(crate) struct Told {
     candidates: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     best: Option<Best>,
+}
+
+/// Another request or candidate that a run waits for.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Other {
+    sequence: Sequence,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply: Option<String>,
 }
 
 /// The fastest right candidate.
@@ -55,6 +70,7 @@ impl Told {
             sequence: None,
             prompt: None,
             reply: None,
+            others: Vec::new(),
             reason: None,
             requests: (1..)
                 .map_while(|at| log.at(at).map(|_| at))
@@ -65,17 +81,23 @@ impl Told {
         };
         match stand {
             Stand::Request => {}
-            Stand::Reply(request, exchange) => {
-                (told.state, told.sequence) = ("reply", Some(*request));
-                told.prompt = Some(exchange.prompt.display().to_string());
-                told.reply = Some(exchange.reply.display().to_string());
-            }
-            Stand::Verdict(candidate, why) => {
-                (told.state, told.sequence, told.reason) = ("verdict", Some(*candidate), Some(why.clone()));
+            Stand::Replies(open) => told.wait("reply", open.iter().map(Other::reply)),
+            Stand::Verdicts(candidates, why) => {
+                told.reason = Some(why.clone());
+                told.wait("verdict", candidates.iter().map(|candidate| Other::verdict(*candidate)));
             }
             Stand::Done(stop) => (told.state, told.reason) = ("done", Some(stopped(*stop).to_owned())),
         }
         told
+    }
+
+    /// The first has the fields of its own.
+    fn wait(&mut self, state: &'static str, mut waiting: impl Iterator<Item = Other>) {
+        self.state = state;
+        if let Some(Other { sequence, prompt, reply }) = waiting.next() {
+            (self.sequence, self.prompt, self.reply) = (Some(sequence), prompt, reply);
+        }
+        self.others = waiting.collect();
     }
 
     /// Whether an answer is what it waits for.
@@ -87,8 +109,12 @@ impl Told {
     pub(crate) fn text(&self) -> String {
         let Self { kernel, target, run, .. } = self;
         let mut lines = vec![format!("{kernel} on {target}, {run}: {}{}", self.waits(), self.so_far())];
-        if let (Some(prompt), Some(reply)) = (&self.prompt, &self.reply) {
-            lines.push(format!("  prompt: {prompt}\n  answer: {reply}"));
+        let first = (&self.prompt, &self.reply);
+        let others = self.others.iter().map(|other| (&other.prompt, &other.reply));
+        for files in std::iter::once(first).chain(others) {
+            if let (Some(prompt), Some(reply)) = files {
+                lines.push(format!("  prompt: {prompt}\n  answer: {reply}"));
+            }
         }
         if self.best.as_ref().is_some_and(|best| best.accepted) {
             lines.push(format!("next: cargo cutegen accept {kernel} --target {target}"));
@@ -97,10 +123,14 @@ impl Told {
     }
 
     fn waits(&self) -> String {
-        let sequence = self.sequence.unwrap_or_default();
+        let others = self.others.iter().map(|other| other.sequence);
+        let all: Vec<String> = self.sequence.into_iter().chain(others).map(|at| at.to_string()).collect();
+        let (plural, verb) = if all.len() > 1 { ("s", "") } else { ("", "s") };
+        let all = all.join(", ");
         match (self.state, &self.reason) {
-            ("reply", _) => format!("request {sequence} awaits an answer"),
-            ("verdict", Some(why)) => format!("candidate {sequence} waits for a device ({why})"),
+            ("reply", _) if plural.is_empty() => format!("request {all} awaits an answer"),
+            ("reply", _) => format!("requests {all} await answers"),
+            ("verdict", Some(why)) => format!("candidate{plural} {all} wait{verb} for a device ({why})"),
             ("done", Some(why)) => format!("done: {why}"),
             _ => "a request is next".to_owned(),
         }
@@ -110,6 +140,17 @@ impl Told {
         let Self { requests, candidates, .. } = self;
         let best = self.best.as_ref().map(Best::text).unwrap_or_default();
         format!("; {requests} requests, {candidates} kernels{best}")
+    }
+}
+
+impl Other {
+    fn reply((sequence, files): &(Sequence, Exchange)) -> Self {
+        let shown = |path: &std::path::Path| Some(path.display().to_string());
+        Self { sequence: *sequence, prompt: shown(&files.prompt), reply: shown(&files.reply) }
+    }
+
+    fn verdict(sequence: Sequence) -> Self {
+        Self { sequence, prompt: None, reply: None }
     }
 }
 

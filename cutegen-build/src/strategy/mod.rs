@@ -20,12 +20,12 @@ pub enum Strategy {
 pub enum Next {
     /// A generator is to be asked.
     Ask(Question),
-    /// A generator was asked this, and has not answered.
-    Await(Sequence, Question),
+    /// A generator was asked these, and has not answered. None of them needs the answer to another: any of them may come first.
+    Await(Vec<Awaited>),
     /// A candidate is to be compiled, guarded and inspected; no device is needed.
     Build(Sequence),
-    /// A candidate is to be screened and timed beside the others of its batch.
-    Judge(Sequence),
+    /// Candidates are to be screened, and timed in one batch.
+    Judge(Vec<Sequence>),
     /// A candidate is to go through the whole gate.
     Accept(Sequence),
     /// The run is at its end.
@@ -41,6 +41,15 @@ pub struct Question {
     pub about: Option<Sequence>,
     /// The prompt.
     pub prompt: Prompt,
+}
+
+/// A request that has no answer yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Awaited {
+    /// The request.
+    pub request: Sequence,
+    /// What it asks, by the log before it.
+    pub question: Question,
 }
 
 /// Why a run is at its end.

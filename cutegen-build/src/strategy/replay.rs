@@ -110,7 +110,7 @@ fn requested(run: Run<'_>, (before, prompts): (&Log, Prompts), request: &Request
 fn answered(run: Run<'_>, before: &Log, candidate: &Candidate) -> Result<(), String> {
     if let Some(request) = candidate.request {
         match run.next(before) {
-            Next::Await(awaited, _) if awaited == request => {}
+            Next::Await(awaited) if awaited.iter().any(|awaited| awaited.request == request) => {}
             other => return Err(format!("an answer to {request}, where {} is next", named(&other))),
         }
     }
@@ -133,17 +133,17 @@ fn as_identified(again: Content, recorded: &Content) -> Content {
 fn judged(run: Run<'_>, before: &Log, verdict: &Verdict) -> Result<(), String> {
     let next = run.next(before);
     let fits = |outcomes: &[Outcome]| outcomes.contains(&verdict.outcome);
-    let is_next = match next {
+    let is_next = match &next {
         Next::Build(candidate) => {
-            candidate == verdict.candidate && fits(&[Outcome::Refused, Outcome::Compiled])
+            *candidate == verdict.candidate && fits(&[Outcome::Refused, Outcome::Compiled])
         }
-        Next::Judge(candidate) => {
+        Next::Judge(candidates) => {
             let outcomes = [Outcome::Refused, Outcome::Wrong, Outcome::Crashed, Outcome::Right];
-            candidate == verdict.candidate && fits(&outcomes)
+            candidates.contains(&verdict.candidate) && fits(&outcomes)
         }
         Next::Accept(candidate) => {
             let outcomes = [Outcome::Refused, Outcome::WrongInFull, Outcome::TooSlow, Outcome::Accepted];
-            candidate == verdict.candidate && fits(&outcomes)
+            *candidate == verdict.candidate && fits(&outcomes)
         }
         Next::Ask(_) | Next::Await(..) | Next::Done(_) => false,
     };
@@ -156,12 +156,18 @@ fn judged(run: Run<'_>, before: &Log, verdict: &Verdict) -> Result<(), String> {
 fn named(next: &Next) -> String {
     match next {
         Next::Ask(question) => format!("a request ({:?})", question.ask),
-        Next::Await(request, _) => format!("an answer to {request}"),
+        Next::Await(awaited) => {
+            format!("an answer to {}", list(awaited.iter().map(|awaited| awaited.request)))
+        }
         Next::Build(candidate) => format!("the compilation of {candidate}"),
-        Next::Judge(candidate) => format!("the screening of {candidate}"),
+        Next::Judge(candidates) => format!("the screening of {}", list(candidates.iter().copied())),
         Next::Accept(candidate) => format!("the whole gate for {candidate}"),
         Next::Done(stop) => format!("the end ({stop:?})"),
     }
+}
+
+fn list(of: impl Iterator<Item = Sequence>) -> String {
+    of.map(|sequence| sequence.to_string()).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use cutegen_build::run_log::{
     self, Candidate, Diagnostic, Digest, Entry, Facts, Judge, LogFile, Outcome, Request, RunId, Sequence,
     Speed, Start, Verdict, digest,
 };
-use cutegen_build::strategy::{Next, Strategy};
+use cutegen_build::strategy::{Awaited, Next, Strategy};
 use cutegen_build::{generate::prompt, kit};
 use cutegen_spec::edition::spec_file;
 
@@ -108,7 +108,9 @@ pub(crate) fn run(folder: &Path, mut killer: Killer) {
                 prompt: digest(&question.prompt.text),
                 bytes: question.prompt.text.len() as u64,
             }),
-            Next::Await(request, question) => {
+            Next::Await(awaited) => {
+                let [Awaited { request, question }] = awaited.as_slice() else { panic!("{awaited:?}") };
+                let request = *request;
                 assert_eq!(
                     file.log().request(request).map(|r| r.prompt),
                     Some(digest(&question.prompt.text))
@@ -119,7 +121,7 @@ pub(crate) fn run(folder: &Path, mut killer: Killer) {
                 Entry::Candidate(Candidate { request: Some(request), by, text, content, took_ms: None })
             }
             Next::Build(candidate) => Entry::Verdict(built(&file, candidate)),
-            Next::Judge(candidate) => Entry::Verdict(judged(&file, candidate)),
+            Next::Judge(candidates) => Entry::Verdict(judged(&file, candidates[0])),
             Next::Accept(candidate) => Entry::Verdict(Verdict {
                 candidate,
                 outcome: Outcome::Accepted,

@@ -11,9 +11,9 @@ mod graph;
 mod settings;
 mod state;
 
-use super::{Next, Question};
+use super::{Awaited, Next};
 use crate::plan::Plan;
-use crate::run_log::{Entry, Log, Sequence};
+use crate::run_log::{Entry, Log};
 use decide::Decision;
 pub use settings::SETTINGS;
 use settings::Settings;
@@ -25,8 +25,8 @@ pub fn next(plan: &Plan, log: &Log) -> Next {
     if let Some(waiting) = unseen(log) {
         return waiting;
     }
-    if let Some((request, question)) = pending(plan, log) {
-        return Next::Await(request, question);
+    if let Some(awaited) = pending(plan, log) {
+        return Next::Await(vec![awaited]);
     }
     decided(plan, log)
 }
@@ -47,7 +47,7 @@ fn unseen(log: &Log) -> Option<Next> {
         log.kernel(sequence)?;
         match (effort::seen(log, sequence), log.verdict(sequence)) {
             (Some(_), _) => None,
-            (None, Some(_)) => Some(Next::Judge(sequence)),
+            (None, Some(_)) => Some(Next::Judge(vec![sequence])),
             (None, None) => Some(Next::Build(sequence)),
         }
     };
@@ -56,7 +56,7 @@ fn unseen(log: &Log) -> Option<Next> {
 
 /// The last request, where it has no answer, with its question. One that this program would not have made is none: it is asked
 /// anew.
-fn pending(plan: &Plan, log: &Log) -> Option<(Sequence, Question)> {
+fn pending(plan: &Plan, log: &Log) -> Option<Awaited> {
     let requests = (1..).zip(&log.entries).filter(|(_, entry)| matches!(entry, Entry::Request(_)));
     let (request, _) = requests.last()?;
     if log.answer(request).is_some() {
@@ -64,7 +64,7 @@ fn pending(plan: &Plan, log: &Log) -> Option<(Sequence, Question)> {
     }
     let before = Log { start: log.start.clone(), entries: log.entries[..request as usize - 1].to_vec() };
     match next(plan, &before) {
-        Next::Ask(question) => Some((request, question)),
+        Next::Ask(question) => Some(Awaited { request, question }),
         Next::Await(..) | Next::Build(_) | Next::Judge(_) | Next::Accept(_) | Next::Done(_) => None,
     }
 }

@@ -9,8 +9,8 @@ use crate::run_log::{
     self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Outcome, Request,
     RunId, Sequence, Speed, Start, TileCoordinate, Verdict,
 };
-use crate::strategy::Next;
 use crate::strategy::refine::next;
+use crate::strategy::{Awaited, Next};
 
 /// A run under way.
 pub(super) struct Script {
@@ -104,7 +104,8 @@ impl Script {
             prompt: run_log::Digest(question.prompt.digest()),
             bytes: question.prompt.text.len() as u64,
         }));
-        assert_eq!(self.next(), Next::Await(sequence, question.clone()), "byte for byte");
+        let awaited = Awaited { request: sequence, question: question.clone() };
+        assert_eq!(self.next(), Next::Await(vec![awaited]), "byte for byte");
         question.prompt.text
     }
 
@@ -161,7 +162,7 @@ impl Script {
     pub(super) fn judged(&mut self, kernel: Sequence, outcome: Outcome, facts: Facts) {
         assert_eq!(self.next(), Next::Build(kernel));
         self.verdict(kernel, Outcome::Compiled, Facts::default());
-        assert_eq!(self.next(), Next::Judge(kernel));
+        assert_eq!(self.next(), Next::Judge(vec![kernel]));
         self.verdict(kernel, outcome, facts);
     }
 

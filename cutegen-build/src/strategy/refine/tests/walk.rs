@@ -69,13 +69,16 @@ fn every_prefix_is_decided_alike_and_asks_nothing_that_is_recorded() {
                 assert_eq!((request.ask, request.about), (question.ask, question.about));
                 assert_eq!(request.prompt.0, question.prompt.digest());
             }
-            Next::Await(request, question) => {
-                assert!(prefix.answer(request).is_none());
-                assert_eq!(run.log.request(request).expect("asked").prompt.0, question.prompt.digest());
+            Next::Await(awaited) => {
+                let [awaited] = awaited.as_slice() else { panic!("one at a time: {awaited:?}") };
+                assert!(prefix.answer(awaited.request).is_none());
+                let asked = run.log.request(awaited.request).expect("asked");
+                assert_eq!(asked.prompt.0, awaited.question.prompt.digest());
             }
             Next::Build(kernel) => assert!(prefix.verdict(kernel).is_none()),
-            Next::Judge(kernel) => {
-                assert_eq!(prefix.verdict(kernel).expect("built").outcome, Outcome::Compiled);
+            Next::Judge(kernels) => {
+                let [kernel] = kernels.as_slice() else { panic!("one at a time: {kernels:?}") };
+                assert_eq!(prefix.verdict(*kernel).expect("built").outcome, Outcome::Compiled);
             }
             Next::Accept(_) | Next::Done(_) => assert!(length + 1 >= run.log.entries.len()),
         }
@@ -227,10 +230,10 @@ fn a_submitted_kernel_is_judged_while_an_answer_is_awaited() {
     let mut run = Script::new(rows(), &[]);
     let first = run.begun();
     run.asked(Ask::Optimise, Some(first));
-    let Next::Await(request, question) = run.next() else { panic!("it waits") };
+    let Next::Await(awaited) = run.next() else { panic!("it waits") };
     // the last entry is no request then, so this one is unasked
     run.verdict(first, Outcome::Right, speed(0.3, 2.0, &[]));
     let submitted = run.kernel("submitted");
     run.judged(submitted, Outcome::Right, speed(0.5, 3.0, &[(first, 1.5)]));
-    assert_eq!(run.next(), Next::Await(request, question));
+    assert_eq!(run.next(), Next::Await(awaited));
 }
