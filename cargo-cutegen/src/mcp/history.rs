@@ -42,7 +42,7 @@ fn about<'a>(log: &'a Log, sequence: Sequence, candidate: &'a Candidate) -> Opti
     let note = log.kernel(sequence).and_then(|kernel| kernel.hypothesis.as_deref());
     let problem = match &candidate.content {
         Content::Unreadable(lines) => lines.first().map(|line| line.message.as_str()),
-        Content::Kernel(_) | Content::Words | Content::Repeat { .. } => None,
+        Content::Kernel(_) | Content::Words | Content::Ideas(_) | Content::Repeat { .. } => None,
     };
     note.or(problem).or_else(|| log.verdict(sequence)?.facts.reason.as_deref())
 }

@@ -155,7 +155,7 @@ impl Jobs {
         }
         let repeated = match &content {
             Content::Repeat { of } => Some(*of),
-            Content::Kernel(_) | Content::Words | Content::Unreadable(_) => None,
+            Content::Kernel(_) | Content::Words | Content::Ideas(_) | Content::Unreadable(_) => None,
         };
         let is_kernel = matches!(content, Content::Kernel(_));
         let candidate =

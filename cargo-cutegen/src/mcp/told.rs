@@ -91,7 +91,7 @@ impl Told {
 /// A candidate of which nothing more comes.
 pub(super) fn settled(candidate: &Candidate, outcome: Option<Outcome>) -> String {
     match (&candidate.content, outcome) {
-        (Content::Unreadable(_) | Content::Words, _) => "unreadable".to_owned(),
+        (Content::Unreadable(_) | Content::Words | Content::Ideas(_), _) => "unreadable".to_owned(),
         (Content::Repeat { of }, _) => format!("a repeat of {of}"),
         (Content::Kernel(_), None) => "not compiled".to_owned(),
         (Content::Kernel(_), Some(Outcome::Compiled)) => NOT_JUDGED.to_owned(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cutegen_build::generate::answers;
 use cutegen_build::plan::Plan;
-use cutegen_build::run_log::{Candidate, Entry, LogFile, Request, Sequence, Verdict, digest};
+use cutegen_build::run_log::{Candidate, Entry, LogFile, Sequence, Verdict, digest};
 use cutegen_build::search::{SearchError, Searcher};
 use cutegen_build::store;
 use cutegen_build::strategy::{Awaited, Next, Question, Stop, Strategy};
@@ -83,15 +83,7 @@ impl Advance<'_> {
         if matches!(self.asking, Asking::Nothing) {
             return Ok(Some(Stand::Request));
         }
-        let prompt = &question.prompt;
-        let request = Request {
-            ask: question.ask,
-            about: question.about,
-            version: prompt.version.clone(),
-            prompt: digest(&prompt.text),
-            bytes: prompt.text.len() as u64,
-        };
-        self.file.append(Entry::Request(request)).map_err(failed)?;
+        self.file.append(Entry::Request(question.request())).map_err(failed)?;
         Ok(None)
     }
 

@@ -115,6 +115,7 @@ pub(crate) fn start(plan: &Plan, run: RunId) -> Start {
         kit: Digest(kit::digest()),
         gate: GATE,
         settings: Default::default(),
+        bank: Vec::new(),
     }
 }
 

@@ -67,9 +67,16 @@ impl Model {
     fn endpoint_for(&self, ask: Ask) -> (&str, &Endpoint) {
         match (ask, &self.fixes) {
             (Ask::Patch | Ask::Whole, Some((name, endpoint))) => (name, endpoint),
-            (Ask::Patch | Ask::Whole | Ask::First | Ask::Diagnose | Ask::Optimise, _) => {
-                (&self.name, &self.endpoint)
-            }
+            (
+                Ask::Patch
+                | Ask::Whole
+                | Ask::First
+                | Ask::Diagnose
+                | Ask::Optimise
+                | Ask::Ideas
+                | Ask::Variant,
+                _,
+            ) => (&self.name, &self.endpoint),
         }
     }
 }

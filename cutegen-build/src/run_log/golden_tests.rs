@@ -35,10 +35,40 @@ fn a_request() {
 }
 
 #[test]
+fn a_request_for_a_variant_has_its_idea() {
+    let Entry::Request(mut asked) = request() else { panic!("a request") };
+    (asked.ask, asked.idea) = (Ask::Variant, Some(2));
+    let text = format!(
+        r#"{{"request":{{"ask":"variant","about":4,"idea":2,"version":"window-2","prompt":"{PROMPT}","bytes":9000}}}}"#
+    );
+    holds(&Entry::Request(asked), &text);
+}
+
+#[test]
+fn a_start_has_its_bank() {
+    let kernel = Banked {
+        kernel: "norm".to_owned(),
+        family: "rowwise".to_owned(),
+        math: "y = x".to_owned(),
+        digest: digest("kit"),
+        source: "int a;\n".to_owned(),
+        idea: Some("fewer loads".to_owned()),
+        over_naive: Some(2.5),
+    };
+    let banked = Start { bank: vec![kernel], ..start("a-1") };
+    let text = serde_json::to_string(&banked).expect("JSON");
+    let tail = format!(
+        r#","bank":[{{"kernel":"norm","family":"rowwise","math":"y = x","digest":"{KIT}","source":"int a;\n","#
+    ) + r#""idea":"fewer loads","over-naive":2.5}]}"#;
+    assert!(text.ends_with(&tail), "{text}");
+    assert_eq!(serde_json::from_str::<Start>(&text).expect("a start"), banked);
+}
+
+#[test]
 fn what_is_asked_for() {
-    let asks = [Ask::First, Ask::Diagnose, Ask::Patch, Ask::Optimise, Ask::Whole];
+    let asks = [Ask::First, Ask::Diagnose, Ask::Patch, Ask::Optimise, Ask::Whole, Ask::Ideas, Ask::Variant];
     let text = serde_json::to_string(&asks).expect("JSON");
-    assert_eq!(text, r#"["first","diagnose","patch","optimise","whole"]"#);
+    assert_eq!(text, r#"["first","diagnose","patch","optimise","whole","ideas","variant"]"#);
 }
 
 #[test]
@@ -51,6 +81,13 @@ fn a_candidate_by_content() {
         (kernel(), kernel_text.as_str()),
         (Content::Words, r#""words""#),
         (Content::Repeat { of: 3 }, r#"{"repeat":{"of":3}}"#),
+        (
+            Content::Ideas(vec![
+                Idea { text: "fewer loads".to_owned(), about: Some(2), predicted: Some(1.25) },
+                Idea { text: "a ring".to_owned(), about: None, predicted: None },
+            ]),
+            r#"{"ideas":[{"text":"fewer loads","about":2,"predicted":1.25},{"text":"a ring"}]}"#,
+        ),
         (
             Content::Unreadable(vec![
                 Diagnostic { line: Some(2), message: "no contract".to_owned() },

@@ -56,7 +56,7 @@ pub struct Start {
     pub target: String,
     /// The question's key, in 64 hex digits.
     pub key: String,
-    /// What decides on requests: `refine`.
+    /// What decides on requests: `refine`, `branch`.
     pub strategy: String,
     /// The version of the prompts' texts.
     pub prompts: u32,
@@ -67,6 +67,31 @@ pub struct Start {
     /// Settings of the strategy, by name; those left out have their defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, f64>,
+    /// Accepted kernels of other specs that prompts show, as they were when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bank: Vec<Banked>,
+}
+
+/// An accepted kernel of another spec.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Banked {
+    /// The spec's name, for people.
+    pub kernel: String,
+    /// The family of its computation.
+    pub family: String,
+    /// The math that it computes.
+    pub math: String,
+    /// The digest of its source.
+    pub digest: Digest,
+    /// The whole text with its contract.
+    pub source: String,
+    /// What made it fast, as the answer said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idea: Option<String>,
+    /// Its speed-up over the naive kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_naive: Option<f64>,
 }
 
 /// A line of the log behind the first.
@@ -91,6 +116,9 @@ pub struct Request {
     /// The candidate that it is about, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<Sequence>,
+    /// The idea that a variant carries out: its number, from 1, in the last answer with ideas.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idea: Option<u32>,
     /// The prompt's version, such as `window-2`.
     pub version: String,
     /// The digest of the prompt's text, which a decision replay gives again byte for byte.
@@ -113,6 +141,10 @@ pub enum Ask {
     Optimise,
     /// The same answer again, as a whole source, because an edit or a contract could not be read.
     Whole,
+    /// Several ideas in words that may make right kernels faster.
+    Ideas,
+    /// A kernel that carries out one of these ideas.
+    Variant,
 }
 
 /// An answer to a request, or a submitted kernel.
@@ -141,6 +173,8 @@ pub enum Content {
     Kernel(Kernel),
     /// Words, as they were asked for.
     Words,
+    /// Ideas, as they were asked for; at least one.
+    Ideas(Vec<Idea>),
     /// A kernel that is one of before.
     Repeat {
         /// That one.
@@ -148,6 +182,20 @@ pub enum Content {
     },
     /// Nothing that can be compiled, and why. Lines are those of the text.
     Unreadable(Vec<Diagnostic>),
+}
+
+/// What may make a kernel faster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Idea {
+    /// It, in a sentence or a few.
+    pub text: String,
+    /// The kernel that it is to change, where the answer names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Sequence>,
+    /// The speed-up over that kernel which the answer predicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<f64>,
 }
 
 /// A readable kernel.
@@ -273,7 +321,7 @@ impl Log {
     pub fn kernel(&self, sequence: Sequence) -> Option<&Kernel> {
         match &self.candidate(sequence)?.content {
             Content::Kernel(kernel) => Some(kernel),
-            Content::Words | Content::Repeat { .. } | Content::Unreadable(_) => None,
+            Content::Words | Content::Ideas(_) | Content::Repeat { .. } | Content::Unreadable(_) => None,
         }
     }
 

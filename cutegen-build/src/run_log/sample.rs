@@ -18,6 +18,7 @@ pub(super) fn start(run: &str) -> Start {
         kit: digest("kit"),
         gate: 7,
         settings: BTreeMap::from([("gain".to_owned(), 1.01), ("rounds".to_owned(), 3.0)]),
+        bank: Vec::new(),
     }
 }
 
@@ -26,6 +27,7 @@ pub(super) fn request() -> Entry {
     Entry::Request(Request {
         ask: Ask::Optimise,
         about: Some(4),
+        idea: None,
         version: "window-2".to_owned(),
         prompt: digest("prompt"),
         bytes: 9000,

@@ -1,12 +1,18 @@
 //! Strategies: pure functions from the log of a run to what happens next. They know no compiler, no device and no generator;
 //! the same log gives the same decision and the same prompt, byte for byte.
 
+mod correct;
+mod effort;
+mod fate;
 pub mod refine;
 pub mod replay;
+#[cfg(test)]
+mod script;
+mod setting;
 
 use crate::generate::prompt::Prompt;
 use crate::plan::Plan;
-use crate::run_log::{Ask, Log, Sequence, Start};
+use crate::run_log::{self, Ask, Log, Request, Sequence, Start};
 
 /// What decides on the requests of a run. A log names it in its first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +45,8 @@ pub struct Question {
     pub ask: Ask,
     /// The candidate that it is about, if any.
     pub about: Option<Sequence>,
+    /// The idea that a variant carries out.
+    pub idea: Option<u32>,
     /// The prompt.
     pub prompt: Prompt,
 }
@@ -50,6 +58,21 @@ pub struct Awaited {
     pub request: Sequence,
     /// What it asks, by the log before it.
     pub question: Question,
+}
+
+impl Question {
+    /// As it stands in a log.
+    #[must_use]
+    pub fn request(&self) -> Request {
+        Request {
+            ask: self.ask,
+            about: self.about,
+            idea: self.idea,
+            version: self.prompt.version.clone(),
+            prompt: run_log::digest(&self.prompt.text),
+            bytes: self.prompt.text.len() as u64,
+        }
+    }
 }
 
 /// Why a run is at its end.

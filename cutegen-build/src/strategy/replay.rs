@@ -6,9 +6,7 @@ use super::{Next, Strategy};
 use crate::generate::{answers, prompt};
 use crate::kit;
 use crate::plan::Plan;
-use crate::run_log::{
-    Candidate, Content, Digest, Entry, Kernel, Log, Outcome, Request, Sequence, Verdict, digest,
-};
+use crate::run_log::{Candidate, Content, Digest, Entry, Kernel, Log, Outcome, Request, Sequence, Verdict};
 
 /// Where a log gives something else than it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,12 +96,16 @@ fn requested(run: Run<'_>, (before, prompts): (&Log, Prompts), request: &Request
         Next::Ask(question) => question,
         other => return Err(format!("a request, where {} is next", named(&other))),
     };
-    let text = &question.prompt.text;
-    let (version, prompt, bytes) = match prompts {
-        Prompts::Same => (question.prompt.version.clone(), digest(text), text.len() as u64),
-        Prompts::OfVersion(other) => (question.prompt.of_version(other), request.prompt, request.bytes),
+    let asked = question.request();
+    let again = match prompts {
+        Prompts::Same => asked,
+        Prompts::OfVersion(other) => Request {
+            version: question.prompt.of_version(other),
+            prompt: request.prompt,
+            bytes: request.bytes,
+            ..asked
+        },
     };
-    let again = Request { ask: question.ask, about: question.about, version, prompt, bytes };
     if again == *request { Ok(()) } else { Err(format!("{request:?}, where the log gives {again:?}")) }
 }
 
@@ -175,7 +177,7 @@ mod tests {
     use cutegen_spec::edition::spec_file;
 
     use super::*;
-    use crate::run_log::{Ask, RunId, Start};
+    use crate::run_log::{Ask, RunId, Start, digest};
 
     fn plan() -> Plan {
         let text = "edition = 1\n[kernels.one]\ntargets = ['sm_90a']\naxes = { m = '1..=64', k = 64 }\n\
@@ -197,6 +199,7 @@ mod tests {
             kit: digest("kit"),
             gate: 7,
             settings: Default::default(),
+            bank: Vec::new(),
         };
         let mut log = Log::new(start);
         ask(plan, &mut log);
@@ -209,13 +212,7 @@ mod tests {
 
     fn ask(plan: &Plan, log: &mut Log) {
         let Next::Ask(question) = Strategy::Refine.next(plan, log) else { panic!("something else is next") };
-        log.push(Entry::Request(Request {
-            ask: question.ask,
-            about: question.about,
-            version: question.prompt.version,
-            prompt: digest(&question.prompt.text),
-            bytes: question.prompt.text.len() as u64,
-        }));
+        log.push(Entry::Request(question.request()));
     }
 
     /// The log with its last request changed.

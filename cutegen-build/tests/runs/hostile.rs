@@ -89,6 +89,7 @@ impl Bench {
             kit: Digest(kit::digest()),
             gate: 7,
             settings: Default::default(),
+            bank: Vec::new(),
         }
     }
 

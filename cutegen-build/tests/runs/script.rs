@@ -8,8 +8,8 @@ use std::path::Path;
 use cutegen_build::generate::answers;
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{
-    self, Candidate, Diagnostic, Digest, Entry, Facts, Judge, LogFile, Outcome, Request, RunId, Sequence,
-    Speed, Start, Verdict, digest,
+    self, Candidate, Diagnostic, Digest, Entry, Facts, Judge, LogFile, Outcome, RunId, Sequence, Speed,
+    Start, Verdict, digest,
 };
 use cutegen_build::strategy::{Awaited, Next, Strategy};
 use cutegen_build::{generate::prompt, kit};
@@ -89,6 +89,7 @@ fn start(plan: &Plan) -> Start {
         kit: Digest(kit::digest()),
         gate: 7,
         settings: Default::default(),
+        bank: Vec::new(),
     }
 }
 
@@ -101,13 +102,7 @@ pub(crate) fn run(folder: &Path, mut killer: Killer) {
     };
     loop {
         let entry = match Strategy::Refine.next(&plan, file.log()) {
-            Next::Ask(question) => Entry::Request(Request {
-                ask: question.ask,
-                about: question.about,
-                version: question.prompt.version,
-                prompt: digest(&question.prompt.text),
-                bytes: question.prompt.text.len() as u64,
-            }),
+            Next::Ask(question) => Entry::Request(question.request()),
             Next::Await(awaited) => {
                 let [Awaited { request, question }] = awaited.as_slice() else { panic!("{awaited:?}") };
                 let request = *request;

@@ -165,6 +165,7 @@ fn outcome(log: &Log, answer: Option<(Sequence, &Candidate)>) -> (String, Option
     let Some((at, candidate)) = answer else { return ("awaited".to_owned(), None) };
     match &candidate.content {
         Content::Words => ("words".to_owned(), None),
+        Content::Ideas(ideas) => (format!("{} ideas", ideas.len()), None),
         Content::Repeat { of } => (format!("repeats {of}"), None),
         Content::Unreadable(problems) => {
             ("unreadable".to_owned(), problems.first().map(|problem| problem.message.clone()))

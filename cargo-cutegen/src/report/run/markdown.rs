@@ -141,6 +141,8 @@ fn word(ask: Ask) -> &'static str {
         Ask::Patch => "patch",
         Ask::Optimise => "optimise",
         Ask::Whole => "whole",
+        Ask::Ideas => "ideas",
+        Ask::Variant => "variant",
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod borrowed;
 mod characters;
 mod edit;
+mod ideas;
 mod nearest;
 mod normal;
 mod remarks;
@@ -40,7 +41,8 @@ pub fn read(plan: &Plan, log: &Log, request: Option<Sequence>, text: &str) -> Co
     let asked = request.and_then(|request| log.request(request));
     let content = match asked.map(|asked| asked.ask) {
         Some(Ask::Diagnose) => words(&text),
-        Some(Ask::First | Ask::Patch | Ask::Optimise | Ask::Whole) | None => {
+        Some(Ask::Ideas) => ideas::read(&text),
+        Some(Ask::First | Ask::Patch | Ask::Optimise | Ask::Whole | Ask::Variant) | None => {
             let answered = request.and_then(|request| log.answer(request)).map(|(sequence, _)| sequence);
             Reader { plan, log, asked, before: answered.unwrap_or(Sequence::MAX) }.kernel(&text)
         }

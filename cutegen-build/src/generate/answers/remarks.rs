@@ -42,7 +42,7 @@ fn capped(text: &str) -> String {
 }
 
 /// The number before the first `x`: a finite one above 0.
-fn factor(text: &str) -> Option<f64> {
+pub(super) fn factor(text: &str) -> Option<f64> {
     let (before, _) = text.split_once(['x', '×'])?;
     let number: f64 = before.trim_end().parse().ok()?;
     (number.is_finite() && number > 0.0).then_some(number)

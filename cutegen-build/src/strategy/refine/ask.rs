@@ -2,36 +2,34 @@
 
 use super::attempts;
 use super::decide::Wanted;
-use super::effort::seen;
 use super::graph;
 use super::state::State;
 use crate::generate::prompt::Prompt;
 use crate::generate::prompt::facts::Profile;
-use crate::generate::prompt::step::{Notes, Round, Shown, Task, Unread};
+use crate::generate::prompt::step::{Notes, Round, Shown, Task};
 use crate::kit;
 use crate::plan::Plan;
-use crate::run_log::{self, Ask, Content, Diagnostic, Facts, Log, Outcome, Sequence};
-use crate::strategy::Question;
+use crate::run_log::{Ask, Facts, Sequence};
+use crate::strategy::{Question, correct, fate};
 
 /// What is asked of a generator.
 pub(super) fn question(plan: &Plan, state: &State<'_>, wanted: Wanted) -> Question {
     let kit = kit::reference(&plan.target);
-    let seed = seed(state.log);
+    let seed = correct::seed(state.log);
     let task = Task { plan, kit: &kit, seed: &seed };
     let prompt = match (wanted.ask, wanted.about) {
-        (Ask::Whole, Some(answer)) => whole(&task, state, wanted, answer),
-        (Ask::Diagnose, Some(kernel)) => diagnose(&task, state, kernel),
-        (Ask::Patch, Some(kernel)) => patch(&task, state, wanted, kernel),
+        (Ask::Whole, Some(answer)) => {
+            correct::whole(&task, state.log, answer, &notes(state, wanted, |_| Vec::new()))
+        }
+        (Ask::Diagnose, Some(kernel)) => {
+            let told = Wanted { ask: Ask::Diagnose, about: Some(kernel), round: 0, repeated: None };
+            correct::diagnose(&task, state.log, kernel, &fixes(state, told, kernel))
+        }
+        (Ask::Patch, Some(kernel)) => correct::patch(&task, state.log, kernel, &fixes(state, wanted, kernel)),
         (Ask::Optimise, Some(parent)) => optimise(&task, state, wanted, parent),
-        (Ask::First, _) | (_, None) => first(&task, state, wanted),
+        (Ask::First | Ask::Ideas | Ask::Variant, _) | (_, None) => first(&task, state, wanted),
     };
-    Question { ask: wanted.ask, about: wanted.about, prompt }
-}
-
-/// What marks derive from: the run, and the place that the request will have in it.
-fn seed(log: &Log) -> String {
-    let start = serde_json::to_string(&log.start).expect("a start has string keys and numbers");
-    format!("{} {}", run_log::digest(&start), log.entries.len() + 1)
+    Question { ask: wanted.ask, about: wanted.about, idea: None, prompt }
 }
 
 fn notes(state: &State<'_>, wanted: Wanted, attempts: impl Fn(&State<'_>) -> Vec<String>) -> Notes {
@@ -47,35 +45,10 @@ fn first(task: &Task<'_>, state: &State<'_>, wanted: Wanted) -> Prompt {
     task.first(&notes(state, wanted, |state| attempts::starts(state, over)))
 }
 
-/// A kernel with what was seen of it last.
-fn shown<'a>(state: &State<'a>, kernel: Sequence, none: &'a Facts) -> (Shown<'a>, Outcome) {
-    let verdict = seen(state.log, kernel);
-    let source = state.log.kernel(kernel).map_or("", |kernel| &kernel.source);
-    let shown = Shown { attempt: kernel, source, facts: verdict.map_or(none, |verdict| &verdict.facts) };
-    (shown, verdict.map_or(Outcome::Compiled, |verdict| verdict.outcome))
-}
-
-fn diagnose(task: &Task<'_>, state: &State<'_>, kernel: Sequence) -> Prompt {
-    let none = Facts::default();
-    let (shown, outcome) = shown(state, kernel, &none);
-    let wanted = Wanted { ask: Ask::Diagnose, about: Some(kernel), round: 0, repeated: None };
-    task.diagnose(shown, outcome, &notes(state, wanted, |state| attempts::fixes(state, kernel)))
-}
-
-fn patch(task: &Task<'_>, state: &State<'_>, wanted: Wanted, kernel: Sequence) -> Prompt {
-    let none = Facts::default();
-    let (shown, outcome) = shown(state, kernel, &none);
-    let words = words(state.log, kernel).unwrap_or_default();
-    task.patch(shown, outcome, words, &notes(state, wanted, |state| attempts::fixes(state, kernel)))
-}
-
-/// The last diagnosis of a kernel.
-fn words(log: &Log, kernel: Sequence) -> Option<&str> {
-    let answers = log.candidates().filter(|(_, candidate)| {
-        let request = candidate.request.and_then(|request| log.request(request));
-        request.is_some_and(|request| request.ask == Ask::Diagnose && request.about == Some(kernel))
-    });
-    answers.last().map(|(_, candidate)| candidate.text.as_str())
+/// Notes on what was tried before this kernel in its effort.
+fn fixes(state: &State<'_>, wanted: Wanted, kernel: Sequence) -> Notes {
+    let requests = state.efforts.last().map(|effort| effort.requests.as_slice()).unwrap_or_default();
+    notes(state, wanted, |state| fate::others(state.log, requests, kernel))
 }
 
 fn optimise(task: &Task<'_>, state: &State<'_>, wanted: Wanted, parent: Sequence) -> Prompt {
@@ -93,36 +66,4 @@ fn optimise(task: &Task<'_>, state: &State<'_>, wanted: Wanted, parent: Sequence
         notes.rules = attempts::rules(state);
     }
     task.optimise(Shown { attempt: parent, source, facts }, &round, &notes)
-}
-
-fn whole(task: &Task<'_>, state: &State<'_>, wanted: Wanted, answer: Sequence) -> Prompt {
-    let candidate = state.log.candidate(answer);
-    let none: Vec<Diagnostic> =
-        vec![Diagnostic { line: None, message: "there is no source in it".to_owned() }];
-    let problems = match candidate.map(|candidate| &candidate.content) {
-        Some(Content::Unreadable(problems)) => problems,
-        Some(Content::Kernel(_) | Content::Words | Content::Repeat { .. }) | None => &none,
-    };
-    let (ask, about) = origin(state.log, answer);
-    let unread = Unread {
-        text: candidate.map_or("", |candidate| &candidate.text),
-        problems,
-        source: about.and_then(|about| state.log.kernel(about)).map(|kernel| kernel.source.as_str()),
-        is_round: ask == Ask::Optimise,
-    };
-    task.whole(unread, &notes(state, wanted, |_| Vec::new()))
-}
-
-/// What an answer was first asked for, and the kernel that it was to change.
-fn origin(log: &Log, answer: Sequence) -> (Ask, Option<Sequence>) {
-    let mut at = answer;
-    loop {
-        let request = log.candidate(at).and_then(|candidate| log.request(candidate.request?));
-        match request.map(|request| (request.ask, request.about)) {
-            // an answer stands behind its request, so this comes to an end
-            Some((Ask::Whole, Some(before))) if before < at => at = before,
-            Some(found) => return found,
-            None => return (Ask::First, None),
-        }
-    }
 }

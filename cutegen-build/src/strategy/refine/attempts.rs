@@ -3,13 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::effort::{Aim, Effort, seen};
-use super::state::State;
+use super::state::{Aim, Effort, State};
 use crate::generate::prompt::facts;
-use crate::run_log::{Content, Log, Outcome, Sequence};
+use crate::run_log::{Log, Sequence};
+use crate::strategy::fate::{became, check};
 
-/// Bytes of a reason in a line.
-const REASON_MAX: usize = 160;
 /// Bytes of a hypothesis in a line.
 const HYPOTHESIS_MAX: usize = 200;
 
@@ -17,15 +15,6 @@ const HYPOTHESIS_MAX: usize = 200;
 pub(super) fn starts(state: &State<'_>, efforts: &[Effort]) -> Vec<String> {
     let failed = efforts.iter().filter(|effort| effort.aim == Aim::Start && state.child(effort).is_none());
     failed.filter_map(|effort| ended(state, effort)).collect()
-}
-
-/// Kernels and answers of the last effort before this kernel, and what became of them.
-pub(super) fn fixes(state: &State<'_>, kernel: Sequence) -> Vec<String> {
-    let Some(effort) = state.efforts.last() else { return Vec::new() };
-    let answers = effort.requests.iter().filter_map(|request| state.log.answer(*request));
-    let others =
-        answers.filter(|(answer, candidate)| *answer != kernel && candidate.content != Content::Words);
-    others.map(|(answer, _)| format!("attempt {answer}: {}", became(state.log, answer))).collect()
 }
 
 /// Every round that is over, and every kernel that was submitted unasked.
@@ -111,12 +100,6 @@ fn structure(log: &Log, kernel: Sequence) -> Option<String> {
     Some(format!("{launches} launches with {with}"))
 }
 
-/// The check that a candidate fell to.
-fn check(log: &Log, kernel: Sequence) -> Option<String> {
-    let found = seen(log, kernel)?.facts.mismatch.as_ref()?;
-    Some(facts::line(&format!("check {} at inputs {}", found.check, found.inputs), REASON_MAX))
-}
-
 fn has_spills(state: &State<'_>, kernel: Sequence) -> bool {
     let kernels = state.log.verdict(kernel).map(|verdict| &verdict.facts.kernels);
     kernels
@@ -144,29 +127,4 @@ fn hypothesis(state: &State<'_>, effort: &Effort) -> String {
 fn ratio(state: &State<'_>, kernel: Sequence, over: Sequence) -> String {
     let by = state.over(kernel, over).filter(|_| kernel != over);
     by.map_or_else(String::new, |by| format!(", {by:.3} times attempt {over}"))
-}
-
-/// What became of an answer, with the first thing that was said of it.
-fn became(log: &Log, answer: Sequence) -> String {
-    let reason = |text: &str| facts::line(text, REASON_MAX);
-    match log.candidate(answer).map(|candidate| &candidate.content) {
-        Some(Content::Repeat { of }) => format!("the kernel of attempt {of} again"),
-        Some(Content::Unreadable(problems)) => {
-            let first = problems.first().map_or("no source", |problem| problem.message.as_str());
-            format!("unreadable: {}", reason(first))
-        }
-        Some(Content::Words) | None => "no kernel".to_owned(),
-        Some(Content::Kernel(_)) => match seen(log, answer) {
-            None => "not judged".to_owned(),
-            Some(verdict) => {
-                let why = check(log, answer)
-                    .or_else(|| verdict.facts.diagnostics.first().map(|first| first.message.clone()))
-                    .or_else(|| verdict.facts.sanitizer.first().cloned())
-                    .or_else(|| verdict.facts.reason.clone());
-                let why = why.filter(|_| !verdict.outcome.is_right() && verdict.outcome != Outcome::Compiled);
-                let why = why.map_or_else(String::new, |why| format!(": {}", reason(&why)));
-                format!("{}{why}", facts::word(verdict.outcome))
-            }
-        },
-    }
 }

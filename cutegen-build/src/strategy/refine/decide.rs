@@ -1,9 +1,9 @@
 //! [`decide`]: from where a run stands to what happens next. Words and prompts are another file's.
 
-use super::effort::{Aim, Move, Stand, was};
-use super::state::State;
+use super::state::{Aim, State};
 use crate::run_log::{Ask, Outcome, Sequence};
 use crate::strategy::Stop;
+use crate::strategy::effort::{Move, Stand, was};
 
 /// A child that is slower than this over the best kernel is never gone on from.
 const LOSS: f64 = 0.9;

@@ -6,12 +6,11 @@
 mod ask;
 mod attempts;
 mod decide;
-mod effort;
 mod graph;
 mod settings;
 mod state;
 
-use super::{Awaited, Next};
+use super::{Awaited, Next, effort};
 use crate::plan::Plan;
 use crate::run_log::{Entry, Log};
 use decide::Decision;

@@ -3,6 +3,7 @@
 use super::graph;
 use crate::plan::Plan;
 use crate::run_log::Log;
+use crate::strategy::setting::{self, Lever};
 
 /// Their names in a log.
 pub const SETTINGS: [&str; 12] = [
@@ -19,13 +20,6 @@ pub const SETTINGS: [&str; 12] = [
     "late-profile",
     "stop-rule",
 ];
-
-/// Whether something is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lever {
-    On,
-    Off,
-}
 
 /// Limits and levers.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,9 +53,8 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn of(plan: &Plan, log: &Log) -> Self {
         let number = |name, default| log.start.setting(name, default);
-        // a negative number, or none, is zero
-        let count = |name, default: usize| number(name, default as f64).clamp(0.0, 1e6) as usize;
-        let lever = |name| if number(name, 1.0) == 0.0 { Lever::Off } else { Lever::On };
+        let count = |name, default| setting::count(&log.start, name, default);
+        let lever = |name| Lever::of(&log.start, name);
         Self {
             fixes: count("fixes", 5),
             starts: count("starts", 3),
@@ -76,11 +69,5 @@ impl Settings {
             late_profile: lever("late-profile"),
             stop_rule: lever("stop-rule"),
         }
-    }
-}
-
-impl Lever {
-    pub(super) fn is_on(self) -> bool {
-        self == Self::On
     }
 }

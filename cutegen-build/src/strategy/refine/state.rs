@@ -3,13 +3,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::effort::{Aim, Effort, Move, Stand, was};
 use super::settings::Settings;
 use crate::generate::prompt::step::Stage;
 use crate::run_log::{Ask, Candidate, Entry, Log, Outcome, Request, Sequence, Verdict};
+use crate::strategy::effort::{self, Move, Stand, was};
 
 /// What a child must gain over the best kernel to take its place.
 pub(super) const GAIN: f64 = 1.01;
+
+/// What an effort is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// A kernel from nothing.
+    Start,
+    /// One optimisation of this kernel.
+    Round {
+        /// The kernel that it changes.
+        parent: Sequence,
+    },
+    /// A kernel that the whole gate refused.
+    Repair {
+        /// That one.
+        of: Sequence,
+    },
+}
+
+/// Requests that belong together.
+pub(super) type Effort = effort::Effort<Aim>;
 
 /// A log in the terms of `refine`.
 #[derive(Clone, Debug)]
@@ -137,7 +157,7 @@ impl<'a> State<'a> {
             (Ask::First, _) => Some(Aim::Start),
             (Ask::Optimise, Some(parent)) => Some(Aim::Round { parent }),
             (Ask::Diagnose, Some(of)) if self.refuted.contains(&of) => Some(Aim::Repair { of }),
-            (Ask::Diagnose | Ask::Patch | Ask::Optimise | Ask::Whole, _) => None,
+            (Ask::Diagnose | Ask::Patch | Ask::Optimise | Ask::Whole | Ask::Ideas | Ask::Variant, _) => None,
         };
         let goes_on =
             self.efforts.last().is_some_and(|effort| aim.is_none_or(|aim| self.repeats(effort, aim)));

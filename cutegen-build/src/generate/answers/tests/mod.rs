@@ -50,7 +50,7 @@ fn plan() -> Plan {
 
 fn request(ask: Ask, about: Option<Sequence>) -> Entry {
     let (version, prompt) = ("general-1".to_owned(), digest("a prompt"));
-    Entry::Request(Request { ask, about, version, prompt, bytes: 8 })
+    Entry::Request(Request { ask, about, idea: None, version, prompt, bytes: 8 })
 }
 
 fn candidate(request: Sequence, text: &str, content: Content) -> Entry {
@@ -71,6 +71,7 @@ fn log(plan: &Plan) -> Log {
         kit: digest(""),
         gate: 7,
         settings: Default::default(),
+        bank: Vec::new(),
     };
     let mut log = Log::new(start);
     log.push(request(Ask::First, None));

@@ -1,7 +1,7 @@
 //! Each setting and lever, with and without.
 
-use super::script::{Script, rows, speed};
 use crate::run_log::{Ask, Content, Entry, Facts, Outcome, Sequence};
+use crate::strategy::script::{Script, rows, speed};
 use crate::strategy::{Next, Stop};
 
 /// A run with one gain and one loss behind it: first, best and latest right kernel.

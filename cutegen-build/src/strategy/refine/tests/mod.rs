@@ -1,5 +1,4 @@
 //! Scripted logs, and what `refine` makes of each of their entries.
 
 mod levers;
-mod script;
 mod walk;

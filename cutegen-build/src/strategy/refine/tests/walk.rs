@@ -1,8 +1,8 @@
 //! From nothing to an accepted kernel, by way of every failure.
 
-use super::script::{Script, plan, rows, speed, wrong};
 use crate::run_log::{Ask, Content, Facts, Log, Outcome};
 use crate::strategy::refine::next;
+use crate::strategy::script::{Script, plan, rows, speed, wrong};
 use crate::strategy::{Next, Stop};
 
 /// A whole run: unreadable, refused, wrong, right, a gain, losses, the end.

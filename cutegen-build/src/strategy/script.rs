@@ -1,4 +1,4 @@
-//! [`Script`]: a log that a test writes step by step, each step checked against what `next` wants before it.
+//! [`Script`]: a log that a test writes step by step, each step checked against what its strategy wants before it.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,10 @@ use cutegen_spec::edition::spec_file;
 
 use crate::plan::Plan;
 use crate::run_log::{
-    self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Outcome, Request,
-    RunId, Sequence, Speed, Start, TileCoordinate, Verdict,
+    self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Outcome, RunId,
+    Sequence, Speed, Start, TileCoordinate, Verdict,
 };
-use crate::strategy::refine::next;
-use crate::strategy::{Awaited, Next};
+use crate::strategy::{Awaited, Next, Strategy};
 
 /// A run under way.
 pub(super) struct Script {
@@ -73,23 +72,29 @@ pub(super) fn wrong() -> Facts {
 
 impl Script {
     pub(super) fn new(plan: Plan, settings: &[(&str, f64)]) -> Self {
+        Self::of(Strategy::Refine, plan, settings)
+    }
+
+    pub(super) fn of(strategy: Strategy, plan: Plan, settings: &[(&str, f64)]) -> Self {
         let start = Start {
             version: run_log::VERSION,
             run: RunId::parse("a-run").expect("a name"),
             kernel: "one".to_owned(),
             target: "sm_90a".to_owned(),
             key: plan.key.to_string(),
-            strategy: "refine".to_owned(),
+            strategy: strategy.name().to_owned(),
             prompts: 2,
             kit: run_log::digest("kit"),
             gate: 7,
             settings: settings.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            bank: Vec::new(),
         };
         Self { plan, log: Log::new(start) }
     }
 
     pub(super) fn next(&self) -> Next {
-        next(&self.plan, &self.log)
+        let strategy = Strategy::of(&self.log.start).expect("one of ours");
+        strategy.next(&self.plan, &self.log)
     }
 
     /// This is asked next; the prompt. The request stands in the log then.
@@ -97,13 +102,7 @@ impl Script {
     pub(super) fn asked(&mut self, ask: Ask, about: Option<Sequence>) -> String {
         let Next::Ask(question) = self.next() else { panic!("{:?} and no question", self.next()) };
         assert_eq!((question.ask, question.about), (ask, about));
-        let sequence = self.log.push(Entry::Request(Request {
-            ask,
-            about,
-            version: question.prompt.version.clone(),
-            prompt: run_log::Digest(question.prompt.digest()),
-            bytes: question.prompt.text.len() as u64,
-        }));
+        let sequence = self.log.push(Entry::Request(question.request()));
         let awaited = Awaited { request: sequence, question: question.clone() };
         assert_eq!(self.next(), Next::Await(vec![awaited]), "byte for byte");
         question.prompt.text

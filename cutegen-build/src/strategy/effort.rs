@@ -1,28 +1,12 @@
-//! [`Effort`]: the requests that belong together, from a first kernel, an optimisation or a refuted kernel to the kernel that comes
-//! of it, and where they stand. Knows entries of the log, and no prompt.
+//! [`Effort`]: the requests that belong together, from the one for a kernel to the kernel that comes of it, and where they stand.
+//! What an effort is for is a strategy's own. Knows entries of the log, and no prompt.
 
 use crate::run_log::{Ask, Content, Log, Outcome, Sequence, Verdict};
 
-/// What an effort is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Aim {
-    /// A kernel from nothing.
-    Start,
-    /// One optimisation of this kernel.
-    Round {
-        /// The kernel that it changes.
-        parent: Sequence,
-    },
-    /// A kernel that the whole gate refused.
-    Repair {
-        /// That one.
-        of: Sequence,
-    },
-}
-
 /// Requests that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Effort {
+pub(super) struct Effort<Aim> {
+    /// What it is for.
     pub aim: Aim,
     /// In order; at least one. The first is for the kernel, or for what is wrong with the refuted one.
     pub requests: Vec<Sequence>,
@@ -54,7 +38,7 @@ pub(super) enum Stand {
     Failed(Option<Sequence>),
 }
 
-impl Effort {
+impl<Aim> Effort<Aim> {
     /// Requests that correct an answer: all but the first and those for words.
     pub(super) fn fixes(&self, log: &Log) -> usize {
         let is_fix = |request: &&Sequence| log.request(**request).is_some_and(|r| r.ask != Ask::Diagnose);
@@ -77,7 +61,9 @@ impl Effort {
             Some(Content::Repeat { of }) => go_on(Move::Again { request: last, repeated: Some(*of) }),
             Some(Content::Kernel(_)) if was(log, answer, Outcome::Right) => Stand::Right(answer),
             Some(Content::Kernel(_)) => go_on(Move::Diagnose(answer)),
-            Some(Content::Words | Content::Unreadable(_)) | None => go_on(Move::Whole(answer)),
+            Some(Content::Words | Content::Ideas(_) | Content::Unreadable(_)) | None => {
+                go_on(Move::Whole(answer))
+            }
         }
     }
 }
