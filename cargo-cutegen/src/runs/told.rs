@@ -187,6 +187,7 @@ fn stopped(stop: Stop) -> &'static str {
         Stop::Roofline => "it reached the share of the roofline that is enough",
         Stop::NoGain => "further rounds brought no gain",
         Stop::Budget => "it made as many requests as it may",
+        Stop::Rounds => "all of its rounds are over",
         Stop::NoKernel => "no start gave a kernel that is right",
     }
 }

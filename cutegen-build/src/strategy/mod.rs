@@ -1,6 +1,7 @@
 //! Strategies: pure functions from the log of a run to what happens next. They know no compiler, no device and no generator;
 //! the same log gives the same decision and the same prompt, byte for byte.
 
+pub mod branch;
 mod correct;
 mod effort;
 mod fate;
@@ -19,6 +20,8 @@ use crate::run_log::{self, Ask, Log, Request, Sequence, Start};
 pub enum Strategy {
     /// One kernel, improved step by step.
     Refine,
+    /// Ideas in words, several kernels of each, the best few of which seed the next round.
+    Branch,
 }
 
 /// What happens next in a run.
@@ -86,6 +89,8 @@ pub enum Stop {
     Budget,
     /// No start gave a kernel that is right.
     NoKernel,
+    /// As many rounds are over as the run has.
+    Rounds,
 }
 
 /// A strategy's name, its settings with its levers, and what it does next.
@@ -96,8 +101,10 @@ struct Row {
     next: fn(&Plan, &Log) -> Next,
 }
 
-const ROWS: &[Row] =
-    &[Row { strategy: Strategy::Refine, name: "refine", settings: &refine::SETTINGS, next: refine::next }];
+const ROWS: &[Row] = &[
+    Row { strategy: Strategy::Refine, name: "refine", settings: &refine::SETTINGS, next: refine::next },
+    Row { strategy: Strategy::Branch, name: "branch", settings: &branch::SETTINGS, next: branch::next },
+];
 
 impl Strategy {
     /// All of them.

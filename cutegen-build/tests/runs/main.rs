@@ -1,4 +1,4 @@
-//! A run of `refine` that is killed at every point at which it can be: before, within and after each line of its log. What
+//! A run of each strategy that is killed at every point at which it can be: before, within and after each line of its log. What
 //! follows must be what an undisturbed run has, byte for byte, and no recorded answer may be asked for again.
 //!
 //! Its answers and verdicts are scripted: no compiler and no device has a part in it. The run is this binary, re-executed; it kills
@@ -14,19 +14,26 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use cutegen_build::strategy::Strategy;
 use script::Killer;
 
-/// Before the arguments of a run: its folder, and the point at which it is killed.
+/// Before the arguments of a run: its strategy, its folder, and the point at which it is killed.
 const RUN: &str = "--run-until";
 /// Points that a run must have at least.
-const POINTS_MIN: usize = 190;
+fn points_min(strategy: Strategy) -> usize {
+    match strategy {
+        Strategy::Refine => 190,
+        Strategy::Branch => 150,
+    }
+}
 
 fn main() -> ExitCode {
     cutegen_build::worker::become_worker_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
-        [first, folder, at] if first == RUN => {
-            script::run(Path::new(folder), Killer::at(at.parse().expect("a number")));
+        [first, strategy, folder, at] if first == RUN => {
+            let strategy = Strategy::named(strategy).expect("one of ours");
+            script::run(strategy, Path::new(folder), Killer::at(at.parse().expect("a number")));
             ExitCode::SUCCESS
         }
         arguments if arguments.iter().any(|argument| argument == "--list") => {
@@ -45,7 +52,7 @@ fn is_wanted(arguments: &[String], test: &str) -> bool {
 fn tested(arguments: &[String]) -> ExitCode {
     let (mut passed, mut failed) = (0, Vec::new());
     if is_wanted(arguments, "kills") {
-        let wrong = kills();
+        let wrong: Vec<String> = Strategy::all().flat_map(kills).collect();
         passed += usize::from(wrong.is_empty());
         failed.extend(wrong);
     }
@@ -66,30 +73,34 @@ fn tested(arguments: &[String]) -> ExitCode {
 }
 
 /// What went wrong with runs that were killed.
-fn kills() -> Vec<String> {
+fn kills(strategy: Strategy) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = folder.path().join("whole");
-    assert!(go_on(&whole, usize::MAX), "an undisturbed run ends");
+    assert!(go_on(strategy, &whole, usize::MAX), "an undisturbed run ends");
     let (log, points) = (script::text(&whole), script::points(&whole));
-    println!("{} lines, {points} points", log.lines().count());
+    let name = strategy.name();
+    println!("{name}: {} lines, {points} points", log.lines().count());
     let mut failed = Vec::new();
-    if points < POINTS_MIN {
-        failed.push(format!("{points} points, {POINTS_MIN} are asked for"));
+    let least = points_min(strategy);
+    if points < least {
+        failed.push(format!("{name}: {points} points, {least} are asked for"));
     }
     failed.extend((0..points).filter_map(|point| {
         let own = folder.path().join(format!("killed-{point}"));
-        killed(&own, point, &log).err().map(|why| format!("killed at point {point}: {why}"))
+        killed(strategy, &own, (point, &log))
+            .err()
+            .map(|why| format!("{name}, killed at point {point}: {why}"))
     }));
     failed
 }
 
 /// A run that is killed at a point, and gone on with.
-fn killed(folder: &Path, point: usize, whole: &str) -> Result<(), String> {
-    if go_on(folder, point) {
+fn killed(strategy: Strategy, folder: &Path, (point, whole): (usize, &str)) -> Result<(), String> {
+    if go_on(strategy, folder, point) {
         return Err("it was not killed".to_owned());
     }
     let (recorded, asked) = (script::recorded(folder), script::asked(folder).len());
-    if !go_on(folder, usize::MAX) {
+    if !go_on(strategy, folder, usize::MAX) {
         return Err("it could not be gone on with".to_owned());
     }
     let again = script::asked(folder).split_off(asked);
@@ -105,8 +116,13 @@ fn killed(folder: &Path, point: usize, whole: &str) -> Result<(), String> {
 }
 
 /// Whether a run came to its end.
-fn go_on(folder: &Path, point: usize) -> bool {
+fn go_on(strategy: Strategy, folder: &Path, point: usize) -> bool {
     let this = std::env::current_exe().expect("this program");
-    let status = Command::new(this).arg(RUN).arg(folder).arg(point.to_string()).status().expect("starts");
+    let status = Command::new(this)
+        .args([RUN, strategy.name()])
+        .arg(folder)
+        .arg(point.to_string())
+        .status()
+        .expect("starts");
     status.success()
 }

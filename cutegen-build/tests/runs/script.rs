@@ -77,34 +77,36 @@ fn name() -> RunId {
     RunId::parse("scripted").expect("a name")
 }
 
-fn start(plan: &Plan) -> Start {
+fn start(strategy: Strategy, plan: &Plan) -> Start {
+    let few =
+        [("rounds", 2.0), ("ideas", 2.0), ("variants", 1.0)].map(|(name, value)| (name.to_owned(), value));
     Start {
         version: run_log::VERSION,
         run: name(),
         kernel: plan.spec.name.to_string(),
         target: plan.target.to_string(),
         key: plan.key.to_string(),
-        strategy: Strategy::Refine.name().to_owned(),
+        strategy: strategy.name().to_owned(),
         prompts: prompt::VERSION,
         kit: Digest(kit::digest()),
         gate: 7,
-        settings: Default::default(),
+        settings: if strategy == Strategy::Branch { few.into() } else { Default::default() },
         bank: Vec::new(),
     }
 }
 
 /// Begins the run in a folder, or goes on with it, to its end.
-pub(crate) fn run(folder: &Path, mut killer: Killer) {
+pub(crate) fn run(strategy: Strategy, folder: &Path, mut killer: Killer) {
     let plan = plan();
     let mut file = match run_log::runs(folder).expect("a folder").as_slice() {
-        [] => LogFile::create(folder, start(&plan)).expect("begun"),
+        [] => LogFile::create(folder, start(strategy, &plan)).expect("begun"),
         _ => LogFile::open(folder, &name()).expect("opened"),
     };
     loop {
-        let entry = match Strategy::Refine.next(&plan, file.log()) {
+        let entry = match strategy.next(&plan, file.log()) {
             Next::Ask(question) => Entry::Request(question.request()),
             Next::Await(awaited) => {
-                let [Awaited { request, question }] = awaited.as_slice() else { panic!("{awaited:?}") };
+                let Some(Awaited { request, question }) = awaited.first() else { panic!("{awaited:?}") };
                 let request = *request;
                 assert_eq!(
                     file.log().request(request).map(|r| r.prompt),
@@ -137,7 +139,11 @@ fn answer(folder: &Path, killer: &mut Killer, (file, request): (&LogFile, Sequen
     asked.write_all(format!("{request}\n").as_bytes()).expect("written");
     killer.point();
     let number = file.log().candidates().count();
-    ANSWERS.get(number).map_or_else(|| lanes(3 + number), |write| write())
+    let answers = match Strategy::of(&file.log().start) {
+        Some(Strategy::Branch) => BRANCHED,
+        Some(Strategy::Refine) | None => ANSWERS,
+    };
+    answers.get(number).map_or_else(|| lanes(3 + number), |write| write())
 }
 
 /// Mistakes that models make, then kernels of which some gain.
@@ -153,6 +159,19 @@ const ANSWERS: &[fn() -> String] = &[
     || lanes(32),
     || lanes(16),
     || lanes(64),
+];
+
+/// A right kernel, ideas with a variant that is faulty at first, and ideas of which one is known and one gains.
+const BRANCHED: &[fn() -> String] = &[
+    || lanes(8),
+    || "1. attempt 2: twice the lanes\n2. attempt 2: many lanes, predicted 3x\n".to_owned(),
+    || lanes(16),
+    || lanes(24).replace("sum = 0;", "sum = zero;"),
+    || "`zero` is declared nowhere.\n".to_owned(),
+    || edit("    float lanes[24] = {}, sum = zero;", "    float lanes[24] = {}, sum = 0;"),
+    || "1. the same\n2. all lanes\n".to_owned(),
+    || lanes(24).replace("  for (int64_t i", "  // rows\n  for (int64_t i"),
+    || lanes(32),
 ];
 
 fn lanes(count: usize) -> String {

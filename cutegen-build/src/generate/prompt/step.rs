@@ -1,10 +1,14 @@
 //! What a strategy asks after a first kernel: to diagnose, to patch, to optimise, to give an answer whole. Each function fills a
 //! template from values; which of them is asked, and about what, is decided elsewhere.
 
+mod branch;
+
 use super::facts::{self, Profile};
 use super::{Fence, Prompt, advice, base, example, prompt, text_for};
 use crate::plan::Plan;
 use crate::run_log::{Diagnostic, Facts, Outcome, Sequence};
+
+pub use branch::{Manner, Wish};
 
 /// Bytes of an unreadable answer that are shown.
 const ANSWER_MAX: usize = 32 << 10;
