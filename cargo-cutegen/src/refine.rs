@@ -1,5 +1,6 @@
 //! `refine`: begins a run for one kernel, or goes on with it, and takes the steps that this machine can take.
 
+use cutegen_build::discover::Project;
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::RunId;
 use cutegen_build::strategy::Strategy;
@@ -7,7 +8,7 @@ use cutegen_build::strategy::Strategy;
 use crate::args::{Command, Refine, Select};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::{self, Runs};
+use crate::runs::{self, Runs, bank};
 use crate::{project, step};
 
 /// Begins a run, and steps.
@@ -28,23 +29,31 @@ pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), 
         None => runs.unused(plan)?,
     };
     if !runs.names(plan)?.contains(&run) {
-        begin(&runs, plan, run.clone(), &verb.set)?;
-    } else if !verb.set.is_empty() {
-        return Err(Failure::Usage(format!("run {run} has its settings already\nbegin another: --run RUN")));
+        begin((&project, &runs), plan, run.clone(), verb)?;
+    } else if !verb.set.is_empty() || verb.strategy.is_some() {
+        return Err(Failure::Usage(format!(
+            "run {run} has its strategy and settings already\nbegin another: --run RUN"
+        )));
     }
     let stepping =
         step::Stepping { project: &project, runs: &runs, how: &verb.how, results: None, deadline: None };
     step::all(&stepping, vec![(plan, run)], out)
 }
 
-fn begin(runs: &Runs, plan: &Plan, run: RunId, set: &[(String, f64)]) -> Result<(), Failure> {
+fn begin((project, runs): (&Project, &Runs), plan: &Plan, run: RunId, verb: &Refine) -> Result<(), Failure> {
     let mut start = runs::start(plan, run);
-    let known = Strategy::Refine.settings();
-    for (name, number) in set {
+    let strategy = verb.strategy.unwrap_or(Strategy::Refine);
+    start.strategy = strategy.name().to_owned();
+    let known = strategy.settings();
+    for (name, number) in &verb.set {
         if !known.contains(&name.as_str()) {
             return Err(Failure::Usage(format!("no setting `{name}`; there are: {}", known.join(", "))));
         }
         start.settings.insert(name.clone(), *number);
     }
+    start.bank = match strategy {
+        Strategy::Branch => bank::of_others(project, runs, (plan, &start)),
+        Strategy::Refine => Vec::new(),
+    };
     runs.begin(plan, start).map(drop)
 }

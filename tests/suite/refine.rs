@@ -1,6 +1,7 @@
 //! `refine` as its users meet it: a program that makes mistakes is asked until a kernel is accepted, every decision stands in
 //! the log, and neither kills nor another machine's verdicts change one.
 
+mod branch;
 mod endpoint;
 mod script;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use cutegen_build::strategy::Strategy;
 
 use super::Select;
 
@@ -17,7 +18,11 @@ pub(crate) struct Refine {
     /// The run's name; KERNEL-1, KERNEL-2 and so on unless given. A run of this name is gone on with
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// A setting of the run, such as requests=12; docs/refine.md lists them
+    /// What decides on the requests of a new run: refine, one kernel step by step, unless given; or branch, rounds of ideas
+    /// with several kernels each
+    #[arg(long, value_name = "NAME", value_parser = strategy)]
+    pub(crate) strategy: Option<Strategy>,
+    /// A setting of the run, such as requests=12; docs/refine.md and docs/branch.md list them
     #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
     pub(crate) set: Vec<(String, f64)>,
     #[command(flatten)]
@@ -90,6 +95,11 @@ pub(crate) struct Replay {
     /// Compile and judge every candidate again, as far as this machine can
     #[arg(long)]
     pub(crate) verify: bool,
+}
+
+fn strategy(text: &str) -> Result<Strategy, String> {
+    let names = || Strategy::all().map(Strategy::name).collect::<Vec<_>>().join(", ");
+    Strategy::named(text).ok_or_else(|| format!("no strategy `{text}`; there are: {}", names()))
 }
 
 fn setting(text: &str) -> Result<(String, f64), String> {

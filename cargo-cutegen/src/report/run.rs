@@ -1,6 +1,7 @@
 //! `report --run`: a run's log as Markdown, or as one JSON value: settings, totals, steps, score, and how kernels changed.
 
 mod history;
+mod ideas;
 mod lineage;
 mod markdown;
 mod totals;

@@ -2,6 +2,7 @@
 
 pub(crate) mod advance;
 pub(crate) mod archive;
+pub(crate) mod bank;
 pub(crate) mod exchange;
 pub(crate) mod generator;
 #[cfg(feature = "model")]

@@ -68,11 +68,11 @@ pub(super) fn fenced(source: &str) -> String {
     format!("Here it is.\n\n```cpp\n{source}```\n")
 }
 
-fn edit(old: &str, new: &str) -> String {
+pub(super) fn edit(old: &str, new: &str) -> String {
     format!("```edit\n<<<<<<< old\n{old}\n=======\n{new}\n>>>>>>> new\n```\n")
 }
 
-fn optimised(predicted: &str, count: usize) -> String {
+pub(super) fn optimised(predicted: &str, count: usize) -> String {
     format!("Hypothesis: {count} lanes hide latency.\nPredicted: {predicted}\n\n{}", fenced(&lanes(count)))
 }
 
@@ -108,12 +108,17 @@ pub(super) struct Library {
 
 impl Library {
     pub(super) fn new(name: &str) -> Self {
+        Self::with(name, &answers())
+    }
+
+    /// Its program gives these answers.
+    pub(super) fn with(name: &str, answers: &[String]) -> Self {
         install_toolchain();
         let folder = scratch(name);
         write(&folder.join("specs/squares.toml"), SPEC);
         write(&folder.join("program.py"), PROGRAM);
-        for (number, answer) in (1..).zip(answers()) {
-            write(&folder.join(format!("answers/answer-{number}.md")), &answer);
+        for (number, answer) in (1..).zip(answers) {
+            write(&folder.join(format!("answers/answer-{number}.md")), answer);
         }
         Self { folder }
     }
@@ -141,9 +146,16 @@ impl Library {
 
     /// A run with the scripted program, begun or gone on with.
     pub(super) fn refining(&self) -> Command {
+        self.refining_with(&[])
+    }
+
+    /// The same with further arguments.
+    pub(super) fn refining_with(&self, further: &[&str]) -> Command {
         let program = self.folder.join("program.py").display().to_string();
         let answers = self.folder.join("answers").display().to_string();
-        self.cutegen(&["refine", "squares", "--run", "scripted", "--", "python3", &program, &answers])
+        let begin = ["refine", "squares", "--run", "scripted"];
+        let ask = ["--", "python3", &program, &answers];
+        self.cutegen(&[&begin[..], further, &ask[..]].concat())
     }
 
     pub(super) fn refine(&self) -> Ran {

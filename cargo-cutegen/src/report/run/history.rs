@@ -4,6 +4,7 @@ use cutegen_build::run_log::{Ask, Candidate, Content, Entry, Facts, Log, Outcome
 use serde::Serialize;
 use similar::TextDiff;
 
+use super::ideas::{Tried, tried};
 use super::lineage::{parent, speed, times_over};
 use super::totals::{Totals, totals};
 
@@ -19,6 +20,9 @@ pub(super) struct History<'a> {
     pub(super) scored_over: Yardstick,
     pub(super) totals: Totals<'a>,
     pub(super) steps: Vec<Step<'a>>,
+    /// Of strategies that ask for ideas.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) ideas: Vec<Tried<'a>>,
     pub(super) changes: Vec<Change<'a>>,
 }
 
@@ -93,7 +97,8 @@ impl<'a> History<'a> {
             steps.push(step);
         }
         let totals = totals(log, &steps);
-        Self { start: &log.start, scored_over: scores.over, totals, steps, changes }
+        let ideas = tried(log);
+        Self { start: &log.start, scored_over: scores.over, totals, steps, ideas, changes }
     }
 }
 

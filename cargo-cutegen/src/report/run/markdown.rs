@@ -5,6 +5,7 @@ use std::fmt::{Display, Write as _};
 use cutegen_build::run_log::Ask;
 
 use super::history::{Change, History, Step, Yardstick};
+use super::ideas::Tried;
 use super::totals::Totals;
 
 /// Characters of a hypothesis or a reason that a table shows.
@@ -18,6 +19,7 @@ pub(super) fn text(history: &History<'_>) -> String {
     let title = format!("# {}: {} on {}", start.run, cell(&start.kernel), cell(&start.target));
     let mut sections =
         vec![title, settings(history), totals(&history.totals), steps(history), score(history)];
+    sections.extend((!history.ideas.is_empty()).then(|| ideas(&history.ideas)));
     sections.extend(history.changes.iter().map(change));
     sections.join("\n\n")
 }
@@ -98,6 +100,25 @@ fn step(step: &Step<'_>) -> Vec<String> {
         step.roofline.map_or_else(none, share),
         said.join(" / "),
     ]
+}
+
+/// Ideas in the order in which they came, and what became of their variants.
+fn ideas(ideas: &[Tried<'_>]) -> String {
+    let title = ["round", "idea", "for", "said", "predicted", "variants", "best", "over its kernel"];
+    let rows = ideas.iter().map(|idea| {
+        let number = |value: Option<u32>| value.map_or_else(none, |value| value.to_string());
+        vec![
+            idea.round.to_string(),
+            idea.number.to_string(),
+            number(idea.about),
+            cell(idea.text),
+            times(idea.predicted),
+            some(idea.variants.iter().map(cell).collect::<Vec<_>>().join(", ")),
+            number(idea.best),
+            times(idea.over),
+        ]
+    });
+    format!("## Ideas\n\n{}", table(&title, rows))
 }
 
 /// The best so far behind each request.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cutegen_build::run_log::{Content, Entry, Log, Outcome};
+use cutegen_build::run_log::{Ask, Content, Entry, Idea, Log, Outcome};
 
 use super::history::{History, Yardstick};
 use super::{markdown, read};
@@ -123,6 +123,42 @@ fn an_answer_cannot_become_markup() {
     assert_eq!(text.matches("\n`````diff\n").count(), 2, "a fence is longer than what it holds");
     assert!(text.contains("a &#124; b # c &#33;&#91;x&#93;(y) &#60;img&#62; long"), "{text}");
     assert!(!text.contains(&"long ".repeat(50)), "a table stays a table");
+}
+
+/// The log, where an optimisation was a request for ideas, and the one behind it a variant of the first of them.
+fn of_branch() -> Log {
+    let mut log = log();
+    let idea = |text: &str, predicted| Idea { text: text.to_owned(), about: Some(9), predicted };
+    for entry in &mut log.entries[11..16] {
+        match entry {
+            Entry::Request(request) if request.about == Some(9) => request.ask = Ask::Ideas,
+            Entry::Request(request) => (request.ask, request.idea) = (Ask::Variant, Some(1)),
+            Entry::Candidate(candidate) => {
+                candidate.content = Content::Ideas(vec![idea("a | ring", Some(1.5)), idea("tiles", None)]);
+            }
+            Entry::Verdict(_) => {}
+        }
+    }
+    log
+}
+
+#[test]
+fn ideas_are_told_with_what_became_of_them() {
+    let (log, plain) = (of_branch(), self::log());
+    let history = History::of(&log);
+    let told: Vec<_> =
+        history.ideas.iter().map(|idea| (idea.number, idea.about, idea.variants.clone())).collect();
+    assert_eq!(
+        told,
+        [(1, Some(13), vec!["23 accepted".to_owned()]), (2, None, Vec::new())],
+        "a patch is of its variant"
+    );
+    assert_eq!((history.ideas[0].best, history.ideas[0].over), (Some(23), Some(1.2)));
+    let text = markdown::text(&history);
+    let row = "| 1 | 1 | 13 | a &#124; ring | 1.500x | 23 accepted | 23 | 1.200x |";
+    assert!(text.contains("## Ideas") && text.contains(row), "{text}");
+    assert!(text.contains("| 1 | 2 | - | tiles | - | - | - | - |") && text.contains("| 2 ideas |"), "{text}");
+    assert!(!markdown::text(&History::of(&plain)).contains("## Ideas"), "other strategies have none");
 }
 
 #[test]
