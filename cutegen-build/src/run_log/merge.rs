@@ -1,6 +1,7 @@
-//! Two copies of one run become one. Candidates are those of the copy at home; what another machine adds are verdicts.
+//! Two copies of one run become one. Candidates are those of the copy at home; what another machine adds are verdicts, which
+//! are marked as [`Place::Elsewhere`].
 
-use super::{Entry, Log, LogError, LogFile, Verdict};
+use super::{Entry, Judge, Log, LogError, LogFile, Place, Verdict};
 
 /// What a merge brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,10 +30,18 @@ pub fn merge(home: &mut LogFile, other: &Log) -> Result<Merged, LogError> {
             // the first line is the run's
             return Err(differs(sequence as usize + 1, format!("candidate {judged} is another one there")));
         }
-        let is_known = home.log().verdicts().any(|(_, known)| known == verdict) || new.contains(verdict);
-        if is_known { merged.known += 1 } else { new.push(verdict.clone()) }
+        let verdict = marked(verdict);
+        let is_known =
+            home.log().verdicts().any(|(_, known)| marked(known) == verdict) || new.contains(&verdict);
+        if is_known { merged.known += 1 } else { new.push(verdict) }
     }
     merged.new = new.len();
     new.into_iter().try_for_each(|verdict| home.append(Entry::Verdict(verdict)).map(drop))?;
     Ok(merged)
+}
+
+/// A verdict as it stands in a copy that did not reach it.
+fn marked(verdict: &Verdict) -> Verdict {
+    let judge = verdict.judge.clone().map(|judge| Judge { place: Place::Elsewhere, ..judge });
+    Verdict { judge, ..verdict.clone() }
 }

@@ -41,10 +41,10 @@ impl Copies {
         merge(&mut self.open(home), &self.log(other)).expect("merged")
     }
 
-    /// The verdicts of a copy as lines, without their order.
+    /// The verdicts of a copy as lines, without their order and where they were reached.
     fn verdicts(&self, copy: usize) -> Vec<String> {
         let log = self.log(copy);
-        let line = |verdict| serde_json::to_string(verdict).expect("JSON");
+        let line = |verdict: &Verdict| serde_json::to_string(verdict).expect("JSON").replace(MARK, "");
         let mut lines: Vec<String> = log.verdicts().map(|(_, verdict)| line(verdict)).collect();
         lines.sort();
         lines
@@ -72,6 +72,28 @@ fn a_merge_is_a_union_in_both_orders_and_once() {
         assert_eq!(copies.merge(home, other), Merged { new: 0, known: 4 });
         assert_eq!(copies.log(home), text);
     }
+}
+
+/// How a line says that its verdict was reached elsewhere.
+const MARK: &str = ",\"place\":\"elsewhere\"";
+
+#[test]
+fn a_verdict_from_elsewhere_is_marked_for_good() {
+    let copies = Copies::new();
+    copies.add(0, &[full_verdict()]);
+    let places = |copy: usize| -> Vec<Option<Place>> {
+        let log = copies.log(copy);
+        log.verdicts().map(|(_, verdict)| verdict.judge.as_ref().map(|judge| judge.place)).collect()
+    };
+    assert!(!copies.log(0).is_merged());
+    copies.merge(1, 0);
+    assert_eq!((places(0), places(1)), (vec![Some(Place::Here)], vec![Some(Place::Elsewhere)]));
+    assert!(copies.log(1).is_merged());
+    let text = std::fs::read_to_string(copies.open(1).path()).expect("a log");
+    assert_eq!(text.matches(MARK).count(), 1, "{text}");
+    // what comes back to where it was reached is known there
+    assert_eq!(copies.merge(0, 1), Merged { new: 0, known: 1 });
+    assert_eq!(places(0), [Some(Place::Here)]);
 }
 
 #[test]

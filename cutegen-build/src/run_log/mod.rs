@@ -247,6 +247,20 @@ pub struct Judge {
     pub gate: u32,
     /// Milliseconds that the device was held for this candidate, its share of the judge's start among them.
     pub held_ms: u64,
+    /// Where it was judged from this copy of the run.
+    #[serde(default, skip_serializing_if = "Place::is_here")]
+    pub place: Place,
+}
+
+/// Whether a verdict was reached where the run is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// It was.
+    #[default]
+    Here,
+    /// A merge brought it from another machine. It decides as any other does, and credits nothing.
+    Elsewhere,
 }
 
 /// What became of a candidate, in one word.
@@ -276,6 +290,12 @@ impl Outcome {
     #[must_use]
     pub fn is_right(self) -> bool {
         matches!(self, Self::Right | Self::TooSlow | Self::Accepted)
+    }
+}
+
+impl Place {
+    fn is_here(&self) -> bool {
+        *self == Self::Here
     }
 }
 
@@ -348,6 +368,12 @@ impl Log {
             .filter(|(_, verdict)| verdict.candidate == candidate)
             .last()
             .map(|(_, verdict)| verdict)
+    }
+
+    /// Whether a verdict came from another machine.
+    #[must_use]
+    pub fn is_merged(&self) -> bool {
+        self.verdicts().any(|(_, verdict)| verdict.judge.as_ref().is_some_and(|judge| !judge.place.is_here()))
     }
 
     /// The answer to a request.

@@ -90,7 +90,13 @@ pub(super) fn full_verdict() -> Entry {
         speed: vec![speed],
         profile: BTreeMap::from([("dram__throughput".to_owned(), 61.5)]),
     };
-    let judge = Judge { card: "NVIDIA H100".to_owned(), batch: "b-1".to_owned(), gate: 7, held_ms: 2500 };
+    let judge = Judge {
+        card: "NVIDIA H100".to_owned(),
+        batch: "b-1".to_owned(),
+        gate: 7,
+        held_ms: 2500,
+        place: Place::Here,
+    };
     Entry::Verdict(Verdict { candidate: 2, outcome: Outcome::WrongInFull, facts, judge: Some(judge) })
 }
 

@@ -6,8 +6,8 @@ use cutegen_spec::edition::spec_file;
 
 use crate::plan::Plan;
 use crate::run_log::{
-    self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Outcome, RunId,
-    Sequence, Speed, Start, TileCoordinate, Verdict,
+    self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Outcome, Place,
+    RunId, Sequence, Speed, Start, TileCoordinate, Verdict,
 };
 use crate::strategy::{Awaited, Next, Strategy};
 
@@ -144,7 +144,8 @@ impl Script {
     }
 
     pub(super) fn verdict(&mut self, candidate: Sequence, outcome: Outcome, facts: Facts) {
-        let judge = Judge { card: "H200".to_owned(), batch: "1".to_owned(), gate: 7, held_ms: 1 };
+        let judge =
+            Judge { card: "H200".to_owned(), batch: "1".to_owned(), gate: 7, held_ms: 1, place: Place::Here };
         let judge = Some(judge).filter(|_| !matches!(outcome, Outcome::Refused | Outcome::Compiled));
         self.log.push(Entry::Verdict(Verdict { candidate, outcome, facts, judge }));
     }

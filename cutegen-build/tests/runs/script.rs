@@ -231,7 +231,13 @@ fn lanes_of(source: &str) -> usize {
 }
 
 fn judge() -> Option<Judge> {
-    Some(Judge { card: "a script".to_owned(), batch: "one".to_owned(), gate: 7, held_ms: 1 })
+    Some(Judge {
+        card: "a script".to_owned(),
+        batch: "one".to_owned(),
+        gate: 7,
+        held_ms: 1,
+        place: run_log::Place::Here,
+    })
 }
 
 /// The log as it is on the disk.

@@ -11,7 +11,7 @@ use cutegen_spec::record::GATE;
 use crate::evaluate::{Candidate, Comparison, Outcome as Gate};
 use crate::event::{Event, Phase, Reporter};
 use crate::plan::{Plan, cost, roofline};
-use crate::run_log::{Facts, Judge, Log, Outcome, Resources, Sequence, Speed, Verdict};
+use crate::run_log::{Facts, Judge, Log, Outcome, Place, Resources, Sequence, Speed, Verdict};
 use crate::search::Searcher;
 use crate::search::error::SearchError;
 use crate::search::judging::{Judging, Setting};
@@ -201,7 +201,13 @@ impl Bench<'_> {
 
     fn judge(&self, entrant: &Entrant) -> Judge {
         let held_ms = self.share + entrant.alone;
-        Judge { card: self.kept.card().to_owned(), batch: self.batch.clone(), gate: GATE, held_ms }
+        Judge {
+            card: self.kept.card().to_owned(),
+            batch: self.batch.clone(),
+            gate: GATE,
+            held_ms,
+            place: Place::Here,
+        }
     }
 
     fn timed(&mut self, mut entrant: Entrant, time: Time) -> Verdict {

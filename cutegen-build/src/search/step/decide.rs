@@ -4,7 +4,7 @@ use cutegen_spec::record::{Evidence, GATE, Timing, incumbent};
 
 use crate::event::Reporter;
 use crate::plan::Plan;
-use crate::run_log::{Facts, Judge, Outcome, Sequence, Speed, Verdict};
+use crate::run_log::{Facts, Judge, Outcome, Place, Sequence, Speed, Verdict};
 use crate::search::Searcher;
 use crate::search::error::SearchError;
 use crate::search::propose::{Submitted, Verdict as Decided};
@@ -40,6 +40,7 @@ pub(super) fn verdict(
             batch: format!("gate-{candidate}"),
             gate: GATE,
             held_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            place: Place::Here,
         }),
     };
     Ok(Verdict { candidate, outcome, facts, judge })
