@@ -10,7 +10,7 @@ use cutegen_spec::digest::DigestStart;
 use cutegen_spec::record::incumbent;
 
 use crate::bindings::Binding;
-pub(crate) use runs::{How, Preset, Refine, Replay, Step};
+pub(crate) use runs::{Experience, How, Preset, Refine, Replay, Step};
 
 /// Incumbents that `bench` knows.
 const AGAINST: [&str; 4] =
@@ -66,6 +66,8 @@ pub(crate) enum Verb {
     Step(Step),
     /// Check that the log of a run gives the prompts and decisions that it has
     Replay(Replay),
+    /// Write what ended runs say of hints into cutegen-experience.toml, for review
+    Experience(Experience),
     /// Serve coding agents over the Model Context Protocol: they propose kernels, the gate judges them
     #[cfg(feature = "mcp")]
     Mcp,
@@ -101,6 +103,7 @@ impl Command {
             | Verb::Bench(Bench { select, .. })
             | Verb::Step(Step { select, .. })
             | Verb::Replay(Replay { select, .. })
+            | Verb::Experience(Experience { select })
             | Verb::Report(Report { select, .. }) => &select.kernels,
             Verb::Run(Run { kernel, .. })
             | Verb::Propose(Propose { kernel, .. })

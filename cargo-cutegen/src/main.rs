@@ -9,6 +9,7 @@ mod bench;
 mod bindings;
 mod check;
 mod evidence;
+mod experience;
 mod explain;
 mod failure;
 mod host_sources;
@@ -64,6 +65,7 @@ fn run(command: &args::Command, out: &output::Output) -> Result<(), Failure> {
         Verb::Refine(verb) => refine::run(command, verb, out),
         Verb::Step(verb) => step::run(command, verb, out),
         Verb::Replay(verb) => replay::run(command, verb, out),
+        Verb::Experience(verb) => experience::run(command, verb, out),
         #[cfg(feature = "mcp")]
         Verb::Mcp => mcp::run(command),
         Verb::Accept(verb) => accept::run(command, verb, out),

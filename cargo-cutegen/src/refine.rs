@@ -2,14 +2,14 @@
 
 use cutegen_build::discover::Project;
 use cutegen_build::plan::Plan;
-use cutegen_build::run_log::RunId;
+use cutegen_build::run_log::{RunId, Start};
 use cutegen_build::strategy::Strategy;
 
 use crate::args::{Command, Refine, Select};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::{self, Runs, bank};
-use crate::{project, step};
+use crate::runs::{self, Runs, bank, begun};
+use crate::{experience, project, step};
 
 /// Begins a run, and steps.
 pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), Failure> {
@@ -29,7 +29,8 @@ pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), 
         None => runs.unused(plan)?,
     };
     if !runs.names(plan)?.contains(&run) {
-        begin((&project, &runs), plan, run.clone(), verb)?;
+        let start = settled(plan, run.clone(), verb)?;
+        begin((&project, &runs), plan, start, out)?;
     } else if !verb.set.is_empty() || verb.strategy.is_some() {
         return Err(Failure::Usage(format!(
             "run {run} has its strategy and settings already\nbegin another: --run RUN"
@@ -40,7 +41,7 @@ pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), 
     step::all(&stepping, vec![(plan, run)], out)
 }
 
-fn begin((project, runs): (&Project, &Runs), plan: &Plan, run: RunId, verb: &Refine) -> Result<(), Failure> {
+fn settled(plan: &Plan, run: RunId, verb: &Refine) -> Result<Start, Failure> {
     let mut start = runs::start(plan, run);
     let strategy = verb.strategy.unwrap_or(Strategy::Refine);
     start.strategy = strategy.name().to_owned();
@@ -51,9 +52,27 @@ fn begin((project, runs): (&Project, &Runs), plan: &Plan, run: RunId, verb: &Ref
         }
         start.settings.insert(name.clone(), *number);
     }
+    Ok(start)
+}
+
+/// Freezes what prompts may show into the first line, and writes it.
+fn begin(
+    (project, runs): (&Project, &Runs),
+    plan: &Plan,
+    mut start: Start,
+    out: &Output,
+) -> Result<(), Failure> {
+    let strategy = Strategy::of(&start).unwrap_or(Strategy::Refine);
+    if strategy.settings().contains(&"experience") && start.setting("experience", 1.0) != 0.0 {
+        start.experience = Some(experience::frozen(project, plan, out)?);
+    }
     start.bank = match strategy {
         Strategy::Branch => bank::of_others(project, runs, (plan, &start)),
         Strategy::Refine => Vec::new(),
     };
-    runs.begin(plan, start).map(drop)
+    let file = runs.begin(plan, start)?;
+    if let Err(error) = begun::note(&file.log().start) {
+        out.note(&format!("{}: it will credit no hint: {error}", file.log().start.run));
+    }
+    Ok(())
 }

@@ -37,6 +37,8 @@ pub mod compile;
 #[cfg(feature = "search")]
 pub mod evaluate;
 #[cfg(feature = "search")]
+pub mod experience;
+#[cfg(feature = "search")]
 pub mod generate;
 #[cfg(feature = "search")]
 pub mod home;

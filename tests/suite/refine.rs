@@ -3,6 +3,7 @@
 
 mod branch;
 mod endpoint;
+mod experience;
 mod script;
 
 use std::process::Stdio;

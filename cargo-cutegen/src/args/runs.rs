@@ -97,6 +97,12 @@ pub(crate) struct Replay {
     pub(crate) verify: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Experience {
+    #[command(flatten)]
+    pub(crate) select: Select,
+}
+
 fn strategy(text: &str) -> Result<Strategy, String> {
     let names = || Strategy::all().map(Strategy::name).collect::<Vec<_>>().join(", ");
     Strategy::named(text).ok_or_else(|| format!("no strategy `{text}`; there are: {}", names()))

@@ -58,6 +58,7 @@ impl Bench for Scripted {
                 first_line: Some(1),
                 hypothesis: None,
                 predicted: None,
+                hints: Vec::new(),
             }),
         }
     }

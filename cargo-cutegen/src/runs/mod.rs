@@ -3,6 +3,7 @@
 pub(crate) mod advance;
 pub(crate) mod archive;
 pub(crate) mod bank;
+pub(crate) mod begun;
 pub(crate) mod exchange;
 pub(crate) mod generator;
 #[cfg(feature = "model")]
@@ -117,6 +118,7 @@ pub(crate) fn start(plan: &Plan, run: RunId) -> Start {
         gate: GATE,
         settings: Default::default(),
         bank: Vec::new(),
+        experience: None,
     }
 }
 

@@ -4,9 +4,23 @@
 const COMMAND: &str = "cargo cutegen ";
 
 /// Verbs that work on a project.
-const VERBS: [&str; 15] = [
-    "check", "lock", "tune", "propose", "refine", "step", "replay", "mcp", "accept", "verify", "run",
-    "bench", "report", "pack", "explain",
+const VERBS: [&str; 16] = [
+    "check",
+    "lock",
+    "tune",
+    "propose",
+    "refine",
+    "step",
+    "replay",
+    "experience",
+    "mcp",
+    "accept",
+    "verify",
+    "run",
+    "bench",
+    "report",
+    "pack",
+    "explain",
 ];
 
 /// What stands before a program that a command starts: arguments behind it are the program's.

@@ -76,7 +76,7 @@ fn a_candidate_by_content() {
     let head = r#"{"candidate":{"request":1,"by":"exchange, some-model","text":"line one\nτ = \"two\"\r\n","content":"#;
     let kernel_text = format!(
         r#"{{"kernel":{{"name":"m-0123abcd","identity":"{IDENTITY}","source":"void @ENTRY@() {{}}\n","first-line":3,"#
-    ) + r#""hypothesis":"fewer loads","predicted":1.25}}"#;
+    ) + r#""hypothesis":"fewer loads","predicted":1.25,"hints":["h07"]}}"#;
     let contents = [
         (kernel(), kernel_text.as_str()),
         (Content::Words, r#""words""#),

@@ -7,6 +7,7 @@ mod facts;
 mod file;
 #[cfg(test)]
 mod file_tests;
+mod frozen;
 #[cfg(test)]
 mod golden_tests;
 mod id;
@@ -22,8 +23,11 @@ use std::collections::BTreeMap;
 use cutegen_spec::digest::ArtifactDigest;
 use serde::{Deserialize, Serialize};
 
+use crate::experience::{Hint, HintId};
+
 pub use facts::{Diagnostic, Facts, Mismatch, Resources, Speed, TileCoordinate};
 pub use file::{LogError, LogFile, read, runs};
+pub use frozen::Frozen;
 pub use id::{Digest, RunId};
 pub use merge::{Merged, merge};
 
@@ -70,6 +74,9 @@ pub struct Start {
     /// Accepted kernels of other specs that prompts show, as they were when the run began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bank: Vec<Banked>,
+    /// The hints that prompts may show, as they were when it began; none for runs without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experience: Option<Frozen>,
 }
 
 /// An accepted kernel of another spec.
@@ -217,6 +224,9 @@ pub struct Kernel {
     /// The speed-up over its parent that the answer predicts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted: Option<f64>,
+    /// Hints of the run that the answer says it used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<HintId>,
 }
 
 /// What became of a candidate at a compiler or a judge.
@@ -374,6 +384,12 @@ impl Log {
     #[must_use]
     pub fn is_merged(&self) -> bool {
         self.verdicts().any(|(_, verdict)| verdict.judge.as_ref().is_some_and(|judge| !judge.place.is_here()))
+    }
+
+    /// The hints that prompts may show.
+    #[must_use]
+    pub fn hints(&self) -> &[Hint] {
+        self.start.experience.as_ref().map_or(&[], |frozen| &frozen.hints)
     }
 
     /// The answer to a request.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::*;
+use crate::experience::HintId;
 
 /// How a sample run begins.
 pub(super) fn start(run: &str) -> Start {
@@ -19,6 +20,7 @@ pub(super) fn start(run: &str) -> Start {
         gate: 7,
         settings: BTreeMap::from([("gain".to_owned(), 1.01), ("rounds".to_owned(), 3.0)]),
         bank: Vec::new(),
+        experience: None,
     }
 }
 
@@ -54,6 +56,7 @@ pub(super) fn kernel() -> Content {
         first_line: Some(3),
         hypothesis: Some("fewer loads".to_owned()),
         predicted: Some(1.25),
+        hints: vec![HintId::parse("h07").expect("an id")],
     })
 }
 

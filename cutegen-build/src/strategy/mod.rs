@@ -3,6 +3,8 @@
 
 pub mod branch;
 mod correct;
+pub mod credit;
+pub mod diagnosis;
 mod effort;
 mod fate;
 pub mod refine;
@@ -23,6 +25,9 @@ pub enum Strategy {
     /// Ideas in words, several kernels of each, the best few of which seed the next round.
     Branch,
 }
+
+/// What a child must gain over another kernel so that it counts.
+const GAIN: f64 = 1.01;
 
 /// What happens next in a run.
 #[derive(Clone, Debug, PartialEq)]

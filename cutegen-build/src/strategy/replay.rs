@@ -200,6 +200,7 @@ mod tests {
             gate: 7,
             settings: Default::default(),
             bank: Vec::new(),
+            experience: None,
         };
         let mut log = Log::new(start);
         ask(plan, &mut log);

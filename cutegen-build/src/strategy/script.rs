@@ -86,6 +86,7 @@ impl Script {
             prompts: 2,
             kit: run_log::digest("kit"),
             gate: 7,
+            experience: None,
             settings: settings.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             bank: Vec::new(),
         };
@@ -126,6 +127,7 @@ impl Script {
             first_line: Some(1),
             hypothesis: Some(format!("it is {source}")),
             predicted: Some(1.5),
+            hints: Vec::new(),
         };
         self.answered(source, Content::Kernel(kernel))
     }

@@ -90,6 +90,7 @@ impl Bench {
             gate: 7,
             settings: Default::default(),
             bank: Vec::new(),
+            experience: None,
         }
     }
 

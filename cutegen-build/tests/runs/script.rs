@@ -92,6 +92,7 @@ fn start(strategy: Strategy, plan: &Plan) -> Start {
         gate: 7,
         settings: if strategy == Strategy::Branch { few.into() } else { Default::default() },
         bank: Vec::new(),
+        experience: None,
     }
 }
 

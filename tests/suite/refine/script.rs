@@ -73,7 +73,9 @@ pub(super) fn edit(old: &str, new: &str) -> String {
 }
 
 pub(super) fn optimised(predicted: &str, count: usize) -> String {
-    format!("Hypothesis: {count} lanes hide latency.\nPredicted: {predicted}\n\n{}", fenced(&lanes(count)))
+    let remarks =
+        format!("Hypothesis: {count} lanes hide latency.\nPredicted: {predicted}\nHints: h30, h99\n");
+    format!("{remarks}\n{}", fenced(&lanes(count)))
 }
 
 /// The program's answers in order: a contract that names no tensor, a name that is declared nowhere, an edit of what is not

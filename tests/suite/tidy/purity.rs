@@ -76,6 +76,7 @@ const PURE: &[&str] = &[
     "cutegen-build/src/print",
     "cutegen-build/src/render",
     "cutegen-build/src/kit",
+    "cutegen-build/src/experience",
     "cutegen-build/src/generate/answers",
     "cutegen-build/src/model/wire",
     "cutegen-build/src/strategy",

@@ -18,6 +18,7 @@ mod written;
 use cutegen_spec::printable::printable;
 
 use super::proposal::{self, BYTES_MAX, Problem, Proposal};
+use crate::experience::HintId;
 use crate::plan::Plan;
 use crate::run_log::{Ask, Content, Diagnostic, Digest, Kernel, Log, Request, Sequence};
 use remarks::Remarks;
@@ -50,6 +51,18 @@ pub fn read(plan: &Plan, log: &Log, request: Option<Sequence>, text: &str) -> Co
     content.unwrap_or_else(unreadable)
 }
 
+/// The hints of a run that words cite.
+#[must_use]
+pub fn cited(log: &Log, words: &str) -> Vec<HintId> {
+    known(log, Remarks::of([words, ""]).hints)
+}
+
+/// Those of these ids that the run has hints of.
+fn known(log: &Log, mut ids: Vec<HintId>) -> Vec<HintId> {
+    ids.retain(|id| log.hints().iter().any(|hint| hint.id == *id));
+    ids
+}
+
 /// What an answer with a kernel is read with.
 struct Reader<'a> {
     plan: &'a Plan,
@@ -69,7 +82,8 @@ impl Reader<'_> {
         if let Some(of) = tried::earlier(self.plan, self.log, self.before, (&proposal, &written.source)) {
             return Ok(Content::Repeat { of });
         }
-        let Remarks { hypothesis, predicted } = Remarks::of(block.map_or([""; 2], |block| block.around));
+        let Remarks { hypothesis, predicted, hints } =
+            Remarks::of(block.map_or([""; 2], |block| block.around));
         Ok(Content::Kernel(Kernel {
             name: proposal.name(),
             identity: Digest(proposal.identity),
@@ -77,6 +91,7 @@ impl Reader<'_> {
             source: written.source,
             hypothesis,
             predicted,
+            hints: known(self.log, hints),
         }))
     }
 }

@@ -1,6 +1,8 @@
-//! What an answer says of its change: the lines `Hypothesis: ...` and `Predicted: 1.3x` outside of the code block.
+//! What an answer says of its change: the lines `Hypothesis: ...`, `Predicted: 1.3x` and `Hints: h01` outside of the code block.
 
 use cutegen_spec::printable::printable;
+
+use crate::experience::HintId;
 
 /// The longest hypothesis that is kept, in characters.
 const HYPOTHESIS_MAX: usize = 300;
@@ -10,6 +12,8 @@ const HYPOTHESIS_MAX: usize = 300;
 pub(super) struct Remarks {
     pub(super) hypothesis: Option<String>,
     pub(super) predicted: Option<f64>,
+    /// Ids of hints, whether there are such hints or not.
+    pub(super) hints: Vec<HintId>,
 }
 
 impl Remarks {
@@ -18,7 +22,8 @@ impl Remarks {
         let lines = || around.into_iter().flat_map(str::lines);
         let hypothesis = lines().find_map(|line| named(line, "hypothesis:")).map(capped);
         let predicted = lines().find_map(|line| named(line, "predicted:")).and_then(factor);
-        Self { hypothesis: hypothesis.filter(|text| !text.is_empty()), predicted }
+        let hints = lines().find_map(|line| named(line, "hints:")).map(ids).unwrap_or_default();
+        Self { hypothesis: hypothesis.filter(|text| !text.is_empty()), predicted, hints }
     }
 }
 
@@ -41,6 +46,18 @@ fn capped(text: &str) -> String {
     printable(&text.replace('\t', " ")).chars().take(HYPOTHESIS_MAX).collect()
 }
 
+/// The ids in a list, each once.
+fn ids(text: &str) -> Vec<HintId> {
+    let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '`' | '.'));
+    let mut found = Vec::new();
+    for id in words.filter_map(|word| HintId::parse(word).ok()) {
+        if !found.contains(&id) {
+            found.push(id);
+        }
+    }
+    found
+}
+
 /// The number before the first `x`: a finite one above 0.
 pub(super) fn factor(text: &str) -> Option<f64> {
     let (before, _) = text.split_once(['x', '×'])?;
@@ -54,7 +71,11 @@ mod tests {
 
     #[test]
     fn both_are_read_before_or_behind() {
-        let wanted = Remarks { hypothesis: Some("fewer barriers".to_owned()), predicted: Some(1.3) };
+        let wanted = Remarks {
+            hypothesis: Some("fewer barriers".to_owned()),
+            predicted: Some(1.3),
+            ..Remarks::default()
+        };
         for around in [
             ["Hypothesis: fewer barriers\nPredicted: 1.3x\n", ""],
             ["", "\nPredicted: 1.3x faster\nHypothesis: fewer barriers  \n"],
@@ -75,6 +96,17 @@ mod tests {
         for text in ["", "x", "1.3", "infx", "NaNx", "-2x", "0x", "1,3x", "1.2-1.3x", "1e999x", "two x"] {
             assert_eq!(of(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn hints_are_cited_by_their_ids() {
+        let of = |text: &str| -> Vec<String> {
+            Remarks::of([text, ""]).hints.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(of("Hints: h07, h12\n"), ["h07", "h12"]);
+        assert_eq!(of("**Hints:** `h07`; h12 h07.\nHints: h1\n"), ["h07", "h12"]);
+        assert_eq!(of("Hints: H07, ../x, -a, none of these\n"), ["none", "of", "these"]);
+        assert_eq!(of("Hint: h07\n"), [""; 0]);
     }
 
     #[test]

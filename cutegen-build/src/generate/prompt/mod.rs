@@ -5,6 +5,7 @@
 mod compiler;
 pub mod facts;
 mod fence;
+mod hints;
 mod spec;
 pub mod step;
 

@@ -4,7 +4,8 @@
 mod branch;
 
 use super::facts::{self, Profile};
-use super::{Fence, Prompt, advice, base, example, prompt, text_for};
+use super::{Fence, Prompt, advice, base, example, hints, prompt, text_for};
+use crate::experience::Hint;
 use crate::plan::Plan;
 use crate::run_log::{Diagnostic, Facts, Outcome, Sequence};
 
@@ -92,6 +93,8 @@ pub struct Notes {
     pub rules: Vec<String>,
     /// The attempt that the last answer to this question repeated.
     pub repeated: Option<Sequence>,
+    /// Hints of the experience library, the best first. They hold no foreign text.
+    pub hints: Vec<Hint>,
 }
 
 impl Stage {
@@ -197,7 +200,9 @@ impl Task<'_> {
             ("source", fence.quote(&source)),
             ("facts", fence.quote(&failure)),
             ("log", Notes::section(&attempts, "", &fence)),
+            ("hints", hints::section(&notes.hints)),
             ("guide", self.guide().trim_end().to_owned()),
+            ("cite", hints::cite(&notes.hints)),
         ];
         prompt(self.plan, include_str!("diagnose.md"), &values)
     }
@@ -236,6 +241,8 @@ impl Task<'_> {
             ("source", fence.quote(shown.source)),
             ("speed", fence.quote(&speed)),
             ("log", Notes::section(&attempts, &rules, &fence)),
+            ("hints", hints::section(&notes.hints)),
+            ("cite", hints::cite(&notes.hints)),
             ("advice", advice(self.plan)),
             ("stage", round.stage.name().to_owned()),
             ("stage_text", round.stage.text(self.plan).trim_end().to_owned()),
@@ -256,7 +263,7 @@ impl Task<'_> {
             .source
             .map(|source| format!("\nThe source that it was to change:\n\n{}\n", fence.quote(source)));
         let lines = if unread.is_round {
-            " Write its `Hypothesis:` and `Predicted:` lines before the block."
+            " Write its `Hypothesis:` and `Predicted:` lines before the block, and its `Hints:` line where it had one."
         } else {
             ""
         };

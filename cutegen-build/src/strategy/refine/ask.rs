@@ -4,13 +4,14 @@ use super::attempts;
 use super::decide::Wanted;
 use super::graph;
 use super::state::State;
+use crate::experience::Hint;
 use crate::generate::prompt::Prompt;
 use crate::generate::prompt::facts::Profile;
 use crate::generate::prompt::step::{Notes, Round, Shown, Task};
 use crate::kit;
 use crate::plan::Plan;
-use crate::run_log::{Ask, Facts, Sequence};
-use crate::strategy::{Question, correct, fate};
+use crate::run_log::{Ask, Facts, Outcome, Sequence};
+use crate::strategy::{Question, correct, diagnosis, effort, fate};
 
 /// What is asked of a generator.
 pub(super) fn question(plan: &Plan, state: &State<'_>, wanted: Wanted) -> Question {
@@ -23,7 +24,10 @@ pub(super) fn question(plan: &Plan, state: &State<'_>, wanted: Wanted) -> Questi
         }
         (Ask::Diagnose, Some(kernel)) => {
             let told = Wanted { ask: Ask::Diagnose, about: Some(kernel), round: 0, repeated: None };
-            correct::diagnose(&task, state.log, kernel, &fixes(state, told, kernel))
+            let seen = effort::seen(state.log, kernel);
+            let hints = seen.map(|verdict| hints(plan, state, (verdict.outcome, &verdict.facts)));
+            let hints = hints.unwrap_or_default();
+            correct::diagnose(&task, state.log, kernel, &Notes { hints, ..fixes(state, told, kernel) })
         }
         (Ask::Patch, Some(kernel)) => correct::patch(&task, state.log, kernel, &fixes(state, wanted, kernel)),
         (Ask::Optimise, Some(parent)) => optimise(&task, state, wanted, parent),
@@ -35,7 +39,12 @@ pub(super) fn question(plan: &Plan, state: &State<'_>, wanted: Wanted) -> Questi
 fn notes(state: &State<'_>, wanted: Wanted, attempts: impl Fn(&State<'_>) -> Vec<String>) -> Notes {
     let is_told = state.settings.attempt_log.is_on();
     let attempts = if is_told { attempts(state) } else { Vec::new() };
-    Notes { attempts, rules: Vec::new(), repeated: wanted.repeated }
+    Notes { attempts, repeated: wanted.repeated, ..Notes::default() }
+}
+
+/// The hints for what was seen of a kernel.
+fn hints(plan: &Plan, state: &State<'_>, seen: (Outcome, &Facts)) -> Vec<Hint> {
+    if state.settings.experience.is_on() { diagnosis::hints(plan, state.log, seen, None) } else { Vec::new() }
 }
 
 fn first(task: &Task<'_>, state: &State<'_>, wanted: Wanted) -> Prompt {
@@ -65,5 +74,6 @@ fn optimise(task: &Task<'_>, state: &State<'_>, wanted: Wanted, parent: Sequence
     if state.settings.attempt_log.is_on() {
         notes.rules = attempts::rules(state);
     }
+    notes.hints = hints(task.plan, state, (Outcome::Right, facts));
     task.optimise(Shown { attempt: parent, source, facts }, &round, &notes)
 }

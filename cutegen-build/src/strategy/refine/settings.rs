@@ -6,7 +6,7 @@ use crate::run_log::Log;
 use crate::strategy::setting::{self, Lever};
 
 /// Their names in a log.
-pub const SETTINGS: [&str; 12] = [
+pub const SETTINGS: [&str; 13] = [
     "fixes",
     "starts",
     "round-fixes",
@@ -19,6 +19,7 @@ pub const SETTINGS: [&str; 12] = [
     "start-from-best",
     "late-profile",
     "stop-rule",
+    "experience",
 ];
 
 /// Limits and levers.
@@ -48,6 +49,8 @@ pub(super) struct Settings {
     pub late_profile: Lever,
     /// Roofline and rounds without gain end a run, else its requests alone.
     pub stop_rule: Lever,
+    /// Prompts show hints of the experience library.
+    pub experience: Lever,
 }
 
 impl Settings {
@@ -68,6 +71,7 @@ impl Settings {
             start_from_best: lever("start-from-best"),
             late_profile: lever("late-profile"),
             stop_rule: lever("stop-rule"),
+            experience: lever("experience"),
         }
     }
 }

@@ -6,10 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::settings::Settings;
 use crate::generate::prompt::step::Stage;
 use crate::run_log::{Ask, Candidate, Entry, Log, Outcome, Request, Sequence, Verdict};
+use crate::strategy::GAIN;
 use crate::strategy::effort::{self, Move, Stand, was};
-
-/// What a child must gain over the best kernel to take its place.
-pub(super) const GAIN: f64 = 1.01;
 
 /// What an effort is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -70,6 +70,7 @@ fn log(plan: &Plan) -> Log {
         prompts: 1,
         kit: digest(""),
         gate: 7,
+        experience: None,
         settings: Default::default(),
         bank: Vec::new(),
     };

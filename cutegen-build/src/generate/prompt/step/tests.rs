@@ -1,6 +1,7 @@
 //! What the prompts of a strategy say, how long they are, and that foreign text stays inside its marks.
 
 use super::{Demand, Manner, Notes, Profile, Round, Shown, Stage, Task, Unread, Wish};
+use crate::experience::{Hint, Library};
 use crate::generate::prompt::sample::{GENERAL, ROWWISE, WINDOW, on_host, plan};
 use crate::generate::prompt::{self, Prompt};
 use crate::kit;
@@ -60,8 +61,19 @@ fn mark(text: &str) -> &str {
     text.split_once("\nbegin ").and_then(|(_, rest)| rest.get(..16)).expect("a mark")
 }
 
+/// As many hints as a prompt shows, each as long as it may be.
+fn longest() -> Vec<Hint> {
+    let hint = |number: usize| {
+        let text = "a".repeat(300);
+        format!("[[hint]]\nid = 'h{number}'\ntrigger = ['memory']\nhint = '{text}'\n")
+    };
+    let text: String = (0..6).map(hint).collect();
+    Library::read(&format!("edition = 1\n{text}")).expect("a library").hints
+}
+
 fn noted(line: &str) -> Notes {
-    Notes { attempts: vec![line.to_owned()], rules: vec![line.to_owned()], repeated: Some(4) }
+    let lines = || vec![line.to_owned()];
+    Notes { attempts: lines(), rules: lines(), repeated: Some(4), hints: longest() }
 }
 
 #[test]

@@ -124,5 +124,6 @@ fn kernel(source: &str, hypothesis: &str) -> Kernel {
         first_line: Some(1),
         hypothesis: Some(hypothesis.to_owned()),
         predicted: None,
+        hints: Vec::new(),
     }
 }
