@@ -75,6 +75,24 @@ pub fn flatten(body: &str, target: &Target) -> Result<Flattened, KitError> {
     Ok(joined(body, &chosen, target))
 }
 
+/// The body of a flattened source, behind an include of each header that stood before it. What this kit did not flatten is its
+/// own body.
+#[must_use]
+pub fn body(source: &str, target: &Target) -> String {
+    let block = format!("{}{END_OF_BLOCK}", includes(target));
+    let Some(mut rest) = source.strip_prefix(&block) else { return source.to_owned() };
+    let mut named = String::new();
+    let texts: Vec<(&str, String)> =
+        headers(target).iter().map(|header| (header.name, without_kit(header.text))).collect();
+    while let Some((name, behind)) =
+        texts.iter().find_map(|(name, text)| Some((*name, rest.strip_prefix(text.as_str())?)))
+    {
+        named.push_str(&format!("#include <{name}>\n"));
+        rest = behind;
+    }
+    named + rest.trim_start_matches('\n')
+}
+
 impl LineMap {
     /// The origin of a line of the flattened source.
     #[must_use]
@@ -182,6 +200,20 @@ mod tests {
 
     const BODY: &str = "// first\n#include <kit/reduce.cuh>  // sums\n#include <cute/tensor.hpp>\n  # include \"kit/math.cuh\"\n\
                         int last;\n";
+
+    #[test]
+    fn a_body_comes_back_with_its_includes() {
+        let flat = flatten(BODY, &cuda()).expect("known headers").source;
+        let back = body(&flat, &cuda());
+        assert!(back.starts_with("#include <kit/") && back.ends_with("int last;\n"), "{back}");
+        assert!(back.contains("#include <kit/reduce.cuh>\n") && back.len() < flat.len() / 2, "{back}");
+        assert_eq!(flatten(&back, &cuda()).expect("known headers").source.matches("int last;").count(), 1);
+        for other in ["int a;\n", BODY] {
+            assert_eq!(body(other, &cuda()), other, "what was not flattened");
+        }
+        let older = flat.replace("int lanes", "int lane");
+        assert!(body(&older, &cuda()).ends_with("int last;\n"), "of a header that changed nothing is taken");
+    }
 
     /// Each line of the flattened source is the line that the map names.
     fn assert_mapped(body: &str, target: &Target) -> Flattened {

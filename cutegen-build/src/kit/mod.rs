@@ -10,7 +10,7 @@ mod reference;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::target::Target;
 
-pub use flatten::{Flattened, KitError, LineMap, Origin, flatten};
+pub use flatten::{Flattened, KitError, LineMap, Origin, body, flatten};
 pub use reference::reference;
 
 /// A header of the kit.
