@@ -8,8 +8,11 @@ use cutegen_build::strategy::Strategy;
 use crate::args::{Command, Refine, Select};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::runs::{self, Runs, bank, begun};
+use crate::runs::{self, Runs, bank, begun, seeds};
 use crate::{experience, project, step};
+
+/// Verified kernels that a run of islands begins beside.
+const SEEDS: usize = 4;
 
 /// Begins a run, and steps.
 pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), Failure> {
@@ -42,9 +45,8 @@ pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), 
 }
 
 fn settled(plan: &Plan, run: RunId, verb: &Refine) -> Result<Start, Failure> {
-    let mut start = runs::start(plan, run);
     let strategy = verb.strategy.unwrap_or(Strategy::Refine);
-    start.strategy = strategy.name().to_owned();
+    let mut start = Start { strategy: strategy.name().to_owned(), ..runs::start(plan, run) };
     let known = strategy.settings();
     for (name, number) in &verb.set {
         if !known.contains(&name.as_str()) {
@@ -68,7 +70,8 @@ fn begin(
     }
     start.bank = match strategy {
         Strategy::Branch => bank::of_others(project, runs, (plan, &start)),
-        Strategy::Refine => Vec::new(),
+        Strategy::Islands if start.setting("seeds", 1.0) != 0.0 => seeds::nearest(project, plan, SEEDS)?,
+        Strategy::Islands | Strategy::Refine => Vec::new(),
     };
     let file = runs.begin(plan, start)?;
     if let Err(error) = begun::note(&file.log().start) {

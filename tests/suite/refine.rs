@@ -4,6 +4,7 @@
 mod branch;
 mod endpoint;
 mod experience;
+mod islands;
 mod script;
 
 use std::process::Stdio;

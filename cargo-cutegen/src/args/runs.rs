@@ -19,10 +19,10 @@ pub(crate) struct Refine {
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// What decides on the requests of a new run: refine, one kernel step by step, unless given; or branch, rounds of ideas
-    /// with several kernels each
+    /// with several kernels each; or islands, populations with roles of their own
     #[arg(long, value_name = "NAME", value_parser = strategy)]
     pub(crate) strategy: Option<Strategy>,
-    /// A setting of the run, such as requests=12; docs/refine.md and docs/branch.md list them
+    /// A setting of the run, such as requests=12; the strategy's page in docs lists them
     #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
     pub(crate) set: Vec<(String, f64)>,
     #[command(flatten)]

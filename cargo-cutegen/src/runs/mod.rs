@@ -8,6 +8,7 @@ pub(crate) mod exchange;
 pub(crate) mod generator;
 #[cfg(feature = "model")]
 pub(crate) mod model;
+pub(crate) mod seeds;
 pub(crate) mod told;
 
 use std::path::{Path, PathBuf};

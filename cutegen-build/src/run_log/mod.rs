@@ -91,7 +91,7 @@ pub struct Banked {
     pub math: String,
     /// The digest of its source.
     pub digest: Digest,
-    /// The whole text with its contract.
+    /// The text with its contract; a long one may lack its middle.
     pub source: String,
     /// What made it fast, as the answer said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,7 +213,7 @@ pub struct Kernel {
     pub name: String,
     /// The digest of body, contract, eligibility and kit.
     pub identity: Digest,
-    /// The whole text with its contract, edits applied, before flattening.
+    /// The text with its contract; a long one may lack its middle. edits applied, before flattening.
     pub source: String,
     /// The line of the answer at which the source begins, from 1; none where it came of edits.
     #[serde(default, skip_serializing_if = "Option::is_none")]

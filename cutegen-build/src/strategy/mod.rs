@@ -7,6 +7,7 @@ pub mod credit;
 pub mod diagnosis;
 mod effort;
 mod fate;
+pub mod islands;
 pub mod refine;
 pub mod replay;
 #[cfg(test)]
@@ -24,6 +25,8 @@ pub enum Strategy {
     Refine,
     /// Ideas in words, several kernels of each, the best few of which seed the next round.
     Branch,
+    /// Populations by role, beside an archive of ways to build the kernel.
+    Islands,
 }
 
 /// What a child must gain over another kernel so that it counts.
@@ -109,6 +112,7 @@ struct Row {
 const ROWS: &[Row] = &[
     Row { strategy: Strategy::Refine, name: "refine", settings: &refine::SETTINGS, next: refine::next },
     Row { strategy: Strategy::Branch, name: "branch", settings: &branch::SETTINGS, next: branch::next },
+    Row { strategy: Strategy::Islands, name: "islands", settings: &islands::SETTINGS, next: islands::next },
 ];
 
 impl Strategy {

@@ -87,8 +87,8 @@ impl Script {
             kit: run_log::digest("kit"),
             gate: 7,
             experience: None,
-            settings: settings.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             bank: Vec::new(),
+            settings: settings.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         };
         Self { plan, log: Log::new(start) }
     }

@@ -24,6 +24,7 @@ fn points_min(strategy: Strategy) -> usize {
     match strategy {
         Strategy::Refine => 190,
         Strategy::Branch => 150,
+        Strategy::Islands => 140,
     }
 }
 

@@ -78,8 +78,11 @@ fn name() -> RunId {
 }
 
 fn start(strategy: Strategy, plan: &Plan) -> Start {
-    let few =
-        [("rounds", 2.0), ("ideas", 2.0), ("variants", 1.0)].map(|(name, value)| (name.to_owned(), value));
+    let few: &[(&str, f64)] = match strategy {
+        Strategy::Refine => &[],
+        Strategy::Branch => &[("rounds", 2.0), ("ideas", 2.0), ("variants", 1.0)],
+        Strategy::Islands => &[("islands", 2.0), ("stagnation", 1.0), ("requests", 9.0)],
+    };
     Start {
         version: run_log::VERSION,
         run: name(),
@@ -90,7 +93,7 @@ fn start(strategy: Strategy, plan: &Plan) -> Start {
         prompts: prompt::VERSION,
         kit: Digest(kit::digest()),
         gate: 7,
-        settings: if strategy == Strategy::Branch { few.into() } else { Default::default() },
+        settings: few.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         bank: Vec::new(),
         experience: None,
     }
@@ -142,6 +145,7 @@ fn answer(folder: &Path, killer: &mut Killer, (file, request): (&LogFile, Sequen
     let number = file.log().candidates().count();
     let answers = match Strategy::of(&file.log().start) {
         Some(Strategy::Branch) => BRANCHED,
+        Some(Strategy::Islands) => POPULATED,
         Some(Strategy::Refine) | None => ANSWERS,
     };
     answers.get(number).map_or_else(|| lanes(3 + number), |write| write())
@@ -173,6 +177,15 @@ const BRANCHED: &[fn() -> String] = &[
     || "1. the same\n2. all lanes\n".to_owned(),
     || lanes(24).replace("  for (int64_t i", "  // rows\n  for (int64_t i"),
     || lanes(32),
+];
+
+/// Two islands: a right kernel, a faulty one that its island repairs, a gain, and losses.
+const POPULATED: &[fn() -> String] = &[
+    || lanes(8),
+    || lanes(24).replace("sum = 0;", "sum = zero;"),
+    || lanes(32),
+    || "`zero` is declared nowhere.\n".to_owned(),
+    || edit("    float lanes[24] = {}, sum = zero;", "    float lanes[24] = {}, sum = 0;"),
 ];
 
 fn lanes(count: usize) -> String {

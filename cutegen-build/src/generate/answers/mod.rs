@@ -63,6 +63,12 @@ fn known(log: &Log, mut ids: Vec<HintId>) -> Vec<HintId> {
     ids
 }
 
+/// A source with a blank for each comment; its lines stay.
+#[must_use]
+pub fn uncommented(source: &str) -> String {
+    normal::uncommented(source)
+}
+
 /// What an answer with a kernel is read with.
 struct Reader<'a> {
     plan: &'a Plan,

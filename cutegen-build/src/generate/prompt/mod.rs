@@ -2,10 +2,12 @@
 //! asks after that. Identifiers, math and numbers of the spec enter, and no free text of anybody; what candidates and compilers
 //! say is quoted between marks. It must not know what answers, nor which question comes when.
 
+pub mod beside;
 mod compiler;
 pub mod facts;
 mod fence;
 mod hints;
+mod role;
 mod spec;
 pub mod step;
 
@@ -97,13 +99,13 @@ fn text_for(plan: &Plan, [gpu, host]: [&'static str; 2]) -> &'static str {
 /// Asks for a kernel, in a code block.
 #[must_use]
 pub fn proposal(plan: &Plan, kit: &str) -> Prompt {
-    first(plan, kit, "", include_str!("answer_block.md"))
+    first(plan, kit, ["", ""], include_str!("answer_block.md"))
 }
 
 /// Asks for a kernel that comes in another way than in a code block, which `answer` says in a sentence.
 #[must_use]
 pub fn proposal_by(plan: &Plan, kit: &str, answer: &str) -> Prompt {
-    first(plan, kit, "", answer)
+    first(plan, kit, ["", ""], answer)
 }
 
 /// What is the same in all prompts of a plan.
@@ -112,13 +114,14 @@ pub fn parts(plan: &Plan, kit: &str) -> Parts {
     Parts { base: base(plan, kit), optional: [example(plan), advice(plan)] }
 }
 
-/// The same, after what earlier answers came to.
-fn first(plan: &Plan, kit: &str, earlier: &str, answer: &str) -> Prompt {
+/// The same, beside other kernels and after what earlier answers came to.
+fn first(plan: &Plan, kit: &str, [beside, earlier]: [&str; 2], answer: &str) -> Prompt {
     let question = filled(include_str!("first.md"), &[("answer", answer.trim_end().to_owned())]);
     let values = [
         ("base", base(plan, kit)),
         ("example", example(plan)),
         ("advice", advice(plan)),
+        ("beside", beside.to_owned()),
         ("earlier", earlier.to_owned()),
         ("question", question.trim_end().to_owned()),
     ];

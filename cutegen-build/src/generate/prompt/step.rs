@@ -3,9 +3,10 @@
 
 mod branch;
 
+use super::beside::{self, Beside};
 use super::facts::{self, Profile};
-use super::{Fence, Prompt, advice, base, example, hints, prompt, text_for};
-use crate::experience::Hint;
+use super::{Fence, Prompt, advice, base, example, hints, prompt, role, text_for};
+use crate::experience::{Hint, Role};
 use crate::plan::Plan;
 use crate::run_log::{Diagnostic, Facts, Outcome, Sequence};
 
@@ -95,6 +96,10 @@ pub struct Notes {
     pub repeated: Option<Sequence>,
     /// Hints of the experience library, the best first. They hold no foreign text.
     pub hints: Vec<Hint>,
+    /// What the author attends to, where there are several.
+    pub role: Option<Role>,
+    /// Kernels to look at.
+    pub beside: Vec<Beside>,
 }
 
 impl Stage {
@@ -148,6 +153,11 @@ impl Notes {
         of.iter().map(|line| format!("- {}", facts::line(line, NOTE_MAX))).collect::<Vec<_>>().join("\n")
     }
 
+    /// What is quoted: these texts, and the kernels beside.
+    fn texts<'a>(&'a self, texts: &[&'a str]) -> Vec<&'a str> {
+        texts.iter().copied().chain(self.beside.iter().map(|kernel| kernel.source.as_str())).collect()
+    }
+
     fn again(&self) -> String {
         self.repeated.map_or_else(String::new, |of| {
             format!("\nThe last answer to this question gave the kernel of attempt {of} again. That is known: give another one.\n")
@@ -170,20 +180,23 @@ impl Task<'_> {
     #[must_use]
     pub fn first(&self, notes: &Notes) -> Prompt {
         let lines = Notes::lines(&notes.attempts);
-        let fence = self.fence(&[&lines]);
+        let fence = self.fence(&notes.texts(&[&lines]));
+        let beside = match beside::section(&notes.beside, &fence) {
+            none if none.is_empty() => none,
+            kernels => format!("\n{}\n{kernels}", fence.told()),
+        };
+        let told = if beside.is_empty() { format!("{}\n", fence.told()) } else { String::new() };
         let failed = match lines.as_str() {
             "" => String::new(),
             lines => {
-                let told = fence.told();
-                let quoted = fence.quote(lines);
-                format!(
-                    "{told}\nEarlier starts failed, on what these lines say. Take another way.\n\n{quoted}\n\n"
-                )
+                let says = "Earlier starts failed, on what these lines say. Take another way.";
+                format!("{told}{says}\n\n{}\n\n", fence.quote(lines))
             }
         };
+        let role = notes.role.map_or_else(String::new, |role| format!("{}\n\n", role::text(role)));
         let again = notes.again();
-        let earlier = failed + again.trim_start_matches('\n');
-        super::first(self.plan, self.kit, &earlier, include_str!("answer_block.md"))
+        let earlier = role + &failed + again.trim_start_matches('\n');
+        super::first(self.plan, self.kit, [&beside, &earlier], include_str!("answer_block.md"))
     }
 
     /// Asks why a kernel failed.
@@ -233,7 +246,9 @@ impl Task<'_> {
     pub fn optimise(&self, shown: Shown<'_>, round: &Round, notes: &Notes) -> Prompt {
         let speed = facts::speed(self.plan, shown.facts, round.profile);
         let [attempts, rules] = [&notes.attempts, &notes.rules].map(|lines| Notes::lines(lines));
-        let fence = self.fence(&[shown.source, &speed, &attempts, &rules]);
+        let fence = self.fence(&notes.texts(&[shown.source, &speed, &attempts, &rules]));
+        let stage = notes.role.map_or(round.stage.name(), role::title);
+        let stage_text = notes.role.map_or_else(|| round.stage.text(self.plan), role::text);
         let values = [
             ("base", base(self.plan, self.kit)),
             ("fenced", fence.told()),
@@ -241,11 +256,12 @@ impl Task<'_> {
             ("source", fence.quote(shown.source)),
             ("speed", fence.quote(&speed)),
             ("log", Notes::section(&attempts, &rules, &fence)),
+            ("beside", beside::section(&notes.beside, &fence)),
             ("hints", hints::section(&notes.hints)),
             ("cite", hints::cite(&notes.hints)),
             ("advice", advice(self.plan)),
-            ("stage", round.stage.name().to_owned()),
-            ("stage_text", round.stage.text(self.plan).trim_end().to_owned()),
+            ("stage", stage.to_owned()),
+            ("stage_text", stage_text.trim_end().to_owned()),
             ("demand", round.demand.map_or("", |demand| demand.text(self.plan)).to_owned()),
             ("edits", include_str!("edits.md").trim_end().to_owned()),
             ("again", notes.again()),

@@ -71,8 +71,8 @@ fn log(plan: &Plan) -> Log {
         kit: digest(""),
         gate: 7,
         experience: None,
-        settings: Default::default(),
         bank: Vec::new(),
+        settings: Default::default(),
     };
     let mut log = Log::new(start);
     log.push(request(Ask::First, None));

@@ -2,6 +2,7 @@
 
 use super::{Demand, Manner, Notes, Profile, Round, Shown, Stage, Task, Unread, Wish};
 use crate::experience::{Hint, Library};
+use crate::generate::prompt::beside::Beside;
 use crate::generate::prompt::sample::{GENERAL, ROWWISE, WINDOW, on_host, plan};
 use crate::generate::prompt::{self, Prompt};
 use crate::kit;
@@ -71,9 +72,20 @@ fn longest() -> Vec<Hint> {
     Library::read(&format!("edition = 1\n{text}")).expect("a library").hints
 }
 
+fn beside(source: &str) -> Vec<Beside> {
+    vec![Beside { title: "Attempt 3:".to_owned(), source: source.to_owned() }]
+}
+
 fn noted(line: &str) -> Notes {
     let lines = || vec![line.to_owned()];
-    Notes { attempts: lines(), rules: lines(), repeated: Some(4), hints: longest() }
+    Notes {
+        attempts: lines(),
+        rules: lines(),
+        repeated: Some(4),
+        hints: longest(),
+        beside: beside(line),
+        role: None,
+    }
 }
 
 #[test]
