@@ -1,7 +1,7 @@
 //! [`Question`]: what a cache key hashes. Canonical, length-prefixed and versioned.
 //!
 //! In it: normalised math, tensors, axes with full ranges, scalars, precision, intermediates, tolerance,
-//! determinism, declared buckets, target. Not in it: any name, workloads, peers, buckets found by search,
+//! determinism, declared buckets, target. Not in it: any name, workloads, peers, instructions, buckets found by search,
 //! generator, budget, toolchain, gate revision, paths, driver. Those are evidence, recorded beside the answer.
 
 use std::collections::BTreeMap;
@@ -215,6 +215,7 @@ workloads = [{ m = 8 }]
                 .replace("\"r[m]", "'''r[m]")
                 .replace("r[m]\"", "r[m]'''"),
             format!("{BASE}peers = {{ torch = 'x' }}\nfamily = 'rowwise'\naccept = {{ min-speedup = 2 }}"),
+            format!("{BASE}instructions = 'Try one warp for each row.'"),
             format!("{BASE}targets = ['sm_90a']\n# the end"),
         ];
         for edit in edits {

@@ -42,6 +42,9 @@ pub struct KernelSpec {
     pub family: Option<String>,
     /// The same math in other libraries, by library name.
     pub peers: BTreeMap<String, String>,
+    /// What the author tells whoever writes kernels for it: plain text, which no answer depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// Targets this kernel is built for.
     pub targets: Vec<Target>,
 }

@@ -1,7 +1,7 @@
 //! The definitions of a kernel's table: its keys, axes, tensors and the smaller tables below it.
 
 use cutegen_spec::dtype::DType;
-use cutegen_spec::edition::{MAX_EXTENT, keys};
+use cutegen_spec::edition::{MAX_EXTENT, MAX_INSTRUCTIONS, keys};
 use cutegen_spec::spec::Multiply;
 use serde_json::{Value, json};
 
@@ -97,6 +97,13 @@ fn search(key: &str) -> Option<Value> {
             "type": "object",
             "additionalProperties": { "type": "string" },
             "examples": [{ "torch": "torch.softmax(x, -1)" }],
+        }),
+        "instructions" => json!({
+            "title": "Instructions",
+            "description": "What whoever writes a kernel for it is told, marked as the author's. Enters no key.",
+            "type": "string",
+            "maxLength": MAX_INSTRUCTIONS,
+            "examples": ["x is L2-resident in our model: read it as often as you like."],
         }),
         "targets" => json!({ "$ref": "#/$defs/targets" }),
         "search" | "edition" => {

@@ -29,13 +29,14 @@ workloads     = [{ m = 128, b = 16, weight = 2.0 }, { m = 1, b = 64 }]
 accept        = { min-speedup = 1.1 }
 family        = "general"
 peers         = { torch = "x @ w.T" }
+instructions  = "Rows are short."
 targets       = ["host", "sm_90a", "sm_90a:h200", "sm_80", "sm_120f:rtx 5090", "host:x86_64-unknown-linux-gnu:x86-64-v3"]
 search        = { anything = 1 }
 edition       = 1
 "#;
 
 /// What is replaced in [`GOOD`], by something that both schema and reader refuse.
-const BAD: [(&str, &str); 34] = [
+const BAD: [(&str, &str); 35] = [
     ("deterministic =", "determinstic ="),
     ("deterministic = false", "deterministic = 0"),
     ("math          =", "maths ="),
@@ -70,6 +71,7 @@ const BAD: [(&str, &str); 34] = [
     ("\"sm_90a\"", "\"sm_87\""),
     ("\"sm_90a\"", "\"sm_90a:-\""),
     ("torch = \"x @ w.T\"", "torch = 1"),
+    ("\"Rows are short.\"", "7"),
 ];
 
 const GOOD_SETTINGS: &str = "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\nwarn-naive = false\nhost-sources = [\"0123456789abcdef\"]\n";

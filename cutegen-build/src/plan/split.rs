@@ -82,6 +82,7 @@ fn kernel(whole: &KernelSpec, tensors: Vec<Tensor>, math: Math) -> KernelSpec {
         tolerance: None,
         family: None,
         peers: Default::default(),
+        instructions: None,
         ..whole.clone()
     }
 }

@@ -2,7 +2,7 @@
 //! the schema for editors is printed from the same lists.
 
 /// Of `[kernels.NAME]`.
-pub const KERNEL: [&str; 17] = [
+pub const KERNEL: [&str; 18] = [
     "axes",
     "inputs",
     "outputs",
@@ -17,6 +17,7 @@ pub const KERNEL: [&str; 17] = [
     "accept",
     "family",
     "peers",
+    "instructions",
     "targets",
     "search",
     "edition",

@@ -17,6 +17,7 @@ mod v1;
 mod value;
 
 pub use axes::MAX_EXTENT;
+pub use v1::MAX_INSTRUCTIONS;
 
 use crate::diagnostic::{Diagnostic, NAME, SCHEMA, SETTING, TOML};
 use crate::digest::DigestStart;

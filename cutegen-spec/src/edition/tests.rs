@@ -33,6 +33,20 @@ fn the_three_places_mean_the_same() {
 }
 
 #[test]
+fn instructions_are_plain_and_short() {
+    let with = |value: &str| format!("edition = 1\n[kernels.linear]{LINEAR}instructions = {value}\n");
+    let read = |value: &str| spec_file(&with(value), &Settings::default()).kernels.remove(0).instructions;
+    assert_eq!(read("' Keep m in registers.\\n'"), Some("Keep m in registers.\\n".to_owned()));
+    assert_eq!(read("\"one\\n\\ttwo \""), Some("one\n\ttwo".to_owned()));
+    assert_eq!(read("' '"), None);
+    assert_eq!(read(&format!("'{}'", "\u{fc}".repeat(2000))).map(|text| text.chars().count()), Some(2000));
+    for bad in ["7", "\"a\\u001b[2J\"", "\"a\\u202eb\"", &format!("'{}'", "a".repeat(2001))] {
+        let found = errors(&with(bad));
+        assert!(found.len() == 1 && found[0].starts_with("CG"), "{bad}: {found:?}");
+    }
+}
+
+#[test]
 fn several_errors_with_their_places() {
     let text = format!(
         "edition = 1\n[kernels.a]{}\n[kernels.b]{}\n[kernels.Bad]{LINEAR}",

@@ -13,9 +13,13 @@ use crate::hint;
 use crate::math::Math;
 use crate::math::resolve::{Scope, resolve};
 use crate::name::KernelName;
+use crate::printable::printable;
 use crate::spec::KernelSpec;
 use crate::target::Target;
 use crate::tensor::Role;
+
+/// Characters of `instructions`.
+pub const MAX_INSTRUCTIONS: usize = 2000;
 
 /// Reads one kernel. `None` when anything is wrong with it; then `errors` says what.
 pub(super) fn kernel(
@@ -55,6 +59,7 @@ pub(super) fn kernel(
         min_speedup: accept(&table, errors),
         family: family(&table, errors),
         peers: peers(&table, errors),
+        instructions: instructions(&table, errors),
         name: name.ok()?,
         axes,
         tensors,
@@ -191,4 +196,16 @@ fn family(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Option<String> {
             None
         }
     }
+}
+
+/// Reads `instructions`; blanks alone are none.
+fn instructions(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Option<String> {
+    let (_, value) = table.get("instructions")?;
+    let is_plain = |text: &&str| text.chars().count() <= MAX_INSTRUCTIONS && printable(text) == *text;
+    let text = value.string().filter(is_plain).map(str::trim);
+    if text.is_none() {
+        let what = format!("plain text of at most {MAX_INSTRUCTIONS} characters, without control characters");
+        errors.push(value.expected(&what));
+    }
+    text.filter(|text| !text.is_empty()).map(str::to_owned)
 }

@@ -19,6 +19,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("arch archs architecture architectures device devices platform platforms backend backends", "targets"),
     ("reference references baseline baselines torch pytorch", "peers"),
     ("class kind", "family"),
+    ("instruction prompt notes advice hints guidance", "instructions"),
     // of an axis
     ("min max lo hi from to bounds extent size values", "range"),
     ("step multiple stepby align alignment divisible divisibleby", "multiple-of"),
