@@ -11,7 +11,7 @@ use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::target::Target;
 
 pub use flatten::{Flattened, KitError, LineMap, Origin, body, flatten};
-pub use reference::reference;
+pub use reference::{reference, reference_without};
 
 /// A header of the kit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +49,13 @@ const CUDA: &[Header] = &[
     Header { name: "kit/scan.cuh", text: include_str!("scan.cuh") },
     Header { name: "kit/pipeline.cuh", text: include_str!("pipeline.cuh") },
     Header { name: "kit/ring.cuh", text: include_str!("ring.cuh") },
+    Header { name: "kit/mma.cuh", text: include_str!("mma.cuh") },
+    Header { name: "kit/product.cuh", text: include_str!("product.cuh") },
+    Header { name: "kit/attention.cuh", text: include_str!("attention.cuh") },
+    Header { name: "kit/wgmma.cuh", text: include_str!("wgmma.cuh") },
     Header { name: "kit/launch.cuh", text: include_str!("launch.cuh") },
     Header { name: "kit/ptx.cuh", text: include_str!("ptx.cuh") },
+    Header { name: "kit/ptx_wgmma.cuh", text: include_str!("ptx_wgmma.cuh") },
 ];
 
 const HOST: &[Header] = &[Header { name: "kit/host.hpp", text: include_str!("host.hpp") }];

@@ -1,7 +1,7 @@
 // kit/ptx.cuh: instructions without a name in CUDA C++; the other headers wrap them.
 //
 // All inline assembly of the kit stands here, so that a test replaces this one file to run the others on a CPU. Call the
-// wrappers, which say what each needs: math.cuh, vector.cuh, pipeline.cuh, ring.cuh, launch.cuh.
+// wrappers, which say what each needs: math.cuh, vector.cuh, pipeline.cuh, ring.cuh, mma.cuh, launch.cuh.
 namespace kit {
 
 // The greater; a NaN on either side wins.
@@ -42,7 +42,9 @@ __device__ __forceinline__ void ptx_store_streaming(void* to, uint4 s) {
                :: "l"(to), "r"(s.x), "r"(s.y), "r"(s.z), "r"(s.w) : "memory");
 }
 
-__device__ __forceinline__ uint32_t ptx_shared(void const* at) { return uint32_t(__cvta_generic_to_shared(at)); }
+// An address in shared memory.
+using SharedAt = uint32_t;
+__device__ __forceinline__ SharedAt ptx_shared(void const* at) { return SharedAt(__cvta_generic_to_shared(at)); }
 
 // ---------------------------------------------------------------- cp.async, sm_80
 
@@ -54,6 +56,39 @@ __device__ __forceinline__ void ptx_copies_commit() { asm volatile("cp.async.com
 template <int GROUPS>
 __device__ __forceinline__ void ptx_copies_wait() {
   asm volatile("cp.async.wait_group %0;" :: "n"(GROUPS) : "memory");
+}
+
+// ---------------------------------------------------------------- matrices, sm_80
+
+// Four matrices of 8 rows of 16 bytes: lane l gives the address of row l % 8 of matrix l / 8. Word i of a lane is of row
+// lane / 4 of matrix i, and there of column lane % 4.
+__device__ __forceinline__ void ptx_matrices(uint32_t (&to)[4], SharedAt row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(row) : "memory");
+}
+// The same, each transposed as 8 by 8 elements of 16 bits.
+__device__ __forceinline__ void ptx_matrices_transposed(uint32_t (&to)[4], SharedAt row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(row) : "memory");
+}
+// d += a b: 16 by 8 over 32 bytes of k, of the type of the first argument. f32 counts as tf32.
+__device__ __forceinline__ void ptx_mma(__nv_bfloat16, float (&d)[4], uint32_t const (&a)[4], uint32_t const (&b)[2]) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ __forceinline__ void ptx_mma(__half, float (&d)[4], uint32_t const (&a)[4], uint32_t const (&b)[2]) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ __forceinline__ void ptx_mma(float, float (&d)[4], uint32_t const (&a)[4], uint32_t const (&b)[2]) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+// The nearest of 11 significant bits, ties away from zero, as its bits.
+__device__ __forceinline__ uint32_t ptx_tf32(uint32_t bits) {
+  uint32_t y;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(y) : "f"(__uint_as_float(bits)));
+  return y;
 }
 
 // ---------------------------------------------------------------- mbarriers and bulk copies, sm_90

@@ -19,10 +19,12 @@
 #include <cuda_fp16.h>
 
 #undef __global__
+#undef __launch_bounds__
 #undef __device__
 #undef __forceinline__
 #undef __shared__
 #define __global__
+#define __launch_bounds__(...)
 #define __device__
 #define __forceinline__ inline
 #define __shared__ static
@@ -176,6 +178,32 @@ static inline unsigned __shfl_up_sync(unsigned, unsigned own, unsigned by) {
   const unsigned other = current % 32 >= by ? unsigned(published[current - by]) : own;
   meet(warps[current / 32], 32);
   return other;
+}
+
+static inline int __syncthreads_or(int own) {
+  static int any[2];  // by round: one is set while the other is read
+  int& of_round = any[block.round % 2];
+  if (own != 0) of_round = 1;
+  any[(block.round + 1) % 2] = 0;
+  __syncthreads();
+  return of_round;
+}
+static inline float __shfl_sync(unsigned, float own, int lane) {
+  std::memcpy(&published[current], &own, 4);
+  meet(warps[current / 32], 32);
+  float other;
+  std::memcpy(&other, &published[current / 32 * 32 + unsigned(lane)], 4);
+  meet(warps[current / 32], 32);
+  return other;
+}
+
+static inline bool __any_sync(unsigned, bool own) {
+  published[current] = own;
+  meet(warps[current / 32], 32);
+  bool any = false;
+  for (unsigned lane = 0; lane < 32; ++lane) any = any || published[current / 32 * 32 + lane] != 0;
+  meet(warps[current / 32], 32);
+  return any;
 }
 
 // What ptx.cuh has, by its meaning.
