@@ -9,7 +9,6 @@ use cutegen_build::discover::Project;
 use cutegen_build::generate::Candidate;
 use cutegen_build::generate::prompt;
 use cutegen_build::generate::proposal::{self, BYTES_MAX, Problem, Proposal};
-use cutegen_build::kit;
 use cutegen_build::pipeline::request;
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::digest;
@@ -39,7 +38,7 @@ pub(crate) fn run(command: &Command, verb: &Propose, out: &Output) -> Result<(),
 
 /// Writes what is asked.
 fn ask(plan: &Plan, file: &Path, out: &Output) -> Result<(), Failure> {
-    let prompt = prompt::proposal(plan, &kit::reference(&plan.target));
+    let prompt = prompt::proposal(plan, &prompt::kit(plan));
     OutFile::open(file, "--prompt")?.write(prompt.text.as_bytes())?;
     let (title, file) = (plan.title(), file.display());
     out.note(&format!("{title}: {file} has prompt {} ({})", prompt.version, prompt.digest()));

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cutegen_build::generate::prompt::parts;
+use cutegen_build::generate::prompt::{self, parts};
 use cutegen_build::model::client::{Answer as Answered, Client, Pace};
 use cutegen_build::model::config::{Config, Endpoint};
 use cutegen_build::model::ledger::{Account, Limit};
@@ -11,7 +11,7 @@ use cutegen_build::model::wire::prompt::{Block, Prompt};
 use cutegen_build::model::wire::reply::{Finish, Usage};
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::Ask;
-use cutegen_build::{env, home, kit};
+use cutegen_build::{env, home};
 
 use super::generator::{Answer, Asked};
 use crate::failure::Failure;
@@ -114,7 +114,7 @@ pub(crate) fn ledger(folder: &Path) -> PathBuf {
 
 /// A prompt in blocks: what all of a run begin with, then the rest, of which example and advice may go.
 pub(crate) fn blocks(plan: &Plan, text: &str) -> Prompt {
-    let parts = parts(plan, &kit::reference(&plan.target));
+    let parts = parts(plan, &prompt::kit(plan));
     let Some(mut rest) = text.strip_prefix(parts.base.as_str()) else {
         return Prompt { stable: Vec::new(), rest: vec![Block::needed(text)] };
     };
@@ -166,7 +166,6 @@ fn told(request: &str, endpoint: &Endpoint, answer: &Answered) -> String {
 mod tests {
     use cutegen_build::discover::Project;
     use cutegen_build::generate::prompt;
-    use cutegen_build::kit;
     use cutegen_build::plan::Plan;
 
     use super::blocks;
@@ -177,7 +176,7 @@ mod tests {
         let (folder, _) = library(&[("one", "'host'")]);
         let project = Project::library(folder.path(), folder.path()).expect("a library");
         let plan = Plan::all(&project.specs).remove(0);
-        let text = prompt::proposal(&plan, &kit::reference(&plan.target)).text;
+        let text = prompt::proposal(&plan, &prompt::kit(&plan)).text;
         let cut = blocks(&plan, &text);
         assert_eq!(cut.prefix() + &cut.tail(), text);
         assert!(

@@ -20,6 +20,25 @@ pub fn only_sums(plan: &Plan) -> bool {
     plan.schedule.steps.iter().all(exact)
 }
 
+/// Whether some sum adds products of two inputs, as a convolution does and a pool does not.
+#[must_use]
+pub fn multiplies(plan: &Plan) -> bool {
+    let sums = plan.schedule.steps.iter().filter_map(|step| match &step.value {
+        Value::Reduce { op: ReduceOp::Sum, body, .. } => Some(body),
+        Value::Reduce { .. } | Value::Map(_) | Value::Scan { .. } => None,
+    });
+    sums.into_iter().any(|body| {
+        let mut found = false;
+        body.visit(&mut |part| {
+            if let Expr::Binary(Binary::Mul, left, right) = part {
+                let [left, right] = [left, right].map(|side| tensors(side));
+                found |= !left.is_empty() && !right.is_empty() && left.union(&right).count() > 1;
+            }
+        });
+        found
+    })
+}
+
 /// Integers over which every sum of a kernel is exact, in any order and however it is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExactIntegers {
@@ -107,6 +126,16 @@ pub(crate) fn is_product(body: &Expr) -> bool {
         Expr::Binary(Binary::Mul, a, b) => is_product(a) && is_product(b),
         _ => false,
     }
+}
+
+fn tensors(of: &Expr) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    of.visit(&mut |part| {
+        if let Expr::Load(Place::Tensor(tensor), _) | Expr::Pad(Place::Tensor(tensor), ..) = part {
+            found.insert(*tensor);
+        }
+    });
+    found
 }
 
 #[cfg(test)]

@@ -99,8 +99,9 @@ fn requested(run: Run<'_>, (before, prompts): (&Log, Prompts), request: &Request
     let asked = question.request();
     let again = match prompts {
         Prompts::Same => asked,
+        // texts of another number may have had other classes
         Prompts::OfVersion(other) => Request {
-            version: question.prompt.of_version(other),
+            version: prompt::of_number(&request.version, other),
             prompt: request.prompt,
             bytes: request.bytes,
             ..asked

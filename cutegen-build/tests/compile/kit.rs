@@ -26,6 +26,7 @@ pub(crate) const TESTS: &[crate::Test] = &[
     ("kit::block_is_that_of_templates", block_is_that_of_templates),
     ("kit::diagnostics_find_their_line", diagnostics_find_their_line),
     ("kit::examples_of_prompts_compile", examples_of_prompts_compile),
+    ("kit::examples_of_prompts_are_right", examples_of_prompts_are_right),
     ("kit::reductions_are_right", numbers::reductions_are_right),
     ("kit::copies_and_prefixes_are_right", numbers::copies_and_prefixes_are_right),
     ("kit::products_are_right", numbers::products_are_right),
@@ -157,18 +158,76 @@ fn diagnostics_find_their_line() {
     assert!(text.contains("static_assert(LANES"), "{text}");
 }
 
-/// The example in a prompt for this target compiles as it stands: a reply begins from it.
-fn example_compiles(target: &str) {
-    let text = format!(
-        "edition = 1\n[kernels.squares]\naxes = {{ m = '1..=64', k = '4..=4096' }}\ninputs = {{ x = 'f32[m, k]' }}\n\
-         outputs = {{ y = 'f32[m]' }}\nmath = 'y[m] = sum(k, x[m, k] * x[m, k])'\ntargets = ['{target}']\n"
-    );
-    let kernels = spec_file(&text, &Settings::default()).into_kernels().expect("a right spec");
-    let plan = Plan::all(&kernels).remove(0);
-    let prompt = prompt::proposal(&plan, "").text;
-    let example = prompt.split_once("# Example").expect("an example").1.split("# What is known").next();
-    let (source, _) = proposal::source(example.expect("an example")).expect("one code block");
-    let proposal = Proposal::read(&plan, source, None).expect("a right proposal");
+/// An example of a prompt: the kernel that it computes, a target, and a program that runs it, if one does.
+struct Example {
+    kernel: &'static str,
+    target: &'static str,
+    program: Option<&'static str>,
+}
+
+const SQUARES: &str = "axes = { m = '1..=64', k = '4..=4096' }\ninputs = { x = 'f32[m, k]' }\noutputs = { y = 'f32[m]' }\n\
+                       math = 'y[m] = sum(k, x[m, k] * x[m, k])'";
+const CONTRACTION: &str = "axes = { b = '1..=8', m = '1..=512', n = '1..=512', k = { range = '8..=4096', multiple-of = 8 } }\n\
+                           inputs = { x = 'bf16[b, m, k]', w = 'bf16[b, n, k]', r = 'f32[b, m]' }\n\
+                           outputs = { y = 'bf16[b, m, n]' }\n\
+                           math = 'y[b, m, n] = r[b, m] * sum(k, x[b, m, k] * w[b, n, k])'";
+const ATTENTION: &str = "axes = { s = '1..=4096', t = '1..=4096', d = 64 }\n\
+                         inputs = { q = 'bf16[s, d]', k = 'bf16[t, d]', v = 'bf16[t, d]', bias = 'bf16[s, t]' }\n\
+                         outputs = { y = 'bf16[s, d]' }\nmath = \"\"\"\n\
+                         score[s, t] = sum(d, q[s, d] * k[t, d]) + bias[s, t]\ntop[s] = max(t, score[s, t])\n\
+                         y[s, d] = sum(t, exp(score[s, t] - top[s]) * v[t, d]) / sum(t, exp(score[s, t] - top[s]))\n\"\"\"";
+const FUSED_GRAPH: &str = "axes = { m = '1..=4096', n = '1..=4096', k = { range = '8..=4096', multiple-of = 8 } }\n\
+                           inputs = { x = 'f16[m, k]', w = 'f16[n, k]', bias = 'f32[n]' }\noutputs = { y = 'f32[m]' }\n\
+                           math = 'y[m] = max(n, sum(k, x[m, k] * w[n, k]) + bias[n])'";
+
+const CONTRACTION_OF_FLOATS: &str = "axes = { b = '1..=8', m = '1..=512', n = '1..=512', k = '1..=4096' }\n\
+                                     inputs = { x = 'f32[b, m, k]', w = 'f32[b, n, k]', r = 'f32[b, m]' }\n\
+                                     outputs = { y = 'f32[b, m, n]' }\n\
+                                     math = 'y[b, m, n] = r[b, m] * sum(k, x[b, m, k] * w[b, n, k])'";
+
+const EXAMPLES: [Example; 9] = [
+    Example { kernel: CONTRACTION_OF_FLOATS, target: "host", program: None },
+    Example { kernel: SQUARES, target: "host", program: None },
+    Example { kernel: SQUARES, target: "sm_90a", program: None },
+    Example {
+        kernel: CONTRACTION,
+        target: "sm_90a",
+        program: Some(include_str!("kit/prompts/contraction.cpp")),
+    },
+    Example { kernel: CONTRACTION, target: "sm_80", program: None },
+    Example { kernel: ATTENTION, target: "sm_90a", program: Some(include_str!("kit/prompts/attention.cpp")) },
+    Example { kernel: ATTENTION, target: "sm_86", program: None },
+    Example {
+        kernel: FUSED_GRAPH,
+        target: "sm_90a",
+        program: Some(include_str!("kit/prompts/fused_graph.cpp")),
+    },
+    Example { kernel: FUSED_GRAPH, target: "sm_120", program: None },
+];
+
+impl Example {
+    /// A prompt for the very kernel of the example, so that its class is that of the example.
+    fn plan(&self) -> Plan {
+        let Self { kernel, target, .. } = self;
+        let text = format!("edition = 1\n[kernels.example]\n{kernel}\ntargets = ['{target}']\n");
+        let kernels = spec_file(&text, &Settings::default()).into_kernels().expect("a right spec");
+        Plan::all(&kernels).remove(0)
+    }
+
+    /// What the prompt shows.
+    fn source(&self, plan: &Plan) -> String {
+        let prompt = prompt::proposal(plan, "").text;
+        let example = prompt.split_once("# Example").expect("an example").1.split("# What is known").next();
+        let example = example.expect("an example");
+        let block = example.rfind("\n```c").expect("a code block");
+        proposal::source(&example[block..]).expect("one code block").0.to_owned()
+    }
+}
+
+/// An example in a prompt compiles as it stands, without local memory: a reply begins from it.
+fn example_compiles(example: &Example) {
+    let plan = example.plan();
+    let proposal = Proposal::read(&plan, &example.source(&plan), None).expect("a right proposal");
     let candidate = proposal.candidate("a compiler", "the prompt");
     let entries = candidate.contract.steps.iter().map(|step| step.entry.clone()).collect();
     let compile_for = match &plan.target {
@@ -177,9 +236,19 @@ fn example_compiles(target: &str) {
             CompileFor::Host { triple: triple.clone(), level: level.name().to_owned() }
         }
     };
-    compiled(&CompileJob { source: candidate.source, entries, compile_for }, &setup());
+    let artifact = compiled(&CompileJob { source: candidate.source, entries, compile_for }, &setup());
+    let Inspected::Cubin(info) = artifact.inspected else { return };
+    assert!(info.kernels.iter().all(|kernel| kernel.stack_bytes == Some(0)), "{:?}", info.kernels);
+    assert_eq!(artifact.log_warnings, [], "{}", plan.family.name());
 }
 
 fn examples_of_prompts_compile() {
-    ["host", "sm_90a"].into_iter().for_each(example_compiles);
+    EXAMPLES.iter().for_each(example_compiles);
+}
+
+fn examples_of_prompts_are_right() {
+    for example in &EXAMPLES {
+        let Some(program) = example.program else { continue };
+        numbers::kernel_is_right(&example.source(&example.plan()), program);
+    }
 }

@@ -30,6 +30,12 @@ impl Fence {
         format!("begin {mark}\n{}\nend {mark}", text.trim_end_matches('\n'))
     }
 
+    /// The mark.
+    pub(super) fn mark(&self) -> &str {
+        let Self(mark) = self;
+        mark
+    }
+
     /// What a prompt says of it.
     pub(super) fn told(&self) -> String {
         super::filled(include_str!("fenced.md"), &[("fence", self.0.clone())]).trim_end().to_owned()

@@ -3,17 +3,16 @@
 use super::attempts;
 use super::decide::Wanted;
 use super::state::State;
-use crate::generate::prompt::Prompt;
 use crate::generate::prompt::facts::Profile;
 use crate::generate::prompt::step::{Manner, Notes, Shown, Task, Wish};
-use crate::kit;
+use crate::generate::prompt::{self, Prompt};
 use crate::plan::Plan;
 use crate::run_log::{Ask, Banked, Facts, Sequence};
 use crate::strategy::{Question, correct, fate};
 
 /// What is asked of a generator.
 pub(super) fn question(plan: &Plan, state: &State<'_>, wanted: Wanted) -> Question {
-    let kit = kit::reference(&plan.target);
+    let kit = prompt::kit(plan);
     let seed = correct::seed(state.log);
     let task = Task { plan, kit: &kit, seed: &seed };
     match wanted {

@@ -5,11 +5,10 @@ use super::nearest;
 use super::state::State;
 use super::step::{Aim, Stand, Step};
 use crate::experience::Hint;
-use crate::generate::prompt::Prompt;
 use crate::generate::prompt::beside::Beside;
 use crate::generate::prompt::facts::{self, Profile};
 use crate::generate::prompt::step::{Notes, Round, Shown, Stage, Task};
-use crate::kit;
+use crate::generate::prompt::{self, Prompt};
 use crate::plan::Plan;
 use crate::run_log::{Ask, Banked, Facts, Outcome, Sequence};
 use crate::strategy::fate::became;
@@ -20,7 +19,7 @@ const HYPOTHESIS_MAX: usize = 200;
 
 /// What is asked of a generator.
 pub(super) fn question(plan: &Plan, state: &State<'_>, wanted: Wanted) -> Question {
-    let kit = kit::reference(&plan.target);
+    let kit = prompt::kit(plan);
     let seed = correct::seed(state.log);
     let task = Task { plan, kit: &kit, seed: &seed };
     let prompt = match (wanted.ask, wanted.about) {

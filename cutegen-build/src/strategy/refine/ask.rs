@@ -5,17 +5,16 @@ use super::decide::Wanted;
 use super::graph;
 use super::state::State;
 use crate::experience::Hint;
-use crate::generate::prompt::Prompt;
 use crate::generate::prompt::facts::Profile;
 use crate::generate::prompt::step::{Notes, Round, Shown, Task};
-use crate::kit;
+use crate::generate::prompt::{self, Prompt};
 use crate::plan::Plan;
 use crate::run_log::{Ask, Facts, Outcome, Sequence};
 use crate::strategy::{Question, correct, diagnosis, effort, fate};
 
 /// What is asked of a generator.
 pub(super) fn question(plan: &Plan, state: &State<'_>, wanted: Wanted) -> Question {
-    let kit = kit::reference(&plan.target);
+    let kit = prompt::kit(plan);
     let seed = correct::seed(state.log);
     let task = Task { plan, kit: &kit, seed: &seed };
     let prompt = match (wanted.ask, wanted.about) {

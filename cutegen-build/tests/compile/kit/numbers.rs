@@ -145,6 +145,19 @@ fn without_ptx(body: &str) -> String {
     source
 }
 
+/// Runs a kernel of a prompt, whose entry is called `kernel`, under a program of checks.
+pub(super) fn kernel_is_right(source: &str, program: &str) {
+    const SHARED: &str = "extern __shared__ __align__(1024) unsigned char memory[];";
+    assert!(source.contains(SHARED));
+    let source = without_ptx(&source.replace("@ENTRY@", "kernel"));
+    let source = source.replace(SHARED, "unsigned char* const memory = emulated_memory;");
+    let (headers, body) = source.split_at(source.find("// contract:").expect("a contract"));
+    let memory = "static unsigned char* emulated_memory;";
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = [EMULATED, TENSOR_CORES, headers, PRODUCT_CHECKS, memory, body, program].join("\n");
+    right(run(&text, &[], folder.path()));
+}
+
 /// What a C++ program prints, as an error where it says that something is wrong.
 fn run(source: &str, flags: &[&str], folder: &Path) -> Result<String, String> {
     let (text, run) = (folder.join("kit.cpp"), folder.join("kit"));

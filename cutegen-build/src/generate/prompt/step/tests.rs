@@ -3,9 +3,8 @@
 use super::{Demand, Manner, Notes, Profile, Round, Shown, Stage, Task, Unread, Wish};
 use crate::experience::{Hint, Library};
 use crate::generate::prompt::beside::Beside;
-use crate::generate::prompt::sample::{GENERAL, ROWWISE, WINDOW, on_host, plan};
+use crate::generate::prompt::sample::{CLASSES, on_host, plan};
 use crate::generate::prompt::{self, Prompt};
-use crate::kit;
 use crate::plan::Plan;
 use crate::run_log::{Banked, Diagnostic, Facts, Outcome, Resources, Speed, digest};
 
@@ -42,7 +41,7 @@ fn facts() -> Facts {
 
 /// All five, with a source, notes and facts.
 fn all(plan: &Plan, source: &str, notes: &Notes) -> [Prompt; 5] {
-    let kit = kit::reference(&plan.target);
+    let kit = prompt::kit(plan);
     let task = Task { plan, kit: &kit, seed: "a run, 7" };
     let facts = facts();
     let shown = Shown { attempt: 5, source, facts: &facts };
@@ -101,14 +100,14 @@ fn prompts_have_the_length_of_a_prompt_and_one_question() {
         assert!(is_diagnosis || prompt.text.contains("attempt 4"), "the repeat is told");
         assert_eq!(prompt.version, "window-4");
     }
-    let first = prompt::proposal(&plan, &kit::reference(&plan.target)).text;
+    let first = prompt::proposal(&plan, &prompt::kit(&plan)).text;
     assert_eq!(first.rsplit_once("\n# Answer\n").expect("a last section").1.matches('?').count(), 1);
     assert!(!first.contains("\nbegin ") && !first.contains("Earlier starts"), "nothing is quoted");
 }
 
 /// Ideas for two kernels, and both ways of a variant; with a kernel of another spec.
 fn of_branch(plan: &Plan, source: &str, notes: &Notes) -> [Prompt; 3] {
-    let kit = kit::reference(&plan.target);
+    let kit = prompt::kit(plan);
     let task = Task { plan, kit: &kit, seed: "a run, 7" };
     let facts = Facts { kernels: Vec::new(), profile: [].into(), ..facts() };
     let [first, second] = [5, 9].map(|attempt| Shown { attempt, source, facts: &facts });
@@ -174,7 +173,7 @@ fn ideas_and_variants_are_one_question_and_quote_what_is_foreign() {
 
 #[test]
 fn ideas_and_variants_for_the_host_say_nothing_of_a_gpu() {
-    for kernel in [WINDOW, ROWWISE, GENERAL] {
+    for (_, kernel) in CLASSES {
         for prompt in of_branch(&on_host(kernel), SOURCE, &Notes::default()) {
             for word in [
                 "warp",
@@ -278,7 +277,7 @@ fn a_prompt_for_the_host_says_nothing_of_a_gpu() {
     let told = |text: &str| OF_A_GPU.into_iter().filter(|word| text.contains(word)).collect::<Vec<_>>();
     let facts = facts();
     let shown = Shown { attempt: 5, source: SOURCE, facts: &Facts { kernels: Vec::new(), ..facts.clone() } };
-    for kernel in [WINDOW, ROWWISE, GENERAL] {
+    for (_, kernel) in CLASSES {
         let plan = on_host(kernel);
         // what follows the quotation of facts is ours again
         let task = Task { plan: &plan, kit: "", seed: "a run, 7" };
