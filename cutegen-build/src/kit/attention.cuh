@@ -62,6 +62,10 @@ struct MmaProducts {
   }
 };
 
+// Whether a product goes on beside other work, once it has been started.
+template <template <class> class Products>
+constexpr bool STARTS_AHEAD = false;
+
 /// ROWS = WARPS R 16 queries a block, THREADS; BYTES of shared memory that begin on 1024. P_PARTS: 1 rounds weights to T, which
 /// `intermediates` must allow; 2 adds what that lost.
 template <class T_, int D_, int KV_, int WARPS_, int R_ = 1, int STAGES = 2, int P_PARTS = 1,
@@ -75,6 +79,7 @@ struct Attention {
   static constexpr int STAGE = TileK::BYTES + TileV::BYTES, BYTES = TileQ::BYTES + STAGES * STAGE;
   static_assert(sizeof(T) == 2 && D % 16 == 0 && KV % 16 == 0 && STAGES >= 2, "16-bit elements, whole instructions");
   static constexpr int S = KV / 8, O = D / 8;  // fragments of 8 columns
+  static constexpr bool AHEAD = STARTS_AHEAD<Products> && STAGES > 2;
 
   // What a warp has: sums, and of each row its greatest score and the sum of its weights.
   struct State {
@@ -101,15 +106,31 @@ struct Attention {
     copy_rows<TileQ, THREADS>(load_q, memory, 0);
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) fetch(s, begin + s);
+    Sums<R, AHEAD ? S : 1> ahead;
     int slot = 0, next = STAGES - 1;
+    const SharedAt q = ptx_shared(memory), stages = ptx_shared(ring);
+    if constexpr (AHEAD) {
+      if (begin < end) arrived<STAGES - 2>(), Products<Attention>::score(ahead, q, stages);
+    }
 #pragma unroll 1
     for (int tile = begin; tile < end; ++tile) {
-      wait_loads<STAGES - 2>();
-      Products<Attention>::arrive();
-      __syncthreads();
-      fetch(next, tile + STAGES - 1);
-      step(state, scores, first_row, tile * KV, memory, ring + slot * STAGE);
-      slot = slot + 1 == STAGES ? 0 : slot + 1;
+      const int later = slot + 1 == STAGES ? 0 : slot + 1;
+      Sums<R, S> s;
+      if constexpr (AHEAD) {  // the next tile's scores begin while this one's become weights
+        s = ahead;
+        if (tile + 1 < end) {
+          arrived<STAGES - 3>();
+          fetch(next, tile + STAGES - 1);
+          Products<Attention>::start(ahead, q, stages + later * STAGE);
+        }
+      } else {
+        arrived<STAGES - 2>();
+        fetch(next, tile + STAGES - 1);
+        Products<Attention>::score(s, q, stages + slot * STAGE);
+      }
+      finish(state, s, scores, first_row, tile * KV, ring + slot * STAGE + TileK::BYTES);
+      if constexpr (AHEAD) Products<Attention>::template settle<KV / 2>(&ahead.d[0][0][0]);
+      slot = later;
       next = next + 1 == STAGES ? 0 : next + 1;
     }
     wait_loads<0>();
@@ -163,16 +184,22 @@ struct Attention {
   }
 
  private:
-  // One tile: scores, weights, sums.
+  // All but LATER groups of copies are there, for all threads.
+  template <int LATER>
+  __device__ __forceinline__ static void arrived() {
+    wait_loads<LATER>();
+    Products<Attention>::arrive();
+    __syncthreads();
+  }
+
+  // From a tile's scores to its weights and sums.
   template <class Scores>
-  __device__ __forceinline__ static void step(State& state, Scores const& scores, int first_row, int first_key,
-                                              unsigned char const* q, unsigned char const* stage) {
-    Sums<R, S> s;
-    Products<Attention>::score(s, ptx_shared(q), ptx_shared(stage));
+  __device__ __forceinline__ static void finish(State& state, Sums<R, S>& s, Scores const& scores, int first_row, int first_key,
+                                                unsigned char const* values) {
     const bool all = scores.sees_all(first_row, ROWS, first_key, KV);  // the same in all threads
     weigh(state, s, scores, first_row, first_key, all);
-    if ((!all || P_PARTS > 1) && holds_special(stage + TileK::BYTES)) return add_seen(state, s, scores, first_row, first_key, stage + TileK::BYTES);
-    Products<Attention>::add(state.o, s, ptx_shared(stage) + TileK::BYTES);
+    if ((!all || P_PARTS > 1) && holds_special(values)) return add_seen(state, s, scores, first_row, first_key, values);
+    Products<Attention>::add(state.o, s, ptx_shared(values));
   }
 
   // Scores become weights e^(score - top), and 0 where a row does not see a key.

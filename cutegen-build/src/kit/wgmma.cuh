@@ -106,6 +106,11 @@ struct WgmmaProducts {
   static_assert(A::R == 1 && A::WARPS % 4 == 0, "whole warpgroups");
   __device__ __forceinline__ static void arrive() { ptx_bulk_fence(); }
   __device__ __forceinline__ static void score(Sums<1, A::S>& s, SharedAt q, SharedAt keys) {
+    start(s, q, keys);
+    settle<A::KV / 2>(&s.d[0][0][0]);
+  }
+  // Until settle, others read and write nothing of `s`.
+  __device__ __forceinline__ static void start(Sums<1, A::S>& s, SharedAt q, SharedAt keys) {
     float* const d = &s.d[0][0][0];
     ptx_wgmma_hold<A::KV / 2>(d);
     ptx_wgmma_begin();
@@ -114,7 +119,7 @@ struct WgmmaProducts {
       Wgmma<A::KV>::template start<IS_BF16<T>, true, true>(d, matrix_of<typename A::TileQ>(q, thread_rank() / 128 * 64, k),
                                                            matrix_of<typename A::TileK>(keys, 0, k), k > 0);
     }
-    end<A::KV / 2>(d);
+    ptx_wgmma_commit();
   }
   __device__ __forceinline__ static void add(Sums<1, A::O>& o, Sums<1, A::S> const& s, SharedAt values) {
     float* const d = &o.d[0][0][0];
@@ -131,19 +136,21 @@ struct WgmmaProducts {
         Wgmma<A::D>::template start_held<IS_BF16<T>, false>(d, p[k / 16][part][0], matrix_of<typename A::TileV>(values, 0, k));
       }
     }
-    end<A::D / 2>(d);
-  }
-
- private:
-  template <int COUNT>
-  __device__ __forceinline__ static void end(float* d) {
     ptx_wgmma_commit();
+    settle<A::D / 2>(d);
+  }
+  template <int COUNT>
+  __device__ __forceinline__ static void settle(float* d) {
     ptx_wgmma_wait<0>();
     ptx_wgmma_hold<COUNT>(d);
   }
 };
 
-/// Attention by warpgroups: WARPS is 4, 8 or 12, with 16 rows each; D is 64 or 128, KV 64, 96, 128, 192 or 256.
+template <>
+constexpr bool STARTS_AHEAD<WgmmaProducts> = true;
+
+/// Attention by warpgroups: WARPS is 4, 8 or 12, with 16 rows each; D is 64 or 128, KV 64, 96, 128, 192 or 256. With 3 STAGES
+/// a tile's scores are formed beside the softmax of the tile before.
 template <class T, int D, int KV, int WARPS, int STAGES = 2, int P_PARTS = 1>
 using WgmmaAttention = Attention<T, D, KV, WARPS, 1, STAGES, P_PARTS, WgmmaProducts>;
 

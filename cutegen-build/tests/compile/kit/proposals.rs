@@ -25,7 +25,7 @@ pub(crate) fn proposals_compile() {
         points.into_iter().map(|point| (plan.clone(), point.candidate("a compiler", "a test")))
     });
     let points: Vec<_> = points.collect();
-    assert_eq!(points.len(), 14);
+    assert_eq!(points.len(), 18);
     each_compiled(&points, |plan, candidate, artifact| {
         let Inspected::Cubin(info) = &artifact.inspected else { panic!("a cubin was asked for") };
         for kernel in &info.kernels {

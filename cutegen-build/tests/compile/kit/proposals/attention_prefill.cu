@@ -1,17 +1,18 @@
 // contract:
 // steps = [{ entry = "@ENTRY@", grid = ["ceil_div(s, 16 * WARPS)", 32, "b"], block = ["32 * WARPS"],
-//   smem = "WARPS * 4096 + KV * 1024", args = ["ptr(q)", "ptr(k)", "ptr(v)", "ptr(y)", "scalar(scale)", "axis(s)"] }]
+//   smem = "WARPS * 4096 + STAGES * KV * 512", args = ["ptr(q)", "ptr(k)", "ptr(v)", "ptr(y)", "scalar(scale)", "axis(s)"] }]
 // eligibility = "q aligned 16 and k aligned 16 and v aligned 16"
 // tiles = { s = [64, 128] }
 // sweep: WARPS = 4 | 8
 // sweep: KV = 64 | 128
+// sweep: STAGES = 2 | 3
 #include <kit/wgmma.cuh>
 #include <cstdint>
 using namespace kit;
 using T = __nv_bfloat16;
 constexpr int D = 128, H = 32, KH = 8;
-using Core = WgmmaAttention<T, D, KV, WARPS>;
-static_assert(Core::BYTES == WARPS * 4096 + KV * 1024 && Core::ROWS == 16 * WARPS, "as the launch has it");
+using Core = WgmmaAttention<T, D, KV, WARPS, STAGES>;
+static_assert(Core::BYTES == WARPS * 4096 + STAGES * KV * 512 && Core::ROWS == 16 * WARPS, "as the launch has it");
 
 // Causal attention, four query heads a key head. Bound by tensor cores and exponentials; the longest rows start first.
 extern "C" __global__ void __launch_bounds__(32 * WARPS) @ENTRY@(T const* q, T const* k, T const* v, T* y, float scale, int64_t s) {
