@@ -1,6 +1,6 @@
 //! `branch`: ideas in words, several kernels of each, the best few of which seed the next round (Stanford CRFM, fast kernels, 2025).
 //! [`next`] folds the log into rounds and right kernels, decides by them, and fills the prompt that the decision needs. It reads
-//! nothing but plan and log. The first right kernel comes as in [`refine`](super::refine).
+//! nothing but plan and log. The first right kernel comes as in [`refine`].
 //!
 //! Invariant: what it asks on a log is what it gives again for [`Next::Await`] once the request stands behind that log.
 
