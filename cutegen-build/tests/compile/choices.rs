@@ -10,12 +10,15 @@ use cutegen_build::generate::Candidate;
 use cutegen_build::generate::template::Templates;
 use cutegen_build::plan::Plan;
 use cutegen_build::refine;
+use cutegen_spec::edition::spec_file;
 use cutegen_spec::target::Target;
 
 use crate::library;
 
-pub(crate) const TESTS: &[crate::Test] =
-    &[("choices::what_is_tried_holds_what_is_fast", what_is_tried_holds_what_is_fast)];
+pub(crate) const TESTS: &[crate::Test] = &[
+    ("choices::what_is_tried_holds_what_is_fast", what_is_tried_holds_what_is_fast),
+    ("choices::what_is_tried_of_products_holds_what_is_fast", what_is_tried_of_products_holds_what_is_fast),
+];
 
 /// Microseconds by kernel, extents and candidate.
 type Timings = BTreeMap<String, BTreeMap<Vec<i64>, BTreeMap<String, f64>>>;
@@ -59,4 +62,43 @@ fn what_is_tried_holds_what_is_fast() {
         }
     }
     assert!(recorded.is_empty() && behind.is_empty(), "behind {behind:?}, not there {:?}", recorded.keys());
+}
+
+/// What is behind, and by how much: a split over a cluster that overlaps the next launch gains more than hints do elsewhere; and
+/// points that were timed last of 320, when the card ran faster. Timed in turn, they are ahead by 1.2 %.
+const BEHIND: [(&str, f64); 2] = [("sweep_128_4096_14336", 1.05), ("sweep_2048_6144_4096", 1.08)];
+
+/// The same of products of eight shapes, by a sweep of 320 points each.
+fn what_is_tried_of_products_holds_what_is_fast() {
+    const SWEPT: &str = include_str!("../../../results/runs/products/measured/sweep.json");
+    let swept: serde_json::Value = serde_json::from_str(SWEPT).expect("what was measured");
+    let target = Target::parse("sm_90a").expect("a target");
+    let mut behind = Vec::new();
+    for (name, cell) in swept["cells"].as_object().expect("cells") {
+        let extents: Vec<&str> = name.split('_').skip(1).collect();
+        let [m, n, k] = extents[..] else { panic!("{name} has no three extents") };
+        let text = format!(
+            "edition = 1\n[kernels.p]\naxes = {{ m = {m}, n = {n}, k = {k} }}\n\
+             inputs = {{ x = 'bf16[m, k]', w = 'bf16[n, k]' }}\noutputs = {{ y = 'bf16[m, n]' }}\n\
+             math = 'y[m, n] = sum(k, x[m, k] * w[n, k])'\nworkloads = [{{}}]"
+        );
+        let kernels = spec_file(&text, &Default::default()).into_kernels().expect("right specs");
+        let plan = Plan::new(&kernels[0], &target);
+        let tried = cell["tried"].as_array().expect("points").iter();
+        let timed: BTreeMap<&str, f64> = tried
+            .filter_map(|point| Some((point["name"].as_str()?, point["speedups"][0].as_f64()?)))
+            .collect();
+        let speeds = |candidate: &Candidate| vec![timed.get(candidate.name.as_str()).copied()];
+        let mut space = Templates::new("").space(&plan);
+        space.retain(|candidate| timed.contains_key(candidate.name.as_str()));
+        assert!(space.len() >= 300, "{name}: {} points are timed", space.len());
+        let workload = extents.iter().map(|extent| extent.parse().expect("an extent")).collect();
+        let (share, tried) = refine::shortfall(&plan, &space, &[workload], speeds);
+        println!("  {name}: {tried} of {} points come within {:.1} %", space.len(), 100.0 * (share - 1.0));
+        let most = BEHIND.iter().find(|(of, _)| of == name).map_or(1.02, |(_, most)| *most);
+        if share > most {
+            behind.push(name);
+        }
+    }
+    assert!(behind.is_empty(), "behind {behind:?}");
 }

@@ -22,6 +22,16 @@ fn norm(a: f64, b: f64) -> f64 {
     (a.powi(4) + b.powi(4)).powf(0.25)
 }
 
+/// Blocks that a multiprocessor runs at once: the fullest one, whose units they share, and on average, since memory serves all
+/// multiprocessors and gives those with more of them more.
+struct Blocks {
+    at_once: f64,
+    on_average: f64,
+}
+
+/// A multiprocessor takes so many times its share of memory at most.
+const SHARES_MOST: f64 = 3.0;
+
 /// What tiles copy of the factors.
 struct Copies {
     rows: f64,
@@ -32,7 +42,7 @@ struct Copies {
 
 impl ProductFeatures {
     /// Nanoseconds of a tile of k for so many blocks of a multiprocessor.
-    fn stage(&self, rates: &ProductRates, at_once: f64, copies: &Copies) -> f64 {
+    fn stage(&self, rates: &ProductRates, Blocks { at_once, on_average }: Blocks, copies: &Copies) -> f64 {
         let [bm, bn, bk] = self.tile.map(|extent| extent as f64);
         let products = self.products as f64;
         let bytes =
@@ -48,8 +58,9 @@ impl ProductFeatures {
         };
         let from_memory = copies.share * bytes;
         let from_l2 = (self.asked(bytes, copies) - from_memory).max(0.0);
-        let copied = from_memory / rates.from_memory_each + from_l2 / rates.from_l2_each;
-        (at_once * copied)
+        let copied =
+            on_average * from_memory / rates.from_memory_each + at_once * from_l2 / rates.from_l2_each;
+        copied
             .max(issued)
             .max(at_once * 2.0 * products * rows * bn * bk / rate(rates, self.instruction))
             .max(at_once * self.smem_reads as f64 / rates.smem_bytes_each)
@@ -116,10 +127,16 @@ impl CostModel for ProductFeatures {
         let met = if self.stream_k { 2 } else { self.splits };
         let meeting =
             if met > 1 { rates.meeting + met as f64 * 4.0 * results / rates.from_memory_each } else { 0.0 };
-        let tile =
-            tiles_k * self.stage(rates, at_once, &copies) + rates.epilogue * results / 4096.0 + meeting;
         let waves = blocks / (multiprocessors * at_once);
         let waves = if waves < 4.0 { waves.ceil() } else { waves };
+        let on_average = match self.instruction {
+            Instruction::Fma => at_once,
+            Instruction::MmaSync | Instruction::Wgmma => {
+                (blocks / (multiprocessors * waves)).max(at_once / SHARES_MOST)
+            }
+        };
+        let stage = self.stage(rates, Blocks { at_once, on_average }, &copies);
+        let tile = tiles_k * stage + rates.epilogue * results / 4096.0 + meeting;
         let life = match self.instruction {
             Instruction::Fma => rates.ramp + tile * (blocks / launched).ceil(),
             Instruction::MmaSync | Instruction::Wgmma => (rates.ramp + tile) * waves,
