@@ -80,3 +80,14 @@ pub(super) fn seen(log: &Log, candidate: Sequence) -> Option<&Verdict> {
 pub(super) fn was(log: &Log, candidate: Sequence, outcome: Outcome) -> bool {
     log.verdicts().any(|(_, verdict)| verdict.candidate == candidate && verdict.outcome == outcome)
 }
+
+/// The speed-up of a right kernel over another one, by times of one batch.
+pub(super) fn over(own: &Verdict, other: Sequence, others: Option<&Verdict>) -> Option<f64> {
+    let in_batch = || {
+        let others = others?;
+        let [batch, of_other] = [own, others].map(|verdict| verdict.judge.as_ref().map(|judge| &judge.batch));
+        let is_one = batch.is_some() && batch == of_other;
+        is_one.then_some(own.facts.over_naive()? / others.facts.over_naive()?)
+    };
+    own.facts.over(other).or_else(in_batch)
+}

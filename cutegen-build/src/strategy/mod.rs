@@ -4,6 +4,7 @@
 pub mod branch;
 mod correct;
 pub mod credit;
+mod decision;
 pub mod diagnosis;
 mod effort;
 mod fate;
@@ -13,6 +14,7 @@ pub mod replay;
 #[cfg(test)]
 mod script;
 mod setting;
+mod waits;
 
 use crate::generate::prompt::Prompt;
 use crate::plan::Plan;

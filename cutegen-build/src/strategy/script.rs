@@ -9,7 +9,7 @@ use crate::run_log::{
     self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Outcome, Place,
     RunId, Sequence, Speed, Start, TileCoordinate, Verdict,
 };
-use crate::strategy::{Awaited, Next, Strategy};
+use crate::strategy::{Awaited, Next, Question, Strategy};
 
 /// A run under way.
 pub(super) struct Script {
@@ -70,6 +70,19 @@ pub(super) fn wrong() -> Facts {
     Facts { mismatch: Some(mismatch), ..Facts::default() }
 }
 
+/// A kernel of this source.
+fn kernel(source: &str) -> Kernel {
+    Kernel {
+        name: "m-00000000".to_owned(),
+        identity: run_log::digest(source),
+        source: source.to_owned(),
+        first_line: Some(1),
+        hypothesis: Some(format!("it is {source}")),
+        predicted: Some(1.5),
+        hints: Vec::new(),
+    }
+}
+
 impl Script {
     pub(super) fn new(plan: Plan, settings: &[(&str, f64)]) -> Self {
         Self::of(Strategy::Refine, plan, settings)
@@ -98,38 +111,50 @@ impl Script {
         strategy.next(&self.plan, &self.log)
     }
 
-    /// This is asked next; the prompt. The request stands in the log then.
+    /// The question that is next; it stands in the log then.
+    #[track_caller]
+    pub(super) fn question(&mut self) -> (Sequence, Question) {
+        let Next::Ask(question) = self.next() else { panic!("{:?} and no question", self.next()) };
+        let request = self.log.push(Entry::Request(question.request()));
+        (request, question)
+    }
+
+    /// This is asked next; the prompt. The request stands in the log then, and is awaited alone.
     #[track_caller]
     pub(super) fn asked(&mut self, ask: Ask, about: Option<Sequence>) -> String {
-        let Next::Ask(question) = self.next() else { panic!("{:?} and no question", self.next()) };
+        let (request, question) = self.question();
         assert_eq!((question.ask, question.about), (ask, about));
-        let sequence = self.log.push(Entry::Request(question.request()));
-        let awaited = Awaited { request: sequence, question: question.clone() };
-        assert_eq!(self.next(), Next::Await(vec![awaited]), "byte for byte");
-        question.prompt.text
+        let text = question.prompt.text.clone();
+        assert_eq!(self.next(), Next::Await(vec![Awaited { request, question }]), "byte for byte");
+        text
     }
 
     /// An answer to the last entry, or a text that was not asked for.
     pub(super) fn answered(&mut self, text: &str, content: Content) -> Sequence {
         let last = Sequence::try_from(self.log.entries.len()).expect("short");
         let request = self.log.request(last).map(|_| last);
+        self.answered_to(request, text, content)
+    }
+
+    /// An answer to a request, whatever came after it.
+    pub(super) fn answered_to(
+        &mut self,
+        request: Option<Sequence>,
+        text: &str,
+        content: Content,
+    ) -> Sequence {
         let (by, text) = ("a test".to_owned(), text.to_owned());
         self.log.push(Entry::Candidate(Candidate { request, by, text, content, took_ms: None }))
     }
 
     /// A kernel with this source.
     pub(super) fn kernel(&mut self, source: &str) -> Sequence {
-        let identity = run_log::digest(source);
-        let kernel = Kernel {
-            name: "m-00000000".to_owned(),
-            identity,
-            source: source.to_owned(),
-            first_line: Some(1),
-            hypothesis: Some(format!("it is {source}")),
-            predicted: Some(1.5),
-            hints: Vec::new(),
-        };
-        self.answered(source, Content::Kernel(kernel))
+        self.answered(source, Content::Kernel(kernel(source)))
+    }
+
+    /// The same for a request.
+    pub(super) fn kernel_for(&mut self, request: Sequence, source: &str) -> Sequence {
+        self.answered_to(Some(request), source, Content::Kernel(kernel(source)))
     }
 
     pub(super) fn unreadable(&mut self, text: &str) -> Sequence {
@@ -184,5 +209,61 @@ impl Script {
         let child = self.kernel(&format!("child {}", self.log.entries.len()));
         self.judged(child, Outcome::Right, speed(0.4, 2.0, &[(best, by), (parent, by)]));
         (prompt, child)
+    }
+
+    /// What is next at every prefix of the log: it is decided alike twice, is what the log goes on with, and nothing that is
+    /// recorded is asked for again.
+    #[track_caller]
+    pub(super) fn decided_at_every_prefix(&self) -> Vec<Next> {
+        let count = self.log.entries.len();
+        let at = |length: usize| {
+            let prefix = Log { start: self.log.start.clone(), entries: self.log.entries[..length].to_vec() };
+            let run = Self { plan: self.plan.clone(), log: prefix };
+            let decided = run.next();
+            assert_eq!(decided, run.next());
+            let goes_on = self.log.entries.get(length).is_none_or(|entry| fits(&decided, entry));
+            assert!(goes_on, "{length}: {decided:?}");
+            run.holds(&decided, &self.log);
+            let is_end = matches!(decided, Next::Accept(_) | Next::Done(_));
+            assert!(!is_end || length + 1 >= count, "{length} of {count}");
+            decided
+        };
+        (0..=count).map(at).collect()
+    }
+
+    /// What was decided on this log, which that one goes on.
+    #[track_caller]
+    fn holds(&self, decided: &Next, whole: &Log) {
+        match decided {
+            Next::Ask(question) => {
+                assert_eq!(whole.request(self.log.entries.len() as u32 + 1), Some(&question.request()));
+            }
+            Next::Await(awaited) => {
+                assert!(!awaited.is_empty());
+                for awaited in awaited {
+                    assert!(self.log.answer(awaited.request).is_none());
+                    assert_eq!(whole.request(awaited.request), Some(&awaited.question.request()));
+                }
+            }
+            Next::Build(kernel) => assert!(self.log.verdict(*kernel).is_none()),
+            Next::Judge(kernels) => {
+                let outcome = |kernel: &u32| self.log.verdict(*kernel).map(|verdict| verdict.outcome);
+                assert!(kernels.iter().all(|kernel| outcome(kernel) == Some(Outcome::Compiled)));
+            }
+            Next::Accept(_) | Next::Done(_) => {}
+        }
+    }
+}
+
+/// Whether an entry is what was decided; what is submitted always is.
+fn fits(decided: &Next, entry: &Entry) -> bool {
+    match (entry, decided) {
+        (Entry::Request(_), Next::Ask(_)) => true,
+        (Entry::Candidate(candidate), Next::Await(awaited)) => {
+            candidate.request.is_none_or(|request| awaited.iter().any(|awaited| awaited.request == request))
+        }
+        (Entry::Verdict(verdict), Next::Build(kernel) | Next::Accept(kernel)) => verdict.candidate == *kernel,
+        (Entry::Verdict(verdict), Next::Judge(kernels)) => kernels.contains(&verdict.candidate),
+        _ => false,
     }
 }

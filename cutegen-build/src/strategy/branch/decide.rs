@@ -2,17 +2,12 @@
 //! file's.
 
 use super::state::{Phase, Round, State, Variant};
-use crate::run_log::{Ask, Outcome, Sequence};
+use crate::run_log::{Ask, Sequence};
 use crate::strategy::Stop;
-use crate::strategy::effort::{Move, was};
+use crate::strategy::effort::Move;
 
 /// What happens behind a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    Ask(Wanted),
-    Accept(Sequence),
-    Done(Stop),
-}
+pub(super) type Decision = crate::strategy::decision::Decision<Wanted>;
 
 /// What is wanted of a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +44,7 @@ pub(super) fn begin(state: &State<'_>) -> Decision {
     let Some(best) = state.best() else { return Decision::Done(Stop::NoKernel) };
     match stop(state, best) {
         None => Decision::Ask(Wanted::Ideas),
-        // it goes through the whole gate once
-        Some(stop) if [Outcome::Accepted, Outcome::TooSlow].iter().any(|end| was(state.log, best, *end)) => {
-            Decision::Done(stop)
-        }
-        Some(_) => Decision::Accept(best),
+        Some(stop) => Decision::finish(state.log, Some(best), stop),
     }
 }
 

@@ -11,13 +11,12 @@ mod decide;
 mod settings;
 mod state;
 
-use super::{Awaited, Next, refine};
+use super::{Next, refine, waits};
 use crate::plan::Plan;
-use crate::run_log::{Entry, Log, Outcome, Sequence};
-use decide::Decision;
+use crate::run_log::{Log, Outcome};
 pub use settings::SETTINGS;
 use settings::Settings;
-use state::{State, is_unjudged};
+use state::State;
 
 /// What happens next.
 #[must_use]
@@ -25,26 +24,21 @@ pub fn next(plan: &Plan, log: &Log) -> Next {
     if !is_begun(log) {
         return refine::next(plan, log);
     }
-    if let Some(kernel) = kernels(log).find(|kernel| log.verdict(*kernel).is_none()) {
+    if let Some(kernel) = waits::unbuilt(log) {
         return Next::Build(kernel);
     }
     let settings = Settings::of(&log.start);
     let state = State::of(log, &settings);
-    let ask = |wanted| Next::Ask(ask::question(plan, &state, wanted));
+    let question = |wanted| ask::question(plan, &state, wanted);
     if let Some(wanted) = decide::under_way(&state) {
-        return ask(wanted);
+        return Next::Ask(question(wanted));
     }
-    waiting(plan, log).unwrap_or_else(|| match decide::begin(&state) {
-        Decision::Ask(wanted) => ask(wanted),
-        Decision::Accept(candidate) => Next::Accept(candidate),
-        Decision::Done(stop) => Next::Done(stop),
-    })
+    waiting(plan, log).unwrap_or_else(|| decide::begin(&state).next(question))
 }
 
 /// What it waits for: answers first, since a batch is judged once all of it is there. Each one holds a device.
 fn waiting(plan: &Plan, log: &Log) -> Option<Next> {
-    let awaited: Vec<Awaited> = open(log).filter_map(|request| awaited(plan, log, request)).collect();
-    let unjudged: Vec<Sequence> = kernels(log).filter(|kernel| is_unjudged(log, *kernel)).collect();
+    let (awaited, unjudged) = (waits::awaited(next, plan, log), waits::unjudged(log));
     match (awaited.is_empty(), unjudged.is_empty()) {
         (false, _) => Some(Next::Await(awaited)),
         (true, false) => Some(Next::Judge(unjudged)),
@@ -55,25 +49,6 @@ fn waiting(plan: &Plan, log: &Log) -> Option<Next> {
 /// Whether a start is behind it: a kernel was right.
 fn is_begun(log: &Log) -> bool {
     log.verdicts().any(|(_, verdict)| verdict.outcome == Outcome::Right)
-}
-
-fn kernels(log: &Log) -> impl Iterator<Item = Sequence> {
-    log.candidates().map(|(sequence, _)| sequence).filter(|at| log.kernel(*at).is_some())
-}
-
-/// Requests without an answer.
-fn open(log: &Log) -> impl Iterator<Item = Sequence> {
-    let requests = (1..).zip(&log.entries).filter(|(_, entry)| matches!(entry, Entry::Request(_)));
-    requests.map(|(request, _)| request).filter(|request| log.answer(*request).is_none())
-}
-
-/// A request with its question, by the log before it. One that this program would not have made is not waited for.
-fn awaited(plan: &Plan, log: &Log, request: Sequence) -> Option<Awaited> {
-    let before = Log { start: log.start.clone(), entries: log.entries[..request as usize - 1].to_vec() };
-    match next(plan, &before) {
-        Next::Ask(question) => Some(Awaited { request, question }),
-        Next::Await(_) | Next::Build(_) | Next::Judge(_) | Next::Accept(_) | Next::Done(_) => None,
-    }
 }
 
 #[cfg(test)]

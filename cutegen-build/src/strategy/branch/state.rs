@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::settings::Settings;
 use crate::run_log::{Ask, Candidate, Content, Entry, Idea, Log, Outcome, Request, Sequence, Verdict};
 use crate::strategy::effort::{self, Move, Stand, seen, was};
+use crate::strategy::waits;
 
 /// What a variant is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl<'a> State<'a> {
             verdicts: BTreeMap::new(),
             refuted: BTreeSet::new(),
             requests: 0,
-            is_judging: log.candidates().any(|(kernel, _)| is_unjudged(log, kernel)),
+            is_judging: !waits::unjudged(log).is_empty(),
         };
         for (sequence, entry) in (1..).zip(&log.entries) {
             match entry {
@@ -230,11 +231,6 @@ impl<'a> State<'a> {
     fn variants(&mut self) -> impl Iterator<Item = &mut Variant> {
         self.rounds.iter_mut().flat_map(|round| round.variants.iter_mut())
     }
-}
-
-/// Whether a kernel compiles, and no judge has seen it.
-pub(super) fn is_unjudged(log: &Log, kernel: Sequence) -> bool {
-    log.kernel(kernel).is_some() && log.verdict(kernel).is_some() && seen(log, kernel).is_none()
 }
 
 /// Whether a candidate answers one of a variant's requests.

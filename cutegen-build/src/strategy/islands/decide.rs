@@ -2,18 +2,11 @@
 
 use super::state::State;
 use super::step::{Move, Stand};
-use crate::run_log::{Ask, Outcome, Sequence};
+use crate::run_log::{Ask, Sequence};
 use crate::strategy::Stop;
 
 /// What happens next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    Ask(Wanted),
-    /// These requests have no answer.
-    Await(Vec<Sequence>),
-    Accept(Sequence),
-    Done(Stop),
-}
+pub(super) type Decision = crate::strategy::decision::Decision<Wanted>;
 
 /// What is wanted of a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,25 +20,21 @@ pub(super) struct Wanted {
     pub repeated: Option<Sequence>,
 }
 
-/// What happens next, where no kernel waits for a verdict.
-pub(super) fn decide(state: &State<'_>) -> Decision {
+/// What happens next, where no kernel waits for a verdict; none while answers are awaited.
+pub(super) fn decide(state: &State<'_>) -> Option<Decision> {
     let is_spent = state.requests >= state.settings.requests;
     let going_on = state.open().find_map(|(step, stand)| match stand {
         Stand::Open(on) => Some(wanted(state, step.island, on)),
-        Stand::Awaits(_) | Stand::Over(_) => None,
+        Stand::Awaits | Stand::Over(_) => None,
     });
-    let awaited: Vec<Sequence> = state
-        .open()
-        .filter_map(|(_, stand)| if let Stand::Awaits(request) = stand { Some(request) } else { None })
-        .collect();
+    let is_awaited = state.open().any(|(_, stand)| stand == Stand::Awaits);
     let stop = if is_spent { Some(Stop::Budget) } else { stop(state) };
     match (going_on, stop) {
-        (Some(wanted), None) => Decision::Ask(wanted),
-        (_, None) if may_begin(state) => Decision::Ask(begin(state)),
-        _ if !awaited.is_empty() => Decision::Await(awaited),
-        (_, Some(stop)) => finish(state, stop),
+        (Some(wanted), None) => Some(Decision::Ask(wanted)),
+        (_, None) if may_begin(state) => Some(Decision::Ask(begin(state))),
+        _ if is_awaited => None,
         // steps are neither open nor over while one of them waits
-        (_, None) => finish(state, Stop::Budget),
+        (_, stop) => Some(Decision::finish(state.log, state.best(), stop.unwrap_or(Stop::Budget))),
     }
 }
 
@@ -107,13 +96,4 @@ fn stop(state: &State<'_>) -> Option<Stop> {
         return Some(Stop::Roofline);
     }
     (state.turns_without_gain() >= state.settings.turns_without_gain).then_some(Stop::NoGain)
-}
-
-/// The best kernel goes through the whole gate; where that refuses it, the next best does.
-fn finish(state: &State<'_>, stop: Stop) -> Decision {
-    let Some(best) = state.best() else { return Decision::Done(Stop::NoKernel) };
-    let is_over = state.log.verdicts().any(|(_, verdict)| {
-        verdict.candidate == best && matches!(verdict.outcome, Outcome::Accepted | Outcome::TooSlow)
-    });
-    if is_over { Decision::Done(stop) } else { Decision::Accept(best) }
 }

@@ -8,7 +8,7 @@ use super::cell::Cell;
 use super::settings::Settings;
 use super::step::{Aim, Move, Stand, Step};
 use crate::run_log::{Ask, Candidate, Entry, Log, Outcome, Request, Sequence, Verdict};
-use crate::strategy::GAIN;
+use crate::strategy::{GAIN, effort};
 
 /// A population.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,14 +96,7 @@ impl<'a> State<'a> {
 
     /// The speed-up of a kernel over another one, by times of one batch.
     pub(super) fn over(&self, kernel: Sequence, other: Sequence) -> Option<f64> {
-        let (own, others) = (self.right(kernel)?, self.right(other)?);
-        let in_batch = || {
-            let [batch, of_other] =
-                [own, others].map(|verdict| verdict.judge.as_ref().map(|judge| &judge.batch));
-            let is_one = batch.is_some() && batch == of_other;
-            is_one.then_some(own.facts.over_naive()? / others.facts.over_naive()?)
-        };
-        own.facts.over(other).or_else(in_batch)
+        effort::over(self.right(kernel)?, other, Some(self.right(other)?))
     }
 
     /// The steps that are not over.
@@ -182,7 +175,7 @@ impl<'a> State<'a> {
             Stand::Open(Move::Again { request: before, .. }) => log
                 .request(before)
                 .is_some_and(|before| (before.ask, before.about) == (request.ask, request.about)),
-            Stand::Awaits(_) | Stand::Over(_) => false,
+            Stand::Awaits | Stand::Over(_) => false,
         };
         self.steps.iter_mut().find(wants)
     }

@@ -45,8 +45,8 @@ pub(super) enum Move {
 /// Where a step stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stand {
-    /// The answer to this request is awaited.
-    Awaits(Sequence),
+    /// An answer is awaited.
+    Awaits,
     /// It goes on so.
     Open(Move),
     /// It is over; with the kernel that came of it, if any.
@@ -66,7 +66,7 @@ impl Step {
 
     pub(super) fn stand(&self, log: &Log) -> Stand {
         let last = self.last();
-        let Some(answer) = self.answer else { return Stand::Awaits(last) };
+        let Some(answer) = self.answer else { return Stand::Awaits };
         let asked = log.request(last);
         if let Some((Ask::Diagnose, Some(of))) = asked.map(|request| (request.ask, request.about)) {
             return Stand::Open(Move::Patch(of));

@@ -1,20 +1,15 @@
 //! [`decide`]: from where a run stands to what happens next. Words and prompts are another file's.
 
 use super::state::{Aim, State};
-use crate::run_log::{Ask, Outcome, Sequence};
+use crate::run_log::{Ask, Sequence};
 use crate::strategy::Stop;
-use crate::strategy::effort::{Move, Stand, was};
+use crate::strategy::effort::{Move, Stand};
 
 /// A child that is slower than this over the best kernel is never gone on from.
 const LOSS: f64 = 0.9;
 
 /// What happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    Ask(Wanted),
-    Accept(Sequence),
-    Done(Stop),
-}
+pub(super) type Decision = crate::strategy::decision::Decision<Wanted>;
 
 /// What is wanted of a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +27,7 @@ pub(super) struct Wanted {
 pub(super) fn decide(state: &State<'_>) -> Decision {
     let is_spent = state.requests >= state.settings.requests;
     match state.stand() {
-        _ if is_spent => finish(state, Stop::Budget),
+        _ if is_spent => Decision::finish(state.log, state.best(), Stop::Budget),
         Some(Stand::Open(on)) => Decision::Ask(wanted(state, on)),
         Some(Stand::Right(_) | Stand::Failed(_)) | None => begin(state),
     }
@@ -65,7 +60,7 @@ fn begin(state: &State<'_>) -> Decision {
         return if is_over { Decision::Done(Stop::NoKernel) } else { new(Ask::First, None) };
     };
     match stop(state, best) {
-        Some(stop) => finish(state, stop),
+        Some(stop) => Decision::finish(state.log, state.best(), stop),
         None => new(Ask::Optimise, Some(parent(state, best))),
     }
 }
@@ -85,17 +80,6 @@ fn stop(state: &State<'_>, best: Sequence) -> Option<Stop> {
         Some(Stop::Roofline)
     } else {
         (state.rounds_without_gain() >= state.settings.rounds_without_gain).then_some(Stop::NoGain)
-    }
-}
-
-/// The best kernel goes through the whole gate, once; then the run is over.
-fn finish(state: &State<'_>, stop: Stop) -> Decision {
-    match state.best() {
-        None => Decision::Done(Stop::NoKernel),
-        Some(best) if [Outcome::Accepted, Outcome::TooSlow].iter().any(|end| was(state.log, best, *end)) => {
-            Decision::Done(stop)
-        }
-        Some(best) => Decision::Accept(best),
     }
 }
 

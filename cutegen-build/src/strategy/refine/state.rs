@@ -85,15 +85,7 @@ impl<'a> State<'a> {
 
     /// The speed-up of a kernel over another one, by times of one batch.
     pub(super) fn over(&self, kernel: Sequence, other: Sequence) -> Option<f64> {
-        let own = self.right_verdict(kernel)?;
-        let in_batch = || {
-            let others = self.right_verdict(other)?;
-            let [batch, of_other] =
-                [own, others].map(|verdict| verdict.judge.as_ref().map(|judge| &judge.batch));
-            let is_one = batch.is_some() && batch == of_other;
-            is_one.then_some(own.facts.over_naive()? / others.facts.over_naive()?)
-        };
-        own.facts.over(other).or_else(in_batch)
+        effort::over(self.right_verdict(kernel)?, other, self.right_verdict(other))
     }
 
     /// The rounds so far, with their parents.

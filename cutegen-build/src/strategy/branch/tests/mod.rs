@@ -4,9 +4,9 @@ mod bank;
 mod levers;
 mod walk;
 
-use crate::run_log::{Ask, Content, Entry, Facts, Idea, Kernel, Outcome, Sequence};
+use crate::run_log::{Ask, Content, Facts, Idea, Kernel, Outcome, Sequence};
 use crate::strategy::script::{Script, refused, rows, speed};
-use crate::strategy::{Next, Question, Strategy};
+use crate::strategy::{Next, Strategy};
 
 /// A run whose first kernel is right, twice as fast as the naive one.
 fn begun(settings: &[(&str, f64)]) -> (Script, Sequence) {
@@ -16,14 +16,6 @@ fn begun(settings: &[(&str, f64)]) -> (Script, Sequence) {
 }
 
 impl Script {
-    /// The question that is next; it stands in the log then.
-    #[track_caller]
-    fn question(&mut self) -> (Sequence, Question) {
-        let Next::Ask(question) = self.next() else { panic!("{:?} and no question", self.next()) };
-        let sequence = self.log.push(Entry::Request(question.request()));
-        (sequence, question)
-    }
-
     /// Ideas are asked for, and come with these attempts and predictions; the prompt.
     #[track_caller]
     fn ideas(&mut self, ideas: &[(Option<Sequence>, &str)]) -> String {
@@ -49,15 +41,6 @@ impl Script {
             prompts.push(question.prompt.text);
         }
         (asked, prompts)
-    }
-
-    /// A kernel answers a request.
-    fn kernel_for(&mut self, request: Sequence, source: &str) -> Sequence {
-        let kernel = self.kernel(source);
-        if let Some(Entry::Candidate(candidate)) = self.log.entries.last_mut() {
-            candidate.request = Some(request);
-        }
-        kernel
     }
 
     /// It compiles.

@@ -1,8 +1,7 @@
 //! From nothing to an accepted kernel, by way of failures.
 
 use super::begun;
-use crate::run_log::{Ask, Content, Entry, Facts, Log, Outcome, Request};
-use crate::strategy::branch::next;
+use crate::run_log::{Ask, Content, Entry, Facts, Outcome, Request};
 use crate::strategy::script::{Script, rows, wrong};
 use crate::strategy::{Next, Stop, Strategy};
 
@@ -91,47 +90,7 @@ fn a_run_goes_from_nothing_to_an_accepted_kernel() {
 
 #[test]
 fn every_prefix_is_decided_alike_and_asks_nothing_that_is_recorded() {
-    let run = run();
-    for length in 0..=run.log.entries.len() {
-        let prefix = Log { start: run.log.start.clone(), entries: run.log.entries[..length].to_vec() };
-        let decided = next(&run.plan, &prefix);
-        assert_eq!(decided, next(&run.plan, &prefix.clone()));
-        assert!(
-            run.log.entries.get(length).is_none_or(|entry| fits(&decided, entry)),
-            "{length}: {decided:?}"
-        );
-        match decided {
-            Next::Ask(question) => {
-                assert_eq!(run.log.request(length as u32 + 1), Some(&question.request()));
-            }
-            Next::Await(awaited) => {
-                assert!(!awaited.is_empty());
-                for awaited in awaited {
-                    assert!(prefix.answer(awaited.request).is_none());
-                    assert_eq!(run.log.request(awaited.request), Some(&awaited.question.request()));
-                }
-            }
-            Next::Build(kernel) => assert!(prefix.verdict(kernel).is_none()),
-            Next::Judge(kernels) => {
-                let outcome = |kernel: &u32| prefix.verdict(*kernel).map(|verdict| verdict.outcome);
-                assert!(kernels.iter().all(|kernel| outcome(kernel) == Some(Outcome::Compiled)));
-            }
-            Next::Accept(_) | Next::Done(_) => assert!(length + 1 >= run.log.entries.len()),
-        }
-    }
-}
-
-/// Whether an entry is what was decided; what is submitted always is.
-fn fits(decided: &Next, entry: &Entry) -> bool {
-    match (entry, decided) {
-        (Entry::Request(_), Next::Ask(_)) => true,
-        (Entry::Candidate(candidate), Next::Await(awaited)) => {
-            candidate.request.is_none_or(|request| awaited.iter().any(|awaited| awaited.request == request))
-        }
-        (Entry::Verdict(verdict), Next::Build(kernel) | Next::Accept(kernel)) => verdict.candidate == *kernel,
-        (Entry::Verdict(verdict), Next::Judge(kernels)) => kernels.contains(&verdict.candidate),
-        _ => false,
-    }
+    run().decided_at_every_prefix();
 }
 
 #[test]

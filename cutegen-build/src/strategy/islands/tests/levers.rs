@@ -1,8 +1,9 @@
 //! Each lever, with and without.
 
-use super::script::{Script, speed, wrong};
+use super::script::{serial, speed};
 use crate::run_log::{Ask, Banked, Outcome, Sequence, digest};
 use crate::strategy::Next;
+use crate::strategy::script::wrong;
 
 /// Ids of the hints that a prompt shows.
 fn shown(prompt: &str) -> Vec<String> {
@@ -14,11 +15,11 @@ fn shown(prompt: &str) -> Vec<String> {
 
 /// Prompts of the first changes of all islands, each from a kernel that memory bounds.
 fn changes(settings: &[(&str, f64)]) -> Vec<String> {
-    let mut run = Script::serial(settings);
+    let mut run = serial(settings);
     let mut seeds: Vec<Sequence> = Vec::new();
     for source in ["int one;", "int two;", "int three;", "int four;"] {
-        let (request, _) = run.asked(Ask::First, None);
-        let kernel = run.kernel(request, source);
+        let (request, _) = run.requested(Ask::First, None);
+        let kernel = run.kernel_for(request, source);
         let over: Vec<(Sequence, f64)> = seeds.iter().map(|seed| (*seed, 1.0)).collect();
         run.judged(kernel, Outcome::Right, speed(0.6, &over));
         seeds.push(kernel);
@@ -47,7 +48,7 @@ fn each_island_is_shown_the_hints_of_its_role_or_all_of_them() {
 /// A run of one island with kernels of four cells: the prompt of a change of the slowest.
 fn of_cells(settings: &[(&str, f64)]) -> (String, [Sequence; 3]) {
     let base = [("islands", 1.0), ("turns-without-gain", 99.0)];
-    let mut run = Script::serial(&[&base[..], settings].concat());
+    let mut run = serial(&[&base[..], settings].concat());
     let (plain, _) = run.seeded("int plain;", &[]);
     let (wide, _) = run.changed(plain, "float4 wide;", &[(plain, 1.5)]);
     let (staged, _) = run.changed(wide, "__shared__ float4 staged;", &[(wide, 0.9)]);
@@ -78,7 +79,7 @@ fn a_prompt_shows_kernels_of_other_cells_or_none() {
 /// Two islands, of which the first stagnates: what it changes then, its own kernel, and the other's.
 fn stagnated(settings: &[(&str, f64)]) -> (Option<Sequence>, [Sequence; 2]) {
     let base = [("islands", 2.0), ("turns-without-gain", 99.0)];
-    let mut run = Script::serial(&[&base[..], settings].concat());
+    let mut run = serial(&[&base[..], settings].concat());
     let (own, _) = run.seeded("int own;", &[]);
     let (mut other, _) = run.seeded("float4 other;", &[(own, 1.1)]);
     for round in 0..2 {
@@ -101,7 +102,7 @@ fn an_island_that_stagnates_takes_the_best_of_another_or_goes_on() {
 
 #[test]
 fn what_was_taken_is_one_of_its_own() {
-    let mut run = Script::serial(&[("islands", 2.0), ("stagnation", 1.0), ("turns-without-gain", 99.0)]);
+    let mut run = serial(&[("islands", 2.0), ("stagnation", 1.0), ("turns-without-gain", 99.0)]);
     let (own, _) = run.seeded("int own;", &[]);
     let (other, _) = run.seeded("float4 other;", &[(own, 2.0)]);
     run.changed(own, "int lost;", &[(own, 0.9)]);
@@ -109,7 +110,7 @@ fn what_was_taken_is_one_of_its_own() {
     let (child, _) = run.changed(better, "float4 child;", &[(better, 1.3)]);
     run.changed(better, "float4 more;", &[(better, 1.1)]);
     // the first island goes on with what came of it
-    run.asked(Ask::Optimise, Some(child));
+    run.requested(Ask::Optimise, Some(child));
 }
 
 fn banked(source: &str) -> Banked {
@@ -127,7 +128,7 @@ fn banked(source: &str) -> Banked {
 #[test]
 fn first_kernels_are_asked_for_beside_verified_ones_or_alone() {
     let firsts = |settings: &[(&str, f64)]| -> Vec<String> {
-        let mut run = Script::serial(&[&[("islands", 3.0)], settings].concat());
+        let mut run = serial(&[&[("islands", 3.0)], settings].concat());
         run.log.start.bank = vec![banked("int nearest;"), banked("int near;")];
         (0..3).map(|number| run.seeded(&format!("int own{number};"), &[]).1).collect()
     };
@@ -147,15 +148,15 @@ fn first_kernels_are_asked_for_beside_verified_ones_or_alone() {
 #[test]
 fn what_failed_is_repaired_or_begun_anew() {
     let after = |settings: &[(&str, f64)], failures: usize| {
-        let mut run = Script::serial(&[&[("islands", 1.0)], settings].concat());
-        let (mut request, _) = run.asked(Ask::First, None);
+        let mut run = serial(&[&[("islands", 1.0)], settings].concat());
+        let (mut request, _) = run.requested(Ask::First, None);
         for failure in 0..failures {
-            let kernel = run.kernel(request, &format!("int a{failure};"));
+            let kernel = run.kernel_for(request, &format!("int a{failure};"));
             run.judged(kernel, Outcome::Wrong, wrong());
             if failure + 1 < failures {
-                let (words, _) = run.asked(Ask::Diagnose, Some(kernel));
-                run.answered(words, "it is that", crate::run_log::Content::Words);
-                request = run.asked(Ask::Patch, Some(kernel)).0;
+                let (words, _) = run.requested(Ask::Diagnose, Some(kernel));
+                run.answered_to(Some(words), "it is that", crate::run_log::Content::Words);
+                request = run.requested(Ask::Patch, Some(kernel)).0;
             }
         }
         let Next::Ask(question) = run.next() else { panic!("{:?}", run.next()) };

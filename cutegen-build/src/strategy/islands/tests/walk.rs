@@ -1,31 +1,31 @@
 //! From nothing to an accepted kernel, by turns, by failures, and by several requests at once.
 
-use super::script::{Script, speed, wrong};
-use crate::run_log::{Ask, Content, Diagnostic, Facts, Log, Outcome, Sequence};
-use crate::strategy::islands::next;
+use super::script::{islands, serial, speed};
+use crate::run_log::{Ask, Content, Diagnostic, Facts, Outcome, Sequence};
+use crate::strategy::script::{Script, wrong};
 use crate::strategy::{Next, Stop};
 
 /// Two islands: seeds, a failure and its repair, gains, an end without further gain.
 fn run() -> Script {
-    let mut run = Script::serial(&[("islands", 2.0), ("migration", 0.0), ("turns-without-gain", 2.0)]);
+    let mut run = serial(&[("islands", 2.0), ("migration", 0.0), ("turns-without-gain", 2.0)]);
     let (one, prompt) = run.seeded("int one;", &[]);
     assert!(prompt.contains("what is computed together"), "the first island's role: {prompt}");
-    let (request, prompt) = run.asked(Ask::First, None);
+    let (request, prompt) = run.requested(Ask::First, None);
     assert!(prompt.contains("how bytes move"), "the second one's: {prompt}");
-    let two = run.kernel(request, "int two;");
+    let two = run.kernel_for(request, "int two;");
     run.judged(two, Outcome::Wrong, wrong());
     let (best, prompt) = run.changed(one, "float4 three;", &[(one, 1.5)]);
     assert!(prompt.contains("# This round: what is computed together"), "{prompt}");
     // the second island repairs what failed, and what fails again
-    let (request, diagnose) = run.asked(Ask::Diagnose, Some(two));
+    let (request, diagnose) = run.requested(Ask::Diagnose, Some(two));
     assert!(
         diagnose.contains("y[127]: found 1.5, expected 0.75") && diagnose.contains("# Hints"),
         "{diagnose}"
     );
-    run.answered(request, "the tail is read twice", Content::Words);
-    let (request, patch) = run.asked(Ask::Patch, Some(two));
+    run.answered_to(Some(request), "the tail is read twice", Content::Words);
+    let (request, patch) = run.requested(Ask::Patch, Some(two));
     assert!(patch.contains("the tail is read twice") && patch.contains("int two;"), "{patch}");
-    let two = run.kernel(request, "int four;");
+    let two = run.kernel_for(request, "int four;");
     run.judged(two, Outcome::Right, speed(0.3, &[(best, 0.5)]));
     let (lost, _) = run.changed(best, "int five;", &[(best, 0.7)]);
     let (_, prompt) = run.changed(two, "int six;", &[(two, 1.2), (best, 0.6)]);
@@ -47,31 +47,17 @@ fn a_run_goes_from_nothing_to_an_accepted_kernel() {
 
 #[test]
 fn every_prefix_is_decided_alike_and_awaits_what_it_asked() {
-    let run = run();
-    for length in 0..=run.log.entries.len() {
-        let prefix = Log { start: run.log.start.clone(), entries: run.log.entries[..length].to_vec() };
-        let decided = next(&run.plan, &prefix);
-        assert_eq!(decided, next(&run.plan, &prefix.clone()));
-        match decided {
-            Next::Ask(question) => {
-                let request = run.log.request(length as u32 + 1).expect("the log has that request next");
-                assert_eq!((request.ask, request.about), (question.ask, question.about));
-                assert_eq!(request.prompt.0, question.prompt.digest());
-            }
-            Next::Await(awaited) => {
-                assert_eq!(awaited.len(), 1);
-                let recorded = prefix.request(awaited[0].request).expect("asked");
-                assert_eq!(recorded.prompt.0, awaited[0].question.prompt.digest(), "byte for byte");
-            }
-            Next::Build(_) | Next::Judge(_) | Next::Accept(_) | Next::Done(_) => {}
+    for decided in run().decided_at_every_prefix() {
+        if let Next::Await(awaited) = decided {
+            assert_eq!(awaited.len(), 1, "one island at a time");
         }
     }
 }
 
 #[test]
 fn islands_ask_at_once_and_are_answered_in_any_order() {
-    let mut run = Script::new(&[("islands", 3.0)]);
-    let asked: Vec<(Sequence, String)> = (0..3).map(|_| run.asked(Ask::First, None)).collect();
+    let mut run = islands(&[("islands", 3.0)]);
+    let asked: Vec<(Sequence, String)> = (0..3).map(|_| run.requested(Ask::First, None)).collect();
     let Next::Await(awaited) = run.next() else { panic!("{:?}", run.next()) };
     let requests: Vec<Sequence> = awaited.iter().map(|awaited| awaited.request).collect();
     assert_eq!(requests, [1, 2, 3]);
@@ -79,8 +65,8 @@ fn islands_ask_at_once_and_are_answered_in_any_order() {
         assert_eq!(&awaited.question.prompt.text, prompt, "byte for byte");
     }
     // the last is answered first, and the first not at all
-    let three = run.kernel(3, "int three;");
-    let two = run.kernel(2, "float4 two;");
+    let three = run.kernel_for(3, "int three;");
+    let two = run.kernel_for(2, "float4 two;");
     assert_eq!(run.next(), Next::Build(three));
     run.verdict(three, Outcome::Compiled, Facts::default());
     assert_eq!(run.next(), Next::Build(two));
@@ -91,36 +77,36 @@ fn islands_ask_at_once_and_are_answered_in_any_order() {
     // it is the turn of the first island, which waits for its answer
     let Next::Await(awaited) = run.next() else { panic!("{:?}", run.next()) };
     assert_eq!(awaited.iter().map(|awaited| awaited.request).collect::<Vec<_>>(), [1]);
-    let one = run.kernel(1, "int one;");
+    let one = run.kernel_for(1, "int one;");
     run.judged(one, Outcome::Right, speed(0.3, &[(two, 0.9)]));
-    let (_, prompt) = run.asked(Ask::Optimise, Some(one));
+    let (_, prompt) = run.requested(Ask::Optimise, Some(one));
     assert!(prompt.contains(&format!("Attempt {two}, the best so far")), "{prompt}");
-    run.asked(Ask::Optimise, Some(two));
-    run.asked(Ask::Optimise, Some(three));
+    run.requested(Ask::Optimise, Some(two));
+    run.requested(Ask::Optimise, Some(three));
 }
 
 #[test]
 fn an_answer_that_repeats_or_cannot_be_read_is_asked_for_once_more() {
-    let mut run = Script::serial(&[("islands", 2.0)]);
+    let mut run = serial(&[("islands", 2.0)]);
     let (one, _) = run.seeded("int one;", &[]);
-    let (request, _) = run.asked(Ask::First, None);
-    run.answered(request, "int one;", Content::Repeat { of: one });
-    let (request, prompt) = run.asked(Ask::First, None);
+    let (request, _) = run.requested(Ask::First, None);
+    run.answered_to(Some(request), "int one;", Content::Repeat { of: one });
+    let (request, prompt) = run.requested(Ask::First, None);
     assert!(prompt.contains(&format!("the kernel of attempt {one} again")), "{prompt}");
-    run.answered(request, "int one;", Content::Repeat { of: one });
-    let (request, _) = run.asked(Ask::Optimise, Some(one));
+    run.answered_to(Some(request), "int one;", Content::Repeat { of: one });
+    let (request, _) = run.requested(Ask::Optimise, Some(one));
     let problem = Diagnostic { line: None, message: "no contract".to_owned() };
-    let unread = run.answered(request, "nothing", Content::Unreadable(vec![problem]));
-    let (request, prompt) = run.asked(Ask::Whole, Some(unread));
+    let unread = run.answered_to(Some(request), "nothing", Content::Unreadable(vec![problem]));
+    let (request, prompt) = run.requested(Ask::Whole, Some(unread));
     assert!(prompt.contains("no contract") && prompt.contains("int one;"), "{prompt}");
-    let kernel = run.kernel(request, "int two;");
+    let kernel = run.kernel_for(request, "int two;");
     run.judged(kernel, Outcome::Right, speed(0.3, &[(one, 1.2)]));
-    run.asked(Ask::First, None);
+    run.requested(Ask::First, None);
 }
 
 #[test]
 fn what_the_whole_gate_refuses_gives_way_to_the_next_best() {
-    let mut run = Script::serial(&[("islands", 1.0), ("requests", 3.0)]);
+    let mut run = serial(&[("islands", 1.0), ("requests", 3.0)]);
     let (one, _) = run.seeded("int one;", &[]);
     let (two, _) = run.changed(one, "float4 two;", &[(one, 1.5)]);
     let (three, _) = run.changed(two, "float4 three;", &[(two, 1.2), (one, 1.8)]);
@@ -135,9 +121,9 @@ fn what_the_whole_gate_refuses_gives_way_to_the_next_best() {
 
 #[test]
 fn a_share_of_the_roofline_is_enough() {
-    let mut run = Script::serial(&[]);
-    let (request, _) = run.asked(Ask::First, None);
-    let kernel = run.kernel(request, "int one;");
+    let mut run = serial(&[]);
+    let (request, _) = run.requested(Ask::First, None);
+    let kernel = run.kernel_for(request, "int one;");
     run.judged(kernel, Outcome::Right, speed(0.96, &[]));
     assert_eq!(run.next(), Next::Accept(kernel));
     run.verdict(kernel, Outcome::Accepted, Facts::default());
@@ -146,10 +132,10 @@ fn a_share_of_the_roofline_is_enough() {
 
 #[test]
 fn a_run_without_a_right_kernel_has_none() {
-    let mut run = Script::serial(&[("islands", 1.0), ("requests", 2.0), ("repair", 0.0)]);
+    let mut run = serial(&[("islands", 1.0), ("requests", 2.0), ("repair", 0.0)]);
     for source in ["int one;", "int two;"] {
-        let (request, _) = run.asked(Ask::First, None);
-        let kernel = run.kernel(request, source);
+        let (request, _) = run.requested(Ask::First, None);
+        let kernel = run.kernel_for(request, source);
         run.judged(kernel, Outcome::Wrong, wrong());
     }
     assert_eq!(run.next(), Next::Done(Stop::NoKernel));
