@@ -150,12 +150,37 @@ struct NoStep {
   __device__ __forceinline__ void operator()(int) const {}
 };
 
-/// The loop. BYTES of shared memory that begin on 1024.
-template <class Mma, class LoadA, class LoadB, int STAGES = 3>
-struct Product {
+// Tiles of both factors in shared memory, of which those before `end` are filled.
+template <class Mma, class LoadA, class LoadB, int STAGES>
+struct ProductRing {
   using TileA = Tile<typename Mma::T, Mma::M, Mma::K, LoadA::K_MAJOR>;
   using TileB = Tile<typename Mma::T, Mma::N, Mma::K, LoadB::K_MAJOR>;
   static constexpr int STAGE = TileA::BYTES + TileB::BYTES, BYTES = STAGES * STAGE;
+  TileCopy<TileA, LoadA, Mma::THREADS> copy_a;
+  TileCopy<TileB, LoadB, Mma::THREADS> copy_b;
+  unsigned char* memory;
+  int end;
+
+  __device__ __forceinline__ ProductRing(LoadA const& load_a, LoadB const& load_b, unsigned char* memory, int end)
+      : copy_a(load_a), copy_b(load_b), memory(memory), end(end) {}
+  __device__ __forceinline__ SharedAt a(int slot) const { return ptx_shared(memory) + slot * STAGE; }
+  __device__ __forceinline__ SharedAt b(int slot) const { return a(slot) + TileA::BYTES; }
+  __device__ __forceinline__ void fetch(int slot, int tile) {
+    unsigned char* const to = memory + slot * STAGE;
+    if (tile < end) copy_a.fetch(to, tile * Mma::K), copy_b.fetch(to + TileA::BYTES, tile * Mma::K);
+    commit_loads();
+  }
+  __device__ __forceinline__ void put(int slot, int tile) const {
+    unsigned char* const to = memory + slot * STAGE;
+    if (tile < end) copy_a.put(to), copy_b.put(to + TileA::BYTES);
+  }
+};
+
+/// The loop. BYTES of shared memory that begin on 1024.
+template <class Mma, class LoadA, class LoadB, int STAGES = 3>
+struct Product {
+  using Ring = ProductRing<Mma, LoadA, LoadB, STAGES>;
+  static constexpr int BYTES = Ring::BYTES;
   static_assert(STAGES >= 3, "one stage is read, one has arrived, one is on its way");
 
   /// Adds the sum over tiles [begin, end) of k to `sums`. All threads call; memory is free on return. `after(tile)` comes
@@ -163,21 +188,12 @@ struct Product {
   template <class After = NoStep>
   __device__ __forceinline__ static void run(typename Mma::Accumulators& sums, LoadA const& load_a, LoadB const& load_b,
                                              unsigned char* memory, int begin, int end, After const& after = {}) {
-    TileCopy<TileA, LoadA, Mma::THREADS> a(load_a);
-    TileCopy<TileB, LoadB, Mma::THREADS> b(load_b);
-    const SharedAt ring = ptx_shared(memory);
-    const auto fetch = [&](int slot, int tile) {
-      if (tile < end) a.fetch(memory + slot * STAGE, tile * Mma::K), b.fetch(memory + slot * STAGE + TileA::BYTES, tile * Mma::K);
-      commit_loads();
-    };
-    const auto put = [&](int slot, int tile) {
-      if (tile < end) a.put(memory + slot * STAGE), b.put(memory + slot * STAGE + TileA::BYTES);
-    };
+    Ring ring(load_a, load_b, memory, end);
     const auto load = [&](typename Mma::Fragments& f, int slot, int step) {
-      Mma::template load<TileA, TileB>(f, ring + slot * STAGE, ring + slot * STAGE + TileA::BYTES, step);
+      Mma::template load<typename Ring::TileA, typename Ring::TileB>(f, ring.a(slot), ring.b(slot), step);
     };
 #pragma unroll
-    for (int s = 0; s < STAGES - 1; ++s) fetch(s, begin + s), put(s, begin + s);
+    for (int s = 0; s < STAGES - 1; ++s) ring.fetch(s, begin + s), ring.put(s, begin + s);
     wait_loads<STAGES - 2>();
     __syncthreads();
     typename Mma::Fragments fragments[2];
@@ -185,7 +201,7 @@ struct Product {
     int slot = 0, next = STAGES - 1;
 #pragma unroll 1
     for (int tile = begin; tile < end; ++tile) {
-      fetch(next, tile + STAGES - 1);
+      ring.fetch(next, tile + STAGES - 1);
 #pragma unroll
       for (int step = 0; step < Mma::STEPS; ++step) {
         if (step == Mma::STEPS - 1) {  // the next stage is there
@@ -197,7 +213,7 @@ struct Product {
         Mma::multiply(sums, fragments[step % 2]);
       }
       after(tile);
-      put(next, tile + STAGES - 1);
+      ring.put(next, tile + STAGES - 1);
       next = next + 1 == STAGES ? 0 : next + 1;
       if constexpr (Mma::STEPS % 2 == 1) fragments[0] = fragments[1];
     }

@@ -54,41 +54,31 @@ struct TiledWgmma : BlockSums<M_, N_, 4 * GROUPS, 1, true> {
 /// The loop of a TiledWgmma, used as Product.
 template <class Mma, class LoadA, class LoadB, int STAGES = 4>
 struct WgmmaProduct {
-  using TileA = Tile<typename Mma::T, Mma::M, Mma::K, LoadA::K_MAJOR>;
-  using TileB = Tile<typename Mma::T, Mma::N, Mma::K, LoadB::K_MAJOR>;
-  static constexpr int STAGE = TileA::BYTES + TileB::BYTES, BYTES = STAGES * STAGE;
+  using Ring = ProductRing<Mma, LoadA, LoadB, STAGES>;
+  static constexpr int BYTES = Ring::BYTES;
   static_assert(STAGES >= 3, "two stages are read, one is on its way");
 
   // Adds the sum over tiles [begin, end) of k to `sums`. All threads call; memory is free on return.
   template <class After = NoStep>
   __device__ __forceinline__ static void run(typename Mma::Accumulators& sums, LoadA const& load_a, LoadB const& load_b,
                                              unsigned char* memory, int begin, int end, After const& after = {}) {
-    TileCopy<TileA, LoadA, Mma::THREADS> a(load_a);
-    TileCopy<TileB, LoadB, Mma::THREADS> b(load_b);
-    const SharedAt ring = ptx_shared(memory);
-    const auto fetch = [&](int slot, int tile) {
-      if (tile < end) a.fetch(memory + slot * STAGE, tile * Mma::K), b.fetch(memory + slot * STAGE + TileA::BYTES, tile * Mma::K);
-      commit_loads();
-    };
-    const auto put = [&](int slot, int tile) {
-      if (tile < end) a.put(memory + slot * STAGE), b.put(memory + slot * STAGE + TileA::BYTES);
-    };
+    Ring ring(load_a, load_b, memory, end);
 #pragma unroll
-    for (int s = 0; s < STAGES - 2; ++s) fetch(s, begin + s), put(s, begin + s);
+    for (int s = 0; s < STAGES - 2; ++s) ring.fetch(s, begin + s), ring.put(s, begin + s);
     int slot = 0, next = STAGES - 2;
 #pragma unroll 1
     for (int tile = begin; tile < end; ++tile) {
       wait_loads<STAGES - 3>();
       ptx_bulk_fence();  // what this thread has copied, for tensor cores
       __syncthreads();   // and everyone is through with the tile before the last
-      Mma::template start<TileA, TileB>(sums, ring + slot * STAGE, ring + slot * STAGE + TileA::BYTES);
-      fetch(next, tile + STAGES - 2);
+      Mma::template start<typename Ring::TileA, typename Ring::TileB>(sums, ring.a(slot), ring.b(slot));
+      ring.fetch(next, tile + STAGES - 2);
       ptx_wgmma_wait<IS_STEP<After> ? 0 : 1>();
       if constexpr (IS_STEP<After>) {
         ptx_wgmma_hold<Mma::R * Mma::N / 2>(&sums.d[0][0][0]);
         after(tile);
       }
-      put(next, tile + STAGES - 2);
+      ring.put(next, tile + STAGES - 2);
       slot = slot + 1 == STAGES ? 0 : slot + 1;
       next = next + 1 == STAGES ? 0 : next + 1;
     }

@@ -89,7 +89,7 @@ const PLANTED: &[(Program, &str, &str)] = &[
     (PRODUCTS, "          __syncthreads();\n          slot = slot", "          slot = slot"),
     (PRODUCTS, "left <= 0 ? 0 : left < VECTOR<T> ? left * int(sizeof(T)) : 16);", "left <= 0 ? 0 : 16);"),
     (PRODUCTS, "fragments[0] = fragments[1];", "fragments[0] = fragments[0];"),
-    (PRODUCTS, "      put(next, tile + STAGES - 1);\n", ""),
+    (PRODUCTS, "      ring.put(next, tile + STAGES - 1);\n", ""),
     (PRODUCTS, "in_batch % in_group % rows", "in_batch % in_group % group"),
     (PRODUCTS, "in ? line.bytes : 0", "line.bytes"),
     (PRODUCTS, "      sum = 0.0f;\n", ""),
