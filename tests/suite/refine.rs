@@ -2,6 +2,7 @@
 //! the log, and neither kills nor another machine's verdicts change one.
 
 mod branch;
+mod certificates;
 mod endpoint;
 mod experience;
 mod islands;

@@ -1,15 +1,17 @@
-//! `refine --endpoint` against a scripted endpoint on a loopback socket: config, limits, fixes elsewhere, and a key that no file
-//! has.
+//! `refine --endpoint` against a scripted endpoint on a loopback socket: config, limits, fixes elsewhere, TLS, and a key that no
+//! file has.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use cutegen_tests::{Ran, run, write};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
+use super::certificates::Authority;
 use super::script::{Library, answers, decided};
 use super::{DECISIONS, all};
 
@@ -17,12 +19,29 @@ const KEY: &str = "sk-scripted-Zq83vNw0pLr5tYx2bH";
 
 /// An endpoint that answers in order, and what it was asked.
 struct Endpoint {
+    scheme: &'static str,
     port: u16,
     asked: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Endpoint {
     fn start() -> Self {
+        Self::serving("http", serve)
+    }
+
+    /// The same behind TLS.
+    fn secure(config: ServerConfig) -> Self {
+        let config = Arc::new(config);
+        Self::serving("https", move |stream, kept| {
+            let connection = ServerConnection::new(Arc::clone(&config)).expect("a connection");
+            let mut stream = StreamOwned::new(connection, stream);
+            serve(&mut stream, kept);
+            stream.conn.send_close_notify();
+            let _ = stream.flush();
+        })
+    }
+
+    fn serving(scheme: &'static str, serve: impl Fn(TcpStream, &Mutex<Vec<Value>>) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -32,7 +51,7 @@ impl Endpoint {
                 serve(stream, &kept);
             }
         });
-        Self { port, asked }
+        Self { scheme, port, asked }
     }
 
     fn asked(&self) -> Vec<Value> {
@@ -42,7 +61,7 @@ impl Endpoint {
     /// The config of the library's user.
     fn config(&self, library: &Library, limits: &str) {
         let endpoint = |name: &str, more: &str| {
-            let url = format!("http://127.0.0.1:{}/v1", self.port);
+            let url = format!("{}://127.0.0.1:{}/v1", self.scheme, self.port);
             format!(
                 "[models.{name}]\nurl = '{url}'\nmodel = '{name}-model'\nkey-variable = 'SCRIPTED_KEY'\n{more}\n"
             )
@@ -54,7 +73,7 @@ impl Endpoint {
 }
 
 /// One request: a key, and the next answer as a stream.
-fn serve(mut stream: TcpStream, kept: &Mutex<Vec<Value>>) {
+fn serve(mut stream: impl Read + Write, kept: &Mutex<Vec<Value>>) {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
         head.push(byte[0]);
@@ -151,4 +170,33 @@ fn an_endpoint_that_is_not_there_is_told() {
     assert!(ran.code == Some(2) && all(&ran).contains("it has: first, second"), "{}", all(&ran));
     let ran = command(&library, &["tune", "--dry-run"]);
     assert_eq!(ran.code, Some(2), "{}", all(&ran));
+}
+
+#[test]
+fn a_key_goes_to_certified_endpoints_alone() {
+    let library = Library::new("refine-tls");
+    let (known, unknown) = (Authority::new("known"), Authority::new("unknown"));
+    let trusted = library.folder.join("trusted.pem");
+    write(&trusted, &known.pem());
+    let ask = |run_name: &str, endpoint: &Endpoint| {
+        endpoint.config(&library, "");
+        let words = ["refine", "squares", "--run", run_name, "--set", "requests=1", "--endpoint", "first"];
+        let mut command = library.cutegen(&words);
+        command.env("XDG_CONFIG_HOME", library.folder.join("config")).env("SCRIPTED_KEY", KEY);
+        run(command.env("SSL_CERT_FILE", &trusted).env_remove("SSL_CERT_DIR"))
+    };
+    let certified = Endpoint::secure(known.server("127.0.0.1"));
+    let ran = ask("certified", &certified);
+    assert_eq!(decided(&library.log_of("certified")), ["first", "unreadable"], "{}", all(&ran));
+    assert_eq!(certified.asked().len(), 1, "{}", all(&ran));
+    let others = [("unknown", unknown.server("127.0.0.1")), ("elsewhere", known.server("other.example"))];
+    for (run_name, config) in others {
+        let endpoint = Endpoint::secure(config);
+        let ran = ask(run_name, &endpoint);
+        assert_eq!(ran.code, Some(3), "{}", all(&ran));
+        assert!(all(&ran).contains("certificate"), "{run_name}: {}", all(&ran));
+        assert_eq!(decided(&library.log_of(run_name)), ["first"]);
+        assert!(endpoint.asked().is_empty(), "{run_name}: nothing is said before the certificate is right");
+    }
+    assert_eq!(holds_key(&library.folder), [""; 0]);
 }
