@@ -150,6 +150,7 @@ impl MemoryBackend for CudaBackend {
     }
 
     fn hold(&self, inputs: Inputs<'_>) -> Result<Holding<CudaCase>, Error> {
+        self.spare.free();
         let drawn = self.place(&inputs.contents)?;
         let mut held = self.oracle.hold(&self.session, &inputs, drawn)?;
         let (mut loose_bounds, mut is_finite) = (Vec::new(), true);

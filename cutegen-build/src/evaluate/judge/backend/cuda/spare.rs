@@ -62,6 +62,11 @@ impl Spare {
         Ok(Left { regions: packed, memory: Some(memory), spare: self.clone() })
     }
 
+    /// Gives all of it back: a reference of 2^31 elements needs half a card.
+    pub(super) fn free(&self) {
+        self.memory.borrow_mut().clear();
+    }
+
     fn take(&self, session: &Rc<Session>, bytes: u64) -> Result<DeviceMemory, Error> {
         let mut kept = self.memory.borrow_mut();
         match kept.iter().position(|memory| memory.bytes() >= bytes) {
