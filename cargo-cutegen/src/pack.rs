@@ -44,11 +44,26 @@ pub(crate) fn run(command: &Command, verb: &Pack, out: &Output) -> Result<(), Fa
     close(tar).map_err(io)?;
     let bytes = file.file().metadata().map_err(io)?.len();
     file.keep()?;
+    out.note(&commands(&project, &verb.out));
     out.result(
         &format!("{}: {:.1} MB, {files} headers, {} kernels", verb.out.display(), bytes as f64 / 1e6, project.specs.len()),
         &serde_json::json!({ "bundle": verb.out, "bytes": bytes, "headers": files, "kernels": project.specs.len() }),
     );
     Ok(())
+}
+
+/// What is run on the machine with the device, and here again.
+fn commands(project: &Project, bundle: &Path) -> String {
+    let place = if project.package.is_some() { "" } else { " --specs specs --cache cache" };
+    let (there, back) = match Runs::of(project).folder().is_dir() {
+        true => ("step", "step --merge results.tar.gz`, then `cargo cutegen accept --results results.tar.gz"),
+        false => ("tune", "accept --results results.tar.gz"),
+    };
+    format!(
+        "there: tar xzf {} && cd {FOLDER}/project && ../cargo-cutegen cutegen {there}{place} --results results.tar.gz\n\
+         here again: `cargo cutegen {back}`",
+        bundle.file_name().unwrap_or_default().display()
+    )
 }
 
 /// A package as it lies; a library as `specs/` and `cache/`.

@@ -81,6 +81,10 @@ pub(crate) fn all(stepping: &Stepping<'_>, all: Vec<(&Plan, RunId)>, out: &Outpu
             Ok(Some(told)) => {
                 out.result(&told.text(), &told);
                 awaited.extend(told.is_awaited().then(|| run.to_string()));
+                // what is asked for verdicts alone has done nothing then
+                if let Some(why) = told.lacks().filter(|_| stepping.results.is_some()) {
+                    failures.add(Failure::machine_at(&plan.title(), format!("{run}: {why}")));
+                }
             }
             Ok(None) => continue,
             Err(failure) => {
@@ -109,7 +113,7 @@ fn one(
     let Some(strategy) = Strategy::of(&file.log().start) else { return Ok(None) };
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
-    let (kept, exchange) = (runs.kept(plan), runs.exchange(run));
+    let (kept, exchange) = (runs.kept(plan), runs.exchange(plan, run));
     let mut advance = Advance { searcher, plan, strategy, file, kept, exchange, locked, asking, out };
     let stand = advance.run()?;
     Ok(Some(Told::of(plan, advance.file.log(), &stand)))

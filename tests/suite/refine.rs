@@ -149,9 +149,9 @@ fn is_answer(entry: &str) -> bool {
 #[test]
 fn prompts_and_answers_as_files_and_verdicts_from_elsewhere() {
     let library = Library::new("refine-exchange");
-    let exchange = library.folder.join("cutegen-exchange/r");
     let ran = library.command(&["refine", "squares", "--run", "r", "--model", "a writer", "--json"]);
     assert_eq!(ran.code, Some(4), "an answer is awaited, and nothing else: {}", all(&ran));
+    let exchange = library.exchange("r");
     let value: serde_json::Value = ran
         .stdout
         .lines()
@@ -164,6 +164,10 @@ fn prompts_and_answers_as_files_and_verdicts_from_elsewhere() {
     assert!(prompt.contains("y[m] = sum(k, x[m, k] * x[m, k])"), "{prompt}");
     let again = library.command(&["step"]);
     assert_eq!(again.code, Some(4), "still awaited: {}", all(&again));
+    // a file that is made before it is written is no answer
+    write(&exchange.join("1-reply.md"), "\n");
+    assert_eq!(library.command(&["step"]).code, Some(4));
+    assert_eq!(decided(&library.log_of("r")), ["first"]);
     // the kernel that is right at once; then the run waits for the next answer
     write(&exchange.join("1-reply.md"), &script::fenced(&script::lanes(8)));
     let stepped = library.command(&["step"]);
@@ -176,7 +180,7 @@ fn prompts_and_answers_as_files_and_verdicts_from_elsewhere() {
     );
     // another machine judges the next candidate: it asks for nothing, and its verdict is merged here
     let node = library.copy("refine-node");
-    write(&node.folder.join("cutegen-exchange/r/5-reply.md"), &script::fenced(&script::lanes(32)));
+    write(&node.exchange("r").join("5-reply.md"), &script::fenced(&script::lanes(32)));
     assert_eq!(node.command(&["step"]).code, Some(4));
     let results = node.folder.join("home.tar.gz").display().to_string();
     let judged = node.command(&["step", "--results", &results, "--deadline", "600"]);

@@ -39,7 +39,7 @@ fn nearest() -> Result<PathBuf, Failure> {
         Some(up) => Ok((0..up).map(|_| "..").collect()),
         None => Err(Failure::Usage(
             "no package here: there is no Cargo.toml in this folder or above it\n\
-             run this in a package, or name one: --manifest-path PATH"
+             run this in a package, or name one: --manifest-path PATH; specs without a package: --specs DIR --cache DIR"
                 .to_owned(),
         )),
     }

@@ -47,10 +47,20 @@ pub(crate) enum Stand {
     Replies(Vec<(Sequence, Exchange)>),
     /// A request is to be made, which this command does not.
     Request,
-    /// A device is awaited for these candidates; this machine lacks it, as the text says.
-    Verdicts(Vec<Sequence>, String),
+    /// A device is awaited; this machine lacks it.
+    Verdicts(Unjudged),
     /// It is at its end.
     Done(Stop),
+}
+
+/// What a device is awaited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unjudged {
+    pub(crate) candidates: Vec<Sequence>,
+    /// Why this machine cannot judge them.
+    pub(crate) why: String,
+    /// Answers that are awaited besides.
+    pub(crate) open: Vec<(Sequence, Exchange)>,
 }
 
 impl Advance<'_> {
@@ -68,7 +78,7 @@ impl Advance<'_> {
     fn step(&mut self, next: Next) -> Result<Option<Stand>, Failure> {
         match next {
             Next::Ask(question) => self.request(&question),
-            Next::Await(awaited) => self.answers(&awaited),
+            Next::Await(awaited) => Ok(self.answers(&awaited)?.map(Stand::Replies)),
             Next::Build(candidate) => {
                 let verdict = self.searcher.build(self.plan, self.file.log(), candidate);
                 self.take(verdict).map(|()| None)
@@ -87,8 +97,9 @@ impl Advance<'_> {
         Ok(None)
     }
 
-    /// Takes the first answer that there is by now. Each question is put before one waits: answers come in any order.
-    fn answers(&mut self, awaited: &[Awaited]) -> Result<Option<Stand>, Failure> {
+    /// Takes the first answer that there is by now, else what is open. Each question is put before one waits: answers come in
+    /// any order.
+    fn answers(&mut self, awaited: &[Awaited]) -> Result<Option<Vec<(Sequence, Exchange)>>, Failure> {
         let mut open = Vec::new();
         for Awaited { request, question } in awaited {
             let exchange = Exchange::of(&self.exchange, *request);
@@ -103,7 +114,7 @@ impl Advance<'_> {
                 None => open.push((*request, exchange)),
             }
         }
-        Ok(Some(Stand::Replies(open)))
+        Ok(Some(open))
     }
 
     fn asked(
@@ -140,7 +151,8 @@ impl Advance<'_> {
         )))
     }
 
-    /// Has this machine's device judge, where it has one; where not, what a device needs of ours is compiled here.
+    /// Has this machine's device judge, where it has one. Where not, what a device needs of ours is compiled here, and further
+    /// answers are taken: one trip to a device is for all of them.
     fn on_device(
         &mut self,
         candidates: &[Sequence],
@@ -149,8 +161,10 @@ impl Advance<'_> {
         match self.searcher.can_judge(&self.plan.target) {
             Ok(()) => judge(self, candidates).map(|()| None),
             Err(why) => {
+                let awaited = self.strategy.awaited(self.plan, self.file.log());
+                let Some(open) = self.answers(&awaited)? else { return Ok(None) };
                 self.searcher.prepare(self.plan, &self.kept).map_err(|error| self.failure(&error))?;
-                Ok(Some(Stand::Verdicts(candidates.to_vec(), why)))
+                Ok(Some(Stand::Verdicts(Unjudged { candidates: candidates.to_vec(), why, open })))
             }
         }
     }

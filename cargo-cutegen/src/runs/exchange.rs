@@ -36,7 +36,8 @@ impl Exchange {
         OutFile::open(&self.prompt, "--cache")?.write(prompt.as_bytes())
     }
 
-    /// The answer, if there is one by now. One that is too long is cut: a reader of it says that it is too long.
+    /// The answer, if there is one by now; a file of blanks alone is none. One that is too long is cut: a reader of it says that
+    /// it is too long.
     pub(crate) fn answer(&self) -> Result<Option<String>, Failure> {
         let failed = |error| Failure::machine(format!("{}: {error}", self.reply.display()));
         match fs::metadata(&self.reply) {
@@ -49,6 +50,7 @@ impl Exchange {
         }
         let mut bytes = fs::read(&self.reply).map_err(failed)?;
         bytes.truncate(2 * BYTES_MAX);
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok((!text.trim().is_empty()).then_some(text))
     }
 }

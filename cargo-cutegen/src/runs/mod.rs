@@ -56,9 +56,9 @@ impl Runs {
         self.of_plan(plan).join(KEPT)
     }
 
-    /// The folder of a run's prompts and answers.
-    pub(crate) fn exchange(&self, run: &RunId) -> PathBuf {
-        self.place.join("cutegen-exchange").join(run.as_str())
+    /// The folder of a run's prompts and answers. Runs of two targets may have one name.
+    pub(crate) fn exchange(&self, plan: &Plan, run: &RunId) -> PathBuf {
+        self.place.join("cutegen-exchange").join(plan.key.short()).join(run.as_str())
     }
 
     /// The names of a plan's runs.

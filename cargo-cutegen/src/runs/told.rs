@@ -1,11 +1,11 @@
 //! [`Told`]: where a run stands, for people and for programs.
 
 use cutegen_build::plan::Plan;
-use cutegen_build::run_log::{Log, Outcome, Sequence};
+use cutegen_build::run_log::{Log, Outcome, Sequence, Verdict};
 use cutegen_build::strategy::Stop;
 use serde::Serialize;
 
-use super::advance::Stand;
+use super::advance::{Stand, Unjudged};
 use super::exchange::Exchange;
 
 /// Where a run stands. Fields that do not apply are left out.
@@ -27,6 +27,9 @@ pub(crate) struct Told {
     /// The other requests, or candidates, that it waits for; they need nothing of each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     others: Vec<Other>,
+    /// Candidates that wait for a device while answers are awaited.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unjudged: Vec<Sequence>,
     /// Why it waits or has ended, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -58,6 +61,8 @@ struct Best {
     #[serde(skip_serializing_if = "Option::is_none")]
     roofline: Option<f64>,
     accepted: bool,
+    /// Whether the whole gate found it no faster than what is to be beaten.
+    too_slow: bool,
 }
 
 impl Told {
@@ -71,6 +76,7 @@ impl Told {
             prompt: None,
             reply: None,
             others: Vec::new(),
+            unjudged: Vec::new(),
             reason: None,
             requests: (1..)
                 .map_while(|at| log.at(at).map(|_| at))
@@ -82,9 +88,14 @@ impl Told {
         match stand {
             Stand::Request => {}
             Stand::Replies(open) => told.wait("reply", open.iter().map(Other::reply)),
-            Stand::Verdicts(candidates, why) => {
+            Stand::Verdicts(Unjudged { candidates, why, open }) => {
                 told.reason = Some(why.clone());
-                told.wait("verdict", candidates.iter().map(|candidate| Other::verdict(*candidate)));
+                if open.is_empty() {
+                    told.wait("verdict", candidates.iter().map(|candidate| Other::verdict(*candidate)));
+                } else {
+                    told.unjudged.clone_from(candidates);
+                    told.wait("reply", open.iter().map(Other::reply));
+                }
             }
             Stand::Done(stop) => (told.state, told.reason) = ("done", Some(stopped(*stop).to_owned())),
         }
@@ -103,6 +114,12 @@ impl Told {
     /// Whether an answer is what it waits for.
     pub(crate) fn is_awaited(&self) -> bool {
         self.state == "reply"
+    }
+
+    /// Why this machine has no device for it, where it waits for one.
+    pub(crate) fn lacks(&self) -> Option<&str> {
+        let is_waiting = self.state == "verdict" || !self.unjudged.is_empty();
+        self.reason.as_deref().filter(|_| is_waiting)
     }
 
     /// For people.
@@ -124,13 +141,17 @@ impl Told {
 
     fn waits(&self) -> String {
         let others = self.others.iter().map(|other| other.sequence);
-        let all: Vec<String> = self.sequence.into_iter().chain(others).map(|at| at.to_string()).collect();
-        let (plural, verb) = if all.len() > 1 { ("s", "") } else { ("", "s") };
-        let all = all.join(", ");
+        let all: Vec<Sequence> = self.sequence.into_iter().chain(others).collect();
         match (self.state, &self.reason) {
-            ("reply", _) if plural.is_empty() => format!("request {all} awaits an answer"),
-            ("reply", _) => format!("requests {all} await answers"),
-            ("verdict", Some(why)) => format!("candidate{plural} {all} wait{verb} for a device ({why})"),
+            ("reply", why) => {
+                let device = why.as_ref().map(|why| for_device(&self.unjudged, why));
+                let device = device.map_or_else(String::new, |device| format!("; {device}"));
+                match all.as_slice() {
+                    [one] => format!("request {one} awaits an answer{device}"),
+                    _ => format!("requests {} await answers{device}", listed(&all)),
+                }
+            }
+            ("verdict", Some(why)) => for_device(&all, why),
             ("done", Some(why)) => format!("done: {why}"),
             _ => "a request is next".to_owned(),
         }
@@ -141,6 +162,16 @@ impl Told {
         let best = self.best.as_ref().map(Best::text).unwrap_or_default();
         format!("; {requests} requests, {candidates} kernels{best}")
     }
+}
+
+/// That candidates wait for a device.
+fn for_device(candidates: &[Sequence], why: &str) -> String {
+    let (plural, verb) = if candidates.len() > 1 { ("s", "") } else { ("", "s") };
+    format!("candidate{plural} {} wait{verb} for a device ({why})", listed(candidates))
+}
+
+fn listed(all: &[Sequence]) -> String {
+    all.iter().map(Sequence::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl Other {
@@ -158,20 +189,28 @@ impl Best {
     fn text(&self) -> String {
         let naive = self.over_naive.map(|times| format!(", {times:.2}x naive")).unwrap_or_default();
         let roofline = self.roofline.map(|share| format!(", {share:.2} of the roofline")).unwrap_or_default();
-        let accepted = if self.accepted { ", accepted" } else { "" };
+        let accepted = match (self.accepted, self.too_slow) {
+            (true, _) => ", accepted",
+            (false, true) => ", not accepted: it does not beat what it has to",
+            (false, false) => "",
+        };
         format!("; best: {}{naive}{roofline}{accepted}", self.name)
     }
 }
 
-/// The fastest over the naive kernel of those that are right; where none was timed against that, the last.
+/// The accepted one; else the fastest over the naive kernel of those that are right; where none was timed against that, the last.
 fn best(log: &Log) -> Option<Best> {
     let right = log.verdicts().filter(|(_, verdict)| {
         verdict.outcome.is_right()
             && log.verdict(verdict.candidate).is_some_and(|last| last.outcome.is_right())
     });
     let speed = |facts: &cutegen_build::run_log::Facts| facts.over_naive().unwrap_or(0.0);
-    let best =
-        right.map(|(_, verdict)| verdict).max_by(|a, b| speed(&a.facts).total_cmp(&speed(&b.facts)))?;
+    let accepted =
+        log.verdicts().map(|(_, verdict)| verdict).filter(|v| v.outcome == Outcome::Accepted).last();
+    let of_accepted =
+        |verdict: &Verdict| accepted.is_none_or(|accepted| accepted.candidate == verdict.candidate);
+    let right = right.map(|(_, verdict)| verdict).filter(|verdict| of_accepted(verdict));
+    let best = right.max_by(|a, b| speed(&a.facts).total_cmp(&speed(&b.facts)))?;
     let last = log.verdict(best.candidate)?;
     Some(Best {
         candidate: best.candidate,
@@ -179,6 +218,7 @@ fn best(log: &Log) -> Option<Best> {
         over_naive: best.facts.over_naive(),
         roofline: best.facts.roofline(),
         accepted: last.outcome == Outcome::Accepted,
+        too_slow: last.outcome == Outcome::TooSlow,
     })
 }
 

@@ -153,6 +153,12 @@ impl Strategy {
         (self.row().next)(plan, log)
     }
 
+    /// Requests without an answer, whatever else the run waits for.
+    #[must_use]
+    pub fn awaited(self, plan: &Plan, log: &Log) -> Vec<Awaited> {
+        waits::awaited(self.row().next, plan, log)
+    }
+
     fn row(self) -> &'static Row {
         ROWS.iter().find(|row| row.strategy == self).expect("each strategy has a row")
     }

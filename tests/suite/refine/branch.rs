@@ -161,9 +161,9 @@ fn log_of(library: &Library, run: &str) -> PathBuf {
 #[test]
 fn variants_are_awaited_together_and_answered_in_any_order() {
     let library = library("branch-exchange");
-    let exchange = library.folder.join("cutegen-exchange/r");
     let begin = [&["refine", "squares", "--run", "r"][..], SETTINGS].concat();
     assert_eq!(library.command(&begin).code, Some(4));
+    let exchange = library.exchange("r");
     let reply = |number: usize, text: &str| write(&exchange.join(format!("{number}-reply.md")), text);
     let step = |code: i32| {
         let ran = library.command(&["step", "--json"]);

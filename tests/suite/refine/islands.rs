@@ -99,6 +99,53 @@ fn islands_look_at_each_other_and_take_from_each_other() {
     assert!(other.code == Some(2) && all(&other).contains("there are: refine, "), "{}", all(&other));
 }
 
+/// Sums of squares of rows, by a block of so many threads each.
+fn on_device(threads: usize) -> String {
+    let contract = format!(
+        "// contract:\n// steps = [{{ entry = \"@ENTRY@\", grid = [\"m\"], block = [{threads}], \
+         args = [\"ptr(x)\", \"ptr(y)\", \"axis(k)\"] }}]\n"
+    );
+    format!(
+        "{contract}#include <kit/reduce.cuh>\n\
+         extern \"C\" __global__ void @ENTRY@(const float* x, float* y, int64_t k) {{\n\
+         \x20 __shared__ float slots[32];\n  float sum = 0;\n\
+         \x20 for (int64_t at = threadIdx.x; at < k; at += {threads}) sum += x[blockIdx.x * k + at] * x[blockIdx.x * k + at];\n\
+         \x20 sum = kit::block_reduce<kit::Sum<float>>(sum, slots);\n\
+         \x20 if (threadIdx.x == 0) y[blockIdx.x] = sum;\n}}\n"
+    )
+}
+
+#[test]
+fn one_trip_to_a_device_is_for_all_answers_that_are_there() {
+    let library = Library::new("islands-device");
+    let spec = std::fs::read_to_string(library.folder.join("specs/squares.toml")).expect("a spec");
+    write(&library.folder.join("specs/squares.toml"), &spec.replace("\"host\"", "\"sm_90a\""));
+    let begin = ["refine", "squares", "--run", "r", "--strategy", "islands", "--set", "islands=2"];
+    assert_eq!(library.command(&begin).code, Some(4));
+    let reply = |request: usize, text: &str| {
+        write(&library.exchange("r").join(format!("{request}-reply.md")), text);
+    };
+    reply(1, &fenced(&on_device(128)));
+    let ran = library.command(&["step"]);
+    assert_eq!(ran.code, Some(4), "{}", all(&ran));
+    let told = "request 2 awaits an answer; candidate 3 waits for a device (";
+    assert!(all(&ran).contains(told), "{}", all(&ran));
+    reply(2, &fenced(&on_device(256)));
+    let ran = library.command(&["step"]);
+    assert_eq!(ran.code, Some(0), "{}", all(&ran));
+    assert_eq!(
+        decided(&library.log_of("r")),
+        ["first", "first", "kernel", "compiled 3", "kernel", "compiled 5"]
+    );
+    assert!(all(&ran).contains("candidates 3, 5 wait for a device ("), "{}", all(&ran));
+    let results = library.folder.join("none.tar.gz").display().to_string();
+    let ran = library.command(&["step", "--results", &results]);
+    assert_eq!(ran.code, Some(3), "it judged nothing: {}", all(&ran));
+    let bundle = library.folder.join("pack.tar.gz").display().to_string();
+    let packed = library.command(&["pack", "--out", &bundle]);
+    assert!(all(&packed).contains("cutegen step --specs specs --cache cache --results"), "{}", all(&packed));
+}
+
 #[test]
 fn first_kernels_are_asked_for_beside_verified_ones_of_the_store() {
     let folder = scratch("islands-seeds");
@@ -112,7 +159,9 @@ fn first_kernels_are_asked_for_beside_verified_ones_of_the_store() {
         command.arg("--specs").arg(workspace().join("kernel-specs")).arg("--cache").arg(folder.join("cache"));
         let ran = run(&mut command);
         assert_eq!(ran.code, Some(4), "{}", all(&ran));
-        let prompt = |number: usize| folder.join(format!("cutegen-exchange/{name}/{number}-prompt.md"));
+        let keys = std::fs::read_dir(folder.join("cutegen-exchange")).expect("prompts");
+        let key = keys.map(|key| key.expect("an entry").path()).next().expect("a key");
+        let prompt = |number: usize| key.join(format!("{name}/{number}-prompt.md"));
         [1, 2].map(|number| std::fs::read_to_string(prompt(number)).expect("a prompt"))
     };
     let [one, two] = prompts("a", &[]);

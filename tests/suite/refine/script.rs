@@ -170,6 +170,12 @@ impl Library {
         folder.join(format!("{run}.jsonl"))
     }
 
+    /// Where prompts and answers of a run lie that has begun.
+    pub(super) fn exchange(&self, run: &str) -> PathBuf {
+        let key = self.path_of(run).parent().and_then(|folder| folder.file_name()).expect("a key").to_owned();
+        self.folder.join("cutegen-exchange").join(key).join(run)
+    }
+
     pub(super) fn log_path(&self) -> PathBuf {
         self.path_of("scripted")
     }

@@ -63,7 +63,9 @@ pub(super) struct Header {
 /// The contract's comment, if there is one, and the source below the comments at the top.
 pub(super) fn split(text: &str) -> (Option<Block>, &str) {
     let is_comment = |line: &&str| line.trim_start().starts_with("//");
-    let top: Vec<&str> = text.split_inclusive('\n').take_while(is_comment).collect();
+    let lines = || text.split_inclusive('\n');
+    let blank = lines().take_while(|line| line.trim().is_empty()).count();
+    let top: Vec<&str> = lines().take(blank + lines().skip(blank).take_while(is_comment).count()).collect();
     let body = &text[top.iter().map(|line| line.len()).sum()..];
     let inner = |line: &&str| line.trim_start().trim_start_matches('/').to_owned();
     let marker = top.iter().position(|line| inner(line).trim() == "contract:");

@@ -1,9 +1,10 @@
 //! [`Kept`]: what judging needs of ours, compiled once and kept in a run's folder: the reference, the gate's kernels, the
-//! naive kernel, and what that came to on a card. A node that resumes a run compiles none of it and times no naive kernel.
+//! naive kernel, and what that came to on a card. A node that resumes a run compiles none of it, and times no naive kernel of a
+//! card again.
 //!
 //! It serves screening alone: the whole gate compiles its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cutegen_spec::digest::ArtifactDigest;
@@ -24,6 +25,9 @@ const WHOLE: &str = "whole";
 /// The naive kernel's bytes.
 const NAIVE: &str = "naive.artifact";
 
+/// The name of whatever CPU this is.
+const HOST: &str = "host";
+
 /// What is kept for a plan, a gate and a toolchain.
 pub(super) struct Kept {
     folder: PathBuf,
@@ -32,6 +36,8 @@ pub(super) struct Kept {
     pub(super) naive: Candidate,
     /// What it came to on this card; none before it was judged.
     pub(super) known: Option<Known>,
+    /// Workloads that it was timed at since this was opened.
+    fresh: BTreeSet<usize>,
 }
 
 /// What the naive kernel came to on a card.
@@ -45,7 +51,7 @@ pub(super) struct Known {
 /// The device that this machine judges a target on, by name.
 pub(super) fn card(target: &Target) -> Result<String, SearchError> {
     match target {
-        Target::Host { .. } => Ok("host".to_owned()),
+        Target::Host { .. } => Ok(HOST.to_owned()),
         Target::Cuda { .. } => {
             compiled::cuda_device(target).map(|device| device.name).map_err(SearchError::NoDevice)
         }
@@ -92,7 +98,7 @@ impl Kept {
             tiles: naive.tiles,
         };
         let card = card(&plan.target)?;
-        let mut opened = Self { folder, card, naive, known: None };
+        let mut opened = Self { folder, card, naive, known: None, fresh: BTreeSet::new() };
         opened.known = read(&opened.file());
         Ok(opened)
     }
@@ -121,9 +127,15 @@ impl Kept {
         }
     }
 
-    /// Whether its time at a workload is to be measured.
+    /// Whether its time at a workload is to be measured. A time on a CPU says nothing of the next batch, whose neighbours and
+    /// clock are others; that it is too slow does.
     pub(super) fn lacks(&self, workload: usize) -> bool {
-        self.known.as_ref().is_none_or(|known| !known.micros.contains_key(&workload))
+        let known = self.known.as_ref().and_then(|known| known.micros.get(&workload));
+        match known {
+            Some(Some(_)) => self.card == HOST && !self.fresh.contains(&workload),
+            Some(None) => false,
+            None => true,
+        }
     }
 
     /// Its time at a workload.
@@ -134,6 +146,7 @@ impl Kept {
     /// Keeps its time at a workload; none where it is too slow to time.
     pub(super) fn learn(&mut self, workload: usize, micros: Option<f64>) -> Result<(), SearchError> {
         self.known.get_or_insert_default().micros.insert(workload, micros);
+        self.fresh.insert(workload);
         self.write()
     }
 
