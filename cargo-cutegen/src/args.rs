@@ -454,6 +454,12 @@ pub(crate) enum ToolchainAction {
     },
     /// Say what is found and where
     Show,
+    /// Say what the compile cache holds: candidates that searches need not compile again
+    Cache {
+        /// Remove it
+        #[arg(long)]
+        clear: bool,
+    },
 }
 
 #[derive(Debug, Args)]

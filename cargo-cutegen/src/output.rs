@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use cutegen_build::event::{Event, Reporter, Spent};
+use cutegen_build::event::{Compiles, Event, Reporter, Spent};
 use cutegen_build::render::command::placed;
 use cutegen_spec::printable::{printable, printable_json};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -116,8 +116,11 @@ impl Output {
                 self.bar.borrow().set_message(printable(&text).into_owned());
             }
             Event::Ranked { candidates: 0, .. } => {}
-            Event::Ranked { candidates, seconds, spent: Spent { compiling, screening, timing }, .. } => {
-                let parts = format!("compiling {compiling:.1}, screening {screening:.1}, timing {timing:.1}");
+            Event::Ranked { candidates, seconds, spent, compiles, .. } => {
+                let Spent { compiling, screening, timing } = spent;
+                let cached = cached(*compiles);
+                let parts =
+                    format!("compiling {compiling:.1}{cached}, screening {screening:.1}, timing {timing:.1}");
                 self.note(&format!("  ranked {candidates} candidates in {seconds:.1} s ({parts})"));
             }
             Event::Judged { candidate, outcome, seconds, .. } => {
@@ -176,6 +179,11 @@ pub(crate) fn aligned(title: &[String], rows: &[Vec<String>]) -> Vec<String> {
         cells.join("  ").trim_end().to_owned()
     };
     [title].into_iter().chain(rows.iter().map(Vec::as_slice)).map(text).collect()
+}
+
+/// How many compiles were none, where there are such.
+fn cached(Compiles { made, cached }: Compiles) -> String {
+    if cached == 0 { String::new() } else { format!(" ({cached} of {} cached)", made + cached) }
 }
 
 /// A line on standard output. Whoever closed the pipe, as `head` does, has read enough.

@@ -1,6 +1,11 @@
-//! `toolchain`: the pinned compilers and headers, in a folder of their own.
+//! `toolchain`: the pinned compilers and headers, in a folder of their own; and what they compiled before.
 
+use std::io;
+use std::path::Path;
+
+use cutegen_build::compile::{CompileCache, Held};
 use cutegen_build::toolchain::{Group, Places, folder_of, install, locate};
+use cutegen_build::{env, home};
 
 use crate::args::{Toolchain, ToolchainAction};
 use crate::failure::Failure;
@@ -23,6 +28,7 @@ pub(crate) fn run(verb: &Toolchain, out: &Output) -> Result<(), Failure> {
             Ok(())
         }
         ToolchainAction::Show => show(&places, out),
+        ToolchainAction::Cache { clear } => cache(clear, out),
     }
 }
 
@@ -36,4 +42,29 @@ fn show(places: &Places, out: &Output) -> Result<(), Failure> {
         &serde_json::json!({ "folder": toolchain.dir, "cuda": cuda, "host": host }),
     );
     Ok(())
+}
+
+/// Says what the compile cache holds, and removes it where that is wanted.
+fn cache(clear: bool, out: &Output) -> Result<(), Failure> {
+    let folder = home::compiled(env::variable_os).map_err(Failure::machine)?;
+    let cache = CompileCache::in_folder(folder.clone());
+    let Held { answers, bytes } = cache.held();
+    if clear {
+        cache.clear().map_err(|error| Failure::machine(stuck(&folder, &error)))?;
+    }
+    let removed = if clear { ", removed" } else { "" };
+    let size = bytes as f64 / f64::from(1 << 20);
+    out.result(
+        &format!("{answers} compiles, {size:.1} MiB in {}{removed}", folder.display()),
+        &serde_json::json!({ "folder": folder, "compiles": answers, "bytes": bytes, "removed": clear }),
+    );
+    Ok(())
+}
+
+fn stuck(folder: &Path, error: &io::Error) -> String {
+    format!(
+        "the compile cache {} cannot be removed: {error}\nrun: rm -r {}",
+        folder.display(),
+        folder.display()
+    )
 }

@@ -53,6 +53,8 @@ pub enum Event {
         seconds: f64,
         /// What of them went where.
         spent: Spent,
+        /// What of them was compiled.
+        compiles: Compiles,
     },
     /// A finalist went through the whole gate.
     Judged {
@@ -127,6 +129,15 @@ pub struct Spent {
     pub screening: f64,
     /// Timing in batches.
     pub timing: f64,
+}
+
+/// Compiles of a search, of what it looked ahead for and of the naive kernel too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Compiles {
+    /// By a compiler.
+    pub made: usize,
+    /// Answered by the compile cache.
+    pub cached: usize,
 }
 
 /// Receives events.

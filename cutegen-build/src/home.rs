@@ -1,4 +1,4 @@
-//! Where CuTeGen keeps what is the user's: a store below the cache folder, toolchains below the data folder, a config. The
+//! Where CuTeGen keeps what is the user's: a store and a compile cache below the cache folder, toolchains below the data folder, a config. The
 //! environment is handed in as a lookup: only the build script's front door and the command read it.
 
 use std::ffi::OsString;
@@ -24,6 +24,11 @@ pub enum HomeError {
 /// The folder of the user's store: below `CUTEGEN_HOME`, else `XDG_CACHE_HOME/cutegen`, else `~/.cache/cutegen`.
 pub fn store(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
     Ok(folder(variable, "XDG_CACHE_HOME", ".cache")?.join("store"))
+}
+
+/// The folder of the compile cache, beside that store.
+pub fn compiled(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
+    Ok(folder(variable, "XDG_CACHE_HOME", ".cache")?.join("compiled"))
 }
 
 /// The folder that toolchains are installed below: `CUTEGEN_HOME`, else `XDG_DATA_HOME/cutegen`, else

@@ -43,6 +43,14 @@ fn all(ran: &Ran) -> String {
     format!("{}\n{}", ran.stdout, ran.stderr)
 }
 
+/// What its search had compiled, and what the cache answered.
+fn compiles(ran: &Ran) -> [Option<u64>; 2] {
+    let lines = ran.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let ranked = lines.filter(|line| line["event"] == "ranked").map(|mut line| line["compiles"].take());
+    let compiles = ranked.last().unwrap_or_default();
+    ["made", "cached"].map(|count| compiles[count].as_u64())
+}
+
 struct Library {
     folder: PathBuf,
 }
@@ -85,6 +93,11 @@ fn a_kernel_by_hand_goes_from_a_file_to_the_package() {
     assert!(
         name.starts_with("m-") && verdict["speedup"].as_f64().is_some_and(|times| times > 1.01),
         "{verdict}"
+    );
+    assert_eq!(
+        compiles(&ran),
+        [Some(1), Some(1)],
+        "the naive kernel; what was submitted had been compiled before"
     );
     let digest = library.is_accepted_by_digest(&name);
     let explained = library.command(&["explain", "squares"]);

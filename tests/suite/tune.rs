@@ -176,3 +176,23 @@ fn in_order(progress: &[&Value]) {
         }
     }
 }
+
+/// The same math over another domain: another question, and the same code.
+#[test]
+fn a_second_kernel_of_the_same_code_compiles_nothing() {
+    let more = SHIFTED.replace("shifted]", "others]").replace("1..=64", "1..=128");
+    let library = Library::new("tune-compiled", &[SHIFTED, &more]);
+    let compiles = |kernel: &str| {
+        let ran = must(library.command(&["tune", kernel, "--again"]).arg("--json"));
+        let ranked = named(&events(&ran), "ranked")[0]["compiles"].clone();
+        [ranked["made"].as_u64(), ranked["cached"].as_u64()].map(Option::unwrap_or_default)
+    };
+    let [made, cached] = compiles("shifted");
+    assert!(made > 1 && cached == 0, "{made} {cached}");
+    assert_eq!(compiles("others"), [0, made]);
+    let show = |args: &[&str]| must(cutegen(&library.folder.join("home")).args(args)).stdout;
+    let held = show(&["toolchain", "cache"]);
+    assert!(held.starts_with(&format!("{made} compiles, ")) && held.contains("home/"), "{held}");
+    assert!(show(&["toolchain", "cache", "--clear"]).ends_with("removed\n"));
+    assert!(show(&["toolchain", "cache"]).starts_with("0 compiles, 0.0 MiB in "));
+}

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::batch::Batch;
+use super::cache::Way;
 use super::diagnostics::{self, Diagnostic, Severity};
 use super::error::Error;
 use super::job::{
@@ -37,18 +38,19 @@ pub struct RawArtifact {
 
 /// Guards, compiles and inspects one candidate, in a process of its own.
 pub fn compile(job: &CompileJob, setup: &CompileSetup) -> Result<CompileOutcome, Error> {
-    guarded(job, setup, || compile_unguarded(job, setup))
+    guarded(job, setup, Way::Alone, || compile_unguarded(job, setup))
 }
 
 /// The same in a fork of the batch's zygote.
 pub fn compile_in(batch: &Batch, job: &CompileJob) -> Result<CompileOutcome, Error> {
-    guarded(job, &batch.setup, || compile_unguarded_in(batch, job))
+    guarded(job, &batch.setup, Way::Fork, || compile_unguarded_in(batch, job))
 }
 
-/// A worker between the guard and the inspection.
+/// A worker, or what one answered before, between the guard and the inspection.
 fn guarded(
     job: &CompileJob,
     setup: &CompileSetup,
+    way: Way,
     worker: impl FnOnce() -> Result<Result<RawArtifact, CompileFailure>, Error>,
 ) -> Result<CompileOutcome, Error> {
     let fingerprint = fingerprint(job, setup)?;
@@ -56,7 +58,7 @@ fn guarded(
     if !violations.is_empty() {
         return Ok(forbidden(violations.into_iter().map(Forbidden::Source).collect(), Vec::new()));
     }
-    let raw = match worker()? {
+    let raw = match setup.cache.answer((job, setup, way), worker)? {
         Ok(raw) => raw,
         Err(failure) => return Ok(CompileOutcome::Failed(failure)),
     };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::cache::CompileCache;
 use super::diagnostics::Diagnostic;
 use super::guard::GuardViolation;
 use crate::inspect::cubin::CubinInfo;
@@ -48,6 +49,8 @@ pub struct CompileSetup {
     pub workers: Workers,
     /// What a worker may use.
     pub limits: Limits,
+    /// What was compiled before.
+    pub cache: CompileCache,
 }
 
 /// A program whose `main` calls [`worker_main`](super::worker_main) when [`WORKER_VAR`](super::WORKER_VAR) is set.

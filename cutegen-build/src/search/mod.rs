@@ -47,12 +47,14 @@ use final_evaluation::IncumbentVerdict;
 use rounds::Searched;
 
 use crate::accept;
-use crate::compile::{CompileSetup, Limits, Workers};
+use crate::compile::{CompileCache, CompileSetup, Limits, Workers};
 use crate::emit::{EmitKernel, linkable};
+use crate::env;
 use crate::evaluate::Ran;
 use crate::event::{Event, Phase, Reporter};
 use crate::generate::Generator;
 use crate::generate::template::Templates;
+use crate::home;
 use crate::plan::Plan;
 use crate::refine::{self, Choice, Trial};
 use crate::store::{Entry, Lookup, Store};
@@ -121,7 +123,8 @@ impl Searcher {
         places.explicit = places.explicit.or_else(bundled);
         let toolchain = locate(&places)?;
         let workers = Workers::current().map_err(SearchError::Worker)?;
-        let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
+        let cache = CompileCache::in_folder(home::compiled(env::variable_os)?);
+        let setup = CompileSetup { toolchain, workers, limits: Limits::default(), cache };
         Ok(Self { setup, store: accept::user_store()?, peers: false, choice: Choice::default() })
     }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::error::SearchError;
 use super::{compiled, ordered};
 use crate::compile::{
-    Batch, CompileFor, CompileJob, CompileOutcome, CompileSetup, compile, compile_in, includes,
+    Batch, CompileCache, CompileFor, CompileJob, CompileOutcome, CompileSetup, compile, compile_in, includes,
 };
 use crate::plan::Plan;
 
@@ -67,6 +67,7 @@ pub(super) fn rebuild(
     sources: &[Stored<'_>],
     tell: &mut dyn FnMut(usize, Result<Rebuilt, SearchError>),
 ) -> Result<(), SearchError> {
+    let setup = &CompileSetup { cache: CompileCache::off(), ..setup.clone() };
     let unlinked = CompileSetup { toolchain: setup.toolchain.clone().without_linker(), ..setup.clone() };
     let ways = [Way::of(setup.clone(), sources)?, Way::of(unlinked, sources)?];
     std::thread::scope(|scope| {

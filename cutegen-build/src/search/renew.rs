@@ -10,7 +10,7 @@ use super::compiled::{self, Attempt, Compiled};
 use super::entry;
 use super::error::SearchError;
 use super::ordered;
-use crate::compile::CompileSetup;
+use crate::compile::{CompileCache, CompileSetup};
 use crate::generate;
 use crate::plan::Plan;
 use crate::store::{Entry, Files};
@@ -37,6 +37,7 @@ pub(super) fn renew(
     entries: &[(&Plan, Entry)],
     tell: &mut dyn FnMut(usize, Result<Renewed, SearchError>),
 ) {
+    let setup = &CompileSetup { cache: CompileCache::off(), ..setup.clone() };
     std::thread::scope(|scope| {
         let work = |at: usize| renewed(setup, entries[at].0, &entries[at].1);
         ordered::start(scope, entries.len(), work).enumerate().for_each(|(at, renewed)| tell(at, renewed));

@@ -73,6 +73,7 @@ pub(super) fn run(
     events: &mut dyn Reporter,
 ) -> Result<Searched, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
+    let setup = &CompileSetup { cache: setup.cache.counted(), ..setup.clone() };
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = generate::naive::candidate(plan, &toolchain);
     let space = config.propose(plan, &Feedback::default(), events);
@@ -169,7 +170,8 @@ impl Search<'_> {
         self.rank(config, begun, (&mut history, &mut kept), events)?;
         let (kernel, seconds) =
             (self.plan.title(), self.started.elapsed().as_secs_f64() - self.judged.seconds);
-        events.report(&Event::Ranked { kernel, candidates: history.len(), seconds, spent: self.spent });
+        let (candidates, spent, compiles) = (history.len(), self.spent, self.setup.cache.counts());
+        events.report(&Event::Ranked { kernel, candidates, seconds, spent, compiles });
         if let Some(failures) = refine::failures(&history) {
             events.report(&Event::Note { text: format!("{}: {failures}", self.plan.title()) });
         }

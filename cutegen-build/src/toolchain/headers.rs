@@ -5,6 +5,7 @@
 //!
 //! [`Stamp::without_nvrtc`]: super::Stamp::without_nvrtc
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
@@ -40,6 +41,20 @@ const LEFT_OUT: &[&str] = &[
 /// Files below a header root that belong to graphics and other APIs.
 const LEFT_OUT_PREFIXES: &[&str] =
     &["cudaEGL", "cudaGL", "cudaVDPAU", "cuda_egl", "cuda_gl", "cuda_vdpau", "cudaProfiler"];
+
+/// A digest of their names and contents, in the order that the compiler searches them.
+pub fn headers_digest(toolchain: &Toolchain) -> Result<String, Error> {
+    let mut digest = blake3::Hasher::new();
+    for root in &toolchain.stamp.header_roots {
+        digest.update(root.as_os_str().as_encoded_bytes()).update(b"\0");
+    }
+    for header in header_files(toolchain)? {
+        let text = fs::read(&header.source).map_err(Error::io("reading", &header.source))?;
+        let name = header.relative.as_os_str().as_encoded_bytes();
+        digest.update(name).update(b"\0").update(&(text.len() as u64).to_le_bytes()).update(&text);
+    }
+    Ok(digest.finalize().to_hex().to_string())
+}
 
 /// Every header to pack, sorted.
 pub fn header_files(toolchain: &Toolchain) -> Result<Vec<HeaderFile>, Error> {

@@ -18,7 +18,7 @@ mod stamp;
 
 pub use cxx::{Cxx, CxxFamily, find_cxx, host_flags, write_shim};
 pub use error::Error;
-pub use headers::{HeaderFile, header_files};
+pub use headers::{HeaderFile, header_files, headers_digest};
 pub use install::{Installed, folder_of, install};
 pub use locate::{LinkerLibrary, NvrtcLibrary, Toolchain, locate};
 pub use lock::{Group, Lock, Package, lock};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use cutegen_build::compile::{CompileSetup, Limits, SandboxLayers, Workers};
+use cutegen_build::compile::{CompileCache, CompileSetup, Limits, SandboxLayers, Workers};
 use cutegen_build::evaluate::VARIABLE;
 use cutegen_build::toolchain::{Places, locate};
 
@@ -82,7 +82,8 @@ impl Bed {
     pub(crate) fn setup(&self, limits: Limits) -> CompileSetup {
         let mut toolchain = locate(&Places::from_env().expect("places")).expect("a toolchain");
         toolchain.header_roots.push(self.at("headers"));
-        CompileSetup { toolchain, workers: Workers::current().expect("this binary"), limits }
+        let workers = Workers::current().expect("this binary");
+        CompileSetup { toolchain, workers, limits, cache: CompileCache::off() }
     }
 }
 

@@ -4,6 +4,7 @@
 //! the tests are reported as skipped; `CUTEGEN_REQUIRE_TOOLCHAIN=1` makes that a failure.
 
 mod archs;
+mod cache;
 mod choices;
 mod coverage;
 mod cuda;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     if std::env::var_os(cutegen_build::compile::WORKER_VAR).is_some() {
         cutegen_build::worker::become_worker_if_asked();
     }
+    cache::write_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let tests: Vec<Test> = [
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         templates::TESTS,
         waits::TESTS,
         zygote::TESTS,
+        cache::TESTS,
     ]
     .concat();
     let wanted =

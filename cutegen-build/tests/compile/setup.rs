@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use cutegen_build::compile::{
-    Artifact, Batch, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers,
-    compile, compile_in,
+    Artifact, Batch, CompileCache, CompileFailure, CompileFor, CompileJob, CompileOutcome, CompileSetup,
+    Limits, Workers, compile, compile_in,
 };
 use cutegen_build::generate::Candidate;
 use cutegen_build::plan::Plan;
@@ -38,7 +38,8 @@ pub(crate) fn setup() -> CompileSetup {
 }
 
 pub(crate) fn setup_with(toolchain: Toolchain, limits: Limits) -> CompileSetup {
-    CompileSetup { toolchain, workers: Workers::current().expect("this program has a path"), limits }
+    let workers = Workers::current().expect("this program has a path");
+    CompileSetup { toolchain, workers, limits, cache: CompileCache::off() }
 }
 
 /// Limits a hostile source reaches soon.

@@ -2,8 +2,8 @@
 //! same specs in f64; the references with bounds as our own text, and keep what they compute in registers.
 
 use cutegen_build::compile::{
-    CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, Limits, Workers, compile as compile_job,
-    own_cubin,
+    CompileCache, CompileFor, CompileJob, CompileOutcome, CompileSetup, Inspected, Limits, Workers,
+    compile as compile_job, own_cubin,
 };
 use cutegen_build::inspect::cubin::{self, KernelInfo};
 use cutegen_build::plan::Plan;
@@ -86,6 +86,7 @@ fn setup() -> (CompileSetup, Target) {
         toolchain: locate(&places()).expect("main checked that there is one"),
         workers: Workers::current().expect("this program has a path"),
         limits: Limits::default(),
+        cache: CompileCache::off(),
     };
     (setup, Target::parse(ARCH).expect("a target"))
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use cutegen_build::compile::{
-    CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile,
+    CompileCache, CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers, compile,
 };
 use cutegen_build::evaluate::{Candidate, KERNELS, OPTIONS};
 use cutegen_build::generate;
@@ -188,7 +188,7 @@ fn write(path: &Path, bytes: &[u8]) {
 fn setup() -> CompileSetup {
     let toolchain = Places::from_env().and_then(|places| locate(&places)).expect("a toolchain");
     let workers = Workers::current().expect("this program has a path");
-    CompileSetup { toolchain, workers, limits: Limits::default() }
+    CompileSetup { toolchain, workers, limits: Limits::default(), cache: CompileCache::off() }
 }
 
 pub(crate) fn reference_in(folder: &Path, source: &str) -> PathBuf {

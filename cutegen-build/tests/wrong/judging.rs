@@ -6,7 +6,8 @@ use std::process::Command;
 use std::rc::Rc;
 
 use cutegen_build::compile::{
-    CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers as CompileWorkers, compile,
+    CompileCache, CompileFor, CompileJob, CompileOutcome, CompileSetup, Limits, Workers as CompileWorkers,
+    compile,
 };
 use cutegen_build::evaluate::wire::protocol::{Backend, Limits as RunnerLimits};
 use cutegen_build::evaluate::{
@@ -59,7 +60,8 @@ impl Bench {
         let plan = Plan::new(spec, &Target::host());
         let toolchain = locate(&Places::from_env().expect("a home folder")).expect("there is one");
         let workers = CompileWorkers::current().expect("this program has a path");
-        let setup = CompileSetup { toolchain, workers, limits: Limits::default() };
+        let setup =
+            CompileSetup { toolchain, workers, limits: Limits::default(), cache: CompileCache::off() };
         let folder = tempfile::tempdir().expect("a folder");
         let judge = session(&plan, &setup, (folder.path(), set));
         Self { plan, setup, folder, judge }

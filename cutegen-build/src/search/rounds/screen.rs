@@ -9,7 +9,7 @@ use cutegen_spec::record::incumbent;
 use serde::Serialize;
 
 use super::{Kept, Search, ready};
-use crate::compile::CompileSetup;
+use crate::compile::{CompileCache, CompileSetup};
 use crate::evaluate::wire::protocol::Regime;
 use crate::evaluate::{Candidate, Comparison, Correctness, Incumbent, Unmeasured};
 use crate::event::{Reporter, Spent};
@@ -127,6 +127,8 @@ pub(in crate::search) fn run(
     events: &mut dyn Reporter,
 ) -> Result<Screened, SearchError> {
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
+    // its seconds are a measurement: nothing of it was compiled before
+    let setup = &CompileSetup { cache: CompileCache::off(), ..setup.clone() };
     let toolchain = compiled::fingerprint(setup, &plan.target)?;
     let naive = generate::naive::candidate(plan, &toolchain);
     let points = Only {
