@@ -1,6 +1,8 @@
 //! [`Arch`]: NVIDIA architectures as a table: what each has, and which devices run its cubins. A test of compilers holds the
 //! table to NVRTC. Knows no device by name.
 
+use std::collections::BTreeSet;
+
 /// An NVIDIA architecture, as NVRTC compiles for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Arch {
@@ -135,6 +137,14 @@ impl Arch {
         self.row().shared_kib << 10
     }
 
+    /// What blocks have of shared memory on devices that run its cubins and have less than its own, each once, the most first.
+    #[must_use]
+    pub fn smaller_shared_memory(self) -> Vec<u32> {
+        let served = Self::all().filter(|other| self.runs_on(other.compute_capability()));
+        let sizes: BTreeSet<u32> = served.map(Self::shared_memory_max).collect();
+        sizes.into_iter().rev().filter(|size| *size < self.shared_memory_max()).collect()
+    }
+
     /// Whether its kernels may use this.
     #[must_use]
     pub fn has(self, feature: Feature) -> bool {
@@ -238,6 +248,13 @@ mod tests {
         ] {
             assert_eq!(runs(name, on), expected, "{name} on {on:?}");
         }
+    }
+
+    #[test]
+    fn sm_80_alone_runs_on_devices_with_less_shared_memory() {
+        let smaller = Arch::all().map(|arch| (arch.name(), arch.smaller_shared_memory()));
+        let some: Vec<_> = smaller.filter(|(_, sizes)| !sizes.is_empty()).collect();
+        assert_eq!(some, [("sm_80", vec![99 << 10])]);
     }
 
     #[test]

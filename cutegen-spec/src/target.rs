@@ -119,6 +119,15 @@ impl Target {
         self.arch().map_or(0, Arch::shared_memory_max)
     }
 
+    /// What blocks have of shared memory on smaller devices that run its kernels; one that is narrowed to a device has no others.
+    #[must_use]
+    pub fn smaller_shared_memory(&self) -> Vec<u32> {
+        match self {
+            Target::Cuda { arch, device: None } => arch.smaller_shared_memory(),
+            Target::Cuda { device: Some(_), .. } | Target::Host { .. } => Vec::new(),
+        }
+    }
+
     /// Whether kernels for this target run on the CPU.
     #[must_use]
     pub fn is_host(&self) -> bool {

@@ -82,6 +82,8 @@ pub struct Settings {
     pub device: Option<OnDevice>,
     /// How a device's memory is lent to runners.
     pub sharing: Sharing,
+    /// What a block has of shared memory on smaller cards that run the target. Lists are judged as those dispatch them, too.
+    pub smaller: Vec<u32>,
     /// Checks that are on: all of them, but for the gate's own tests.
     pub checks: Checks,
 }
@@ -167,6 +169,7 @@ impl Settings {
             python: None,
             device: None,
             sharing: Sharing::default(),
+            smaller: Vec::new(),
             checks: Checks::default(),
         }
     }

@@ -42,7 +42,7 @@ pub(super) struct Compiled {
 
 impl Compiled {
     /// As the gate takes it, its artifact written into `folder`.
-    pub(super) fn for_gate(&self, folder: &Path) -> Result<evaluate::Candidate, SearchError> {
+    pub(super) fn for_gate(&self, plan: &Plan, folder: &Path) -> Result<evaluate::Candidate, SearchError> {
         // a runner may have a module of that name loaded, with other bytes
         let digest = ArtifactDigest::of(&self.artifact.bytes).to_string();
         let path = folder.join(format!("{}-{}.artifact", self.candidate.name, &digest[..16]));
@@ -54,6 +54,7 @@ impl Compiled {
             eligibility: self.candidate.eligibility.clone(),
             prefer: self.prefer.clone(),
             tiles: self.candidate.tiles.clone(),
+            shared_memory: self.shared_memory(plan),
         })
     }
 }

@@ -83,7 +83,7 @@ impl FinalEvaluation<'_> {
         let incumbents = self.incumbents.take().map(|(locked, behind)| locked.compiled(setup, plan, behind));
         let (attempts, incumbents) = (alone(setup, plan, sets)?, incumbents.transpose()?.flatten());
         let mut waiting = VecDeque::from(self.compiled_again(sets, attempts, events));
-        let mut sanitizer = Naive::new(naive.for_gate(self.folder)?);
+        let mut sanitizer = Naive::new(naive.for_gate(self.plan, self.folder)?);
         let (mut verdict, incumbents) =
             self.stand(naive, incumbents, (&mut waiting, &mut sanitizer), events)?;
         let won = judged_before(&mut waiting, &incumbents);
@@ -138,7 +138,7 @@ impl FinalEvaluation<'_> {
         verdict: &IncumbentVerdict,
         events: &mut dyn Reporter,
     ) -> Result<Vec<Passed>, SearchError> {
-        let naive_gate = naive.for_gate(self.folder)?;
+        let naive_gate = naive.for_gate(self.plan, self.folder)?;
         let (mut passed, mut said) = (Vec::new(), BTreeSet::new());
         while let Some(VariantSet { members: set, ranked }) =
             waiting.pop_front_if(|next| won <= next.ranked * CLOSE)
@@ -235,7 +235,8 @@ impl FinalEvaluation<'_> {
     fn lasts(&mut self, passed: &mut Passed) -> Result<Result<(), Outcome>, SearchError> {
         let Passed { set, judged, heaviest: Some(heaviest) } = passed else { return Ok(Ok(())) };
         let began = Instant::now();
-        let set: Vec<_> = set.iter().map(|member| member.for_gate(self.folder)).collect::<Result<_, _>>()?;
+        let set: Vec<_> =
+            set.iter().map(|member| member.for_gate(self.plan, self.folder)).collect::<Result<_, _>>()?;
         let told = heaviest.without_pause(self.judge, (&set, self.workloads), &mut judged.timings)?;
         judged.seconds += began.elapsed().as_secs_f64();
         Ok(told.map(|reason| judged.not_timed.extend(reason)))
@@ -248,7 +249,7 @@ impl FinalEvaluation<'_> {
         sanitizer: &mut Naive,
     ) -> Result<Result<Vec<String>, String>, SearchError> {
         let gates: Vec<Candidate> =
-            set.iter().map(|member| member.for_gate(self.folder)).collect::<Result<_, _>>()?;
+            set.iter().map(|member| member.for_gate(self.plan, self.folder)).collect::<Result<_, _>>()?;
         let cleared = sanitizer.beside(&gates, asked(self.plan, self.judge))?;
         Ok(cleared.into_iter().collect())
     }
@@ -265,8 +266,10 @@ impl FinalEvaluation<'_> {
         naive: &Candidate,
     ) -> Result<Result<(Judged, Option<Heaviest>), Outcome>, SearchError> {
         let started = Instant::now();
-        let mut list =
-            set.iter().map(|member| member.for_gate(self.folder)).collect::<Result<Vec<_>, _>>()?;
+        let mut list = set
+            .iter()
+            .map(|member| member.for_gate(self.plan, self.folder))
+            .collect::<Result<Vec<_>, _>>()?;
         list.push(naive.clone());
         let correctness = match self.judge.full(&list)? {
             Outcome::Passed { correctness, .. } => correctness,

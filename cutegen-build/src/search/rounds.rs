@@ -124,7 +124,7 @@ fn ready(
     let panicked = |_| Err(SearchError::Judge("its compiler panicked".to_owned()));
     let (naive, oracle) = (naive?, oracle.unwrap_or_else(panicked)?);
     let tiles = first.iter().flat_map(|c| &c.tiles).map(|(_, extent)| *extent).collect();
-    let gate = naive.for_gate(folder)?;
+    let gate = naive.for_gate(plan, folder)?;
     let judge = Judging::with(setup, plan, (oracle, setting), tiles, gate.clone())?;
     Ok(Ready { judge, naive: (naive, gate) })
 }
@@ -283,7 +283,8 @@ impl Search<'_> {
             let (candidate, outcome) = match attempt? {
                 Err(failed) => failed,
                 Ok(compiled) => {
-                    let (candidate, gate) = (compiled.candidate.clone(), compiled.for_gate(self.folder)?);
+                    let (candidate, gate) =
+                        (compiled.candidate.clone(), compiled.for_gate(self.plan, self.folder)?);
                     progress(self.plan, Phase::Screening, (done, of), events);
                     let outcome = spent(&mut self.spent.screening, || self.judge.screen(&gate))?;
                     kept.insert(candidate.name.clone(), (compiled, gate));

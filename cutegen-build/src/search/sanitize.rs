@@ -123,6 +123,7 @@ mod tests {
             eligibility: Default::default(),
             prefer: Default::default(),
             tiles: Vec::new(),
+            shared_memory: None,
         }
     }
 

@@ -85,7 +85,7 @@ fn judging(
     let tiles = entry.record.variants.iter().flat_map(|variant| &variant.tiles);
     let tiles = tiles.map(|tile| tile.extent).collect();
     let judge = Judging::start(setup, plan, folder, tiles, &naive)?;
-    Ok((judge, naive.for_gate(folder)?))
+    Ok((judge, naive.for_gate(plan, folder)?))
 }
 
 /// What judging again does not do stays as it was seen: timings, with their seed, who took them and whether alone, and
@@ -134,6 +134,7 @@ pub(super) fn candidates(
             eligibility: variant.eligibility.clone(),
             prefer: variant.prefer.clone(),
             tiles: compiled::tiles_of(variant),
+            shared_memory: variant.shared_memory,
         });
     }
     Ok(list)

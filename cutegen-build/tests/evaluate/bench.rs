@@ -99,6 +99,7 @@ impl Bench {
             eligibility: always(),
             prefer: always(),
             tiles: Vec::new(),
+            shared_memory: None,
         }
     }
 

@@ -17,6 +17,9 @@ pub(crate) const TESTS: &[Test] = &[
     ("dispatched::a_fallback_may_be_idle", fallback),
     ("dispatched::each_member_has_its_own_coverage", coverage),
     ("dispatched::each_member_repeats", repeats),
+    ("dispatched::what_a_smaller_card_dispatches_is_judged", smaller),
+    ("dispatched::edges_that_only_a_smaller_card_meets_are_judged", smaller_edges),
+    ("dispatched::a_variant_that_only_smaller_cards_dispatch_is_not_idle", smaller_only),
 ];
 
 const ZEROS: &str = "for (int64_t i = 0; i < SIZE; ++i) Y[i] = 0;";
@@ -129,4 +132,63 @@ fn repeats() {
     let passed = passed(judge.full(&[right, honest]).expect("the machine works"));
     let repeats: Vec<u32> = passed.variants.iter().map(|variant| variant.repeats).collect();
     assert_eq!(repeats, [1000, 1000]);
+}
+
+/// What a block has on the smaller card, and on this one.
+const ROOMS: [u32; 2] = [99 << 10, 163 << 10];
+
+fn judged_on(bench: &Bench, smaller: &[u32], list: &[Candidate]) -> Outcome {
+    let mut judge = bench.judge_with(|settings| settings.smaller = smaller.to_vec());
+    judge.full(list).expect("the machine works")
+}
+
+fn needing(bytes: u32, candidate: Candidate) -> Candidate {
+    Candidate { shared_memory: Some(bytes), ..candidate }
+}
+
+/// The second is wrong exactly where the first is preferred, which a smaller card passes over. Of a list that is judged here
+/// alone no case would find it.
+fn smaller() {
+    let bench = Bench::new(&SILU_MUL);
+    let first = needing(ROOMS[1], claiming(&bench, HONEST_SILU, ["true", "a0 <= 16"]));
+    let body = format!("if (VAL(int64_t, 3) <= 16) {{ {ZEROS} return; }} {HONEST_SILU}");
+    let (wrong, right) = (needing(ROOMS[0], bench.candidate(&body)), bench.candidate(HONEST_SILU));
+    let list = [first.clone(), wrong];
+    match judged_on(&bench, &ROOMS[..1], &list) {
+        Outcome::Incorrect(fault) => assert_eq!(fault.check(), Check::Values, "{fault}"),
+        outcome => panic!("{outcome}"),
+    }
+    passed(judged_on(&bench, &[], &list));
+    passed(judged_on(&bench, &ROOMS[1..], &list));
+    let alone = passed(judged_on(&bench, &[], &[first.clone(), right.clone()]));
+    let both = passed(judged_on(&bench, &ROOMS[..1], &[first, right]));
+    assert_eq!(both.variants[0], alone.variants[0], "the first is judged as before");
+    let has = |axes: &Vec<i64>| both.variants[1].shapes.contains(axes);
+    assert!(alone.shapes.iter().all(has) && alone.variants[1].shapes.len() < alone.shapes.len());
+}
+
+/// Wrong an element beyond its second tile, where only a smaller card dispatches it.
+fn smaller_edges() {
+    let bench = Bench::new(&SILU_MUL);
+    let first = needing(ROOMS[1], claiming(&bench, HONEST_SILU, ["true", "a0 <= 64"]));
+    let body =
+        format!("if (VAL(int64_t, 3) <= 64 && VAL(int64_t, 4) == 193) {{ {ZEROS} return; }} {HONEST_SILU}");
+    let second = Candidate { tiles: vec![(0, 6), (1, 192)], ..bench.candidate(&body) };
+    let list = [first, second];
+    match judged_on(&bench, &ROOMS[..1], &list) {
+        Outcome::Incorrect(Fault::Value { place, .. }) => assert_eq!(place.axes[1], 193),
+        outcome => panic!("{outcome}"),
+    }
+    passed(judged_on(&bench, &[], &list));
+}
+
+/// Between one that a large card takes everywhere and the last.
+fn smaller_only() {
+    let bench = Bench::new(&SILU_MUL);
+    let honest = || bench.candidate(HONEST_SILU);
+    let list = [needing(ROOMS[1], honest()), needing(ROOMS[0], honest()), honest()];
+    let passed = passed(judged_on(&bench, &ROOMS[..1], &list));
+    assert!(!passed.variants[1].shapes.is_empty() && passed.variants[2].shapes.is_empty());
+    let outcome = judged_on(&bench, &[], &list);
+    assert!(matches!(&outcome, Outcome::Blocked(reason) if reason.contains("variant 2 of 3")), "{outcome}");
 }

@@ -127,7 +127,8 @@ pub(crate) fn eligible(source: &str, entries: &[&str], contract: &str, eligibili
     let contract: Contract = toml::from_str(contract).expect("a contract");
     let eligibility = Eligibility::parse_positional(eligibility).expect("an eligibility");
     let artifact = crate::fixtures::cubin(source, entries);
-    Candidate { artifact, contract, eligibility, prefer: Eligibility::default(), tiles: Vec::new() }
+    let (prefer, tiles, shared_memory) = (Eligibility::default(), Vec::new(), None);
+    Candidate { artifact, contract, eligibility, prefer, tiles, shared_memory }
 }
 
 pub(crate) fn honest() -> Candidate {

@@ -100,6 +100,7 @@ fn candidates_in(folder: &Path, candidates: &[generate::Candidate]) -> Vec<Candi
                         eligibility: candidate.eligibility.clone(),
                         prefer: Default::default(),
                         tiles: Vec::new(),
+                        shared_memory: None,
                     };
                     done.lock().expect("not poisoned").push((at, gate));
                 }

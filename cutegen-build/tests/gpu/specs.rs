@@ -145,6 +145,7 @@ pub(crate) fn candidate(plan: &Plan) -> Candidate {
         eligibility: Default::default(),
         prefer: Default::default(),
         tiles: Vec::new(),
+        shared_memory: None,
     }
 }
 

@@ -151,5 +151,6 @@ fn candidate(
         }
     }
     let always = Eligibility::default;
-    Ok(Candidate { artifact, contract, eligibility: always(), prefer: always(), tiles: Vec::new() })
+    let (eligibility, prefer) = (always(), always());
+    Ok(Candidate { artifact, contract, eligibility, prefer, tiles: Vec::new(), shared_memory: None })
 }

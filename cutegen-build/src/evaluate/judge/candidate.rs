@@ -25,6 +25,8 @@ pub struct Candidate {
     pub prefer: Eligibility,
     /// Tile extents by axis position, whose edges are probed where it is judged in full.
     pub tiles: Vec<(usize, i64)>,
+    /// The most shared memory that a block of it needs; none where that is not known, or there is none.
+    pub shared_memory: Option<u32>,
 }
 
 /// A candidate that a runner can open.

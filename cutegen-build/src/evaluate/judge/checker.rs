@@ -177,30 +177,39 @@ impl<D: MemoryBackend> Checker<D> {
     }
 
     fn try_judge(&mut self, variants: &[Candidate], scope: &Scope) -> Result<Correctness, Halt> {
-        let needed = self.needed(variants, scope);
-        self.sample(&needed);
+        let asked = self.asked(variants, scope);
         let list = self.runner.load(variants)?;
         let mut passed = vec![Correctness::default(); variants.len()];
-        for shape in 0..scope.shapes.min(self.shapes.len()) {
-            self.judge_shape(&list, (shape, Price::Affordable), scope, &mut passed)?;
+        for shape in &asked {
+            self.judge_shape(&list, *shape, scope, &mut passed)?;
         }
-        for Needed { axes, price } in needed {
-            let shape = self.number(&axes);
-            self.judge_shape(&list, (shape, price), scope, &mut passed)?;
-        }
-        for workload in (0..self.large.len()).filter(|_| scope.reach == Reach::Dispatch) {
-            self.judge_shape(&list, (self.shapes.len() + workload, Price::Large), scope, &mut passed)?;
-        }
-        for axes in self.octaves.clone() {
-            if scope.reach == Reach::Dispatch {
-                let shape = self.number(&axes);
-                self.judge_shape(&list, (shape, Price::Octave), scope, &mut passed)?;
-            }
+        if scope.reach == Reach::Dispatch {
+            self.judge_on_smaller(&list, (&asked, scope), &mut passed)?;
         }
         match idle(variants, &passed) {
             Some(reason) => Err(Outcome::Blocked(reason).into()),
             None => Ok(Correctness::of_list(passed)),
         }
+    }
+
+    /// The numbers of all shapes that a list is judged at, in order.
+    pub(in crate::evaluate) fn asked(
+        &mut self,
+        variants: &[Candidate],
+        scope: &Scope,
+    ) -> Vec<(usize, Price)> {
+        let needed = self.needed(variants, scope);
+        self.sample(&needed);
+        let first = 0..scope.shapes.min(self.shapes.len());
+        let mut asked: Vec<_> = first.map(|shape| (shape, Price::Affordable)).collect();
+        asked.extend(needed.into_iter().map(|Needed { axes, price }| (self.number(&axes), price)));
+        if scope.reach == Reach::Dispatch {
+            let large = self.shapes.len()..self.shapes.len() + self.large.len();
+            asked.extend(large.map(|shape| (shape, Price::Large)));
+            let octaves = self.octaves.clone();
+            asked.extend(octaves.iter().map(|axes| (self.number(axes), Price::Octave)));
+        }
+        asked
     }
 
     /// The shapes that the dispatch predicates of this list need besides those that are judged anyway. Screening needs none
@@ -269,7 +278,7 @@ impl<D: MemoryBackend> Checker<D> {
     }
 
     /// Judges a list at one shape; where that is an edge or large, on few distributions.
-    fn judge_shape(
+    pub(in crate::evaluate) fn judge_shape(
         &mut self,
         variants: &[Loadable],
         (shape, price): (usize, Price),
@@ -388,16 +397,26 @@ impl<D: MemoryBackend> Checker<D> {
         lay: impl Into<Lay>,
     ) -> Result<Option<(usize, Image)>, Halt> {
         let lay = lay.into();
+        let Some(chosen) = self.chosen(variants, axes, lay)? else { return Ok(None) };
+        match image(&self.spec, &variants[chosen].candidate.contract, axes, lay)? {
+            Ok(image) => self.runner.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image))),
+            Err(unplaced) => Err(Outcome::Blocked(format!("{unplaced} at {axes:?}")).into()),
+        }
+    }
+
+    /// Its place alone.
+    pub(in crate::evaluate) fn chosen(
+        &self,
+        variants: &[Loadable],
+        axes: &[i64],
+        lay: Lay,
+    ) -> Result<Option<usize>, Halt> {
         let predicates: Vec<(&Eligibility, &Eligibility)> =
             variants.iter().map(|v| (&v.candidate.eligibility, &v.candidate.prefer)).collect();
         // tensors lie first, so their addresses do not depend on a variant's workspace
         let bare = image(&self.spec, &Contract::default(), axes, lay)?;
         let addresses: Vec<u64> = bare.iter().flat_map(|i| &i.tensors).map(|r| r.offset).collect();
-        let Some(chosen) = dispatch(&predicates, axes, &addresses) else { return Ok(None) };
-        match image(&self.spec, &variants[chosen].candidate.contract, axes, lay)? {
-            Ok(image) => self.runner.room(image.bytes, image.workspace.bytes).map(|()| Some((chosen, image))),
-            Err(unplaced) => Err(Outcome::Blocked(format!("{unplaced} at {axes:?}")).into()),
-        }
+        Ok(dispatch(&predicates, axes, &addresses))
     }
 
     /// The same, with the variant itself.

@@ -27,5 +27,6 @@ pub(in crate::evaluate) mod runner_slot;
 pub(in crate::evaluate) mod sampling;
 pub mod sanitize;
 pub(in crate::evaluate) mod shapes;
+pub(in crate::evaluate) mod smaller;
 pub(in crate::evaluate) mod strided;
 pub mod user_launch;

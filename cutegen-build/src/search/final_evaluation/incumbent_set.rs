@@ -158,7 +158,7 @@ impl FinalEvaluation<'_> {
         events: &mut dyn Reporter,
     ) -> Result<Result<Vec<Member>, Outcome>, SearchError> {
         let began = Instant::now();
-        let found = self.judge_set(set, &naive.for_gate(self.folder)?)?;
+        let found = self.judge_set(set, &naive.for_gate(self.plan, self.folder)?)?;
         let (told, judged) = match found {
             Err(outcome) => (outcome.to_string(), Err(outcome)),
             Ok((judged, heaviest)) => {

@@ -100,7 +100,7 @@ impl Judging {
         tiles: Vec<i64>,
         naive: &Compiled,
     ) -> Result<Self, SearchError> {
-        Self::beside(setup, plan, folder, tiles, naive.for_gate(folder)?)
+        Self::beside(setup, plan, folder, tiles, naive.for_gate(plan, folder)?)
     }
 
     /// The same, with another baseline than one just compiled: enough for what accepts nothing.

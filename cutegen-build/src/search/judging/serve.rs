@@ -113,6 +113,7 @@ fn open(start: Start, seed: u64) -> Result<Judge, Error> {
         OnDevice { kernels: files.kernels, reference, totals }
     });
     settings.sampling = sampling(&plan);
+    settings.smaller = plan.target.smaller_shared_memory();
     settings.libraries = start.libraries;
     settings.python = Some(python());
     settings.floor = roofline::floor(&plan).map(|floor| Floor(Rc::from(floor)));

@@ -142,6 +142,7 @@ mod tests {
             eligibility: Default::default(),
             prefer: Default::default(),
             tiles: vec![(0, 96)],
+            shared_memory: Some(101_376),
         }
     }
 

@@ -133,7 +133,7 @@ fn compiled(
         match compiled.map_err(panicked)?? {
             (contract, Ok(compiled)) => entrants.push(Entrant {
                 sequence: *sequence,
-                gate: compiled.for_gate(folder)?,
+                gate: compiled.for_gate(run.plan, folder)?,
                 kernels: build::kernels(run.plan, &compiled, &contract),
                 entries: contract.steps.into_iter().map(|step| step.entry).collect(),
                 alone: 0,

@@ -96,6 +96,8 @@ impl Kept {
             eligibility: naive.eligibility,
             prefer: Default::default(),
             tiles: naive.tiles,
+            // it is the baseline, and in no list
+            shared_memory: None,
         };
         let card = card(&plan.target)?;
         let mut opened = Self { folder, card, naive, known: None, fresh: BTreeSet::new() };

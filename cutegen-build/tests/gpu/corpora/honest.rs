@@ -239,6 +239,7 @@ impl Honest {
             eligibility: Eligibility::parse_positional(self.claim).expect("a claim"),
             prefer: Eligibility::default(),
             tiles: Vec::new(),
+            shared_memory: None,
         }
     }
 }
@@ -254,5 +255,6 @@ pub(crate) fn naive(subject: &Subject) -> Candidate {
         eligibility: Eligibility::default(),
         prefer: Eligibility::default(),
         tiles: Vec::new(),
+        shared_memory: None,
     }
 }

@@ -185,6 +185,7 @@ impl Row {
             eligibility: Eligibility::parse_positional(claim).expect("a claim"),
             prefer: Eligibility::default(),
             tiles: Vec::new(),
+            shared_memory: None,
         }
     }
 
