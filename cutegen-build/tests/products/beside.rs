@@ -182,7 +182,7 @@ fn pairs(plans: &[Plan], _: &Path, _: &[PathBuf]) -> Result<(), String> {
     if found == 0 { Ok(()) } else { Err(format!("{found} candidates")) }
 }
 
-const TILES: &str = include_str!("../../src/generate/template/sm90a/product_tiles.cuh.in");
+const TILES: &str = include_str!("../../src/generate/template/device/product_tiles.cuh.in");
 
 /// Tiles of grids and parts of k, and that each of both is refused with a fault.
 fn tiles(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
@@ -199,7 +199,7 @@ fn tiles(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
     Ok(())
 }
 
-const WGMMA_TILES: &str = include_str!("../../src/generate/template/sm90a/wgmma_tiles.cuh.in");
+const WGMMA_TILES: &str = include_str!("../../src/generate/template/device/wgmma_tiles.cuh.in");
 
 /// The same of the wgmma template, whose blocks stay for many tiles.
 fn wgmma_tiles(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
@@ -236,7 +236,7 @@ fn wgmma_tiles(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), Str
 
 /// What f32 factors are cut into, and that each of these is refused with a fault.
 fn pieces(_: &[Plan], folder: &Path, headers: &[PathBuf]) -> Result<(), String> {
-    const PLANES: &str = include_str!("../../src/generate/template/sm90a/wgmma_planes.cuh.in");
+    const PLANES: &str = include_str!("../../src/generate/template/device/wgmma_planes.cuh.in");
     let (_, text) = PLANES.split_once("constexpr int UNIT").expect("before the pieces");
     let (_, text) = text.split_once('\n').expect("a line");
     let (text, _) = text.split_once("CG_DEVICE void load_unit").expect("behind the pieces");

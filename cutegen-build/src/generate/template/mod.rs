@@ -1,10 +1,10 @@
 //! Templates: CuTe sources with configuration at the top, filled in from the math. One folder for GPUs and one for CPUs; every
 //! point of a template's space is a candidate. A kernel that none fills whole is filled in parts, if each of these is.
 
+mod device;
 mod fill;
 mod host;
 mod parts;
-mod sm90a;
 mod unfilled;
 
 use crate::generate::{Answer, Candidate, Feedback, Generator, name_entry};
@@ -50,7 +50,7 @@ pub fn parts_of(plan: &Plan) -> Result<Vec<Part>, Option<Box<Plan>>> {
 fn candidates(plan: &Plan, at_most: usize) -> Vec<Candidate> {
     match plan.target {
         Target::Host { .. } => host::candidates(plan, at_most),
-        Target::Cuda { .. } => sm90a::candidates(plan, at_most),
+        Target::Cuda { .. } => device::candidates(plan, at_most),
     }
 }
 

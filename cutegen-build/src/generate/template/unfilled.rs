@@ -7,7 +7,7 @@ use cutegen_spec::math::Kind;
 use cutegen_spec::spec::Multiply;
 use cutegen_spec::tensor::{Role, Tensor};
 
-use super::sm90a;
+use super::device;
 use crate::plan::Plan;
 use crate::plan::family::{Family, lacking};
 use crate::plan::matmul::Matmul;
@@ -53,7 +53,7 @@ fn precision(plan: &Plan) -> Option<String> {
 fn feature(plan: &Plan) -> Option<String> {
     let arch = plan.target.arch()?;
     let of_products = || matches!(plan.family, Family::Contraction { .. }).then_some(Feature::Wgmma);
-    let lacking = sm90a::lacking(plan)
+    let lacking = device::lacking(plan)
         .or_else(|| of_products().filter(|feature| is_f32(plan) && !arch.has(*feature)))?;
     Some(format!("{} has no {}", arch.name(), lacking.name()))
 }

@@ -1,7 +1,7 @@
 //! [`Point`]: one configuration of the wgmma template, and which there are.
 
 use super::super::Fill;
-use crate::generate::template::sm90a::lanes::gcd;
+use crate::generate::template::device::lanes::gcd;
 
 /// Who computes a tile of y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

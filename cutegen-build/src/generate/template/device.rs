@@ -1,5 +1,5 @@
 //! The templates of GPUs: which fits a plan, and what all of them share. What an architecture lacks, no candidate uses: they
-//! ask the target for its features. They were written for `sm_90a`, after which their folder is called.
+//! ask the target for its features. Origins in records name them `template sm90a/...`, after the architecture they were first for.
 //!
 //! Sources take their parameters in the order of [`crate::print::all_args`]; the README beside the templates describes
 //! placeholders and configurations.
@@ -24,8 +24,8 @@ use crate::plan::Plan;
 use crate::plan::family::Family;
 use crate::plan::schedule::Value;
 
-const PRELUDE: &str = include_str!("sm90a/prelude.cuh.in");
-const VALUES: &str = include_str!("sm90a/values.cuh.in");
+const PRELUDE: &str = include_str!("device/prelude.cuh.in");
+const VALUES: &str = include_str!("device/values.cuh.in");
 
 /// The first so many candidates for the plan; none when no template computes its family or precision.
 pub(super) fn candidates(plan: &Plan, at_most: usize) -> Vec<Candidate> {

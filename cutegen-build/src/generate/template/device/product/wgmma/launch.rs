@@ -9,7 +9,7 @@ use super::super::{partial_sums, sums_of_parts, times};
 use super::point::{BK, Point, Split};
 use super::{Choice, Wgmma};
 use crate::generate::ENTRY;
-use crate::generate::template::sm90a::lanes::gcd;
+use crate::generate::template::device::lanes::gcd;
 use crate::plan::matmul::View;
 use crate::print;
 
