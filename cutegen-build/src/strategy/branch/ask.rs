@@ -3,12 +3,13 @@
 use super::attempts;
 use super::decide::Wanted;
 use super::state::State;
+use crate::experience::Hint;
 use crate::generate::prompt::facts::Profile;
 use crate::generate::prompt::step::{Manner, Notes, Shown, Task, Wish};
 use crate::generate::prompt::{self, Prompt};
 use crate::plan::Plan;
-use crate::run_log::{Ask, Banked, Facts, Sequence};
-use crate::strategy::{Question, correct, fate};
+use crate::run_log::{Ask, Banked, Facts, Outcome, Sequence};
+use crate::strategy::{Question, correct, diagnosis, effort, fate};
 
 /// What is asked of a generator.
 pub(super) fn question(plan: &Plan, state: &State<'_>, wanted: Wanted) -> Question {
@@ -46,7 +47,9 @@ fn variant(task: &Task<'_>, state: &State<'_>, (idea, seed): (u32, Sequence), nu
     let ideas = state.rounds.last().map(|round| state.ideas(round)).unwrap_or_default();
     let text = ideas.get(idea as usize - 1).map_or("", |idea| idea.text.as_str());
     let manner = Manner { number, of: state.settings.variants };
-    task.variant(shown(state, seed, &none), text, manner, bank(state))
+    let seed = shown(state, seed, &none);
+    let hints = hints(task.plan, state, (Outcome::Right, seed.facts));
+    task.variant(seed, text, manner, bank(state), &hints)
 }
 
 /// An answer that could not be read, or a kernel that failed, with what was tried in its place.
@@ -55,10 +58,19 @@ fn corrected(task: &Task<'_>, state: &State<'_>, (ask, about): (Ask, Sequence), 
     let requests = requests.map(|variant| variant.requests.as_slice()).unwrap_or_default();
     let notes = Notes { attempts: fate::others(state.log, requests, about), ..Notes::default() };
     match ask {
-        Ask::Diagnose => correct::diagnose(task, state.log, about, &notes),
+        Ask::Diagnose => {
+            let seen = effort::seen(state.log, about);
+            let hints = seen.map(|verdict| hints(task.plan, state, (verdict.outcome, &verdict.facts)));
+            correct::diagnose(task, state.log, about, &Notes { hints: hints.unwrap_or_default(), ..notes })
+        }
         Ask::Patch => correct::patch(task, state.log, about, &notes),
         _ => correct::whole(task, state.log, about, &Notes::default()),
     }
+}
+
+/// The hints for what was seen of a kernel.
+fn hints(plan: &Plan, state: &State<'_>, seen: (Outcome, &Facts)) -> Vec<Hint> {
+    if state.settings.experience.is_on() { diagnosis::hints(plan, state.log, seen, None) } else { Vec::new() }
 }
 
 /// A right kernel with its times.

@@ -5,7 +5,7 @@ use crate::run_log::Start;
 use crate::strategy::setting::{Lever, count};
 
 /// Their names in a log.
-pub const SETTINGS: [&str; 14] = [
+pub const SETTINGS: [&str; 15] = [
     "fixes",
     "starts",
     "rounds",
@@ -20,6 +20,7 @@ pub const SETTINGS: [&str; 14] = [
     "keep-slower",
     "bank",
     "bank-kernels",
+    "experience",
 ];
 
 /// Limits and levers.
@@ -47,6 +48,8 @@ pub(super) struct Settings {
     pub keep_slower: Lever,
     /// Prompts show kernels of other specs.
     pub bank: Lever,
+    /// Prompts show hints of the experience library.
+    pub experience: Lever,
 }
 
 impl Settings {
@@ -64,6 +67,7 @@ impl Settings {
             ideas_tried: lever("ideas-tried"),
             keep_slower: lever("keep-slower"),
             bank: lever("bank"),
+            experience: lever("experience"),
         }
     }
 }

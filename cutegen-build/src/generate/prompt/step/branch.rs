@@ -1,7 +1,8 @@
 //! What `branch` asks: ideas for right kernels, and a kernel that carries one of them out. Kernels of other specs are shown as
 //! examples. Which kernels and ideas these are is decided elsewhere.
 
-use super::{Fence, Notes, Profile, Prompt, Shown, Task, advice, base, facts, prompt, text_for};
+use super::{Fence, Notes, Profile, Prompt, Shown, Task, advice, base, facts, hints, prompt, text_for};
+use crate::experience::Hint;
 use crate::run_log::Banked;
 
 /// What ideas are wanted.
@@ -66,7 +67,14 @@ impl Task<'_> {
 
     /// Asks for a kernel that carries an idea out.
     #[must_use]
-    pub fn variant(&self, seed: Shown<'_>, idea: &str, manner: Manner, bank: &[Banked]) -> Prompt {
+    pub fn variant(
+        &self,
+        seed: Shown<'_>,
+        idea: &str,
+        manner: Manner,
+        bank: &[Banked],
+        hints: &[Hint],
+    ) -> Prompt {
         let speed = facts::speed(self.plan, seed.facts, Profile::Shown);
         let fence = self.fence_with(vec![seed.source, &speed, idea], bank);
         let values = [
@@ -76,6 +84,8 @@ impl Task<'_> {
             ("attempt", seed.attempt.to_string()),
             ("source", fence.quote(seed.source)),
             ("speed", fence.quote(&speed)),
+            ("hints", hints::section(hints)),
+            ("cite", hints::cite(hints)),
             ("idea", fence.quote(idea)),
             ("number", manner.number.to_string()),
             ("of", manner.of.to_string()),

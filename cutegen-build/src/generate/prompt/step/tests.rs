@@ -98,7 +98,7 @@ fn prompts_have_the_length_of_a_prompt_and_one_question() {
         assert!(!prompt.text.contains("{{") && !prompt.text.contains("}}"), "{}", prompt.text);
         let is_diagnosis = number == 1;
         assert!(is_diagnosis || prompt.text.contains("attempt 4"), "the repeat is told");
-        assert_eq!(prompt.version, "window-4");
+        assert_eq!(prompt.version, "window-5");
     }
     let first = prompt::proposal(&plan, &prompt::kit(&plan)).text;
     assert_eq!(first.rsplit_once("\n# Answer\n").expect("a last section").1.matches('?').count(), 1);
@@ -121,7 +121,7 @@ fn of_branch(plan: &Plan, source: &str, notes: &Notes) -> [Prompt; 3] {
         over_naive: Some(2.5),
     }];
     let wish = Wish { count: 3, bank: &bank, profile: Profile::Late };
-    let variant = |number| task.variant(first, source, Manner { number, of: 2 }, &bank);
+    let variant = |number| task.variant(first, source, Manner { number, of: 2 }, &bank, &[]);
     [task.ideas(&[first, second], &wish, notes), variant(1), variant(2)]
 }
 

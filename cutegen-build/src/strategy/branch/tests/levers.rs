@@ -1,9 +1,10 @@
 //! Each setting and lever, with and without.
 
 use super::begun;
-use crate::run_log::{Ask, Content, Facts, Outcome};
-use crate::strategy::script::speed;
-use crate::strategy::{Next, Stop};
+use crate::experience::{Library, SEED, fitting};
+use crate::run_log::{Ask, Content, Facts, Frozen, Outcome, digest};
+use crate::strategy::script::{Script, rows, speed, wrong};
+use crate::strategy::{Next, Stop, Strategy};
 
 #[test]
 fn ideas_that_were_tried_are_told_or_not() {
@@ -15,6 +16,28 @@ fn ideas_that_were_tried_are_told_or_not() {
         assert_eq!(prompt.contains("# What was tried"), is_told, "{prompt}");
         assert_eq!(prompt.contains("round 1, idea 1 for attempt 2: keep rows in registers"), is_told);
         assert_eq!(prompt.contains("is right, 1.200 times attempt 2"), is_told);
+    }
+}
+
+#[test]
+fn hints_are_in_prompts_for_variants_and_fixes_or_not() {
+    for (value, is_told) in [(1.0, true), (0.0, false)] {
+        let mut run =
+            Script::of(Strategy::Branch, rows(), &[("experience", value), ("ideas", 1.0), ("variants", 1.0)]);
+        let hints = fitting(&Library::read(SEED).expect("the library that ships").hints, &run.plan);
+        run.log.start.experience = Some(Frozen { library: digest(SEED), hints });
+        run.begun();
+        run.ideas(&[(None, "keep rows in registers")]);
+        let (_, variants) = run.variants();
+        let kernel = run.kernel("a");
+        run.judged(kernel, Outcome::Wrong, wrong());
+        let [diagnose, patch] = run.diagnosed(kernel);
+        for prompt in [&variants[0], &diagnose] {
+            assert_eq!(prompt.contains("\n# Hints\n"), is_told, "{prompt}");
+            assert_eq!(prompt.contains("Hints: none"), is_told, "how they are cited");
+        }
+        assert_eq!(diagnose.contains("is a tail"), is_told, "for what was seen: {diagnose}");
+        assert!(!patch.contains("# Hints"), "another step made words of them");
     }
 }
 
