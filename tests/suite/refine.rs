@@ -7,6 +7,7 @@ mod endpoint;
 mod experience;
 mod islands;
 mod script;
+mod sweeps;
 
 use std::process::Stdio;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! What a plan's logs say of its candidates: a line each, and the best one. A function of the logs.
 
 use cutegen_build::run_log::{Candidate, Content, Log, Outcome, Sequence};
+use cutegen_build::strategy::points::chosen;
 
 use super::id::Id;
 use super::told::{clipped, settled};
@@ -28,20 +29,24 @@ pub(super) fn lines<'a>(log: &'a Log, open: &'a [(Id, String)]) -> impl Iterator
 }
 
 fn line(id: &Id, log: &Log, candidate: &Candidate, stage: Option<String>) -> String {
-    let verdict = log.verdict(id.candidate);
-    let state = stage.unwrap_or_else(|| settled(candidate, verdict.map(|verdict| verdict.outcome)));
+    let kernel = chosen(log, id.candidate);
+    let verdict = log.verdict(kernel);
+    let content = log.content(kernel).unwrap_or(&candidate.content);
+    let state = stage.unwrap_or_else(|| settled(content, verdict.map(|verdict| verdict.outcome)));
     let times = verdict.and_then(|verdict| verdict.facts.over_naive());
     let times = times.map(|times| format!(", {times:.2}x the naive kernel")).unwrap_or_default();
-    let about = about(log, id.candidate, candidate);
+    let point = log.point(kernel).map(|point| format!(" with {point}")).unwrap_or_default();
+    let about = about(log, kernel, content);
     let about = about.map(|about| format!(": {}", clipped(&one_line(about), NOTE_MOST))).unwrap_or_default();
-    format!("{id} {state}{times} (by {}){about}", one_line(&candidate.by))
+    format!("{id} {state}{point}{times} (by {}){about}", one_line(&candidate.by))
 }
 
 /// The agent's note, else why it is not right.
-fn about<'a>(log: &'a Log, sequence: Sequence, candidate: &'a Candidate) -> Option<&'a str> {
+fn about<'a>(log: &'a Log, sequence: Sequence, content: &'a Content) -> Option<&'a str> {
     let note = log.kernel(sequence).and_then(|kernel| kernel.hypothesis.as_deref());
-    let problem = match &candidate.content {
+    let problem = match content {
         Content::Unreadable(lines) => lines.first().map(|line| line.message.as_str()),
+        Content::Sweep(sweep) => sweep.hypothesis.as_deref(),
         Content::Kernel(_) | Content::Words | Content::Ideas(_) | Content::Repeat { .. } => None,
     };
     note.or(problem).or_else(|| log.verdict(sequence)?.facts.reason.as_deref())
@@ -53,7 +58,7 @@ fn one_line(text: &str) -> String {
 
 /// The right candidate that gains most over the naive kernel; of equals the last, accepted ones before others.
 pub(super) fn best(logs: &[Log]) -> Option<Best<'_>> {
-    let all = logs.iter().flat_map(|log| log.candidates().filter_map(move |(at, _)| right(log, at)));
+    let all = logs.iter().flat_map(|log| log.kernels().filter_map(move |(at, _)| right(log, at)));
     let rank = |best: &Best<'_>| (best.times.unwrap_or(0.0), best.outcome == Outcome::Accepted);
     all.max_by(|a, b| {
         let (a, b) = (rank(a), rank(b));

@@ -3,7 +3,7 @@
 //!
 //! A job that breaks down ends with a reason, and the next one begins.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,11 @@ use std::time::Duration;
 
 use cutegen_build::event::{Event, Phase, Reporter};
 use cutegen_build::plan::Plan;
-use cutegen_build::run_log::{Candidate, Content, Entry, Log, LogFile, Outcome, RunId, Verdict};
+use cutegen_build::run_log::{
+    Candidate, Content, Entry, Kernel, Log, LogFile, Outcome, Point, RunId, Sequence, Sweep, Verdict,
+};
 use cutegen_build::store;
+use cutegen_build::strategy::points::chosen;
 
 use super::bench::{Bench, Judged, Work};
 use super::id::Id;
@@ -149,18 +152,22 @@ impl Jobs {
     ) -> Result<Id, String> {
         let mut board = self.0.board();
         let Run { plan, file, .. } = board.runs.get_mut(run).ok_or("this server has no such run")?;
-        let mut content = self.0.tools.bench.read(plan, file.log(), text);
-        if let Content::Kernel(kernel) = &mut content {
-            kernel.hypothesis = kernel.hypothesis.take().or(note);
+        let bench = &*self.0.tools.bench;
+        let mut content = bench.read(plan, file.log(), text);
+        match &mut content {
+            Content::Kernel(Kernel { hypothesis, .. }) | Content::Sweep(Sweep { hypothesis, .. }) => {
+                *hypothesis = hypothesis.take().or(note);
+            }
+            Content::Words | Content::Ideas(_) | Content::Repeat { .. } | Content::Unreadable(_) => {}
         }
-        let repeated = match &content {
-            Content::Repeat { of } => Some(*of),
-            Content::Kernel(_) | Content::Words | Content::Ideas(_) | Content::Unreadable(_) => None,
-        };
-        let is_kernel = matches!(content, Content::Kernel(_));
         let candidate =
             Candidate { request: None, by: by.to_owned(), text: text.to_owned(), content, took_ms: None };
         let sequence = file.append(Entry::Candidate(candidate)).map_err(|error| error.to_string())?;
+        while let Some(point) = bench.point(plan, file.log(), sequence) {
+            file.append(Entry::Point(point)).map_err(|error| error.to_string())?;
+        }
+        let repeated = repeated(file.log(), sequence);
+        let is_kernel = !kernels(file.log(), sequence).is_empty();
         let id = Id { run: run.clone(), candidate: repeated.unwrap_or(sequence) };
         if is_kernel || repeated.is_some() {
             board.enqueue(&id);
@@ -231,36 +238,52 @@ impl Shared {
         Some(id)
     }
 
-    /// Compiles, screens and decides, as far as the candidate comes.
+    /// Compiles, screens and decides, as far as the candidate comes; of one that sweeps constants, all points, and then the best.
     fn one(&self, id: &Id) -> Result<Stage, String> {
-        let built = self.step(id, |bench, work, events| bench.build(work, events).map(Judged::Verdict))?;
-        if let Reached::End(stage) = self.record(id, built, Outcome::Compiled)? {
-            return Ok(stage);
+        let mut compiled = Vec::new();
+        for kernel in kernels(&self.log(id)?, id.candidate) {
+            let built = self.step(id, |bench, work, events| bench.build(work, kernel, events))?;
+            compiled.extend((built.outcome == Outcome::Compiled).then_some(kernel));
+            self.record(id, built)?;
+        }
+        if compiled.is_empty() {
+            return Ok(Stage::Ended);
         }
         self.set(id, Stage::Screening);
-        let judged = self.step(id, |bench, work, events| bench.judge(work, events))?;
-        if let Reached::End(stage) = self.record(id, judged, Outcome::Right)? {
-            return Ok(stage);
+        match self.step(id, |bench, work, events| bench.judge(work, &compiled, events))? {
+            Judged::Cannot(why) => return Ok(Stage::NotJudged(why)),
+            Judged::Verdicts(verdicts) => {
+                verdicts.into_iter().try_for_each(|verdict| self.record(id, verdict))?;
+            }
+        }
+        let log = self.log(id)?;
+        let best = chosen(&log, id.candidate);
+        if log.verdict(best).is_none_or(|verdict| verdict.outcome != Outcome::Right) {
+            return Ok(Stage::Ended);
         }
         self.set(id, Stage::WholeGate);
-        let decided = self.step(id, |bench, work, events| bench.decide(work, events).map(Judged::Verdict))?;
-        self.record(id, decided, Outcome::Accepted).map(|_| Stage::Ended)
+        let decided = self.step(id, |bench, work, events| bench.decide(work, best, events))?;
+        self.record(id, decided).map(|()| Stage::Ended)
+    }
+
+    fn log(&self, id: &Id) -> Result<Log, String> {
+        let board = self.board();
+        board.runs.get(&id.run).map(|run| run.file.log().clone()).ok_or_else(|| "its run is gone".to_owned())
     }
 
     /// A step, without the board held. Its events say how far the candidate is.
-    fn step(
+    fn step<T>(
         &self,
         id: &Id,
-        step: impl FnOnce(&dyn Bench, &Work<'_>, &mut dyn Reporter) -> Result<Judged, String>,
-    ) -> Result<Judged, String> {
+        step: impl FnOnce(&dyn Bench, &Work<'_>, &mut dyn Reporter) -> Result<T, String>,
+    ) -> Result<T, String> {
         let (plan, kept, log) = {
             let board = self.board();
             let run = board.runs.get(&id.run).ok_or("its run is gone")?;
             (Arc::clone(&run.plan), run.kept.clone(), run.file.log().clone())
         };
         let locked = (self.tools.locked)(&plan);
-        let candidate = id.candidate;
-        let work = Work { plan: &plan, log: &log, candidate, locked: locked.as_ref(), kept: &kept };
+        let work = Work { plan: &plan, log: &log, locked: locked.as_ref(), kept: &kept };
         let mut events = |event: &Event| {
             let next = self.board().stages.get(id).and_then(|stage| stage.after(event));
             if let Some(stage) = next {
@@ -271,17 +294,11 @@ impl Shared {
         step(&*self.tools.bench, &work, &mut events)
     }
 
-    /// Appends a verdict; the candidate goes on where it is `wanted`.
-    fn record(&self, id: &Id, judged: Judged, wanted: Outcome) -> Result<Reached, String> {
-        let verdict: Verdict = match judged {
-            Judged::Verdict(verdict) => verdict,
-            Judged::Cannot(why) => return Ok(Reached::End(Stage::NotJudged(why))),
-        };
-        let outcome = verdict.outcome;
+    /// Appends a verdict.
+    fn record(&self, id: &Id, verdict: Verdict) -> Result<(), String> {
         let mut board = self.board();
         let run = board.runs.get_mut(&id.run).ok_or("its run is gone")?;
-        run.file.append(Entry::Verdict(verdict)).map_err(|error| error.to_string())?;
-        Ok(if outcome == wanted { Reached::Next } else { Reached::End(Stage::Ended) })
+        run.file.append(Entry::Verdict(verdict)).map(drop).map_err(|error| error.to_string())
     }
 
     fn set(&self, id: &Id, stage: Stage) {
@@ -290,10 +307,23 @@ impl Shared {
     }
 }
 
-/// Where a candidate is behind a step.
-enum Reached {
-    Next,
-    End(Stage),
+/// The kernels of a candidate: itself, or its points.
+fn kernels(log: &Log, candidate: Sequence) -> Vec<Sequence> {
+    let all = std::iter::once(candidate).chain(log.points(candidate).map(|(point, _)| point));
+    all.filter(|at| log.kernel(*at).is_some()).collect()
+}
+
+/// The candidate that this one repeats: a kernel, or the sweep whose points all of its own are.
+fn repeated(log: &Log, candidate: Sequence) -> Option<Sequence> {
+    if let Some(Content::Repeat { of }) = log.content(candidate) {
+        return Some(*of);
+    }
+    let of = |(_, point): (Sequence, &Point)| match point.content {
+        Content::Repeat { of } => Some(log.reply(of)),
+        _ => None,
+    };
+    let all: Option<BTreeSet<Sequence>> = log.points(candidate).map(of).collect();
+    all.filter(|all| all.len() == 1).and_then(|all| all.first().copied())
 }
 
 /// What a panic says.

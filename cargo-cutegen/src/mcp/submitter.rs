@@ -3,7 +3,7 @@
 use cutegen_build::event::Reporter;
 use cutegen_build::generate::answers;
 use cutegen_build::plan::Plan;
-use cutegen_build::run_log::{Content, Log, Outcome, Verdict};
+use cutegen_build::run_log::{Content, Log, Outcome, Point, Sequence, Verdict};
 use cutegen_build::search::{SearchError, Searcher};
 
 use super::bench::{Bench, Judged, Work};
@@ -30,27 +30,44 @@ impl Bench for Submitter {
         answers::read(plan, log, None, text)
     }
 
-    fn build(&self, work: &Work<'_>, _: &mut dyn Reporter) -> Result<Verdict, String> {
-        self.searcher()?.build(work.plan, work.log, work.candidate).map_err(told)
+    fn point(&self, plan: &Plan, log: &Log, answer: Sequence) -> Option<Point> {
+        answers::point(plan, log, answer)
     }
 
-    fn judge(&self, work: &Work<'_>, events: &mut dyn Reporter) -> Result<Judged, String> {
+    fn build(&self, work: &Work<'_>, candidate: Sequence, _: &mut dyn Reporter) -> Result<Verdict, String> {
+        self.searcher()?.build(work.plan, work.log, candidate).map_err(told)
+    }
+
+    fn judge(
+        &self,
+        work: &Work<'_>,
+        candidates: &[Sequence],
+        events: &mut dyn Reporter,
+    ) -> Result<Judged, String> {
         let searcher = self.searcher()?;
         if let Err(why) = searcher.can_judge(&work.plan.target) {
             return Ok(Judged::Cannot(why));
         }
-        let mut judged = None;
+        let mut judged = Vec::new();
         let mut keep = |verdict: Verdict| {
-            judged = Some(verdict);
+            judged.push(verdict);
             Ok(())
         };
-        let Work { plan, log, candidate, kept, .. } = *work;
-        searcher.judge(plan, log, &[candidate], kept, &mut keep, events).map_err(told)?;
-        judged.map(Judged::Verdict).ok_or_else(|| "the judge has not seen it".to_owned())
+        let Work { plan, log, kept, .. } = *work;
+        searcher.judge(plan, log, candidates, kept, &mut keep, events).map_err(told)?;
+        if judged.len() < candidates.len() {
+            return Err("the judge has not seen it".to_owned());
+        }
+        Ok(Judged::Verdicts(judged))
     }
 
-    fn decide(&self, work: &Work<'_>, events: &mut dyn Reporter) -> Result<Verdict, String> {
-        let verdict = self.searcher()?.decide(work.plan, work.log, work.locked, work.candidate, events);
+    fn decide(
+        &self,
+        work: &Work<'_>,
+        candidate: Sequence,
+        events: &mut dyn Reporter,
+    ) -> Result<Verdict, String> {
+        let verdict = self.searcher()?.decide(work.plan, work.log, work.locked, candidate, events);
         let verdict = verdict.map_err(told)?;
         match verdict.outcome {
             Outcome::Compiled => Err(verdict.facts.reason.unwrap_or_else(|| "it was not judged".to_owned())),

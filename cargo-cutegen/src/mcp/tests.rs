@@ -7,7 +7,8 @@ use cutegen_build::discover::Project;
 use cutegen_build::event::{Event, Phase, Reporter};
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{
-    Content, Diagnostic, Facts, Kernel, Log, Outcome, Speed, Verdict as Logged, digest,
+    Content, Diagnostic, Facts, Kernel, Log, Outcome, Point, Sequence, Speed, Sweep, Verdict as Logged,
+    digest,
 };
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -19,94 +20,138 @@ use super::told::MOST;
 use crate::project::sample::library;
 
 /// Plays what the source says: `refused`, `wrong`, `panic`, `error`, `elsewhere`, `slow 1.2` or `fast 2.5`; `hold` waits, and
-/// so do `hold-screening`, `hold-timing` and `hold-gate` where they are that far.
+/// so do `hold-screening`, `hold-timing` and `hold-gate` where they are that far. What follows `sweep` are points with a bar between.
 struct Scripted {
     go: Mutex<Receiver<()>>,
 }
 
 impl Scripted {
-    fn source<'a>(work: &Work<'a>) -> &'a str {
-        &work.log.kernel(work.candidate).expect("a kernel").source
+    fn source<'a>(work: &Work<'a>, candidate: Sequence) -> &'a str {
+        &work.log.kernel(candidate).expect("a kernel").source
+    }
+
+    fn kernel(text: &str) -> Kernel {
+        Kernel {
+            name: "m-01234567".to_owned(),
+            identity: digest(text),
+            source: text.to_owned(),
+            first_line: Some(1),
+            hypothesis: None,
+            predicted: None,
+            hints: Vec::new(),
+        }
     }
 
     /// Waits where the source says so.
-    fn hold(&self, work: &Work<'_>, word: &str) -> Result<(), String> {
-        if Self::source(work).split_whitespace().next() != Some(word) {
+    fn hold(&self, work: &Work<'_>, candidate: Sequence, word: &str) -> Result<(), String> {
+        if Self::source(work, candidate).split_whitespace().next() != Some(word) {
             return Ok(());
         }
         self.go.lock().expect("one job").recv().map_err(|error| error.to_string())
     }
 }
 
-fn verdict(work: &Work<'_>, outcome: Outcome, facts: Facts) -> Logged {
-    Logged { candidate: work.candidate, outcome, facts, judge: None }
+fn verdict(candidate: Sequence, outcome: Outcome, facts: Facts) -> Logged {
+    Logged { candidate, outcome, facts, judge: None }
+}
+
+/// So much faster than the naive kernel.
+fn speed(over_naive: Option<f64>) -> Facts {
+    let speed = Speed {
+        workload: [("n".to_owned(), 64)].into(),
+        micros: 1.5,
+        over_naive,
+        over: Default::default(),
+        roofline: None,
+        tb_per_s: None,
+        tops_per_s: None,
+    };
+    Facts { speed: vec![speed], ..Facts::default() }
 }
 
 impl Bench for Scripted {
     fn read(&self, _: &Plan, log: &Log, text: &str) -> Content {
-        let of =
-            log.candidates().map(|(at, _)| at).find(|at| log.kernel(*at).is_some_and(|k| k.source == text));
-        match of {
-            Some(of) => Content::Repeat { of },
-            None if text.starts_with("unreadable") => {
-                Content::Unreadable(vec![Diagnostic { line: Some(3), message: "no contract".to_owned() }])
-            }
-            None => Content::Kernel(Kernel {
-                name: "m-01234567".to_owned(),
-                identity: digest(text),
-                source: text.to_owned(),
+        let known = log.kernels().find(|(_, kernel)| kernel.source == text);
+        match (known, text.strip_prefix("sweep ")) {
+            (Some((of, _)), _) => Content::Repeat { of },
+            (None, Some(points)) => Content::Sweep(Sweep {
+                source: points.to_owned(),
+                points: points.split('|').count().try_into().expect("a few"),
                 first_line: Some(1),
                 hypothesis: None,
                 predicted: None,
                 hints: Vec::new(),
             }),
+            (None, None) if text.starts_with("unreadable") => {
+                Content::Unreadable(vec![Diagnostic { line: Some(3), message: "no contract".to_owned() }])
+            }
+            (None, None) => Content::Kernel(Self::kernel(text)),
         }
     }
 
-    fn build(&self, work: &Work<'_>, _: &mut dyn Reporter) -> Result<Logged, String> {
-        self.hold(work, "hold")?;
-        match Self::source(work).split_whitespace().next() {
+    fn point(&self, _: &Plan, log: &Log, answer: Sequence) -> Option<Point> {
+        let Some(Content::Sweep(sweep)) = log.content(answer) else { return None };
+        let written = log.points(answer).count();
+        let text = sweep.source.split('|').nth(written)?;
+        let known = log.kernels().find(|(_, kernel)| kernel.source == text);
+        let content =
+            known.map_or_else(|| Content::Kernel(Self::kernel(text)), |(of, _)| Content::Repeat { of });
+        let values = [("AT".to_owned(), i64::try_from(written).expect("a few"))].into();
+        Some(Point { of: answer, values, content })
+    }
+
+    fn build(&self, work: &Work<'_>, candidate: Sequence, _: &mut dyn Reporter) -> Result<Logged, String> {
+        self.hold(work, candidate, "hold")?;
+        match Self::source(work, candidate).split_whitespace().next() {
             Some("panic") => panic!("an index that is not there"),
             Some("error") => return Err("no compiler".to_owned()),
             Some("refused") => {
                 let said = Diagnostic { line: Some(7), message: "what is `zero`?".repeat(900) };
                 let facts = Facts { diagnostics: vec![said; 40], ..Facts::default() };
-                return Ok(verdict(work, Outcome::Refused, facts));
+                return Ok(verdict(candidate, Outcome::Refused, facts));
             }
             _ => {}
         }
-        Ok(verdict(work, Outcome::Compiled, Facts::default()))
+        Ok(verdict(candidate, Outcome::Compiled, Facts::default()))
     }
 
-    fn judge(&self, work: &Work<'_>, events: &mut dyn Reporter) -> Result<Judged, String> {
-        self.hold(work, "hold-screening")?;
+    fn judge(
+        &self,
+        work: &Work<'_>,
+        candidates: &[Sequence],
+        events: &mut dyn Reporter,
+    ) -> Result<Judged, String> {
+        self.hold(work, candidates[0], "hold-screening")?;
         events.report(&timing());
-        self.hold(work, "hold-timing")?;
-        let facts = Facts { reason: Some("y[3] is 1, not 2".to_owned()), ..Facts::default() };
-        Ok(match Self::source(work).split_whitespace().next() {
-            Some("elsewhere") => Judged::Cannot("no device".to_owned()),
-            Some("wrong") => Judged::Verdict(verdict(work, Outcome::Wrong, facts)),
-            _ => Judged::Verdict(verdict(work, Outcome::Right, Facts::default())),
-        })
+        self.hold(work, candidates[0], "hold-timing")?;
+        let mut verdicts = Vec::new();
+        for candidate in candidates.iter().copied() {
+            let mut words = Self::source(work, candidate).split_whitespace();
+            let wrong = Facts { reason: Some("y[3] is 1, not 2".to_owned()), ..Facts::default() };
+            verdicts.push(match words.next() {
+                Some("elsewhere") => return Ok(Judged::Cannot("no device".to_owned())),
+                Some("wrong") => verdict(candidate, Outcome::Wrong, wrong),
+                _ => {
+                    let times = words.next().and_then(|times| times.parse().ok());
+                    verdict(candidate, Outcome::Right, speed(times))
+                }
+            });
+        }
+        Ok(Judged::Verdicts(verdicts))
     }
 
-    fn decide(&self, work: &Work<'_>, events: &mut dyn Reporter) -> Result<Logged, String> {
+    fn decide(
+        &self,
+        work: &Work<'_>,
+        candidate: Sequence,
+        events: &mut dyn Reporter,
+    ) -> Result<Logged, String> {
         // it times too, and is the whole gate then as well
         events.report(&timing());
-        self.hold(work, "hold-gate")?;
-        let mut words = Self::source(work).split_whitespace();
+        self.hold(work, candidate, "hold-gate")?;
+        let mut words = Self::source(work, candidate).split_whitespace();
         let outcome = if words.next() == Some("fast") { Outcome::Accepted } else { Outcome::TooSlow };
-        let over_naive = words.next().and_then(|times| times.parse().ok());
-        let speed = Speed {
-            workload: [("n".to_owned(), 64)].into(),
-            micros: 1.5,
-            over_naive,
-            over: Default::default(),
-            roofline: None,
-            tb_per_s: None,
-            tops_per_s: None,
-        };
-        Ok(verdict(work, outcome, Facts { speed: vec![speed], ..Facts::default() }))
+        Ok(verdict(candidate, outcome, speed(words.next().and_then(|times| times.parse().ok()))))
     }
 }
 
@@ -195,6 +240,29 @@ fn each_verdict_says_what_is_next() {
     let refused = server.propose("refused");
     assert_eq!(refused["facts"]["diagnostics"][0]["line"], 7);
     assert!(refused["cut"][0].as_str().is_some_and(|cut| cut.ends_with("more diagnostics")), "{refused}");
+}
+
+#[test]
+fn a_sweep_is_one_candidate_and_its_best_point_is_told() {
+    let server = Server::new();
+    let source = "sweep refused|wrong|slow 1.2|fast 2.5";
+    let told = server.propose(source);
+    assert_eq!((&told["state"], &told["over-naive"]), (&json!("accepted"), &json!(2.5)), "{told}");
+    let points = [
+        "AT = 0: refused",
+        "AT = 1: wrong: y[3] is 1, not 2",
+        "AT = 2: right, 1.20x the naive kernel",
+        "AT = 3: accepted, 2.50x the naive kernel",
+    ];
+    assert_eq!(told["points"], json!(points));
+    assert_eq!(server.propose(source)["id"], told["id"], "the same points are the same candidate");
+    let history = server.call("history", &json!({ "kernel": "second" })).expect("lines");
+    let first = history.lines().next().expect("a line");
+    assert!(first.contains("accepted with AT = 3, 2.50x the naive kernel"), "{history}");
+    let best = server.call("best", &json!({ "kernel": "second" })).expect("a kernel");
+    assert!(best.ends_with("fast 2.5"), "{best}");
+    let none = server.propose("sweep refused a|wrong b");
+    assert_eq!((&none["state"], &none["reason"]), (&json!("wrong"), &json!("y[3] is 1, not 2")), "{none}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! [`Told`]: what an agent is told of a candidate, as JSON that is no longer than an answer may be.
 
 use cutegen_build::render::command::placed;
-use cutegen_build::run_log::{Candidate, Content, Diagnostic, Facts, Log, Outcome};
+use cutegen_build::run_log::{Content, Diagnostic, Facts, Log, Outcome, Point, Sequence};
+use cutegen_build::strategy::points::chosen;
 use cutegen_spec::target::Target;
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ const SANITIZER_MOST: usize = 10;
 const NOTE_FRAME: usize = 40;
 /// Workloads and kernels that are listed.
 const ROWS_MOST: usize = 8;
+/// Characters of a reason in a point's line.
+const POINT_MOST: usize = 80;
 
 /// A candidate's state. Fields that do not apply are left out.
 #[derive(Debug, Serialize)]
@@ -31,6 +34,9 @@ pub(super) struct Told {
     /// The name of ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     candidate: Option<String>,
+    /// Of a source that sweeps constants, a line each; the best one is told of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    points: Vec<String>,
     state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -48,12 +54,13 @@ pub(super) struct Told {
 impl Told {
     /// Of a candidate of a log; the stage is known of this server's alone.
     pub(super) fn of(id: &Id, log: &Log, stage: Option<&Stage>) -> Option<Self> {
-        let candidate = log.candidate(id.candidate)?;
-        let verdict = log.verdict(id.candidate);
+        let kernel = chosen(log, id.candidate);
+        let content = log.content(kernel)?;
+        let verdict = log.verdict(kernel);
         let state = stage.and_then(Stage::word).map(str::to_owned);
-        let state = state.unwrap_or_else(|| settled(candidate, verdict.map(|verdict| verdict.outcome)));
+        let state = state.unwrap_or_else(|| settled(content, verdict.map(|verdict| verdict.outcome)));
         let mut facts = verdict.map(|verdict| verdict.facts.clone()).unwrap_or_default();
-        if let Content::Unreadable(lines) = &candidate.content {
+        if let Content::Unreadable(lines) = content {
             facts.diagnostics = lines.clone();
         }
         let (over_naive, cut) = (facts.over_naive(), shorten(&mut facts));
@@ -65,7 +72,8 @@ impl Told {
             id: id.to_string(),
             kernel: log.start.kernel.clone(),
             target: target(log),
-            candidate: log.kernel(id.candidate).map(|kernel| kernel.name.clone()),
+            candidate: log.kernel(kernel).map(|kernel| kernel.name.clone()),
+            points: points(log, id.candidate),
             next: next(&state, log),
             state,
             reason,
@@ -89,14 +97,28 @@ impl Told {
 }
 
 /// A candidate of which nothing more comes.
-pub(super) fn settled(candidate: &Candidate, outcome: Option<Outcome>) -> String {
-    match (&candidate.content, outcome) {
+pub(super) fn settled(content: &Content, outcome: Option<Outcome>) -> String {
+    match (content, outcome) {
         (Content::Unreadable(_) | Content::Words | Content::Ideas(_), _) => "unreadable".to_owned(),
         (Content::Repeat { of }, _) => format!("a repeat of {of}"),
-        (Content::Kernel(_), None) => "not compiled".to_owned(),
-        (Content::Kernel(_), Some(Outcome::Compiled)) => NOT_JUDGED.to_owned(),
-        (Content::Kernel(_), Some(outcome)) => word(outcome),
+        (Content::Kernel(_) | Content::Sweep(_), None) => "not compiled".to_owned(),
+        (Content::Kernel(_) | Content::Sweep(_), Some(Outcome::Compiled)) => NOT_JUDGED.to_owned(),
+        (Content::Kernel(_) | Content::Sweep(_), Some(outcome)) => word(outcome),
     }
+}
+
+/// A line for each point of a candidate: its values, and what became of it.
+pub(super) fn points(log: &Log, candidate: Sequence) -> Vec<String> {
+    let told = |(at, point): (Sequence, &Point)| {
+        let verdict = log.verdict(at);
+        let state = settled(&point.content, verdict.map(|verdict| verdict.outcome));
+        let times = verdict.and_then(|verdict| verdict.facts.over_naive());
+        let times = times.map(|times| format!(", {times:.2}x the naive kernel")).unwrap_or_default();
+        let reason = verdict.and_then(|verdict| verdict.facts.reason.as_deref());
+        let reason = reason.map(|reason| format!(": {}", clipped(reason, POINT_MOST))).unwrap_or_default();
+        format!("{point}: {state}{times}{reason}")
+    };
+    log.points(candidate).map(told).collect()
 }
 
 /// The word that logs use.

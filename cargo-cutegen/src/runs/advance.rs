@@ -79,6 +79,7 @@ impl Advance<'_> {
         match next {
             Next::Ask(question) => self.request(&question),
             Next::Await(awaited) => Ok(self.answers(&awaited)?.map(Stand::Replies)),
+            Next::Point(answer) => self.point(answer).map(|()| None),
             Next::Build(candidate) => {
                 let verdict = self.searcher.build(self.plan, self.file.log(), candidate);
                 self.take(verdict).map(|()| None)
@@ -137,6 +138,17 @@ impl Advance<'_> {
         let by = answer.by.unwrap_or_else(|| by.to_owned());
         let candidate = Candidate { request: Some(request), by, text: answer.text, content, took_ms };
         self.file.append(Entry::Candidate(candidate)).map(drop).map_err(failed)
+    }
+
+    /// Writes the next point of an answer.
+    fn point(&mut self, answer: Sequence) -> Result<(), Failure> {
+        let point = answers::point(self.plan, self.file.log(), answer).ok_or_else(|| {
+            let (run, path) = (&self.file.log().start.run, self.file.path().display());
+            Failure::Disagreement(format!(
+                "{path}: answer {answer} of {run} has other points by now\nsee where: cargo cutegen replay --run {run}"
+            ))
+        })?;
+        self.file.append(Entry::Point(point)).map(drop).map_err(failed)
     }
 
     /// A prompt is a function of the log: where it gives another one, the log or this program is not what it was.

@@ -82,7 +82,7 @@ impl Told {
                 .map_while(|at| log.at(at).map(|_| at))
                 .filter(|at| log.request(*at).is_some())
                 .count(),
-            candidates: log.candidates().filter(|(at, _)| log.kernel(*at).is_some()).count(),
+            candidates: log.kernels().count(),
             best: best(log),
         };
         match stand {

@@ -23,6 +23,8 @@ pub const BYTES_MAX: usize = 256 * 1024;
 /// A submitted kernel whose contract was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
+    /// The text, as it was submitted; of a point, with its values.
+    pub text: String,
     /// The text, as it was submitted, with the kit's headers that it names in front.
     flat: Flattened,
     /// How it is launched; symbols have [`ENTRY`] in place of what is derived.
@@ -46,15 +48,21 @@ impl Proposal {
     pub fn points(plan: &Plan, text: &str, contract: Option<&str>) -> Result<Vec<Self>, Vec<Problem>> {
         let points = sweep::points(text, contract)?.into_iter();
         let read = |point: sweep::Point| {
-            let mut proposal = Self::read(plan, &point.text, point.contract.as_deref())?;
-            for (axis, extent) in edges(plan, &point.values) {
-                if !proposal.tiles.contains(&(axis, extent)) {
-                    proposal.tiles.push((axis, extent));
-                }
-            }
-            Ok(Self { values: point.values, ..proposal })
+            let proposal = Self::read(plan, &point.text, point.contract.as_deref())?;
+            Ok(proposal.at(plan, point.values))
         };
         points.map(read).collect()
+    }
+
+    /// The same as the point of these values, at whose edges it is judged too.
+    #[must_use]
+    pub fn at(mut self, plan: &Plan, values: Vec<(String, i64)>) -> Self {
+        for (axis, extent) in edges(plan, &values) {
+            if !self.tiles.contains(&(axis, extent)) {
+                self.tiles.push((axis, extent));
+            }
+        }
+        Self { values, ..self }
     }
 
     /// Reads a text for the kernel of `plan`; with `contract`, the text of a file, that is in place of the comment.
@@ -86,7 +94,8 @@ impl Proposal {
             kit::flatten(text, &plan.target).map_err(|error| vec![Problem::whole(error.to_string())])?;
         let (contract, eligibility, tiles) = (header.contract, header.eligibility, header.tiles);
         let identity = identity(body, &contract, &eligibility);
-        Ok(Self { flat, contract, eligibility, tiles, identity, values: Vec::new() })
+        let text = text.to_owned();
+        Ok(Self { text, flat, contract, eligibility, tiles, identity, values: Vec::new() })
     }
 
     /// Its name in a search: ours, so that no name of a proposer becomes a path.
@@ -116,6 +125,12 @@ impl Proposal {
             cost_features: None,
         }
     }
+}
+
+/// Whether a text sweeps constants.
+#[must_use]
+pub fn is_swept(text: &str) -> bool {
+    sweep::first(text).is_some()
 }
 
 /// What is wrong with the symbols: each begins with [`ENTRY`], and the source defines it.

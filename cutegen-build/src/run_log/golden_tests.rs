@@ -102,6 +102,20 @@ fn a_candidate_by_content() {
 }
 
 #[test]
+fn an_answer_that_sweeps_and_its_points() {
+    let head = r#"{"candidate":{"request":1,"by":"exchange, some-model","text":"line one\nτ = \"two\"\r\n","content":"#;
+    let sweep = r#"{"sweep":{"source":"// sweep: T = 2 | 4\n","points":2,"first-line":3,"hypothesis":"fewer loads","predicted":1.25,"hints":["h07"]}}"#;
+    holds(&candidate(swept()), &format!(r#"{head}{sweep},"took-ms":1500}}}}"#));
+    let kernel_text = format!(
+        r#"{{"kernel":{{"name":"m-0123abcd","identity":"{IDENTITY}","source":"void @ENTRY@() {{}}\n","first-line":3,"#
+    ) + r#""hypothesis":"fewer loads","predicted":1.25,"hints":["h07"]}}"#;
+    let text = format!(r#"{{"point":{{"of":2,"values":{{"T":2,"U":64}},"content":{kernel_text}}}}}"#);
+    holds(&point(2, &[("U", 64), ("T", 2)], kernel()), &text);
+    let text = r#"{"point":{"of":2,"values":{"T":4},"content":{"repeat":{"of":3}}}}"#;
+    holds(&point(2, &[("T", 4)], Content::Repeat { of: 3 }), text);
+}
+
+#[test]
 fn a_submitted_kernel_has_no_request() {
     let Entry::Candidate(mut submitted) = candidate(Content::Words) else { panic!("a candidate") };
     (submitted.request, submitted.took_ms, submitted.text) = (None, None, "a".to_owned());

@@ -104,6 +104,34 @@ fn a_verdict_that_is_there_twice_comes_once() {
 }
 
 #[test]
+fn points_that_were_written_elsewhere_come_with_their_verdicts() {
+    let copies = Copies::new();
+    let answer = candidate(swept());
+    let points = [point(4, &[("T", 2)], kernel()), point(4, &[("T", 4)], kernel())];
+    (0..3).for_each(|copy| copies.add(copy, std::slice::from_ref(&answer)));
+    copies.add(
+        1,
+        &[points[0].clone(), points[1].clone(), verdict(5, Outcome::Compiled), verdict(6, Outcome::Refused)],
+    );
+    assert_eq!(copies.merge(0, 1), Merged { new: 2, known: 0 });
+    assert_eq!(copies.log(0).entries[4..6], points);
+    assert_eq!(copies.merge(0, 1), Merged { new: 0, known: 2 });
+    // a copy that was torn between them
+    copies.add(2, &points[..1]);
+    assert_eq!(copies.merge(2, 1), Merged { new: 2, known: 0 });
+    assert_eq!(copies.log(2).entries, copies.log(0).entries);
+    assert_eq!(copies.merge(1, 0), Merged { new: 0, known: 2 });
+    // where something else stands in a point's place, nothing is taken
+    let others = Copies::new();
+    others.add(0, &[answer.clone(), verdict(2, Outcome::Compiled)]);
+    others.add(1, &[answer, points[0].clone(), verdict(5, Outcome::Compiled)]);
+    let before = others.log(0);
+    let error = merge(&mut others.open(0), &others.log(1)).expect_err("another place").to_string();
+    assert!(error.contains("candidate 5 is another one there"), "{error}");
+    assert_eq!(others.log(0), before);
+}
+
+#[test]
 fn numbers_of_a_timing_stay_the_same_verdict() {
     let copies = Copies::new();
     let Entry::Verdict(mut timed) = full_verdict() else { panic!("a verdict") };

@@ -12,9 +12,11 @@ mod frozen;
 mod golden_tests;
 mod id;
 mod line;
+mod look;
 mod merge;
 #[cfg(test)]
 mod merge_tests;
+mod point;
 #[cfg(test)]
 mod sample;
 
@@ -23,13 +25,14 @@ use std::collections::BTreeMap;
 use cutegen_spec::digest::ArtifactDigest;
 use serde::{Deserialize, Serialize};
 
-use crate::experience::{Hint, HintId};
+use crate::experience::HintId;
 
 pub use facts::{Diagnostic, Facts, Mismatch, Resources, Speed, TileCoordinate};
 pub use file::{LogError, LogFile, read, runs};
 pub use frozen::Frozen;
 pub use id::{Digest, RunId};
 pub use merge::{Merged, merge};
+pub use point::{Point, Sweep};
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -110,6 +113,8 @@ pub enum Entry {
     Request(Request),
     /// An answer came, or somebody submitted a kernel.
     Candidate(Candidate),
+    /// A point of an answer that sweeps constants: a candidate of its own.
+    Point(Point),
     /// A compiler or a judge has seen a candidate.
     Verdict(Verdict),
 }
@@ -178,6 +183,8 @@ pub struct Candidate {
 pub enum Content {
     /// A kernel whose contract was read.
     Kernel(Kernel),
+    /// A source that sweeps constants; its points stand behind it as entries of their own.
+    Sweep(Sweep),
     /// Words, as they were asked for.
     Words,
     /// Ideas, as they were asked for; at least one.
@@ -320,82 +327,6 @@ impl Log {
     pub fn push(&mut self, entry: Entry) -> Sequence {
         self.entries.push(entry);
         Sequence::try_from(self.entries.len()).unwrap_or(Sequence::MAX)
-    }
-
-    /// The entry of a sequence.
-    #[must_use]
-    pub fn at(&self, sequence: Sequence) -> Option<&Entry> {
-        self.entries.get((sequence as usize).checked_sub(1)?)
-    }
-
-    /// The request of a sequence.
-    #[must_use]
-    pub fn request(&self, sequence: Sequence) -> Option<&Request> {
-        match self.at(sequence)? {
-            Entry::Request(request) => Some(request),
-            Entry::Candidate(_) | Entry::Verdict(_) => None,
-        }
-    }
-
-    /// The candidate of a sequence.
-    #[must_use]
-    pub fn candidate(&self, sequence: Sequence) -> Option<&Candidate> {
-        match self.at(sequence)? {
-            Entry::Candidate(candidate) => Some(candidate),
-            Entry::Request(_) | Entry::Verdict(_) => None,
-        }
-    }
-
-    /// The kernel of a candidate, where it is readable and new.
-    #[must_use]
-    pub fn kernel(&self, sequence: Sequence) -> Option<&Kernel> {
-        match &self.candidate(sequence)?.content {
-            Content::Kernel(kernel) => Some(kernel),
-            Content::Words | Content::Ideas(_) | Content::Repeat { .. } | Content::Unreadable(_) => None,
-        }
-    }
-
-    /// All candidates with their sequences.
-    pub fn candidates(&self) -> impl Iterator<Item = (Sequence, &Candidate)> {
-        (1..).zip(&self.entries).filter_map(|(sequence, entry)| match entry {
-            Entry::Candidate(candidate) => Some((sequence, candidate)),
-            Entry::Request(_) | Entry::Verdict(_) => None,
-        })
-    }
-
-    /// All verdicts with their sequences.
-    pub fn verdicts(&self) -> impl Iterator<Item = (Sequence, &Verdict)> {
-        (1..).zip(&self.entries).filter_map(|(sequence, entry)| match entry {
-            Entry::Verdict(verdict) => Some((sequence, verdict)),
-            Entry::Request(_) | Entry::Candidate(_) => None,
-        })
-    }
-
-    /// The last verdict on a candidate.
-    #[must_use]
-    pub fn verdict(&self, candidate: Sequence) -> Option<&Verdict> {
-        self.verdicts()
-            .filter(|(_, verdict)| verdict.candidate == candidate)
-            .last()
-            .map(|(_, verdict)| verdict)
-    }
-
-    /// Whether a verdict came from another machine.
-    #[must_use]
-    pub fn is_merged(&self) -> bool {
-        self.verdicts().any(|(_, verdict)| verdict.judge.as_ref().is_some_and(|judge| !judge.place.is_here()))
-    }
-
-    /// The hints that prompts may show.
-    #[must_use]
-    pub fn hints(&self) -> &[Hint] {
-        self.start.experience.as_ref().map_or(&[], |frozen| &frozen.hints)
-    }
-
-    /// The answer to a request.
-    #[must_use]
-    pub fn answer(&self, request: Sequence) -> Option<(Sequence, &Candidate)> {
-        self.candidates().find(|(_, candidate)| candidate.request == Some(request))
     }
 }
 

@@ -60,6 +60,24 @@ pub(super) fn kernel() -> Content {
     })
 }
 
+/// An answer with two points.
+pub(super) fn swept() -> Content {
+    Content::Sweep(Sweep {
+        source: "// sweep: T = 2 | 4\n".to_owned(),
+        points: 2,
+        first_line: Some(3),
+        hypothesis: Some("fewer loads".to_owned()),
+        predicted: Some(1.25),
+        hints: vec![HintId::parse("h07").expect("an id")],
+    })
+}
+
+/// A point of an answer.
+pub(super) fn point(of: Sequence, values: &[(&str, i64)], content: Content) -> Entry {
+    let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    Entry::Point(Point { of, values, content })
+}
+
 /// A verdict on a candidate, as short as one is.
 pub(super) fn verdict(candidate: Sequence, outcome: Outcome) -> Entry {
     Entry::Verdict(Verdict { candidate, outcome, facts: Facts::default(), judge: None })

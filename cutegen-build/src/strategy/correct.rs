@@ -33,9 +33,14 @@ pub(super) fn whole(task: &Task<'_>, log: &Log, answer: Sequence, notes: &Notes)
         vec![Diagnostic { line: None, message: "there is no source in it".to_owned() }];
     let problems = match candidate.map(|candidate| &candidate.content) {
         Some(Content::Unreadable(problems)) => problems,
-        Some(Content::Kernel(_) | Content::Words | Content::Ideas(_) | Content::Repeat { .. }) | None => {
-            &none
-        }
+        Some(
+            Content::Kernel(_)
+            | Content::Sweep(_)
+            | Content::Words
+            | Content::Ideas(_)
+            | Content::Repeat { .. },
+        )
+        | None => &none,
     };
     let (ask, about) = origin(log, answer);
     let unread = Unread {

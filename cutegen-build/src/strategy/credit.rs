@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::points::chosen;
 use super::{GAIN, diagnosis};
 use crate::experience::{Context, Credit, Hint, HintId, Machine, Trigger};
 use crate::generate::answers;
@@ -46,7 +47,7 @@ pub fn of(plan: &Plan, log: &Log) -> Credits {
 fn optimised(plan: &Plan, log: &Log, (answer, parent): (Sequence, Sequence), all: &mut Credits) {
     let child = last(log, answer);
     let Some(verdict) = seen(log, child) else { return };
-    let cited: BTreeSet<HintId> = [answer, child]
+    let cited: BTreeSet<HintId> = [chosen(log, answer), child]
         .iter()
         .filter_map(|at| log.kernel(*at))
         .flat_map(|kernel| kernel.hints.clone())
@@ -80,13 +81,13 @@ fn last(log: &Log, answer: Sequence) -> Sequence {
     at
 }
 
-/// An answer, or the whole source that took its place.
+/// An answer, or the whole source that took its place; of a sweep the point that stands for it.
 fn whole(log: &Log, answer: Sequence) -> Sequence {
     let mut at = answer;
     while let Some(next) = following(log, at, Ask::Whole) {
         at = next;
     }
-    at
+    chosen(log, at)
 }
 
 /// The last answer to a request of this kind about a candidate.
@@ -119,7 +120,7 @@ fn gain(log: &Log, child: &Verdict, parent: Sequence) -> Option<f64> {
 
 /// The hypothesis of an answer as a hint, where it has plain characters.
 fn proposed(plan: &Plan, log: &Log, (answer, parent, gain): (Sequence, Sequence, f64)) -> Option<Hint> {
-    let hypothesis = log.kernel(answer)?.hypothesis.as_deref()?.replace('`', "");
+    let hypothesis = log.kernel(chosen(log, answer))?.hypothesis.as_deref()?.replace('`', "");
     let hint = hypothesis.trim().to_owned();
     Hint::check(&hint).ok()?;
     let on = if plan.target.is_host() { Machine::Host } else { Machine::Gpu };
@@ -143,7 +144,7 @@ fn bound(plan: &Plan, log: &Log, parent: Sequence) -> Option<Trigger> {
         Entry::Verdict(verdict) if verdict.candidate == parent && verdict.outcome == Outcome::Right => {
             Some(&verdict.facts)
         }
-        Entry::Verdict(_) | Entry::Request(_) | Entry::Candidate(_) => None,
+        Entry::Verdict(_) | Entry::Request(_) | Entry::Candidate(_) | Entry::Point(_) => None,
     });
     diagnosis::of(plan, Outcome::Right, right.unwrap_or(&none))
 }

@@ -1,6 +1,7 @@
 //! [`Effort`]: the requests that belong together, from the one for a kernel to the kernel that comes of it, and where they stand.
 //! What an effort is for is a strategy's own. Knows entries of the log, and no prompt.
 
+use super::points;
 use crate::run_log::{Ask, Content, Log, Outcome, Sequence, Verdict};
 
 /// Requests that belong together.
@@ -57,11 +58,13 @@ impl<Aim> Effort<Aim> {
         if let (Ask::Diagnose, Some(kernel)) = (request.ask, request.about) {
             return go_on(Move::Patch(kernel));
         }
-        match log.candidate(answer).map(|candidate| &candidate.content) {
+        let kernel = points::chosen(log, answer);
+        match log.content(kernel) {
             Some(Content::Repeat { of }) => go_on(Move::Again { request: last, repeated: Some(*of) }),
-            Some(Content::Kernel(_)) if was(log, answer, Outcome::Right) => Stand::Right(answer),
-            Some(Content::Kernel(_)) => go_on(Move::Diagnose(answer)),
-            Some(Content::Words | Content::Ideas(_) | Content::Unreadable(_)) | None => {
+            Some(Content::Kernel(_)) if was(log, kernel, Outcome::Right) => Stand::Right(kernel),
+            Some(Content::Kernel(_)) => go_on(Move::Diagnose(kernel)),
+            // nothing is asked about a sweep before all of its points were seen
+            Some(Content::Sweep(_) | Content::Words | Content::Ideas(_) | Content::Unreadable(_)) | None => {
                 go_on(Move::Whole(answer))
             }
         }

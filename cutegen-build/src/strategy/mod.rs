@@ -9,6 +9,7 @@ pub mod diagnosis;
 mod effort;
 mod fate;
 pub mod islands;
+pub mod points;
 pub mod refine;
 pub mod replay;
 #[cfg(test)]
@@ -41,6 +42,8 @@ pub enum Next {
     Ask(Question),
     /// A generator was asked these, and has not answered. None of them needs the answer to another: any of them may come first.
     Await(Vec<Awaited>),
+    /// The next point of an answer that sweeps constants is to be written into the log; nothing else is needed for it.
+    Point(Sequence),
     /// A candidate is to be compiled, guarded and inspected; no device is needed.
     Build(Sequence),
     /// Candidates are to be screened, and timed in one batch.

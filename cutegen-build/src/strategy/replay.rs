@@ -6,7 +6,9 @@ use super::{Next, Strategy};
 use crate::generate::{answers, prompt};
 use crate::kit;
 use crate::plan::Plan;
-use crate::run_log::{Candidate, Content, Digest, Entry, Kernel, Log, Outcome, Request, Sequence, Verdict};
+use crate::run_log::{
+    Candidate, Content, Digest, Entry, Kernel, Log, Outcome, Point, Request, Sequence, Verdict,
+};
 
 /// Where a log gives something else than it has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +70,7 @@ pub fn decisions(plan: &Plan, log: &Log) -> Result<Prompts, Diverged> {
         let found = match entry {
             Entry::Request(request) => requested(run, (&before, prompts), request),
             Entry::Candidate(candidate) => answered(run, &before, candidate),
+            Entry::Point(point) => pointed(run, &before, point),
             Entry::Verdict(verdict) => judged(run, &before, verdict),
         };
         found.map_err(|why| Diverged { step, why })?;
@@ -118,9 +121,26 @@ fn answered(run: Run<'_>, before: &Log, candidate: &Candidate) -> Result<(), Str
         }
     }
     let again = answers::read(run.plan, before, candidate.request, &candidate.text);
+    reads_as(before, again, &candidate.content)
+}
+
+fn pointed(run: Run<'_>, before: &Log, point: &Point) -> Result<(), String> {
+    match run.next(before) {
+        Next::Point(answer) if answer == point.of => {}
+        other => return Err(format!("a point of {}, where {} is next", point.of, named(&other))),
+    }
+    let again = answers::point(run.plan, before, point.of).ok_or("its answer has no such point by now")?;
+    if again.values != point.values {
+        return Err(format!("the point {point}, where its answer gives {again}"));
+    }
+    reads_as(before, again.content, &point.content)
+}
+
+/// Whether a text reads as it was read; identities are compared where the kit is this program's.
+fn reads_as(before: &Log, again: Content, recorded: &Content) -> Result<(), String> {
     let is_of_this_kit = before.start.kit == Digest(kit::digest());
-    let again = if is_of_this_kit { again } else { as_identified(again, &candidate.content) };
-    if again == candidate.content { Ok(()) } else { Err("its answer reads otherwise by now".to_owned()) }
+    let again = if is_of_this_kit { again } else { as_identified(again, recorded) };
+    if again == *recorded { Ok(()) } else { Err("its answer reads otherwise by now".to_owned()) }
 }
 
 /// A kernel by the identity and the name that it had, which hold the digest of the kit that it was written for.
@@ -148,7 +168,7 @@ fn judged(run: Run<'_>, before: &Log, verdict: &Verdict) -> Result<(), String> {
             let outcomes = [Outcome::Refused, Outcome::WrongInFull, Outcome::TooSlow, Outcome::Accepted];
             *candidate == verdict.candidate && fits(&outcomes)
         }
-        Next::Ask(_) | Next::Await(..) | Next::Done(_) => false,
+        Next::Ask(_) | Next::Await(..) | Next::Point(_) | Next::Done(_) => false,
     };
     if is_next {
         return Ok(());
@@ -162,6 +182,7 @@ fn named(next: &Next) -> String {
         Next::Await(awaited) => {
             format!("an answer to {}", list(awaited.iter().map(|awaited| awaited.request)))
         }
+        Next::Point(answer) => format!("a point of {answer}"),
         Next::Build(candidate) => format!("the compilation of {candidate}"),
         Next::Judge(candidates) => format!("the screening of {}", list(candidates.iter().copied())),
         Next::Accept(candidate) => format!("the whole gate for {candidate}"),

@@ -7,7 +7,7 @@ use cutegen_spec::edition::spec_file;
 use crate::plan::Plan;
 use crate::run_log::{
     self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Outcome, Place,
-    RunId, Sequence, Speed, Start, TileCoordinate, Verdict,
+    Point, RunId, Sequence, Speed, Start, Sweep, TileCoordinate, Verdict,
 };
 use crate::strategy::{Awaited, Next, Question, Strategy};
 
@@ -157,6 +157,46 @@ impl Script {
         self.answered_to(Some(request), source, Content::Kernel(kernel(source)))
     }
 
+    /// An answer with so many points, which are written.
+    #[track_caller]
+    pub(super) fn sweep(&mut self, request: Option<Sequence>, source: &str, points: u32) -> Vec<Sequence> {
+        let Kernel { hypothesis, predicted, hints, first_line, .. } = kernel(source);
+        let source = source.to_owned();
+        let text = source.clone();
+        let content = Content::Sweep(Sweep { source, points, first_line, hypothesis, predicted, hints });
+        let answer = self.answered_to(request, &text, content);
+        (0..points)
+            .map(|at| self.point(answer, at, Content::Kernel(kernel(&format!("{text} at {at}")))))
+            .collect()
+    }
+
+    /// The next point of an answer.
+    #[track_caller]
+    pub(super) fn point(&mut self, answer: Sequence, at: u32, content: Content) -> Sequence {
+        assert_eq!(self.next(), Next::Point(answer));
+        let values = [("AT".to_owned(), i64::from(at))].into();
+        self.log.push(Entry::Point(Point { of: answer, values, content }))
+    }
+
+    /// All points are compiled, and then judged in one batch; those that are refused have no part in it.
+    #[track_caller]
+    pub(super) fn swept(&mut self, points: &[Sequence], came: &[(Outcome, Facts)]) {
+        let all = points.iter().copied().zip(came.iter().cloned());
+        let (refused, judged): (Vec<_>, Vec<_>) = all.partition(|(_, came)| came.0 == Outcome::Refused);
+        for point in points {
+            assert_eq!(self.next(), Next::Build(*point));
+            match refused.iter().find(|(refused, _)| refused == point) {
+                Some((point, came)) => self.verdict(*point, Outcome::Refused, came.1.clone()),
+                None => self.verdict(*point, Outcome::Compiled, Facts::default()),
+            }
+        }
+        for (at, (point, (outcome, facts))) in judged.iter().enumerate() {
+            let rest = judged[at..].iter().map(|(point, _)| *point).collect();
+            assert_eq!(self.next(), Next::Judge(rest), "nothing is decided within a batch");
+            self.verdict(*point, *outcome, facts.clone());
+        }
+    }
+
     pub(super) fn unreadable(&mut self, text: &str) -> Sequence {
         let problem = Diagnostic { line: None, message: "no contract".to_owned() };
         self.answered(text, Content::Unreadable(vec![problem]))
@@ -245,6 +285,7 @@ impl Script {
                     assert_eq!(whole.request(awaited.request), Some(&awaited.question.request()));
                 }
             }
+            Next::Point(answer) => assert!(self.log.candidate(*answer).is_some()),
             Next::Build(kernel) => assert!(self.log.verdict(*kernel).is_none()),
             Next::Judge(kernels) => {
                 let outcome = |kernel: &u32| self.log.verdict(*kernel).map(|verdict| verdict.outcome);
@@ -262,6 +303,7 @@ fn fits(decided: &Next, entry: &Entry) -> bool {
         (Entry::Candidate(candidate), Next::Await(awaited)) => {
             candidate.request.is_none_or(|request| awaited.iter().any(|awaited| awaited.request == request))
         }
+        (Entry::Point(point), Next::Point(answer)) => point.of == *answer,
         (Entry::Verdict(verdict), Next::Build(kernel) | Next::Accept(kernel)) => verdict.candidate == *kernel,
         (Entry::Verdict(verdict), Next::Judge(kernels)) => kernels.contains(&verdict.candidate),
         _ => false,

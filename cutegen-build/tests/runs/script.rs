@@ -121,6 +121,9 @@ pub(crate) fn run(strategy: Strategy, folder: &Path, mut killer: Killer) {
                 let by = "a script".to_owned();
                 Entry::Candidate(Candidate { request: Some(request), by, text, content, took_ms: None })
             }
+            Next::Point(answer) => {
+                Entry::Point(answers::point(&plan, file.log(), answer).expect("a point is missing"))
+            }
             Next::Build(candidate) => Entry::Verdict(built(&file, candidate)),
             Next::Judge(candidates) => Entry::Verdict(judged(&file, candidates[0])),
             Next::Accept(candidate) => Entry::Verdict(Verdict {
@@ -151,7 +154,7 @@ fn answer(folder: &Path, killer: &mut Killer, (file, request): (&LogFile, Sequen
     answers.get(number).map_or_else(|| lanes(3 + number), |write| write())
 }
 
-/// Mistakes that models make, then kernels of which some gain.
+/// Mistakes that models make, then kernels of which some gain. One sweeps its lanes: 5 are refused, and 7 wrong.
 const ANSWERS: &[fn() -> String] = &[
     || lanes(8).replace("ptr(x)", "ptr(z)"),
     || lanes(8).replace("sum = 0;", "sum = zero;"),
@@ -161,7 +164,7 @@ const ANSWERS: &[fn() -> String] = &[
     || "The tail leaves out the last element.\n".to_owned(),
     || edit("at < k - 1; ++at) sum", "at < k; ++at) sum"),
     || lanes(8).replace("  for (int64_t i", "  // rows\n  for (int64_t i"),
-    || lanes(32),
+    || swept("5 | 7 | 16 | 32"),
     || lanes(16),
     || lanes(64),
 ];
@@ -170,12 +173,12 @@ const ANSWERS: &[fn() -> String] = &[
 const BRANCHED: &[fn() -> String] = &[
     || lanes(8),
     || "1. attempt 2: twice the lanes\n2. attempt 2: many lanes, predicted 3x\n".to_owned(),
-    || lanes(16),
-    || lanes(24).replace("sum = 0;", "sum = zero;"),
+    || swept("5 | 16 | 20"),
+    || swept("24 | 28").replace("sum = 0;", "sum = zero;"),
     || "`zero` is declared nowhere.\n".to_owned(),
-    || edit("    float lanes[24] = {}, sum = zero;", "    float lanes[24] = {}, sum = 0;"),
+    || edit("    float lanes[LANES] = {}, sum = zero;", "    float lanes[LANES] = {}, sum = 0;"),
     || "1. the same\n2. all lanes\n".to_owned(),
-    || lanes(24).replace("  for (int64_t i", "  // rows\n  for (int64_t i"),
+    || lanes(8).replace("  for (int64_t i", "  // rows\n  for (int64_t i"),
     || lanes(32),
 ];
 
@@ -183,21 +186,29 @@ const BRANCHED: &[fn() -> String] = &[
 const POPULATED: &[fn() -> String] = &[
     || lanes(8),
     || lanes(24).replace("sum = 0;", "sum = zero;"),
-    || lanes(32),
+    || swept("7 | 30 | 32"),
     || "`zero` is declared nowhere.\n".to_owned(),
     || edit("    float lanes[24] = {}, sum = zero;", "    float lanes[24] = {}, sum = 0;"),
 ];
 
 fn lanes(count: usize) -> String {
-    let source = "// contract:\n\
-        // steps = [{ entry = \"@ENTRY@\", args = [\"ptr(x)\", \"ptr(y)\", \"axis(m)\", \"axis(k)\"] }]\n\
-        extern \"C\" void @ENTRY@(void** params) {\n    float lanes[LANES] = {}, sum = 0;\n\
-        \x20   for (; at < k; ++at) sum += row[at] * row[at];\n  for (int64_t i = 0; i < m; ++i) {}\n}\n";
-    format!(
-        "Hypothesis: lanes\nPredicted: 1.5x\n\n```cpp\n{}```\n",
-        source.replace("LANES", &count.to_string())
-    )
+    answered(&SOURCE.replace("LANES", &count.to_string()))
 }
+
+/// The same kernel with as many lanes as each of these says.
+fn swept(counts: &str) -> String {
+    let sweep = format!("// sweep: LANES = {counts}\nextern");
+    answered(&SOURCE.replacen("extern", &sweep, 1))
+}
+
+fn answered(source: &str) -> String {
+    format!("Hypothesis: lanes\nPredicted: 1.5x\n\n```cpp\n{source}```\n")
+}
+
+const SOURCE: &str = "// contract:\n\
+    // steps = [{ entry = \"@ENTRY@\", args = [\"ptr(x)\", \"ptr(y)\", \"axis(m)\", \"axis(k)\"] }]\n\
+    extern \"C\" void @ENTRY@(void** params) {\n    float lanes[LANES] = {}, sum = 0;\n\
+    \x20   for (; at < k; ++at) sum += row[at] * row[at];\n  for (int64_t i = 0; i < m; ++i) {}\n}\n";
 
 fn edit(old: &str, new: &str) -> String {
     format!("```edit\n<<<<<<< old\n{old}\n=======\n{new}\n>>>>>>> new\n```\n")
@@ -208,7 +219,8 @@ fn source(file: &LogFile, candidate: Sequence) -> &str {
 }
 
 fn built(file: &LogFile, candidate: Sequence) -> Verdict {
-    let is_wrong = source(file, candidate).contains("zero");
+    let own = source(file, candidate);
+    let is_wrong = own.contains("zero") || own.contains("LANES = 5;");
     let outcome = if is_wrong { Outcome::Refused } else { Outcome::Compiled };
     let said = Diagnostic { line: Some(4), message: "identifier \"zero\" is undefined".to_owned() };
     let facts = Facts { diagnostics: is_wrong.then_some(said).into_iter().collect(), ..Facts::default() };
@@ -218,13 +230,12 @@ fn built(file: &LogFile, candidate: Sequence) -> Verdict {
 /// The more lanes, the faster, up to 32.
 fn judged(file: &LogFile, candidate: Sequence) -> Verdict {
     let own = source(file, candidate);
-    if own.contains("k - 1") {
+    if own.contains("k - 1") || own.contains("LANES = 7;") {
         let facts = Facts { reason: Some("incorrect: wrong value".to_owned()), ..Facts::default() };
         return Verdict { candidate, outcome: Outcome::Wrong, facts, judge: judge() };
     }
     let micros = |source: &str| 100.0 / lanes_of(source).min(64 - lanes_of(source).min(63)) as f64;
-    let others = file.log().candidates().filter_map(|(other, _)| Some((other, file.log().kernel(other)?)));
-    let over = others.filter(|(other, _)| *other != candidate);
+    let over = file.log().kernels().filter(|(other, _)| *other != candidate);
     let over = over.map(|(other, kernel)| (other, micros(&kernel.source) / micros(own))).collect();
     let speed = Speed {
         workload: [("m".to_owned(), 512), ("k".to_owned(), 512)].into(),
@@ -240,8 +251,9 @@ fn judged(file: &LogFile, candidate: Sequence) -> Verdict {
 }
 
 fn lanes_of(source: &str) -> usize {
-    let (_, rest) = source.split_once("lanes[").expect("lanes");
-    rest.split_once(']').and_then(|(count, _)| count.parse().ok()).expect("a number")
+    let swept = source.split_once("int LANES = ").and_then(|(_, rest)| rest.split_once(';'));
+    let written = source.split_once("lanes[").and_then(|(_, rest)| rest.split_once(']'));
+    swept.or(written).and_then(|(count, _)| count.parse().ok()).expect("a number")
 }
 
 fn judge() -> Option<Judge> {

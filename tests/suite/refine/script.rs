@@ -224,7 +224,14 @@ fn entry(value: &Value) -> String {
     if let Some(verdict) = value.get("verdict") {
         return format!("{} {}", text(&verdict["outcome"]), verdict["candidate"]);
     }
-    match &value["candidate"]["content"] {
+    if let Some(point) = value.get("point") {
+        return format!("point of {}: {}", point["of"], content(&point["content"]));
+    }
+    content(&value["candidate"]["content"])
+}
+
+fn content(content: &Value) -> String {
+    match content {
         Value::String(word) => word.clone(),
         Value::Object(content) => match content.get("repeat") {
             Some(repeat) => format!("repeat of {}", repeat["of"]),

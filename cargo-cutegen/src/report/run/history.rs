@@ -1,6 +1,7 @@
 //! [`History`]: what a log tells, in the order in which it happened, as it is printed. Pure: the same log gives the same history.
 
-use cutegen_build::run_log::{Ask, Candidate, Content, Entry, Facts, Log, Outcome, Sequence, Start};
+use cutegen_build::run_log::{self, Ask, Content, Entry, Facts, Log, Outcome, Sequence, Start};
+use cutegen_build::strategy::points::chosen;
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -59,6 +60,20 @@ pub(super) struct Step<'a> {
     pub(super) hypothesis: Option<&'a str>,
     /// The best kernel behind this step.
     pub(super) best: Option<Best>,
+    /// Of an answer that sweeps constants; the candidate is one of these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) points: Vec<Point>,
+}
+
+/// A choice of values for what an answer sweeps.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Point {
+    pub(super) candidate: Sequence,
+    pub(super) values: String,
+    pub(super) outcome: String,
+    pub(super) reason: Option<String>,
+    pub(super) score: Option<f64>,
 }
 
 /// A best kernel so far.
@@ -110,7 +125,7 @@ struct Scores<'a> {
 
 impl<'a> Scores<'a> {
     fn of(log: &'a Log) -> Self {
-        let timed: Vec<&Facts> = log.candidates().filter_map(|(at, _)| speed(log, at)).collect();
+        let timed: Vec<&Facts> = log.kernels().filter_map(|(at, _)| speed(log, at)).collect();
         let is_any = timed.iter().any(|facts| facts.over_naive().is_some());
         let over = if is_any { Yardstick::Naive } else { Yardstick::First };
         Self { over, first: timed.first().copied() }
@@ -139,13 +154,13 @@ fn step<'a>(log: &'a Log, sequence: Sequence, entry: &'a Entry, scores: &Scores<
         Entry::Candidate(candidate) if candidate.request.is_none() => {
             (None, None, Some((sequence, candidate)))
         }
-        Entry::Candidate(_) | Entry::Verdict(_) => return None,
+        Entry::Candidate(_) | Entry::Point(_) | Entry::Verdict(_) => return None,
     };
-    let candidate = answer.map(|(at, _)| at);
+    let candidate = answer.map(|(at, _)| chosen(log, at));
     let kernel = candidate.and_then(|at| log.kernel(at));
     let facts = candidate.and_then(|at| speed(log, at));
     let parent = candidate.filter(|_| kernel.is_some()).and_then(|at| parent(log, at));
-    let (outcome, reason) = outcome(log, answer);
+    let (outcome, reason) = candidate.map_or_else(|| ("awaited".to_owned(), None), |at| outcome(log, at));
     Some(Step {
         sequence,
         ask,
@@ -162,20 +177,31 @@ fn step<'a>(log: &'a Log, sequence: Sequence, entry: &'a Entry, scores: &Scores<
         roofline: facts.and_then(Facts::roofline),
         hypothesis: kernel.and_then(|kernel| kernel.hypothesis.as_deref()),
         best: None,
+        points: answer.map(|(at, _)| points(log, at, scores)).unwrap_or_default(),
     })
 }
 
-/// What became of an answer, and why.
-fn outcome(log: &Log, answer: Option<(Sequence, &Candidate)>) -> (String, Option<String>) {
-    let Some((at, candidate)) = answer else { return ("awaited".to_owned(), None) };
-    match &candidate.content {
-        Content::Words => ("words".to_owned(), None),
-        Content::Ideas(ideas) => (format!("{} ideas", ideas.len()), None),
-        Content::Repeat { of } => (format!("repeats {of}"), None),
-        Content::Unreadable(problems) => {
+/// What became of each point of an answer.
+fn points(log: &Log, answer: Sequence, scores: &Scores<'_>) -> Vec<Point> {
+    let told = |(candidate, point): (Sequence, &run_log::Point)| {
+        let (outcome, reason) = outcome(log, candidate);
+        let score = speed(log, candidate).and_then(|facts| scores.score(facts));
+        Point { candidate, values: point.to_string(), outcome, reason, score }
+    };
+    log.points(answer).map(told).collect()
+}
+
+/// What became of an answer or a point, and why.
+fn outcome(log: &Log, at: Sequence) -> (String, Option<String>) {
+    match log.content(at) {
+        Some(Content::Words) => ("words".to_owned(), None),
+        Some(Content::Ideas(ideas)) => (format!("{} ideas", ideas.len()), None),
+        Some(Content::Repeat { of }) => (format!("repeats {of}"), None),
+        Some(Content::Sweep(_)) | None => ("not seen yet".to_owned(), None),
+        Some(Content::Unreadable(problems)) => {
             ("unreadable".to_owned(), problems.first().map(|problem| problem.message.clone()))
         }
-        Content::Kernel(_) => match log.verdict(at) {
+        Some(Content::Kernel(_)) => match log.verdict(at) {
             None => ("not seen yet".to_owned(), None),
             Some(verdict) => {
                 let said = verdict.facts.diagnostics.first().map(|said| said.message.clone());

@@ -1,6 +1,7 @@
 //! [`Tried`]: an idea of a log, and what became of the variants that carried it out. Pure.
 
 use cutegen_build::run_log::{Ask, Content, Entry, Idea, Log, Request, Sequence};
+use cutegen_build::strategy::points::chosen;
 use serde::Serialize;
 
 use super::history::word;
@@ -67,17 +68,17 @@ fn one<'a>(
 fn requests(log: &Log) -> impl Iterator<Item = (Sequence, &Request)> {
     (1..).zip(&log.entries).filter_map(|(at, entry)| match entry {
         Entry::Request(request) => Some((at, request)),
-        Entry::Candidate(_) | Entry::Verdict(_) => None,
+        Entry::Candidate(_) | Entry::Point(_) | Entry::Verdict(_) => None,
     })
 }
 
 /// The last answer that came of a request: its own, or that of a correction.
 fn last(log: &Log, request: Sequence) -> Option<Sequence> {
-    let (mut answer, _) = log.answer(request)?;
+    let mut answer = chosen(log, log.answer(request)?.0);
     for (at, later) in requests(log).filter(|(at, _)| *at > request) {
         let is_correction = matches!(later.ask, Ask::Patch | Ask::Whole) && later.about == Some(answer);
         if let Some((corrected, _)) = log.answer(at).filter(|_| is_correction) {
-            answer = corrected;
+            answer = chosen(log, corrected);
         }
     }
     Some(answer)
@@ -90,7 +91,8 @@ fn timed_over(log: &Log, kernel: Sequence, other: Sequence) -> Option<f64> {
 }
 
 fn fate(log: &Log, answer: Sequence) -> &'static str {
-    match log.candidate(answer).map(|candidate| &candidate.content) {
+    match log.content(answer) {
+        Some(Content::Sweep(_)) => "not seen yet",
         Some(Content::Kernel(_)) => {
             log.verdict(answer).map_or("not seen yet", |verdict| word(verdict.outcome))
         }

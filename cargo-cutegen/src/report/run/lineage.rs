@@ -5,7 +5,7 @@ use cutegen_build::run_log::{Facts, Log, Outcome, Sequence};
 /// The candidates that a candidate comes from, nearest first.
 fn ancestors(log: &Log, candidate: Sequence) -> impl Iterator<Item = Sequence> {
     let before = |candidate: &Sequence| {
-        let about = log.request(log.candidate(*candidate)?.request?)?.about?;
+        let about = log.asked(*candidate)?.about?;
         // a log that was written by hand might lead round and round
         (about < *candidate).then_some(about)
     };

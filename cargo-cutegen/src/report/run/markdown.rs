@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use cutegen_build::run_log::Ask;
 
-use super::history::{Change, History, Step, Yardstick};
+use super::history::{Change, History, Point, Step, Yardstick};
 use super::ideas::Tried;
 use super::totals::Totals;
 
@@ -19,6 +19,7 @@ pub(super) fn text(history: &History<'_>) -> String {
     let title = format!("# {}: {} on {}", start.run, cell(&start.kernel), cell(&start.target));
     let mut sections =
         vec![title, settings(history), totals(&history.totals), steps(history), score(history)];
+    sections.extend(points(history));
     sections.extend((!history.ideas.is_empty()).then(|| ideas(&history.ideas)));
     sections.extend(history.changes.iter().map(change));
     sections.join("\n\n")
@@ -100,6 +101,22 @@ fn step(step: &Step<'_>) -> Vec<String> {
         step.roofline.map_or_else(none, share),
         said.join(" / "),
     ]
+}
+
+/// Points of answers that sweep constants, where there are any.
+fn points(history: &History<'_>) -> Option<String> {
+    let title = ["#", "candidate", "values", "outcome", "over", "said"];
+    let row = |(step, point): (&Step<'_>, &Point)| {
+        let cells = [cell(&point.values), cell(&point.outcome), times(point.score)];
+        let said = some(point.reason.as_deref().map(cell).unwrap_or_default());
+        let mut row = vec![step.sequence.to_string(), point.candidate.to_string()];
+        row.extend(cells.into_iter().chain([said]));
+        row
+    };
+    let all = history.steps.iter().flat_map(|step| step.points.iter().map(move |point| (step, point)));
+    let rows: Vec<Vec<String>> = all.map(row).collect();
+    let says = "Each answer here sweeps constants; the step has the point that stands for it.";
+    (!rows.is_empty()).then(|| format!("## Points\n\n{}\n\n{says}", table(&title, rows)))
 }
 
 /// Ideas in the order in which they came, and what became of their variants.

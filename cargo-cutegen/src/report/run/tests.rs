@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cutegen_build::run_log::{Ask, Content, Entry, Idea, Log, Outcome};
+use cutegen_build::run_log::{
+    Ask, Candidate, Content, Entry, Facts, Idea, Kernel, Log, Outcome, Point, Sweep, Verdict,
+};
 
 use super::history::{History, Yardstick};
 use super::{markdown, read};
@@ -179,4 +181,68 @@ fn a_file_is_named_as_its_run() {
         let told = read(Path::new(file)).expect_err("no log").to_string();
         assert!(told.starts_with(&format!("--run {file}: ")) && told.contains(why), "{told}");
     }
+}
+
+/// The scripted run, whose last request is answered by three points: one is refused, one is right, and one is faster.
+fn swept() -> (Log, u32) {
+    let mut log = log();
+    let open = (1..).find(|at| log.request(*at).is_some() && log.answer(*at).is_none()).expect("it waits");
+    let kernel = log.kernels().next().expect("a kernel").1.clone();
+    let push = |log: &mut Log, content| {
+        let (by, text) = ("a test".to_owned(), "text".to_owned());
+        log.push(Entry::Candidate(Candidate { request: Some(open), by, text, content, took_ms: None }))
+    };
+    let sweep = Sweep {
+        source: kernel.source.clone(),
+        points: 3,
+        first_line: None,
+        hypothesis: None,
+        predicted: None,
+        hints: Vec::new(),
+    };
+    let answer = push(&mut log, Content::Sweep(sweep));
+    let point = |log: &mut Log, tile: i64| {
+        let content = Content::Kernel(Kernel { name: format!("m-0000000{tile}"), ..kernel.clone() });
+        log.push(Entry::Point(Point { of: answer, values: [("TILE|M".to_owned(), tile)].into(), content }))
+    };
+    let points = [1, 2, 3].map(|tile| point(&mut log, tile));
+    let naive = |times: f64| {
+        let mut facts =
+            log.verdicts().map(|(_, v)| &v.facts).find(|facts| !facts.speed.is_empty()).expect("one").clone();
+        facts.speed.truncate(1);
+        (facts.speed[0].over_naive, facts.speed[0].over) = (Some(times), Default::default());
+        facts
+    };
+    let reason = Some("no room".to_owned());
+    let came = [
+        (Outcome::Refused, Facts { reason, ..Facts::default() }),
+        (Outcome::Right, naive(7.0)),
+        (Outcome::Right, naive(9.0)),
+    ];
+    for (candidate, (outcome, facts)) in points.into_iter().zip(came) {
+        log.push(Entry::Verdict(Verdict { candidate, outcome, facts, judge: None }));
+    }
+    (log, open)
+}
+
+#[test]
+fn points_of_an_answer_have_rows_and_its_step_is_the_fastest_right_one() {
+    let (log, open) = swept();
+    let history = History::of(&log);
+    let step = history.steps.iter().find(|step| step.sequence == open).expect("a step");
+    let best = step.best.map(|best| best.candidate);
+    assert_eq!((step.name, best), (Some("m-00000003"), step.candidate));
+    let text = markdown::text(&history);
+    let first = step.points[0].candidate;
+    for row in [
+        format!("| {open} | {first} | TILE&#124;M = 1 | refused | - | no room |"),
+        format!("| {open} | {} | TILE&#124;M = 2 | right | 7.000x | - |", first + 1),
+        format!("| {open} | {} | TILE&#124;M = 3 | right | 9.000x | - |", first + 2),
+    ] {
+        assert!(text.contains(&row), "no {row} in\n{text}");
+    }
+    let json = serde_json::to_value(&history).expect("JSON");
+    let points = json["steps"].as_array().expect("steps").iter().filter(|step| step.get("points").is_some());
+    assert_eq!(points.count(), 1, "steps without sweeps are as they were");
+    assert_eq!(history.totals.kernels, 9, "points are kernels");
 }

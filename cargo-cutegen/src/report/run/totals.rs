@@ -16,7 +16,7 @@ pub(super) struct Totals<'a> {
     /// Requests without an answer.
     pub(super) awaited: usize,
     pub(super) candidates: usize,
-    /// Candidates whose kernel was read and was new.
+    /// Kernels that were read and were new, points among them.
     pub(super) kernels: usize,
     /// Kernels by the last verdict on them.
     pub(super) outcomes: BTreeMap<&'static str, usize>,
@@ -35,8 +35,7 @@ pub(super) struct Totals<'a> {
 /// A run in numbers.
 pub(super) fn totals<'a>(log: &'a Log, steps: &[Step<'a>]) -> Totals<'a> {
     let asked = || steps.iter().filter(|step| step.ask.is_some());
-    let kernels: Vec<Sequence> =
-        log.candidates().map(|(at, _)| at).filter(|at| log.kernel(*at).is_some()).collect();
+    let kernels: Vec<Sequence> = log.kernels().map(|(at, _)| at).collect();
     let mut outcomes = BTreeMap::new();
     for verdict in kernels.iter().filter_map(|at| log.verdict(*at)) {
         *outcomes.entry(word(verdict.outcome)).or_insert(0) += 1;

@@ -9,6 +9,7 @@ mod edit;
 mod ideas;
 mod nearest;
 mod normal;
+mod points;
 mod remarks;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,8 @@ use cutegen_spec::printable::printable;
 use super::proposal::{self, BYTES_MAX, Problem, Proposal};
 use crate::experience::HintId;
 use crate::plan::Plan;
-use crate::run_log::{Ask, Content, Diagnostic, Digest, Kernel, Log, Request, Sequence};
+use crate::run_log::{Ask, Content, Diagnostic, Digest, Kernel, Log, Request, Sequence, Sweep};
+pub use points::point;
 use remarks::Remarks;
 use written::Written;
 
@@ -84,21 +86,33 @@ impl Reader<'_> {
         let written = Written::read(self.log, self.asked, text, block)?;
         let placed = |problems: Vec<Problem>| written.placed(problems);
         characters::check(&written.source).map_err(|problem| placed(vec![problem]))?;
-        let proposal = Proposal::read(self.plan, &written.source, None).map_err(placed)?;
-        if let Some(of) = tried::earlier(self.plan, self.log, self.before, (&proposal, &written.source)) {
-            return Ok(Content::Repeat { of });
-        }
         let Remarks { hypothesis, predicted, hints } =
             Remarks::of(block.map_or([""; 2], |block| block.around));
-        Ok(Content::Kernel(Kernel {
-            name: proposal.name(),
-            identity: Digest(proposal.identity),
-            first_line: written.first_line(),
-            source: written.source,
-            hypothesis,
-            predicted,
-            hints: known(self.log, hints),
-        }))
+        let (hints, first_line) = (known(self.log, hints), written.first_line());
+        let points = Proposal::points(self.plan, &written.source, None).map_err(placed)?;
+        match &points[..] {
+            [proposal] if !proposal::is_swept(&written.source) => {
+                if let Some(of) = tried::earlier(self.plan, self.log, self.before, proposal) {
+                    return Ok(Content::Repeat { of });
+                }
+                let (name, identity) = (proposal.name(), Digest(proposal.identity));
+                let source = written.source;
+                Ok(Content::Kernel(Kernel {
+                    name,
+                    identity,
+                    source,
+                    first_line,
+                    hypothesis,
+                    predicted,
+                    hints,
+                }))
+            }
+            _ => {
+                let count = u32::try_from(points.len()).unwrap_or(u32::MAX);
+                let source = written.source;
+                Ok(Content::Sweep(Sweep { source, points: count, first_line, hypothesis, predicted, hints }))
+            }
+        }
     }
 }
 

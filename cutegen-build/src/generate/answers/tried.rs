@@ -6,17 +6,9 @@ use crate::plan::Plan;
 use crate::run_log::Log;
 
 /// The first kernel of the log that says the same as a proposal. Only what stands before a place counts.
-pub(super) fn earlier(
-    plan: &Plan,
-    log: &Log,
-    before: Sequence,
-    (proposal, source): (&Proposal, &str),
-) -> Option<Sequence> {
-    let wanted = normal(source);
-    let mut kernels = log
-        .candidates()
-        .take_while(|(sequence, _)| *sequence < before)
-        .filter_map(|(sequence, _)| Some((sequence, log.kernel(sequence)?)));
+pub(super) fn earlier(plan: &Plan, log: &Log, before: Sequence, proposal: &Proposal) -> Option<Sequence> {
+    let wanted = normal(&proposal.text);
+    let mut kernels = log.kernels().take_while(|(sequence, _)| *sequence < before);
     let is_same = |earlier: &str| {
         normal(earlier) == wanted
             && Proposal::read(plan, earlier, None).is_ok_and(|earlier| {

@@ -15,7 +15,7 @@ use crate::run_log::{Facts, Judge, Log, Outcome, Place, Resources, Sequence, Spe
 use crate::search::Searcher;
 use crate::search::error::SearchError;
 use crate::search::judging::{Judging, Setting};
-use crate::search::progress;
+use crate::search::{ordered, progress};
 
 use super::build::{self, Source};
 use super::kept::Kept;
@@ -72,32 +72,33 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// Right kernels that the candidates are timed beside: the best so far first, then their parents.
+/// Right kernels that the candidates are timed beside: the best so far first, then their parents, then points of the same answers
+/// that an earlier batch timed.
 fn beside(log: &Log, candidates: &[Sequence]) -> Vec<Sequence> {
-    let right: Vec<(Sequence, f64)> = log
-        .candidates()
-        .filter_map(|(sequence, _)| {
-            let verdicts = log.verdicts().filter(|(_, verdict)| verdict.candidate == sequence);
-            let last = verdicts
-                .map(|(_, verdict)| verdict)
-                .filter(|verdict| verdict.outcome == Outcome::Right)
-                .last()?;
-            let is_still = log.verdict(sequence).is_some_and(|verdict| verdict.outcome.is_right());
-            is_still.then(|| (sequence, last.facts.over_naive().or_else(|| rate(&last.facts)).unwrap_or(0.0)))
-        })
-        .collect();
+    let right: Vec<(Sequence, f64)> =
+        log.kernels().filter_map(|(at, _)| Some((at, rated(log, at)?))).collect();
     let best = right.iter().copied().reduce(|best, other| if other.1 > best.1 { other } else { best });
-    let parents = candidates.iter().filter_map(|candidate| {
-        let about = log.request(log.candidate(*candidate)?.request?)?.about?;
-        right.iter().any(|(sequence, _)| *sequence == about).then_some(about)
-    });
+    let is_right = |about: &Sequence| right.iter().any(|(sequence, _)| sequence == about);
+    let parents = candidates.iter().filter_map(|candidate| log.asked(*candidate)?.about);
+    let answers = candidates.iter().map(|candidate| log.reply(*candidate));
+    let points = answers.flat_map(|answer| log.points(answer).map(|(point, _)| point));
     let mut all: Vec<Sequence> = Vec::new();
-    for sequence in best.map(|(sequence, _)| sequence).into_iter().chain(parents) {
+    for sequence in
+        best.map(|(sequence, _)| sequence).into_iter().chain(parents.chain(points).filter(is_right))
+    {
         if !all.contains(&sequence) {
             all.push(sequence);
         }
     }
     all
+}
+
+/// How fast a kernel is that is right by all that is known.
+fn rated(log: &Log, kernel: Sequence) -> Option<f64> {
+    let verdicts = log.verdicts().map(|(_, verdict)| verdict).filter(|verdict| verdict.candidate == kernel);
+    let last = verdicts.filter(|verdict| verdict.outcome == Outcome::Right).last()?;
+    let is_still = log.verdict(kernel).is_some_and(|verdict| verdict.outcome.is_right());
+    is_still.then(|| last.facts.over_naive().or_else(|| rate(&last.facts)).unwrap_or(0.0))
 }
 
 /// Launches a microsecond, where the naive kernel is too slow to compare with.
@@ -117,20 +118,16 @@ fn compiled(
     (sequences, folder): (&[Sequence], &Path),
     told: Told<'_>,
 ) -> Result<Vec<Entrant>, SearchError> {
-    let one = |sequence: Sequence| {
-        let source = Source::of(&searcher.setup, run, sequence)?;
+    let one = |at: usize| {
+        let source = Source::of(&searcher.setup, run, sequences[at])?;
         let contract = source.proposal.contract.clone();
         let compiled = source.compile(&searcher.setup, run.plan)?;
         Ok::<_, SearchError>((contract, compiled))
     };
-    let all: Vec<_> = std::thread::scope(|scope| {
-        let started: Vec<_> = sequences.iter().map(|sequence| scope.spawn(move || one(*sequence))).collect();
-        started.into_iter().map(|thread| thread.join()).collect()
-    });
+    let all: Vec<_> = std::thread::scope(|scope| ordered::start(scope, sequences.len(), one).collect());
     let mut entrants = Vec::new();
     for (sequence, compiled) in sequences.iter().zip(all) {
-        let panicked = |_| SearchError::Judge("a compiler's thread panicked".to_owned());
-        match compiled.map_err(panicked)?? {
+        match compiled? {
             (contract, Ok(compiled)) => entrants.push(Entrant {
                 sequence: *sequence,
                 gate: compiled.for_gate(run.plan, folder)?,

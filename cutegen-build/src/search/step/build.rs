@@ -30,6 +30,8 @@ impl Source {
         let proposal = Proposal::read(plan, &kernel.source, None).map_err(|problems| {
             unread(format!("{sequence}: {}", problems.first().map_or_else(String::new, ToString::to_string)))
         })?;
+        let values = log.point(sequence).map(|point| point.values.clone()).unwrap_or_default();
+        let proposal = proposal.at(plan, values.into_iter().collect());
         let toolchain = compiled::fingerprint(setup, &plan.target)?;
         let origin =
             origin(run, sequence, kernel).ok_or_else(|| unread(format!("{sequence} has no identity")))?;
@@ -55,7 +57,7 @@ impl Source {
 /// Where it comes from, for the record.
 fn origin(run: Run<'_>, sequence: Sequence, kernel: &Kernel) -> Option<Provenance> {
     let start = &run.log.start;
-    let candidate = run.log.candidate(sequence)?;
+    let candidate = run.log.candidate(run.log.reply(sequence))?;
     let (generator, model) = match candidate.by.split_once(", ") {
         Some((generator, model)) => (generator, Some(model.to_owned())),
         None => (candidate.by.as_str(), None),

@@ -24,8 +24,8 @@ pub fn next(plan: &Plan, log: &Log) -> Next {
     if !is_begun(log) {
         return refine::next(plan, log);
     }
-    if let Some(kernel) = waits::unbuilt(log) {
-        return Next::Build(kernel);
+    if let Some(step) = waits::at_once(log) {
+        return step;
     }
     let settings = Settings::of(&log.start);
     let state = State::of(log, &settings);

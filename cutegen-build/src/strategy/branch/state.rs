@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::settings::Settings;
 use crate::run_log::{Ask, Candidate, Content, Entry, Idea, Log, Outcome, Request, Sequence, Verdict};
-use crate::strategy::effort::{self, Move, Stand, seen, was};
-use crate::strategy::waits;
+use crate::strategy::effort::{self, Move, Stand, was};
+use crate::strategy::{points, waits};
 
 /// What a variant is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,12 @@ impl<'a> State<'a> {
             match entry {
                 Entry::Request(request) => state.asked(sequence, request),
                 Entry::Candidate(candidate) => state.answered(sequence, candidate),
-                Entry::Verdict(verdict) => state.judged(verdict),
+                Entry::Point(_) => {}
+                Entry::Verdict(verdict) => {
+                    if let Some(verdict) = points::counted(log, sequence, verdict) {
+                        state.judged(verdict);
+                    }
+                }
             }
         }
         state
@@ -130,7 +135,7 @@ impl<'a> State<'a> {
     /// Where a variant stands. A kernel that repeats another one is none.
     pub(super) fn phase(&self, variant: &Variant) -> Phase {
         let Some(answer) = variant.answer else { return Phase::Waits };
-        if self.log.kernel(answer).is_some() && seen(self.log, answer).is_none() {
+        if points::is_open(self.log, answer) {
             return Phase::Waits;
         }
         match variant.stand(self.log, self.settings.variant_fixes) {
@@ -235,6 +240,6 @@ impl<'a> State<'a> {
 
 /// Whether a candidate answers one of a variant's requests.
 fn has_answer(log: &Log, variant: &Variant, candidate: Sequence) -> bool {
-    let request = log.candidate(candidate).and_then(|candidate| candidate.request);
+    let request = log.candidate(log.reply(candidate)).and_then(|candidate| candidate.request);
     request.is_some_and(|request| variant.requests.contains(&request))
 }

@@ -11,8 +11,8 @@ use crate::generate::prompt::step::{Notes, Round, Shown, Stage, Task};
 use crate::generate::prompt::{self, Prompt};
 use crate::plan::Plan;
 use crate::run_log::{Ask, Banked, Facts, Outcome, Sequence};
-use crate::strategy::fate::became;
-use crate::strategy::{Question, correct, diagnosis, effort};
+use crate::strategy::fate::{self, became};
+use crate::strategy::{Question, correct, diagnosis, effort, points};
 
 /// Bytes of a hypothesis in a line.
 const HYPOTHESIS_MAX: usize = 200;
@@ -69,20 +69,29 @@ fn notes(state: &State<'_>, wanted: Wanted) -> Notes {
     let own = state.steps.iter().filter(|step| step.island == wanted.island);
     let over = own.filter(|step| matches!(step.stand(state.log), Stand::Over(_)));
     let is_told = state.settings.attempt_log.is_on();
-    let attempts = if is_told { over.filter_map(|step| line(state, step)).collect() } else { Vec::new() };
+    let attempts = if is_told { over.flat_map(|step| lines(state, step)).collect() } else { Vec::new() };
     let role = Some(state.settings.role(wanted.island));
     Notes { attempts, repeated: wanted.repeated, role, ..Notes::default() }
 }
 
-/// What a step came to.
-fn line(state: &State<'_>, step: &Step) -> Option<String> {
-    let answer = step.answer?;
+/// What a step came to, and what each point of a sweep came to.
+fn lines(state: &State<'_>, step: &Step) -> Vec<String> {
+    let Some(answer) = step.answer else { return Vec::new() };
+    let parent = match step.aim {
+        Aim::Change { parent } => Some(parent),
+        Aim::Seed | Aim::Repair { .. } => None,
+    };
+    let points = fate::points(state.log, answer, parent);
+    std::iter::once(line(state, step, points::chosen(state.log, answer))).chain(points).collect()
+}
+
+fn line(state: &State<'_>, step: &Step, answer: Sequence) -> String {
     let became = became(state.log, answer);
     let kernel = state.log.kernel(answer);
     let hypothesis = kernel.and_then(|kernel| kernel.hypothesis.as_deref());
     let hypothesis =
         hypothesis.map_or_else(String::new, |text| format!("{}; ", facts::line(text, HYPOTHESIS_MAX)));
-    Some(match step.aim {
+    match step.aim {
         Aim::Seed => format!("attempt {answer}, from nothing: {became}"),
         Aim::Repair { of } => format!("attempt {answer}, a repair of {of}: {became}"),
         Aim::Change { parent } => {
@@ -90,7 +99,7 @@ fn line(state: &State<'_>, step: &Step) -> Option<String> {
             let ratio = ratio.map_or_else(String::new, |by| format!(", {by:.3} times attempt {parent}"));
             format!("attempt {answer} from {parent}: {hypothesis}{became}{ratio}")
         }
-    })
+    }
 }
 
 /// The best kernel and those of other cells, for a look at other ways.

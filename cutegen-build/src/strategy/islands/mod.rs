@@ -23,8 +23,8 @@ use state::State;
 /// What happens next.
 #[must_use]
 pub fn next(plan: &Plan, log: &Log) -> Next {
-    if let Some(kernel) = waits::unbuilt(log) {
-        return Next::Build(kernel);
+    if let Some(step) = waits::at_once(log) {
+        return step;
     }
     let unjudged = waits::unjudged(log);
     if !unjudged.is_empty() {

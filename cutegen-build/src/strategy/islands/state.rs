@@ -8,7 +8,7 @@ use super::cell::Cell;
 use super::settings::Settings;
 use super::step::{Aim, Move, Stand, Step};
 use crate::run_log::{Ask, Candidate, Entry, Log, Outcome, Request, Sequence, Verdict};
-use crate::strategy::{GAIN, effort};
+use crate::strategy::{GAIN, effort, points};
 
 /// A population.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +60,12 @@ impl<'a> State<'a> {
             match entry {
                 Entry::Request(request) => state.asked(sequence, request),
                 Entry::Candidate(candidate) => state.answered(sequence, candidate),
-                Entry::Verdict(verdict) => state.judged(verdict),
+                Entry::Point(_) => {}
+                Entry::Verdict(verdict) => {
+                    if let Some(verdict) = points::counted(log, sequence, verdict) {
+                        state.judged(verdict);
+                    }
+                }
             }
         }
         state
@@ -192,8 +197,9 @@ impl<'a> State<'a> {
             None if candidate.request.is_none() => 0,
             None => return,
         };
-        if self.log.kernel(sequence).is_some() {
-            self.islands[island].members.push(sequence);
+        let kernel = points::chosen(self.log, sequence);
+        if self.log.kernel(kernel).is_some() {
+            self.islands[island].members.push(kernel);
         }
     }
 
@@ -234,7 +240,7 @@ impl<'a> State<'a> {
 
     /// What a step came to, for the island that made it. A repair that fails is counted with what it repairs.
     fn counted(&mut self, kernel: Sequence, right: Option<&Verdict>) {
-        let of = |step: &&Step| step.answer == Some(kernel);
+        let of = |step: &&Step| step.answer.is_some_and(|answer| points::chosen(self.log, answer) == kernel);
         let Some(&Step { island, aim, .. }) = self.steps.iter().find(of) else { return };
         let is_gain = match aim {
             Aim::Repair { .. } if right.is_none() => return,

@@ -2,6 +2,7 @@
 //! they stand. Knows entries of the log, and no prompt.
 
 use crate::run_log::{Ask, Content, Log, Sequence};
+use crate::strategy::points;
 
 /// What a step is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +73,11 @@ impl Step {
             return Stand::Open(Move::Patch(of));
         }
         let is_corrected = self.corrections(log) > 0;
-        match log.candidate(answer).map(|candidate| &candidate.content) {
-            Some(Content::Kernel(_)) => Stand::Over(Some(answer)),
+        let kernel = points::chosen(log, answer);
+        match log.content(kernel) {
+            Some(Content::Kernel(_)) => Stand::Over(Some(kernel)),
+            // until all of its points were seen
+            Some(Content::Sweep(_)) => Stand::Awaits,
             // each of these is asked for once more
             _ if is_corrected => Stand::Over(None),
             Some(Content::Repeat { of }) => Stand::Open(Move::Again { request: last, repeated: *of }),

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::state::{Aim, Effort, State};
 use crate::generate::prompt::facts;
 use crate::run_log::{Log, Sequence};
-use crate::strategy::fate::{became, check};
+use crate::strategy::fate::{became, check, points};
+use crate::strategy::points::chosen;
 
 /// Bytes of a hypothesis in a line.
 const HYPOTHESIS_MAX: usize = 200;
@@ -14,7 +15,7 @@ const HYPOTHESIS_MAX: usize = 200;
 /// What each of these efforts came to that was a start and gave no right kernel.
 pub(super) fn starts(state: &State<'_>, efforts: &[Effort]) -> Vec<String> {
     let failed = efforts.iter().filter(|effort| effort.aim == Aim::Start && state.child(effort).is_none());
-    failed.filter_map(|effort| ended(state, effort)).collect()
+    failed.flat_map(|effort| ended(state, effort)).collect()
 }
 
 /// Every round that is over, and every kernel that was submitted unasked.
@@ -22,17 +23,18 @@ pub(super) fn rounds(state: &State<'_>) -> Vec<String> {
     let rounds = state.rounds();
     let over = rounds.iter().enumerate().filter_map(|(number, (effort, parent))| {
         let stage = state.stage(number).name();
-        let answer = effort.answer?;
+        let (reply, answer) = (effort.answer?, chosen(state.log, effort.answer?));
         let hypothesis = hypothesis(state, effort);
         let ratio = ratio(state, answer, *parent);
         let became = became(state.log, answer);
-        Some(format!(
+        let round = format!(
             "round {} ({stage}), attempt {answer} from {parent}: {hypothesis}{became}{ratio}",
             number + 1
-        ))
+        );
+        Some(std::iter::once(round).chain(points(state.log, reply, Some(*parent))))
     });
     let submitted = state.log.candidates().filter(|(_, candidate)| candidate.request.is_none());
-    let submitted = submitted.map(|(sequence, _)| {
+    let submitted = submitted.map(|(sequence, _)| chosen(state.log, sequence)).map(|sequence| {
         let best = state.best().unwrap_or(sequence);
         format!(
             "attempt {sequence}, submitted: {}{}",
@@ -40,7 +42,7 @@ pub(super) fn rounds(state: &State<'_>) -> Vec<String> {
             ratio(state, sequence, best)
         )
     });
-    over.chain(submitted).collect()
+    over.flatten().chain(submitted).collect()
 }
 
 /// What the log teaches: structures that lost twice, checks that caught two, spills that never paid.
@@ -48,11 +50,13 @@ pub(super) fn rules(state: &State<'_>) -> Vec<String> {
     let rounds = state.rounds();
     let lost =
         rounds.iter().filter(|(effort, _)| !state.is_gain(effort)).filter_map(|(effort, _)| effort.answer);
+    let lost = lost.map(|answer| chosen(state.log, answer));
     let lost: Vec<Sequence> = lost.filter(|answer| state.log.kernel(*answer).is_some()).collect();
     let of_best = state.best().and_then(|best| structure(state.log, best));
     let structures =
         grouped(&lost, |kernel| structure(state.log, kernel).filter(|s| Some(s) != of_best.as_ref()));
-    let kernels: Vec<Sequence> = state.log.candidates().map(|(sequence, _)| sequence).collect();
+    let kernels: Vec<Sequence> =
+        state.log.candidates().map(|(sequence, _)| chosen(state.log, sequence)).collect();
     let checks = grouped(&kernels, |kernel| check(state.log, kernel));
     let spills = grouped(&lost, |kernel| has_spills(state, kernel).then(|| "local memory".to_owned()));
     let told = |groups: BTreeMap<String, Vec<Sequence>>, says: &dyn Fn(&str, &str) -> String| {
@@ -107,15 +111,17 @@ fn has_spills(state: &State<'_>, kernel: Sequence) -> bool {
 }
 
 /// What a start came to.
-fn ended(state: &State<'_>, effort: &Effort) -> Option<String> {
-    let answer = effort.answer?;
-    Some(format!("attempt {answer}: {}", became(state.log, answer)))
+fn ended(state: &State<'_>, effort: &Effort) -> Vec<String> {
+    let Some(reply) = effort.answer else { return Vec::new() };
+    let answer = chosen(state.log, reply);
+    let came = format!("attempt {answer}: {}", became(state.log, answer));
+    std::iter::once(came).chain(points(state.log, reply, None)).collect()
 }
 
 /// What a round's answers say that they change, and what they predict.
 fn hypothesis(state: &State<'_>, effort: &Effort) -> String {
-    let kernels =
-        effort.requests.iter().filter_map(|request| state.log.kernel(state.log.answer(*request)?.0));
+    let answers = effort.requests.iter().filter_map(|request| Some(state.log.answer(*request)?.0));
+    let kernels = answers.filter_map(|answer| state.log.kernel(chosen(state.log, answer)));
     let Some(kernel) = kernels.into_iter().find(|kernel| kernel.hypothesis.is_some()) else {
         return String::new();
     };

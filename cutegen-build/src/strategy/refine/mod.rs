@@ -32,13 +32,21 @@ pub fn next(plan: &Plan, log: &Log) -> Next {
     decide::decide(&state).next(|wanted| ask::question(plan, &state, wanted))
 }
 
-/// The first kernel that no compiler, or no judge, has seen.
+/// The first kernel that no compiler, or no judge, has seen. Points of one answer are all built, and then judged in one batch.
 fn unseen(log: &Log) -> Option<Next> {
-    let (unbuilt, unjudged) = (waits::unbuilt(log), waits::unjudged(log).first().copied());
-    match (unbuilt, unjudged) {
-        (Some(build), Some(judge)) if judge < build => Some(Next::Judge(vec![judge])),
-        (Some(build), _) => Some(Next::Build(build)),
-        (None, judge) => judge.map(|judge| Next::Judge(vec![judge])),
+    if let Some(answer) = waits::unwritten(log) {
+        return Some(Next::Point(answer));
+    }
+    let (unbuilt, unjudged) = (waits::unbuilt(log), waits::unjudged(log));
+    let first = unjudged.first().map(|kernel| log.reply(*kernel));
+    match (unbuilt, first) {
+        (Some(build), first) if first.is_none_or(|first| first >= log.reply(build)) => {
+            Some(Next::Build(build))
+        }
+        (_, Some(first)) => {
+            Some(Next::Judge(unjudged.into_iter().filter(|kernel| log.reply(*kernel) == first).collect()))
+        }
+        (_, None) => None,
     }
 }
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::settings::Settings;
 use crate::generate::prompt::step::Stage;
 use crate::run_log::{Ask, Candidate, Entry, Log, Outcome, Request, Sequence, Verdict};
-use crate::strategy::GAIN;
 use crate::strategy::effort::{self, Move, Stand, was};
+use crate::strategy::{GAIN, points};
 
 /// What an effort is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,12 @@ impl<'a> State<'a> {
             match entry {
                 Entry::Request(request) => state.asked(sequence, request),
                 Entry::Candidate(candidate) => state.answered(sequence, candidate),
-                Entry::Verdict(verdict) => state.judged(verdict),
+                Entry::Point(_) => {}
+                Entry::Verdict(verdict) => {
+                    if let Some(verdict) = points::counted(log, sequence, verdict) {
+                        state.judged(verdict);
+                    }
+                }
             }
         }
         state
@@ -99,7 +104,8 @@ impl<'a> State<'a> {
 
     /// The right kernel that came of an effort.
     pub(super) fn child(&self, effort: &Effort) -> Option<Sequence> {
-        effort.answer.filter(|answer| was(self.log, *answer, Outcome::Right))
+        let kernel = points::chosen(self.log, effort.answer?);
+        was(self.log, kernel, Outcome::Right).then_some(kernel)
     }
 
     /// Whether a kernel of this round became the best.

@@ -1,6 +1,7 @@
 //! Answers that are read, by kind; [`wrong`] has those that are not, [`mutated`] those that random bytes changed.
 
 mod mutated;
+mod swept;
 mod wrong;
 
 use cutegen_spec::edition::spec_file;

@@ -61,7 +61,7 @@ fn every_prefix_is_decided_alike_and_asks_nothing_that_is_recorded() {
         match decided {
             Next::Await(awaited) => assert_eq!(awaited.len(), 1, "one at a time"),
             Next::Judge(kernels) => assert_eq!(kernels.len(), 1, "one at a time"),
-            Next::Ask(_) | Next::Build(_) | Next::Accept(_) | Next::Done(_) => {}
+            Next::Ask(_) | Next::Point(_) | Next::Build(_) | Next::Accept(_) | Next::Done(_) => {}
         }
     }
 }
