@@ -4,6 +4,7 @@
 mod header;
 mod reply;
 mod sweep;
+mod text;
 
 use cutegen_spec::axis::{Axis, Extent};
 use cutegen_spec::contract::Contract;
@@ -16,6 +17,7 @@ use crate::kit::{self, Flattened, Origin};
 use crate::plan::Plan;
 pub use header::Problem;
 pub use reply::{Block, block, source};
+pub use text::text;
 
 /// The longest text, in bytes. What is longer is no kernel, and costs a compiler minutes.
 pub const BYTES_MAX: usize = 256 * 1024;

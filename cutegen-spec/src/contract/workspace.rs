@@ -39,6 +39,16 @@ pub enum Initial {
 }
 
 impl Initial {
+    /// Its word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Initial::Undefined => "undefined",
+            Initial::Zeroed => "zeroed",
+            Initial::KeptZero => "kept-zero",
+        }
+    }
+
     /// The region that such parts lie in.
     #[must_use]
     pub fn region(self) -> Region {
