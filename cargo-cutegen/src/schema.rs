@@ -126,6 +126,7 @@ fn setting(key: &str) -> Option<Value> {
             "type": "array",
             "items": { "type": "string", "pattern": "^[0-9a-f]{16,64}$" },
         }),
+        "search" => json!({ "$ref": "#/$defs/search", "description": "For kernels that say none." }),
         _ => return None,
     })
 }

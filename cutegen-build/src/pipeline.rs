@@ -45,7 +45,7 @@ pub fn run(build: &Build, events: &mut dyn Reporter) -> Result<Built, Vec<Error>
         Mode::Locked | Mode::Search => emit::emit(&package, &kernels, &build.out_dir),
     };
     let emitted = emitted.map_err(|error| vec![error.into()])?;
-    let warnings = warnings::of(build, &project.settings, &kernels);
+    let warnings = warnings::of(build, (mode(build, &project), &project.settings), &kernels);
     Ok(Built { emitted, project, warnings })
 }
 

@@ -1,9 +1,10 @@
-//! What a build that succeeds warns of, a line each: kernels that its triple leaves out, and naive kernels in a release
-//! build. Prints nothing; one line holds all kernels, however many there are.
+//! What a build that succeeds warns of, a line each: kernels that its triple leaves out, naive kernels in a release build, and
+//! those for which a build script asks no model. Prints nothing; one line holds all kernels, however many there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cutegen_spec::settings::Settings;
+use cutegen_spec::generators::GeneratorKind;
+use cutegen_spec::settings::{Mode, Settings};
 use cutegen_spec::target::Target;
 
 use crate::cargo::Build;
@@ -17,18 +18,41 @@ struct Answer<'a> {
     kernel: &'a str,
     target: &'a Target,
     is_naive: bool,
+    /// Whether its spec has a model asked.
+    asks_model: bool,
 }
 
 /// What the user of a build of these kernels should know.
-pub(crate) fn of(build: &Build, settings: &Settings, kernels: &[EmitKernel<'_>]) -> Vec<String> {
+pub(crate) fn of(
+    build: &Build,
+    (mode, settings): (Mode, &Settings),
+    kernels: &[EmitKernel<'_>],
+) -> Vec<String> {
     let answers = kernels.iter().map(|EmitKernel { plan, record, .. }| Answer {
         kernel: plan.spec.name.as_str(),
         target: &plan.target,
         is_naive: !record.is_tuned() && !record.is_predicted(),
+        asks_model: plan.spec.generators.has(GeneratorKind::Model),
     });
     let (carried, others): (Vec<_>, Vec<_>) = answers.partition(|one| carries(&build.triple, one.target));
     let naive = if build.release && settings.warn_naive { naive(&carried) } else { None };
-    left_out(&build.triple, &others).into_iter().chain(naive).collect()
+    let not_asked = if mode == Mode::Search { not_asked(&carried) } else { None };
+    left_out(&build.triple, &others).into_iter().chain(naive).chain(not_asked).collect()
+}
+
+/// Kernels of which templates have nothing, where a spec has a model asked: that is for the command.
+fn not_asked(carried: &[Answer<'_>]) -> Option<String> {
+    let open = carried.iter().filter(|one| one.is_naive && one.asks_model);
+    let named: Vec<String> = open.map(|one| format!("{} ({})", one.kernel, short(one.target))).collect();
+    (!named.is_empty()).then(|| {
+        let more = named.len().saturating_sub(NAMED_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!(
+            "templates have nothing that meets `accept` for {}{more}; a build script asks no model: run `cargo cutegen tune` \
+             with --endpoint NAME, --preset NAME or -- PROGRAM",
+            named[..named.len().min(NAMED_MAX)].join(", "),
+        )
+    })
 }
 
 /// `built for aarch64-apple-darwin: the math itself, a slow fallback, serves 2 kernels on the CPU; .. `
@@ -79,14 +103,14 @@ fn short(target: &Target) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, left_out, naive};
+    use super::{Answer, left_out, naive, not_asked};
     use cutegen_spec::target::Target;
 
     #[test]
     fn a_hundred_naive_kernels_are_one_line() {
         let host = Target::host();
         let names: Vec<String> = (0..100).map(|i| format!("k{i:03}")).collect();
-        let answer = |(i, name)| Answer { kernel: name, target: &host, is_naive: i > 0 };
+        let answer = |(i, name)| Answer { kernel: name, target: &host, is_naive: i > 0, asks_model: false };
         let answers: Vec<Answer<'_>> = names.iter().map(String::as_str).enumerate().map(answer).collect();
         let line = naive(&answers).expect("99 are naive");
         assert!(
@@ -98,9 +122,25 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_a_build_script_does_not_ask_is_told_where_templates_have_nothing() {
+        let host = Target::host();
+        let of = |is_naive, asks_model| Answer { kernel: "k", target: &host, is_naive, asks_model };
+        assert_eq!(not_asked(&[of(true, false), of(false, true)]), None);
+        assert_eq!(
+            not_asked(&[of(true, true), of(false, true)]).as_deref(),
+            Some(
+                "templates have nothing that meets `accept` for k (host); a build script asks no model: run \
+                 `cargo cutegen tune` with --endpoint NAME, --preset NAME or -- PROGRAM"
+            )
+        );
+        let line = not_asked(&[(); 20].map(|()| of(true, true))).expect("none is tuned");
+        assert!(line.contains("k (host) and 12 more; a build script"), "{line}");
+    }
+
+    #[test]
     fn what_is_left_out_is_counted_by_kind() {
         let (host, cuda) = (Target::host(), Target::parse("sm_90a").expect("a target"));
-        let answer = |target| Answer { kernel: "k", target, is_naive: false };
+        let answer = |target| Answer { kernel: "k", target, is_naive: false, asks_model: false };
         assert_eq!(left_out("t", &[]), None);
         assert_eq!(
             left_out("t", &[answer(&host), answer(&host), answer(&cuda)]).as_deref(),

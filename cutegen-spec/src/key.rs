@@ -216,6 +216,7 @@ workloads = [{ m = 8 }]
                 .replace("r[m]\"", "r[m]'''"),
             format!("{BASE}peers = {{ torch = 'x' }}\nfamily = 'rowwise'\naccept = {{ min-speedup = 2 }}"),
             format!("{BASE}instructions = 'Try one warp for each row.'"),
+            format!("{BASE}search = {{ generators = ['template', 'model'] }}"),
             format!("{BASE}targets = ['sm_90a']\n# the end"),
         ];
         for edit in edits {

@@ -1,6 +1,7 @@
 //! [`Settings`]: the table `[package.metadata.cutegen]`, and the [`Mode`] of a build.
 
 use crate::digest::DigestStart;
+use crate::generators::Generators;
 use crate::target::Target;
 
 /// What a build may do.
@@ -53,6 +54,8 @@ pub struct Settings {
     pub warn_naive: bool,
     /// Digests of the host sources that no template wrote and that a person wants in the package.
     pub host_sources: Vec<DigestStart>,
+    /// Kinds of generators for kernels that order none themselves.
+    pub generators: Generators,
 }
 
 impl Default for Settings {
@@ -65,6 +68,7 @@ impl Default for Settings {
             min_gate: None,
             warn_naive: true,
             host_sources: Vec::new(),
+            generators: Generators::default(),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::axis::Axis;
 use crate::dtype::DType;
+use crate::generators::Generators;
 use crate::int_expr::Names;
 use crate::math::Math;
 use crate::name::KernelName;
@@ -45,6 +46,9 @@ pub struct KernelSpec {
     /// What the author tells whoever writes kernels for it: plain text, which no answer depends on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
+    /// Which kinds of generators a search asks, in this order.
+    #[serde(default, skip_serializing_if = "Generators::is_default")]
+    pub generators: Generators,
     /// Targets this kernel is built for.
     pub targets: Vec<Target>,
 }

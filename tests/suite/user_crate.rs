@@ -209,6 +209,20 @@ fn search_in_the_build_script() {
     let without = user.cargo(&["build"], "search");
     assert!(!without.ok && without.stderr.contains("features = [\"search\"]"), "{}", without.stderr);
 
+    // nothing is that fast, and a build script asks no model
+    let unmet = format!(
+        "{KERNEL}accept = {{ min-speedup = 1000000 }}\nsearch = {{ generators = [\"template\", \"model\"] }}\n"
+    );
+    user.manifest(&unmet, true);
+    let ran = user.cargo(&["build"], "search");
+    let told = "templates have nothing that meets `accept` for norm (host); a build script asks no model";
+    assert!(ran.ok && ran.stderr.contains(told), "{}\n{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains("run `cargo cutegen tune -p user-searches` with --endpoint NAME"),
+        "{}",
+        ran.stderr
+    );
+
     user.manifest(KERNEL, true);
     let ran = user.cargo(&["run"], "search");
     assert!(ran.ok && ran.stdout.contains("right, runs "), "{}\n{}", ran.stdout, ran.stderr);

@@ -2,6 +2,7 @@
 
 use cutegen_spec::dtype::DType;
 use cutegen_spec::edition::{MAX_EXTENT, MAX_INSTRUCTIONS, keys};
+use cutegen_spec::generators::GeneratorKind;
 use cutegen_spec::spec::Multiply;
 use serde_json::{Value, json};
 
@@ -19,6 +20,7 @@ pub(super) fn definitions() -> Value {
         "tensor": tensor(),
         "shape": shape(),
         "targets": targets(),
+        "search": generators(),
     })
 }
 
@@ -106,9 +108,8 @@ fn search(key: &str) -> Option<Value> {
             "examples": ["x is L2-resident in our model: read it as often as you like."],
         }),
         "targets" => json!({ "$ref": "#/$defs/targets" }),
-        "search" | "edition" => {
-            json!({ "title": key, "description": "Accepted, without effect so far." })
-        }
+        "search" => json!({ "$ref": "#/$defs/search", "description": "In place of the settings." }),
+        "edition" => json!({ "title": key, "description": "Accepted, without effect so far." }),
         _ => return None,
     })
 }
@@ -253,6 +254,23 @@ fn workloads() -> Value {
         },
         "examples": [[{ "m": 128, "weight": 2.0 }]],
     })
+}
+
+fn generators() -> Value {
+    let kinds = GeneratorKind::ALL.map(GeneratorKind::name);
+    let mut schema = table(&keys::SEARCH, &[], |key| {
+        (key == "generators").then(|| {
+            json!({
+                "title": "Kinds of generators",
+                "description": "In the order in which tune asks them: the next one where no kernel meets accept.",
+                "type": "array", "minItems": 1, "uniqueItems": true, "items": { "enum": kinds },
+                "default": ["template"], "examples": [["template", "model"]],
+            })
+        })
+    });
+    schema["title"] = json!("Search");
+    schema["description"] = json!("How kernels are searched for. Enters no key.");
+    schema
 }
 
 fn accept() -> Value {

@@ -31,12 +31,12 @@ family        = "general"
 peers         = { torch = "x @ w.T" }
 instructions  = "Rows are short."
 targets       = ["host", "sm_90a", "sm_90a:h200", "sm_80", "sm_120f:rtx 5090", "host:x86_64-unknown-linux-gnu:x86-64-v3"]
-search        = { anything = 1 }
+search        = { generators = ["template", "model"] }
 edition       = 1
 "#;
 
 /// What is replaced in [`GOOD`], by something that both schema and reader refuse.
-const BAD: [(&str, &str); 35] = [
+const BAD: [(&str, &str); 39] = [
     ("deterministic =", "determinstic ="),
     ("deterministic = false", "deterministic = 0"),
     ("math          =", "maths ="),
@@ -72,11 +72,17 @@ const BAD: [(&str, &str); 35] = [
     ("\"sm_90a\"", "\"sm_90a:-\""),
     ("torch = \"x @ w.T\"", "torch = 1"),
     ("\"Rows are short.\"", "7"),
+    ("generators = [", "generator = ["),
+    ("\"model\"", "\"command\""),
+    ("\"model\"", "\"template\""),
+    ("[\"template\", \"model\"]", "[]"),
 ];
 
-const GOOD_SETTINGS: &str = "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\nwarn-naive = false\nhost-sources = [\"0123456789abcdef\"]\n";
+const GOOD_SETTINGS: &str = "targets = [\"sm_90a\"]\nspecs = \"kernels\"\nstore = \"a/..b\"\nmode = \"stub\"\nmin-gate = 1\nwarn-naive = false\nhost-sources = [\"0123456789abcdef\"]\nsearch = { generators = [\"model\"] }\n";
 
-const BAD_SETTINGS: [(&str, &str); 15] = [
+const BAD_SETTINGS: [(&str, &str); 17] = [
+    ("[\"model\"]", "\"model\""),
+    ("[\"model\"]", "[\"models\"]"),
     ("targets = [\"sm_90a\"]", "targets = []"),
     ("targets = [\"sm_90a\"]", "targets = \"sm_90a\""),
     ("\"kernels\"", "\"/kernels\""),
@@ -164,6 +170,7 @@ fn every_key_of_the_reader_is_described() {
         described(schema, "/$defs/kernel/properties/tolerance/properties", &keys::TOLERANCE);
         described(schema, "/$defs/kernel/properties/accept/properties", &keys::ACCEPT);
         described(schema, "/$defs/settings/properties", &keys::SETTINGS);
+        described(schema, "/$defs/search/properties", &keys::SEARCH);
     }
     described(&schemas[0], "/properties", &keys::SPEC_FILE);
 }

@@ -38,9 +38,12 @@ pub const TOLERANCE: [&str; 3] = ["relative", "absolute", "reason"];
 /// Of `accept`.
 pub const ACCEPT: [&str; 1] = ["min-speedup"];
 
+/// Of `search`.
+pub const SEARCH: [&str; 1] = ["generators"];
+
 /// Of `[package.metadata.cutegen]`.
-pub const SETTINGS: [&str; 7] =
-    ["targets", "specs", "store", "mode", "min-gate", "warn-naive", "host-sources"];
+pub const SETTINGS: [&str; 8] =
+    ["targets", "specs", "store", "mode", "min-gate", "warn-naive", "host-sources", "search"];
 
 /// Of a spec file.
 pub const SPEC_FILE: [&str; 2] = ["edition", "kernels"];

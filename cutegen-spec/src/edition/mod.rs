@@ -10,6 +10,7 @@ mod axes;
 mod fields;
 pub mod keys;
 mod places;
+mod search;
 mod stray;
 mod tensors;
 mod uses;
@@ -155,7 +156,7 @@ fn kernels(parent: &Table<'_>, document: &mut Document) {
     }
     let before = document.kernels.len();
     for (key, value) in table.entries() {
-        let Some(spec) = v1::kernel(&key, &value, &document.settings.targets, &mut document.errors) else {
+        let Some(spec) = v1::kernel(&key, &value, &document.settings, &mut document.errors) else {
             continue;
         };
         match document.kernels[..before].iter().position(|kernel| kernel.name == spec.name) {
@@ -222,6 +223,7 @@ fn settings(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Settings {
     if let Some((_, value)) = table.get("host-sources") {
         settings.host_sources = host_sources(&value, errors);
     }
+    settings.generators = search::search(table, errors).unwrap_or_default();
     settings
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::axes::{axes, bad_name};
 use super::fields::{accept, peers, precision, scalars, tolerance, workloads};
+use super::search::search;
 use super::tensors::tensors;
 use super::value::{Key, Table, Value};
 use super::{keys, uses};
@@ -14,6 +15,7 @@ use crate::math::Math;
 use crate::math::resolve::{Scope, resolve};
 use crate::name::KernelName;
 use crate::printable::printable;
+use crate::settings::Settings;
 use crate::spec::KernelSpec;
 use crate::target::Target;
 use crate::tensor::Role;
@@ -25,7 +27,7 @@ pub const MAX_INSTRUCTIONS: usize = 2000;
 pub(super) fn kernel(
     key: &Key<'_>,
     value: &Value<'_>,
-    default_targets: &[Target],
+    settings: &Settings,
     errors: &mut Vec<Diagnostic>,
 ) -> Option<KernelSpec> {
     let before = errors.len();
@@ -53,13 +55,14 @@ pub(super) fn kernel(
         precision: precision(&table, &tensors, errors),
         // an axis that is wrong is not known to be a run-time one
         workloads: if settled { workloads(&table, &axes, errors) } else { Vec::new() },
-        targets: targets(&table, default_targets, errors),
+        targets: targets(&table, &settings.targets, errors),
         tolerance: tolerance(&table, errors),
         deterministic: flag(&table, "deterministic", errors).unwrap_or(true),
         min_speedup: accept(&table, errors),
         family: family(&table, errors),
         peers: peers(&table, errors),
         instructions: instructions(&table, errors),
+        generators: search(&table, errors).unwrap_or_else(|| settings.generators.clone()),
         name: name.ok()?,
         axes,
         tensors,
