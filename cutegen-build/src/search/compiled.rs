@@ -65,7 +65,8 @@ pub(super) fn tiles_of(variant: &Variant) -> Vec<(usize, i64)> {
 }
 
 /// A stored variant as a candidate again, for compilers.
-pub(super) fn stored(variant: &Variant, source: &[u8]) -> Candidate {
+#[must_use]
+pub fn stored(variant: &Variant, source: &[u8]) -> Candidate {
     Candidate {
         name: variant.name.clone(),
         kind: variant.kind,

@@ -1,6 +1,7 @@
 //! Search: the loop between a miss and the store. Generate, compile, evaluate, refine; then an entry in the user's
 //! store. One loop for every target and generator; build scripts and the command both call it here.
 
+mod answered;
 mod bench;
 mod compiled;
 mod config;
@@ -27,8 +28,9 @@ use std::time::Instant;
 use cutegen_spec::record::Record;
 use cutegen_spec::target::Target;
 
+pub use answered::{Answered, Fastest, meets_accept, over_naive};
 pub use bench::{Bench, Benched, Times};
-pub use compiled::Refusal;
+pub use compiled::{Refusal, stored};
 pub use config::{Budget, SearchConfig};
 pub use error::SearchError;
 pub use final_evaluation::Final;
@@ -41,8 +43,10 @@ pub use propose::{Speeds, Submitted, Verdict as ProposalVerdict};
 pub use rebuild::{Rebuilt, Stored};
 pub use renew::Renewed;
 pub use rounds::screen::{Against, Screen, Screened, ScreenedPoint, Winner};
+pub use step::{BY_STORE, BY_TEMPLATE};
 pub use verify::Verdict;
 
+use answered::Beside;
 use final_evaluation::IncumbentVerdict;
 use rounds::Searched;
 
@@ -52,8 +56,8 @@ use crate::emit::{EmitKernel, linkable};
 use crate::env;
 use crate::evaluate::Ran;
 use crate::event::{Event, Phase, Reporter};
-use crate::generate::Generator;
 use crate::generate::template::Templates;
+use crate::generate::{Candidate, Generator};
 use crate::home;
 use crate::plan::Plan;
 use crate::refine::{self, Choice, Trial};
@@ -175,12 +179,20 @@ impl Searcher {
         locked: Option<&Entry>,
         events: &mut dyn Reporter,
     ) -> Result<Entry, SearchError> {
+        match self.known(plan, events) {
+            Some(entry) => Ok(entry),
+            None => self.search(plan, locked, events),
+        }
+    }
+
+    /// The user store's tuned entry for the plan.
+    pub fn known(&self, plan: &Plan, events: &mut dyn Reporter) -> Option<Entry> {
         match self.store.get(&plan.key) {
-            Lookup::Hit(entry) if is_answer(plan, &entry) => Ok(entry),
-            Lookup::Hit(_) | Lookup::Miss => self.search(plan, locked, events),
+            Lookup::Hit(entry) if is_answer(plan, &entry) => Some(entry),
+            Lookup::Hit(_) | Lookup::Miss => None,
             Lookup::Corrupt(corrupt) => {
                 events.report(&Event::Note { text: format!("searching again: {corrupt}") });
-                self.search(plan, locked, events)
+                None
             }
         }
     }
@@ -194,11 +206,27 @@ impl Searcher {
         locked: Option<&Entry>,
         events: &mut dyn Reporter,
     ) -> Result<Entry, SearchError> {
+        Ok(self.search_beside(plan, locked, Vec::new(), events)?.entry)
+    }
+
+    /// The same with kernels that runs `found` beside those of templates, and with the fastest of what was tried.
+    ///
+    /// # Errors
+    /// As [`Searcher::search`].
+    pub fn search_beside(
+        &self,
+        plan: &Plan,
+        locked: Option<&Entry>,
+        found: Vec<Candidate>,
+        events: &mut dyn Reporter,
+    ) -> Result<Answered, SearchError> {
         let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
-        let generators: Vec<Box<dyn Generator>> =
-            vec![Box::new(Templates::new(toolchain).of_parts(refine::select))];
+        let found = self.confined(plan, found, events)?;
+        let own = Templates::new(toolchain).of_parts(refine::select);
+        let generators: Vec<Box<dyn Generator>> = vec![Box::new(Beside { own, found })];
         let config = SearchConfig { peers: self.peers, choice: self.choice, ..SearchConfig::of(generators) };
-        self.search_with(plan, locked, config, events)
+        let (entry, tried) = self.search_by(plan, locked, config, events)?;
+        Ok(Answered { entry, fastest: answered::fastest(&tried) })
     }
 
     /// The same with generators of the caller's.

@@ -11,7 +11,7 @@ use super::ordered;
 use super::{Final, SearchConfig, Searcher, Tried};
 use crate::compile::{Artifact, Confinement, Inspected};
 use crate::evaluate::Outcome;
-use crate::event::Reporter;
+use crate::event::{Event, Reporter};
 use crate::generate::{Answer, Candidate, Feedback, Generator};
 use crate::inspect::cubin::KernelInfo;
 use crate::plan::Plan;
@@ -148,6 +148,31 @@ impl Searcher {
             }
         };
         Ok(points.into_iter().zip(artifacts).map(told).collect())
+    }
+
+    /// Of foreign kernels for the host those that compile, where the system confines them whole; all of others.
+    pub(super) fn confined(
+        &self,
+        plan: &Plan,
+        found: Vec<Candidate>,
+        events: &mut dyn Reporter,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        if !plan.target.is_host() || found.is_empty() {
+            return Ok(found);
+        }
+        let mut confined = Vec::new();
+        for (candidate, made) in found.iter().zip(self.artifacts(plan, &found)?) {
+            match made.map(|made| holds(plan, &made.confinement)) {
+                Ok(Ok(())) => confined.push(candidate.clone()),
+                Ok(Err(why)) => {
+                    let text = format!("{}: {} is left out: {why}", plan.title(), candidate.name);
+                    events.report(&Event::Note { text });
+                }
+                // a compiler took it once; this one does not
+                Err(_) => {}
+            }
+        }
+        Ok(confined)
     }
 
     /// Compiles each, on all cores.

@@ -8,10 +8,14 @@ mod facts;
 mod kept;
 mod occupancy;
 mod profile;
+mod right;
+
+pub use right::{BY_STORE, BY_TEMPLATE};
 
 use std::path::Path;
 
 use crate::event::Reporter;
+use crate::generate::Candidate;
 use crate::plan::Plan;
 use crate::run_log::{Log, Sequence, Verdict};
 use crate::store::Entry;
@@ -65,6 +69,15 @@ impl Searcher {
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
         batch::judge(self, Run { plan, log }, (candidates, kept), told, events)
+    }
+
+    /// Kernels of a log whose last verdict says that they are right, as candidates of a search, each with its speed-up over the naive
+    /// kernel. What reads otherwise by now is left out.
+    ///
+    /// # Errors
+    /// The machine's.
+    pub fn right(&self, plan: &Plan, log: &Log) -> Result<Vec<(f64, Candidate)>, SearchError> {
+        right::of(&self.setup, Run { plan, log })
     }
 
     /// The whole gate for a candidate of a log, with a fresh seed, against the naive kernel and what is `locked`. What it
