@@ -21,7 +21,7 @@ use crate::project;
 use crate::runs::advance::{Advance, Asking};
 use crate::runs::generator::Generator;
 use crate::runs::told::Told;
-use crate::runs::{Runs, archive};
+use crate::runs::{Runs, archive, warm};
 
 /// What steps are taken with.
 pub(crate) struct Stepping<'a> {
@@ -101,16 +101,19 @@ pub(crate) fn all(stepping: &Stepping<'_>, all: Vec<(&Plan, RunId)>, out: &Outpu
     if awaited.is_empty() || stepping.results.is_some() { Ok(()) } else { Err(Failure::Awaited(awaited)) }
 }
 
-/// Steps one run; none where its strategy asks for nothing.
-fn one(
+/// Steps one run, from the best known kernel where nothing was asked yet; none where its strategy asks for nothing.
+pub(crate) fn one(
     stepping: &Stepping<'_>,
     (searcher, asking): (&Searcher, Asking<'_>),
     (plan, run): (&Plan, &RunId),
     out: &Output,
 ) -> Result<Option<Told>, Failure> {
     let Stepping { project, runs, .. } = stepping;
-    let file = runs.open(plan, run)?;
+    let mut file = runs.open(plan, run)?;
     let Some(strategy) = Strategy::of(&file.log().start) else { return Ok(None) };
+    if matches!(asking, Asking::Of(..)) {
+        warm::enter((project, plan), &mut file, out)?;
+    }
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
     let (kept, exchange) = (runs.kept(plan), runs.exchange(plan, run));

@@ -10,6 +10,7 @@ pub(crate) mod generator;
 pub(crate) mod model;
 pub(crate) mod seeds;
 pub(crate) mod told;
+pub(crate) mod warm;
 
 use std::path::{Path, PathBuf};
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::runs::model::{blocks, endpoint, ledger};
-use crate::runs::{Runs, start};
+use crate::runs::{Runs, start, warm};
 
 /// A first request that is not made.
 #[derive(Debug, Serialize)]
@@ -30,6 +30,9 @@ struct Request {
     tokens_at_most: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     dollars_at_most: Option<f64>,
+    /// What a run begins from unless it is told otherwise: then its first prompt is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warm_start: Option<String>,
     /// Of the kernel, spent or reserved.
     tokens_spent: u64,
     /// Of the kernel.
@@ -57,6 +60,7 @@ pub(super) fn dry_run(project: &Project, plans: &[Plan], name: &str, out: &Outpu
             max_tokens: cost.max_tokens,
             tokens_at_most: most.tokens,
             dollars_at_most: cost.prices.map(|_| most.micro_dollars as f64 / 1e6),
+            warm_start: warm::best(project, plan)?.map(|candidate| candidate.name),
             tokens_spent: spent.tokens,
             tokens_allowed: config.limit.tokens,
         };
@@ -71,11 +75,18 @@ impl Request {
         let price = self
             .dollars_at_most
             .map_or("its prices are not known".to_owned(), |most| format!("${most:.4} at most"));
+        let (begins, cold) = match &self.warm_start {
+            None => (String::new(), ""),
+            Some(name) => (
+                format!("a run begins from {name}; without it this is its first prompt\n"),
+                " --set warm-start=0",
+            ),
+        };
         format!(
             "{}\n\n{kernel} on {target}: nothing was sent. `refine` would send this to {host}, for {model}\n\
              {bytes} bytes and an answer of {max_tokens} tokens: {tokens_at_most} tokens at most, {price}\n\
              of the kernel's {} tokens {tokens_spent} are spent or reserved\n\
-             run: cargo cutegen refine {kernel} --endpoint {}",
+             {begins}run: cargo cutegen refine {kernel} --endpoint {}{cold}",
             self.prompt.trim_end(),
             self.tokens_allowed,
             self.endpoint

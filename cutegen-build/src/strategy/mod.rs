@@ -1,6 +1,8 @@
 //! Strategies: pure functions from the log of a run to what happens next. They know no compiler, no device and no generator;
 //! the same log gives the same decision and the same prompt, byte for byte.
 
+#[cfg(test)]
+mod begun_tests;
 pub mod branch;
 mod correct;
 pub mod credit;

@@ -5,7 +5,8 @@ use crate::run_log::Start;
 use crate::strategy::setting::{Lever, count};
 
 /// Their names in a log.
-pub const SETTINGS: [&str; 15] = [
+pub const SETTINGS: [&str; 16] = [
+    "warm-start",
     "fixes",
     "starts",
     "rounds",

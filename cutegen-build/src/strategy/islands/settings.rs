@@ -5,7 +5,8 @@ use crate::run_log::Log;
 use crate::strategy::setting::{self, Lever};
 
 /// Their names in a log.
-pub const SETTINGS: [&str; 15] = [
+pub const SETTINGS: [&str; 16] = [
+    "warm-start",
     "islands",
     "parallel",
     "repairs",

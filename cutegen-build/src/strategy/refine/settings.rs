@@ -6,7 +6,8 @@ use crate::run_log::Log;
 use crate::strategy::setting::{self, Lever};
 
 /// Their names in a log.
-pub const SETTINGS: [&str; 13] = [
+pub const SETTINGS: [&str; 14] = [
+    "warm-start",
     "fixes",
     "starts",
     "round-fixes",

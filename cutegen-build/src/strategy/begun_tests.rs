@@ -1,0 +1,43 @@
+//! Runs that begin from a kernel which stands in the log unasked.
+
+use super::script::{Script, rows, speed};
+use super::{Next, Strategy};
+use crate::run_log::{Ask, Outcome, Sequence};
+
+/// A run that begins from a kernel of this outcome.
+fn from_kernel(strategy: Strategy, settings: &[(&str, f64)], outcome: Outcome) -> (Script, Sequence) {
+    let mut run = Script::of(strategy, rows(), settings);
+    let kernel = run.kernel("a kernel of a store");
+    run.judged(kernel, outcome, speed(0.3, 2.0, &[]));
+    (run, kernel)
+}
+
+/// What is asked first, and about what.
+fn first(run: &Script) -> (Ask, Option<Sequence>) {
+    match run.next() {
+        Next::Ask(question) => (question.ask, question.about),
+        other => panic!("{other:?} and no question"),
+    }
+}
+
+#[test]
+fn the_first_request_improves_the_kernel_that_a_run_begins_from() {
+    for (strategy, ask) in [
+        (Strategy::Refine, Ask::Optimise),
+        (Strategy::Branch, Ask::Ideas),
+        (Strategy::Islands, Ask::Optimise),
+    ] {
+        let (run, kernel) = from_kernel(strategy, &[], Outcome::Right);
+        assert_eq!(first(&run), (ask, Some(kernel)), "{}", strategy.name());
+        let (run, _) = from_kernel(strategy, &[], Outcome::Wrong);
+        let (ask, _) = first(&run);
+        assert!(matches!(ask, Ask::First | Ask::Diagnose), "{}: {ask:?} of a wrong one", strategy.name());
+    }
+}
+
+#[test]
+fn only_the_first_island_begins_from_it() {
+    let (mut run, kernel) = from_kernel(Strategy::Islands, &[], Outcome::Right);
+    let asked: Vec<_> = (0..2).map(|_| run.question().1).map(|asked| (asked.ask, asked.about)).collect();
+    assert_eq!(asked, [(Ask::Optimise, Some(kernel)), (Ask::First, None)]);
+}
