@@ -228,6 +228,7 @@ fn stopped(stop: Stop) -> &'static str {
         Stop::NoGain => "further rounds brought no gain",
         Stop::Budget => "it made as many requests as it may",
         Stop::Rounds => "all of its rounds are over",
+        Stop::Enough => "a kernel is as fast over the naive one as was asked",
         Stop::NoKernel => "no start gave a kernel that is right",
     }
 }

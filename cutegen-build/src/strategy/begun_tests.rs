@@ -1,7 +1,7 @@
-//! Runs that begin from a kernel which stands in the log unasked.
+//! Runs that begin from a kernel which stands in the log unasked, and runs that end as soon as one is fast enough.
 
 use super::script::{Script, rows, speed};
-use super::{Next, Strategy};
+use super::{ENOUGH, Next, Stop, Strategy};
 use crate::run_log::{Ask, Outcome, Sequence};
 
 /// A run that begins from a kernel of this outcome.
@@ -40,4 +40,19 @@ fn only_the_first_island_begins_from_it() {
     let (mut run, kernel) = from_kernel(Strategy::Islands, &[], Outcome::Right);
     let asked: Vec<_> = (0..2).map(|_| run.question().1).map(|asked| (asked.ask, asked.about)).collect();
     assert_eq!(asked, [(Ask::Optimise, Some(kernel)), (Ask::First, None)]);
+}
+
+#[test]
+fn a_kernel_that_is_fast_enough_ends_the_run_unless_the_gate_calls_it_too_slow() {
+    for strategy in Strategy::all() {
+        let (mut run, kernel) = from_kernel(strategy, &[(ENOUGH, 1.9)], Outcome::Right);
+        assert_eq!(run.next(), Next::Accept(kernel), "{}", strategy.name());
+        let mut accepted = Script { plan: run.plan.clone(), log: run.log.clone() };
+        accepted.verdict(kernel, Outcome::Accepted, speed(0.3, 2.0, &[]));
+        assert_eq!(accepted.next(), Next::Done(Stop::Enough));
+        run.verdict(kernel, Outcome::TooSlow, speed(0.3, 2.0, &[]));
+        assert_eq!(first(&run).1, Some(kernel), "{}: it goes on", strategy.name());
+        let (slower, kernel) = from_kernel(strategy, &[(ENOUGH, 2.0)], Outcome::Right);
+        assert_eq!(first(&slower).1, Some(kernel), "{}: 2 is not above 2", strategy.name());
+    }
 }

@@ -1,8 +1,8 @@
 //! [`Decision`]: what a strategy does next where nothing waits, in its own terms, and how a run comes to its end.
 
 use super::effort::was;
-use super::{Next, Question, Stop};
-use crate::run_log::{Log, Outcome, Sequence};
+use super::{ENOUGH, Next, Question, Stop};
+use crate::run_log::{Log, Outcome, Sequence, Verdict};
 
 /// What happens next, with what is wanted of a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,4 +32,11 @@ impl<Wanted> Decision<Wanted> {
             Self::Done(stop) => Next::Done(stop),
         }
     }
+}
+
+/// Whether the best kernel is as fast as was asked. Not once the gate calls it too slow.
+pub(super) fn is_enough(log: &Log, best: Sequence, right: Option<&Verdict>) -> bool {
+    let enough = log.start.setting(ENOUGH, f64::INFINITY);
+    let over_naive = right.and_then(|verdict| verdict.facts.over_naive());
+    over_naive.is_some_and(|by| by > enough) && !was(log, best, Outcome::TooSlow)
 }

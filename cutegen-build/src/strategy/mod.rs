@@ -37,6 +37,9 @@ pub enum Strategy {
 /// What a child must gain over another kernel so that it counts.
 const GAIN: f64 = 1.01;
 
+/// The setting that says which speed-up over the naive kernel is enough.
+pub const ENOUGH: &str = "enough";
+
 /// What happens next in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
@@ -106,6 +109,8 @@ pub enum Stop {
     NoKernel,
     /// As many rounds are over as the run has.
     Rounds,
+    /// A kernel is as fast over the naive one as was asked.
+    Enough,
 }
 
 /// A strategy's name, its settings with its levers, and what it does next.

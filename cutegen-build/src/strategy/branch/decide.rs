@@ -4,6 +4,7 @@
 use super::state::{Phase, Round, State, Variant};
 use crate::run_log::{Ask, Sequence};
 use crate::strategy::Stop;
+use crate::strategy::decision::is_enough;
 use crate::strategy::effort::Move;
 
 /// What happens behind a round.
@@ -78,7 +79,9 @@ fn correction(state: &State<'_>, round: &Round) -> Option<Wanted> {
 fn stop(state: &State<'_>, best: Sequence) -> Option<Stop> {
     let settings = state.settings;
     let share = state.right_verdict(best).and_then(|verdict| verdict.facts.roofline());
-    if share.is_some_and(|share| share >= settings.roofline_share) {
+    if is_enough(state.log, best, state.right_verdict(best)) {
+        Some(Stop::Enough)
+    } else if share.is_some_and(|share| share >= settings.roofline_share) {
         Some(Stop::Roofline)
     } else if state.rounds.len() >= settings.rounds {
         Some(Stop::Rounds)

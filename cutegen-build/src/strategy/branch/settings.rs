@@ -2,11 +2,13 @@
 //! table. Those of a start are `refine`'s.
 
 use crate::run_log::Start;
+use crate::strategy::ENOUGH;
 use crate::strategy::setting::{Lever, count};
 
 /// Their names in a log.
 pub const SETTINGS: [&str; 16] = [
     "warm-start",
+    ENOUGH,
     "fixes",
     "starts",
     "rounds",

@@ -4,6 +4,7 @@ use super::state::State;
 use super::step::{Move, Stand};
 use crate::run_log::{Ask, Sequence};
 use crate::strategy::Stop;
+use crate::strategy::decision::is_enough;
 
 /// What happens next.
 pub(super) type Decision = crate::strategy::decision::Decision<Wanted>;
@@ -91,6 +92,9 @@ fn migrant(state: &State<'_>, island: usize) -> Option<Sequence> {
 /// Why no further step begins.
 fn stop(state: &State<'_>) -> Option<Stop> {
     let best = state.best()?;
+    if is_enough(state.log, best, state.right(best)) {
+        return Some(Stop::Enough);
+    }
     let share = state.right(best).and_then(|verdict| verdict.facts.roofline());
     if share.is_some_and(|share| share >= state.settings.roofline_share) {
         return Some(Stop::Roofline);

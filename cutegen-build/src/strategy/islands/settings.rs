@@ -2,11 +2,13 @@
 
 use crate::experience::Role;
 use crate::run_log::Log;
+use crate::strategy::ENOUGH;
 use crate::strategy::setting::{self, Lever};
 
 /// Their names in a log.
-pub const SETTINGS: [&str; 16] = [
+pub const SETTINGS: [&str; 17] = [
     "warm-start",
+    ENOUGH,
     "islands",
     "parallel",
     "repairs",

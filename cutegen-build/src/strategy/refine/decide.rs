@@ -3,6 +3,7 @@
 use super::state::{Aim, State};
 use crate::run_log::{Ask, Sequence};
 use crate::strategy::Stop;
+use crate::strategy::decision::is_enough;
 use crate::strategy::effort::{Move, Stand};
 
 /// A child that is slower than this over the best kernel is never gone on from.
@@ -74,7 +75,9 @@ fn unrepaired(state: &State<'_>) -> Option<Sequence> {
 /// Why no further round begins.
 fn stop(state: &State<'_>, best: Sequence) -> Option<Stop> {
     let share = state.right_verdict(best).and_then(|verdict| verdict.facts.roofline());
-    if !state.settings.stop_rule.is_on() {
+    if is_enough(state.log, best, state.right_verdict(best)) {
+        Some(Stop::Enough)
+    } else if !state.settings.stop_rule.is_on() {
         None
     } else if share.is_some_and(|share| share >= state.settings.roofline_share) {
         Some(Stop::Roofline)

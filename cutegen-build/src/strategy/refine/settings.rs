@@ -3,11 +3,13 @@
 use super::graph;
 use crate::plan::Plan;
 use crate::run_log::Log;
+use crate::strategy::ENOUGH;
 use crate::strategy::setting::{self, Lever};
 
 /// Their names in a log.
-pub const SETTINGS: [&str; 14] = [
+pub const SETTINGS: [&str; 15] = [
     "warm-start",
+    ENOUGH,
     "fixes",
     "starts",
     "round-fixes",
