@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cutegen_spec::digest::DigestStart;
+use cutegen_spec::generators::Generators;
 use cutegen_spec::record::incumbent;
 
 use crate::bindings::Binding;
-pub(crate) use runs::{Experience, How, Preset, Refine, Replay, Step};
+pub(crate) use runs::{Begin, Experience, How, Preset, Refine, Replay, Step};
 
 /// Incumbents that `bench` knows.
 const AGAINST: [&str; 4] =
@@ -215,9 +216,10 @@ pub(crate) struct Tune {
     /// Search again although the user store has an answer
     #[arg(long)]
     pub(crate) again: bool,
-    /// Time finalists against PyTorch too, where `peers` names an expression; needs python3 with torch
-    #[arg(long)]
-    pub(crate) peers: bool,
+    /// Kinds of generators, template and model, in the order in which they are asked, in place of what specs say: the next one
+    /// where no kernel meets the spec's `accept`. A model is asked by --endpoint, --preset or PROGRAM
+    #[arg(long, value_name = "KIND,KIND", value_parser = Generators::parse)]
+    pub(crate) generators: Option<Generators>,
     /// How many times faster a kernel has to be in a range of an axis to get a variant of its own there; 1.02 unless given
     #[arg(long, value_name = "RATIO", value_parser = at_least_one)]
     pub(crate) worth: Option<f64>,
@@ -228,11 +230,12 @@ pub(crate) struct Tune {
     #[arg(long)]
     pub(crate) judge_naive: bool,
     /// Search for nothing and send nothing: print what --endpoint would be asked first, where it would go and what it may cost
-    #[arg(long, requires = "endpoint", conflicts_with_all = ["results", "again", "peers", "judge_naive"])]
+    #[arg(long, requires = "endpoint", conflicts_with_all = ["results", "again", "peers", "judge_naive", "generators"])]
     pub(crate) dry_run: bool,
-    /// An endpoint of your config.toml, for --dry-run; `refine --endpoint NAME` asks it
-    #[arg(long, value_name = "NAME", requires = "dry_run")]
-    pub(crate) endpoint: Option<String>,
+    #[command(flatten)]
+    pub(crate) begin: Begin,
+    #[command(flatten)]
+    pub(crate) how: How,
 }
 
 /// A ratio of speeds that gains something, or nothing.

@@ -5,7 +5,7 @@ use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{RunId, Start};
 use cutegen_build::strategy::Strategy;
 
-use crate::args::{Command, Refine, Select};
+use crate::args::{Begin, Command, Refine, Select};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::runs::{self, Runs, bank, begun, seeds};
@@ -32,9 +32,9 @@ pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), 
         None => runs.unused(plan)?,
     };
     if !runs.names(plan)?.contains(&run) {
-        let start = settled(plan, run.clone(), verb)?;
+        let start = settled(plan, run.clone(), &verb.begin)?;
         begin((&project, &runs), plan, start, out)?;
-    } else if !verb.set.is_empty() || verb.strategy.is_some() {
+    } else if !verb.begin.is_default() {
         return Err(Failure::Usage(format!(
             "run {run} has its strategy and settings already\nbegin another: --run RUN"
         )));
@@ -44,7 +44,8 @@ pub(crate) fn run(command: &Command, verb: &Refine, out: &Output) -> Result<(), 
     step::all(&stepping, vec![(plan, run)], out)
 }
 
-fn settled(plan: &Plan, run: RunId, verb: &Refine) -> Result<Start, Failure> {
+/// The first line of a run that begins so.
+pub(crate) fn settled(plan: &Plan, run: RunId, verb: &Begin) -> Result<Start, Failure> {
     let strategy = verb.strategy.unwrap_or(Strategy::Refine);
     let mut start = Start { strategy: strategy.name().to_owned(), ..runs::start(plan, run) };
     let known = strategy.settings();
@@ -58,7 +59,7 @@ fn settled(plan: &Plan, run: RunId, verb: &Refine) -> Result<Start, Failure> {
 }
 
 /// Freezes what prompts may show into the first line, and writes it.
-fn begin(
+pub(crate) fn begin(
     (project, runs): (&Project, &Runs),
     plan: &Plan,
     mut start: Start,

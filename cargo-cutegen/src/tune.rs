@@ -1,8 +1,12 @@
 //! `tune`: the search, in the foreground. Winners go to the user store; `accept` brings them into the package.
 
+mod asked;
 mod counts;
 #[cfg(feature = "model")]
 mod dry_run;
+mod from_runs;
+mod kinds;
+mod one;
 mod targets;
 
 #[cfg(not(feature = "model"))]
@@ -20,9 +24,13 @@ use crate::args::{Command, Tune};
 use crate::failure::{Failure, Failures};
 use crate::outfile::Kept;
 use crate::output::Output;
+use crate::runs::Runs;
 use crate::skipped::Skipped;
 use crate::{pack, project};
+use asked::Model;
 use counts::{Counts, Turn};
+use kinds::Kinds;
+use one::{Asked, Tuning};
 
 /// What became of the kernels so far.
 #[derive(Default)]
@@ -40,14 +48,17 @@ struct Session {
 pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Failure> {
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
-    if let Some(endpoint) = &verb.endpoint {
+    if let (true, Some(endpoint)) = (verb.dry_run, &verb.how.endpoint) {
         return dry_run(&project, &plans, endpoint, out);
     }
+    let kinds = Kinds::of(verb, &plans, out)?;
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let mut kept = Kept::new(verb.results.as_deref())?;
-    let searcher =
-        Searcher::new().map_err(Failure::machine)?.with_peers(verb.peers).with_choice(choice(verb));
-    let store = Store::new(&project.store);
+    let searcher = Searcher::new().map_err(Failure::machine)?;
+    let searcher = searcher.with_peers(verb.how.peers).with_choice(choice(verb));
+    let (store, runs) = (Store::new(&project.store), Runs::of(&project));
+    let model =
+        plans.iter().any(|plan| kinds.asks_model(plan)).then(|| Model::of(&project, verb)).transpose()?;
     let named = verb.select.target.is_some() || !verb.select.kernels.is_empty();
     let is_one = plans.len() == 1;
     let mut session = Session { counts: Counts::among(plans.len()), ..Session::default() };
@@ -57,7 +68,10 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
         found.is_some_and(|entry| entry.record.is_tuned())
     };
     let plans = if verb.select.target.is_none() { session.here(plans, &searcher) } else { plans };
-    for plan in session.filled(plans, |plan| verb.judge_naive || is_tuned(plan), out) {
+    let is_searched =
+        |plan: &Plan| verb.judge_naive || is_tuned(plan) || from_runs::are_any(&searcher, &runs, plan);
+    let tuning = Tuning { searcher: &searcher, runs: &runs, model: model.as_ref(), again: verb.again, out };
+    for plan in session.filled(plans, |plan| is_searched(plan) || kinds.asks_model(plan), out) {
         match searcher.can_judge(&plan.target) {
             Ok(()) => {}
             Err(reason) if named && is_one => return Err(Failure::Machine(reason)),
@@ -67,10 +81,14 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
             }
         }
         let locked = pinned(replay_full(&request(&plan, &project, &lock, &store)), out);
-        match one(&searcher, &plan, (locked.as_ref(), verb.again), out) {
-            Ok((turn, is_new)) => {
+        let has_space = template::unfilled(&plan).is_none() || is_searched(&plan);
+        let asked = kinds.of_plan(&plan).map(|order| Asked { order, has_space });
+        let entry = asked.and_then(|asked| tuning.one(&plan, locked.as_ref(), &asked));
+        match entry {
+            Ok(entry) => {
+                let (turn, is_new) = turn(locked.as_ref(), entry.as_ref());
                 session.counts.add(turn, is_new);
-                session.keys.push(plan.key);
+                session.keys.extend(entry.map(|_| plan.key));
                 kept.write(|file| pack::write_results(searcher.store(), &session.keys, file));
             }
             Err(failure) => {
@@ -142,7 +160,7 @@ impl Session {
     }
 
     fn end(mut self, out: &Output) -> Result<(), Failure> {
-        let is_idle = self.keys.is_empty() && self.failed.is_empty() && self.counts.no_template == 0;
+        let is_idle = !self.counts.has_turns() && self.failed.is_empty() && self.counts.no_template == 0;
         let refused = self.refused.lines();
         if is_idle {
             return Err(Failure::Machine(format!("nothing was tuned:\n{}", refused.join("\n"))));
@@ -154,35 +172,15 @@ impl Session {
     }
 }
 
-/// Searches for what beats the `locked` entry; `again` although the user store has an answer. What it came to, and whether
-/// that is for `accept` to bring home.
-fn one(
-    searcher: &Searcher,
-    plan: &Plan,
-    (locked, again): (Option<&Entry>, bool),
-    out: &Output,
-) -> Result<(Turn, bool), Failure> {
-    let mut events = out.reporter();
-    let entry = if again {
-        searcher.search(plan, locked, &mut events)
-    } else {
-        searcher.find(plan, locked, &mut events)
-    };
-    let entry = entry.map_err(|error| Failure::search(&plan.title(), &error))?;
-    let names: Vec<&str> = entry.record.variants.iter().map(|v| v.name.as_str()).collect();
-    let is_new = locked.is_none_or(|locked| locked.record != entry.record);
-    let already = if is_new { "" } else { ", accepted already" };
-    out.note(&format!("{}: in the user store: {}{already}", plan.title(), names.join(", ")));
-    Ok((turn(locked, &entry), is_new))
-}
-
-/// What a search came to whose answer is this entry.
-fn turn(locked: Option<&Entry>, entry: &Entry) -> Turn {
+/// What a search came to whose answer is this entry, and whether the package has it not.
+fn turn(locked: Option<&Entry>, entry: Option<&Entry>) -> (Turn, bool) {
+    let Some(entry) = entry else { return (Turn::Naive, false) };
     let bytes =
         |entry: &Entry| -> Vec<_> { entry.record.variants.iter().map(|v| v.artifact.artifact).collect() };
-    match (entry.record.is_tuned(), locked) {
+    let turn = match (entry.record.is_tuned(), locked) {
         (false, _) => Turn::Naive,
         (true, Some(locked)) if bytes(locked) == bytes(entry) => Turn::Stays,
         (true, _) => Turn::Faster,
-    }
+    };
+    (turn, one::is_new(locked, entry))
 }

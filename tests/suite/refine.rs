@@ -5,6 +5,7 @@ mod branch;
 mod certificates;
 mod endpoint;
 mod experience;
+mod generators;
 mod islands;
 mod script;
 mod sweeps;

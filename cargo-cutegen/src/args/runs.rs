@@ -18,15 +18,29 @@ pub(crate) struct Refine {
     /// The run's name; KERNEL-1, KERNEL-2 and so on unless given. A run of this name is gone on with
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) begin: Begin,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+/// How a new run begins.
+#[derive(Debug, Args)]
+pub(crate) struct Begin {
     /// What decides on the requests of a new run: refine, one kernel step by step, unless given; or branch, rounds of ideas
     /// with several kernels each; or islands, populations with roles of their own
     #[arg(long, value_name = "NAME", value_parser = strategy)]
     pub(crate) strategy: Option<Strategy>,
-    /// A setting of the run, such as requests=12; the strategy's page in docs lists them
+    /// A setting of a new run, such as requests=12; the strategy's page in docs lists them
     #[arg(long, value_name = "NAME=NUMBER", value_parser = setting)]
     pub(crate) set: Vec<(String, f64)>,
-    #[command(flatten)]
-    pub(crate) how: How,
+}
+
+impl Begin {
+    /// Whether it leaves all to the defaults.
+    pub(crate) fn is_default(&self) -> bool {
+        self.strategy.is_none() && self.set.is_empty()
+    }
 }
 
 #[derive(Debug, Args)]
@@ -70,8 +84,8 @@ pub(crate) struct How {
     /// A variable of the environment that PROGRAM gets too, such as that of a key
     #[arg(long, value_name = "NAME")]
     pub(crate) pass: Vec<String>,
-    /// A program that answers: the prompt on its standard input, the answer on its standard output. Without a program, prompts
-    /// and answers are files
+    /// A program that answers: the prompt on its standard input, the answer on its standard output. `refine` and `step` without a
+    /// program leave prompts and answers as files
     #[arg(last = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<String>,
 }

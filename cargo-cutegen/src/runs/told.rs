@@ -111,6 +111,12 @@ impl Told {
         self.others = waiting.collect();
     }
 
+    /// The fastest right candidate, with its speed-up over the naive kernel.
+    pub(crate) fn best(&self) -> Option<(&str, f64)> {
+        let best = self.best.as_ref()?;
+        Some((&best.name, best.over_naive?))
+    }
+
     /// Whether an answer is what it waits for.
     pub(crate) fn is_awaited(&self) -> bool {
         self.state == "reply"

@@ -44,6 +44,11 @@ impl Counts {
         self.new += usize::from(is_new);
     }
 
+    /// Whether any kernel had its turn.
+    pub(super) fn has_turns(&self) -> bool {
+        self.faster + self.stays + self.naive > 0
+    }
+
     /// `1 of 13 faster, 12 have no template; next: cargo cutegen accept`
     pub(super) fn told(&self) -> String {
         let verb = |count, one: &'static str, more: &'static str| if count == 1 { one } else { more };
