@@ -13,6 +13,7 @@ pub mod digest;
 pub mod dtype;
 pub mod edition;
 pub mod eligibility;
+pub mod figures;
 pub mod generators;
 pub mod hint;
 pub mod int_expr;

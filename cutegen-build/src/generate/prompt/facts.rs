@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use cutegen_spec::figures::{scaled, short};
+
 use crate::plan::{Plan, cost, roofline};
 use crate::run_log::{Diagnostic, Facts, Mismatch, Outcome, Resources, Speed};
 
@@ -122,9 +124,9 @@ fn resources(kernel: &Resources, profile: Profile) -> String {
 
 /// A workload's time, and what the roofline makes of it.
 fn workload(plan: &Plan, speed: &Speed) -> String {
-    let share = speed.roofline.map(|share| format!(", {:.0} % of the roofline's speed", share * 100.0));
-    let bytes = speed.tb_per_s.map(|rate| format!(", {rate:.2} TB/s of the least traffic"));
-    let operations = speed.tops_per_s.map(|rate| format!(", {rate:.2} T operations/s"));
+    let share = speed.roofline.map(|share| format!(", {} % of the roofline's speed", short(share * 100.0, 2)));
+    let bytes = speed.tb_per_s.map(|rate| format!(", {} of the least traffic", scaled(rate * 1e12, "B/s")));
+    let operations = speed.tops_per_s.map(|rate| format!(", {}", scaled(rate * 1e12, "FLOP/s")));
     let over = speed.over_naive.map(|ratio| format!(", {ratio:.2} times the naive kernel"));
     let parts = [share, bytes, operations, over, bound(plan, &speed.workload)];
     let told: String = parts.into_iter().flatten().collect();
@@ -137,7 +139,7 @@ fn bound(plan: &Plan, workload: &BTreeMap<String, i64>) -> Option<String> {
     let axes = plan.spec.bind(&axes).ok()?;
     let work = cost::cost(&plan.spec, &plan.schedule, &axes);
     let (roof, _) = roofline::roof(plan, &work)?;
-    Some(format!("; {} bounds it, {:.2} us at least", roof.bound.name(), roof.micros))
+    Some(format!("; {} bounds it, {} us at least", roof.bound.name(), short(roof.micros, 3)))
 }
 
 fn extents(axes: &BTreeMap<String, i64>) -> String {

@@ -1,6 +1,7 @@
 //! What a prompt says of a spec and of its device: axes, tensors, math, workloads and roofs, in lines.
 
 use cutegen_spec::axis::{Axis, Extent};
+use cutegen_spec::figures::{scaled, short};
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
@@ -61,11 +62,12 @@ pub(super) fn workloads(plan: &Plan) -> String {
         let work = cost::cost(&plan.spec, &plan.schedule, &axes);
         let at: Vec<String> =
             workload.axes.iter().map(|(axis, extent)| format!("{axis} = {extent}")).collect();
-        let roof = roofline::micros(plan, &axes).map(|us| format!("; not faster than {us:.1} us"));
-        let (mb, mega) = (work.bytes / 1e6, work.flops / 1e6);
+        let roof = roofline::micros(plan, &axes).map(|us| format!("; not faster than {} us", short(us, 3)));
         Some(format!(
-            "- {}: moves at least {mb:.1} MB, computes {mega:.1} million operations{}",
+            "- {}: moves at least {}, computes {}{}",
             at.join(", "),
+            scaled(work.bytes, "B"),
+            scaled(work.flops, "FLOP"),
             roof.unwrap_or_default()
         ))
     });

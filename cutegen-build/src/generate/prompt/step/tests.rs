@@ -3,7 +3,7 @@
 use super::{Demand, Manner, Notes, Profile, Round, Shown, Stage, Task, Unread, Wish};
 use crate::experience::{Hint, Library};
 use crate::generate::prompt::beside::Beside;
-use crate::generate::prompt::sample::{CLASSES, on_host, plan};
+use crate::generate::prompt::sample::{CLASSES, ROWWISE, on_host, plan};
 use crate::generate::prompt::{self, Prompt};
 use crate::plan::Plan;
 use crate::run_log::{Banked, Diagnostic, Facts, Outcome, Resources, Speed, digest};
@@ -244,6 +244,18 @@ fn numbers_of_the_target_are_told_and_those_of_a_profiler_late() {
     assert!(
         late.contains("# This round: tuning") && late.contains("Hypothesis:") && late.contains("Predicted:")
     );
+}
+
+#[test]
+fn rates_of_a_slow_device_show_digits() {
+    let plan = on_host(ROWWISE);
+    let mut facts = Facts { kernels: Vec::new(), ..facts() };
+    (facts.speed[0].tb_per_s, facts.speed[0].tops_per_s) = (Some(0.002_346), Some(0.000_75));
+    let shown = Shown { attempt: 5, source: SOURCE, facts: &facts };
+    let round = Round { stage: Stage::Tuning, demand: None, profile: Profile::Late };
+    let told = Task { plan: &plan, kit: "", seed: "" }.optimise(shown, &round, &Notes::default()).text;
+    assert!(told.contains("2.35 GB/s of the least traffic, 750 MFLOP/s"), "{told}");
+    assert!(told.contains("- b = 16: moves at least 4.16 kB, computes 2.05 kFLOP\n"), "{told}");
 }
 
 #[test]
