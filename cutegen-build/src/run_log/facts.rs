@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Number;
+
 /// What was seen. What does not apply is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -54,16 +56,16 @@ pub struct Mismatch {
     pub axes: BTreeMap<String, i64>,
     /// How inputs were drawn.
     pub inputs: String,
-    /// What was written; a special value is in `kind` alone.
+    /// What was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<f64>,
+    pub found: Option<Number>,
     /// What is right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expected: Option<f64>,
+    pub expected: Option<Number>,
     /// The largest error allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
-    /// `found / expected`, where both are numbers.
+    /// `found / expected`, where both are finite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// Where in its tile it lies, by axis with a tile.

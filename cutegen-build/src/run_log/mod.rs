@@ -16,6 +16,7 @@ mod look;
 mod merge;
 #[cfg(test)]
 mod merge_tests;
+mod number;
 mod point;
 #[cfg(test)]
 mod sample;
@@ -32,6 +33,7 @@ pub use file::{LogError, LogFile, read, runs};
 pub use frozen::Frozen;
 pub use id::{Digest, RunId};
 pub use merge::{Merged, merge};
+pub use number::Number;
 pub use point::{Point, Sweep};
 
 /// The version of the format.

@@ -6,8 +6,8 @@ use cutegen_spec::edition::spec_file;
 
 use crate::plan::Plan;
 use crate::run_log::{
-    self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Outcome, Place,
-    Point, RunId, Sequence, Speed, Start, Sweep, TileCoordinate, Verdict,
+    self, Ask, Candidate, Content, Diagnostic, Entry, Facts, Judge, Kernel, Log, Mismatch, Number, Outcome,
+    Place, Point, RunId, Sequence, Speed, Start, Sweep, TileCoordinate, Verdict,
 };
 use crate::strategy::{Awaited, Next, Question, Strategy};
 
@@ -59,8 +59,8 @@ pub(super) fn wrong() -> Facts {
         index: vec![127],
         axes: [("m".to_owned(), 129)].into(),
         inputs: "normal".to_owned(),
-        found: Some(1.5),
-        expected: Some(0.75),
+        found: Some(Number(1.5)),
+        expected: Some(Number(0.75)),
         bound: Some(1e-5),
         ratio: Some(2.0),
         tile: vec![TileCoordinate { axis: "m".to_owned(), extent: 64, tile: 1, within: 63 }],

@@ -3,15 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use cutegen_spec::figures::{scaled, short};
+use cutegen_spec::figures::{self, scaled, short};
 
 use crate::plan::{Plan, cost, roofline};
-use crate::run_log::{Diagnostic, Facts, Mismatch, Outcome, Resources, Speed};
+use crate::run_log::{Diagnostic, Facts, Mismatch, Number, Outcome, Resources, Speed};
 
 /// Diagnostics that are told; what follows the first ones follows from them.
 const DIAGNOSTICS_MAX: usize = 24;
 /// Bytes of one diagnostic, and of one finding of a sanitizer.
 const MESSAGE_MAX: usize = 600;
+
+/// Laws of inputs with special values, by the names that evidence has for them.
+const SPECIALS: [&str; 2] = ["specials", "paired-specials"];
+/// What is said of those.
+const SPECIALS_HOLD: &str = " (rows of inputs hold a NaN, an infinity, a subnormal or -0 here)";
 
 /// Whether a profiler's numbers are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +48,7 @@ pub fn speed(plan: &Plan, facts: &Facts, profile: Profile) -> String {
     lines.extend(facts.kernels.iter().map(|kernel| resources(kernel, profile)));
     if profile == Profile::Shown {
         lines.extend(
-            facts.profile.iter().map(|(name, value)| format!("profile: {name} = {}", number(*value))),
+            facts.profile.iter().map(|(name, value)| format!("profile: {name} = {}", figures::value(*value))),
         );
     }
     lines.join("\n")
@@ -90,25 +95,33 @@ fn diagnostic(diagnostic: &Diagnostic) -> String {
 }
 
 fn mismatch(found: &Mismatch) -> Vec<String> {
-    let index: Vec<String> = found.index.iter().map(ToString::to_string).collect();
-    let values = [
-        ("found", found.found),
-        ("expected", found.expected),
-        ("error allowed", found.bound),
-        ("found / expected", found.ratio),
-    ];
-    let values: Vec<String> =
-        values.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", number(value?)))).collect();
+    let holds = if SPECIALS.contains(&found.inputs.as_str()) { SPECIALS_HOLD } else { "" };
     let mut lines = vec![
-        format!("check: {}, at inputs {}", cut(&found.check), cut(&found.inputs)),
+        format!("check: {}, at inputs {}{holds}", cut(&found.check), cut(&found.inputs)),
         format!("extents: {}", extents(&found.axes)),
-        format!("first wrong element: {}[{}]: {}", found.tensor, index.join(", "), values.join(", ")),
+        format!("first wrong element: {}", element(found)),
     ];
     lines.extend(found.tile.iter().map(|at| {
         format!("axis {}: element {} of tile {}, tiles being {} long", at.axis, at.within, at.tile, at.extent)
     }));
     lines.extend(found.region.as_deref().map(|region| format!("around it: {}", cut(region))));
     lines
+}
+
+/// The element's index and values, special ones too.
+fn element(wrong: &Mismatch) -> String {
+    let Mismatch { tensor, index, found, expected, bound, ratio, .. } = wrong;
+    let index: Vec<String> = index.iter().map(ToString::to_string).collect();
+    let values = match (found, expected) {
+        (Some(Number(found)), Some(Number(expected))) => {
+            let [found, expected] = figures::pair(*found, *expected);
+            format!(": found {found}, expected {expected}")
+        }
+        _ => String::new(),
+    };
+    let bound = bound.map_or_else(String::new, |bound| format!(", error allowed {}", short(bound, 3)));
+    let ratio = ratio.map_or_else(String::new, |ratio| format!(", found / expected {}", short(ratio, 4)));
+    format!("{tensor}[{}]{values}{bound}{ratio}", index.join(", "))
 }
 
 fn resources(kernel: &Resources, profile: Profile) -> String {
@@ -124,7 +137,8 @@ fn resources(kernel: &Resources, profile: Profile) -> String {
 
 /// A workload's time, and what the roofline makes of it.
 fn workload(plan: &Plan, speed: &Speed) -> String {
-    let share = speed.roofline.map(|share| format!(", {} % of the roofline's speed", short(share * 100.0, 2)));
+    let share =
+        speed.roofline.map(|share| format!(", {} % of the roofline's speed", short(share * 100.0, 2)));
     let bytes = speed.tb_per_s.map(|rate| format!(", {} of the least traffic", scaled(rate * 1e12, "B/s")));
     let operations = speed.tops_per_s.map(|rate| format!(", {}", scaled(rate * 1e12, "FLOP/s")));
     let over = speed.over_naive.map(|ratio| format!(", {ratio:.2} times the naive kernel"));
@@ -147,27 +161,39 @@ fn extents(axes: &BTreeMap<String, i64>) -> String {
     if axes.is_empty() { "all extents are constant".to_owned() } else { axes.join(", ") }
 }
 
-/// Six digits: enough to see a factor, and the same on every machine.
-fn number(value: f64) -> String {
-    if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
-        let text = format!("{value:.6}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        format!("{value:.5e}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{line, number};
+    use super::{SPECIALS, SPECIALS_HOLD, failure, line};
+    use crate::outcome::Distribution;
+    use crate::run_log::{Facts, Mismatch, Number, Outcome};
+
+    /// What is told of a wrong element.
+    fn told(inputs: &str, [found, expected]: [Option<f64>; 2]) -> String {
+        let mismatch = Mismatch {
+            tensor: "y".to_owned(),
+            index: vec![0, 32],
+            axes: [].into(),
+            inputs: inputs.to_owned(),
+            found: found.map(Number),
+            expected: expected.map(Number),
+            bound: None,
+            ratio: None,
+            tile: Vec::new(),
+            check: "values".to_owned(),
+            region: None,
+        };
+        failure(Outcome::Wrong, &Facts { mismatch: Some(mismatch), ..Facts::default() })
+    }
 
     #[test]
-    fn numbers_have_six_digits() {
-        for (value, text) in [(0.0, "0"), (1.5, "1.5"), (-2.0, "-2"), (1e-7, "1.00000e-7"), (0.125, "0.125")]
-        {
-            assert_eq!(number(value), text);
-        }
-        assert_eq!(number(f64::NAN), "NaN");
+    fn special_values_are_told_and_where_they_come_from() {
+        let special = told("specials", [Some(f64::NAN), Some(f64::INFINITY)]);
+        assert!(special.ends_with("\nfirst wrong element: y[0, 32]: found NaN, expected inf"), "{special}");
+        assert!(special.contains(SPECIALS_HOLD));
+        let normal = told("normal", [None, None]);
+        assert!(normal.ends_with("\nfirst wrong element: y[0, 32]") && !normal.contains("NaN"), "{normal}");
+        let names = [Distribution::Specials, Distribution::PairedSpecials].map(Distribution::name);
+        assert_eq!(SPECIALS, names);
     }
 
     #[test]

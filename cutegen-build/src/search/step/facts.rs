@@ -11,7 +11,7 @@ use crate::evaluate::{self, Checks, Fault, Place, Spread};
 use crate::generate::proposal::Proposal;
 use crate::kit::Origin;
 use crate::plan::Plan;
-use crate::run_log::{Diagnostic, Facts, Mismatch, Outcome, TileCoordinate};
+use crate::run_log::{Diagnostic, Facts, Mismatch, Number, Outcome, TileCoordinate};
 use crate::search::compiled::Refusal;
 
 /// The most characters of one message; a template's instantiations can fill pages.
@@ -72,9 +72,9 @@ pub(super) fn judged(plan: &Plan, outcome: &evaluate::Outcome, tiles: &[(usize, 
 fn mismatch(plan: &Plan, fault: &Fault, tiles: &[(usize, i64)]) -> Mismatch {
     let place = fault.place();
     let (found, expected, bound) = match fault {
-        Fault::Value { found, expected, bound, .. } => (finite(*found), finite(*expected), finite(*bound)),
-        Fault::NonFinite { found, expected, .. } => (finite(*found), finite(*expected), None),
-        Fault::NotRepeatable { first, found, .. } => (finite(*found), finite(*first), None),
+        Fault::Value { found, expected, bound, .. } => (Some(*found), Some(*expected), finite(*bound)),
+        Fault::NonFinite { found, expected, .. } => (Some(*found), Some(*expected), None),
+        Fault::NotRepeatable { first, found, .. } => (Some(*found), Some(*first), None),
         Fault::Rms { .. }
         | Fault::Unwritten { .. }
         | Fault::Touched { .. }
@@ -94,8 +94,8 @@ fn mismatch(plan: &Plan, fault: &Fault, tiles: &[(usize, i64)]) -> Mismatch {
         axes: extents(plan, &place.axes),
         inputs: place.distribution.to_string(),
         ratio: found.zip(expected).map(|(found, expected)| found / expected).and_then(finite),
-        found,
-        expected,
+        found: found.map(Number),
+        expected: expected.map(Number),
         bound,
         tile: coordinates(plan, place, tiles),
         check: check.map_or("", |(_, name)| name).to_owned(),
@@ -122,7 +122,7 @@ fn is_run(first: &[i64], last: &[i64], count: u64) -> bool {
     outer == other && u64::try_from(b - a + 1) == Ok(count)
 }
 
-/// JSON has no other numbers.
+/// JSON has no other numbers, and a ratio of others says nothing.
 fn finite(number: f64) -> Option<f64> {
     number.is_finite().then_some(number)
 }
@@ -157,7 +157,7 @@ mod tests {
     use super::judged;
     use crate::evaluate::{self, Distribution, Fault, Place, Spread};
     use crate::plan::Plan;
-    use crate::run_log::{Outcome, TileCoordinate};
+    use crate::run_log::{Number, Outcome, TileCoordinate};
 
     fn plan() -> Plan {
         let text = "edition = 1\n[kernels.k]\naxes = { m = '1..=64', n = '1..=512' }\ninputs = { x = 'f32[m, n]' }\n\
@@ -189,10 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_hold_is_left_out() {
+    fn special_values_are_kept_and_have_no_ratio() {
         let (_, facts) = judged(&plan(), &wrong(f64::INFINITY), &[]);
         let told = facts.mismatch.clone().expect("a mismatch");
-        assert_eq!((told.found, told.ratio, told.expected), (None, None, Some(-2.0)));
+        assert_eq!((told.found, told.expected), (Some(Number(f64::INFINITY)), Some(Number(-2.0))));
+        assert_eq!(told.ratio, None);
         assert!(facts.reason.is_some_and(|reason| reason.contains("inf")));
     }
 }
