@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use cutegen_spec::figures::pair;
+
 use super::Crash;
 use super::distribution::Distribution;
 
@@ -320,10 +322,12 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Value { place, found, expected, bound, .. } => {
-                write!(f, "wrong value: {place}: found {found:e}, expected {expected:e} +- {bound:.2e}")
+                let [found, expected] = pair(*found, *expected);
+                write!(f, "wrong value: {place}: found {found}, expected {expected} +- {bound:.2e}")
             }
             Fault::NonFinite { place, found, expected, .. } => {
-                write!(f, "wrong special value: {place}: found {found:e}, expected {expected:e}")
+                let [found, expected] = pair(*found, *expected);
+                write!(f, "wrong special value: {place}: found {found}, expected {expected}")
             }
             Fault::Rms { place, apart } => {
                 let Apart { found, baseline, limit } = apart;
@@ -361,7 +365,8 @@ impl fmt::Display for Fault {
                 write!(f, "too fast to be true: {place}: {micros:.2} us, at least {floor:.2} us are needed")
             }
             Fault::NotRepeatable { place, repeat, first, found } => {
-                write!(f, "not repeatable: {place}: {first:e} became {found:e} in repeat {repeat}")
+                let [first, found] = pair(*first, *found);
+                write!(f, "not repeatable: {place}: {first} became {found} in repeat {repeat}")
             }
         }
     }

@@ -75,12 +75,16 @@ pub fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// One line of at most so many bytes.
+/// One line of at most so many bytes, which ends with a whole word: half a number is another one.
 #[must_use]
 pub fn line(text: &str, most: usize) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = joined.floor_char_boundary(most);
-    if end < joined.len() { format!("{} ...", &joined[..end]) } else { joined }
+    if end == joined.len() {
+        return joined;
+    }
+    let words = if joined[end..].starts_with(' ') { Some(end) } else { joined[..end].rfind(' ') };
+    format!("{} ...", &joined[..words.unwrap_or(end)])
 }
 
 fn cut(text: &str) -> String {
@@ -200,5 +204,9 @@ mod tests {
     fn a_line_is_one_and_ends() {
         assert_eq!(line("a\n b\t c", 80), "a b c");
         assert_eq!(line("abc\u{e9}d", 4), "abc ...");
+        let reason = "found 5131.639, expected 6436.8";
+        assert_eq!(line(reason, 28), "found 5131.639, expected ...");
+        assert_eq!(line(reason, 15), "found 5131.639, ...");
+        assert_eq!(line(reason, 31), reason);
     }
 }

@@ -189,6 +189,13 @@ mod tests {
     }
 
     #[test]
+    fn values_are_told_in_short() {
+        let (_, facts) = judged(&plan(), &wrong(5_131.638_671_875), &[]);
+        let reason = facts.reason.expect("a reason");
+        assert!(reason.ends_with("found 5131.639, expected -2 +- 1.00e-7"), "{reason}");
+    }
+
+    #[test]
     fn special_values_are_kept_and_have_no_ratio() {
         let (_, facts) = judged(&plan(), &wrong(f64::INFINITY), &[]);
         let told = facts.mismatch.clone().expect("a mismatch");
