@@ -108,7 +108,7 @@ fn mismatch(found: &Mismatch) -> Vec<String> {
     lines.extend(found.tile.iter().map(|at| {
         format!("axis {}: element {} of tile {}, tiles being {} long", at.axis, at.within, at.tile, at.extent)
     }));
-    lines.extend(found.region.as_deref().map(|region| format!("around it: {}", cut(region))));
+    lines.extend(found.region.as_deref().map(|region| format!("what is wrong: {}", cut(region))));
     lines
 }
 

@@ -99,20 +99,25 @@ fn mismatch(plan: &Plan, fault: &Fault, tiles: &[(usize, i64)]) -> Mismatch {
         bound,
         tile: coordinates(plan, place, tiles),
         check: check.map_or("", |(_, name)| name).to_owned(),
-        region: region(place, fault),
+        region: region(plan, fault),
     }
 }
 
-/// What else is wrong: how many elements, up to which, and whether all between them are.
-fn region(place: &Place, fault: &Fault) -> Option<String> {
-    let (Fault::Value { spread, .. } | Fault::NonFinite { spread, .. }) = fault else { return None };
+/// What else is wrong: how many elements of the tensor, up to which, and whether all between them are.
+fn region(plan: &Plan, fault: &Fault) -> Option<String> {
+    let (Fault::Value { place, spread, .. } | Fault::NonFinite { place, spread, .. }) = fault else {
+        return None;
+    };
     let (first, Spread { elements, last }) = (&place.index, spread);
+    let tensor = plan.spec.tensors.iter().find(|tensor| tensor.name == place.tensor);
+    let of = tensor.and_then(|tensor| tensor.elements(&place.axes));
+    let of = of.map_or_else(String::new, |all| format!(" of {all}"));
     Some(match (*elements, first == last) {
         (0 | 1, _) | (_, true) => "this element alone".to_owned(),
         (count, false) if is_run(first, last, count) => {
-            format!("{count} elements, every one from {first:?} to {last:?}")
+            format!("{count}{of} elements are wrong, every one from {first:?} to {last:?}")
         }
-        (count, false) => format!("{count} elements, the last of them {last:?}"),
+        (count, false) => format!("{count}{of} elements are wrong, the last of them {last:?}"),
     })
 }
 
@@ -184,7 +189,10 @@ mod tests {
             |axis: &str, extent, tile, within| TileCoordinate { axis: axis.to_owned(), extent, tile, within };
         assert_eq!((outcome, told.ratio, told.check.as_str()), (Outcome::Wrong, Some(2.0), "values"));
         assert_eq!(told.tile, [at("m", 4, 0, 2), at("n", 64, 2, 5)]);
-        assert_eq!(told.region.as_deref(), Some("3 elements, every one from [2, 133] to [2, 135]"));
+        assert_eq!(
+            told.region.as_deref(),
+            Some("3 of 2100 elements are wrong, every one from [2, 133] to [2, 135]")
+        );
         assert_eq!((told.axes["m"], told.axes["n"], told.inputs.as_str()), (7, 300, "cancelling"));
     }
 

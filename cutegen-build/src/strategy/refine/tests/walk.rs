@@ -25,7 +25,7 @@ fn run() -> Script {
         "found / expected 2",
         "m = 129",
         "axis m: element 63 of tile 1, tiles being 64 long",
-        "around it: every last element of a tile",
+        "what is wrong: every last element of a tile",
     ] {
         assert!(diagnose.contains(told) && patch.contains(told), "no {told} in\n{diagnose}");
     }
