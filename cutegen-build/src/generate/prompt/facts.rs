@@ -12,6 +12,8 @@ use crate::run_log::{Diagnostic, Facts, Mismatch, Number, Outcome, Resources, Sp
 const DIAGNOSTICS_MAX: usize = 24;
 /// Bytes of one diagnostic, and of one finding of a sanitizer.
 const MESSAGE_MAX: usize = 600;
+/// Bytes of the line that a diagnostic is about.
+const LINE_MAX: usize = 160;
 
 /// Laws of inputs with special values, by the names that evidence has for them.
 const SPECIALS: [&str; 2] = ["specials", "paired-specials"];
@@ -27,12 +29,12 @@ pub enum Profile {
     Late,
 }
 
-/// Why a candidate failed.
+/// Why a candidate of this source failed.
 #[must_use]
-pub fn failure(outcome: Outcome, facts: &Facts) -> String {
+pub fn failure(outcome: Outcome, facts: &Facts, source: &str) -> String {
     let mut lines = vec![format!("outcome: {}", word(outcome))];
     lines.extend(facts.reason.as_deref().map(|reason| format!("reason: {}", cut(reason))));
-    lines.extend(facts.diagnostics.iter().take(DIAGNOSTICS_MAX).map(diagnostic));
+    lines.extend(facts.diagnostics.iter().take(DIAGNOSTICS_MAX).map(|said| placed(said, source)));
     let more = facts.diagnostics.len().saturating_sub(DIAGNOSTICS_MAX);
     lines.extend((more > 0).then(|| format!("and {more} messages more")));
     lines.extend(facts.mismatch.iter().flat_map(mismatch));
@@ -112,6 +114,15 @@ fn mismatch(found: &Mismatch) -> Vec<String> {
     lines
 }
 
+/// A message with its line as it stands, for who sees the source without numbers.
+fn placed(said: &Diagnostic, source: &str) -> String {
+    let number = said.line.and_then(|line| usize::try_from(line).ok()?.checked_sub(1));
+    let text = number.and_then(|number| source.lines().nth(number)).unwrap_or_default();
+    let text = line(text, LINE_MAX);
+    let at = if text.is_empty() { String::new() } else { format!(", at `{text}`") };
+    diagnostic(said) + &at
+}
+
 /// The element's index and values, special ones too.
 fn element(wrong: &Mismatch) -> String {
     let Mismatch { tensor, index, found, expected, bound, ratio, .. } = wrong;
@@ -186,7 +197,7 @@ mod tests {
             check: "values".to_owned(),
             region: None,
         };
-        failure(Outcome::Wrong, &Facts { mismatch: Some(mismatch), ..Facts::default() })
+        failure(Outcome::Wrong, &Facts { mismatch: Some(mismatch), ..Facts::default() }, "")
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl Task<'_> {
     #[must_use]
     pub fn diagnose(&self, shown: Shown<'_>, outcome: Outcome, notes: &Notes) -> Prompt {
         let source = numbered(shown.source);
-        let failure = facts::failure(outcome, shown.facts);
+        let failure = facts::failure(outcome, shown.facts, shown.source);
         let attempts = Notes::lines(&notes.attempts);
         let fence = self.fence(&[&source, &failure, &attempts]);
         let values = [
@@ -223,7 +223,7 @@ impl Task<'_> {
     /// Asks for the change that a diagnosis describes.
     #[must_use]
     pub fn patch(&self, shown: Shown<'_>, outcome: Outcome, diagnosis: &str, notes: &Notes) -> Prompt {
-        let failure = facts::failure(outcome, shown.facts);
+        let failure = facts::failure(outcome, shown.facts, shown.source);
         let diagnosis = start(diagnosis, DIAGNOSIS_MAX);
         let attempts = Notes::lines(&notes.attempts);
         let fence = self.fence(&[shown.source, &failure, &diagnosis, &attempts]);

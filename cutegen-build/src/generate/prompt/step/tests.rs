@@ -262,7 +262,9 @@ fn rates_of_a_slow_device_show_digits() {
 fn sources_to_edit_have_no_line_numbers() {
     let plan = plan();
     let [_, diagnose, patch, optimise, _] = all(&plan, SOURCE, &Notes::default());
-    assert!(diagnose.text.contains("   3  int a;") && diagnose.text.contains("line 3: expected a `;`"));
+    let placed = "line 3: expected a `;`, at `int a;`";
+    assert!(diagnose.text.contains("   3  int a;") && diagnose.text.contains(placed));
+    assert!(patch.text.contains(placed) && diagnose.text.contains("Quote the line as it stands"));
     for prompt in [patch, optimise] {
         assert!(prompt.text.contains("\nint a;\nend ") && prompt.text.contains("<<<<<<< old"));
     }
