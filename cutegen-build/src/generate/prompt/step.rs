@@ -5,7 +5,7 @@ mod branch;
 
 use super::beside::{self, Beside};
 use super::facts::{self, Profile};
-use super::{Fence, Prompt, advice, base, example, hints, prompt, role, text_for};
+use super::{Fence, Prompt, advice, base, example, filled, hints, prompt, role, text_for};
 use crate::experience::{Hint, Role};
 use crate::plan::Plan;
 use crate::run_log::{Diagnostic, Facts, Outcome, Sequence};
@@ -214,7 +214,7 @@ impl Task<'_> {
             ("facts", fence.quote(&failure)),
             ("log", Notes::section(&attempts, "", &fence)),
             ("hints", hints::section(&notes.hints)),
-            ("guide", self.guide().trim_end().to_owned()),
+            ("guide", self.guide(outcome).trim_end().to_owned()),
             ("cite", hints::cite(&notes.hints)),
         ];
         prompt(self.plan, include_str!("diagnose.md"), &values)
@@ -296,8 +296,14 @@ impl Task<'_> {
         prompt(self.plan, include_str!("whole.md"), &values)
     }
 
-    fn guide(&self) -> &'static str {
-        text_for(self.plan, [include_str!("guide.md"), include_str!("guide_host.md")])
+    /// What serves the outcome: a compiler's message has no wrong element to follow.
+    fn guide(&self, outcome: Outcome) -> String {
+        let part = match outcome {
+            Outcome::Refused => [include_str!("guide_refused.md"), include_str!("guide_refused_host.md")],
+            _ => [include_str!("guide_wrong.md"), include_str!("guide_wrong_host.md")],
+        };
+        let guide = text_for(self.plan, [include_str!("guide.md"), include_str!("guide_host.md")]);
+        filled(guide, &[("part", text_for(self.plan, part).trim_end().to_owned())])
     }
 
     fn fence(&self, texts: &[&str]) -> Fence {

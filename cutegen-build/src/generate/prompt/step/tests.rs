@@ -247,6 +247,22 @@ fn numbers_of_the_target_are_told_and_those_of_a_profiler_late() {
 }
 
 #[test]
+fn a_guide_is_about_what_was_seen() {
+    let facts = facts();
+    let shown = Shown { attempt: 5, source: SOURCE, facts: &facts };
+    for plan in [plan(), on_host(ROWWISE)] {
+        let task = Task { plan: &plan, kit: "", seed: "" };
+        let told = |outcome| task.diagnose(shown, outcome, &Notes::default()).text;
+        let of_values = |text: &str| text.contains("\n1. Layout and strides.");
+        let of_refusals = |text: &str| text.contains("\nRefused sources:");
+        let [refused, wrong, crashed] = [Outcome::Refused, Outcome::Wrong, Outcome::Crashed].map(told);
+        assert!(of_refusals(&refused) && !of_values(&refused), "{refused}");
+        assert!([wrong, crashed].iter().all(|text| of_values(text) && !of_refusals(text)));
+        assert!(refused.contains("What never counts as a fix") && !refused.contains("{{"));
+    }
+}
+
+#[test]
 fn rates_of_a_slow_device_show_digits() {
     let plan = on_host(ROWWISE);
     let mut facts = Facts { kernels: Vec::new(), ..facts() };
