@@ -5,6 +5,7 @@
 pub mod beside;
 mod class;
 mod compiler;
+mod expr;
 pub mod facts;
 mod fence;
 mod hints;
@@ -188,6 +189,7 @@ mod tests {
         for told in [
             "y[b, q] = mean(r, pad(x[b, q * 2 + r - 1], 0))",
             "x: f32[b, v]",
+            "- axis q = 32, always\n",
             "b = 1..=16",
             "b = 16:",
             "the kit",

@@ -7,6 +7,7 @@ use cutegen_spec::spec::KernelSpec;
 use cutegen_spec::target::Target;
 use cutegen_spec::tensor::{Role, Tensor};
 
+use super::expr::{always, named};
 use crate::plan::device_model::DeviceModel;
 use crate::plan::{Plan, cost, roofline};
 
@@ -22,11 +23,15 @@ pub(super) fn computation(spec: &KernelSpec) -> String {
 fn axis_line(spec: &KernelSpec, axis: &Axis) -> String {
     let extent = match &axis.extent {
         Extent::Const(value) => format!("{value}, always"),
+        Extent::Range { lo, hi, .. } if lo == hi => format!("{lo}, always"),
         Extent::Range { lo, hi, multiple_of: 1, .. } => format!("{lo}..={hi}, at run time"),
         Extent::Range { lo, hi, multiple_of, .. } => {
             format!("{lo}..={hi} in steps of {multiple_of}, at run time")
         }
-        Extent::Derived(expr) => format!("{}, derived", named(spec, expr)),
+        Extent::Derived(expr) => match always(spec, expr) {
+            Some(value) => format!("{value}, always"),
+            None => format!("{}, derived", named(spec, expr)),
+        },
     };
     format!("- axis {} = {extent}", axis.name)
 }
@@ -43,10 +48,6 @@ fn tensor_line(spec: &KernelSpec, tensor: &Tensor) -> String {
         None => "row-major, dense".to_owned(),
     };
     format!("- {role} {}: {}[{}], {layout}", tensor.name, tensor.dtype.name(), list(&tensor.dims))
-}
-
-fn named(spec: &KernelSpec, expr: &IntExpr) -> String {
-    expr.text(&|axis| spec.axes[axis].name.clone())
 }
 
 /// The math without empty lines; it has no comments.
