@@ -92,6 +92,7 @@ impl Class {
         let mut found: Vec<&str> = of_class.concat();
         found.extend(lacks(Feature::Wgmma).then_some("kit/wgmma.cuh"));
         found.extend(lacks(Feature::Bulk).then_some("kit/ring.cuh"));
+        found.extend(lacks(Feature::Pdl).then_some("kit/launch.cuh"));
         found
     }
 }

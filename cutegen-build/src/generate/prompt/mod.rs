@@ -13,6 +13,7 @@ mod role;
 mod spec;
 pub mod step;
 
+use cutegen_spec::arch::Feature;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::target::Target;
 
@@ -132,11 +133,17 @@ fn base(plan: &Plan, kit: &str) -> String {
         ("device", spec::device(plan)),
         ("writing", writing.trim_end().to_owned()),
         ("compiler", compiler::told(plan)),
-        ("contract", contract.trim_end().to_owned()),
+        ("contract", filled(contract, &[("pdl", pdl(plan).to_owned())]).trim_end().to_owned()),
         ("kit", kit.trim_end().to_owned()),
         ("instructions", instructions(plan)),
     ];
     filled(include_str!("base.md"), &values).trim_end().to_owned()
+}
+
+/// What a contract may say of launches that overlap, where the target has them.
+fn pdl(plan: &Plan) -> &'static str {
+    let has = plan.target.arch().is_some_and(|arch| arch.has(Feature::Pdl));
+    if has { include_str!("pdl.md").trim_ascii_end() } else { "" }
 }
 
 /// A kernel of another computation, with its contract.
@@ -200,6 +207,32 @@ mod tests {
             !prompt.text.contains("as I say")
                 && !prompt.text.contains("rough guess")
                 && !prompt.text.contains("{{")
+        );
+    }
+
+    #[test]
+    fn what_rules_are_about_is_marked_in_the_computation() {
+        let kernel = [
+            "b = '1..=16', v = 64, n = 32",
+            "x = 'bf16[b, v]', w = { type = 'bf16[n, v]', constant = true }, at = { type = 'i32[b]', range = '0..n' }",
+            "y = 'f32[b, n]'",
+            "p[b, n] = sum(v, x[b, v] * w[n, v])\ny[b, n] = p[b, at[b]] * p[b, n]",
+        ];
+        let told = |target: &str| proposal(&of(kernel, target, "intermediates = { p = 'bf16' }\n"), "").text;
+        let (new, old) = (told("sm_90a"), told("sm_80"));
+        for line in [
+            "- input w: bf16[n, v], constant, row-major, dense\n",
+            "- input at: i32[b], row-major, dense, values in 0..n\n",
+            "- p may be rounded to bf16\n",
+        ] {
+            assert!(new.contains(line) && old.contains(line), "no {line} in\n{new}");
+        }
+        assert!(
+            new.contains("`pdl = true`, programmatic dependent launch") && !old.contains("`pdl"),
+            "{old}"
+        );
+        assert!(
+            new.contains(" (all blocks resident at once), and ") && old.contains(" resident at once).\n")
         );
     }
 

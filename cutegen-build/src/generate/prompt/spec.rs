@@ -16,7 +16,9 @@ pub(super) fn computation(spec: &KernelSpec) -> String {
     let axes = spec.axes.iter().map(|axis| axis_line(spec, axis));
     let tensors = spec.tensors.iter().map(|tensor| tensor_line(spec, tensor));
     let scalars = spec.scalars.iter().map(|s| format!("- scalar {}: {}, by value", s.name, s.dtype.name()));
-    let lines: Vec<String> = axes.chain(tensors).chain(scalars).collect();
+    let rounded =
+        spec.intermediates.iter().map(|(name, to)| format!("- {name} may be rounded to {}", to.name()));
+    let lines: Vec<String> = axes.chain(tensors).chain(scalars).chain(rounded).collect();
     format!("{}\n\n```text\n{}\n```", lines.join("\n"), math(&spec.math_text))
 }
 
@@ -47,7 +49,18 @@ fn tensor_line(spec: &KernelSpec, tensor: &Tensor) -> String {
         Some(strides) => format!("strides [{}] in elements", list(strides)),
         None => "row-major, dense".to_owned(),
     };
-    format!("- {role} {}: {}[{}], {layout}", tensor.name, tensor.dtype.name(), list(&tensor.dims))
+    let constant = if tensor.constant { ", constant" } else { "" };
+    let (name, dtype) = (&tensor.name, tensor.dtype.name());
+    format!("- {role} {name}: {dtype}[{}]{constant}, {layout}{}", list(&tensor.dims), values(spec, tensor))
+}
+
+/// What is known of a tensor's integers.
+fn values(spec: &KernelSpec, tensor: &Tensor) -> String {
+    let range = tensor.range.as_ref();
+    let range =
+        range.map(|range| format!(", values in {}..{}", named(spec, &range.from), named(spec, &range.to)));
+    let unique = if tensor.unique { ", all different" } else { "" };
+    range.unwrap_or_default() + unique
 }
 
 /// The math without empty lines; it has no comments.
