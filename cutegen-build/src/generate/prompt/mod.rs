@@ -8,6 +8,7 @@ mod compiler;
 mod expr;
 pub mod facts;
 mod fence;
+mod functions;
 mod hints;
 mod role;
 mod spec;
@@ -197,6 +198,7 @@ mod tests {
             "y[b, q] = mean(r, pad(x[b, q * 2 + r - 1], 0))",
             "x: f32[b, v]",
             "- axis q = 32, always\n",
+            "```\n\nIn it:\n- `mean(a, e)` = sum(a, e) / the number of terms\n- `pad(x[i], v)` is ",
             "b = 1..=16",
             "b = 16:",
             "the kit",

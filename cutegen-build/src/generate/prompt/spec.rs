@@ -8,6 +8,7 @@ use cutegen_spec::target::Target;
 use cutegen_spec::tensor::{Role, Tensor};
 
 use super::expr::{always, named};
+use super::functions;
 use crate::plan::device_model::DeviceModel;
 use crate::plan::{Plan, cost, roofline};
 
@@ -19,7 +20,12 @@ pub(super) fn computation(spec: &KernelSpec) -> String {
     let rounded =
         spec.intermediates.iter().map(|(name, to)| format!("- {name} may be rounded to {}", to.name()));
     let lines: Vec<String> = axes.chain(tensors).chain(scalars).chain(rounded).collect();
-    format!("{}\n\n```text\n{}\n```", lines.join("\n"), math(&spec.math_text))
+    let math = math(&spec.math_text);
+    let functions = match functions::told(&math) {
+        none if none.is_empty() => String::new(),
+        told => format!("\n\nIn it:\n- {}", told.join("\n- ")),
+    };
+    format!("{}\n\n```text\n{math}\n```{functions}", lines.join("\n"))
 }
 
 fn axis_line(spec: &KernelSpec, axis: &Axis) -> String {
