@@ -9,6 +9,7 @@ use cutegen_spec::tensor::{Role, Tensor};
 
 use super::Plan;
 use super::active::Active;
+use super::family::contraction;
 use super::sample::{Sample, Share};
 use super::schedule::{Schedule, Step, Value};
 
@@ -42,6 +43,18 @@ pub fn cost(spec: &KernelSpec, schedule: &Schedule, axes: &[i64]) -> Cost {
     let moved = (0..spec.tensors.len()).map(|tensor| work.moved(tensor));
     let (read, written) = moved.fold((0.0, 0.0), |all, (read, written)| (all.0 + read, all.1 + written));
     Cost { bytes: read + written, written, flops: schedule.steps.iter().map(|step| work.least(step)).sum() }
+}
+
+/// The share of the operations at `axes` that sums of products have.
+#[must_use]
+pub fn of_products(plan: &Plan, axes: &[i64]) -> f64 {
+    let work = Work { spec: &plan.spec, schedule: &plan.schedule, axes };
+    let of = |counts: fn(&Step) -> bool| -> f64 {
+        let steps = plan.schedule.steps.iter().filter(|step| counts(step));
+        steps.map(|step| work.least(step)).sum()
+    };
+    let (all, products) = (of(|_| true), of(contraction::is_product));
+    if all > 0.0 { products / all } else { 0.0 }
 }
 
 /// What it takes to judge a kernel once at `axes`, in operations of its reference: drawing, filling and comparing a
@@ -210,7 +223,7 @@ mod tests {
     use cutegen_spec::settings::Settings;
     use cutegen_spec::target::Target;
 
-    use super::{cost, has_total, judging, total};
+    use super::{cost, has_total, judging, of_products, total};
     use crate::plan::Plan;
 
     /// The plan of `math` with these axes and tensors.
@@ -268,6 +281,26 @@ mod tests {
         assert_eq!(of("f16", "host"), 2 * products);
         assert_eq!(of("f8e4m3", "host"), 6 * products, "two decoded for each product and sum");
         assert_eq!(of("f8e4m3", "sm_90a"), 64 * (2 * 64 * 64 + 4 * 64 * 64), "a device is given its bytes");
+    }
+
+    #[test]
+    fn products_have_factors_with_axes_of_their_own() {
+        let share = |outputs: &str, math: &str| {
+            let tensors = format!(
+                "inputs = {{ x = 'f32[m, k]', w = 'f32[n, k]', g = 'f32[k]' }}\noutputs = {{ {outputs} }}"
+            );
+            let plan = plan("m = 8, n = 16, k = 64", &tensors, math);
+            of_products(&plan, &[8, 16, 64])
+        };
+        let used = "z[] = sum((n, k), w[n, k]) + sum(k, g[k])";
+        let head = share(
+            "y = 'f32[m, n]', z = 'f32[]'",
+            &format!("t[m, k] = rms_norm(k, x[m, k], 0.1)\ny[m, n] = sum(k, t[m, k] * w[n, k])\n{used}"),
+        );
+        assert!((0.7..1.0).contains(&head), "{head}");
+        let rows =
+            share("y = 'f32[m]', z = 'f32[]'", &format!("y[m] = sum(k, x[m, k] * x[m, k] * g[k])\n{used}"));
+        assert!(rows.abs() < 1e-9, "{rows}: squares and weights of a row are no products of matrices");
     }
 
     #[test]

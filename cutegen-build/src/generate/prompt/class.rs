@@ -2,11 +2,10 @@
 //! a strategy.
 
 use cutegen_spec::arch::Feature;
-use cutegen_spec::target::Target;
 
 use super::text_for;
 use crate::plan::family::{self, Family};
-use crate::plan::{Plan, sums};
+use crate::plan::{Plan, cost, sums};
 
 /// Kernels that have advice of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +21,8 @@ pub(super) enum Class {
 /// Of tensor cores.
 const PRODUCTS: [&str; 3] = ["kit/mma.cuh", "kit/product.cuh", "kit/wgmma.cuh"];
 const ATTENTION: &str = "kit/attention.cuh";
+/// The share of operations from which on sums of products dominate.
+const PRODUCTS_SHARE: f64 = 0.5;
 
 impl Class {
     pub(super) fn of(plan: &Plan) -> Self {
@@ -47,8 +48,24 @@ impl Class {
         }
     }
 
-    /// What is known to work.
-    pub(super) fn advice(self, plan: &Plan) -> &'static str {
+    /// What is known to work; of products too where they are most of the work.
+    pub(super) fn advice(self, plan: &Plan) -> String {
+        let own = self.own_advice(plan);
+        if self.is_of_products(plan) {
+            own.to_owned() + Self::Contraction.own_advice(plan)
+        } else {
+            own.to_owned()
+        }
+    }
+
+    /// Whether a class without products has a kernel that they dominate, as a norm before a small head.
+    fn is_of_products(self, plan: &Plan) -> bool {
+        let first = plan.spec.workloads.first().and_then(|workload| plan.spec.bind(&workload.axes).ok());
+        let share = first.map_or(0.0, |axes| cost::of_products(plan, &axes));
+        matches!(self, Self::Rowwise | Self::General) && share >= PRODUCTS_SHARE
+    }
+
+    fn own_advice(self, plan: &Plan) -> &'static str {
         let texts = match self {
             Self::Window => [include_str!("window.md"), include_str!("window_host.md")],
             Self::Rowwise => [include_str!("rowwise.md"), include_str!("rowwise_host.md")],
@@ -64,6 +81,7 @@ impl Class {
     pub(super) fn example(self, plan: &Plan) -> &'static str {
         let of_gpu = match self {
             Self::Window if sums::multiplies(plan) => include_str!("example_contraction.md"),
+            _ if self.is_of_products(plan) => include_str!("example_contraction.md"),
             Self::Window | Self::Rowwise | Self::General => include_str!("example.md"),
             Self::Contraction => include_str!("example_contraction.md"),
             Self::Attention => include_str!("example_attention.md"),
@@ -71,6 +89,7 @@ impl Class {
         };
         let of_host = match self {
             Self::Contraction => include_str!("example_contraction_host.md"),
+            _ if self.is_of_products(plan) => include_str!("example_contraction_host.md"),
             Self::Window | Self::Rowwise | Self::Attention | Self::FusedGraph | Self::General => {
                 include_str!("example_host.md")
             }
@@ -79,15 +98,16 @@ impl Class {
     }
 
     /// Headers that a prompt leaves out: what does not serve the class, or is not there for the target.
-    pub(super) fn left_out(self, target: &Target) -> Vec<&'static str> {
+    pub(super) fn left_out(self, plan: &Plan) -> Vec<&'static str> {
         let of_class: &[&[&str]] = match self {
             Self::Window => &[&[ATTENTION, "kit/scan.cuh", "kit/online_softmax.cuh"]],
             Self::Contraction => &[&[ATTENTION, "kit/scan.cuh", "kit/online_softmax.cuh", "kit/ring.cuh"]],
             Self::Attention => &[&["kit/scan.cuh", "kit/ring.cuh"]],
             Self::FusedGraph => &[&[ATTENTION, "kit/scan.cuh", "kit/ring.cuh"]],
+            Self::Rowwise | Self::General if self.is_of_products(plan) => &[&[ATTENTION]],
             Self::Rowwise | Self::General => &[&PRODUCTS, &[ATTENTION]],
         };
-        let arch = target.arch();
+        let arch = plan.target.arch();
         let lacks = |feature: Feature| !arch.is_some_and(|arch| arch.has(feature));
         let mut found: Vec<&str> = of_class.concat();
         found.extend(lacks(Feature::Wgmma).then_some("kit/wgmma.cuh"));
@@ -100,7 +120,7 @@ impl Class {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{CLASSES, of};
-    use super::super::{VERSION, kit, of_number, proposal};
+    use super::super::{Prompt, VERSION, kit, of_number, proposal};
 
     /// The longest prompt for a first kernel.
     const BYTES_MOST: usize = 26 << 10;
@@ -138,5 +158,24 @@ mod tests {
             assert!(!told(class, "sm_80", "ring"), "{class}: bulk copies");
         }
         assert!(told("attention", "sm_90a", "attention") && !told("contraction", "sm_90a", "attention"));
+    }
+
+    #[test]
+    fn rows_whose_work_is_a_product_are_told_of_products() {
+        let head = [
+            "b = '1..=16', v = 64, n = 32",
+            "x = 'bf16[b, v]', w = 'bf16[n, v]', g = 'bf16[v]'",
+            "y = 'f32[b, n]'",
+            "t[b, v] = rms_norm(v, x[b, v], 1e-5) * g[v]\ny[b, n] = sum(v, t[b, v] * w[n, v])",
+        ];
+        let of_head = |target: &str| of(head, target, "");
+        let Prompt { version, text } = proposal(&of_head("sm_90a"), &kit(&of_head("sm_90a")));
+        assert!(version.starts_with("rowwise-") && text.len() <= BYTES_MOST, "{version}");
+        for part in
+            ["### kit/product.cuh", "### kit/wgmma.cuh", "128 by 128 by 64 over 8 warps", "A row that fits"]
+        {
+            assert!(text.contains(part), "no {part} in {text}");
+        }
+        assert!(!kit(&of_head("sm_80")).contains("### kit/wgmma.cuh"));
     }
 }

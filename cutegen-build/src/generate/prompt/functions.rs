@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn names_that_are_not_told_are_those_of_c() {
         let of_c = [
-            "abs", "exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "sin", "cos", "tanh", "erf", "floor",
-            "ceil", "neg", "not",
+            "abs", "exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "sin", "cos", "tanh", "erf",
+            "floor", "ceil", "neg", "not",
         ];
         let told = |name: &str| CALLS.iter().any(|(known, _)| *known == name);
         for (_, name) in Unary::ALL {

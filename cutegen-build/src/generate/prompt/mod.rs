@@ -70,7 +70,7 @@ fn text_for(plan: &Plan, [gpu, host]: [&'static str; 2]) -> &'static str {
 /// What prompts of a plan tell of the kit: the headers that serve its class.
 #[must_use]
 pub fn kit(plan: &Plan) -> String {
-    kit::reference_without(&plan.target, &Class::of(plan).left_out(&plan.target))
+    kit::reference_without(&plan.target, &Class::of(plan).left_out(plan))
 }
 
 /// Asks for a kernel, in a code block.

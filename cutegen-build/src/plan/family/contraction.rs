@@ -187,6 +187,14 @@ pub(crate) fn products(schedule: &Schedule) -> Vec<Vec<usize>> {
     read.collect()
 }
 
+/// Whether a step sums products of two factors that each have a free axis of their own, as tensor cores form them.
+pub(crate) fn is_product(step: &Step) -> bool {
+    let Some((_, factors)) = factors_of_sum(step) else { return false };
+    let vars: Vec<_> = factors.into_iter().map(Expr::free_vars).collect();
+    let has_own = |one: &[usize], other: &[usize]| one.iter().any(|var| !other.contains(var));
+    vars.iter().any(|one| vars.iter().any(|other| has_own(one, other) && has_own(other, one)))
+}
+
 /// The same as [`multiplied`], with what a factor's temporaries are made of.
 fn read_through(schedule: &Schedule, factor: &Expr, tensors: &mut BTreeSet<usize>) {
     multiplied(factor, tensors);
