@@ -57,6 +57,28 @@ pub fn of_products(plan: &Plan, axes: &[i64]) -> f64 {
     if all > 0.0 { products / all } else { 0.0 }
 }
 
+/// Whether a `where` chooses by indices in a kernel that sums. What the choice itself computes is left out of [`cost`]. What
+/// other steps compute for it is counted, such as the scores that a mask hides.
+#[must_use]
+pub fn has_mask(plan: &Plan) -> bool {
+    let steps = &plan.schedule.steps;
+    let mut chooses = false;
+    for step in steps {
+        step.value.expr().visit(&mut |expr| {
+            if let Expr::Where(parts) = expr {
+                parts[0].visit(&mut |part| chooses |= matches!(part, Expr::Int(index) if names_a_var(index)));
+            }
+        });
+    }
+    chooses && steps.iter().any(|step| matches!(step.value, Value::Reduce { .. }))
+}
+
+fn names_a_var(index: &Index) -> bool {
+    let mut vars = Vec::new();
+    index.vars(&mut vars);
+    !vars.is_empty()
+}
+
 /// What it takes to judge a kernel once at `axes`, in operations of its reference: drawing, filling and comparing a
 /// byte takes about as long as 16 of a CPU core's, and 64 of a device's. Whole tensors count, for all of them are
 /// filled, whatever the math addresses; so do terms that a condition leaves out, for the reference visits them.

@@ -168,7 +168,8 @@ fn bound(plan: &Plan, workload: &BTreeMap<String, i64>) -> Option<String> {
     let axes = plan.spec.bind(&axes).ok()?;
     let work = cost::cost(&plan.spec, &plan.schedule, &axes);
     let (roof, _) = roofline::roof(plan, &work)?;
-    Some(format!("; {} bounds it, {} us at least", roof.bound.name(), short(roof.micros, 3)))
+    let masked = if cost::has_mask(plan) { " if every term is computed" } else { "" };
+    Some(format!("; {} bounds it, {} us at least{masked}", roof.bound.name(), short(roof.micros, 3)))
 }
 
 fn extents(axes: &BTreeMap<String, i64>) -> String {

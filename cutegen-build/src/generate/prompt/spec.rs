@@ -12,6 +12,9 @@ use super::functions;
 use crate::plan::device_model::DeviceModel;
 use crate::plan::{Plan, cost, roofline};
 
+/// What is said of a floor that knows of no mask.
+const MASKED: &str = " if every term is computed: a kernel that skips what a `where` hides may beat that";
+
 /// Axes, tensors, scalars and the math.
 pub(super) fn computation(spec: &KernelSpec) -> String {
     let axes = spec.axes.iter().map(|axis| axis_line(spec, axis));
@@ -77,12 +80,14 @@ fn math(text: &str) -> String {
 
 /// Each workload with its extents, what it moves and computes, and its roof.
 pub(super) fn workloads(plan: &Plan) -> String {
+    let masked = if cost::has_mask(plan) { MASKED } else { "" };
     let lines = plan.spec.workloads.iter().filter_map(|workload| {
         let axes = plan.spec.bind(&workload.axes).ok()?;
         let work = cost::cost(&plan.spec, &plan.schedule, &axes);
         let at: Vec<String> =
             workload.axes.iter().map(|(axis, extent)| format!("{axis} = {extent}")).collect();
-        let roof = roofline::micros(plan, &axes).map(|us| format!("; not faster than {} us", short(us, 3)));
+        let roof =
+            roofline::micros(plan, &axes).map(|us| format!("; not faster than {} us{masked}", short(us, 3)));
         Some(format!(
             "- {}: moves at least {}, computes {}{}",
             at.join(", "),

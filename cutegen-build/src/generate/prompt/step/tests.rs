@@ -3,7 +3,7 @@
 use super::{Demand, Manner, Notes, Profile, Round, Shown, Stage, Task, Unread, Wish};
 use crate::experience::{Hint, Library};
 use crate::generate::prompt::beside::Beside;
-use crate::generate::prompt::sample::{CLASSES, ROWWISE, on_host, plan};
+use crate::generate::prompt::sample::{ATTENTION, CLASSES, ROWWISE, of, on_host, plan};
 use crate::generate::prompt::{self, Prompt};
 use crate::plan::Plan;
 use crate::run_log::{Banked, Diagnostic, Facts, Outcome, Resources, Speed, digest};
@@ -260,6 +260,22 @@ fn a_guide_is_about_what_was_seen() {
         assert!([wrong, crashed].iter().all(|text| of_values(text) && !of_refusals(text)));
         assert!(refused.contains("What never counts as a fix") && !refused.contains("{{"));
     }
+}
+
+#[test]
+fn a_floor_says_that_it_knows_of_no_mask() {
+    let told = |score: &str| {
+        let math = ATTENTION[3].replace("sum(d, q[b, d] * k[t, d])", score);
+        let plan = of([ATTENTION[0], ATTENTION[1], ATTENTION[2], &math], "sm_90a", "");
+        prompt::proposal(&plan, "").text
+    };
+    let masked = told("where(t <= b, sum(d, q[b, d] * k[t, d]), -inf)");
+    assert!(
+        masked.contains(" us if every term is computed: a kernel that skips what a `where` hides"),
+        "{masked}"
+    );
+    let whole = told("where(q[b, 0] > 0, sum(d, q[b, d] * k[t, d]), -inf)");
+    assert!(whole.contains("not faster than ") && !whole.contains("every term"), "{whole}");
 }
 
 #[test]
