@@ -4,7 +4,7 @@
 use super::effort::seen;
 use crate::generate::prompt::Prompt;
 use crate::generate::prompt::step::{Notes, Shown, Task, Unread};
-use crate::run_log::{self, Ask, Content, Diagnostic, Facts, Log, Outcome, Sequence};
+use crate::run_log::{self, Ask, Content, Diagnostic, Facts, Log, Outcome, Request, Sequence};
 
 /// What marks derive from: the run, and the place that the request will have in it.
 pub(super) fn seed(log: &Log) -> String {
@@ -42,12 +42,14 @@ pub(super) fn whole(task: &Task<'_>, log: &Log, answer: Sequence, notes: &Notes)
         )
         | None => &none,
     };
-    let (ask, about) = origin(log, answer);
+    let origin = origin(log, answer);
+    let about = origin.and_then(|(_, request)| request.about);
     let unread = Unread {
         text: candidate.map_or("", |candidate| &candidate.text),
         problems,
         source: about.and_then(|about| log.kernel(about)).map(|kernel| kernel.source.as_str()),
-        is_round: matches!(ask, Ask::Optimise | Ask::Variant),
+        words: origin.and_then(|(at, request)| carried_out(log, at, request)),
+        is_round: origin.is_some_and(|(_, request)| matches!(request.ask, Ask::Optimise | Ask::Variant)),
     };
     task.whole(unread, notes)
 }
@@ -69,16 +71,33 @@ fn words(log: &Log, kernel: Sequence) -> Option<&str> {
     answers.last().map(|(_, candidate)| candidate.text.as_str())
 }
 
-/// What an answer was first asked for, and the kernel that it was to change.
-fn origin(log: &Log, answer: Sequence) -> (Ask, Option<Sequence>) {
+/// The words that a request is to carry out: a diagnosis, or an idea of the last answer with ideas before it.
+fn carried_out<'a>(log: &'a Log, at: Sequence, request: &Request) -> Option<&'a str> {
+    match (request.ask, request.about, request.idea) {
+        (Ask::Patch, Some(kernel), _) => words(log, kernel),
+        (Ask::Variant, _, Some(number)) => {
+            let before = log.candidates().take_while(|(answer, _)| *answer < at);
+            let ideas = before.filter_map(|(_, candidate)| match &candidate.content {
+                Content::Ideas(ideas) => Some(ideas),
+                _ => None,
+            });
+            let idea = ideas.last()?.get((number as usize).checked_sub(1)?)?;
+            Some(idea.text.as_str())
+        }
+        _ => None,
+    }
+}
+
+/// The request that an answer came of first, before it was asked for whole.
+fn origin(log: &Log, answer: Sequence) -> Option<(Sequence, &Request)> {
     let mut at = answer;
     loop {
-        let request = log.candidate(at).and_then(|candidate| log.request(candidate.request?));
-        match request.map(|request| (request.ask, request.about)) {
+        let sequence = log.candidate(at)?.request?;
+        let request = log.request(sequence)?;
+        match (request.ask, request.about) {
             // an answer stands behind its request, so this comes to an end
-            Some((Ask::Whole, Some(before))) if before < at => at = before,
-            Some(found) => return found,
-            None => return (Ask::First, None),
+            (Ask::Whole, Some(before)) if before < at => at = before,
+            _ => return Some((sequence, request)),
         }
     }
 }

@@ -81,6 +81,8 @@ pub struct Unread<'a> {
     pub problems: &'a [Diagnostic],
     /// The source that it was to change.
     pub source: Option<&'a str>,
+    /// The idea or the diagnosis that it was to carry out.
+    pub words: Option<&'a str>,
     /// Whether it was to say what it predicts.
     pub is_round: bool,
 }
@@ -274,10 +276,18 @@ impl Task<'_> {
     pub fn whole(&self, unread: Unread<'_>, notes: &Notes) -> Prompt {
         let answer = start(unread.text, ANSWER_MAX);
         let problems = facts::problems(unread.problems);
-        let fence = self.fence(&[&answer, &problems, unread.source.unwrap_or_default()]);
+        let words = start(unread.words.unwrap_or_default(), DIAGNOSIS_MAX);
+        let fence = self.fence(&[&answer, &problems, &words, unread.source.unwrap_or_default()]);
         let source = unread
             .source
             .map(|source| format!("\nThe source that it was to change:\n\n{}\n", fence.quote(source)));
+        let words = match words.as_str() {
+            "" => String::new(),
+            words => format!(
+                "\nWhat it was to carry out, in the words of another step:\n\n{}\n",
+                fence.quote(words)
+            ),
+        };
         let lines = if unread.is_round {
             " Write its `Hypothesis:` and `Predicted:` lines before the block, and its `Hints:` line where it had one."
         } else {
@@ -290,6 +300,7 @@ impl Task<'_> {
             ("answer", fence.quote(&answer)),
             ("problems", fence.quote(&problems)),
             ("source", source.unwrap_or_default()),
+            ("words", words),
             ("lines", lines.to_owned()),
             ("again", notes.again()),
         ];

@@ -46,7 +46,13 @@ fn all(plan: &Plan, source: &str, notes: &Notes) -> [Prompt; 5] {
     let facts = facts();
     let shown = Shown { attempt: 5, source, facts: &facts };
     let round = Round { stage: Stage::Structure, demand: Some(Demand::Convolution), profile: Profile::Shown };
-    let unread = Unread { text: source, problems: &facts.diagnostics, source: Some(source), is_round: true };
+    let unread = Unread {
+        text: source,
+        problems: &facts.diagnostics,
+        source: Some(source),
+        words: Some(source),
+        is_round: true,
+    };
     [
         task.first(notes),
         task.diagnose(shown, Outcome::Refused, notes),

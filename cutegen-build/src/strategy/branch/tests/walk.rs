@@ -39,6 +39,7 @@ fn run() -> Script {
     answers(&mut run, two);
     let (whole, question) = run.question();
     assert_eq!((question.ask, question.about), (Ask::Whole, Some(unread)));
+    assert!(question.prompt.text.contains("use two launches\nend "), "{}", question.prompt.text);
     let wrong_one = run.kernel_for(three, "wrong");
     run.compiled(wrong_one);
     run.answered("a word is missing", Content::Words);

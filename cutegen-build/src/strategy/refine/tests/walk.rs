@@ -136,6 +136,22 @@ fn an_unreadable_round_is_asked_for_whole_with_what_it_changes() {
 }
 
 #[test]
+fn an_unreadable_fix_is_asked_for_whole_with_its_diagnosis() {
+    let mut run = Script::new(rows(), &[]);
+    run.asked(Ask::First, None);
+    let kernel = run.kernel("int a;");
+    run.refuse(kernel, "no `b`");
+    run.diagnosed(kernel);
+    let unread = run.unreadable("I will not");
+    let whole = run.asked(Ask::Whole, Some(unread));
+    assert!(
+        whole.contains("in the words of another step:") && whole.contains("the tail is read twice\nend ")
+    );
+    let again = run.unreadable("nor now");
+    assert!(run.asked(Ask::Whole, Some(again)).contains("the tail is read twice\nend "), "however often");
+}
+
+#[test]
 fn a_kernel_that_was_judged_is_not_judged_again_because_it_was_built_again() {
     let mut run = Script::new(rows(), &[]);
     let first = run.begun();
