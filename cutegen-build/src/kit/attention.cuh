@@ -66,8 +66,8 @@ struct MmaProducts {
 template <template <class> class Products>
 constexpr bool STARTS_AHEAD = false;
 
-/// ROWS = WARPS R 16 queries a block, THREADS; BYTES of shared memory that begin on 1024. P_PARTS: 1 rounds weights to T, which
-/// `intermediates` must allow; 2 adds what that lost.
+/// ROWS = WARPS R 16 queries a block, THREADS = 32 WARPS; BYTES = (ROWS + 2 STAGES KV) D sizeof(T) of shared memory that begin
+/// on 1024. P_PARTS: 1 rounds weights to T, which `intermediates` must allow; 2 adds what that lost.
 template <class T_, int D_, int KV_, int WARPS_, int R_ = 1, int STAGES = 2, int P_PARTS = 1,
           template <class> class Products = MmaProducts>
 struct Attention {

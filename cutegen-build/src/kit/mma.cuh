@@ -107,8 +107,8 @@ struct BlockSums {
       }
     }
   }
-  /// f(row, column, Floats<V>): V neighbours of a row, through PASS_BYTES of shared memory that is free, and again after
-  /// __syncthreads(). All threads call.
+  /// f(row, column, Floats<V>): V neighbours of a row, through PASS_BYTES = 64 WARPS_M (N + 8) of shared memory that is free,
+  /// and again after __syncthreads(). All threads call.
   template <int V, class F>
   __device__ __forceinline__ static void each_vector(Accumulators const& sums, unsigned char* memory, F const& f) {
     float* const lines = reinterpret_cast<float*>(memory);
@@ -135,7 +135,7 @@ struct BlockSums {
 };
 
 /// Of a block: M by N sums over K a step, on WARPS_M by WARPS_N warps with M / WARPS_M by N / WARPS_N of them, multiples of
-/// 16. THREADS; Accumulators, with clear(); the two functions above.
+/// 16. THREADS = 32 WARPS_M WARPS_N; Accumulators, with clear(); the functions above.
 template <class T_, int M_, int N_, int K_, int WARPS_M, int WARPS_N>
 struct TiledMma : BlockSums<M_, N_, WARPS_M, WARPS_N, false> {
   using T = T_;

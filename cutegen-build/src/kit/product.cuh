@@ -85,7 +85,7 @@ struct Gathered {
   }
   __device__ __forceinline__ void put(void* to, Held const& held) const { memcpy(__builtin_assume_aligned(to, 16), held.x, 16); }
 };
-/// Loader by elements, for any address: value(row of the tile, k) is a T, zero outside.
+/// Loader by elements, for any address: `gathered<T>(f)`, where f(row of the tile, k) is a T, zero outside. F is deduced.
 template <class T, class F>
 __device__ __forceinline__ Gathered<T, F> gathered(F value) { return {value}; }
 
@@ -176,7 +176,7 @@ struct ProductRing {
   }
 };
 
-/// The loop. BYTES of shared memory that begin on 1024.
+/// The loop. BYTES = STAGES (M + N) K sizeof(T) of shared memory that begin on 1024.
 template <class Mma, class LoadA, class LoadB, int STAGES = 3>
 struct Product {
   using Ring = ProductRing<Mma, LoadA, LoadB, STAGES>;

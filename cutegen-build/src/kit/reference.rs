@@ -90,19 +90,46 @@ fn declaration<'a>(lines: &mut impl Iterator<Item = &'a str>) -> String {
 fn signature(declaration: &str) -> String {
     const OF_ALL: [&str; 6] =
         ["__device__ ", "__forceinline__ ", "inline ", "static ", "constexpr ", "typename "];
-    let head = declaration.split(['{', ';']).next().unwrap_or_default().trim();
-    let head = if head.contains("struct ") { head.to_owned() } else { without_deduced(head) };
+    let head = before_body(declaration);
+    let is_type = ["struct ", "using "].iter().any(|word| head.contains(word));
+    let head = if is_type { head.to_owned() } else { without_deduced(head) };
     OF_ALL.iter().fold(head, |text, word| text.replace(word, ""))
 }
 
-/// A function's `template <...>` without the types of its arguments. `Op` is no such type: a call names it.
+/// All before the body or the end; braces of a default argument are no body.
+fn before_body(declaration: &str) -> &str {
+    let mut depth = 0;
+    let body = declaration.find(|c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0 && matches!(c, '{' | ';')
+    });
+    declaration[..body.unwrap_or(declaration.len())].trim()
+}
+
+/// A function's `template <...>` without types that a call deduces, where it deduces all of them. `typename Op::State` deduces
+/// no `Op`.
 fn without_deduced(head: &str) -> String {
     let Some((list, rest)) = head.strip_prefix("template <").and_then(|list| list.split_once("> ")) else {
         return head.to_owned();
     };
-    let named: Vec<&str> =
-        list.split(", ").filter(|name| !name.starts_with("class ") || *name == "class Op").collect();
+    let arguments = rest.split_once('(').map_or("", |(_, arguments)| arguments);
+    let is_deduced = |name: &str| {
+        let deduces =
+            |at: usize| is_word(arguments, at, name.len()) && !arguments[at + name.len()..].starts_with("::");
+        arguments.match_indices(name).any(|(at, _)| deduces(at))
+    };
+    let names: Vec<&str> = list.split(", ").collect();
+    let types = names.iter().filter_map(|name| name.strip_prefix("class "));
+    let all = types.map(|name| name.split(' ').next().unwrap_or(name)).all(is_deduced);
+    let is_shown = |name: &&str| !all || !name.starts_with("class ");
+    let named: Vec<&str> = names.into_iter().filter(is_shown).collect();
     if named.is_empty() { rest.to_owned() } else { format!("<{}> {rest}", named.join(", ")) }
+}
+
+/// Whether so many bytes of a text are a whole word of it.
+fn is_word(text: &str, at: usize, length: usize) -> bool {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    !text[..at].ends_with(is_of_word) && !text[at + length..].starts_with(is_of_word)
 }
 
 #[cfg(test)]
@@ -133,13 +160,34 @@ mod tests {
     fn items_have_signature_and_text() {
         let text = "// kit/x.cuh: things.\n//\n// More of\n// them.\n#include <kit/y.cuh>\n/// Adds\n/// one.\n\
                     template <class T>\n__device__ __forceinline__ T plus(T x) {\n  return x + 1;\n}\n\\
-                    /// Next.\ntemplate <class Op, int N, class X> S of(S x) {\n}\n// hidden\nint own();\n";
+                    /// Next.\ntemplate <class Op, int N, class X> S of(X x) {\n}\n// hidden\nint own();\n\
+                    /// Last.\ntemplate <int V, class X>\nvoid last(X const& x = {}) {\n}\n";
         let header = Header { name: "kit/x.cuh", text };
         let page = Page::of(&header);
         assert_eq!((page.summary.as_str(), page.about.as_str()), ("kit/x.cuh: things.", "More of them."));
         let items: Vec<(&str, &str)> =
             page.items.iter().map(|item| (item.signature.as_str(), item.says.as_str())).collect();
-        assert_eq!(items, [("T plus(T x)", "Adds one."), ("<class Op, int N> S of(S x)", "Next.")]);
+        let [plus, of, last] = [
+            ("T plus(T x)", "Adds one."),
+            ("<class Op, int N, class X> S of(X x)", "Next."),
+            ("<int V> void last(X const& x = {})", "Last."),
+        ];
+        assert_eq!(items, [plus, of, last]);
+    }
+
+    #[test]
+    fn what_a_call_names_and_a_launch_asks_for_is_told() {
+        let page = reference(&Target::parse("sm_90a").expect("a target"));
+        for told in [
+            "- `<class T, class F> Gathered<T, F> gathered(F value)`: ",
+            "- `template <class T, int D, int KV, int WARPS, int STAGES = 2, int P_PARTS = 1> using WgmmaAttention = ",
+            "BYTES = STAGES (M + N) K sizeof(T) of shared memory",
+            "BYTES = (ROWS + 2 STAGES KV) D sizeof(T) of shared memory",
+            "PASS_BYTES = 64 WARPS_M (N + 8) of shared memory",
+            "After const& after = {})`: ",
+        ] {
+            assert!(page.contains(told), "no {told}");
+        }
     }
 
     /// What is meant for callers has no name of the kit's own.

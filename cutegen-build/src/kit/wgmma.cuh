@@ -25,7 +25,8 @@ __device__ __forceinline__ MatrixAt matrix_of(SharedAt tile, int row, int k) {
   return ptx_matrix(tile + column / 64 * (Tile::LINES * 128) + line * 128 + column % 64 * 2, Tile::LINES * 128);
 }
 
-/// As TiledMma, of GROUPS warpgroups with M / GROUPS rows each, a multiple of 64; N is 64, 96, 128, 192 or 256.
+/// As TiledMma, of GROUPS warpgroups with M / GROUPS rows each, a multiple of 64; N is 64, 96, 128, 192 or 256. Here WARPS_M is
+/// 4 GROUPS, WARPS_N 1.
 template <class T_, int M_, int N_, int K_, int GROUPS>
 struct TiledWgmma : BlockSums<M_, N_, 4 * GROUPS, 1, true> {
   using T = T_;
@@ -51,7 +52,7 @@ struct TiledWgmma : BlockSums<M_, N_, 4 * GROUPS, 1, true> {
   }
 };
 
-/// The loop of a TiledWgmma, used as Product.
+/// The loop of a TiledWgmma, used as Product; the same BYTES.
 template <class Mma, class LoadA, class LoadB, int STAGES = 4>
 struct WgmmaProduct {
   using Ring = ProductRing<Mma, LoadA, LoadB, STAGES>;
