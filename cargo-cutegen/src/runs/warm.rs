@@ -64,7 +64,9 @@ pub(crate) fn enter_this(
         Content::Unreadable(problems) => {
             return Ok(left_out(problems.first().map_or("no reason", |problem| &problem.message)));
         }
-        Content::Words | Content::Ideas(_) | Content::Repeat { .. } => return Ok(left_out("no kernel")),
+        Content::Words | Content::Ideas(_) | Content::Sweep(_) | Content::Repeat { .. } => {
+            return Ok(left_out("no kernel"));
+        }
     }
     let by = format!("{by}, {}", candidate.name);
     let entered = run_log::Candidate { request: None, by, text, content, took_ms: None };

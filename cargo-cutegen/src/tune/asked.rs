@@ -104,9 +104,12 @@ impl<'a> Model<'a> {
         }
         Ok(Strategy::of(&log.start).map(|strategy| match strategy.next(plan, &log) {
             Next::Done(_) => Stage::Over,
-            Next::Ask(_) | Next::Await(_) | Next::Build(_) | Next::Judge(_) | Next::Accept(_) => {
-                Stage::UnderWay
-            }
+            Next::Ask(_)
+            | Next::Await(_)
+            | Next::Point(_)
+            | Next::Build(_)
+            | Next::Judge(_)
+            | Next::Accept(_) => Stage::UnderWay,
         }))
     }
 }

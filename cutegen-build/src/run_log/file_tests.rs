@@ -201,7 +201,7 @@ fn a_number_that_is_not_finite_never_reaches_the_file() {
     let set: [fn(&mut Facts); 4] = [
         |facts| facts.speed[0].micros = f64::NAN,
         |facts| facts.speed[0].over_naive = Some(f64::INFINITY),
-        |facts| facts.mismatch.as_mut().expect("one").found = Some(f64::NAN),
+        |facts| facts.mismatch.as_mut().expect("one").bound = Some(f64::NAN),
         |facts| facts.profile.extend([("x".to_owned(), f64::NEG_INFINITY)]),
     ];
     for set in set {

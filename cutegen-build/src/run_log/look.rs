@@ -1,6 +1,6 @@
 //! What a log answers when it is asked: the entry of a place, the kernels, the verdicts on one. Each walks the entries; nothing is kept.
 
-use super::{Candidate, Content, Entry, Kernel, Log, Outcome, Point, Request, Sequence, Verdict};
+use super::{Candidate, Content, Entry, Kernel, Log, Point, Request, Sequence, Verdict};
 use crate::experience::Hint;
 
 impl Log {

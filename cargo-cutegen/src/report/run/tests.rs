@@ -138,7 +138,7 @@ fn of_branch() -> Log {
             Entry::Candidate(candidate) => {
                 candidate.content = Content::Ideas(vec![idea("a | ring", Some(1.5)), idea("tiles", None)]);
             }
-            Entry::Verdict(_) => {}
+            Entry::Point(_) | Entry::Verdict(_) => {}
         }
     }
     log

@@ -6,7 +6,7 @@ use crate::strategy::ENOUGH;
 use crate::strategy::setting::{Lever, count};
 
 /// Their names in a log.
-pub const SETTINGS: [&str; 16] = [
+pub const SETTINGS: [&str; 17] = [
     "warm-start",
     ENOUGH,
     "fixes",
