@@ -55,9 +55,10 @@ pub(crate) fn run(command: &Command, verb: &Pack, out: &Output) -> Result<(), Fa
 /// What is run on the machine with the device, and here again.
 fn commands(project: &Project, bundle: &Path) -> String {
     let place = if project.package.is_some() { "" } else { " --specs specs --cache cache" };
-    let (there, back) = match Runs::of(project).folder().is_dir() {
-        true => ("step", "step --merge results.tar.gz`, then `cargo cutegen accept --results results.tar.gz"),
-        false => ("tune", "accept --results results.tar.gz"),
+    let (there, back) = if Runs::of(project).folder().is_dir() {
+        ("step", "step --merge results.tar.gz`, then `cargo cutegen accept --results results.tar.gz")
+    } else {
+        ("tune", "accept --results results.tar.gz")
     };
     format!(
         "there: tar xzf {} && cd {FOLDER}/project && ../cargo-cutegen cutegen {there}{place} --results results.tar.gz\n\

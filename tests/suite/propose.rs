@@ -46,8 +46,8 @@ fn all(ran: &Ran) -> String {
 /// What its search had compiled, and what the cache answered.
 fn compiles(ran: &Ran) -> [Option<u64>; 2] {
     let lines = ran.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let ranked = lines.filter(|line| line["event"] == "ranked").map(|mut line| line["compiles"].take());
-    let compiles = ranked.last().unwrap_or_default();
+    let mut ranked = lines.filter(|line| line["event"] == "ranked").map(|mut line| line["compiles"].take());
+    let compiles = ranked.next_back().unwrap_or_default();
     ["made", "cached"].map(|count| compiles[count].as_u64())
 }
 

@@ -53,19 +53,20 @@ pub(crate) fn enter_this(
             plan.title(),
             candidate.name
         ));
+        Ok(())
     };
     let text = match text(plan, candidate) {
         Ok(text) => text,
-        Err(why) => return Ok(left_out(&why)),
+        Err(why) => return left_out(&why),
     };
     let content = answers::read(plan, file.log(), None, &text);
     match &content {
         Content::Kernel(_) => {}
         Content::Unreadable(problems) => {
-            return Ok(left_out(problems.first().map_or("no reason", |problem| &problem.message)));
+            return left_out(problems.first().map_or("no reason", |problem| &problem.message));
         }
         Content::Words | Content::Ideas(_) | Content::Sweep(_) | Content::Repeat { .. } => {
-            return Ok(left_out("no kernel"));
+            return left_out("no kernel");
         }
     }
     let by = format!("{by}, {}", candidate.name);

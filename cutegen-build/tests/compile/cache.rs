@@ -243,7 +243,7 @@ fn many_at_once_agree() {
     let other = CompileSetup { cache: CompileCache::in_folder(folder.path().to_owned()), ..setup.clone() };
     let all: Vec<Vec<u8>> = std::thread::scope(|scope| {
         let one = |at: usize| {
-            let setup = if at % 2 == 0 { &setup } else { &other };
+            let setup = if at.is_multiple_of(2) { &setup } else { &other };
             scope.spawn(move || compiled(&scaled("2"), setup).bytes)
         };
         let threads: Vec<_> = (0..8).map(one).collect();

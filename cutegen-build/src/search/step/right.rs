@@ -15,12 +15,10 @@ pub const BY_TEMPLATE: &str = "template";
 
 /// Each with its speed-up over the naive kernel, where a verdict has one.
 pub(super) fn of(setup: &CompileSetup, run: Run<'_>) -> Result<Vec<(f64, Candidate)>, SearchError> {
-    let own = run.log.candidates().filter(|(_, candidate)| !is_warm(candidate));
-    let kernels = own.map(|(sequence, _)| sequence);
-    let right = kernels.filter(|kernel| {
-        run.log.kernel(*kernel).is_some()
-            && run.log.verdict(*kernel).is_some_and(|verdict| verdict.outcome.is_right())
-    });
+    let is_own = |kernel: &Sequence| !run.log.candidate(run.log.reply(*kernel)).is_some_and(is_warm);
+    let kernels = run.log.kernels().map(|(sequence, _)| sequence).filter(is_own);
+    let right =
+        kernels.filter(|kernel| run.log.verdict(*kernel).is_some_and(|verdict| verdict.outcome.is_right()));
     let mut found = Vec::new();
     for kernel in right {
         match Source::of(setup, run, kernel) {

@@ -72,7 +72,7 @@ fn of_points_that_are_not_right_the_first_that_got_furthest_stands() {
         let came: Vec<_> = outcomes.iter().map(|outcome| (*outcome, Facts::default())).collect();
         run.swept(&swept, &came);
         let Next::Ask(question) = run.next() else { panic!("{:?}", run.next()) };
-        assert_eq!(question.ask, Ask::Diagnose);
+        run.asked(Ask::Diagnose, question.about);
         run.decided_at_every_prefix();
         question.about.expect("a point") - swept[0]
     };
