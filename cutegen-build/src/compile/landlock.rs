@@ -101,7 +101,7 @@ pub(crate) fn restrict(access: &Access) -> io::Result<Vec<&'static str>> {
     rules.raise().map(|()| rules.lacking())
 }
 
-pub(super) fn abi() -> io::Result<i64> {
+fn abi() -> io::Result<i64> {
     let none = std::ptr::null::<RulesetAttr>();
     // SAFETY: with this flag the kernel reads no attribute and returns a number
     check(unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, CREATE_RULESET_VERSION) })

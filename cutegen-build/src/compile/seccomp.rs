@@ -37,13 +37,6 @@ impl Filter {
     }
 }
 
-/// Whether the kernel has filters, and lets this process have one.
-pub(super) fn is_known() -> bool {
-    let action = libc::SECCOMP_RET_KILL_PROCESS;
-    // SAFETY: the action is valid for the call, which changes nothing
-    unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 }
-}
-
 /// Raises the filter of `confine` around this process.
 pub(crate) fn restrict(confine: Confine) -> io::Result<()> {
     Filter::new(confine)?.raise()

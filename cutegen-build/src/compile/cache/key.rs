@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::compile::job::{CompileFor, CompileJob, CompileSetup};
-use crate::compile::{landlock, seccomp};
 use crate::env;
 use crate::toolchain::{CxxFamily, Output, Toolchain, cuda_options, headers_digest, host_flags};
 
@@ -52,9 +51,18 @@ impl System {
         let mut program = Fields::default();
         PROGRAM.iter().for_each(|text| program.add(text));
         let headers = headers_digest(&setup.toolchain).ok()?;
-        let kernel = format!("landlock {:?}, seccomp {}", landlock::abi().ok(), seccomp::is_known());
-        Some(Self { program: program.digest(), headers, kernel })
+        Some(Self { program: program.digest(), headers, kernel: kernel() })
     }
+}
+
+/// What decides on the layers of a sandbox here: the kernel's release, its security modules, and whether filters are this
+/// process's to raise.
+fn kernel() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let status = read("/proc/self/status");
+    let filters = status.lines().find(|line| line.starts_with("Seccomp:")).unwrap_or_default();
+    let (release, modules) = (read("/proc/sys/kernel/osrelease"), read("/sys/kernel/security/lsm"));
+    format!("{}; {}; {filters}", release.trim(), modules.trim())
 }
 
 /// A key in 64 hex digits.
