@@ -6,9 +6,9 @@
 use super::effort::over;
 use crate::run_log::{Content, Log, Outcome, Sequence, Verdict};
 
-/// The kernel that stands for an answer. Of a sweep it is the fastest right point; where none is right, the first of those that got
-/// furthest: wrong is further than crashed, crashed further than refused. It is the first point where all are repeats, and the answer
-/// itself where it sweeps nothing, or some point was not seen yet.
+/// The kernel that stands for an answer. Of a sweep it is the fastest right point. Where none is right, it is the first of those that
+/// got furthest: wrong is further than crashed, crashed further than refused. It is the first point where all are repeats. It is the
+/// answer itself where nothing is swept, or some point was not seen yet.
 #[must_use]
 pub fn chosen(log: &Log, answer: Sequence) -> Sequence {
     let Some(seen) = seen(log, answer) else { return answer };

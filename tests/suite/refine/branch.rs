@@ -210,7 +210,7 @@ fn a_strategy_has_a_name_and_settings_of_its_own() {
     assert!(all(&other).contains("no strategy `guess`; there are: refine, branch"), "{}", all(&other));
     let setting = library.command(&["refine", "squares", "--strategy", "branch", "--set", "losses=3"]);
     assert!(
-        setting.code == Some(2) && all(&setting).contains("no setting `losses`; there are: fixes"),
+        setting.code == Some(2) && all(&setting).contains("no setting `losses`; there are: warm-start"),
         "{}",
         all(&setting)
     );

@@ -1,12 +1,12 @@
-//! Points of an answer that sweeps constants, one after another as a log takes them. Each is a function of the log before it, so a run
-//! that was killed between two goes on with the same.
+//! Points of an answer that sweeps constants, in the order of a log. Each is a function of the log before it. A run that was killed
+//! between two goes on with the same.
 
 use super::tried;
 use crate::generate::proposal::Proposal;
 use crate::plan::Plan;
 use crate::run_log::{Content, Digest, Kernel, Log, Point, Sequence, Sweep};
 
-/// The next point of an answer, behind those that the log has; none where it has all, or the answer sweeps nothing.
+/// The next point of an answer. None where the log has all, or the answer sweeps nothing.
 #[must_use]
 pub fn point(plan: &Plan, log: &Log, answer: Sequence) -> Option<Point> {
     let Some(Content::Sweep(sweep)) = log.content(answer) else { return None };
