@@ -194,7 +194,7 @@ fn a_run_begins_from_the_tuned_kernel_unless_it_is_told_not_to() {
         assert_eq!(ran.code, Some(4), "an answer is awaited: {}", all(&ran));
         let log = library.log_of(run);
         let number = decided(&log).len();
-        let prompt = library.folder.join(format!("cutegen-exchange/{run}/{number}-prompt.md"));
+        let prompt = library.exchange(run).join(format!("{number}-prompt.md"));
         (decided(&log), log, std::fs::read_to_string(prompt).expect("a prompt"))
     };
     let from_store = ["kernel", "compiled 1", "right 1", "optimise about 1"];

@@ -155,6 +155,7 @@ fn first_kernels_are_asked_for_beside_verified_ones_of_the_store() {
         let mut command = cutegen(&folder.join("home"));
         command
             .args(["refine", "softmax", "--target", "sm_90a", "--strategy", "islands", "--run", name])
+            .args(["--set", "warm-start=0"])
             .args(more);
         command.arg("--specs").arg(workspace().join("kernel-specs")).arg("--cache").arg(folder.join("cache"));
         let ran = run(&mut command);

@@ -101,7 +101,7 @@ fn a_kill_between_points_changes_no_decision_and_no_answer_is_asked_for_again() 
     let torn = lines.get(8).map_or("{\"point\":{\"of\"", |line| &line[..line.len() / 2]);
     write(&path, &format!("{}{torn}", lines[..lines.len().min(8)].concat()));
     library.forbid_below(2);
-    let ran = cutegen_tests::run(&mut library.refining_with(&SETTINGS));
+    let ran = library.refine();
     assert_eq!(ran.code, Some(0), "{}", all(&ran));
     assert_eq!(decided(&library.log()), DECISIONS);
     assert!(library.command(&["replay"]).ok);
