@@ -123,14 +123,22 @@ impl Condition {
     }
 }
 
+impl Condition {
+    /// The condition with tensors and axes as these name them.
+    #[must_use]
+    pub fn text(&self, tensor: &dyn Fn(usize) -> String, axis: &dyn Fn(usize) -> String) -> String {
+        match self {
+            Condition::Divides { expr, by } => format!("{} % {by} == 0", expr.text(axis)),
+            Condition::AtLeast { expr, bound } => format!("{} >= {bound}", expr.text(axis)),
+            Condition::AtMost { expr, bound } => format!("{} <= {bound}", expr.text(axis)),
+            Condition::Aligned { tensor: at, bytes } => format!("{} aligned {bytes}", tensor(*at)),
+        }
+    }
+}
+
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Condition::Divides { expr, by } => write!(f, "{expr} % {by} == 0"),
-            Condition::AtLeast { expr, bound } => write!(f, "{expr} >= {bound}"),
-            Condition::AtMost { expr, bound } => write!(f, "{expr} <= {bound}"),
-            Condition::Aligned { tensor, bytes } => write!(f, "t{tensor} aligned {bytes}"),
-        }
+        f.write_str(&self.text(&|tensor| format!("t{tensor}"), &|axis| format!("a{axis}")))
     }
 }
 

@@ -102,8 +102,11 @@ fn triple(plan: &Plan, extents: &[IntExpr; 3]) -> String {
 }
 
 fn named(plan: &Plan, expr: &IntExpr) -> String {
-    let axis = |at: usize| plan.spec.axes.get(at).map_or_else(|| format!("a{at}"), |a| a.name.to_string());
-    expr.text(&axis)
+    expr.text(&|at| axis(plan, at))
+}
+
+fn axis(plan: &Plan, at: usize) -> String {
+    plan.spec.axes.get(at).map_or_else(|| format!("a{at}"), |axis| axis.name.to_string())
 }
 
 fn argument(plan: &Plan, arg: &Arg) -> String {
@@ -132,12 +135,7 @@ fn conditions(plan: &Plan, eligibility: &Eligibility) -> String {
     if eligibility.0.is_empty() {
         return "always".to_owned();
     }
-    let text = |condition: &Condition| match condition {
-        Condition::Divides { expr, by } => format!("{} % {by} == 0", named(plan, expr)),
-        Condition::AtLeast { expr, bound } => format!("{} >= {bound}", named(plan, expr)),
-        Condition::AtMost { expr, bound } => format!("{} <= {bound}", named(plan, expr)),
-        Condition::Aligned { tensor: at, bytes } => format!("{} aligned {bytes}", tensor(plan, *at)),
-    };
+    let text = |condition: &Condition| condition.text(&|at| tensor(plan, at), &|at| axis(plan, at));
     let texts: Vec<String> = eligibility.0.iter().map(text).collect();
     format!("when {}", texts.join(" and "))
 }

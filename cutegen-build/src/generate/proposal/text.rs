@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use cutegen_spec::contract::tensor_map::{Base, TensorMap};
 use cutegen_spec::contract::{Arg, Contract, Step, WorkspacePart, ones};
-use cutegen_spec::eligibility::{Condition, Eligibility};
+use cutegen_spec::eligibility::Eligibility;
 use cutegen_spec::int_expr::IntExpr;
 use cutegen_spec::spec::KernelSpec;
 
@@ -123,13 +123,8 @@ fn workspace(spec: &KernelSpec, parts: &[WorkspacePart]) -> Option<String> {
 }
 
 fn eligibility(spec: &KernelSpec, eligibility: &Eligibility) -> String {
-    let told = |condition: &Condition| match condition {
-        Condition::Divides { expr, by } => format!("{} % {by} == 0", number(spec, expr)),
-        Condition::AtLeast { expr, bound } => format!("{} >= {bound}", number(spec, expr)),
-        Condition::AtMost { expr, bound } => format!("{} <= {bound}", number(spec, expr)),
-        Condition::Aligned { tensor, bytes } => format!("{} aligned {bytes}", spec.tensors[*tensor].name),
-    };
-    eligibility.0.iter().map(told).collect::<Vec<_>>().join(" and ")
+    let (tensor, axis) = (|at: usize| spec.tensors[at].name.clone(), |at: usize| spec.axes[at].name.clone());
+    eligibility.0.iter().map(|condition| condition.text(&tensor, &axis)).collect::<Vec<_>>().join(" and ")
 }
 
 fn tiles(spec: &KernelSpec, tiles: &[(usize, i64)]) -> Option<String> {
