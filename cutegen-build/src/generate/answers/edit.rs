@@ -67,9 +67,6 @@ pub(super) fn parse(text: &str, first: usize) -> Result<Vec<Edit<'_>>, Problem> 
     }
 }
 
-/// What makes an old text right that stands in several places.
-pub(super) const AROUND: &str = ": add lines around it until it stands there once";
-
 /// Puts the new lines of all edits in place of their old ones.
 pub(super) fn apply(source: &str, edits: &[Edit<'_>]) -> Result<Edited, Vec<Problem>> {
     let lines: Vec<&str> = source.lines().collect();
@@ -132,7 +129,7 @@ fn place(lines: &[&str], edit: &Edit<'_>) -> Result<Range<usize>, Problem> {
             let at: Vec<String> = found.iter().take(8).map(|at| (at + 1).to_string()).collect();
             let (count, at) = (found.len(), at.join(", "));
             let told = format!("the old text stands {count} times in the source, at lines {at}");
-            wrong(edit.line, format!("{told}{AROUND}"))
+            wrong(edit.line, told)
         }
     }
 }

@@ -26,9 +26,6 @@ pub use points::point;
 use remarks::Remarks;
 use written::Written;
 
-/// What messages on edits end with: it serves who may give edits again.
-pub(super) const EDIT_ADVICE: [&str; 2] = [nearest::COPY, edit::AROUND];
-
 /// The longest answer, in bytes: a source and what is said of it.
 const ANSWER_MAX: usize = 4 * BYTES_MAX;
 /// As many problems are told of one answer.

@@ -8,9 +8,6 @@ const SHOWN: usize = 80;
 /// Lines that share fewer pairs of bytes are not alike, in percent.
 const LIKE: usize = 40;
 
-/// What makes such edits right.
-pub(super) const COPY: &str = ": copy the old lines as they stand there";
-
 /// Which of the old lines is not where it should be, from 0, and what is said of it.
 pub(super) fn missing(lines: &[&str], old: &[&str]) -> (usize, String) {
     let known: BTreeSet<&str> = lines.iter().map(|line| line.trim_end()).collect();
@@ -35,9 +32,9 @@ fn unknown(lines: &[&str], line: &str) -> String {
     let best = alike.reduce(|best, next| if next.0 > best.0 { next } else { best });
     match best {
         Some((like, number, other)) if like >= LIKE => {
-            format!("{told}; nearest is line {number}, `{}`{COPY}", shown(other))
+            format!("{told}; nearest is line {number}, `{}`", shown(other))
         }
-        Some(_) | None => format!("{told}, and no line is like it{COPY}"),
+        Some(_) | None => format!("{told}, and no line is like it"),
     }
 }
 
@@ -94,13 +91,10 @@ mod tests {
         assert_eq!(
             told,
             "`for (int i = 0; i < n; i++) sum += x[i];` is not in the source; nearest is line 2, `for (int i = 0; i < \
-             n; ++i) sum += x[i];`: copy the old lines as they stand there"
+             n; ++i) sum += x[i];`"
         );
         let (_, told) = missing(&lines, &["__syncthreads();"]);
-        assert_eq!(
-            told,
-            "`__syncthreads();` is not in the source, and no line is like it: copy the old lines as they stand there"
-        );
+        assert_eq!(told, "`__syncthreads();` is not in the source, and no line is like it");
     }
 
     #[test]

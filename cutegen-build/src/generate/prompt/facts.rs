@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use cutegen_spec::figures::{self, scaled, short};
 
-use crate::generate::answers::EDIT_ADVICE;
 use crate::plan::{Plan, cost, roofline};
 use crate::run_log::{Diagnostic, Facts, Mismatch, Number, Outcome, Resources, Speed};
 
@@ -57,17 +56,10 @@ pub fn speed(plan: &Plan, facts: &Facts, profile: Profile) -> String {
     lines.join("\n")
 }
 
-/// What could not be read in an answer that is asked for whole: how to make edits right is no advice there.
+/// What could not be read in an answer.
 #[must_use]
 pub fn problems(found: &[Diagnostic]) -> String {
-    let told = found.iter().take(DIAGNOSTICS_MAX).map(|found| {
-        diagnostic(&Diagnostic { line: found.line, message: without_advice(&found.message).to_owned() })
-    });
-    told.collect::<Vec<_>>().join("\n")
-}
-
-fn without_advice(message: &str) -> &str {
-    EDIT_ADVICE.into_iter().fold(message, |text, advice| text.split(advice).next().unwrap_or_default())
+    found.iter().take(DIAGNOSTICS_MAX).map(diagnostic).collect::<Vec<_>>().join("\n")
 }
 
 /// An outcome, in the words of a prompt.
@@ -187,9 +179,9 @@ fn extents(axes: &BTreeMap<String, i64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{EDIT_ADVICE, SPECIALS, SPECIALS_HOLD, failure, line, problems};
+    use super::{SPECIALS, SPECIALS_HOLD, failure, line};
     use crate::outcome::Distribution;
-    use crate::run_log::{Diagnostic, Facts, Mismatch, Number, Outcome};
+    use crate::run_log::{Facts, Mismatch, Number, Outcome};
 
     /// What is told of a wrong element.
     fn told(inputs: &str, [found, expected]: [Option<f64>; 2]) -> String {
@@ -218,13 +210,6 @@ mod tests {
         assert!(normal.ends_with("\nfirst wrong element: y[0, 32]") && !normal.contains("NaN"), "{normal}");
         let names = [Distribution::Specials, Distribution::PairedSpecials].map(Distribution::name);
         assert_eq!(SPECIALS, names);
-    }
-
-    #[test]
-    fn an_answer_that_is_asked_for_whole_gets_no_advice_on_edits() {
-        let found =
-            EDIT_ADVICE.map(|advice| Diagnostic { line: Some(3), message: format!("`a` is bad{advice}") });
-        assert_eq!(problems(&found), "line 3: `a` is bad\nline 3: `a` is bad");
     }
 
     #[test]

@@ -144,12 +144,10 @@ fn characters_that_no_source_has() {
 
 #[test]
 fn bad_edits() {
-    let twice = "the old text stands 2 times in the source, at lines 13, 14: add lines around it until it stands there \
-                 once";
-    let unknown =
-        "`goto out;` is not in the source, and no line is like it: copy the old lines as they stand there";
+    let twice = "the old text stands 2 times in the source, at lines 13, 14";
+    let unknown = "`goto out;` is not in the source, and no line is like it";
     let nearest = "`y[row + at] = x[row + at] * alpha;` is not in the source; nearest is line 11, `y[row + at] = \
-                   x[row + at] * scale;  // one product`: copy the old lines as they stand there";
+                   x[row + at] * scale;  // one product`";
     let torn = "the old lines do not stand in a row: behind line 7 the source has `extern \"C\" __global__ void \
                 @ENTRY@(const float* x, float* y, int64_t d, float sc...`, and the old text `}`";
     let middle = "`>>>>>>> new`, where the line `=======` must come";
