@@ -2,7 +2,7 @@
 
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{Log, Outcome, Sequence, Verdict};
-use cutegen_build::strategy::Stop;
+use cutegen_build::strategy::{Stop, Strategy};
 use serde::Serialize;
 
 use super::advance::{Stand, Unjudged};
@@ -83,7 +83,7 @@ impl Told {
                 .filter(|at| log.request(*at).is_some())
                 .count(),
             candidates: log.kernels().count(),
-            best: best(log),
+            best: best(plan, log),
         };
         match stand {
             Stand::Request => {}
@@ -204,25 +204,22 @@ impl Best {
     }
 }
 
-/// The accepted one; else the fastest over the naive kernel of those that are right; where none was timed against that, the last.
-fn best(log: &Log) -> Option<Best> {
-    let right = log.verdicts().filter(|(_, verdict)| {
-        verdict.outcome.is_right()
-            && log.verdict(verdict.candidate).is_some_and(|last| last.outcome.is_right())
-    });
-    let speed = |facts: &cutegen_build::run_log::Facts| facts.over_naive().unwrap_or(0.0);
-    let accepted =
-        log.verdicts().map(|(_, verdict)| verdict).filter(|v| v.outcome == Outcome::Accepted).last();
-    let of_accepted =
-        |verdict: &Verdict| accepted.is_none_or(|accepted| accepted.candidate == verdict.candidate);
-    let right = right.map(|(_, verdict)| verdict).filter(|verdict| of_accepted(verdict));
-    let best = right.max_by(|a, b| speed(&a.facts).total_cmp(&speed(&b.facts)))?;
-    let last = log.verdict(best.candidate)?;
+/// The accepted one, else the best by the run's strategy, with its last times.
+fn best(plan: &Plan, log: &Log) -> Option<Best> {
+    let of = |(_, verdict): (Sequence, &Verdict)| {
+        (verdict.outcome == Outcome::Accepted).then_some(verdict.candidate)
+    };
+    let accepted = log.verdicts().filter_map(of).last();
+    let candidate = accepted.or_else(|| Strategy::of(&log.start)?.best(plan, log))?;
+    let right = log.verdicts().map(|(_, verdict)| verdict);
+    let right = right.filter(|verdict| verdict.candidate == candidate && verdict.outcome.is_right());
+    let timed = right.filter(|verdict| verdict.facts.over_naive().is_some()).last();
+    let last = log.verdict(candidate)?;
     Some(Best {
-        candidate: best.candidate,
-        name: log.kernel(best.candidate)?.name.clone(),
-        over_naive: best.facts.over_naive(),
-        roofline: best.facts.roofline(),
+        candidate,
+        name: log.kernel(candidate)?.name.clone(),
+        over_naive: timed.and_then(|verdict| verdict.facts.over_naive()),
+        roofline: timed.and_then(|verdict| verdict.facts.roofline()),
         accepted: last.outcome == Outcome::Accepted,
         too_slow: last.outcome == Outcome::TooSlow,
     })

@@ -119,12 +119,31 @@ struct Row {
     name: &'static str,
     settings: &'static [&'static str],
     next: fn(&Plan, &Log) -> Next,
+    best: fn(&Plan, &Log) -> Option<Sequence>,
 }
 
 const ROWS: &[Row] = &[
-    Row { strategy: Strategy::Refine, name: "refine", settings: &refine::SETTINGS, next: refine::next },
-    Row { strategy: Strategy::Branch, name: "branch", settings: &branch::SETTINGS, next: branch::next },
-    Row { strategy: Strategy::Islands, name: "islands", settings: &islands::SETTINGS, next: islands::next },
+    Row {
+        strategy: Strategy::Refine,
+        name: "refine",
+        settings: &refine::SETTINGS,
+        next: refine::next,
+        best: refine::best,
+    },
+    Row {
+        strategy: Strategy::Branch,
+        name: "branch",
+        settings: &branch::SETTINGS,
+        next: branch::next,
+        best: branch::best,
+    },
+    Row {
+        strategy: Strategy::Islands,
+        name: "islands",
+        settings: &islands::SETTINGS,
+        next: islands::next,
+        best: islands::best,
+    },
 ];
 
 impl Strategy {
@@ -161,6 +180,12 @@ impl Strategy {
     #[must_use]
     pub fn next(self, plan: &Plan, log: &Log) -> Next {
         (self.row().next)(plan, log)
+    }
+
+    /// The best kernel of a run of it, as it decides by; none before one is right.
+    #[must_use]
+    pub fn best(self, plan: &Plan, log: &Log) -> Option<Sequence> {
+        (self.row().best)(plan, log)
     }
 
     /// Requests without an answer, whatever else the run waits for.

@@ -16,6 +16,7 @@ use crate::search::Searcher;
 use crate::search::error::SearchError;
 use crate::search::judging::{Judging, Setting};
 use crate::search::{ordered, progress};
+use crate::strategy::Strategy;
 
 use super::build::{self, Source};
 use super::kept::Kept;
@@ -50,7 +51,7 @@ pub(super) fn judge(
     let folder = tempfile::tempdir().map_err(|error| SearchError::File(std::env::temp_dir(), error))?;
     let mut kept = Kept::open(&searcher.setup, run.plan, kept)?;
     let others: Vec<Sequence> =
-        beside(run.log, candidates).into_iter().filter(|other| !candidates.contains(other)).collect();
+        beside(run, candidates).into_iter().filter(|other| !candidates.contains(other)).collect();
     let mut entrants = compiled(searcher, run, (candidates, folder.path()), told)?;
     let known = compiled(searcher, run, (&others, folder.path()), &mut |_| Ok(()))?;
     let tiles = entrants.iter().flat_map(|entrant| &entrant.gate.tiles).map(|(_, extent)| *extent).collect();
@@ -74,18 +75,21 @@ pub(super) fn judge(
 
 /// Right kernels that the candidates are timed beside: the best so far first, then their parents, then points of the same answers
 /// that an earlier batch timed.
-fn beside(log: &Log, candidates: &[Sequence]) -> Vec<Sequence> {
+fn beside(Run { plan, log, .. }: Run<'_>, candidates: &[Sequence]) -> Vec<Sequence> {
     let right: Vec<(Sequence, f64)> =
         log.kernels().filter_map(|(at, _)| Some((at, rated(log, at)?))).collect();
-    let best = right.iter().copied().reduce(|best, other| if other.1 > best.1 { other } else { best });
+    let fastest = || right.iter().copied().reduce(|best, other| if other.1 > best.1 { other } else { best });
+    // what is submitted alone has no strategy that says which is the best
+    let best = match Strategy::of(&log.start) {
+        Some(strategy) => strategy.best(plan, log),
+        None => fastest().map(|(sequence, _)| sequence),
+    };
     let is_right = |about: &Sequence| right.iter().any(|(sequence, _)| sequence == about);
     let parents = candidates.iter().filter_map(|candidate| log.asked(*candidate)?.about);
     let answers = candidates.iter().map(|candidate| log.reply(*candidate));
     let points = answers.flat_map(|answer| log.points(answer).map(|(point, _)| point));
     let mut all: Vec<Sequence> = Vec::new();
-    for sequence in
-        best.map(|(sequence, _)| sequence).into_iter().chain(parents.chain(points).filter(is_right))
-    {
+    for sequence in best.into_iter().chain(parents.chain(points).filter(is_right)) {
         if !all.contains(&sequence) {
             all.push(sequence);
         }

@@ -13,7 +13,7 @@ mod state;
 
 use super::{Next, refine, waits};
 use crate::plan::Plan;
-use crate::run_log::{Log, Outcome};
+use crate::run_log::{Log, Outcome, Sequence};
 pub use settings::SETTINGS;
 use settings::Settings;
 use state::State;
@@ -49,6 +49,15 @@ fn waiting(plan: &Plan, log: &Log) -> Option<Next> {
 /// Whether a start is behind it: a kernel was right.
 fn is_begun(log: &Log) -> bool {
     log.verdicts().any(|(_, verdict)| verdict.outcome == Outcome::Right)
+}
+
+/// The best kernel by now.
+#[must_use]
+pub fn best(plan: &Plan, log: &Log) -> Option<Sequence> {
+    if !is_begun(log) {
+        return refine::best(plan, log);
+    }
+    State::of(log, &Settings::of(&log.start)).best()
 }
 
 #[cfg(test)]

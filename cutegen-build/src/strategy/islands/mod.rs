@@ -15,7 +15,7 @@ mod step;
 
 use super::{Next, Stop, waits};
 use crate::plan::Plan;
-use crate::run_log::Log;
+use crate::run_log::{Log, Sequence};
 pub use settings::SETTINGS;
 use settings::Settings;
 use state::State;
@@ -40,6 +40,12 @@ pub fn next(plan: &Plan, log: &Log) -> Next {
             awaited => Next::Await(awaited),
         },
     }
+}
+
+/// The best kernel by now.
+#[must_use]
+pub fn best(_: &Plan, log: &Log) -> Option<Sequence> {
+    State::of(log, &Settings::of(log)).best()
 }
 
 #[cfg(test)]

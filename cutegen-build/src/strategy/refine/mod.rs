@@ -12,7 +12,7 @@ mod state;
 
 use super::{Next, waits};
 use crate::plan::Plan;
-use crate::run_log::Log;
+use crate::run_log::{Log, Sequence};
 pub use settings::SETTINGS;
 use settings::Settings;
 use state::State;
@@ -48,6 +48,12 @@ fn unseen(log: &Log) -> Option<Next> {
         }
         (_, None) => None,
     }
+}
+
+/// The best kernel by now.
+#[must_use]
+pub fn best(plan: &Plan, log: &Log) -> Option<Sequence> {
+    State::of(log, &Settings::of(plan, log)).best()
 }
 
 #[cfg(test)]

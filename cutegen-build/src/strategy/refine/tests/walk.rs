@@ -2,7 +2,7 @@
 
 use crate::run_log::{Ask, Content, Facts, Outcome};
 use crate::strategy::script::{Script, plan, rows, speed, wrong};
-use crate::strategy::{Next, Stop};
+use crate::strategy::{Next, Stop, Strategy};
 
 /// A whole run: unreadable, refused, wrong, right, a gain, losses, the end.
 fn run() -> Script {
@@ -233,4 +233,17 @@ fn a_submitted_kernel_is_judged_while_an_answer_is_awaited() {
     let submitted = run.kernel("submitted");
     run.judged(submitted, Outcome::Right, speed(0.5, 3.0, &[(first, 1.5)]));
     assert_eq!(run.next(), Next::Await(awaited));
+}
+
+#[test]
+fn the_best_is_so_by_times_of_one_batch() {
+    let mut run = Script::new(rows(), &[]);
+    assert_eq!(Strategy::Refine.best(&run.plan, &run.log), None);
+    let first = run.begun();
+    let (_, best) = run.round(first, first, 1.2);
+    run.asked(Ask::Optimise, Some(best));
+    let lucky = run.kernel("lucky");
+    // its naive kernel was slow that day
+    run.judged(lucky, Outcome::Right, speed(0.4, 20.0, &[(best, 0.9)]));
+    assert_eq!(Strategy::Refine.best(&run.plan, &run.log), Some(best));
 }
