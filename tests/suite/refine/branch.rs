@@ -7,7 +7,7 @@ use cutegen_tests::{run, write};
 use serde_json::Value;
 
 use super::all;
-use super::script::{Library, decided, edit, fenced, lanes, optimised};
+use super::script::{Library, decided, edit, fenced, lanes, loses, optimised};
 
 /// What a run of the scripted program comes to, entry by entry.
 const DECISIONS: &[&str] = &[
@@ -67,7 +67,7 @@ fn answers() -> Vec<String> {
         edit("    float lanes[3] = {}, sum = zero;", "    float lanes[3] = {}, sum = 0;"),
         "- the same again\n- attempt 2: five lanes, predicted 1.2x\n".to_owned(),
         fenced(&lanes(32).replace("  for (int64_t i", "  // rows\n  for (int64_t i")),
-        optimised("1.2x", 5),
+        loses("1.2x", 5),
     ]
 }
 
