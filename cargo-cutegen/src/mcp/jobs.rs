@@ -160,8 +160,14 @@ impl Jobs {
             }
             Content::Words | Content::Ideas(_) | Content::Repeat { .. } | Content::Unreadable(_) => {}
         }
-        let candidate =
-            Candidate { request: None, by: by.to_owned(), text: text.to_owned(), content, took_ms: None };
+        let candidate = Candidate {
+            request: None,
+            by: by.to_owned(),
+            text: text.to_owned(),
+            content,
+            took_ms: None,
+            usage: None,
+        };
         let sequence = file.append(Entry::Candidate(candidate)).map_err(|error| error.to_string())?;
         while let Some(point) = bench.point(plan, file.log(), sequence) {
             file.append(Entry::Point(point)).map_err(|error| error.to_string())?;

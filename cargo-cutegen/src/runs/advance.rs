@@ -136,7 +136,8 @@ impl Advance<'_> {
         let content = answers::read(self.plan, self.file.log(), Some(request), &answer.text);
         let took_ms = answer.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let by = answer.by.unwrap_or_else(|| by.to_owned());
-        let candidate = Candidate { request: Some(request), by, text: answer.text, content, took_ms };
+        let Answer { text, usage, .. } = answer;
+        let candidate = Candidate { request: Some(request), by, text, content, took_ms, usage };
         self.file.append(Entry::Candidate(candidate)).map(drop).map_err(failed)
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cutegen_build::ask::{Failed, Limits, Program, presets};
 use cutegen_build::plan::Plan;
-use cutegen_build::run_log::{RunId, Sequence};
+use cutegen_build::run_log::{RunId, Sequence, Tokens};
 use cutegen_build::strategy::Question;
 
 use super::exchange::Exchange;
@@ -39,6 +39,8 @@ pub(crate) struct Asked<'a> {
 pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) took: Option<Duration>,
+    /// Tokens, where they were reported.
+    pub(crate) usage: Option<Tokens>,
     /// What answered, where it was another one than usual.
     pub(crate) by: Option<String>,
     /// What people are told of it.
@@ -47,7 +49,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     fn plain(text: String, took: Option<Duration>) -> Self {
-        Self { text, took, by: None, note: None }
+        Self { text, took, usage: None, by: None, note: None }
     }
 }
 

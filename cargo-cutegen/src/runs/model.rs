@@ -10,7 +10,7 @@ use cutegen_build::model::ledger::{Account, Limit};
 use cutegen_build::model::wire::prompt::{Block, Prompt};
 use cutegen_build::model::wire::reply::{Finish, Usage};
 use cutegen_build::plan::Plan;
-use cutegen_build::run_log::Ask;
+use cutegen_build::run_log::{Ask, Tokens};
 use cutegen_build::{env, home};
 
 use super::generator::{Answer, Asked};
@@ -58,6 +58,7 @@ impl Model {
         Ok(Answer {
             text: answer.text,
             took: Some(answer.took),
+            usage: reported(answer.usage),
             by: Some(named(name, endpoint)),
             note: Some(note),
         })
@@ -136,6 +137,13 @@ pub(crate) fn blocks(plan: &Plan, text: &str) -> Prompt {
 
 fn named(name: &str, endpoint: &Endpoint) -> String {
     format!("{name}, {}", endpoint.model)
+}
+
+fn reported(usage: Usage) -> Option<Tokens> {
+    match usage {
+        Usage::Reported { input, output } => Some(Tokens { input, output }),
+        Usage::Estimated { .. } | Usage::Unknown => None,
+    }
 }
 
 /// What an answer took, in a line.

@@ -97,7 +97,10 @@ fn a_candidate_by_content() {
         ),
     ];
     for (content, text) in contents {
-        holds(&candidate(content), &format!(r#"{head}{text},"took-ms":1500}}}}"#));
+        holds(
+            &candidate(content),
+            &format!(r#"{head}{text},"took-ms":1500,"usage":{{"input":5544,"output":1210}}}}}}"#),
+        );
     }
 }
 
@@ -105,7 +108,10 @@ fn a_candidate_by_content() {
 fn an_answer_that_sweeps_and_its_points() {
     let head = r#"{"candidate":{"request":1,"by":"exchange, some-model","text":"line one\nτ = \"two\"\r\n","content":"#;
     let sweep = r#"{"sweep":{"source":"// sweep: T = 2 | 4\n","points":2,"first-line":3,"hypothesis":"fewer loads","predicted":1.25,"hints":["h07"]}}"#;
-    holds(&candidate(swept()), &format!(r#"{head}{sweep},"took-ms":1500}}}}"#));
+    holds(
+        &candidate(swept()),
+        &format!(r#"{head}{sweep},"took-ms":1500,"usage":{{"input":5544,"output":1210}}}}}}"#),
+    );
     let kernel_text = format!(
         r#"{{"kernel":{{"name":"m-0123abcd","identity":"{IDENTITY}","source":"void @ENTRY@() {{}}\n","first-line":3,"#
     ) + r#""hypothesis":"fewer loads","predicted":1.25,"hints":["h07"]}}"#;
@@ -118,7 +124,8 @@ fn an_answer_that_sweeps_and_its_points() {
 #[test]
 fn a_submitted_kernel_has_no_request() {
     let Entry::Candidate(mut submitted) = candidate(Content::Words) else { panic!("a candidate") };
-    (submitted.request, submitted.took_ms, submitted.text) = (None, None, "a".to_owned());
+    (submitted.request, submitted.took_ms, submitted.usage) = (None, None, None);
+    submitted.text = "a".to_owned();
     let text = r#"{"candidate":{"by":"exchange, some-model","text":"a","content":"words"}}"#;
     holds(&Entry::Candidate(submitted), text);
 }

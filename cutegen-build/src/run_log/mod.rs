@@ -177,6 +177,19 @@ pub struct Candidate {
     /// How long it took to come, in milliseconds, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,
+    /// Tokens as an endpoint reported them; of other answers the log has the bytes alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Tokens>,
+}
+
+/// Tokens of a language model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tokens {
+    /// Those of the prompt.
+    pub input: u64,
+    /// Those of the answer, reasoning included.
+    pub output: u64,
 }
 
 /// What an answer holds.

@@ -44,6 +44,7 @@ pub(super) fn candidate(content: Content) -> Entry {
         text: "line one\nτ = \"two\"\r\n".to_owned(),
         content,
         took_ms: Some(1500),
+        usage: Some(Tokens { input: 5544, output: 1210 }),
     })
 }
 

@@ -228,7 +228,14 @@ mod tests {
         ask(plan, &mut log);
         let (by, text) = ("a test".to_owned(), "here is no kernel".to_owned());
         let content = answers::read(plan, &log, Some(1), &text);
-        log.push(Entry::Candidate(Candidate { request: Some(1), by, text, content, took_ms: None }));
+        log.push(Entry::Candidate(Candidate {
+            request: Some(1),
+            by,
+            text,
+            content,
+            took_ms: None,
+            usage: None,
+        }));
         ask(plan, &mut log);
         log
     }
@@ -305,7 +312,14 @@ mod tests {
         let mut content = answers::read(plan, &log, Some(1), &text);
         let Content::Kernel(kernel) = &mut content else { panic!("a kernel: {content:?}") };
         change(kernel);
-        log.push(Entry::Candidate(Candidate { request: Some(1), by, text, content, took_ms: None }));
+        log.push(Entry::Candidate(Candidate {
+            request: Some(1),
+            by,
+            text,
+            content,
+            took_ms: None,
+            usage: None,
+        }));
         log
     }
 

@@ -2,11 +2,11 @@
 
 use std::fmt::{Display, Write as _};
 
-use cutegen_build::run_log::Ask;
+use cutegen_build::run_log::{Ask, Tokens};
 
 use super::history::{Change, History, Point, Step, Yardstick};
 use super::ideas::Tried;
-use super::totals::Totals;
+use super::totals::{BYTES, Spent, Totals};
 
 /// Characters of a hypothesis or a reason that a table shows.
 const SHOWN: usize = 240;
@@ -50,6 +50,7 @@ fn totals(totals: &Totals<'_>) -> String {
         ("requests", format!("{}, {} without an answer", totals.requests, totals.awaited)),
         ("candidates", format!("{}, {} with a new kernel", totals.candidates, totals.kernels)),
         ("kernels", some(outcomes.join(", "))),
+        ("tokens", tokens(&totals.tokens)),
         ("first reply right", right.to_owned()),
         ("first right kernel to best", times(totals.first_to_best)),
         ("accepted", some(totals.accepted.map(cell).unwrap_or_default())),
@@ -63,6 +64,17 @@ fn totals(totals: &Totals<'_>) -> String {
         ));
     }
     table(&["total", "value"], rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]))
+}
+
+fn tokens(spent: &Spent) -> String {
+    let sums = [
+        (spent.reported, "reported".to_owned()),
+        (spent.estimated, format!("estimated, {BYTES} bytes each")),
+    ];
+    let sums = sums.into_iter().filter(|(tokens, _)| *tokens != Tokens::default());
+    let told =
+        sums.map(|(Tokens { input, output }, how)| format!("{input} read and {output} written ({how})"));
+    some(told.collect::<Vec<_>>().join("; "))
 }
 
 fn steps(history: &History<'_>) -> String {

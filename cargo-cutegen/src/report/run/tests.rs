@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cutegen_build::run_log::{
-    Ask, Candidate, Content, Entry, Facts, Idea, Kernel, Log, Outcome, Point, Sweep, Verdict,
+    Ask, Candidate, Content, Entry, Facts, Idea, Kernel, Log, Outcome, Point, Sweep, Tokens, Verdict,
 };
 
 use super::history::{History, Yardstick};
@@ -42,6 +42,27 @@ fn a_run_is_printed() {
         fs::write(&path, &text).expect("a file of the source tree");
     }
     assert_eq!(text, fs::read_to_string(&path).expect("a golden text"));
+}
+
+/// Four bytes are a token where nothing else is known.
+#[test]
+fn tokens_are_counted() {
+    let mut log = log();
+    let told = |log: &Log| History::of(log).totals.tokens;
+    let all = told(&log);
+    let answers = log.candidates().filter(|(_, candidate)| candidate.request.is_some());
+    let written: u64 = answers.map(|(_, answer)| (answer.text.len() as u64).div_ceil(4)).sum();
+    assert_eq!((all.estimated.output, all.reported), (written, Tokens::default()));
+    let Some(Entry::Candidate(first)) = log.entries.iter_mut().find(|e| matches!(e, Entry::Candidate(_)))
+    else {
+        panic!("no answer")
+    };
+    first.usage = Some(Tokens { input: 7, output: 9 });
+    let own = (first.text.len() as u64).div_ceil(4);
+    let some = told(&log);
+    assert_eq!((some.reported, some.estimated.output), (Tokens { input: 7, output: 9 }, written - own));
+    assert!(some.estimated.input < all.estimated.input);
+    assert!(markdown::text(&History::of(&log)).contains("| tokens | 7 read and 9 written (reported); "));
 }
 
 #[test]
@@ -190,7 +211,14 @@ fn swept() -> (Log, u32) {
     let kernel = log.kernels().next().expect("a kernel").1.clone();
     let push = |log: &mut Log, content| {
         let (by, text) = ("a test".to_owned(), "text".to_owned());
-        log.push(Entry::Candidate(Candidate { request: Some(open), by, text, content, took_ms: None }))
+        log.push(Entry::Candidate(Candidate {
+            request: Some(open),
+            by,
+            text,
+            content,
+            took_ms: None,
+            usage: None,
+        }))
     };
     let sweep = Sweep {
         source: kernel.source.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cutegen_build::run_log::{Log, Outcome, Sequence};
+use cutegen_build::run_log::{Log, Outcome, Sequence, Tokens};
 use serde::Serialize;
 
 use super::history::{Step, word};
@@ -18,6 +18,8 @@ pub(super) struct Totals<'a> {
     pub(super) candidates: usize,
     /// Kernels that were read and were new, points among them.
     pub(super) kernels: usize,
+    /// Of prompts and answers.
+    pub(super) tokens: Spent,
     /// Kernels by the last verdict on them.
     pub(super) outcomes: BTreeMap<&'static str, usize>,
     /// Whether the first answer passed the screening; none where nothing has seen it.
@@ -30,6 +32,40 @@ pub(super) struct Totals<'a> {
     /// Milliseconds that a device was held for a judged candidate, in the median.
     pub(super) median_held_ms: Option<u64>,
     pub(super) held_ms: u64,
+}
+
+/// Tokens of a run's answers to requests.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Spent {
+    /// As endpoints reported them.
+    pub(super) reported: Tokens,
+    /// Of answers for which nothing was reported: a token for each [`BYTES`] bytes.
+    pub(super) estimated: Tokens,
+}
+
+/// Bytes that stand for a token where nobody counted them.
+pub(super) const BYTES: u64 = 4;
+
+impl Spent {
+    /// Of the answers of a log.
+    fn of(log: &Log) -> Self {
+        let mut spent = Self::default();
+        for (_, answer) in log.candidates() {
+            let Some(request) = answer.request.and_then(|request| log.request(request)) else { continue };
+            let bytes = |bytes: u64| bytes.div_ceil(BYTES);
+            let (sum, tokens) = match answer.usage {
+                Some(tokens) => (&mut spent.reported, tokens),
+                None => {
+                    let (input, output) = (bytes(request.bytes), bytes(answer.text.len() as u64));
+                    (&mut spent.estimated, Tokens { input, output })
+                }
+            };
+            sum.input += tokens.input;
+            sum.output += tokens.output;
+        }
+        spent
+    }
 }
 
 /// A run in numbers.
@@ -50,6 +86,7 @@ pub(super) fn totals<'a>(log: &'a Log, steps: &[Step<'a>]) -> Totals<'a> {
         awaited: asked().filter(|step| step.candidate.is_none()).count(),
         candidates: log.candidates().count(),
         kernels: kernels.len(),
+        tokens: Spent::of(log),
         outcomes,
         first_reply_right: asked().next().and_then(|step| seen_right(log, step.candidate?)),
         first_to_best: best.zip(first_right).map(|(best, first)| best.score / first),
