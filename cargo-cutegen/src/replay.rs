@@ -137,7 +137,7 @@ impl Again<'_> {
         if verdict.judge.is_none() {
             return Ok(Some(searcher.build(plan, before, candidate)?.outcome));
         }
-        if searcher.can_judge(&plan.target).is_err() {
+        if searcher.can_judge_foreign(&plan.target).is_err() {
             return Ok(None);
         }
         match verdict.outcome {

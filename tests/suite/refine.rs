@@ -3,6 +3,7 @@
 
 mod branch;
 mod certificates;
+mod confined;
 mod endpoint;
 mod experience;
 mod generators;

@@ -45,7 +45,7 @@ impl Bench for Submitter {
         events: &mut dyn Reporter,
     ) -> Result<Judged, String> {
         let searcher = self.searcher()?;
-        if let Err(why) = searcher.can_judge(&work.plan.target) {
+        if let Err(why) = searcher.can_judge_foreign(&work.plan.target) {
             return Ok(Judged::Cannot(why));
         }
         let mut judged = Vec::new();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cutegen_build::compile::CompileFailure;
+use cutegen_build::generate::answers::borrowed::Borrowed;
 use cutegen_build::generate::proposal::Proposal;
 use cutegen_build::inspect::cubin::KernelInfo;
 use cutegen_build::kit::Origin;
@@ -157,6 +158,11 @@ impl Told {
             Refusal::Compile(failure) => {
                 self.reason = Some(failure.summary().to_owned());
                 self.diagnostics = lines(failure);
+            }
+            Refusal::Borrowed(borrowed) => {
+                self.reason = Some(Borrowed::REASON.to_owned());
+                let line = u32::try_from(borrowed.line).ok();
+                self.diagnostics = vec![Line { line, message: borrowed.to_string() }];
             }
         }
     }

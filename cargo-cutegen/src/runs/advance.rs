@@ -171,7 +171,7 @@ impl Advance<'_> {
         candidates: &[Sequence],
         judge: fn(&mut Self, &[Sequence]) -> Result<(), Failure>,
     ) -> Result<Option<Stand>, Failure> {
-        match self.searcher.can_judge(&self.plan.target) {
+        match self.searcher.can_judge_foreign(&self.plan.target) {
             Ok(()) => judge(self, candidates).map(|()| None),
             Err(why) => {
                 let awaited = self.strategy.awaited(self.plan, self.file.log());

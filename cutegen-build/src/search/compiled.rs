@@ -24,6 +24,7 @@ use crate::env;
 use crate::evaluate::device::waits::{check_waits, takes_constants};
 use crate::evaluate::{self, Outcome};
 use crate::generate::Candidate;
+use crate::generate::answers::borrowed::Borrowed;
 use crate::inspect::cubin::Param;
 use crate::plan::Plan;
 use crate::print;
@@ -134,6 +135,8 @@ pub enum Refusal {
     /// Its kernels take other parameters than its contract says, or do not wait as it promises; or no block has the shared memory
     /// that it asks for.
     Contract(String),
+    /// No template wrote it, and it repeats a header of the toolchain.
+    Borrowed(Borrowed),
 }
 
 impl Refusal {
@@ -141,6 +144,7 @@ impl Refusal {
         match self {
             Self::Compile(failure) => Outcome::CompileFailed(words(&failure)),
             Self::Contract(reason) => Outcome::Blocked(reason),
+            Self::Borrowed(borrowed) => Outcome::Blocked(borrowed.to_string()),
         }
     }
 }

@@ -8,6 +8,7 @@ mod config;
 mod entry;
 mod error;
 mod final_evaluation;
+mod foreign;
 mod judging;
 mod launch;
 mod migrate;
@@ -221,7 +222,7 @@ impl Searcher {
         events: &mut dyn Reporter,
     ) -> Result<Answered, SearchError> {
         let toolchain = compiled::fingerprint(&self.setup, &plan.target)?;
-        let found = self.confined(plan, found, events)?;
+        let found = self.confined(plan, found, events);
         let own = Templates::new(toolchain).of_parts(refine::select);
         let generators: Vec<Box<dyn Generator>> = vec![Box::new(Beside { own, found })];
         let config = SearchConfig { peers: self.peers, choice: self.choice, ..SearchConfig::of(generators) };

@@ -7,11 +7,12 @@ use cutegen_spec::target::Target;
 
 use super::compiled::{self, Refusal};
 use super::error::SearchError;
+use super::foreign;
 use super::ordered;
 use super::{Final, SearchConfig, Searcher, Tried};
-use crate::compile::{Artifact, Confinement, Inspected};
+use crate::compile::{Artifact, Inspected};
 use crate::evaluate::Outcome;
-use crate::event::{Event, Reporter};
+use crate::event::Reporter;
 use crate::generate::{Answer, Candidate, Feedback, Generator};
 use crate::inspect::cubin::KernelInfo;
 use crate::plan::Plan;
@@ -127,9 +128,7 @@ impl Searcher {
         events: &mut dyn Reporter,
     ) -> Result<Vec<Submitted>, SearchError> {
         let artifacts = self.artifacts(plan, &points)?;
-        let can_judge = self.can_judge(&plan.target);
-        let mut compiled = artifacts.iter().filter_map(|artifact| artifact.as_ref().ok());
-        let can_judge = can_judge.and_then(|()| compiled.try_for_each(|made| holds(plan, &made.confinement)));
+        let can_judge = self.can_judge_foreign(&plan.target);
         let is_right = |(point, artifact): (&Candidate, &Made)| artifact.is_ok().then(|| point.clone());
         let right: Vec<Candidate> = points.iter().zip(&artifacts).filter_map(is_right).collect();
         let found = match can_judge {
@@ -150,37 +149,13 @@ impl Searcher {
         Ok(points.into_iter().zip(artifacts).map(told).collect())
     }
 
-    /// Of foreign kernels for the host those that compile, where the system confines them whole; all of others.
-    pub(super) fn confined(
-        &self,
-        plan: &Plan,
-        found: Vec<Candidate>,
-        events: &mut dyn Reporter,
-    ) -> Result<Vec<Candidate>, SearchError> {
-        if !plan.target.is_host() || found.is_empty() {
-            return Ok(found);
-        }
-        let mut confined = Vec::new();
-        for (candidate, made) in found.iter().zip(self.artifacts(plan, &found)?) {
-            match made.map(|made| holds(plan, &made.confinement)) {
-                Ok(Ok(())) => confined.push(candidate.clone()),
-                Ok(Err(why)) => {
-                    let text = format!("{}: {} is left out: {why}", plan.title(), candidate.name);
-                    events.report(&Event::Note { text });
-                }
-                // a compiler took it once; this one does not
-                Err(_) => {}
-            }
-        }
-        Ok(confined)
-    }
-
     /// Compiles each, on all cores.
     fn artifacts(&self, plan: &Plan, points: &[Candidate]) -> Result<Vec<Made>, SearchError> {
-        std::thread::scope(|scope| {
-            ordered::start(scope, points.len(), |at| compiled::bytes(&self.setup, None, plan, &points[at]))
-                .collect()
-        })
+        let made = |at: usize| match foreign::borrowed(&self.setup, &points[at].source)? {
+            Some(refusal) => Ok(Err(refusal)),
+            None => compiled::bytes(&self.setup, None, plan, &points[at]),
+        };
+        std::thread::scope(|scope| ordered::start(scope, points.len(), made).collect())
     }
 
     fn judge_points(
@@ -202,14 +177,6 @@ fn kernels(artifact: &Artifact) -> Vec<KernelInfo> {
         Inspected::Cubin(info) => info.kernels.clone(),
         Inspected::Object(_) => Vec::new(),
     }
-}
-
-/// Foreign machine code runs on the CPU in a whole sandbox or not at all.
-fn holds(plan: &Plan, sandbox: &Confinement) -> Result<(), String> {
-    if !plan.target.is_host() || (sandbox.landlock && sandbox.seccomp) {
-        return Ok(());
-    }
-    Err("a submitted kernel for `host` runs only where the system has Landlock and seccomp".to_owned())
 }
 
 fn verdict(plan: &Plan, name: &str, entry: &Entry, tried: &Tried) -> Verdict {

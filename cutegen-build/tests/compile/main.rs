@@ -11,6 +11,7 @@ mod cuda;
 mod emulated;
 mod flat;
 mod flow;
+mod foreign;
 mod host;
 mod hostile;
 mod install;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         coverage::TESTS,
         flat::TESTS,
         flow::TESTS,
+        foreign::TESTS,
         kit::TESTS,
         emulated::TESTS,
         templates::TESTS,

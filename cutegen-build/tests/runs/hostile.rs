@@ -29,7 +29,7 @@ pub(crate) fn falls() -> Result<Vec<String>, String> {
             .remove(0),
         searcher: Searcher::new().map_err(|error| error.to_string())?,
     };
-    bench.searcher.can_judge(&bench.plan.target)?;
+    bench.searcher.can_judge_foreign(&bench.plan.target)?;
     let mut log = Log::new(bench.start());
     let mut fallen: Vec<(String, Result<Sequence, String>)> = Vec::new();
     for name in names(&folder) {

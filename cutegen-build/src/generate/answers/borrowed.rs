@@ -2,6 +2,7 @@
 //! It compares lines without comments and blanks; empty lines and those of braces alone are left out on both sides.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::normal::uncommented;
 
@@ -28,6 +29,18 @@ pub struct Borrowed {
     pub line: usize,
     /// Its lines, without those that don't count.
     pub lines: usize,
+}
+
+impl Borrowed {
+    /// Why that is refused.
+    pub const REASON: &str = "it repeats a header of the toolchain, which has a licence of its own";
+}
+
+impl fmt::Display for Borrowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { header, header_line, lines, .. } = self;
+        write!(f, "{lines} lines in a row stand in {header} from line {header_line}: include it instead")
+    }
 }
 
 /// A line that counts.

@@ -4,13 +4,12 @@ use cutegen_spec::provenance::{Provenance, Short, Word};
 
 use crate::compile::{CompileSetup, Inspected};
 use crate::generate::Candidate;
-use crate::generate::answers::borrowed::{Borrowed, Index};
 use crate::generate::proposal::Proposal;
 use crate::plan::Plan;
-use crate::run_log::{Diagnostic, Facts, Kernel, Outcome, Sequence, Verdict, digest};
+use crate::run_log::{Facts, Kernel, Outcome, Sequence, Verdict, digest};
 use crate::search::compiled::{self, Compiled};
 use crate::search::error::SearchError;
-use crate::toolchain::header_files;
+use crate::search::foreign;
 
 use super::{Run, facts, occupancy};
 
@@ -82,8 +81,8 @@ pub(super) fn verdict(
 ) -> Result<Verdict, SearchError> {
     let source = Source::of(setup, run, candidate)?;
     let contract = source.proposal.contract.clone();
-    let text = run.log.kernel(candidate).map_or("", |kernel| kernel.source.as_str());
-    if let Some(facts) = borrowed(setup, text)? {
+    if let Some(refusal) = foreign::borrowed(setup, &source.candidate.source)? {
+        let facts = facts::refused(&refusal, &source.proposal, &contract);
         return Ok(Verdict { candidate, outcome: Outcome::Refused, facts, judge: None });
     }
     let (outcome, facts) = match source.compile(setup, run.plan)? {
@@ -94,22 +93,6 @@ pub(super) fn verdict(
         Err(facts) => (Outcome::Refused, facts),
     };
     Ok(Verdict { candidate, outcome, facts, judge: None })
-}
-
-/// Why a source is refused that has lines in a row of a header of the toolchain: they are under that header's licence.
-fn borrowed(setup: &CompileSetup, source: &str) -> Result<Option<Facts>, SearchError> {
-    let headers = header_files(&setup.toolchain)?;
-    let texts = headers.iter().filter_map(|header| {
-        let name = header.relative.display().to_string();
-        Some((name, std::fs::read_to_string(&header.source).ok()?))
-    });
-    let Some(found) = Index::of(texts).find(source) else { return Ok(None) };
-    let Borrowed { header, header_line, line, lines } = found;
-    let message =
-        format!("{lines} lines in a row stand in {header} from line {header_line}: include it instead");
-    let diagnostics = vec![Diagnostic { line: u32::try_from(line).ok(), message }];
-    let reason = Some("it repeats a header of the toolchain, which has a licence of its own".to_owned());
-    Ok(Some(Facts { reason, diagnostics, ..Facts::default() }))
 }
 
 /// What its kernels take of a device.

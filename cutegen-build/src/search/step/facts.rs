@@ -8,6 +8,7 @@ use cutegen_spec::int_expr::IntExpr;
 
 use crate::compile::CompileFailure;
 use crate::evaluate::{self, Checks, Fault, Place, Spread};
+use crate::generate::answers::borrowed::Borrowed;
 use crate::generate::proposal::Proposal;
 use crate::kit::Origin;
 use crate::plan::Plan;
@@ -26,6 +27,11 @@ pub(super) fn refused(refusal: &Refusal, proposal: &Proposal, symbols: &Contract
         Refusal::Compile(failure) => Facts {
             reason: Some(failure.summary().to_owned()),
             diagnostics: diagnostics(failure, proposal),
+            ..Facts::default()
+        },
+        Refusal::Borrowed(borrowed) => Facts {
+            reason: Some(Borrowed::REASON.to_owned()),
+            diagnostics: vec![placed(u32::try_from(borrowed.line).ok(), borrowed.to_string(), proposal)],
             ..Facts::default()
         },
     };

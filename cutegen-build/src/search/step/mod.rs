@@ -68,6 +68,7 @@ impl Searcher {
         told: Told<'_>,
         events: &mut dyn Reporter,
     ) -> Result<(), SearchError> {
+        self.can_judge_foreign(&plan.target).map_err(SearchError::NoDevice)?;
         batch::judge(self, Run { plan, log }, (candidates, kept), told, events)
     }
 
