@@ -12,7 +12,7 @@ use super::{Header, headers, includes};
 const END_OF_BLOCK: &str = "namespace kit {}\n";
 
 /// Standard headers whose names NVRTC does not know, because it has their types and functions without any.
-const BUILT_IN: &[&str] = &["cstdint", "cstddef", "cmath", "cstring"];
+pub const BUILT_IN: &[&str] = &["cstdint", "cstddef", "cmath", "cstring"];
 
 /// A source that needs no kit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ mod reference;
 use cutegen_spec::digest::ArtifactDigest;
 use cutegen_spec::target::Target;
 
-pub use flatten::{Flattened, KitError, LineMap, Origin, body, flatten};
+pub use flatten::{BUILT_IN, Flattened, KitError, LineMap, Origin, body, flatten};
 pub use reference::{reference, reference_without};
 
 /// A header of the kit.

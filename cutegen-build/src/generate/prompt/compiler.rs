@@ -4,8 +4,12 @@
 use cutegen_spec::target::Target;
 
 use super::filled;
+use crate::kit;
 use crate::plan::Plan;
 use crate::toolchain::{CxxFamily, Output, cuda_options, host_flags};
+
+/// Of the guard's headers of CUDA the one for programs of a CPU: NVRTC does not compile it.
+const OF_DRIVER: &str = "cuda.h";
 
 /// The guard's lists as text: its stage is behind this one, which may not import it.
 const ALLOWED: &str = include_str!("../../compile/allowed.rs");
@@ -28,11 +32,18 @@ pub(super) fn told(plan: &Plan) -> String {
     };
     let is_silent = |flag: &String| SILENT.iter().any(|silent| flag.starts_with(silent));
     let flags: Vec<String> = flags.into_iter().filter(|flag| !is_silent(flag)).collect();
-    let headers: Vec<&str> = lists.into_iter().flat_map(listed).collect();
+    let headers: Vec<&str> =
+        lists.into_iter().flat_map(listed).filter(|header| opens(plan, header)).collect();
     let folders: Vec<String> = listed("FOLDERS").into_iter().map(|folder| format!("`{folder}`")).collect();
     let values =
         [("flags", flags.join(" ")), ("folders", folders.join(", ")), ("headers", headers.join(", "))];
     filled(template, &values).trim_end().to_owned()
+}
+
+/// Whether the target's compiler has the header. NVRTC has few standard ones; the others have their twins below `cuda/std/`.
+fn opens(plan: &Plan, header: &str) -> bool {
+    let is_standard = listed("STANDARD_HEADERS").contains(&header);
+    plan.target.is_host() || (header != OF_DRIVER && (!is_standard || kit::BUILT_IN.contains(&header)))
 }
 
 /// The texts of one of the guard's lists.

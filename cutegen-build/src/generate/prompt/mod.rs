@@ -27,12 +27,12 @@ pub use fence::Fence;
 const TASK: &str = include_str!("task.md");
 
 /// The number of these texts: it rises with every change of what they say.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// What is asked of a generator, and by which version of our texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// `window-5`: the class and the number of the texts.
+    /// `window-6`: the class and the number of the texts.
     pub version: String,
     /// Everything that it is told.
     pub text: String,
@@ -192,7 +192,7 @@ mod tests {
         let prompt = proposal(&plan(), "the kit");
         assert_eq!(
             (prompt.version.as_str(), of_number(&prompt.version, 7).as_str()),
-            ("window-5", "window-7")
+            ("window-6", "window-7")
         );
         for told in [
             "y[b, q] = mean(r, pad(x[b, q * 2 + r - 1], 0))",

@@ -58,9 +58,10 @@ fn tensor_line(spec: &KernelSpec, tensor: &Tensor) -> String {
         Some(strides) => format!("strides [{}] in elements", list(strides)),
         None => "row-major, dense".to_owned(),
     };
+    let packed = if tensor.dtype.bits() == 4 { ", two to a byte, the first in the low half" } else { "" };
     let constant = if tensor.constant { ", constant" } else { "" };
-    let (name, dtype) = (&tensor.name, tensor.dtype.name());
-    format!("- {role} {name}: {dtype}[{}]{constant}, {layout}{}", list(&tensor.dims), values(spec, tensor))
+    let (name, dtype, values) = (&tensor.name, tensor.dtype.name(), values(spec, tensor));
+    format!("- {role} {name}: {dtype}[{}]{constant}, {layout}{packed}{values}", list(&tensor.dims))
 }
 
 /// What is known of a tensor's integers.

@@ -104,7 +104,7 @@ fn prompts_have_the_length_of_a_prompt_and_one_question() {
         assert!(!prompt.text.contains("{{") && !prompt.text.contains("}}"), "{}", prompt.text);
         let is_diagnosis = number == 1;
         assert!(is_diagnosis || prompt.text.contains("attempt 4"), "the repeat is told");
-        assert_eq!(prompt.version, "window-5");
+        assert_eq!(prompt.version, "window-6");
     }
     let first = prompt::proposal(&plan, &prompt::kit(&plan)).text;
     assert_eq!(first.rsplit_once("\n# Answer\n").expect("a last section").1.matches('?').count(), 1);
