@@ -62,7 +62,7 @@ fn decided(
                 told(check.unwrap_or_else(|| "it does not end as a launch must".to_owned())),
             )
         }
-        Decided::WrongInFull(kind) => (Outcome::WrongInFull, told(kind.clone())),
+        Decided::WrongInFull(kind) => (Outcome::WrongInFull, facts::in_full(kind)),
         Decided::TooSlow(speeds) => {
             let by = speeds.by_gate.map(|times| format!("{times:.3} times as fast as the naive kernel"));
             (Outcome::TooSlow, told(by.unwrap_or_else(|| "it gains too little".to_owned())))

@@ -7,6 +7,7 @@ use cutegen_spec::contract::Contract;
 use cutegen_spec::int_expr::IntExpr;
 
 use crate::compile::CompileFailure;
+use crate::evaluate::judge::sanitize::Tool;
 use crate::evaluate::{self, Checks, Fault, Place, Spread};
 use crate::generate::answers::borrowed::Borrowed;
 use crate::generate::proposal::Proposal;
@@ -19,6 +20,8 @@ use crate::search::compiled::Refusal;
 const MESSAGE_MAX: usize = 600;
 /// The most diagnostics that are kept.
 const DIAGNOSTICS_MAX: usize = 24;
+/// The largest period of wrong elements that is told.
+const PERIOD_MAX: u64 = 64;
 
 /// Why a candidate has no bytes. `symbols` has what was derived for the entries of the proposal.
 pub(super) fn refused(refusal: &Refusal, proposal: &Proposal, symbols: &Contract) -> Facts {
@@ -58,6 +61,16 @@ fn placed(line: Option<u32>, message: String, proposal: &Proposal) -> Diagnostic
         Some(other) => Diagnostic { line: None, message: format!("{other}: {message}") },
         None => Diagnostic { line: None, message },
     }
+}
+
+/// What the whole gate says of a candidate that it found wrong: a sanitizer's finding stands apart.
+pub(super) fn in_full(said: &str) -> Facts {
+    let found = |tool: &Tool| said.strip_prefix(tool.name()).is_some_and(|rest| rest.starts_with(": "));
+    if !Tool::ALL.iter().any(found) {
+        return Facts { reason: Some(said.to_owned()), ..Facts::default() };
+    }
+    let sanitizer = said.lines().map(str::to_owned).collect();
+    Facts { reason: Some("compute-sanitizer found something".to_owned()), sanitizer, ..Facts::default() }
 }
 
 /// What a judge says of a candidate, in a word and in facts.
@@ -116,21 +129,29 @@ fn region(plan: &Plan, fault: &Fault) -> Option<String> {
     };
     let (first, Spread { elements, last }) = (&place.index, spread);
     let tensor = plan.spec.tensors.iter().find(|tensor| tensor.name == place.tensor);
-    let of = tensor.and_then(|tensor| tensor.elements(&place.axes));
-    let of = of.map_or_else(String::new, |all| format!(" of {all}"));
-    Some(match (*elements, first == last) {
-        (0 | 1, _) | (_, true) => "this element alone".to_owned(),
-        (count, false) if is_run(first, last, count) => {
-            format!("{count}{of} elements are wrong, every one from {first:?} to {last:?}")
+    let all = tensor.and_then(|tensor| tensor.elements(&place.axes)).and_then(|all| u64::try_from(all).ok());
+    let count = *elements;
+    if count < 2 || first == last {
+        return Some("this element alone".to_owned());
+    }
+    if all == Some(count) {
+        return Some(format!("all {count} elements are wrong"));
+    }
+    let of = all.map_or_else(String::new, |all| format!(" of {all}"));
+    Some(match block(first, last).map(|block| (block / count, block % count)) {
+        Some((1, 0)) => format!("{count}{of} elements are wrong, every one from {first:?} to {last:?}"),
+        Some((share @ 2..=PERIOD_MAX, 0)) => {
+            format!("{count}{of} elements are wrong, as many as one in {share} from {first:?} to {last:?}")
         }
-        (count, false) => format!("{count}{of} elements are wrong, the last of them {last:?}"),
+        _ => format!("{count}{of} elements are wrong, the last of them {last:?}"),
     })
 }
 
-/// Whether so many elements of one line fill all of it between two.
-fn is_run(first: &[i64], last: &[i64], count: u64) -> bool {
-    let (Some((a, outer)), Some((b, other))) = (first.split_last(), last.split_last()) else { return false };
-    outer == other && u64::try_from(b - a + 1) == Ok(count)
+/// Elements of the block between two corners; none where a dimension runs backwards, as from one row's end into the next.
+fn block(first: &[i64], last: &[i64]) -> Option<u64> {
+    let sides =
+        first.iter().zip(last).map(|(from, to)| u64::try_from(to - from + 1).ok().filter(|side| *side > 0));
+    sides.product()
 }
 
 /// JSON has no other numbers, and a ratio of others says nothing.
@@ -165,7 +186,7 @@ fn coordinates(plan: &Plan, place: &Place, tiles: &[(usize, i64)]) -> Vec<TileCo
 mod tests {
     use cutegen_spec::edition::spec_file;
 
-    use super::judged;
+    use super::{in_full, judged};
     use crate::evaluate::{self, Distribution, Fault, Place, Spread};
     use crate::plan::Plan;
     use crate::run_log::{Number, Outcome, TileCoordinate};
@@ -200,6 +221,50 @@ mod tests {
             Some("3 of 2100 elements are wrong, every one from [2, 133] to [2, 135]")
         );
         assert_eq!((told.axes["m"], told.axes["n"], told.inputs.as_str()), (7, 300, "cancelling"));
+    }
+
+    #[test]
+    fn wrong_elements_have_a_pattern() {
+        let region = |elements, [row, column]: [i64; 2]| {
+            let evaluate::Outcome::Incorrect(Fault::Value { mut place, found, expected, bound, .. }) =
+                wrong(-4.0)
+            else {
+                panic!("a value")
+            };
+            (place.axes, place.index) = (vec![8, 256], vec![0, 128]);
+            let spread = Spread { elements, last: vec![row, column] };
+            let fault = Fault::Value { place, found, expected, bound, spread };
+            judged(&plan(), &evaluate::Outcome::Incorrect(fault), &[]).1.mismatch.and_then(|told| told.region)
+        };
+        let told = |text: &str| Some(text.to_owned());
+        assert_eq!(region(1, [0, 128]), told("this element alone"));
+        let tail = "1024 of 2048 elements are wrong, every one from [0, 128] to [7, 255]";
+        assert_eq!(region(1024, [7, 255]), told(tail));
+        let fourths = "256 of 2048 elements are wrong, as many as one in 4 from [0, 128] to [7, 255]";
+        assert_eq!(region(256, [7, 255]), told(fourths));
+        assert_eq!(region(2048, [7, 255]), told("all 2048 elements are wrong"));
+        let none = "100 of 2048 elements are wrong, the last of them";
+        assert_eq!(region(100, [7, 255]), told(&format!("{none} [7, 255]")));
+        assert_eq!(region(100, [7, 3]), told(&format!("{none} [7, 3]")), "from one row's end into the next");
+    }
+
+    #[test]
+    fn what_a_sanitizer_found_stands_apart() {
+        let said = "racecheck: hazard: write of 4 bytes at 0x10 in shared memory\nby thread (3, 0, 0)";
+        let facts = in_full(said);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(
+            (facts.sanitizer, facts.reason.as_deref()),
+            (
+                lines.iter().map(|line| (*line).to_owned()).collect(),
+                Some("compute-sanitizer found something")
+            )
+        );
+        let other = in_full("racecheck says nothing of it");
+        assert_eq!(
+            (other.sanitizer.len(), other.reason.as_deref()),
+            (0, Some("racecheck says nothing of it"))
+        );
     }
 
     #[test]
