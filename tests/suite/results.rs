@@ -1,6 +1,8 @@
 //! The results pages say what their raw files say: nothing on them is written by hand, and a sample that no longer
 //! meets its bar turns the row.
 
+mod files;
+
 use std::fs;
 
 use cutegen_tests::results::{self, Page, Row, Verdict};

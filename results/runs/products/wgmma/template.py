@@ -46,7 +46,7 @@ def facts(b):
     return ', '.join(out)
 HERE = os.path.dirname(os.path.abspath(__file__))
 D = HERE + "/"
-PRELUDES = HERE + "/../../../../cutegen-build/src/generate/template/sm90a/"
+PRELUDES = HERE + "/../../../../cutegen-build/src/generate/template/device/"
 rd=lambda f: open(PRELUDES+f).read()
 def prelude():
     p=rd("prelude.cuh.in").replace("@NARROW@","true").replace("@NARROW_EXP@","true").replace("@NARROW_QUOTIENT@","true")
