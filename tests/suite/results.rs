@@ -4,9 +4,10 @@
 mod files;
 
 use std::fs;
+use std::process::Command;
 
 use cutegen_tests::results::{self, Page, Row, Verdict};
-use cutegen_tests::workspace;
+use cutegen_tests::{must, workspace};
 
 fn rows() -> Vec<Row> {
     results::read(&workspace()).expect("raw files")
@@ -142,6 +143,51 @@ fn the_summary_is_short_and_says_what_the_rows_say() {
     let ours = us("Llama 3 8B's MLP block with naive products, tokens: 512");
     let slower = ours / theirs.iter().sum::<f64>();
     assert_eq!(line("MLP block")[5], format!("1/{slower:.0}: 512 tokens"));
+    let measured = &row("Llama 3 8B's MLP block with naive products, tokens: 1").commit;
+    let said = ["**naive products**", "tuned ones are accepted since, and not measured in it", measured];
+    assert!(said.iter().all(|said| line("MLP block")[1].contains(said)), "{}", line("MLP block")[1]);
+}
+
+/// What `gpu` of the example prints of the block, by how its products are named.
+fn block(products: &str) -> String {
+    let kernel = |name: &str, runs: &str| {
+        format!(
+            "  {name:14} {runs:46} {:10.1} us, worst error / bound   9.5%\n  {:14} 8 of 8 elements compared, 0 wrong\n",
+            7.5, ""
+        )
+    };
+    let kernels = [
+        kernel("llama_norm", "vec8, tuned on NVIDIA H200"),
+        kernel("llama_gate_up", products),
+        kernel("llama_down", products),
+    ];
+    format!("1 tokens: 2968.2 us, one graph of three launches\n{}block: right\n\n", kernels.concat())
+}
+
+#[test]
+fn rows_of_the_example_say_which_products_were_measured() {
+    let rows = |products: &str| -> Vec<Row> {
+        let scripts = workspace().join("tests/bench");
+        let rows = format!("rows = list(example.rows({:?}))", block(products));
+        let more = "[row.update(command='c', commit='c') for row in rows]";
+        let text = format!(
+            "import json, sys; sys.path.insert(0, {scripts:?}); import example; {rows}; {more}; print(json.dumps(rows))"
+        );
+        let ran = must(Command::new("python3").args(["-B", "-c", &text]));
+        serde_json::from_str(&ran.stdout).expect("rows")
+    };
+    let naive = rows("naive, NOT tuned");
+    assert_eq!(naive[1].bar, "Llama 3 8B's MLP block with naive products, tokens: 1");
+    assert_eq!((naive[1].samples.as_slice(), naive[0].samples.as_slice()), (&[2968.2][..], &[3.0][..]));
+    let committed = rows_of("Llama 3 8B's MLP block with naive products, tokens: 1");
+    assert_eq!((&naive[1].note, &naive[1].bounded_by), (&committed.note, &committed.bounded_by));
+    let tuned = rows("product-x64x16, tuned on NVIDIA H200");
+    assert_eq!(tuned[1].bar, "Llama 3 8B's MLP block with tuned products, tokens: 1");
+    assert!(tuned[0].shows.ends_with("the products are tuned kernels") && tuned[1].note.is_none());
+}
+
+fn rows_of(bar: &str) -> Row {
+    rows().into_iter().find(|row| row.bar == bar).expect("the row")
 }
 
 #[test]
