@@ -61,6 +61,9 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// The least that every cell must come to.
     pub worst_at_least: Option<f64>,
+    /// What the bars are over as well and nothing has measured, in words: no bar is met meanwhile.
+    #[serde(default)]
+    pub missing: Vec<String>,
 }
 
 /// A number of many samples.
@@ -103,6 +106,8 @@ pub enum Verdict {
     Met,
     /// It is not, by this much.
     Missed(f64),
+    /// Something that it is over was not measured.
+    Open,
     /// There is none.
     NoBar,
 }
@@ -208,16 +213,24 @@ fn short(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Holds a figure against the row's bar.
+/// Holds a figure against the row's bar. While something is missing, only a cell that is there decides: it may miss the bar for each.
 #[must_use]
 pub fn verdict(row: &Row, figure: &Figure) -> Verdict {
+    let is_whole = row.missing.is_empty();
     let short_of = row.at_least.map(|least| least - figure.judged);
     let beyond = row.at_most.map(|most| figure.judged - most);
-    let worst = row.worst_at_least.map(|least| figure.worst.map_or(f64::INFINITY, |worst| least - worst));
-    match short_of.into_iter().chain(beyond).chain(worst).reduce(f64::max) {
+    let worst = row.worst_at_least.map(|worst| figure.worst.map_or(f64::INFINITY, |least| worst - least));
+    let misses = short_of.into_iter().chain(beyond).chain(worst);
+    match misses.reduce(f64::max) {
         None => Verdict::NoBar,
-        Some(miss) if miss <= 0.0 => Verdict::Met,
         // a sample that is no number meets nothing
-        Some(miss) => Verdict::Missed(miss),
+        Some(miss) if is_whole => {
+            if miss <= 0.0 {
+                Verdict::Met
+            } else {
+                Verdict::Missed(miss)
+            }
+        }
+        Some(_) => worst.filter(|miss| *miss > 0.0).map_or(Verdict::Open, Verdict::Missed),
     }
 }

@@ -203,3 +203,19 @@ fn drawn_shapes_that_passed_are_counted_by_their_results() {
     assert_eq!(gate(&folder)[0]["samples"], serde_json::json!([2]));
     assert_eq!(gate(&searched)[0]["samples"], serde_json::json!([10]));
 }
+
+#[test]
+fn kernels_of_the_twelve_that_lack_are_named() {
+    let searched = workspace().join("results/runs/products/searched");
+    let folder = scratch("kernelbench-lacks");
+    fs::create_dir_all(folder.join("kernelbench")).expect("made");
+    let there = "kernelbench/kb01_square_matmul.tar.gz";
+    fs::copy(searched.join(there), folder.join(there)).expect("copied");
+    let row = python(&format!(
+        "import pathlib, searched; print(json.dumps(next(searched.kernelbench(pathlib.Path({folder:?})))))"
+    ));
+    let missing: Vec<&str> =
+        row["missing"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(missing.len() == 11 && missing.contains(&"kb87_pointwise2d"), "{missing:?}");
+    assert_eq!(row["cells"].as_array().map(Vec::len), Some(1));
+}

@@ -65,6 +65,7 @@ fn each_verdict_follows_from_the_samples() {
         let met = match judge(&row) {
             Verdict::Met => "met",
             Verdict::Missed(_) => "**missed**",
+            Verdict::Open => "no verdict: not measured: ",
             Verdict::NoBar => "no bar",
         };
         let said = cell(&committed(Page::of(&row)), &row);
@@ -98,7 +99,7 @@ fn every_raw_file_has_a_page_and_every_missed_bar_is_told_first() {
     for row in rows() {
         assert!(Page::knows(&row.raw), "{} has no page", row.raw);
         let told = main.contains(&format!("\n- {}: at ", row.bar));
-        assert_eq!(told, matches!(judge(&row), Verdict::Missed(_)), "{}", row.bar);
+        assert_eq!(told, matches!(judge(&row), Verdict::Missed(_) | Verdict::Open), "{}", row.bar);
     }
     assert!(!Page::knows("new.json"));
 }
@@ -237,6 +238,7 @@ fn a_changed_sample_changes_the_page() {
 #[test]
 fn samples_beyond_the_bar_turn_the_verdict() {
     for row in rows().into_iter().chain([table()]).filter(|row| row.evidence.is_none()) {
+        let row = Row { missing: Vec::new(), ..row };
         let factors = [1e-6, 1e6].map(|factor| judge(&scaled(&row, factor)));
         let missed = |verdict: &Verdict| matches!(verdict, Verdict::Missed(_));
         match (row.at_least.or(row.worst_at_least), row.at_most) {
@@ -310,6 +312,31 @@ fn a_table_is_judged_by_its_mean_and_by_its_worst_cell() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
+}
+
+#[test]
+fn nothing_is_met_while_something_is_not_measured() {
+    let lacking = Row { missing: vec!["middle".to_owned(), "huge".to_owned()], ..table() };
+    assert_eq!([judge(&table()), judge(&lacking)], [Verdict::Met, Verdict::Open]);
+    // a mean may still rise; a cell that misses its own bar stays missed
+    assert_eq!(judge(&Row { at_least: Some(3.0), ..lacking.clone() }), Verdict::Open);
+    let strict = Row { worst_at_least: Some(2.5), ..lacking.clone() };
+    assert_eq!(judge(&strict), Verdict::Missed(0.5));
+    let page =
+        results::render(Page::of(&lacking), std::slice::from_ref(&lacking), &workspace()).expect("renders");
+    assert!(page.contains("| no verdict: not measured: middle, huge |"), "{page}");
+
+    let main =
+        |more: &[Row]| results::render(Page::Main, &[&rows(), more].concat(), &workspace()).expect("renders");
+    let met = |page: &str| -> usize {
+        let line = page.lines().find(|line| line.starts_with("Of ")).expect("a line");
+        let said = line.split(", ").nth(1).and_then(|said| said.split(' ').next());
+        said.and_then(|number| number.parse().ok()).expect("a number")
+    };
+    assert_eq!(met(&main(&[table()])), met(&main(&[])) + 1);
+    let said = main(&[lacking]);
+    assert_eq!(met(&said), met(&main(&[])));
+    assert!(said.contains("- a table: at least 1.8 times: at least 1 times in every cell: not measured: middle, huge (kernels.md)"), "{said}");
 }
 
 #[test]

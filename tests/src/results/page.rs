@@ -135,28 +135,30 @@ pub fn render(page: Page, rows: &[Row], root: &Path) -> Result<String, String> {
     Ok(format!("# {title}\n\nHere: {about}. {READ}\n{TABLE}{lines}\n## What the rows show\n\n{notes}"))
 }
 
-/// How many bars are met, and which are not.
+/// How many bars are met, and which are not, or not yet.
 fn missed(rows: &[Row], root: &Path) -> Result<String, String> {
-    let mut bars = 0;
-    let mut lines = String::new();
+    let (mut bars, mut missed, mut open) = (0, Vec::new(), Vec::new());
     for row in rows.iter().filter(|row| barred(row)) {
         bars += 1;
-        let Verdict::Missed(by) = verdict(row, &figure(row, root)?) else { continue };
-        let _ = writeln!(
-            lines,
-            "- {}{}: by {} {} ({})",
-            row.bar,
-            limit(row),
-            short(by),
-            row.unit,
-            Page::of(row).file()
+        let told = |what: String| format!("- {}{}: {what} ({})", row.bar, limit(row), Page::of(row).file());
+        match verdict(row, &figure(row, root)?) {
+            Verdict::Missed(by) => missed.push(told(format!("by {} {}", short(by), row.unit))),
+            Verdict::Open => open.push(told(format!("not measured: {}", row.missing.join(", ")))),
+            Verdict::Met | Verdict::NoBar => {}
+        }
+    }
+    let met = bars - missed.len() - open.len();
+    let counts = format!("{met} are met and {} are missed", missed.len());
+    let mut text =
+        format!("Of {bars} bars that were set before measuring, {counts}:\n\n{}\n", missed.join("\n"));
+    if !open.is_empty() {
+        let _ = write!(
+            text,
+            "\nNo verdict yet, since not all that they are over is measured:\n\n{}\n",
+            open.join("\n")
         );
     }
-    let count = lines.lines().count();
-    Ok(format!(
-        "Of {bars} bars that were set before measuring, {} are met and {count} are missed:\n\n{lines}",
-        bars - count
-    ))
+    Ok(text)
 }
 
 /// The other pages, and how all of them are made.
@@ -175,6 +177,7 @@ fn line(row: &Row, root: &Path) -> Result<[String; 7], String> {
     let said = match verdict(row, &figure) {
         Verdict::Met => "met".to_owned(),
         Verdict::Missed(by) => format!("**missed** by {} {}", short(by), row.unit),
+        Verdict::Open => format!("no verdict: not measured: {}", row.missing.join(", ")),
         Verdict::NoBar => "no bar".to_owned(),
     };
     Ok([
