@@ -219,3 +219,19 @@ fn kernels_of_the_twelve_that_lack_are_named() {
     assert!(missing.len() == 11 && missing.contains(&"kb87_pointwise2d"), "{missing:?}");
     assert_eq!(row["cells"].as_array().map(Vec::len), Some(1));
 }
+
+/// The roof of a product is the one that records have, on the card that it is of.
+#[test]
+fn roofs_are_those_of_committed_records() {
+    let compare = "
+import pathlib, roof, searched
+folder = pathlib.Path(FOLDER)
+pairs = [(roof.micros('NVIDIA H200, sm_90', t['workload']['m'], n, k), t['roof-micros'])
+         for name, (n, k) in searched.WEIGHTS.items() for t in searched.timings(folder / f'{name}.tar.gz') if t['incumbent'] == 'cublaslt']
+half = roof.share('NVIDIA H200, sm_90', (512, 6144, 4096), 2 * roof.micros('NVIDIA H200', 512, 6144, 4096))
+print(json.dumps([[len(pairs), sum(abs(a / b - 1) > 1e-9 for a, b in pairs)], half, roof.share('another card', (1, 1, 1), 1.0)]))
+";
+    let folder = format!("{:?}", workspace().join("results/runs/products/searched"));
+    let found = python(&format!("exec({:?})", compare.replace("FOLDER", &folder)));
+    assert_eq!(found, serde_json::json!([[42, 0], { "roof": 0.5 }, {}]));
+}

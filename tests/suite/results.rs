@@ -340,6 +340,21 @@ fn nothing_is_met_while_something_is_not_measured() {
 }
 
 #[test]
+fn a_page_says_how_much_of_the_roof_ours_reaches() {
+    let mut row = table();
+    assert!(
+        !results::render(Page::of(&row), &[row.clone()], &workspace()).expect("renders").contains("roof")
+    );
+    (row.cells[0].roof, row.cells[1].roof) = (Some(0.25), Some(0.75));
+    let page = results::render(Page::of(&row), &[row], &workspace()).expect("renders");
+    assert!(page.contains("; ours at 0.25 to 0.75 of the card's roof |"), "{page}");
+    assert!(
+        page.contains("small 2 (compile; 0.25 of the roof), large 2 (eager; 0.75 of the roof)"),
+        "{page}"
+    );
+}
+
+#[test]
 fn a_row_that_quotes_a_record_needs_it() {
     let quoting = rows().into_iter().find(|row| row.evidence.is_some()).expect("a row quotes a record");
     let mut planted = quoting.clone();

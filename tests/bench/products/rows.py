@@ -12,6 +12,7 @@ import pathlib
 import statistics
 import sys
 
+import roof
 import run
 import shapes
 from run import raw
@@ -43,6 +44,12 @@ def interval(times):
     return [times["low"], times["speedup"], times["high"]]
 
 
+def reached(cell, winner, extents):
+    """The share of its card's roof that a winner reaches; nothing where it was not timed."""
+    times = winner["cublaslt"]["times"]
+    return roof.share(cell["device"], extents, times["candidate_us"]) if times else {}
+
+
 def row(file, bar, cells, **more):
     cards = sorted({cell["device"] for cell in file["cells"].values()})
     pack = "python3 tests/bench/products/run.py pack FOLDER && python3 FOLDER/run.py"
@@ -66,9 +73,10 @@ def shaped(file, job):
         mine = {name: cell for name, cell in sorted(file["cells"].items()) if name.startswith(f"{job}_{letter}")}
         if any(name.startswith(f"{job}_{letter}") for name in missing(file, shapes.sets(shapes.seed_of(file["about"]["digest"]))[job])):
             continue
-        extents = {f"{job}_{name}": "x".join(map(str, mnk)) for name, *mnk in shapes.drawn(shapes.FIT if job == "fit" else shapes.seed_of(file["about"]["digest"]))}
+        drawn = {f"{job}_{name}": mnk for name, *mnk in shapes.drawn(shapes.FIT if job == "fit" else shapes.seed_of(file["about"]["digest"]))}
+        extents = {name: "x".join(map(str, mnk)) for name, mnk in drawn.items()}
         against = {name: cell["workloads"][0]["cublaslt"] for name, cell in mine.items()}
-        cells = [{"at": extents[name], "against": {"cublaslt": interval(a["times"])}} for name, a in against.items() if a["times"]]
+        cells = [{"at": extents[name], "against": {"cublaslt": interval(a["times"])}, **reached(mine[name], mine[name]["workloads"][0], drawn[name])} for name, a in against.items() if a["times"]]
         without = [extents[name] for name, a in against.items() if not a["times"]]
         note = f"extents from {shapes.LEAST} to {shapes.MOST}, log-uniform, from {which}" + (f"; not timed against cuBLASLt: {', '.join(without)}" if without else "")
         note = "; ".join(filter(None, [note, commits(mine.values())]))
@@ -84,11 +92,12 @@ def by_mma(file):
         n, k = shapes.WEIGHTS[name.removeprefix("mma_")]
         for winner in cell["workloads"]:
             m, times = winner["workload"]["m"], winner["cublaslt"]["times"]
+            share = reached(cell, winner, (m, n, k))
             if m <= 128:
-                few.append({"at": f"{name.removeprefix('mma_')} m={m}", "against": {"cublaslt": interval(times)}})
+                few.append({"at": f"{name.removeprefix('mma_')} m={m}", "against": {"cublaslt": interval(times)}, **share})
             else:
                 shares = [2 * m * n * k / pair[0] * 1e-6 / peak for pair in times["pairs"]]
-                many.append({"at": f"{name.removeprefix('mma_')} m={m}", "against": {"the peak": [round(x, 4) for x in shares]}})
+                many.append({"at": f"{name.removeprefix('mma_')} m={m}", "against": {"the peak": [round(x, 4) for x in shares]}, **share})
     yield row(file, "products by mma.sync alone, six weights, 1 to 128 rows", few, shows=OVER, at_least=1.0, bounded_by="memory")
     yield row(file, "products by mma.sync alone, six weights, 512 and 2048 rows", many, shows="share of the rate of mma.sync.m16n8k16 from registers alone", unit="of the peak", at_least=0.85,
               note=f"the peak is {peak:.0f} TFLOP/s, measured on the same card before", bounded_by="tensor cores")
@@ -99,7 +108,8 @@ def swept(file):
     for name, cell in sorted(file["cells"].items()):
         winner = cell["workloads"][0]
         ratio = interval(winner["swept"][1]["times"]) if winner["swept"] else [1.0]
-        cells.append({"at": name.removeprefix("sweep_").replace("_", "x"), "against": {"the fastest of the sweep": ratio}})
+        extents = name.removeprefix("sweep_").split("_")
+        cells.append({"at": "x".join(extents), "against": {"the fastest of the sweep": ratio}, **reached(cell, winner, map(int, extents))})
     searched = [sum(point["searched"] for point in cell["tried"]) for cell in file["cells"].values()]
     yield row(file, "a search of products against a sweep", cells, shows="speed of what a search dispatches over that of the fastest of a sweep, timed in pairs", worst_at_least=0.98,
               note=f"at least {fewest} points a shape, of which a search tries {min(searched)} to {max(searched)}; 1 where both are one kernel", bounded_by="which points a cost estimate puts first")
@@ -107,9 +117,12 @@ def swept(file):
 
 def ranged(file):
     """Both beside cuBLASLt at once; the ratio of what they are over it."""
-    any_of = {(w["workload"]["m"], w["workload"]["n"], w["workload"]["k"]): w["cublaslt"]["times"]["speedup"] for w in file["cells"]["ranged_any"]["workloads"]}
-    cells = [{"at": f"{name} m={winner['workload']['m']}", "against": {"an entry of the weight": [round(any_of[winner["workload"]["m"], *extents] / winner["cublaslt"]["times"]["speedup"], 4)]}}
-             for name, extents in shapes.WEIGHTS.items() for winner in file["cells"][f"ranged_{name}"]["workloads"] if (winner["workload"]["m"], *extents) in any_of]
+    whole = file["cells"]["ranged_any"]
+    any_of = {(w["workload"]["m"], w["workload"]["n"], w["workload"]["k"]): w for w in whole["workloads"]}
+    ratio = lambda ours, theirs: round(ours["cublaslt"]["times"]["speedup"] / theirs["cublaslt"]["times"]["speedup"], 4)
+    at = lambda winner, extents: (winner["workload"]["m"], *extents)
+    cells = [{"at": f"{name} m={winner['workload']['m']}", "against": {"an entry of the weight": [ratio(any_of[at(winner, extents)], winner)]}, **reached(whole, any_of[at(winner, extents)], at(winner, extents))}
+             for name, extents in shapes.WEIGHTS.items() for winner in file["cells"][f"ranged_{name}"]["workloads"] if at(winner, extents) in any_of]
     yield row(file, "one kernel of any columns and terms against one for each weight, six weights", cells, shows="speed of the kernel with n and k ranged over that of the weight's own, each timed in turn with cuBLASLt", at_least=0.926,
               note="at most 8 % slower; ratio of two ratios", bounded_by="six variants for all weights")
 

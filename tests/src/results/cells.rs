@@ -17,6 +17,8 @@ pub struct Cell {
     pub commit: Option<String>,
     /// By the name of what it was timed against: all samples, in the order in which they were taken. More is better.
     pub against: BTreeMap<String, Vec<f64>>,
+    /// The share of the roof that ours reaches on the card, where that is known: the rest is headroom.
+    pub roof: Option<f64>,
 }
 
 /// A cell against the strongest there.
@@ -27,6 +29,7 @@ struct Counted<'a> {
     median: f64,
     high: f64,
     samples: usize,
+    roof: Option<f64>,
 }
 
 /// Quartiles against the one whose median is least.
@@ -40,7 +43,7 @@ fn counted(cell: &Cell) -> Result<Counted<'_>, String> {
         let mut sorted = samples.clone();
         sorted.sort_by(f64::total_cmp);
         let [low, median, high] = [0.25, 0.5, 0.75].map(|share| quantile(&sorted, share));
-        Counted { at: &cell.at, against, low, median, high, samples: sorted.len() }
+        Counted { at: &cell.at, against, low, median, high, samples: sorted.len(), roof: cell.roof }
     });
     let least = all.min_by(|a, b| a.median.total_cmp(&b.median));
     least.ok_or_else(|| format!("{}: a cell against nobody", cell.at))
@@ -81,13 +84,27 @@ pub(super) fn figure(row: &Row) -> Result<Figure, String> {
         short(worst.high),
         worst.samples
     );
+    let text = format!("{text}{}", roofs(&cells));
     let machine = row.machine.clone().ok_or_else(|| format!("{}: no machine", row.bar))?;
     Ok(Figure { judged: mean, worst: Some(worst.median), text, machine })
+}
+
+/// From which to which share of the roof the cells reach.
+fn roofs(cells: &[Counted<'_>]) -> String {
+    let shares = || cells.iter().filter_map(|cell| cell.roof);
+    let of = |pick: fn(f64, f64) -> f64| shares().reduce(pick).map(short);
+    let both = of(f64::min).zip(of(f64::max));
+    both.map(|(least, most)| format!("; ours at {least} to {most} of the card's roof")).unwrap_or_default()
 }
 
 /// Every cell in words; nothing of a row without cells, or with one.
 pub(super) fn told(row: &Row) -> Option<String> {
     let cells = all(row).ok().filter(|cells| cells.len() > 1)?;
-    let told = cells.iter().map(|cell| format!("{} {} ({})", cell.at, short(cell.median), cell.against));
+    let roof = |cell: &Counted<'_>| {
+        cell.roof.map(|share| format!("; {} of the roof", short(share))).unwrap_or_default()
+    };
+    let told = cells
+        .iter()
+        .map(|cell| format!("{} {} ({}{})", cell.at, short(cell.median), cell.against, roof(cell)));
     Some(told.collect::<Vec<_>>().join(", "))
 }
