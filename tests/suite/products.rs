@@ -18,6 +18,13 @@ echo '{"seed":1,"device":"planted card","space":9,"tried":[],"seconds":1.0,"spen
 "about":null,"differs":null},"swept":null}]}' > "$3"
 "#;
 
+/// Says of each kernel that a search found something.
+const TUNE: &str = r#"#!/bin/sh
+while [ "$1" != --results ]; do shift; done
+echo results > "$2"
+echo '{"event":"tuned","digest":"of something else"}'
+"#;
+
 fn folder() -> PathBuf {
     workspace().join("tests/bench/products")
 }
@@ -36,6 +43,9 @@ fn packed(name: &str) -> PathBuf {
     for (set, text) in python(texts).as_object().expect("sets") {
         write(&root.join(format!("cutegen-pack/project/specs/{set}.toml")), text.as_str().expect("a text"));
     }
+    let command = root.join("cutegen-pack/cargo-cutegen");
+    write(&command, TUNE);
+    fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).expect("set");
     fs::create_dir_all(&pack).expect("made");
     must(Command::new("tar").current_dir(&root).args(["czf", "pack/bundle.tar.gz", "cutegen-pack"]));
     for script in ["run.py", "shapes.py", "../raw.py"] {
@@ -49,9 +59,13 @@ fn packed(name: &str) -> PathBuf {
 }
 
 fn run(pack: &Path, out: &str, more: &[&str]) -> (Value, PathBuf) {
+    run_job(pack, "commit", out, more)
+}
+
+fn run_job(pack: &Path, job: &str, out: &str, more: &[&str]) -> (Value, PathBuf) {
     let root = pack.parent().expect("a folder");
     let mut command = Command::new("python3");
-    command.arg("-B").arg(pack.join("run.py")).args(["commit", "--out"]).arg(root.join(out));
+    command.arg("-B").arg(pack.join("run.py")).args([job, "--out"]).arg(root.join(out));
     must(command.arg("--work").arg(root.join("work")).args(more));
     let file = fs::read_dir(root.join(out)).expect("a folder").flatten().map(|item| item.path());
     let file = file.filter(|path| path.extension().is_some_and(|end| end == "json")).max().expect("a file");
@@ -127,6 +141,30 @@ fn a_job_goes_on_where_another_ended_and_a_row_has_all_cells() {
     write(&root.join("other/commit.json"), &other);
     let mixed = rows(&[files[1].clone(), root.join("other/commit.json")], "pass");
     assert!(mixed[2][0].as_str().is_some_and(|said| said.contains("another digest")), "{mixed}");
+}
+
+#[test]
+fn what_was_tuned_of_another_text_is_tuned_again() {
+    let pack = packed("products-tuned");
+    let root = pack.parent().expect("a folder");
+    let tuned = |file: &Value| -> Vec<String> {
+        file["tuned"].as_object().map(|all| all.keys().cloned().collect()).unwrap_or_default()
+    };
+    let (first, path) = run_job(&pack, "sm90", "one", &[]);
+    let names = tuned(&first);
+    assert!(names.len() == 5 && names.contains(&"sm90_nt".to_owned()), "{first}");
+    assert!(root.join("one/sm90.tar").is_file());
+    // as if its text had been another one, and as files were before they had digests
+    let mut older = first.clone();
+    older["tuned"]["sm90_nt"]["digest"] = "0123456789ab".into();
+    older["tuned"]["sm90_swiglu"].as_object_mut().expect("an event").remove("digest");
+    write(&path, &older.to_string());
+    let done = root.join("one");
+    let (second, _) = run_job(&pack, "sm90", "two", &["--done", done.to_str().expect("text")]);
+    assert_eq!(tuned(&second), ["sm90_nt", "sm90_swiglu"]);
+    assert_eq!(second["tuned"]["sm90_nt"], first["tuned"]["sm90_nt"], "the digest is that of the text");
+    let log = fs::read_to_string(root.join("two/log.txt")).expect("a log");
+    assert!(log.ends_with("sm90: 2 tuned, 0 not begun, 3 done before\n"), "{log}");
 }
 
 /// Files of the other jobs, with ratios that a reader can check.

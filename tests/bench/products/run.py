@@ -5,9 +5,9 @@
 
 Jobs: `fit` and `commit` screen a hundred shapes each, those of the fixed seed and those of the commit's; `mma` the weights of Llama by
 mma.sync alone, after its peak; `ranged` one kernel of any columns and terms and one for each weight; `sweep` eight shapes against 320
-points. These tune: `gate` ten of the commit's shapes, `kernelbench` twelve kernels beside PyTorch, `sm90` products built for sm_90. A job
-writes OUT/JOB.PART.TIME.json, and one that tunes OUT/JOB.tar with results that `accept` takes. What a file of DONE has is not measured
-again, so a job goes on where another call ended. `rows.py` and `searched.py` make rows of results of the files.
+points. These tune: `gate` ten of the commit's shapes, `kernelbench` twelve kernels beside PyTorch,
+`sm90` products built for sm_90. A job writes OUT/JOB.PART.TIME.json, and one that tunes OUT/JOB.tar with results that `accept` takes. What a
+file of DONE has, of the same text, is not measured again, so a job goes on where another call ended. `rows.py` and `searched.py` make rows of results of the files.
 """
 
 import argparse
@@ -175,9 +175,9 @@ class Node:
         self.say(f"mma.sync: {said.strip()}")
         return json.loads(said) if code == 0 else None
 
-    def tune(self, job, names, *flags):
+    def tune(self, job, texts, *flags):
         """Searches by the command; what `accept` takes goes into one archive."""
-        seen, done = {}, {name for file in (json.loads(p.read_text()) for p in files(self.options.done)) if file.get("job") == job for name in file["tuned"]}
+        seen, done = {}, measured(self.options.done, job, texts)
         folder, path = self.work / job, self.file
         folder.mkdir(parents=True, exist_ok=True)
         def work(name, gpu, cores):
@@ -186,19 +186,20 @@ class Node:
             (folder / f"{name}.log").write_text(said)
             last = next((json.loads(line) for line in reversed(said.splitlines()) if line.startswith('{"event":"tuned"')), {})
             if last:
-                seen[name] = last
+                seen[name] = {**last, "digest": digest_of(texts[name])}
             self.say(f"{name}: {code} {last or said[-300:]}")
             path.write_text(json.dumps({"job": job, "about": self.about, "tuned": seen}))
             with self.telling, tarfile.open(self.out / f"{job}.tar", "w") as kept:
                 [kept.add(file, file.name) for file in sorted(folder.iterdir())]
-        self.each([name for name in share(names, self.options.part) if name not in done and re.search(self.options.only, name)], work)
+        names = [name for name in share(sorted(texts), self.options.part) if name not in done and re.search(self.options.only, name)]
+        left = self.each(names, work)
+        self.say(f"{job}: {len(seen)} tuned, {left} not begun, {len(done)} done before")
 
     def tuned(self, job):
-        if job == "gate":
-            return self.tune(job, [f"commit_{n}" for n in self.about["gate"]], "--target", "sm_90a")
-        target, *more = {"kernelbench": ("sm_90a", "--peers"), "sm90": ("sm_90",)}[job]
-        names = sorted(shapes.kernels_of((self.project / f"specs/{job}.toml").read_text()))
-        return self.tune(job, names, "--target", target, *more)
+        target, *more = {"gate": ("sm_90a",), "kernelbench": ("sm_90a", "--peers"), "sm90": ("sm_90",)}[job]
+        texts = shapes.kernels_of((self.project / f"specs/{'commit' if job == 'gate' else job}.toml").read_text())
+        drawn = {f"commit_{name}" for name in self.about["gate"]} if job == "gate" else set(texts)
+        return self.tune(job, {name: text for name, text in texts.items() if name in drawn}, "--target", target, *more)
 
 
 def line(winner):
@@ -220,9 +221,9 @@ def files(folder):
 
 
 def measured(folder, job, texts):
-    """Names that files of this folder have, with the same text."""
-    cells = [file["cells"] for file in (json.loads(path.read_text()) for path in files(folder)) if file.get("job") == job]
-    return {name for some in cells for name, cell in some.items() if name in texts and cell["digest"] == digest_of(texts[name])}
+    """Names that files of this folder have, measured or tuned, with the same text."""
+    held = [file.get("cells") or file.get("tuned", {}) for file in (json.loads(path.read_text()) for path in files(folder)) if file.get("job") == job]
+    return {name for some in held for name, cell in some.items() if name in texts and cell.get("digest") == digest_of(texts[name])}
 
 
 def main():
