@@ -183,6 +183,7 @@ jobs = {
   'sweep': {'job': 'sweep', 'about': about, 'cells': {name: cell([winner({}, ('y', against) if at else None)]) for at, name in enumerate(sets['sweep'])}},
   'ranged': {'job': 'ranged', 'about': about, 'cells': {f'ranged_{name}': cell([winner({'m': m}, None) for m in shapes.RANGED]) for name in shapes.WEIGHTS}
      | {'ranged_any': cell([winner({'m': m, 'n': n, 'k': k}, None) for n, k in shapes.WEIGHTS.values() for m in shapes.RANGED])}},
+  'squares': {'job': 'squares', 'about': about, 'cells': {name: cell([winner({}, None)]) for name in sets['squares']}},
 }
 ";
 
@@ -206,16 +207,23 @@ fn every_job_has_its_rows_and_what_lacks_a_cell_has_none() {
     assert_eq!((made[2].cells.len(), seen[2].2), (8, Some(0.98)));
     near(seen[3].0, 1.0);
     assert_eq!((made[3].cells.len(), seen[3].1), (24, Some(0.926)));
+    let squares: Vec<&str> = made[4].cells.iter().chain(&made[5].cells).map(|cell| &*cell.at).collect();
+    let wanted = ["nn 1024", "nt 1024", "nn 2048", "nt 2048", "nn 4096", "nt 4096", "nn 8192", "nt 8192"];
+    assert_eq!((squares.as_slice(), made[5].cells.len()), (&wanted[..], 2));
+    assert_eq!(
+        (seen[4].1, seen[4].2, seen[5].1, seen[5].2),
+        (Some(1.03), Some(0.95), Some(0.97), Some(0.92))
+    );
     let slower = rows(
         "jobs['ranged']['cells']['ranged_any']['workloads'][0]['cublaslt'] = {'times': times | {'speedup': 0.6}}",
     );
     assert_eq!(slower[0][3]["cells"][0]["against"]["an entry of the weight"], serde_json::json!([0.5]));
 
     let wrong = rows(
-        "del jobs['ranged']['cells']['ranged_qkv']; jobs['mma']['peak'] = None; jobs['sweep']['cells'].popitem()",
+        "del jobs['ranged']['cells']['ranged_qkv']; jobs['mma']['peak'] = None; jobs['sweep']['cells'].popitem(); jobs['squares']['cells'].popitem()",
     );
     assert_eq!(wrong[0].as_array().map(Vec::len), Some(0), "{wrong}");
-    assert_eq!(wrong[1].as_array().map(Vec::len), Some(3), "{wrong}");
+    assert_eq!(wrong[1].as_array().map(Vec::len), Some(4), "{wrong}");
 }
 
 /// A search counts where its answer was timed, as that of a naive kernel alone never was.

@@ -127,6 +127,18 @@ def ranged(file):
               note="at most 8 % slower; ratio of two ratios", bounded_by="six variants for all weights")
 
 
+def squares(file):
+    """Two rows, as those of the six weights: to 2^37 operations, and beyond."""
+    cells = {}
+    for name, cell in sorted(file["cells"].items()):
+        (_, layout, side), winner = name.split("_"), cell["workloads"][0]
+        extents = (int(side),) * 3
+        cells.setdefault(int(side), []).append({"at": f"{layout} {side}", "against": {"cublaslt": interval(winner["cublaslt"]["times"])}, **reached(cell, winner, extents)})
+    sides = lambda wanted: [cell for side in sorted(cells) if wanted(side) for cell in cells[side]]
+    yield row(file, "square products of bf16, nt and nn, 1024 to 4096", sides(lambda side: side <= 4096), shows=OVER, at_least=1.03, worst_at_least=0.95, bounded_by="tensor cores")
+    yield row(file, "square products of bf16, nt and nn, 8192", sides(lambda side: side > 4096), shows=OVER, at_least=0.97, worst_at_least=0.92, bounded_by="the card's power limit, under both")
+
+
 def rows(jobs):
     """What is complete; and what is not, in words."""
     made, said = [], []
@@ -137,7 +149,7 @@ def rows(jobs):
                 said.append(f"{job}: no row yet, not measured: {', '.join(lacking) or 'the peak'}")
                 if job not in ("fit", "commit"):
                     continue
-        makers = {"fit": lambda f: shaped(f, "fit"), "commit": lambda f: shaped(f, "commit"), "mma": by_mma, "sweep": swept, "ranged": ranged}
+        makers = {"fit": lambda f: shaped(f, "fit"), "commit": lambda f: shaped(f, "commit"), "mma": by_mma, "sweep": swept, "ranged": ranged, "squares": squares}
         made += makers[job](file)
     return made, said
 

@@ -5,7 +5,7 @@
 
 Jobs: `fit` and `commit` screen a hundred shapes each, those of the fixed seed and those of the commit's; `mma` the weights of Llama by
 mma.sync alone, after its peak; `ranged` one kernel of any columns and terms and one for each weight; `sweep` eight shapes against 320
-points. These tune: `gate` ten of the commit's shapes, `kernelbench` twelve kernels beside PyTorch,
+points; `squares` 1024 to 8192 cubed, nt and nn. These tune: `gate` ten of the commit's shapes, `kernelbench` twelve kernels beside PyTorch,
 `sm90` products built for sm_90. A job writes OUT/JOB.PART.TIME.json, and one that tunes OUT/JOB.tar with results that `accept` takes. What a
 file of DONE has, of the same text, is not measured again, so a job goes on where another call ended. `rows.py` and `searched.py` make rows of results of the files.
 """
@@ -31,7 +31,7 @@ import raw
 import shapes
 
 ROOT = HERE.joinpath("../../..").resolve()  # here; on a node it is nothing
-SCREENED = {"fit": [], "commit": [], "mma": ["--instruction", "mma-sync"], "ranged": [], "sweep": ["--points", "320"]}
+SCREENED = {"fit": [], "commit": [], "mma": ["--instruction", "mma-sync"], "ranged": [], "sweep": ["--points", "320"], "squares": []}
 TUNED = ("gate", "kernelbench", "sm90")
 # what a kernel takes at least
 LEAST_S = 8

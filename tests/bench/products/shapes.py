@@ -27,6 +27,9 @@ FILLED = """
 """.split()
 OF_FILLED, FILLED_SEED = 12, 4288502034
 SWEPT = [(16, 6144, 4096), (64, 28672, 4096), (128, 4096, 14336), (512, 4096, 4096), (2048, 6144, 4096), (1024, 1024, 1024), (4096, 4096, 4096), (344, 776, 2504)]
+SQUARES = (1024, 2048, 4096, 8192)
+# how a product's second factor lies
+FACTORS = {"nt": "n, k", "nn": "k, n"}
 
 
 def extent(random, is_aligned):
@@ -55,13 +58,13 @@ def seed_of(digest):
     return int(hashlib.sha256(digest.encode()).hexdigest()[:8], 16)
 
 
-def product(name, m, n, k, workloads):
+def product(name, m, n, k, workloads, factor="n, k"):
     m, n, k = (extent if isinstance(extent, int) else f'"{extent}"' for extent in (m, n, k))
     return f"""[kernels.{name}]
 axes      = {{ m = {m}, n = {n}, k = {k} }}
-inputs    = {{ x = "bf16[m, k]", w = "bf16[n, k]" }}
+inputs    = {{ x = "bf16[m, k]", w = "bf16[{factor}]" }}
 outputs   = {{ y = "bf16[m, n]" }}
-math      = "y[m, n] = sum(k, x[m, k] * w[n, k])"
+math      = "y[m, n] = sum(k, x[m, k] * w[{factor}])"
 family    = "contraction"
 targets   = ["sm_90a"]
 workloads = [{", ".join(workloads)}]
@@ -70,6 +73,11 @@ workloads = [{", ".join(workloads)}]
 
 def fixed(prefix, shapes):
     return {f"{prefix}_{name}": product(f"{prefix}_{name}", m, n, k, ["{}"]) for name, m, n, k in shapes}
+
+
+def squares():
+    """Squares, by how the second factor lies."""
+    return {f"squares_{layout}_{side}": product(f"squares_{layout}_{side}", side, side, side, ["{}"], factor) for layout, factor in FACTORS.items() for side in SQUARES}
 
 
 def kernels_of(text):
@@ -100,5 +108,5 @@ def sets(seed):
             "mma": {f"mma_{name}": product(f"mma_{name}", "1..=8192", n, k, rows) for name, (n, k) in WEIGHTS.items()},
             "ranged": {f"ranged_{name}": product(f"ranged_{name}", "1..=8192", n, k, some) for name, (n, k) in WEIGHTS.items()}
             | {"ranged_any": product("ranged_any", "1..=8192", "1..=32768", "1..=32768", all_of)},
-            "kernelbench": kernelbench(), "sm90": sm90(),
+            "kernelbench": kernelbench(), "sm90": sm90(), "squares": squares(),
             "sweep": fixed("sweep", [(f"{m}_{n}_{k}", m, n, k) for m, n, k in SWEPT])}
