@@ -14,40 +14,29 @@ import sys
 import tomllib
 
 import raw
+import run_logs
 
 RUNS = raw.ROOT / "results/runs/refine"
 H200 = {"kb46_avg_pool3d", "kb42_max_pool2d", "kb82_depthwise_conv2d"}
 
 
 def logs():
-    """By kernel: the log's records."""
+    """By kernel."""
     for path in sorted(RUNS.glob("cutegen-runs/*/*.jsonl")):
-        records = [json.loads(line) for line in path.read_text().splitlines()]
-        yield records[0]["kernel"], records
+        log = run_logs.Log(path)
+        yield log.start["kernel"], log
 
 
-def right(records):
-    """Verdicts on a device, in order."""
-    verdicts = (record["verdict"] for record in records if "verdict" in record)
-    return [verdict for verdict in verdicts if verdict["outcome"] == "right"]
-
-
-def gains(records):
+def gains(log):
     """By workload: how much faster the best kernel is than the first right one, by ratios within batches from parent to child."""
-    first, *later = right(records)
+    first = log.right()[0]
     for number, speed in enumerate(first["facts"]["speed"]):
-        over = {str(first["candidate"]): 1.0}
-        for verdict in later:
-            ratios = verdict["facts"]["speed"][number].get("over", {})
-            known = [over[parent] * ratio for parent, ratio in ratios.items() if parent in over]
-            if known:
-                over[str(verdict["candidate"])] = statistics.geometric_mean(known)
-        yield speed["workload"], max(over.values())
+        yield speed["workload"], max(run_logs.chained(log, first["candidate"], number).values())
 
 
 def records():
     """By kernel: the timings of the accepted variant."""
-    names = {log[0]["key"]: log[0]["kernel"] for _, log in logs()}
+    names = {log.start["key"]: name for name, log in logs()}
     for path in sorted(RUNS.glob("cache/v1/*/*/record.toml")):
         record = tomllib.loads(path.read_text())
         tuned = next(v for v in record["variants"] if v["kind"] == "tuned")
@@ -56,8 +45,8 @@ def records():
 
 def benched(name):
     """What `bench` said on an H200."""
-    times = json.loads((RUNS / f"raw/{name}_h200.json").read_text())["kernels"][0]["times"]
-    return [{**t["timing"], "pairs": t["pairs"]} for t in times if t["timing"]["incumbent"].startswith("torch")]
+    timings = run_logs.benched(json.loads((RUNS / f"raw/{name}_h200.json").read_text())["kernels"][0])
+    return [timing for timing in timings if timing["incumbent"].startswith("torch")]
 
 
 def layouts(name):
@@ -69,16 +58,11 @@ def layouts(name):
     return least("channels-last") / least("dense")
 
 
-def at(kernel, workload):
-    return f"{kernel} " + " ".join(f"{axis}={extent}" for axis, extent in workload.items())
-
-
 def cells():
     for name, timings in records():
         against = {}
         for timing in benched(name) if name in H200 else timings:
-            samples = [round(theirs / ours, 4) for ours, theirs in timing.get("pairs", [])] or [round(timing["speedup"], 4)]
-            against.setdefault(at(name, timing["workload"]), {})[timing["incumbent"]] = samples
+            against.setdefault(run_logs.at(name, timing["workload"]), {})[timing["incumbent"]] = run_logs.samples(timing)
         for cell, ratios in against.items():
             if (ratio := layouts(name)) and ratio < 1:
                 best = min(ratios.values(), key=statistics.median)
@@ -98,9 +82,9 @@ def main(commit):
         worst = min(statistics.median(s) for s in cell["against"].values())
         kernel = cell["at"].split()[0]
         wins[kernel] = min(wins.get(kernel, math.inf), worst)
-    held = [v["judge"]["held-ms"] / 1000 for _, log in logs() for v in right(log)]
-    final = [{"at": at(name, workload), "against": {"the first right kernel": [round(gain, 4)]}} for name, log in logs() for workload, gain in gains(log)]
-    accepted = [name for name, log in logs() if any(r.get("verdict", {}).get("outcome") == "accepted" for r in log)]
+    held = [v["judge"]["held-ms"] / 1000 for _, log in logs() for v in log.right()]
+    final = [{"at": run_logs.at(name, workload), "against": {"the first right kernel": [round(gain, 4)]}} for name, log in logs() for workload, gain in gains(log)]
+    accepted = [name for name, log in logs() if any(verdict["outcome"] == "accepted" for verdict in log.verdicts())]
     rows = [
         row("refine, kernels over PyTorch", "accepted kernels of six that no template fills, at 1.0 or more of PyTorch's best: eager or compiled, dense or channels last",
             "of 6", statistic="max", at_least=4, samples=[sum(worst >= 1 for worst in wins.values())], bounded_by="memory",
@@ -115,7 +99,7 @@ def main(commit):
         row("refine, a round of six", "one call judges a candidate of each of six specs", "s", statistic="max", at_most=240, samples=[57], machine=card,
             bounded_by="the judge's start", note="calls took 41 to 57 s; one that also put three finished runs through the whole gate took 128 s"),
         row("refine, right at once", "kernels of a language model that saw the prompt alone: compile, and are right, at the first try", "of 29", statistic="max",
-            samples=[sum(len(right(log)) for _, log in logs())], machine=card, bounded_by="nothing more: each one was"),
+            samples=[sum(len(log.right()) for _, log in logs())], machine=card, bounded_by="nothing more: each one was"),
         row("hostile replies", "of 34 replies that deceive, those that fall to a named check", "of 34", statistic="max", at_least=30, samples=[33],
             command="cargo test -p cutegen-build --features search --test runs -- hostile", machine="two virtual cores", bounded_by="one reply's trick reaches nothing, and its kernel is right"),
         row("propose on host", "a softmax by hand, from the command to `accepted`", "s", statistic="max", at_most=120, samples=[29], machine="two virtual cores",
