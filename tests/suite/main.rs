@@ -2,6 +2,7 @@
 //! `tidy` fails when one is not.
 
 mod accept;
+mod agentic;
 mod bars;
 mod bench;
 mod buckets;

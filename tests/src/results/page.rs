@@ -29,7 +29,8 @@ pub enum Page {
 }
 
 /// The page of each raw file.
-const PLACES: [(&str, Page); 28] = [
+const PLACES: [(&str, Page); 29] = [
+    ("agentic.json", Page::Search),
     ("attacks.json", Page::Gate),
     ("bars_h200.json", Page::Pytorch),
     ("choices.json", Page::Search),
