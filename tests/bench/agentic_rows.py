@@ -163,7 +163,7 @@ def page(runs, made):
     cards = sorted({run.card for run in runs.runs if run.card})
     about = f"Of {len(runs.runs)} runs {judged} have a kernel that a device judged{': ' + ', '.join(cards) if cards else ''}."
     firsts = [[f"`{kernel}`", len(some), sum(bool(run.log.right()) for run in some), len(runs.last[kernel].log.answers()) if kernel in runs.last else 0] for kernel, some in runs.firsts.items()]
-    return "\n\n".join([about + " Tokens are a quarter of the bytes of answered prompts and of answers, since logs have no usage.", table(HEAD, [cells_of(run, runs) for run in runs.runs]),
+    return "\n\n".join([about + " Tokens are a quarter of the bytes of prompts and answers where no endpoint counted them.", table(HEAD, [cells_of(run, runs) for run in runs.runs]),
                         table(["bar", "wanted", "so far", "lacks"], map(told, made)), table(["independent first replies of", "runs", "right", "answers of the run"], firsts)])
 
 

@@ -32,10 +32,13 @@ class Run:
         return sum(request["ask"] in ROUNDS for _, request in self.log.of("request"))
 
     def tokens(self):
-        """A quarter of the bytes of answered prompts and of answers: logs have no usage."""
-        answers = self.log.answers()
-        asked = sum(self.log.at(request)["bytes"] for request in answers)
-        return round((asked + sum(len(self.log.at(answer)["text"].encode()) for answer in answers.values())) / 4)
+        """As an endpoint reported them; of other answers a quarter of the bytes of prompt and answer."""
+        taken = 0
+        for request, answer in self.log.answers().items():
+            entry = self.log.at(answer)
+            counted = (self.log.at(request)["bytes"] + len(entry["text"].encode())) / 4
+            taken += sum(entry["usage"].values()) if "usage" in entry else counted
+        return round(taken)
 
     def first(self):
         """The first right kernel; of an answer that sweeps, its fastest right point."""
