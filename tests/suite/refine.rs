@@ -8,11 +8,9 @@ mod endpoint;
 mod experience;
 mod generators;
 mod islands;
+mod kills;
 mod script;
 mod sweeps;
-
-use std::process::Stdio;
-use std::time::Duration;
 
 use cutegen_tests::{Ran, cutegen, run, scratch, workspace, write};
 use script::{Library, answers, decided};
@@ -119,34 +117,6 @@ fn a_log_that_was_changed_diverges_where_it_was() {
     assert!(library.command(&["replay"]).ok, "no decision before it differs");
     let replayed = library.command(&["replay", "--verify"]);
     assert!(replayed.code == Some(1) && all(&replayed).contains("diverged at step 24"), "{}", all(&replayed));
-}
-
-#[test]
-fn kills_change_no_decision_and_no_recorded_answer_is_asked_for_again() {
-    let library = Library::new("refine-killed");
-    let mut kills = 0;
-    for pause in [150, 400, 700, 1100, 1600, 2300, 3100, 700, 1900, 4000] {
-        let mut child =
-            library.refining().stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
-        std::thread::sleep(Duration::from_millis(pause));
-        if child.try_wait().expect("waits").is_some() {
-            break;
-        }
-        child.kill().expect("is killed");
-        child.wait().expect("ends");
-        kills += 1;
-        let recorded = decided(&library.log()).iter().filter(|entry| is_answer(entry)).count();
-        library.forbid_below(recorded);
-    }
-    assert!(kills >= 5, "{kills} kills met a run at work");
-    let ran = library.refine();
-    assert_eq!(ran.code, Some(0), "{}", all(&ran));
-    assert_eq!(decided(&library.log()), DECISIONS);
-    assert!(library.command(&["replay"]).ok);
-}
-
-fn is_answer(entry: &str) -> bool {
-    ["unreadable", "kernel", "words", "repeat"].iter().any(|word| entry.starts_with(word))
 }
 
 #[test]
