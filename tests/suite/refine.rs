@@ -9,6 +9,7 @@ mod experience;
 mod generators;
 mod islands;
 mod kills;
+mod presets;
 mod script;
 mod sweeps;
 
