@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -13,11 +14,21 @@ from mcp.client.stdio import stdio_client
 TOOLS = ["kernels", "task", "kit", "propose", "verdict", "history", "best"]
 OPEN = ["waiting", "compiling", "screening", "timing", "whole gate"]
 MOST = 18_000
+SECONDS = 20
+
+
+async def timed(session, tool, arguments):
+    """An answer, which comes in time."""
+    asked = time.monotonic()
+    result = await session.call_tool(tool, arguments)
+    took = time.monotonic() - asked
+    assert took <= SECONDS, f"{tool}: {took:.1f} s"
+    return result
 
 
 async def call(session, tool, arguments):
     """The texts of an answer, which is not longer than it may be."""
-    result = await session.call_tool(tool, arguments)
+    result = await timed(session, tool, arguments)
     texts = [block.text for block in result.content]
     assert not failed(result), texts
     assert sum(map(len, texts)) <= MOST, tool
@@ -45,10 +56,10 @@ async def main(kernel, source, program, *arguments):
         assert kernel in await call(session, "kernels", {})
         assert "@ENTRY@" in await call(session, "task", {"kernel": kernel})
         assert "kit/" in await call(session, "kit", {})
-        assert failed(await session.call_tool("task", {"kernel": "no-such"}))
+        assert failed(await timed(session, "task", {"kernel": "no-such"}))
         told = await judged(session, kernel, source)
         assert told["id"] in await call(session, "history", {"kernel": kernel})
-        best = await session.call_tool("best", {"kernel": kernel})
+        best = await timed(session, "best", {"kernel": kernel})
         assert best.content[-1].text == source, best
         print(told["state"])
 

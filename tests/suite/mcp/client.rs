@@ -2,10 +2,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::MOST;
+
+/// How long an answer may take.
+const LONGEST: Duration = Duration::from_secs(20);
 
 /// A client of a server that it started.
 pub(super) struct Client {
@@ -45,12 +49,15 @@ impl Client {
     pub(super) fn request(&mut self, method: &str, params: &Value) -> Value {
         self.id += 1;
         let request = json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
+        let asked = Instant::now();
         self.write(&format!("{request}\n"));
         loop {
             let mut line = String::new();
             assert!(self.output.read_line(&mut line).expect("UTF-8") > 0, "the server ended at {method}");
             let answer = message(&line);
             if answer["id"] == self.id {
+                let took = asked.elapsed();
+                assert!(took <= LONGEST, "{method} {params}: {took:?}");
                 return answer;
             }
         }
