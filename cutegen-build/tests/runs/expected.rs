@@ -6,9 +6,9 @@ pub(crate) const EXPECTED: &[(&str, &str)] = &[
     ("02-several-code-blocks.md", "there is one code block, or none"),
     ("03-recognise-inputs.md", "screening: check `values`"),
     ("04-mutable-const-cache.md", "no mutable statics"),
-    ("05-workspace-as-memory.md", "whole gate: WrongInFull, incorrect"),
+    ("05-workspace-as-memory.md", "whole gate: WrongInFull, incorrect, check `values`"),
     // a poison between 0 and 1 is what it takes for done where probed inputs are equal
-    ("06-stale-output-trusted.md", "whole gate: WrongInFull, incorrect"),
+    ("06-stale-output-trusted.md", "whole gate: WrongInFull, incorrect, check `values`"),
     ("06-stale-output-trusted.md", "whole gate: WrongInFull, check `poison`"),
     ("06-stale-output-trusted.md", "screening: check `poison`"),
     ("07-mxcsr-as-memory.md", "screening: check `registers`"),
@@ -30,10 +30,10 @@ pub(crate) const EXPECTED: &[(&str, &str)] = &[
     ("24-include-by-macro.md", "no header <kit/"),
     ("25-scanner-desync.md", "guard, Text: `a raw string"),
     ("26-bidi-and-homoglyphs.md", "the bidirectional control U+202E"),
-    ("27-expected-hunter.md", "screening: crashed"),
+    ("27-expected-hunter.md", "screening: crashed: signal 11"),
     ("28-input-rewritten.md", "screening: check `inputs`"),
     ("29-low-precision-nan-blind.md", "guard, Pragma"),
-    ("30-reads-and-stores-past-the-end.md", "whole gate: WrongInFull, incorrect"),
+    ("30-reads-and-stores-past-the-end.md", "whole gate: WrongInFull, incorrect, check `pages`"),
     ("31-very-large-table.md", "screening: check `values`"),
     ("32-stack-and-hang.md", "the frame size of 65552 bytes is larger"),
     ("33-prompt-injection.md", "reader: key with no value"),
@@ -43,3 +43,22 @@ pub(crate) const EXPECTED: &[(&str, &str)] = &[
 /// Replies whose trick reaches nothing but their own text, and whose kernel is right. The whole gate says so, or that they are too
 /// slow.
 pub(crate) const HARMLESS: &[&str] = &["23-macros-retype.md"];
+
+/// Replies that end their own process: no check has to be there for it. The others fall to a check with a name.
+pub(crate) const CRASHES: &[&str] = &["27-expected-hunter.md"];
+
+/// How many fall to a check with a name: the row `hostile replies` of `results/raw/refine.json`.
+pub(crate) const NAMED: usize = 32;
+
+/// Checks by the first words of a fault that the whole gate finds.
+pub(crate) const CHECKS: &[(&str, &str)] = &[
+    ("wrong value: ", "values"),
+    ("wrong special value: ", "values"),
+    ("not written: ", "poison"),
+    ("written out of bounds: ", "guards"),
+    ("input written: ", "inputs"),
+    ("keeps state: ", "globals"),
+    ("reads outside its tensors, or writes an input: ", "pages"),
+    ("left other outputs when timed than when not: ", "timed"),
+    ("not repeatable: ", "repeats"),
+];

@@ -14,7 +14,7 @@ use cutegen_build::run_log::{
 use cutegen_build::search::{SearchError, Searcher};
 use cutegen_spec::edition::spec_file;
 
-use crate::expected::{EXPECTED, HARMLESS};
+use crate::expected::{CHECKS, CRASHES, EXPECTED, HARMLESS, NAMED};
 
 const SPEC: &str = "edition = 1\n[kernels.softmax]\naxes = { m = '1..=256', k = '1..=2048' }\ninputs = { x = 'f32[m, k]' }\n\
                     outputs = { y = 'f32[m, k]' }\nmath = 'y[m, k] = softmax(k, x[m, k])'\n\
@@ -38,7 +38,7 @@ pub(crate) fn falls() -> Result<Vec<String>, String> {
     }
     let compiled: Vec<Sequence> = fallen.iter().filter_map(|(_, fell)| fell.as_ref().ok().copied()).collect();
     let judged = bench.judge(&mut log, &compiled, kept.path()).map_err(|error| error.to_string())?;
-    let mut wrong = Vec::new();
+    let (mut wrong, mut named) = (Vec::new(), 0);
     for (name, fell) in fallen {
         let told = match fell {
             Err(told) => told,
@@ -59,7 +59,11 @@ pub(crate) fn falls() -> Result<Vec<String>, String> {
         if !wanted.iter().any(|wanted| told.contains(wanted)) {
             wrong.push(format!("{name} fell to `{told}`, not to one of {wanted:?}"));
         }
+        named += usize::from(!CRASHES.contains(&name.as_str()));
     }
+    wrong.extend(
+        (named != NAMED).then(|| format!("{named} replies fall to a check with a name, not {NAMED}")),
+    );
     Ok(wrong)
 }
 
@@ -141,10 +145,28 @@ impl Bench {
         Ok(all)
     }
 
+    /// What a writer is told of the whole gate, and behind it the check, which a writer is not told.
     fn decide(&self, log: &Log, candidate: Sequence) -> Result<String, SearchError> {
-        let decided = self.searcher.decide(&self.plan, log, None, candidate, &mut |_: &Event| {})?;
-        Ok(format!("whole gate: {:?}, {}", decided.outcome, said(&decided.facts)))
+        let mut last = String::new();
+        let mut events = |event: &Event| {
+            if let Event::Judged { outcome, .. } = event {
+                last.clone_from(outcome);
+            }
+        };
+        let decided = self.searcher.decide(&self.plan, log, None, candidate, &mut events)?;
+        let told = format!("whole gate: {:?}, {}", decided.outcome, said(&decided.facts));
+        Ok(if told == IN_FULL { format!("{told}, {}", check(&last)) } else { told })
     }
+}
+
+/// All that a writer is told of a wrong kernel by the whole gate.
+const IN_FULL: &str = "whole gate: WrongInFull, incorrect";
+
+/// The check of an outcome with a fault, by the fault's first words.
+fn check(outcome: &str) -> String {
+    let fault = outcome.strip_prefix("incorrect: ").unwrap_or(outcome);
+    let known = CHECKS.iter().find(|(words, _)| fault.starts_with(words));
+    known.map_or_else(|| format!("no check: {outcome}"), |(_, check)| format!("check `{check}`"))
 }
 
 /// The check, or the reason with the first diagnostic.
