@@ -11,6 +11,7 @@ mod islands;
 mod kills;
 mod presets;
 mod script;
+mod stands;
 mod sweeps;
 
 use cutegen_tests::{Ran, cutegen, run, scratch, workspace, write};

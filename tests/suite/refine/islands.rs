@@ -100,7 +100,7 @@ fn islands_look_at_each_other_and_take_from_each_other() {
 }
 
 /// Sums of squares of rows, by a block of so many threads each.
-fn on_device(threads: usize) -> String {
+pub(super) fn on_device(threads: usize) -> String {
     let contract = format!(
         "// contract:\n// steps = [{{ entry = \"@ENTRY@\", grid = [\"m\"], block = [{threads}], \
          args = [\"ptr(x)\", \"ptr(y)\", \"axis(k)\"] }}]\n"
