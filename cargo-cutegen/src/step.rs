@@ -30,11 +30,13 @@ pub(crate) struct Stepping<'a> {
     pub(crate) how: &'a How,
     /// Where verdicts and winners are written to; then nothing is asked.
     pub(crate) results: Option<&'a Path>,
-    pub(crate) deadline: Option<Duration>,
+    /// After it no step begins that takes long.
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// Merges, and steps.
 pub(crate) fn run(command: &Command, verb: &Step, out: &Output) -> Result<(), Failure> {
+    let began = Instant::now();
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
     let runs = Runs::of(&project);
@@ -54,7 +56,8 @@ pub(crate) fn run(command: &Command, verb: &Step, out: &Output) -> Result<(), Fa
                 .map(|run| (plan, run)),
         );
     }
-    let deadline = verb.deadline.map(Duration::from_secs);
+    // one that no clock reaches is none
+    let deadline = verb.deadline.and_then(|seconds| began.checked_add(Duration::from_secs(seconds)));
     let results = verb.results.as_deref();
     self::all(&Stepping { project: &project, runs: &runs, how: &verb.how, results, deadline }, all, out)
 }
@@ -71,9 +74,9 @@ pub(crate) fn all(stepping: &Stepping<'_>, all: Vec<(&Plan, RunId)>, out: &Outpu
     let by = generator.name(stepping.how.model.as_deref());
     let asking = if stepping.results.is_some() { Asking::Nothing } else { Asking::Of(&generator, &by) };
     let (mut kept, mut failures) = (Kept::new(stepping.results)?, Failures::default());
-    let (began, mut done, mut awaited) = (Instant::now(), Vec::new(), Vec::new());
+    let (mut done, mut awaited) = (Vec::new(), Vec::new());
     for (plan, run) in all {
-        if stepping.deadline.is_some_and(|deadline| began.elapsed() >= deadline) {
+        if stepping.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             out.note(&format!("{run}: not begun, the time is up"));
             continue;
         }
@@ -108,7 +111,7 @@ pub(crate) fn one(
     (plan, run): (&Plan, &RunId),
     out: &Output,
 ) -> Result<Option<Told>, Failure> {
-    let Stepping { project, runs, .. } = stepping;
+    let Stepping { project, runs, deadline, .. } = *stepping;
     let mut file = runs.open(plan, run)?;
     let Some(strategy) = Strategy::of(&file.log().start) else { return Ok(None) };
     if matches!(asking, Asking::Of(..)) {
@@ -117,7 +120,8 @@ pub(crate) fn one(
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let locked = replay_full(&request(plan, project, &lock, &Store::new(&project.store))).ok();
     let (kept, exchange) = (runs.kept(plan), runs.exchange(plan, run));
-    let mut advance = Advance { searcher, plan, strategy, file, kept, exchange, locked, asking, out };
+    let mut advance =
+        Advance { searcher, plan, strategy, file, kept, exchange, locked, asking, deadline, out };
     let stand = advance.run()?;
     Ok(Some(Told::of(plan, advance.file.log(), &stand)))
 }

@@ -53,7 +53,7 @@ pub(crate) struct Step {
     /// Judge what waits for a device, ask for nothing, and write all verdicts and winners to this file, for --merge at home
     #[arg(long, value_name = "FILE", conflicts_with = "merge")]
     pub(crate) results: Option<PathBuf>,
-    /// Begin with no further run after so many seconds
+    /// Begin with nothing further that takes long after so many seconds: no request of a program, compile, batch or whole gate
     #[arg(long, value_name = "SECONDS")]
     pub(crate) deadline: Option<u64>,
     /// First take in what --results wrote on another machine

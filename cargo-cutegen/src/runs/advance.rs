@@ -1,6 +1,7 @@
 //! [`Advance`]: takes the steps of one run that this machine can take, and says what the run waits for.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use cutegen_build::generate::answers;
 use cutegen_build::plan::Plan;
@@ -28,6 +29,8 @@ pub(crate) struct Advance<'a> {
     /// What is locked and to be beaten.
     pub(crate) locked: Option<store::Entry>,
     pub(crate) asking: Asking<'a>,
+    /// After it no step begins that takes long.
+    pub(crate) deadline: Option<Instant>,
     pub(crate) out: &'a Output,
 }
 
@@ -49,6 +52,8 @@ pub(crate) enum Stand {
     Request,
     /// A device is awaited; this machine lacks it.
     Verdicts(Unjudged),
+    /// The deadline has passed before a step that takes long.
+    Late,
     /// It is at its end.
     Done(Stop),
 }
@@ -68,9 +73,27 @@ impl Advance<'_> {
     pub(crate) fn run(&mut self) -> Result<Stand, Failure> {
         loop {
             let next = self.strategy.next(self.plan, self.file.log());
+            if self.is_late() && self.takes_long(&next) {
+                return Ok(Stand::Late);
+            }
             if let Some(stand) = self.step(next)? {
                 return Ok(stand);
             }
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Whether a step compiles, judges or asks something that answers while one waits. A batch is one step: it is judged whole.
+    fn takes_long(&self, next: &Next) -> bool {
+        match next {
+            Next::Build(_) | Next::Judge(_) | Next::Accept(_) => true,
+            Next::Await(_) => {
+                matches!(self.asking, Asking::Of(generator, _) if !matches!(generator, Generator::Exchange))
+            }
+            Next::Ask(_) | Next::Point(_) | Next::Done(_) => false,
         }
     }
 

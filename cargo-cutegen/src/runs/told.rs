@@ -15,8 +15,7 @@ pub(crate) struct Told {
     kernel: String,
     target: String,
     run: String,
-    /// `reply`, `request`, `verdict` or `done`: what it waits for.
-    state: &'static str,
+    state: State,
     /// Of the first request or candidate that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     sequence: Option<Sequence>,
@@ -37,6 +36,22 @@ pub(crate) struct Told {
     candidates: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     best: Option<Best>,
+}
+
+/// What a run waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    /// Answers.
+    Reply,
+    /// A request, which is another machine's to make.
+    Request,
+    /// Verdicts, of a device that this machine lacks.
+    Verdict,
+    /// The next command: the time of this one is up.
+    Deadline,
+    /// Nothing: it is at its end.
+    Done,
 }
 
 /// Another request or candidate that a run waits for.
@@ -71,7 +86,7 @@ impl Told {
             kernel: plan.spec.name.to_string(),
             target: plan.target.to_string(),
             run: log.start.run.to_string(),
-            state: "request",
+            state: State::Request,
             sequence: None,
             prompt: None,
             reply: None,
@@ -87,23 +102,24 @@ impl Told {
         };
         match stand {
             Stand::Request => {}
-            Stand::Replies(open) => told.wait("reply", open.iter().map(Other::reply)),
+            Stand::Replies(open) => told.wait(State::Reply, open.iter().map(Other::reply)),
             Stand::Verdicts(Unjudged { candidates, why, open }) => {
                 told.reason = Some(why.clone());
                 if open.is_empty() {
-                    told.wait("verdict", candidates.iter().map(|candidate| Other::verdict(*candidate)));
+                    told.wait(State::Verdict, candidates.iter().map(|candidate| Other::verdict(*candidate)));
                 } else {
                     told.unjudged.clone_from(candidates);
-                    told.wait("reply", open.iter().map(Other::reply));
+                    told.wait(State::Reply, open.iter().map(Other::reply));
                 }
             }
-            Stand::Done(stop) => (told.state, told.reason) = ("done", Some(stopped(*stop).to_owned())),
+            Stand::Late => (told.state, told.reason) = (State::Deadline, Some("the time is up".to_owned())),
+            Stand::Done(stop) => (told.state, told.reason) = (State::Done, Some(stopped(*stop).to_owned())),
         }
         told
     }
 
     /// The first has the fields of its own.
-    fn wait(&mut self, state: &'static str, mut waiting: impl Iterator<Item = Other>) {
+    fn wait(&mut self, state: State, mut waiting: impl Iterator<Item = Other>) {
         self.state = state;
         if let Some(Other { sequence, prompt, reply }) = waiting.next() {
             (self.sequence, self.prompt, self.reply) = (Some(sequence), prompt, reply);
@@ -119,12 +135,12 @@ impl Told {
 
     /// Whether an answer is what it waits for.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.state == "reply"
+        self.state == State::Reply
     }
 
     /// Why this machine has no device for it, where it waits for one.
     pub(crate) fn lacks(&self) -> Option<&str> {
-        let is_waiting = self.state == "verdict" || !self.unjudged.is_empty();
+        let is_waiting = self.state == State::Verdict || !self.unjudged.is_empty();
         self.reason.as_deref().filter(|_| is_waiting)
     }
 
@@ -142,24 +158,25 @@ impl Told {
         if self.best.as_ref().is_some_and(|best| best.accepted) {
             lines.push(format!("next: cargo cutegen accept {kernel} --target {target}"));
         }
+        if self.state == State::Deadline {
+            lines.push(format!("next: cargo cutegen step --run {run}"));
+        }
         lines.join("\n")
     }
 
     fn waits(&self) -> String {
         let others = self.others.iter().map(|other| other.sequence);
         let all: Vec<Sequence> = self.sequence.into_iter().chain(others).collect();
-        match (self.state, &self.reason) {
-            ("reply", why) => {
-                let device = why.as_ref().map(|why| for_device(&self.unjudged, why));
-                let device = device.map_or_else(String::new, |device| format!("; {device}"));
-                match all.as_slice() {
-                    [one] => format!("request {one} awaits an answer{device}"),
-                    _ => format!("requests {} await answers{device}", listed(&all)),
-                }
+        let why = self.reason.as_deref();
+        match self.state {
+            State::Reply => {
+                let device = why.map(|why| format!("; {}", for_device(&self.unjudged, why)));
+                format!("{}{}", for_answers(&all), device.unwrap_or_default())
             }
-            ("verdict", Some(why)) => for_device(&all, why),
-            ("done", Some(why)) => format!("done: {why}"),
-            _ => "a request is next".to_owned(),
+            State::Request => "a request is next".to_owned(),
+            State::Verdict => for_device(&all, why.unwrap_or_default()),
+            State::Deadline => why.unwrap_or_default().to_owned(),
+            State::Done => format!("done: {}", why.unwrap_or_default()),
         }
     }
 
@@ -167,6 +184,14 @@ impl Told {
         let Self { requests, candidates, .. } = self;
         let best = self.best.as_ref().map(Best::text).unwrap_or_default();
         format!("; {requests} requests, {candidates} kernels{best}")
+    }
+}
+
+/// That requests wait for answers.
+fn for_answers(requests: &[Sequence]) -> String {
+    match requests {
+        [one] => format!("request {one} awaits an answer"),
+        _ => format!("requests {} await answers", listed(requests)),
     }
 }
 

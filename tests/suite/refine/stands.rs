@@ -1,11 +1,15 @@
-//! Where runs stand, as programs read it: all fields of `step --json` in each state, and exit codes of several runs.
+//! Where runs stand, as programs read it: all fields of `step --json` in each state, exit codes of several runs, and what a
+//! deadline leaves for the next `step`.
 
-use cutegen_tests::{Ran, write};
+use cutegen_tests::{Ran, run, write};
 use serde_json::{Value, json};
 
 use super::islands::on_device;
-use super::script::{Library, fenced, lanes};
+use super::script::{Library, decided, fenced, lanes};
 use super::{all, older};
+
+/// Seconds that the slow program outlasts; a command begins in less on any machine.
+const DEADLINE: u32 = 15;
 
 /// A library whose kernel is for these targets.
 fn library(name: &str, targets: &str) -> Library {
@@ -178,4 +182,42 @@ fn log_of(library: &Library, run: &str) -> std::path::PathBuf {
     let folders = std::fs::read_dir(library.folder.join("cutegen-runs")).expect("runs");
     let mut logs = folders.map(|folder| folder.expect("an entry").path().join(format!("{run}.jsonl")));
     logs.find(|log| log.is_file()).expect("a log")
+}
+
+#[test]
+fn a_deadline_cuts_a_run_between_its_steps_and_the_next_step_goes_on() {
+    let library = library("stands-deadline", "[\"host\"]");
+    let failed = library.command(&["refine", "squares", "--run", "r", "--set", "requests=1", "--", "false"]);
+    assert_eq!(failed.code, Some(3), "{}", all(&failed));
+    let program = library.folder.join("program.py").display().to_string();
+    let answers = library.folder.join("answers").display().to_string();
+    let slow = format!("sleep {}; exec python3 '{program}' '{answers}'", DEADLINE + 1);
+    let step = |deadline: u32| {
+        let deadline = deadline.to_string();
+        run(&mut library.cutegen(&["step", "--json", "--deadline", &deadline, "--", "sh", "-c", &slow]))
+    };
+    // no time at all: nothing is asked
+    let none = step(0);
+    assert!(none.code == Some(0) && all(&none).contains("r: not begun, the time is up"), "{}", all(&none));
+    assert_eq!((stands(&none).len(), decided(&library.log_of("r"))), (0, vec!["first".to_owned()]));
+    assert!(!library.folder.join("answers/asks").exists());
+    // the time ends while the program answers: the answer is kept, and nothing is compiled
+    let cut = step(DEADLINE);
+    assert_eq!(cut.code, Some(0), "{}", all(&cut));
+    assert_eq!(decided(&library.log_of("r")), ["first", "kernel"], "{}", all(&cut));
+    let told = stands(&cut).remove(0);
+    assert_eq!(
+        told,
+        json!({ "kernel": "squares", "target": host(&told), "run": "r", "state": "deadline",
+                "reason": "the time is up", "requests": 1, "candidates": 1 })
+    );
+    let done = library.command(&["step", "--deadline", "600"]);
+    assert!(done.code == Some(0) && all(&done).contains("done: "), "{}", all(&done));
+    assert_eq!(
+        decided(&library.log_of("r")),
+        ["first", "kernel", "compiled 2", "right 2", "accepted 2"],
+        "{}",
+        all(&done)
+    );
+    assert_eq!(library.asked(), [1], "the answer was asked for once");
 }
