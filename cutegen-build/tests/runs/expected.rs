@@ -9,6 +9,7 @@ pub(crate) const EXPECTED: &[(&str, &str)] = &[
     ("05-workspace-as-memory.md", "whole gate: WrongInFull, incorrect, check `values`"),
     // a poison between 0 and 1 is what it takes for done where probed inputs are equal
     ("06-stale-output-trusted.md", "whole gate: WrongInFull, incorrect, check `values`"),
+    ("06-stale-output-trusted.md", "whole gate: WrongInFull, incorrect, check `poison`"),
     ("06-stale-output-trusted.md", "whole gate: WrongInFull, check `poison`"),
     ("06-stale-output-trusted.md", "screening: check `poison`"),
     ("07-mxcsr-as-memory.md", "screening: check `registers`"),
