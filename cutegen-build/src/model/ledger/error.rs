@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::Over;
+
 /// Why a request may not be sent, or its end not be booked.
 #[derive(Debug)]
 pub enum LedgerError {
@@ -24,10 +26,8 @@ pub enum LedgerError {
         path: PathBuf,
         /// The run.
         run: String,
-        /// Tokens that it reports.
-        reported: u64,
-        /// Tokens that were reserved.
-        reserved: u64,
+        /// What of, and how much.
+        over: Over,
     },
 }
 
@@ -61,9 +61,9 @@ impl fmt::Display for LedgerError {
                  begin another run: cargo cutegen refine KERNEL",
                 path.display()
             ),
-            Self::Over { path, run, reported, reserved } => write!(
+            Self::Over { path, run, over } => write!(
                 f,
-                "{}: an endpoint reports {reported} tokens for a request of {reserved} at most, so run {run} has ended\n\
+                "{}: an endpoint reports {over}, so run {run} has ended\n\
                  look at the endpoint's bill, and begin another run: cargo cutegen refine KERNEL",
                 path.display()
             ),

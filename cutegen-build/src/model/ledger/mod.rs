@@ -6,6 +6,7 @@
 
 mod error;
 mod file;
+mod over;
 mod price;
 mod state;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::wire::reply::Usage;
 pub use error::LedgerError;
 use file::Locked;
+pub use over::Over;
 pub use price::{Cost, Prices};
 use state::State;
 
@@ -86,7 +88,14 @@ enum Line {
     /// Before a request is sent.
     Reserved { id: u64, run: String, request: String, amount: Amount },
     /// After it ended.
-    Booked { id: u64, amount: Amount, usage: Usage, is_lost: bool },
+    Booked {
+        id: u64,
+        amount: Amount,
+        usage: Usage,
+        is_lost: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over: Option<Over>,
+    },
 }
 
 impl Account {
@@ -113,21 +122,20 @@ impl Account {
     /// Books how a request ended.
     ///
     /// # Errors
-    /// The endpoint reports more than could be: this is booked, and ends the run. Or the system says no.
+    /// The endpoint reports more than could be, of tokens, of its answer's tokens or of dollars: this is booked, and ends the run.
+    /// Or the system says no.
     pub fn settle(&self, reservation: Reservation, end: End) -> Result<(), LedgerError> {
-        let most = reservation.cost.most();
+        let (cost, reported) = (reservation.cost, end.reported());
         let amount = match end {
-            End::Replied(usage) => usage.reported().map_or(most, |usage| reservation.cost.of(usage)),
+            End::Replied(_) => reported.map_or(cost.most(), |usage| cost.of(usage)),
             End::NotBegun => Amount::default(),
-            End::Lost => most,
+            End::Lost => cost.most(),
         };
         let usage = if let End::Replied(usage) = end { usage } else { Usage::Unknown };
+        let over = reported.and_then(|usage| Over::of(&cost, usage));
         let mut file = Locked::open(&self.path)?;
-        file.append(&Line::Booked { id: reservation.id, amount, usage, is_lost: end == End::Lost })?;
-        if amount.tokens > most.tokens {
-            return Err(self.over(amount.tokens, most.tokens));
-        }
-        Ok(())
+        file.append(&Line::Booked { id: reservation.id, amount, usage, is_lost: end == End::Lost, over })?;
+        over.map_or(Ok(()), |over| Err(self.over(over)))
     }
 
     /// What all runs of the kernel have spent, open reservations included.
@@ -144,8 +152,8 @@ impl Account {
 
     fn allows(&self, state: &State, request: &str, cost: &Cost) -> Result<(), LedgerError> {
         let (spent, amount) = (state.spent(), cost.most());
-        if let Some([reported, reserved]) = state.over(&self.run) {
-            return Err(self.over(reported, reserved));
+        if let Some(over) = state.over(&self.run) {
+            return Err(self.over(over));
         }
         if state.lost(&self.run, request) >= LOST_MAX {
             return Err(LedgerError::LostTwice(self.path.clone(), request.to_owned()));
@@ -165,7 +173,17 @@ impl Account {
         Ok(())
     }
 
-    fn over(&self, reported: u64, reserved: u64) -> LedgerError {
-        LedgerError::Over { path: self.path.clone(), run: self.run.clone(), reported, reserved }
+    fn over(&self, over: Over) -> LedgerError {
+        LedgerError::Over { path: self.path.clone(), run: self.run.clone(), over }
+    }
+}
+
+impl End {
+    /// Tokens read and written, where an endpoint says so.
+    fn reported(self) -> Option<[u64; 2]> {
+        match self {
+            Self::Replied(usage) => usage.reported(),
+            Self::NotBegun | Self::Lost => None,
+        }
     }
 }

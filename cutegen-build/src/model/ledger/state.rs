@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Amount, LedgerError, Line};
+use super::{Amount, LedgerError, Line, Over};
 
 /// All reservations of a ledger.
 #[derive(Debug, Default)]
@@ -19,6 +19,7 @@ struct Held {
     reserved: Amount,
     /// What was booked, and whether the request was lost.
     booked: Option<(Amount, bool)>,
+    over: Option<Over>,
 }
 
 impl State {
@@ -35,16 +36,17 @@ impl State {
     fn take(&mut self, line: Line) -> Result<(), &'static str> {
         match line {
             Line::Reserved { id, run, request, amount } => {
-                let held = Held { run, request, reserved: amount, booked: None };
+                let held = Held { run, request, reserved: amount, booked: None, over: None };
                 if self.all.insert(id, held).is_some() {
                     return Err("this number was reserved before");
                 }
             }
-            Line::Booked { id, amount, is_lost, .. } => {
+            Line::Booked { id, amount, is_lost, over, .. } => {
                 let held = self.all.get_mut(&id).ok_or("nothing was reserved under this number")?;
                 if held.booked.replace((amount, is_lost)).is_some() {
                     return Err("this number was booked before");
                 }
+                held.over = over;
             }
         }
         Ok(())
@@ -69,10 +71,11 @@ impl State {
         same.filter(|held| held.booked.is_none_or(|(_, is_lost)| is_lost)).count()
     }
 
-    /// Of a run, what was reported beyond its reservation, and the reservation.
-    pub(super) fn over(&self, run: &str) -> Option<[u64; 2]> {
-        let pairs = self.all.values().filter(|held| held.run == run);
-        let pairs = pairs.filter_map(|held| Some([held.booked?.0.tokens, held.reserved.tokens]));
-        pairs.into_iter().find(|[booked, reserved]| booked > reserved)
+    /// Of a run, what was reported beyond its reservation. Lines of older programs do not say so, but their amounts do.
+    pub(super) fn over(&self, run: &str) -> Option<Over> {
+        self.all.values().filter(|held| held.run == run).find_map(|held| {
+            let (booked, _) = held.booked?;
+            held.over.or_else(|| Over::between(booked, held.reserved))
+        })
     }
 }

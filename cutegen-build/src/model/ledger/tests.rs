@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Account, Amount, Cost, End, LedgerError, Limit, Prices, TOKENS};
+use super::{Account, Amount, Cost, End, LedgerError, Limit, Over, Prices, TOKENS};
 use crate::model::wire::reply::Usage;
 
 const COST: Cost = Cost { bytes: 60, max_tokens: 40, prices: None };
@@ -78,13 +78,54 @@ fn a_report_beyond_the_reservation_is_booked_and_ends_the_run() {
     let account = place.account(10_000);
     let reservation = account.reserve("1", &COST).expect("reserved");
     let over = account.settle(reservation, reported(60, 41)).expect_err("more than 100");
-    assert!(matches!(over, LedgerError::Over { reported: 101, reserved: 100, .. }), "{over:?}");
+    assert!(matches!(over, LedgerError::Over { over: Over::Tokens([101, 100]), .. }), "{over:?}");
     assert_eq!(tokens(&account), 101);
     assert!(matches!(account.reserve("2", &COST), Err(LedgerError::Over { .. })));
     let other = Account::new(&place.path(), "other", Limit::default());
     other.reserve("2", &COST).map(drop).expect("another run goes on");
     let most = account.settle(other.reserve("3", &COST).expect("reserved"), reported(100, 0));
     assert!(most.is_ok(), "as much as was reserved is no more: {most:?}");
+    let whole = account.settle(other.reserve("4", &COST).expect("reserved"), reported(60, 40));
+    assert!(whole.is_ok(), "an answer may have all of its tokens: {whole:?}");
+}
+
+#[test]
+fn an_answer_longer_than_was_asked_for_ends_the_run_although_its_prompt_was_short() {
+    let asked = Cost { bytes: 60_000, max_tokens: 16_384, prices: None };
+    let priced = Cost { prices: Some(Prices { input: 3.0, output: 15.0 }), ..asked };
+    let dollars = Over::MicroDollars([15_000 * 3 + 40_000 * 15, 60_000 * 3 + 16_384 * 15]);
+    // 55 000 tokens are fewer than the 76 384 that were reserved
+    for (cost, over) in [(asked, Over::Output([40_000, 16_384])), (priced, dollars)] {
+        let place = Place::new();
+        let account = place.account(500_000);
+        let reservation = account.reserve("1", &cost).expect("reserved");
+        let said =
+            account.settle(reservation, reported(15_000, 40_000)).expect_err("more than was asked for");
+        assert!(matches!(said, LedgerError::Over { over: found, .. } if found == over), "{said:?}");
+        assert_eq!(tokens(&account), 55_000, "what it took is booked");
+        // another process reads the same from the file
+        let again = place.account(500_000).reserve("2", &cost).expect_err("the run has ended");
+        assert_eq!(again.to_string(), said.to_string());
+    }
+    // output that costs less than was reserved, and is longer than was asked for
+    let place = Place::new();
+    let account = place.account(500_000);
+    let reservation = account.reserve("1", &priced).expect("reserved");
+    let said = account.settle(reservation, reported(100, 16_385)).expect_err("one token more");
+    assert!(said.to_string().contains("16385 tokens written for an answer of 16384 at most"), "{said}");
+}
+
+#[test]
+fn a_ledger_of_an_older_program_is_read_as_before() {
+    let place = Place::new();
+    let lines = "{\"reserved\":{\"id\":1,\"run\":\"run\",\"request\":\"1\",\"amount\":{\"tokens\":100,\"micro-dollars\":780}}}\n\
+                 {\"booked\":{\"id\":1,\"amount\":{\"tokens\":90,\"micro-dollars\":900},\"usage\":{\"reported\":{\"input\":40,\"output\":50}},\"is_lost\":false}}\n";
+    std::fs::create_dir_all(place.path().parent().expect("a folder")).expect("made");
+    std::fs::write(place.path(), lines).expect("written");
+    let account = place.account(10_000);
+    assert_eq!(account.spent().expect("reads"), Amount { tokens: 90, micro_dollars: 900 });
+    let said = account.reserve("2", &COST).expect_err("dollars were passed");
+    assert!(matches!(said, LedgerError::Over { over: Over::MicroDollars([900, 780]), .. }), "{said:?}");
 }
 
 #[test]

@@ -118,6 +118,14 @@ pub(crate) const FAULTS: &[Fault] = &[
         "ledger: ",
         &[Tokens(900_011)],
     ),
+    (
+        // fewer tokens in all than were reserved: the prompt has more bytes than eight
+        "usage-of-a-longer-answer",
+        BOTH,
+        |wire| vec![stream(&[delta(wire, "an answer"), usage(wire, 8, 4001), end(wire)].concat())],
+        "ledger: ",
+        &[Tokens(4009)],
+    ),
     ("empty-body", BOTH, |_| twice(response(200, JSON, "")), "lost, it is no message", &[Whole, Whole]),
     ("204", BOTH, |_| twice(vec![Act::Send(head(204, &[]))]), "lost, it is no message", &[Whole, Whole]),
     ("empty-stream", BOTH, |_| twice(stream("")), "lost, it was cut off", &[Whole, Whole]),
