@@ -11,6 +11,7 @@ mod islands;
 mod kills;
 mod presets;
 mod script;
+mod secrets;
 mod stands;
 mod sweeps;
 

@@ -1,5 +1,5 @@
-//! A key that must be nowhere: it is set in this process's environment, echoed by endpoints in every way, and looked for in
-//! all that was written.
+//! Secrets that must be nowhere: a key in this process's environment and a token in a header of the config. Endpoints echo them in
+//! every way, and they are looked for in all that was written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 pub(crate) const VARIABLE: &str = "CUTEGEN_TEST_MODEL_KEY";
 /// The key.
 pub(crate) const KEY: &str = "sk-canary/7Qz+Wm9Lr4Tx=Vb2Kp8Jd";
+/// A token that stands in a header of the config.
+pub(crate) const TOKEN: &str = "gw-canary_5Hn+Xc3/Uf8Ys=Dg6Rk1Q";
 /// The variable that names the folder of all that is written.
 pub(crate) const FOLDER: &str = "CUTEGEN_TEST_MODEL_FOLDER";
 
@@ -18,15 +20,20 @@ pub(crate) fn folder() -> PathBuf {
     std::env::var_os(FOLDER).map(PathBuf::from).expect("main sets it")
 }
 
-/// Writings of the key: itself, in reverse, hexadecimal, base64 behind 0, 1 and 2 bytes, percent signs, escapes.
+/// Writings of both.
 pub(crate) fn writings() -> Vec<String> {
-    let each = |write: fn(u8) -> String| KEY.bytes().map(write).collect::<String>();
-    let mut all = vec![KEY.to_owned(), KEY.chars().rev().collect(), KEY.to_uppercase(), KEY.to_lowercase()];
+    [KEY, TOKEN].into_iter().flat_map(writings_of).collect()
+}
+
+/// Writings of a secret: itself, in reverse, hexadecimal, base64 behind 0, 1 and 2 bytes, percent signs, escapes.
+fn writings_of(key: &str) -> Vec<String> {
+    let each = |write: fn(u8) -> String| key.bytes().map(write).collect::<String>();
+    let mut all = vec![key.to_owned(), key.chars().rev().collect(), key.to_uppercase(), key.to_lowercase()];
     all.extend([each(|byte| format!("{byte:02x}")), each(|byte| format!("{byte:02X}"))]);
     all.extend([each(|byte| format!("%{byte:02X}")), each(|byte| format!("\\u{byte:04x}"))]);
-    all.push(KEY.replace('/', "%2F").replace('+', "%2B").replace('=', "%3D"));
+    all.push(key.replace('/', "%2F").replace('+', "%2B").replace('=', "%3D"));
     for before in ["", "x", "xy"] {
-        let text = base64(format!("{before}{KEY}").as_bytes());
+        let text = base64(format!("{before}{key}").as_bytes());
         // the first and the last digits are not the key's alone
         all.push(text[4..text.len() - 4].to_owned());
         all.push(text[4..text.len() - 4].replace('+', "-").replace('/', "_"));
@@ -44,10 +51,11 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(digits).collect()
 }
 
-/// Where a text has a piece of the key in any writing.
+/// Where a text has a piece of a secret in any writing.
 pub(crate) fn leak(text: &str) -> Option<String> {
     let writings = writings();
     let pieces = writings.iter().flat_map(|writing| {
+        // both have as many characters
         let width = (writing.len() / KEY.len()).max(1) * LEAK;
         writing.as_bytes().windows(width).map(|piece| String::from_utf8_lossy(piece).into_owned())
     });

@@ -13,9 +13,12 @@ use serde_json::{Value, json};
 
 use super::certificates::Authority;
 use super::script::{Library, answers, decided};
+use super::secrets::{Pieces, writings};
 use super::{DECISIONS, all};
 
 const KEY: &str = "sk-scripted-Zq83vNw0pLr5tYx2bH";
+/// A secret that stands in a header of the config.
+const TOKEN: &str = "gw-token/5HnXc3+Uf8YsDg6Rk1QzWm";
 
 /// An endpoint that answers in order, and what it was asked.
 struct Endpoint {
@@ -63,7 +66,8 @@ impl Endpoint {
         let endpoint = |name: &str, more: &str| {
             let url = format!("{}://127.0.0.1:{}/v1", self.scheme, self.port);
             format!(
-                "[models.{name}]\nurl = '{url}'\nmodel = '{name}-model'\nkey-variable = 'SCRIPTED_KEY'\n{more}\n"
+                "[models.{name}]\nurl = '{url}'\nmodel = '{name}-model'\nkey-variable = 'SCRIPTED_KEY'\n\
+                 headers = {{ x-gateway = 'Bearer {TOKEN}' }}\n{more}\n"
             )
         };
         let prices = "prices = { input = 3, output = 15 }\nfixes = 'second'\n";
@@ -72,7 +76,7 @@ impl Endpoint {
     }
 }
 
-/// One request: a key, and the next answer as a stream.
+/// One request: a key, a header of the config, and the next answer as a stream.
 fn serve(mut stream: impl Read + Write, kept: &Mutex<Vec<Value>>) {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
@@ -81,12 +85,14 @@ fn serve(mut stream: impl Read + Write, kept: &Mutex<Vec<Value>>) {
     let head = String::from_utf8_lossy(&head).into_owned();
     let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
     let mut body = vec![0; length.and_then(|length| length.parse().ok()).unwrap_or(0)];
-    if stream.read_exact(&mut body).is_err() || !head.contains(&format!("authorization: Bearer {KEY}\r\n")) {
+    let secrets = [format!("authorization: Bearer {KEY}\r\n"), format!("x-gateway: Bearer {TOKEN}\r\n")];
+    if stream.read_exact(&mut body).is_err() || !secrets.iter().all(|secret| head.contains(secret)) {
         let _ = stream.write_all(b"HTTP/1.1 401 No\r\nconnection: close\r\n\r\n");
         return;
     }
     let mut asked = kept.lock().expect("no panic");
     let answer = answers().into_iter().nth(asked.len()).unwrap_or_default();
+    let answer = format!("{}{answer}", echo(asked.len()));
     asked.push(serde_json::from_slice(&body).expect("JSON"));
     let delta = json!({ "choices": [{ "delta": { "content": answer } }] });
     let end = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }], "usage": { "prompt_tokens": 900, "completion_tokens": 100 } });
@@ -94,25 +100,26 @@ fn serve(mut stream: impl Read + Write, kept: &Mutex<Vec<Value>>) {
     let _ = stream.write_all(format!("{head}data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n").as_bytes());
 }
 
+/// Both secrets in words before an answer, in another writing each time.
+fn echo(number: usize) -> String {
+    let writing = |secret: &str| {
+        let all = writings(secret);
+        all[number % all.len()].clone()
+    };
+    format!("You sent {} and {}.\n\n", writing(KEY), writing(TOKEN))
+}
+
 fn command(library: &Library, args: &[&str]) -> Ran {
     let mut command: Command = library.cutegen(args);
     run(command.env("XDG_CONFIG_HOME", library.folder.join("config")).env("SCRIPTED_KEY", KEY))
 }
 
-/// Files below a folder that hold the key.
-fn holds_key(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(holds_key(&path));
-        } else if std::fs::read(&path)
-            .is_ok_and(|bytes| bytes.windows(12).any(|it| it == &KEY.as_bytes()[..12]))
-        {
-            found.push(path.display().to_string());
-        }
-    }
-    found
+/// Files below a folder that hold the key or the token in any writing. The config is the user's own, and has the token.
+fn holds_secrets(folder: &Path) -> Vec<String> {
+    let config = folder.join("config/cutegen/config.toml").display().to_string();
+    let held = Pieces::of(&[KEY, TOKEN]).held_below(folder);
+    assert!(held.contains(&config), "a token is found where it is");
+    held.into_iter().filter(|path| *path != config).collect()
 }
 
 #[test]
@@ -142,6 +149,8 @@ fn a_model_is_asked_within_its_limits_until_a_kernel_is_accepted() {
     assert!(all(&ran).contains("900 tokens read and 100 written (reported)"), "{}", all(&ran));
     let asked = endpoint.asked();
     assert_eq!(asked.len(), answers().len(), "each answer was asked for once");
+    assert!(asked.len() > writings(KEY).len(), "each writing of a secret was echoed");
+    assert_eq!(library.log().matches("You sent [key]").count(), asked.len(), "{}", library.log());
     assert_eq!(asked[0]["messages"][0]["content"], told["prompt"], "what a dry run shows is what is sent");
     assert_eq!(asked[0].to_string().len() as u64, bytes);
     assert!(library.command(&["replay"]).ok);
@@ -156,7 +165,7 @@ fn a_model_is_asked_within_its_limits_until_a_kernel_is_accepted() {
         "{}",
         all(&spent)
     );
-    assert_eq!(holds_key(&library.folder), [""; 0]);
+    assert_eq!(holds_secrets(&library.folder), [""; 0]);
 }
 
 #[test]
@@ -198,5 +207,5 @@ fn a_key_goes_to_certified_endpoints_alone() {
         assert_eq!(decided(&library.log_of(run_name)), ["first"]);
         assert!(endpoint.asked().is_empty(), "{run_name}: nothing is said before the certificate is right");
     }
-    assert_eq!(holds_key(&library.folder), [""; 0]);
+    assert_eq!(holds_secrets(&library.folder), [""; 0]);
 }

@@ -38,8 +38,7 @@ pub(super) struct Asking<'a> {
     account: &'a Account,
     request: &'a str,
     pace: Pace,
-    /// The key, and what else is secret.
-    key: Option<Key>,
+    /// The key and the values of the user's headers: texts of the endpoint lose them.
     secrets: Vec<Key>,
     headers: HeaderMap,
     prompt: Prompt,
@@ -62,14 +61,12 @@ impl<'a> Asking<'a> {
     ) -> Result<Self, Failed> {
         let key = key(endpoint)?;
         let headers = headers(endpoint, key.as_ref())?;
-        let secrets =
-            endpoint.headers.values().filter_map(|value| Key::new(value)).chain(key.clone()).collect();
+        let secrets = endpoint.headers.values().flat_map(|value| Key::all_of(value)).chain(key).collect();
         Ok(Self {
             endpoint,
             account,
             request,
             pace,
-            key,
             secrets,
             headers,
             prompt: prompt.clone(),
@@ -124,7 +121,7 @@ impl<'a> Asking<'a> {
 
     fn read(&self, reply: Reply) -> Result<Answer, Failed> {
         let host = self.host();
-        let text = self.key.as_ref().map_or_else(|| reply.text.clone(), |key| key.out_of_answer(&reply.text));
+        let text = self.secrets.iter().fold(reply.text, |text, secret| secret.out_of_answer(&text));
         match reply.finish {
             Finish::Refused => Err(Failed::Declined { host }),
             Finish::Whole | Finish::Length if text.trim().is_empty() => Err(Failed::Empty { host }),

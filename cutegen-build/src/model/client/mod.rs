@@ -1,7 +1,8 @@
 //! The client of endpoints. It reserves what a request may cost, sends it, books how it ended, and asks again where that helps.
 //! It must not know what a prompt says.
 //!
-//! Invariant: nothing is sent that is not reserved, and no text that leaves this module holds the key.
+//! Invariant: nothing is sent that is not reserved, and no text that leaves this module holds the key or the value of a
+//! user's header.
 
 mod address;
 mod asking;

@@ -34,6 +34,16 @@ impl Key {
         (is_sendable && !secret.is_empty()).then(|| Self { secret: secret.to_owned(), forms: forms(secret) })
     }
 
+    /// The keys that the value of a header may hold: the value, or of several words, such as `Bearer KEY`, each that is long enough to be
+    /// one.
+    #[must_use]
+    pub fn all_of(value: &str) -> Vec<Self> {
+        Self::new(value).map_or_else(
+            || value.split_whitespace().filter(|word| word.len() >= SHORT).filter_map(Self::new).collect(),
+            |key| vec![key],
+        )
+    }
+
     /// What is sent.
     pub(super) fn secret(&self) -> &str {
         &self.secret
@@ -185,6 +195,16 @@ mod tests {
         assert_eq!(key.secret(), "EMPTY");
         assert_eq!(key.out_of_answer("if (EMPTY) return;"), "if (EMPTY) return;");
         assert_eq!(key.out_of_message("no key EMPTY"), "no key [key]");
+    }
+
+    #[test]
+    fn a_header_of_several_words_holds_keys() {
+        let secrets = |value: &str| -> Vec<String> {
+            Key::all_of(value).iter().map(|key| key.secret().to_owned()).collect()
+        };
+        assert_eq!(secrets(&format!("Bearer {SECRET}")), [SECRET]);
+        assert_eq!(secrets(SECRET), [SECRET]);
+        assert_eq!(secrets(" a few words "), [""; 0]);
     }
 
     #[test]

@@ -89,7 +89,8 @@ fn within_limit(fault: &Fault, wire: Wire) -> Result<(), String> {
 fn one((name, _, steps, expected, booked): &Fault, wire: Wire) -> Result<(), String> {
     let server = Server::start(steps(wire));
     let folder = canary::folder().join(format!("{name}-{wire:?}"));
-    let endpoint = endpoint(wire, &server.url(), "");
+    let headers = format!("headers = {{ x-gateway = 'Bearer {}' }}", canary::TOKEN);
+    let endpoint = endpoint(wire, &server.url(), &headers);
     let began = Instant::now();
     let answer = asked(&endpoint, &folder.join("ledger"));
     let came = label(&answer);
@@ -104,6 +105,10 @@ fn one((name, _, steps, expected, booked): &Fault, wire: Wire) -> Result<(), Str
         return Err(format!("{} requests are expected; {facts}", booked.len()));
     }
     seen.iter().try_for_each(|seen| well_formed(seen, wire))?;
+    let token = format!("x-gateway: bearer {}\r\n", canary::TOKEN.to_lowercase());
+    if let Some(lacks) = seen.iter().find(|seen| !seen.head.contains(&token)) {
+        return Err(format!("a request lacks the header of the config: {}", lacks.head));
+    }
     let found = ledger(&folder.join("ledger"), &seen)?;
     if found != *booked { Err(format!("{booked:?} is to be booked, not {found:?}")) } else { Ok(()) }
 }

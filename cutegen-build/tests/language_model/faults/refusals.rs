@@ -2,7 +2,7 @@
 
 use super::Booked::{Nothing, Tokens, Whole};
 use super::{ANTHROPIC, BOTH, Fault, OPENAI};
-use crate::canary::{KEY, base64};
+use crate::canary::{KEY, TOKEN, base64};
 use crate::server::{Act, REPORTED, Server, Step, good, head, refusal, response};
 
 const ANSWER: &str = "Whole, reported: an answer";
@@ -38,6 +38,14 @@ pub(crate) const FAULTS: &[Fault] = &[
         "401-echo-percent",
         BOTH,
         |_| echo(&KEY.replace('/', "%2F").replace('+', "%2B").replace('=', "%3D")),
+        "refused, Key",
+        &[Nothing],
+    ),
+    ("401-echo-header", BOTH, |_| echo(&format!("Bearer {TOKEN}")), "refused, Key", &[Nothing]),
+    (
+        "401-echo-header-hex",
+        BOTH,
+        |_| echo(&TOKEN.bytes().map(|byte| format!("{byte:02X}")).collect::<String>()),
         "refused, Key",
         &[Nothing],
     ),

@@ -2,7 +2,7 @@
 
 use super::Booked::{Tokens, Whole};
 use super::{ANTHROPIC, BOTH, Fault, OPENAI};
-use crate::canary::KEY;
+use crate::canary::{KEY, TOKEN, base64};
 use crate::server::{
     Act, REPORTED, Step, delta, end, event, events, finish, good, head, opening, response, stream,
     stream_head, usage, whole,
@@ -232,6 +232,13 @@ pub(crate) const FAULTS: &[Fault] = &[
         BOTH,
         |wire| vec![stream(&events(wire, &format!("key: {KEY}.")))],
         "Whole, reported: key: [key].",
+        &[BOOKED],
+    ),
+    (
+        "a-header-in-an-answer",
+        BOTH,
+        |wire| vec![stream(&events(wire, &format!("header: {TOKEN}, {}.", base64(TOKEN.as_bytes()))))],
+        "Whole, reported: header: [key], [key]",
         &[BOOKED],
     ),
 ];
