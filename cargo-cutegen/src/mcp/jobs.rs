@@ -167,6 +167,7 @@ impl Jobs {
             content,
             took_ms: None,
             usage: None,
+            sent_bytes: None,
         };
         let sequence = file.append(Entry::Candidate(candidate)).map_err(|error| error.to_string())?;
         while let Some(point) = bench.point(plan, file.log(), sequence) {

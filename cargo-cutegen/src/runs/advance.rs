@@ -149,8 +149,7 @@ impl Advance<'_> {
     ) -> Result<Option<Answer>, Failure> {
         self.same_prompt(request, question)?;
         let folder = self.file.path().parent().unwrap_or(Path::new(".")).to_owned();
-        let asked =
-            Asked { plan: self.plan, run: &self.file.log().start.run, folder: &folder, request, question };
+        let asked = Asked { run: &self.file.log().start.run, folder: &folder, request, question };
         generator.answer(exchange, &asked)
     }
 
@@ -159,8 +158,8 @@ impl Advance<'_> {
         let content = answers::read(self.plan, self.file.log(), Some(request), &answer.text);
         let took_ms = answer.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let by = answer.by.unwrap_or_else(|| by.to_owned());
-        let Answer { text, usage, .. } = answer;
-        let candidate = Candidate { request: Some(request), by, text, content, took_ms, usage };
+        let Answer { text, usage, sent_bytes, .. } = answer;
+        let candidate = Candidate { request: Some(request), by, text, content, took_ms, usage, sent_bytes };
         self.file.append(Entry::Candidate(candidate)).map(drop).map_err(failed)
     }
 

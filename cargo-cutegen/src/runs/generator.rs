@@ -27,7 +27,6 @@ pub(crate) enum Generator {
 
 /// A question of a run.
 pub(crate) struct Asked<'a> {
-    pub(crate) plan: &'a Plan,
     pub(crate) run: &'a RunId,
     /// The folder of the plan's logs.
     pub(crate) folder: &'a Path,
@@ -41,6 +40,8 @@ pub(crate) struct Answer {
     pub(crate) took: Option<Duration>,
     /// Tokens, where they were reported.
     pub(crate) usage: Option<Tokens>,
+    /// Bytes of the prompt that was sent, where the whole one was too long.
+    pub(crate) sent_bytes: Option<u64>,
     /// What answered, where it was another one than usual.
     pub(crate) by: Option<String>,
     /// What people are told of it.
@@ -49,7 +50,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     fn plain(text: String, took: Option<Duration>) -> Self {
-        Self { text, took, usage: None, by: None, note: None }
+        Self { text, took, usage: None, sent_bytes: None, by: None, note: None }
     }
 }
 

@@ -1,13 +1,14 @@
 //! [`Model`]: a language model as a generator. It reads the user's config, cuts prompts into blocks, and keeps to the ledger of the
 //! kernel.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use cutegen_build::generate::prompt::{self, parts};
+use cutegen_build::generate::prompt::{self, Optional};
 use cutegen_build::model::client::{Answer as Answered, Client, Pace};
 use cutegen_build::model::config::{Config, Endpoint};
 use cutegen_build::model::ledger::{Account, Limit};
-use cutegen_build::model::wire::prompt::{Block, Prompt};
+use cutegen_build::model::wire::prompt::{Block, Keep, Prompt};
 use cutegen_build::model::wire::reply::{Finish, Usage};
 use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{Ask, Tokens};
@@ -48,7 +49,7 @@ impl Model {
     /// Asks, and waits for the answer.
     pub(crate) fn answer(&self, asked: &Asked<'_>) -> Result<Answer, Failure> {
         let (name, endpoint) = self.endpoint_for(asked.question.ask);
-        let prompt = blocks(asked.plan, &asked.question.prompt.text);
+        let prompt = blocks(&asked.question.prompt);
         let account = Account::new(&ledger(asked.folder), asked.run.as_str(), self.limit);
         let request = asked.request.to_string();
         let answer = self.client.answer(endpoint, &prompt, &account, &request).map_err(|failed| {
@@ -59,6 +60,7 @@ impl Model {
             text: answer.text,
             took: Some(answer.took),
             usage: reported(answer.usage),
+            sent_bytes: answer.shortened,
             by: Some(named(name, endpoint)),
             note: Some(note),
         })
@@ -113,26 +115,27 @@ pub(crate) fn ledger(folder: &Path) -> PathBuf {
     folder.join(LEDGER)
 }
 
-/// A prompt in blocks: what all of a run begin with, then the rest, of which example and advice may go.
-pub(crate) fn blocks(plan: &Plan, text: &str) -> Prompt {
-    let parts = parts(plan, &prompt::kit(plan));
-    let Some(mut rest) = text.strip_prefix(parts.base.as_str()) else {
-        return Prompt { stable: Vec::new(), rest: vec![Block::needed(text)] };
-    };
-    let mut found: Vec<(usize, u8, &str)> = (0..)
-        .zip(&parts.optional)
-        .filter(|(_, part)| !part.is_empty())
-        .filter_map(|(rank, part)| Some((rest.find(part.as_str())?, rank, part.as_str())))
-        .collect();
-    found.sort_unstable();
-    let mut blocks = Vec::new();
-    for (_, rank, part) in found {
-        let Some((before, after)) = rest.split_once(part) else { continue };
-        blocks.extend([Block::needed(before), Block::ranked(part, rank)]);
-        rest = after;
+/// A prompt in blocks: what all of a run begin with, then the rest, and in both what may go.
+pub(crate) fn blocks(prompt: &prompt::Prompt) -> Prompt {
+    let block = |(range, keep): (Range<usize>, Keep)| Block { text: prompt.text[range].to_owned(), keep };
+    let (stable, rest): (Vec<_>, Vec<_>) =
+        cut(prompt).into_iter().partition(|(range, _)| range.end <= prompt.base);
+    Prompt { stable: stable.into_iter().map(block).collect(), rest: rest.into_iter().map(block).collect() }
+}
+
+/// The text cut behind its base and around all that may go.
+fn cut(prompt: &prompt::Prompt) -> Vec<(Range<usize>, Keep)> {
+    let ranked = |part: &Optional| (part.range.clone(), Keep::Rank(part.worth as u8));
+    let mut cuts: Vec<(Range<usize>, Keep)> = prompt.optional.iter().map(ranked).collect();
+    cuts.extend([prompt.base, prompt.text.len()].map(|at| (at..at, Keep::Always)));
+    cuts.sort_by_key(|(range, _)| (range.start, range.end));
+    let (mut all, mut at) = (Vec::new(), 0);
+    for (range, keep) in cuts {
+        all.extend([(at..range.start, Keep::Always), (range.clone(), keep)]);
+        at = range.end;
     }
-    blocks.push(Block::needed(rest));
-    Prompt { stable: vec![Block::needed(parts.base)], rest: blocks }
+    all.retain(|(range, _)| !range.is_empty());
+    all
 }
 
 fn named(name: &str, endpoint: &Endpoint) -> String {
@@ -164,8 +167,8 @@ fn told(request: &str, endpoint: &Endpoint, answer: &Answered) -> String {
     if !answer.dropped.is_empty() {
         said += &format!("; without {}, which it does not know", answer.dropped.join(", "));
     }
-    if answer.is_shortened {
-        said += "; the prompt was too long, and shortened";
+    if let Some(bytes) = answer.shortened {
+        said += &format!("; the prompt was too long, and shortened to {bytes} bytes");
     }
     said
 }
@@ -184,17 +187,22 @@ mod tests {
         let (folder, _) = library(&[("one", "'host'")]);
         let project = Project::library(folder.path(), folder.path()).expect("a library");
         let plan = Plan::all(&project.specs).remove(0);
-        let text = prompt::proposal(&plan, &prompt::kit(&plan)).text;
-        let cut = blocks(&plan, &text);
-        assert_eq!(cut.prefix() + &cut.tail(), text);
-        assert!(
-            cut.prefix().len() > text.len() / 4,
-            "{} of {} bytes are stable",
-            cut.prefix().len(),
-            text.len()
-        );
-        let shorter = cut.shorter().expect("example and advice may go");
-        assert!(shorter.bytes() < text.len() && shorter.prefix() == cut.prefix());
-        assert_eq!(blocks(&plan, "another text").tail(), "another text");
+        let prompt = prompt::proposal(&plan, &prompt::kit(&plan));
+        let cut = blocks(&prompt);
+        assert_eq!(cut.prefix() + &cut.tail(), prompt.text);
+        assert_eq!(cut.prefix(), prompt.text[..prompt.base]);
+        assert!(prompt.base > prompt.text.len() / 4, "{} of {}", prompt.base, prompt.text.len());
+        let mut shorter = cut.clone();
+        while let Some(next) = shorter.shorter() {
+            assert!(next.bytes() < shorter.bytes());
+            shorter = next;
+        }
+        let all = prompt.optional.iter().map(|part| part.range.len()).sum::<usize>();
+        assert_eq!((shorter.bytes(), prompt.optional.len()), (prompt.text.len() - all, 3));
+        let told = shorter.prefix() + &shorter.tail();
+        for gone in ["# Example\n\n\n", "this class\n\n\n", "# Headers\n\n"] {
+            assert!(told.contains(gone) && !prompt.text.contains(&format!("{gone}\n#")), "{gone} in {told}");
+        }
+        assert!(told.contains("# Computation") && told.contains("Which source is that?"), "{told}");
     }
 }

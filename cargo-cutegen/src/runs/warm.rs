@@ -70,7 +70,7 @@ pub(crate) fn enter_this(
         }
     }
     let by = format!("{by}, {}", candidate.name);
-    let entered = run_log::Candidate { request: None, by, text, content, took_ms: None, usage: None };
+    let entered = run_log::Candidate { request: None, by, text, content, took_ms: None, usage: None, sent_bytes: None };
     file.append(Entry::Candidate(entered)).map(drop).map_err(failed)
 }
 

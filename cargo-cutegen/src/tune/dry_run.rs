@@ -46,7 +46,7 @@ pub(super) fn dry_run(project: &Project, plans: &[Plan], name: &str, out: &Outpu
     for plan in plans {
         let run = RunId::parse("dry-run").map_err(Failure::Usage)?;
         let Next::Ask(question) = Strategy::Refine.next(plan, &Log::new(start(plan, run))) else { continue };
-        let cost = cost(&endpoint, &blocks(plan, &question.prompt.text));
+        let cost = cost(&endpoint, &blocks(&question.prompt));
         let account = Account::new(&ledger(&runs.of_plan(plan)), "dry-run", config.limit);
         let (most, spent) = (cost.most(), account.spent().map_err(Failure::machine)?);
         let request = Request {

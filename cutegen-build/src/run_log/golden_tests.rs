@@ -122,6 +122,14 @@ fn an_answer_that_sweeps_and_its_points() {
 }
 
 #[test]
+fn an_answer_to_a_shortened_prompt() {
+    let Entry::Candidate(mut shortened) = candidate(Content::Words) else { panic!("a candidate") };
+    (shortened.sent_bytes, shortened.text) = (Some(6000), "a".to_owned());
+    let text = r#"{"candidate":{"request":1,"by":"exchange, some-model","text":"a","content":"words","took-ms":1500,"sent-bytes":6000}}"#;
+    holds(&Entry::Candidate(shortened), text);
+}
+
+#[test]
 fn a_submitted_kernel_has_no_request() {
     let Entry::Candidate(mut submitted) = candidate(Content::Words) else { panic!("a candidate") };
     (submitted.request, submitted.took_ms, submitted.usage) = (None, None, None);

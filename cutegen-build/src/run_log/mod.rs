@@ -180,6 +180,9 @@ pub struct Candidate {
     /// Tokens as an endpoint reported them; of other answers the log has the bytes alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Tokens>,
+    /// Bytes of the prompt that was sent, where the request's was too long and parts of it were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_bytes: Option<u64>,
 }
 
 /// Tokens of a language model.

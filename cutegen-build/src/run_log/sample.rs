@@ -45,6 +45,7 @@ pub(super) fn candidate(content: Content) -> Entry {
         content,
         took_ms: Some(1500),
         usage: Some(Tokens { input: 5544, output: 1210 }),
+        sent_bytes: None,
     })
 }
 

@@ -235,6 +235,7 @@ mod tests {
             content,
             took_ms: None,
             usage: None,
+            sent_bytes: None,
         }));
         ask(plan, &mut log);
         log
@@ -319,6 +320,7 @@ mod tests {
             content,
             took_ms: None,
             usage: None,
+            sent_bytes: None,
         }));
         log
     }

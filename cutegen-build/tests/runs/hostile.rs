@@ -111,6 +111,7 @@ impl Bench {
             content,
             took_ms: None,
             usage: None,
+            sent_bytes: None,
         };
         let sequence = log.push(Entry::Candidate(candidate));
         let built = self.searcher.build(&self.plan, log, sequence).map_err(|error| error.to_string())?;

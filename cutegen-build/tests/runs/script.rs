@@ -126,6 +126,7 @@ pub(crate) fn run(strategy: Strategy, folder: &Path, mut killer: Killer) {
                     content,
                     took_ms: None,
                     usage: None,
+                    sent_bytes: None,
                 })
             }
             Next::Point(answer) => {

@@ -218,6 +218,7 @@ fn swept() -> (Log, u32) {
             content,
             took_ms: None,
             usage: None,
+            sent_bytes: None,
         }))
     };
     let sweep = Sweep {

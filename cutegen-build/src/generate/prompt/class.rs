@@ -169,7 +169,7 @@ mod tests {
             "t[b, v] = rms_norm(v, x[b, v], 1e-5) * g[v]\ny[b, n] = sum(v, t[b, v] * w[n, v])",
         ];
         let of_head = |target: &str| of(head, target, "");
-        let Prompt { version, text } = proposal(&of_head("sm_90a"), &kit(&of_head("sm_90a")));
+        let Prompt { version, text, .. } = proposal(&of_head("sm_90a"), &kit(&of_head("sm_90a")));
         assert!(version.starts_with("rowwise-") && text.len() <= BYTES_MOST, "{version}");
         for part in
             ["### kit/product.cuh", "### kit/wgmma.cuh", "128 by 128 by 64 over 8 warps", "A row that fits"]

@@ -5,7 +5,7 @@ mod branch;
 
 use super::beside::{self, Beside};
 use super::facts::{self, Profile};
-use super::{Fence, Prompt, advice, base, example, filled, hints, prompt, role, text_for};
+use super::{Fence, Prompt, advice, example, filled, hints, prompt, role, text_for};
 use crate::experience::{Hint, Role};
 use crate::plan::Plan;
 use crate::run_log::{Diagnostic, Facts, Outcome, Sequence};
@@ -183,22 +183,24 @@ impl Task<'_> {
     pub fn first(&self, notes: &Notes) -> Prompt {
         let lines = Notes::lines(&notes.attempts);
         let fence = self.fence(&notes.texts(&[&lines]));
-        let beside = match beside::section(&notes.beside, &fence) {
-            none if none.is_empty() => none,
-            kernels => format!("\n{}\n{kernels}", fence.told()),
+        let (kernels, told) = (beside::section(&notes.beside, &fence), fence.told());
+        // marks are told before the first quotation, and stay where that is left out
+        let (marks, fenced) = match (kernels.is_empty(), lines.is_empty()) {
+            (false, _) => (format!("\n{told}\n"), String::new()),
+            (true, false) => (String::new(), format!("{told}\n")),
+            (true, true) => (String::new(), String::new()),
         };
-        let told = if beside.is_empty() { format!("{}\n", fence.told()) } else { String::new() };
-        let failed = match lines.as_str() {
-            "" => String::new(),
-            lines => {
-                let says = "Earlier starts failed, on what these lines say. Take another way.";
-                format!("{told}{says}\n\n{}\n\n", fence.quote(lines))
-            }
-        };
-        let role = notes.role.map_or_else(String::new, |role| format!("{}\n\n", role::text(role)));
-        let again = notes.again();
-        let earlier = role + &failed + again.trim_start_matches('\n');
-        super::first(self.plan, self.kit, [&beside, &earlier], include_str!("answer_block.md"))
+        let says = "Earlier starts failed, on what these lines say. Take another way.";
+        let failed = |lines: &str| format!("{says}\n\n{}\n\n", fence.quote(lines));
+        let around = [
+            ("marks", marks),
+            ("beside", kernels),
+            ("role", notes.role.map_or_else(String::new, |role| format!("{}\n\n", role::text(role)))),
+            ("fenced", fenced),
+            ("log", if lines.is_empty() { lines } else { failed(&lines) }),
+            ("again", notes.again().trim_start_matches('\n').to_owned()),
+        ];
+        super::first(self.plan, self.kit, &around, include_str!("answer_block.md"))
     }
 
     /// Asks why a kernel failed.
@@ -209,7 +211,6 @@ impl Task<'_> {
         let attempts = Notes::lines(&notes.attempts);
         let fence = self.fence(&[&source, &failure, &attempts]);
         let values = [
-            ("base", base(self.plan, self.kit)),
             ("fenced", fence.told()),
             ("attempt", shown.attempt.to_string()),
             ("source", fence.quote(&source)),
@@ -219,7 +220,7 @@ impl Task<'_> {
             ("guide", self.guide(outcome).trim_end().to_owned()),
             ("cite", hints::cite(&notes.hints)),
         ];
-        prompt(self.plan, include_str!("diagnose.md"), &values)
+        prompt((self.plan, self.kit), include_str!("diagnose.md"), &values)
     }
 
     /// Asks for the change that a diagnosis describes.
@@ -230,7 +231,6 @@ impl Task<'_> {
         let attempts = Notes::lines(&notes.attempts);
         let fence = self.fence(&[shown.source, &failure, &diagnosis, &attempts]);
         let values = [
-            ("base", base(self.plan, self.kit)),
             ("fenced", fence.told()),
             ("attempt", shown.attempt.to_string()),
             ("source", fence.quote(shown.source)),
@@ -240,7 +240,7 @@ impl Task<'_> {
             ("edits", include_str!("edits.md").trim_end().to_owned()),
             ("again", notes.again()),
         ];
-        prompt(self.plan, include_str!("patch.md"), &values)
+        prompt((self.plan, self.kit), include_str!("patch.md"), &values)
     }
 
     /// Asks for one optimisation.
@@ -252,7 +252,6 @@ impl Task<'_> {
         let stage = notes.role.map_or(round.stage.name(), role::title);
         let stage_text = notes.role.map_or_else(|| round.stage.text(self.plan), role::text);
         let values = [
-            ("base", base(self.plan, self.kit)),
             ("fenced", fence.told()),
             ("attempt", shown.attempt.to_string()),
             ("source", fence.quote(shown.source)),
@@ -268,7 +267,7 @@ impl Task<'_> {
             ("edits", include_str!("edits.md").trim_end().to_owned()),
             ("again", notes.again()),
         ];
-        prompt(self.plan, include_str!("optimise.md"), &values)
+        prompt((self.plan, self.kit), include_str!("optimise.md"), &values)
     }
 
     /// Asks for an answer again, as a whole source.
@@ -294,7 +293,6 @@ impl Task<'_> {
             ""
         };
         let values = [
-            ("base", base(self.plan, self.kit)),
             ("example", example(self.plan)),
             ("fenced", fence.told()),
             ("answer", fence.quote(&answer)),
@@ -304,7 +302,7 @@ impl Task<'_> {
             ("lines", lines.to_owned()),
             ("again", notes.again()),
         ];
-        prompt(self.plan, include_str!("whole.md"), &values)
+        prompt((self.plan, self.kit), include_str!("whole.md"), &values)
     }
 
     /// What serves the outcome: a compiler's message has no wrong element to follow.

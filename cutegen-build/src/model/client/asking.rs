@@ -43,7 +43,8 @@ pub(super) struct Asking<'a> {
     headers: HeaderMap,
     prompt: Prompt,
     dropped: BTreeSet<String>,
-    is_shortened: bool,
+    /// Bytes of the prompt, where blocks of it were left out.
+    shortened: Option<u64>,
     attempts: u32,
     lost: u32,
     /// Why the last attempt brought nothing.
@@ -71,7 +72,7 @@ impl<'a> Asking<'a> {
             headers,
             prompt: prompt.clone(),
             dropped: BTreeSet::new(),
-            is_shortened: false,
+            shortened: None,
             attempts: 0,
             lost: 0,
             last: None,
@@ -131,7 +132,7 @@ impl<'a> Asking<'a> {
                 usage: reply.usage,
                 took: self.began.elapsed(),
                 dropped: self.dropped.iter().cloned().collect(),
-                is_shortened: self.is_shortened,
+                shortened: self.shortened,
             }),
         }
     }
@@ -169,11 +170,10 @@ impl<'a> Asking<'a> {
     /// Leaves something out, if there is something left.
     fn change(&mut self, refusal: &Refusal) -> bool {
         if refusal.kind == Kind::Context {
-            let shorter = self.prompt.shorter().filter(|_| !self.is_shortened);
-            self.is_shortened |= shorter.is_some();
-            let is_new = shorter.is_some();
-            self.prompt = shorter.unwrap_or_else(|| self.prompt.clone());
-            return is_new;
+            let Some(shorter) = self.prompt.shorter() else { return false };
+            self.shortened = Some(shorter.bytes() as u64);
+            self.prompt = shorter;
+            return true;
         }
         let sent = self.optional();
         let names: Vec<&str> = sent.iter().map(String::as_str).collect();

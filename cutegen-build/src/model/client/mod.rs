@@ -55,8 +55,8 @@ pub struct Answer {
     pub took: Duration,
     /// Parameters that the endpoint did not know.
     pub dropped: Vec<String>,
-    /// Whether blocks of the prompt were left out.
-    pub is_shortened: bool,
+    /// Bytes of the prompt, where blocks of it were left out.
+    pub shortened: Option<u64>,
 }
 
 impl Default for Pace {

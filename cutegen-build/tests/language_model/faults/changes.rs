@@ -5,6 +5,7 @@ use super::{ANTHROPIC, BOTH, Fault, OPENAI};
 use crate::server::{REPORTED, Step, good, refusal, response, whole};
 
 const BOOKED: super::Booked = Tokens(REPORTED);
+const LONG: &str = "prompt is too long: 300000 tokens > 200000 maximum";
 
 fn refused(message: &str) -> Step {
     refusal(400, &[], "invalid_request_error", message)
@@ -91,22 +92,26 @@ pub(crate) const FAULTS: &[Fault] = &[
     (
         "400-too-long",
         BOTH,
-        |wire| vec![refused("prompt is too long: 300000 tokens > 200000 maximum"), good(wire)],
-        "Whole, reported (shortened): an answer",
+        |wire| vec![refused(LONG), good(wire)],
+        "Whole, reported (shortened to 492): an answer",
         &[Nothing, BOOKED],
     ),
     (
         "400-too-long-twice",
         BOTH,
-        |_| vec![refused("This model's maximum context length is 9"), refused("maximum context length is 9")],
-        "refused, Context",
-        &[Nothing, Nothing],
+        |wire| {
+            let said = ["This model's maximum context length is 9", "maximum context length is 9"];
+            vec![refused(said[0]), refused(said[1]), good(wire)]
+        },
+        "Whole, reported (shortened to 212): an answer",
+        &[Nothing, Nothing, BOOKED],
     ),
     (
-        "413",
+        "400-too-long-with-nothing-left",
         BOTH,
-        |_| vec![response(413, &[], ""), response(413, &[], "")],
+        |wire| vec![refused(LONG), refused(LONG), refused(LONG), good(wire)],
         "refused, Context",
-        &[Nothing, Nothing],
+        &[Nothing, Nothing, Nothing],
     ),
+    ("413", BOTH, |_| vec![response(413, &[], ""); 3], "refused, Context", &[Nothing, Nothing, Nothing]),
 ];

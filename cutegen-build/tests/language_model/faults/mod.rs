@@ -141,7 +141,7 @@ pub(crate) fn asked(endpoint: &Endpoint, ledger: &Path) -> Result<Answer, Failed
 pub(crate) fn label(answer: &Result<Answer, Failed>) -> String {
     match answer {
         Ok(answer) => {
-            let short = if answer.is_shortened { " (shortened)" } else { "" };
+            let short = answer.shortened.map_or_else(String::new, |bytes| format!(" (shortened to {bytes})"));
             let dropped: String = answer.dropped.iter().map(|name| format!(" -{name}")).collect();
             format!("{:?}, {}{dropped}{short}: {}", answer.finish, answer.usage.word(), answer.text)
         }

@@ -1,7 +1,7 @@
 //! What `branch` asks: ideas for right kernels, and a kernel that carries one of them out. Kernels of other specs are shown as
 //! examples. Which kernels and ideas these are is decided elsewhere.
 
-use super::{Fence, Notes, Profile, Prompt, Shown, Task, advice, base, facts, hints, prompt, text_for};
+use super::{Fence, Notes, Profile, Prompt, Shown, Task, advice, facts, hints, prompt, text_for};
 use crate::experience::Hint;
 use crate::run_log::Banked;
 
@@ -52,7 +52,6 @@ impl Task<'_> {
         });
         let slower = " The first is the fastest; the others are built in another way, which may go further.";
         let values = [
-            ("base", base(self.plan, self.kit)),
             ("bank", bank(wish.bank, &fence)),
             ("fenced", fence.told()),
             ("slower", if seeds.len() > 1 { slower } else { "" }.to_owned()),
@@ -62,7 +61,7 @@ impl Task<'_> {
             ("count", wish.count.to_string()),
         ];
         let template = text_for(self.plan, [include_str!("../ideas.md"), include_str!("../ideas_host.md")]);
-        prompt(self.plan, template, &values)
+        prompt((self.plan, self.kit), template, &values)
     }
 
     /// Asks for a kernel that carries an idea out.
@@ -78,7 +77,6 @@ impl Task<'_> {
         let speed = facts::speed(self.plan, seed.facts, Profile::Shown);
         let fence = self.fence_with(vec![seed.source, &speed, idea], bank);
         let values = [
-            ("base", base(self.plan, self.kit)),
             ("bank", self::bank(bank, &fence)),
             ("fenced", fence.told()),
             ("attempt", seed.attempt.to_string()),
@@ -92,7 +90,7 @@ impl Task<'_> {
             ("manner", manner.text().to_owned()),
             ("edits", include_str!("../edits.md").trim_end().to_owned()),
         ];
-        prompt(self.plan, include_str!("../variant.md"), &values)
+        prompt((self.plan, self.kit), include_str!("../variant.md"), &values)
     }
 
     fn fence_with(&self, texts: Vec<&str>, bank: &[Banked]) -> Fence {

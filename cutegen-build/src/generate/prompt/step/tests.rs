@@ -4,7 +4,7 @@ use super::{Demand, Manner, Notes, Profile, Round, Shown, Stage, Task, Unread, W
 use crate::experience::{Hint, Library};
 use crate::generate::prompt::beside::Beside;
 use crate::generate::prompt::sample::{ATTENTION, CLASSES, ROWWISE, of, on_host, plan};
-use crate::generate::prompt::{self, Prompt};
+use crate::generate::prompt::{self, Prompt, Worth};
 use crate::plan::Plan;
 use crate::run_log::{Banked, Diagnostic, Facts, Outcome, Resources, Speed, digest};
 
@@ -199,6 +199,79 @@ fn ideas_and_variants_for_the_host_say_nothing_of_a_gpu() {
     }
 }
 
+/// What is left of a prompt without what is worth this much or less.
+fn without(prompt: &Prompt, most: Worth) -> String {
+    let gone = prompt.optional.iter().filter(|part| part.worth <= most);
+    let mut text = prompt.text.clone();
+    gone.rev().for_each(|part| text.replace_range(part.range.clone(), ""));
+    text
+}
+
+#[test]
+fn every_prompt_has_a_shorter_form_and_keeps_its_question() {
+    for plan in [plan(), on_host(ROWWISE), on_host(ATTENTION)] {
+        for notes in [Notes::default(), noted("tried")] {
+            let five = all(&plan, SOURCE, &notes);
+            for prompt in five.iter().chain(&of_branch(&plan, SOURCE, &notes)) {
+                let starts = prompt.optional.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start);
+                assert!(starts && !prompt.optional.is_empty(), "{:?}", prompt.optional);
+                let short = without(prompt, Worth::Headers);
+                assert!(short.len() < prompt.text.len() * 9 / 10, "{} of {}", short.len(), prompt.text.len());
+                let (_, question) = prompt.text.trim_end().rsplit_once('\n').expect("a last line");
+                assert!(
+                    short.trim_end().ends_with(question) && short.contains("# Launch contract"),
+                    "{short}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_worth_least_goes_first() {
+    let plan = plan();
+    let [first, diagnose, patch, optimise, whole] = all(&plan, SOURCE, &noted("tried"));
+    let [ideas, variant, _] = of_branch(&plan, SOURCE, &noted("tried"));
+    let worths = |prompt: &Prompt| {
+        let mut worths: Vec<Worth> = prompt.optional.iter().map(|part| part.worth).collect();
+        worths.sort_unstable();
+        worths.dedup();
+        worths
+    };
+    use Worth::{Advice, Attempts, Example, Headers, Hints, OtherKernels};
+    assert_eq!(worths(&first), [Example, OtherKernels, Advice, Attempts, Headers]);
+    assert_eq!(worths(&diagnose), [Hints, Attempts, Headers]);
+    assert_eq!(worths(&patch), [Attempts, Headers]);
+    assert_eq!(worths(&optimise), [OtherKernels, Advice, Hints, Attempts, Headers]);
+    assert_eq!(worths(&whole), [Example, Headers]);
+    assert_eq!(worths(&ideas), [OtherKernels, Advice, Attempts, Headers]);
+    assert_eq!(worths(&variant), [OtherKernels, Headers]);
+    // each step takes its own section, and no more
+    let steps = [
+        (OtherKernels, "# Other kernels\n", "# What was tried\n"),
+        (Advice, "# Other kernels\n", "# Hints\n"),
+        (Hints, "# Hints\n", "# What was tried\n"),
+        (Attempts, "# What was tried\n", "### kit/"),
+        (Headers, "### kit/", "# Launch contract\n"),
+    ];
+    for (worth, gone, stays) in steps {
+        let text = without(&optimise, worth);
+        assert!(!text.contains(gone) && text.contains(stays), "{worth:?}: {text}");
+    }
+    assert!(!without(&optimise, Hints).contains("Hints: none"), "what is not told is not cited");
+}
+
+#[test]
+fn marks_are_told_of_as_long_as_something_is_quoted() {
+    let plan = plan();
+    let [first, ..] = all(&plan, SOURCE, &noted("tried"));
+    let text = without(&first, Worth::Advice);
+    assert!(!text.contains("# Other kernels") && text.contains("Earlier starts failed"), "{text}");
+    let known = mark(&text);
+    let told = text.find(&format!("Lines between `begin {known}`")).expect("marks are told of");
+    assert!(told < text.find(&format!("\nbegin {known}\n")).expect("a quotation"), "{text}");
+}
+
 #[test]
 fn prompts_of_a_run_begin_alike() {
     let plan = plan();
@@ -344,7 +417,7 @@ fn a_prompt_for_the_host_says_nothing_of_a_gpu() {
                 prompts.push(task.optimise(shown, &round, &Notes::default()));
             }
         }
-        for Prompt { version, text } in prompts {
+        for Prompt { version, text, .. } in prompts {
             assert_eq!(told(&text), [""; 0], "{version}: {text}");
             assert!(text.contains("-march=x86-64-v3") && text.contains("immintrin.h"), "{text}");
         }
