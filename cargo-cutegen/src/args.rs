@@ -146,7 +146,7 @@ impl Command {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -229,8 +229,9 @@ pub(crate) struct Tune {
     /// Do not skip kernels that no template fills: judge their naive kernels, as `verify --record` does
     #[arg(long)]
     pub(crate) judge_naive: bool,
-    /// Search for nothing and send nothing: print what --endpoint would be asked first, where it would go and what it may cost
-    #[arg(long, requires = "endpoint", conflicts_with_all = ["results", "again", "peers", "judge_naive", "generators"])]
+    /// Search for nothing and send nothing: print what a new run of `refine` with these flags would ask --endpoint first, where that
+    /// would go and what it may cost
+    #[arg(long, requires = "endpoint", conflicts_with_all = ["results", "again", "peers", "judge_naive"])]
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) begin: Begin,

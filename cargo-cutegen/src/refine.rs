@@ -62,9 +62,23 @@ pub(crate) fn settled(plan: &Plan, run: RunId, verb: &Begin) -> Result<Start, Fa
 pub(crate) fn begin(
     (project, runs): (&Project, &Runs),
     plan: &Plan,
-    mut start: Start,
+    start: Start,
     out: &Output,
 ) -> Result<(), Failure> {
+    let file = runs.begin(plan, frozen((project, runs), plan, start, out)?)?;
+    if let Err(error) = begun::note(&file.log().start) {
+        out.note(&format!("{}: it will credit no hint: {error}", file.log().start.run));
+    }
+    Ok(())
+}
+
+/// A first line with what prompts may show: hints, and kernels of others. Nothing is written.
+pub(crate) fn frozen(
+    (project, runs): (&Project, &Runs),
+    plan: &Plan,
+    mut start: Start,
+    out: &Output,
+) -> Result<Start, Failure> {
     let strategy = Strategy::of(&start).unwrap_or(Strategy::Refine);
     if strategy.settings().contains(&"experience") && start.setting("experience", 1.0) != 0.0 {
         start.experience = Some(experience::frozen(project, plan, out)?);
@@ -74,9 +88,5 @@ pub(crate) fn begin(
         Strategy::Islands if start.setting("seeds", 1.0) != 0.0 => seeds::nearest(project, plan, SEEDS)?,
         Strategy::Islands | Strategy::Refine => Vec::new(),
     };
-    let file = runs.begin(plan, start)?;
-    if let Err(error) = begun::note(&file.log().start) {
-        out.note(&format!("{}: it will credit no hint: {error}", file.log().start.run));
-    }
-    Ok(())
+    Ok(start)
 }

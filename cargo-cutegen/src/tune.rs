@@ -49,7 +49,7 @@ pub(crate) fn run(command: &Command, verb: &Tune, out: &Output) -> Result<(), Fa
     let project = project::open(command)?;
     let plans = project::select(&project, &verb.select)?;
     if let (true, Some(endpoint)) = (verb.dry_run, &verb.how.endpoint) {
-        return dry_run(&project, &plans, endpoint, out);
+        return dry_run((&project, &plans), verb, endpoint, out);
     }
     let kinds = Kinds::of(verb, &plans, out)?;
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
@@ -114,7 +114,7 @@ fn choice(verb: &Tune) -> Choice {
 use dry_run::dry_run;
 
 #[cfg(not(feature = "model"))]
-fn dry_run(_: &Project, _: &[Plan], _: &str, _: &Output) -> Result<(), Failure> {
+fn dry_run(_: (&Project, &[Plan]), _: &Tune, _: &str, _: &Output) -> Result<(), Failure> {
     Err(crate::runs::generator::no_models())
 }
 

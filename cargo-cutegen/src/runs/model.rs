@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use cutegen_build::generate::prompt::{self, Optional};
-use cutegen_build::model::client::{Answer as Answered, Client, Pace};
+use cutegen_build::model::client::{self, Answer as Answered, Client, Pace};
 use cutegen_build::model::config::{Config, Endpoint};
-use cutegen_build::model::ledger::{Account, Limit};
+use cutegen_build::model::ledger::{Account, Cost, Limit};
 use cutegen_build::model::wire::prompt::{Block, Keep, Prompt};
 use cutegen_build::model::wire::reply::{Finish, Usage};
-use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{Ask, Tokens};
+use cutegen_build::strategy::Question;
 use cutegen_build::{env, home};
 
 use super::generator::{Answer, Asked};
@@ -66,6 +66,22 @@ impl Model {
         })
     }
 
+    /// What may be spent on a kernel.
+    pub(crate) fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// What is asked, but for corrections.
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// What a question would cost at most. Nothing is sent.
+    pub(crate) fn cost(&self, question: &Question) -> Cost {
+        let (_, endpoint) = self.endpoint_for(question.ask);
+        client::cost(endpoint, &blocks(&question.prompt))
+    }
+
     /// What corrects an answer may be asked elsewhere.
     fn endpoint_for(&self, ask: Ask) -> (&str, &Endpoint) {
         match (ask, &self.fixes) {
@@ -85,7 +101,7 @@ impl Model {
 }
 
 /// The endpoint of this name in the user's config, and the config.
-pub(crate) fn endpoint(name: &str) -> Result<(Endpoint, Config), Failure> {
+fn endpoint(name: &str) -> Result<(Endpoint, Config), Failure> {
     let path = home::config(env::variable_os).map_err(Failure::machine)?;
     let config = read(&path)?;
     let Some(endpoint) = config.models.get(name).cloned() else {
@@ -116,7 +132,7 @@ pub(crate) fn ledger(folder: &Path) -> PathBuf {
 }
 
 /// A prompt in blocks: what all of a run begin with, then the rest, and in both what may go.
-pub(crate) fn blocks(prompt: &prompt::Prompt) -> Prompt {
+fn blocks(prompt: &prompt::Prompt) -> Prompt {
     let block = |(range, keep): (Range<usize>, Keep)| Block { text: prompt.text[range].to_owned(), keep };
     let (stable, rest): (Vec<_>, Vec<_>) =
         cut(prompt).into_iter().partition(|(range, _)| range.end <= prompt.base);

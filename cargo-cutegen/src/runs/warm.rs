@@ -28,38 +28,58 @@ pub(crate) fn enter(
     file: &mut LogFile,
     out: &Output,
 ) -> Result<(), Failure> {
-    if !is_open(file.log()) {
-        return Ok(());
-    }
-    match best(project, plan)? {
-        Some(candidate) => enter_this(plan, file, (BY_STORE, &candidate), out),
-        None => Ok(()),
-    }
+    let entry = known((project, plan), file.log(), out)?;
+    entry.map_or(Ok(()), |entry| append(file, entry))
 }
 
 /// Enters this one, of a generator of this name.
 pub(crate) fn enter_this(
     plan: &Plan,
     file: &mut LogFile,
-    (by, candidate): (&str, &Candidate),
+    named: (&str, &Candidate),
     out: &Output,
 ) -> Result<(), Failure> {
-    if !is_open(file.log()) {
-        return Ok(());
+    let entry = is_open(file.log()).then(|| entry(plan, file.log(), named, out)).flatten();
+    entry.map_or(Ok(()), |entry| append(file, entry))
+}
+
+/// What [`enter`] would enter into this log, unwritten.
+pub(crate) fn known(
+    (project, plan): (&Project, &Plan),
+    log: &Log,
+    out: &Output,
+) -> Result<Option<run_log::Candidate>, Failure> {
+    if !is_open(log) {
+        return Ok(None);
     }
+    let best = best(project, plan)?;
+    Ok(best.and_then(|candidate| entry(plan, log, (BY_STORE, &candidate), out)))
+}
+
+fn append(file: &mut LogFile, entry: run_log::Candidate) -> Result<(), Failure> {
+    file.append(Entry::Candidate(entry)).map(drop).map_err(failed)
+}
+
+/// A candidate as an entry; where it cannot be read as an answer, none, which is told.
+fn entry(
+    plan: &Plan,
+    log: &Log,
+    (by, candidate): (&str, &Candidate),
+    out: &Output,
+) -> Option<run_log::Candidate> {
     let left_out = |why: &str| {
         out.note(&format!(
             "{}: the run begins from nothing: {} cannot be read as a proposal: {why}",
             plan.title(),
             candidate.name
         ));
-        Ok(())
+        None
     };
     let text = match text(plan, candidate) {
         Ok(text) => text,
         Err(why) => return left_out(&why),
     };
-    let content = answers::read(plan, file.log(), None, &text);
+    let content = answers::read(plan, log, None, &text);
     match &content {
         Content::Kernel(_) => {}
         Content::Unreadable(problems) => {
@@ -70,12 +90,11 @@ pub(crate) fn enter_this(
         }
     }
     let by = format!("{by}, {}", candidate.name);
-    let entered = run_log::Candidate { request: None, by, text, content, took_ms: None, usage: None, sent_bytes: None };
-    file.append(Entry::Candidate(entered)).map(drop).map_err(failed)
+    Some(run_log::Candidate { request: None, by, text, content, took_ms: None, usage: None, sent_bytes: None })
 }
 
 /// The kernel that is known to be the fastest over the naive one: of what is locked, or of the user's store.
-pub(crate) fn best(project: &Project, plan: &Plan) -> Result<Option<Candidate>, Failure> {
+fn best(project: &Project, plan: &Plan) -> Result<Option<Candidate>, Failure> {
     let lock = lock_file::read(&project.lock).map_err(Failure::project)?;
     let (own, user) = (Store::new(&project.store), accept::user_store().map_err(Failure::machine)?);
     let locked = replay_full(&request(plan, project, &lock, &own)).ok();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use cutegen_tests::{Ran, run, write};
+use cutegen_tests::{Ran, run, scratch, workspace, write};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
@@ -127,9 +127,7 @@ fn a_model_is_asked_within_its_limits_until_a_kernel_is_accepted() {
     let (library, endpoint) = (Library::new("refine-endpoint"), Endpoint::start());
     let refine = ["refine", "squares", "--run", "scripted", "--endpoint", "first"];
     endpoint.config(&library, "[limits]\ntokens = 5000");
-    let dry = command(&library, &["tune", "squares", "--dry-run", "--endpoint", "first", "--json"]);
-    let told: Value =
-        dry.stdout.lines().last().and_then(|line| serde_json::from_str(line).ok()).expect("JSON");
+    let told = dry(&library, &["squares"]);
     assert!(
         told["host"] == format!("127.0.0.1:{}", endpoint.port) && told["model"] == "first-model",
         "{told}"
@@ -165,7 +163,75 @@ fn a_model_is_asked_within_its_limits_until_a_kernel_is_accepted() {
         "{}",
         all(&spent)
     );
+    let judged_first = "it is judged first, and the verdict decides what 127.0.0.1:";
+    assert!(all(&spent).contains(judged_first) && !all(&spent).contains("# Answer"), "{}", all(&spent));
+    let warm = dry(&library, &["squares"]);
+    assert!(warm["warm-start"].as_str().is_some_and(|by| by.starts_with("store, ")), "{warm}");
+    assert!(warm.get("prompt").is_none() && warm.get("bytes").is_none(), "{warm}");
+    let cold = dry(&library, &["squares", "--set", "warm-start=0"]);
+    assert!(cold.get("warm-start").is_none() && cold["prompt"] == told["prompt"], "{cold}");
     assert_eq!(holds_secrets(&library.folder), [""; 0]);
+}
+
+/// What a dry run says.
+fn dry(library: &Library, words: &[&str]) -> Value {
+    let dry = ["--dry-run", "--endpoint", "first", "--json"];
+    let ran = command(library, &[&["tune"], words, &dry[..]].concat());
+    let told = ran.stdout.lines().last().and_then(|line| serde_json::from_str(line).ok());
+    told.unwrap_or_else(|| panic!("no JSON: {}", all(&ran)))
+}
+
+/// The first prompt that `refine` leaves as a file.
+fn left(library: &Library, words: &[&str], run_name: &str) -> String {
+    let ran = library.command(&[&["refine"], words].concat());
+    assert_eq!(ran.code, Some(4), "{}", all(&ran));
+    std::fs::read_to_string(library.exchange(run_name).join("1-prompt.md")).expect("a prompt")
+}
+
+#[test]
+fn a_dry_run_shows_the_prompt_that_refine_would_send() {
+    let (library, endpoint) = (Library::new("refine-dry"), Endpoint::start());
+    endpoint.config(&library, "");
+    let islands = ["squares", "--strategy", "islands", "--set", "islands=2"];
+    let cases: [&[&str]; 3] = [&["squares"], &["squares", "--set", "requests=3"], &islands];
+    let mut prompts = Vec::new();
+    for (number, words) in (1..).zip(cases) {
+        let told = dry(&library, &[words, &["--model", "another"]].concat());
+        assert_eq!(told["model"], "another");
+        let begins = told["command"].as_str().expect("a command");
+        assert!(begins.contains("--target host") && begins.contains("--model another"), "{begins}");
+        let prompt = left(&library, words, &format!("squares-{number}"));
+        assert_eq!(told["prompt"], prompt, "{words:?}");
+        prompts.push(prompt);
+    }
+    assert!(prompts[0] == prompts[1] && prompts[1] != prompts[2], "an island has a role");
+    let none = command(&library, &["tune", "--dry-run", "--endpoint", "first", "--generators", "template"]);
+    assert!(none.code == Some(2) && all(&none).contains("nothing would be asked"), "{}", all(&none));
+    let both = dry(&library, &["squares", "--generators", "template,model"]);
+    assert_eq!(both["prompt"], prompts[0]);
+    let wrong = command(&library, &["tune", "--dry-run", "--endpoint", "first", "--set", "loss=1"]);
+    assert!(wrong.code == Some(2) && all(&wrong).contains("no setting `loss`;"), "{}", all(&wrong));
+    assert!(endpoint.asked().is_empty(), "nothing is sent");
+}
+
+#[test]
+fn a_dry_run_of_islands_shows_the_kernels_beside_and_their_marks() {
+    let (library, endpoint) = (Library { folder: scratch("refine-dry-seeds") }, Endpoint::start());
+    endpoint.config(&library, "");
+    for (from, to) in [("kernel-specs", "specs"), ("cache", "cache")] {
+        let copied =
+            Command::new("cp").arg("-r").arg(workspace().join(from)).arg(library.folder.join(to)).status();
+        assert!(copied.expect("cp").success());
+    }
+    let words = ["softmax", "--target", "sm_90a", "--strategy", "islands"];
+    let warm = dry(&library, &words);
+    assert!(warm["warm-start"].is_string() && warm.get("prompt").is_none(), "{warm}");
+    let words = [&words[..], &["--set", "warm-start=0"]].concat();
+    let told = dry(&library, &words);
+    let prompt = left(&library, &words, "softmax-1");
+    // marks between which foreign text is quoted derive from all that a run begins with
+    assert!(prompt.contains("# Other kernels\n"), "{prompt}");
+    assert_eq!(told["prompt"], prompt);
 }
 
 #[test]
