@@ -36,6 +36,15 @@ fn the_first_request_improves_the_kernel_that_a_run_begins_from() {
 }
 
 #[test]
+fn a_run_that_begins_from_nothing_asks_for_a_first_kernel() {
+    for strategy in Strategy::all() {
+        assert!(strategy.settings().contains(&"warm-start"), "{}", strategy.name());
+        let run = Script::of(strategy, rows(), &[("warm-start", 0.0)]);
+        assert_eq!(first(&run), (Ask::First, None), "{}", strategy.name());
+    }
+}
+
+#[test]
 fn only_the_first_island_begins_from_it() {
     let (mut run, kernel) = from_kernel(Strategy::Islands, &[], Outcome::Right);
     let asked: Vec<_> = (0..2).map(|_| run.question().1).map(|asked| (asked.ask, asked.about)).collect();

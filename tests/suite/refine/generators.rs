@@ -212,7 +212,19 @@ fn a_run_begins_from_the_tuned_kernel_unless_it_is_told_not_to() {
     std::fs::remove_dir_all(library.folder.join("home/cutegen/store")).expect("a store");
     let (entries, ..) = begun("locked", &[]);
     assert_eq!(entries, from_store);
-    let branch = library.command(&["refine", "squares", "--run", "ideas", "--strategy", "branch"]);
-    assert_eq!(branch.code, Some(4), "{}", all(&branch));
-    assert_eq!(decided(&library.log_of("ideas"))[3], "ideas about 1");
+    // the lever of the other strategies: what is asked first, and all that is asked before an answer
+    let branch: [&[&str]; 2] = [&["ideas about 1"], &["first"]];
+    let islands: [&[&str]; 2] = [&["optimise about 1", "first"], &["first", "first"]];
+    for (strategy, asked) in [("branch", branch), ("islands", islands)] {
+        let named = |lever: &str| format!("{strategy}-{lever}");
+        for (lever, asked) in ["1", "0"].into_iter().zip(asked) {
+            let set = format!("warm-start={lever}");
+            let words = ["--strategy", strategy, "--set", &set, "--set", "islands=2"];
+            let words = if strategy == "islands" { &words[..] } else { &words[..4] };
+            let (entries, log, _) = begun(&named(lever), words);
+            let own = entries.iter().filter(|entry| from_store[..3].contains(&entry.as_str())).count();
+            assert_eq!(own, if lever == "1" { 3 } else { 0 }, "{log}");
+            assert_eq!(entries[own..], *asked, "{strategy}, {set}");
+        }
+    }
 }
