@@ -1,6 +1,6 @@
 """Measures what needs no NumPy and no GPU, into results/raw/.
 
-    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [model] [choices] [attacks] [lines]
+    python3 tests/bench/measure.py [replay] [cold-build] [language] [fuzz] [model] [choices] [attacks] [endpoints] [lines]
 
 `cargo run -p cutegen-tests --bin results` renders the page from the files.
 """
@@ -174,6 +174,23 @@ def attacks():
     raw.write(FOLDER / "attacks.json", rows)
 
 
+def endpoints():
+    """Scripted endpoints that fail, and secrets that they echo; one wrong end or one leak leaves no file."""
+    test = ["cargo", "test", "--locked", "--workspace", "--test", "language_model"]
+    subprocess.run(test + ["--no-run"], cwd=raw.ROOT, check=True)
+    start = time.monotonic()
+    run = subprocess.run(test, cwd=raw.ROOT, text=True, stdout=subprocess.PIPE)
+    assert run.returncode == 0, run.stdout
+    count = lambda what: int(re.search(rf"^  (?:.*, )?(\d+) {what}", run.stdout, re.M)[1])
+    row = {"statistic": "max", "at_least": 50, **shared("endpoints"), "note": f"{count('runs')} runs on both wires, all tests in {time.monotonic() - start:.0f} s; {raw.load()}"}
+    raw.write(FOLDER / "endpoints.json", [
+        {"bar": "faults of an endpoint", "shows": "ways in which scripted endpoints on loopback sockets fail; each ends as it is to end, within a time limit, and is booked as it is to be", "unit": "fault types",
+         **row, "bounded_by": "the faults that were thought of", "samples": [count("faults")]},
+        {"bar": "a key and a token in no file", "shows": "files of those tests that have no piece of a key or of a header's token, which endpoints echo: as they are, reversed, hexadecimal, in base64, percent-encoded, escaped", "unit": "files",
+         **row, "bounded_by": "the files that the tests write", "samples": [count("files")]},
+    ])
+
+
 def lines():
     files = subprocess.check_output(["git", "-C", raw.ROOT, "ls-files", "*.rs"], text=True).splitlines()
     written = [raw.ROOT / f for f in files if not f.startswith("tests/golden/")]
@@ -186,6 +203,6 @@ def lines():
 
 
 if __name__ == "__main__":
-    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "model": model, "choices": choices, "attacks": attacks, "lines": lines}
+    parts = {"replay": replay, "cold-build": cold_build, "language": language, "fuzz": fuzz, "model": model, "choices": choices, "attacks": attacks, "endpoints": endpoints, "lines": lines}
     for name in sys.argv[1:] or [part for part in parts if part != "fuzz"]:
         parts[name]()

@@ -90,7 +90,15 @@ fn entry(
         }
     }
     let by = format!("{by}, {}", candidate.name);
-    Some(run_log::Candidate { request: None, by, text, content, took_ms: None, usage: None, sent_bytes: None })
+    Some(run_log::Candidate {
+        request: None,
+        by,
+        text,
+        content,
+        took_ms: None,
+        usage: None,
+        sent_bytes: None,
+    })
 }
 
 /// The kernel that is known to be the fastest over the naive one: of what is locked, or of the user's store.

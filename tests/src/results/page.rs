@@ -35,6 +35,7 @@ const PLACES: [(&str, Page); 29] = [
     ("bars_h200.json", Page::Pytorch),
     ("choices.json", Page::Search),
     ("cold_build.json", Page::Builds),
+    ("endpoints.json", Page::Search),
     ("example_h200.json", Page::Kernels),
     ("fuzz.json", Page::Gate),
     ("gate7.json", Page::Gate),
@@ -104,7 +105,7 @@ impl Page {
             Page::Kernels => {
                 ["Kernels and launches", "products on the host, naive kernels, wrappers, the example"]
             }
-            Page::Search => ["Searches", "how long they take, and what they miss"],
+            Page::Search => ["Searches", "how long they take, what they miss, and how endpoints may fail"],
             Page::Gate => ["The gate", "what it finds, what it must not reject, and how long it takes"],
             Page::Builds => ["Builds", "replaying and cold builds, reading specs, lengths of files"],
             Page::Incumbents => ["What other libraries take", "cuBLASLt and PyTorch alone; no bars"],
