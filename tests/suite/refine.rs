@@ -173,11 +173,19 @@ fn prompts_and_answers_as_files_and_verdicts_from_elsewhere() {
 
 #[test]
 fn committed_runs_give_their_prompts_and_decisions_again() {
-    let of = |part: &str| workspace().join("results/runs/refine").join(part);
-    let mut command = cutegen(&scratch("refine-committed"));
-    command.args(["replay", "--specs"]).arg(of("specs")).arg("--cache").arg(of("cache"));
-    let ran = run(&mut command);
-    assert!(ran.ok, "{}", all(&ran));
+    let replay = |runs: &str| {
+        let folder = workspace().join("results/runs").join(runs);
+        let mut command = cutegen(&scratch("refine-committed"));
+        command
+            .args(["replay", "--specs"])
+            .arg(folder.join("specs"))
+            .arg("--cache")
+            .arg(folder.join("cache"));
+        run(&mut command)
+    };
+    let ran = replay("agentic");
+    assert!(ran.ok && ran.stdout.contains("triplet-loss-1"), "{}", all(&ran));
+    let ran = replay("refine");
     assert_eq!(ran.code, Some(0), "{}", all(&ran));
     let told = "every decision as recorded; prompts are of version 2, this program writes version";
     assert_eq!(ran.stdout.matches(told).count(), 6, "{}", all(&ran));

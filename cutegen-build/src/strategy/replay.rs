@@ -115,9 +115,17 @@ fn requested(run: Run<'_>, (before, prompts): (&Log, Prompts), request: &Request
 
 fn answered(run: Run<'_>, before: &Log, candidate: &Candidate) -> Result<(), String> {
     if let Some(request) = candidate.request {
-        match run.next(before) {
-            Next::Await(awaited) if awaited.iter().any(|awaited| awaited.request == request) => {}
-            other => return Err(format!("an answer to {request}, where {} is next", named(&other))),
+        let next = run.next(before);
+        let is_taken = match &next {
+            Next::Await(awaited) => awaited.iter().any(|awaited| awaited.request == request),
+            // where there is no device, further answers are taken meanwhile
+            Next::Judge(_) | Next::Accept(_) => {
+                run.strategy.awaited(run.plan, before).iter().any(|awaited| awaited.request == request)
+            }
+            Next::Ask(_) | Next::Point(_) | Next::Build(_) | Next::Done(_) => false,
+        };
+        if !is_taken {
+            return Err(format!("an answer to {request}, where {} is next", named(&next)));
         }
     }
     let again = answers::read(run.plan, before, candidate.request, &candidate.text);

@@ -138,6 +138,8 @@ fn one_trip_to_a_device_is_for_all_answers_that_are_there() {
         ["first", "first", "kernel", "compiled 3", "kernel", "compiled 5"]
     );
     assert!(all(&ran).contains("candidates 3, 5 wait for a device ("), "{}", all(&ran));
+    let replayed = library.command(&["replay"]);
+    assert!(replayed.ok && all(&replayed).contains("every prompt and decision"), "{}", all(&replayed));
     let results = library.folder.join("none.tar.gz").display().to_string();
     let ran = library.command(&["step", "--results", &results]);
     assert_eq!(ran.code, Some(3), "it judged nothing: {}", all(&ran));
