@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use cutegen_build::ask::{Failed, Limits, Program, presets};
-use cutegen_build::plan::Plan;
 use cutegen_build::run_log::{RunId, Sequence, Tokens};
 use cutegen_build::strategy::Question;
 

@@ -124,7 +124,7 @@ fn an_answer_that_sweeps_and_its_points() {
 #[test]
 fn an_answer_to_a_shortened_prompt() {
     let Entry::Candidate(mut shortened) = candidate(Content::Words) else { panic!("a candidate") };
-    (shortened.sent_bytes, shortened.text) = (Some(6000), "a".to_owned());
+    (shortened.sent_bytes, shortened.usage, shortened.text) = (Some(6000), None, "a".to_owned());
     let text = r#"{"candidate":{"request":1,"by":"exchange, some-model","text":"a","content":"words","took-ms":1500,"sent-bytes":6000}}"#;
     holds(&Entry::Candidate(shortened), text);
 }

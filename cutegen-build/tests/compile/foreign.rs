@@ -112,6 +112,7 @@ fn built(searcher: &Searcher, plan: &Plan, source: &str) -> (Outcome, Option<u32
         content,
         took_ms: None,
         usage: None,
+        sent_bytes: None,
     }));
     let verdict = searcher.build(plan, &log, at).expect("it compiles or does not");
     (verdict.outcome, verdict.facts.diagnostics.first().and_then(|said| said.line))

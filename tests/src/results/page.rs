@@ -29,7 +29,7 @@ pub enum Page {
 }
 
 /// The page of each raw file.
-const PLACES: [(&str, Page); 29] = [
+const PLACES: [(&str, Page); 30] = [
     ("agentic.json", Page::Search),
     ("attacks.json", Page::Gate),
     ("bars_h200.json", Page::Pytorch),

@@ -44,7 +44,7 @@ pub(super) struct Spent {
     pub(super) estimated: Tokens,
 }
 
-/// Bytes that stand for a token where nobody counted them.
+/// Bytes that stand for a token where none was reported.
 pub(super) const BYTES: u64 = 4;
 
 impl Spent {
