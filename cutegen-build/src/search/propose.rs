@@ -12,7 +12,7 @@ use super::ordered;
 use super::{Final, SearchConfig, Searcher, Tried};
 use crate::compile::{Artifact, Inspected};
 use crate::evaluate::Outcome;
-use crate::event::Reporter;
+use crate::event::{Event, Reporter};
 use crate::generate::{Answer, Candidate, Feedback, Generator};
 use crate::inspect::cubin::KernelInfo;
 use crate::plan::Plan;
@@ -168,8 +168,27 @@ impl Searcher {
         let generators: Vec<Box<dyn Generator>> = vec![Box::new(Once(points))];
         let strategy = Box::new(All);
         let config = SearchConfig { peers: self.peers, strategy, ..SearchConfig::of(generators) };
-        self.search_by(plan, locked, config, events)
+        self.search_by(plan, locked, config, &mut Untold(events))
     }
+}
+
+/// Events without the shapes and values at which a submitted kernel was found wrong: who wrote it may read them.
+struct Untold<'a>(&'a mut dyn Reporter);
+
+impl Reporter for Untold<'_> {
+    fn report(&mut self, event: &Event) {
+        let mut event = event.clone();
+        if let Event::Judged { outcome, .. } | Event::Tried { outcome, .. } = &mut event {
+            *outcome = without_place(outcome);
+        }
+        self.0.report(&event);
+    }
+}
+
+/// `incorrect: wrong value`, of a text that goes on with where and by how much.
+fn without_place(outcome: &str) -> String {
+    let what = outcome.strip_prefix("incorrect: ").and_then(|fault| fault.split(": ").next());
+    what.map_or_else(|| outcome.to_owned(), |what| format!("incorrect: {what}"))
 }
 
 fn kernels(artifact: &Artifact) -> Vec<KernelInfo> {
@@ -208,4 +227,26 @@ fn kind(outcome: &Outcome) -> String {
         Outcome::TimedOut(_) => "did not end in time",
     };
     word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_place;
+    use crate::evaluate::{Distribution, Fault, Outcome, Place, Spread};
+
+    #[test]
+    fn a_fault_is_told_without_its_place() {
+        let place = Place {
+            axes: vec![7, 300],
+            distribution: Distribution::Cancelling,
+            tensor: "y".to_owned(),
+            index: vec![2, 133],
+        };
+        let spread = Spread { elements: 1, last: vec![2, 133] };
+        let fault = Fault::Value { place: place.clone(), found: 1.5, expected: -2.0, bound: 1e-7, spread };
+        assert_eq!(without_place(&Outcome::Incorrect(fault).to_string()), "incorrect: wrong value");
+        let fault = Fault::Unwritten { place, elements: 3 };
+        assert_eq!(without_place(&Outcome::Incorrect(fault).to_string()), "incorrect: not written");
+        assert_eq!(without_place("passed, 2.00x naive"), "passed, 2.00x naive");
+    }
 }

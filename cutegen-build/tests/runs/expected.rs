@@ -53,13 +53,13 @@ pub(crate) const NAMED: usize = 32;
 
 /// Checks by the first words of a fault that the whole gate finds.
 pub(crate) const CHECKS: &[(&str, &str)] = &[
-    ("wrong value: ", "values"),
-    ("wrong special value: ", "values"),
-    ("not written: ", "poison"),
-    ("written out of bounds: ", "guards"),
-    ("input written: ", "inputs"),
-    ("keeps state: ", "globals"),
-    ("reads outside its tensors, or writes an input: ", "pages"),
-    ("left other outputs when timed than when not: ", "timed"),
-    ("not repeatable: ", "repeats"),
+    ("wrong value", "values"),
+    ("wrong special value", "values"),
+    ("not written", "poison"),
+    ("written out of bounds", "guards"),
+    ("input written", "inputs"),
+    ("keeps state", "globals"),
+    ("reads outside its tensors, or writes an input", "pages"),
+    ("left other outputs when timed than when not", "timed"),
+    ("not repeatable", "repeats"),
 ];
