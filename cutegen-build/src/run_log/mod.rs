@@ -109,7 +109,6 @@ pub struct Banked {
 /// A line of the log behind the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "a run has few entries, and they are matched everywhere")]
 pub enum Entry {
     /// Something was asked.
     Request(Request),
