@@ -90,7 +90,7 @@ fn a_kernel_that_lacks_leaves_no_verdict_and_counts_as_nothing() {
     let (rows, _) = place.rows();
     assert!(
         rows.iter().all(|row| ![COUNT, MEAN, HARDEST].contains(&&*row.bar)),
-        "nobody knows the fastest way"
+        "the fastest way is not known"
     );
 }
 

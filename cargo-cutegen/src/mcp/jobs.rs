@@ -160,15 +160,7 @@ impl Jobs {
             }
             Content::Words | Content::Ideas(_) | Content::Repeat { .. } | Content::Unreadable(_) => {}
         }
-        let candidate = Candidate {
-            request: None,
-            by: by.to_owned(),
-            text: text.to_owned(),
-            content,
-            took_ms: None,
-            usage: None,
-            sent_bytes: None,
-        };
+        let candidate = Candidate::new(None, by.to_owned(), text.to_owned(), content);
         let sequence = file.append(Entry::Candidate(candidate)).map_err(|error| error.to_string())?;
         while let Some(point) = bench.point(plan, file.log(), sequence) {
             file.append(Entry::Point(point)).map_err(|error| error.to_string())?;

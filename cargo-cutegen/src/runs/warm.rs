@@ -90,15 +90,7 @@ fn entry(
         }
     }
     let by = format!("{by}, {}", candidate.name);
-    Some(run_log::Candidate {
-        request: None,
-        by,
-        text,
-        content,
-        took_ms: None,
-        usage: None,
-        sent_bytes: None,
-    })
+    Some(run_log::Candidate::new(None, by, text, content))
 }
 
 /// The kernel that is known to be the fastest over the naive one: of what is locked, or of the user's store.

@@ -184,6 +184,14 @@ pub struct Candidate {
     pub sent_bytes: Option<u64>,
 }
 
+impl Candidate {
+    /// An answer to a request, or a kernel without one, of which nothing was measured.
+    #[must_use]
+    pub fn new(request: Option<Sequence>, by: String, text: String, content: Content) -> Self {
+        Self { request, by, text, content, took_ms: None, usage: None, sent_bytes: None }
+    }
+}
+
 /// Tokens of a language model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -236,15 +236,7 @@ mod tests {
         ask(plan, &mut log);
         let (by, text) = ("a test".to_owned(), "here is no kernel".to_owned());
         let content = answers::read(plan, &log, Some(1), &text);
-        log.push(Entry::Candidate(Candidate {
-            request: Some(1),
-            by,
-            text,
-            content,
-            took_ms: None,
-            usage: None,
-            sent_bytes: None,
-        }));
+        log.push(Entry::Candidate(Candidate::new(Some(1), by, text, content)));
         ask(plan, &mut log);
         log
     }
@@ -321,15 +313,7 @@ mod tests {
         let mut content = answers::read(plan, &log, Some(1), &text);
         let Content::Kernel(kernel) = &mut content else { panic!("a kernel: {content:?}") };
         change(kernel);
-        log.push(Entry::Candidate(Candidate {
-            request: Some(1),
-            by,
-            text,
-            content,
-            took_ms: None,
-            usage: None,
-            sent_bytes: None,
-        }));
+        log.push(Entry::Candidate(Candidate::new(Some(1), by, text, content)));
         log
     }
 

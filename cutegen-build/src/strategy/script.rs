@@ -144,15 +144,7 @@ impl Script {
         content: Content,
     ) -> Sequence {
         let (by, text) = ("a test".to_owned(), text.to_owned());
-        self.log.push(Entry::Candidate(Candidate {
-            request,
-            by,
-            text,
-            content,
-            took_ms: None,
-            usage: None,
-            sent_bytes: None,
-        }))
+        self.log.push(Entry::Candidate(Candidate::new(request, by, text, content)))
     }
 
     /// A kernel with this source.

@@ -105,15 +105,7 @@ fn built(searcher: &Searcher, plan: &Plan, source: &str) -> (Outcome, Option<u32
     let content = answers::read(plan, &log, None, source);
     assert!(matches!(content, Content::Kernel(_)), "{content:?}");
     let (by, text) = ("a test".to_owned(), source.to_owned());
-    let at = log.push(Entry::Candidate(Candidate {
-        request: None,
-        by,
-        text,
-        content,
-        took_ms: None,
-        usage: None,
-        sent_bytes: None,
-    }));
+    let at = log.push(Entry::Candidate(Candidate::new(None, by, text, content)));
     let verdict = searcher.build(plan, &log, at).expect("it compiles or does not");
     (verdict.outcome, verdict.facts.diagnostics.first().and_then(|said| said.line))
 }

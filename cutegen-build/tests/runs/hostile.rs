@@ -104,15 +104,7 @@ impl Bench {
         if let Content::Unreadable(problems) = &content {
             return Err(format!("reader: {}", problems[0].message));
         }
-        let candidate = Candidate {
-            request: None,
-            by: "a hostile writer".to_owned(),
-            text,
-            content,
-            took_ms: None,
-            usage: None,
-            sent_bytes: None,
-        };
+        let candidate = Candidate::new(None, "a hostile writer".to_owned(), text, content);
         let sequence = log.push(Entry::Candidate(candidate));
         let built = self.searcher.build(&self.plan, log, sequence).map_err(|error| error.to_string())?;
         match built.outcome {

@@ -119,15 +119,7 @@ pub(crate) fn run(strategy: Strategy, folder: &Path, mut killer: Killer) {
                 let text = answer(folder, &mut killer, (&file, request));
                 let content = answers::read(&plan, file.log(), Some(request), &text);
                 let by = "a script".to_owned();
-                Entry::Candidate(Candidate {
-                    request: Some(request),
-                    by,
-                    text,
-                    content,
-                    took_ms: None,
-                    usage: None,
-                    sent_bytes: None,
-                })
+                Entry::Candidate(Candidate::new(Some(request), by, text, content))
             }
             Next::Point(answer) => {
                 Entry::Point(answers::point(&plan, file.log(), answer).expect("a point is missing"))

@@ -211,15 +211,7 @@ fn swept() -> (Log, u32) {
     let kernel = log.kernels().next().expect("a kernel").1.clone();
     let push = |log: &mut Log, content| {
         let (by, text) = ("a test".to_owned(), "text".to_owned());
-        log.push(Entry::Candidate(Candidate {
-            request: Some(open),
-            by,
-            text,
-            content,
-            took_ms: None,
-            usage: None,
-            sent_bytes: None,
-        }))
+        log.push(Entry::Candidate(Candidate::new(Some(open), by, text, content)))
     };
     let sweep = Sweep {
         source: kernel.source.clone(),

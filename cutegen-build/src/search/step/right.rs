@@ -52,15 +52,7 @@ mod tests {
     fn what_a_run_began_from_is_no_source_of_its_own() {
         let of = |request, by: &str| {
             let (by, text) = (by.to_owned(), String::new());
-            is_warm(&Candidate {
-                request,
-                by,
-                text,
-                content: Content::Words,
-                took_ms: None,
-                usage: None,
-                sent_bytes: None,
-            })
+            is_warm(&Candidate::new(request, by, text, Content::Words))
         };
         assert!(of(None, "store, rows-256") && of(None, "template, rows-256"));
         assert!(

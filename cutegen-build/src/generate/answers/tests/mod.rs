@@ -56,15 +56,7 @@ fn request(ask: Ask, about: Option<Sequence>) -> Entry {
 
 fn candidate(request: Sequence, text: &str, content: Content) -> Entry {
     let (by, text) = ("a test".to_owned(), text.to_owned());
-    Entry::Candidate(Candidate {
-        request: Some(request),
-        by,
-        text,
-        content,
-        took_ms: None,
-        usage: None,
-        sent_bytes: None,
-    })
+    Entry::Candidate(Candidate::new(Some(request), by, text, content))
 }
 
 /// A run with a kernel, and with requests of each kind that no answer has come to.
