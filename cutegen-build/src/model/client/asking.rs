@@ -167,10 +167,11 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Leaves something out, if there is something left.
+    /// Leaves something out, if there is something left; of a prompt once.
     fn change(&mut self, refusal: &Refusal) -> bool {
         if refusal.kind == Kind::Context {
-            let Some(shorter) = self.prompt.shorter() else { return false };
+            let once = self.shortened.is_none().then(|| self.prompt.shorter()).flatten();
+            let Some(shorter) = once else { return false };
             self.shortened = Some(shorter.bytes() as u64);
             self.prompt = shorter;
             return true;
